@@ -1,0 +1,24 @@
+// What the rooms of an agent (schedules, queue, fibers…) may use of the agent they belong to. They see this and not
+// the class, so each can be read and tested alone.
+import type { Clock, Ids, Sql } from "../host/ports.ts";
+import type { Quarantine } from "../host/quarantine.ts";
+import type { Wakes } from "../host/wakes.ts";
+import type { EventPayloads, EventType } from "../observe/events.ts";
+import type { ResolvedOptions } from "./options.ts";
+
+export interface AgentCore {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly wakes: Wakes;
+  readonly options: ResolvedOptions;
+  readonly quarantine: Quarantine;
+  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+  hasMethod(name: string): boolean;
+  /** Calls a method of the user's class in this agent's context, without connection or request unless one is current. */
+  invoke(method: string, ...args: unknown[]): Promise<unknown>;
+  /** Hands an error to the user's `onError`; whatever that throws is logged and swallowed. */
+  report(error: unknown): Promise<void>;
+  /** Keeps the object's invocation open for work nobody awaits. Rejections are logged. */
+  background(work: Promise<unknown>): void;
+}

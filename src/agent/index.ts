@@ -1,0 +1,41 @@
+export { Agent } from "./agent.ts";
+export { callable } from "./callable.ts";
+export type { CallableMetadata, Callables } from "./callable.ts";
+export type { SubAgentInfo } from "./children.ts";
+export type { Connection } from "./connection.ts";
+export type { ConnectionContext } from "./connections.ts";
+export {
+  classifyError,
+  isOutOfMemory,
+  isPlatformTransient,
+  isRetryable,
+  isSupersededIsolate
+} from "../host/platform-errors.ts";
+export type { ErrorKind } from "../host/platform-errors.ts";
+export { getCurrentAgent } from "./context.ts";
+export type { AgentContext } from "./context.ts";
+export { SqlError } from "./errors.ts";
+export type {
+  DeleteFibersOptions,
+  FiberContext,
+  FiberInspection,
+  FiberRecoveryContext,
+  FiberRecoveryResult,
+  FiberStatus,
+  ListFibersOptions,
+  RunFiberOptions,
+  StartFiberOptions,
+  StartFiberResult
+} from "./fibers.ts";
+export type { AgentStaticOptions } from "./options.ts";
+export { parseSubAgentPath, SUB_PREFIX } from "./path.ts";
+export type { AgentPath, AgentPathStep, SubAgentMatch } from "./path.ts";
+export type { DeadLetter, QueueItem, QueueOptions } from "./queue.ts";
+export type { RetryCallOptions, RetryOptions } from "./retry.ts";
+export { getAgentByName, routeAgentRequest } from "./routing.ts";
+export type { AgentLookupOptions, AgentRoutingOptions, RouteTarget, RoutingRetry } from "./routing.ts";
+export type { Schedule, ScheduleCriteria, ScheduleOptions } from "./schedules.ts";
+export { StreamingResponse } from "./streaming-response.ts";
+export type { StateSource } from "./state.ts";
+export { getSubAgentByName, routeSubAgentRequest } from "./sub-agent-routing.ts";
+export type { SubAgentClass, SubAgentStub } from "./sub-agent-stub.ts";

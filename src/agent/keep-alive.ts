@@ -1,0 +1,63 @@
+// Keeps the object from idling out while something runs that only memory knows about: as long as a reference is held,
+// the next wake is at most one interval away. Nothing is stored: what the references protect dies with the process too.
+import type { AgentCore } from "./core.ts";
+
+/** A wake that is always less than one interval away but stays put, so that re-arming does not write each time. */
+export class Heartbeat {
+  readonly #intervalMs: number;
+  #at = 0;
+
+  constructor(intervalMs: number) {
+    this.#intervalMs = intervalMs;
+  }
+
+  next(nowMs: number): number {
+    // The second test is for a clock that went backwards: the promise is a distance, not a date.
+    if (this.#at <= nowMs || this.#at > nowMs + this.#intervalMs) this.#at = nowMs + this.#intervalMs;
+    return this.#at;
+  }
+}
+
+export class KeepAlive {
+  readonly #core: AgentCore;
+  readonly #heartbeat: Heartbeat;
+  #references = 0;
+
+  constructor(core: AgentCore) {
+    this.#core = core;
+    this.#heartbeat = new Heartbeat(core.options.keepAliveIntervalMs);
+    core.wakes.add((nowMs) => (this.#references > 0 ? this.#heartbeat.next(nowMs) : null));
+  }
+
+  get isHeld(): boolean {
+    return this.#references > 0;
+  }
+
+  /** Resolves when the wake is durable. The disposer may be called any number of times. */
+  async acquire(): Promise<() => void> {
+    this.#references++;
+    let isHeld = true;
+    const release = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#references--;
+      if (this.#references === 0) this.#core.background(this.#core.wakes.rearm());
+    };
+    try {
+      await this.#core.wakes.rearm();
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return release;
+  }
+
+  async while<T>(work: () => T | Promise<T>): Promise<T> {
+    const release = await this.acquire();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+}

@@ -1,0 +1,46 @@
+// The class-level settings of an agent and their defaults. Read once per instance.
+import type { RetryOptions } from "./retry.ts";
+
+/** `static options` of an agent class; name only what differs from the default. */
+export interface AgentStaticOptions {
+  /** Send the identity frame on connect. Default true. */
+  sendIdentityOnConnect?: boolean;
+  /** Heartbeat while something is kept alive, and base of recovery back-off. Default 30,000. */
+  keepAliveIntervalMs?: number;
+  /** Defaults for `retry`, `schedule` and `queue`. Default `{ maxAttempts: 3, baseDelayMs: 100, maxDelayMs: 3000 }`. */
+  retry?: RetryOptions;
+  /** An interval left "running" longer than this by a crash runs again. Default 30. */
+  hungScheduleTimeoutSeconds?: number;
+  /** How long recovery waits for the framework's own hook; 0 or less: without bound. Default 10,000. */
+  fiberRecoveryHookTimeoutMs?: number;
+  /** Soft deadline of one recovery scan, checked between rows; 0: none. Default 10,000. */
+  fiberRecoveryScanDeadlineMs?: number;
+  /** Age at which work that keeps failing to recover is given up; 0: never. Default 86,400,000. */
+  fiberRecoveryMaxAgeMs?: number;
+}
+
+export interface ResolvedOptions extends Required<Omit<AgentStaticOptions, "retry">> {
+  retry: Required<RetryOptions>;
+  /** Whether the class said anything about identity: only silence deserves the custom-routing warning. */
+  identityIsDefault: boolean;
+}
+
+const DEFAULTS = {
+  sendIdentityOnConnect: true,
+  keepAliveIntervalMs: 30_000,
+  hungScheduleTimeoutSeconds: 30,
+  fiberRecoveryHookTimeoutMs: 10_000,
+  fiberRecoveryScanDeadlineMs: 10_000,
+  fiberRecoveryMaxAgeMs: 86_400_000
+};
+
+const RETRY_DEFAULTS: Required<RetryOptions> = { maxAttempts: 3, baseDelayMs: 100, maxDelayMs: 3000 };
+
+export function resolveOptions(given: AgentStaticOptions = {}): ResolvedOptions {
+  return {
+    ...DEFAULTS,
+    ...given,
+    retry: { ...RETRY_DEFAULTS, ...given.retry },
+    identityIsDefault: given.sendIdentityOnConnect === undefined
+  };
+}

@@ -1,0 +1,317 @@
+// The inside of an agent: its rooms, its start, its wakes and its end. The `Agent` class holds the public names and
+// hands everything here; rooms see this object only through `AgentCore`.
+import { servicesOf } from "#platform";
+import { Activation } from "../host/activation.ts";
+import { openAlarm } from "../host/alarm.ts";
+import { openFacets, type FacetProps } from "../host/facets.ts";
+import { openLifecycle, type Lifecycle } from "../host/lifecycle.ts";
+import { openSchema } from "../host/migrations/schema.ts";
+import type { Alarm, Clock, Ids, Sockets, Sql } from "../host/ports.ts";
+import { openQuarantine, type Quarantine } from "../host/quarantine.ts";
+import { openSockets } from "../host/sockets.ts";
+import { openSql } from "../host/sql.ts";
+import { Wakes } from "../host/wakes.ts";
+import type { AgentEvent, EventPayloads, EventType } from "../observe/events.ts";
+import { errorMessage } from "../util/errors.ts";
+import type { Agent } from "./agent.ts";
+import { ChildWakes } from "./child-wakes.ts";
+import type { ConnectionAttachment } from "./connection.ts";
+import { Connections } from "./connections.ts";
+import { getCurrentAgent, runAs, type AgentContext } from "./context.ts";
+import type { AgentCore } from "./core.ts";
+import { AgentDestroyedError } from "./errors.ts";
+import { Fibers } from "./fibers.ts";
+import { frames } from "./frames.ts";
+import { resolveIdentity, storeIdentity, type Identity } from "./identity.ts";
+import type { FacetIdentity } from "./internal.ts";
+import { KeepAlive } from "./keep-alive.ts";
+import type { AgentStaticOptions, ResolvedOptions } from "./options.ts";
+import { resolveOptions } from "./options.ts";
+import { Queue } from "./queue.ts";
+import { ClientCalls } from "./rpc.ts";
+import { Schedules } from "./schedules.ts";
+import { AgentState } from "./state.ts";
+import { Tree } from "./tree.ts";
+
+/** How long a start waits for recovery hooks before it goes on without them. */
+const RECOVERY_HEAD_START_MS = 1_000;
+
+export interface RuntimeInit {
+  agent: Agent;
+  ctx: DurableObjectState;
+  env: unknown;
+  className: string;
+  options: AgentStaticOptions | undefined;
+}
+
+export class AgentRuntime implements AgentCore {
+  readonly agent: Agent;
+  readonly ctx: DurableObjectState;
+  readonly env: unknown;
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly alarm: Alarm;
+  readonly sockets: Sockets<ConnectionAttachment>;
+  readonly lifecycle: Lifecycle;
+  readonly options: ResolvedOptions;
+  readonly identity: Identity;
+  readonly wakes: Wakes;
+  readonly quarantine: Quarantine;
+  readonly activation: Activation;
+  readonly state: AgentState;
+  readonly connections: Connections;
+  readonly calls: ClientCalls;
+  readonly keepAlive: KeepAlive;
+  readonly schedules: Schedules;
+  readonly queue: Queue;
+  readonly fibers: Fibers;
+  readonly tree: Tree;
+  readonly childWakes: ChildWakes;
+  readonly #storedIdentity: string | null;
+  #isCondemned: boolean;
+  #isGone = false;
+
+  constructor(init: RuntimeInit) {
+    const { agent, ctx } = init;
+    this.agent = agent;
+    this.ctx = ctx;
+    this.env = init.env;
+    const { clock, ids } = servicesOf(ctx);
+    this.clock = clock;
+    this.ids = ids;
+    this.sql = openSql(ctx.storage);
+    this.alarm = openAlarm(ctx.storage);
+    this.sockets = openSockets(ctx);
+    this.lifecycle = openLifecycle(ctx);
+    this.options = resolveOptions(init.options);
+    const meta = openSchema(this.sql);
+    this.#isCondemned = meta.condemned === 1;
+    this.#storedIdentity = meta.identity;
+    const facet = (ctx.props as Partial<FacetProps> | undefined)?.everthink as FacetIdentity | undefined;
+    this.identity = resolveIdentity({
+      className: init.className,
+      platformName: ctx.id.name,
+      facet,
+      stored: meta.identity
+    });
+    this.wakes = new Wakes({
+      now: () => clock.now(),
+      arm: (at) => this.#arm(at),
+      firingConsumes: !this.identity.isFacet
+    });
+    this.quarantine = openQuarantine(
+      this.sql,
+      () => clock.now(),
+      (row) => this.emit("storage:row:quarantined", { table: row.table, key: row.key, error: row.error })
+    );
+    this.activation = new Activation({
+      lifecycle: this.lifecycle,
+      admit: () => this.assertAlive(),
+      start: (props) => this.runAs({}, () => this.#start(props))
+    });
+    this.tree = new Tree(this, openFacets(ctx), facet?.connections ?? []);
+    this.connections = new Connections(this, agent, () => this.tree.ownSockets());
+    this.state = this.#openState();
+    this.calls = new ClientCalls(this, agent);
+    this.keepAlive = new KeepAlive(this);
+    this.schedules = new Schedules(this);
+    this.queue = new Queue(this, this.keepAlive);
+    this.fibers = new Fibers(this, this.keepAlive);
+    this.childWakes = new ChildWakes(this, (path) => this.tree.wake(path));
+  }
+
+  /** True once destroy() has begun: nothing may start or be written any more. */
+  get isGone(): boolean {
+    return this.#isCondemned || this.#isGone;
+  }
+
+  assertAlive(): void {
+    if (this.isGone) throw new AgentDestroyedError();
+  }
+
+  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void {
+    try {
+      const { className: agent, name } = this.identity;
+      // One member of the union, spelled by its parts.
+      this.agent.observability?.emit({ type, agent, name, payload, timestamp: this.clock.now() } as AgentEvent);
+    } catch (error) {
+      console.error(`The observer of "${type}" failed:`, error);
+    }
+  }
+
+  runAs<T>(context: Partial<Pick<AgentContext, "connection" | "request">>, work: () => T): T {
+    return runAs({ agent: this.agent, ...context }, work);
+  }
+
+  /** Keeps the caller's context if it is this agent's already. */
+  enterContext<T>(work: () => T): T {
+    return getCurrentAgent().agent === this.agent ? work() : this.runAs({}, work);
+  }
+
+  hasMethod(name: string): boolean {
+    return typeof Reflect.get(this.agent, name) === "function";
+  }
+
+  async invoke(method: string, ...args: unknown[]): Promise<unknown> {
+    const target: unknown = Reflect.get(this.agent, method);
+    if (typeof target !== "function") throw new TypeError(`this.${method} is not a function`);
+    return this.enterContext(() => target.apply(this.agent, args));
+  }
+
+  async report(error: unknown): Promise<void> {
+    try {
+      await this.enterContext(() => this.agent.onError(error));
+    } catch (rethrown) {
+      if (rethrown !== error) console.error("onError failed:", rethrown);
+    }
+  }
+
+  background(work: Promise<unknown>): void {
+    this.lifecycle.waitUntil(
+      work.catch((error: unknown) => {
+        if (!this.isGone) console.error("Background work failed:", error);
+      })
+    );
+  }
+
+  /** The platform alarm, or for a facet the root's call on its behalf. */
+  async wake(): Promise<void> {
+    if (this.#isCondemned) return this.#finishDestroy();
+    this.wakes.fired();
+    try {
+      await this.activation.enter(() => this.runAs({}, () => this.#runDue()));
+    } catch (error) {
+      if (this.isGone) return;
+      // Should the platform stop retrying, the rows still have a wake of their own.
+      await this.wakes.rearm(this.clock.now() + this.options.keepAliveIntervalMs);
+      throw error;
+    }
+  }
+
+  async destroy(): Promise<void> {
+    if (this.identity.isFacet) {
+      this.emit("destroy", {});
+      return this.tree.removeSelf();
+    }
+    // Should we die below, the alarm comes back and finishes.
+    this.#isCondemned = true;
+    this.sql.run("UPDATE cf_meta SET condemned = 1 WHERE id = 1");
+    this.alarm.set(this.clock.now());
+    await this.#finishDestroy();
+  }
+
+  async #finishDestroy(): Promise<void> {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    for (const room of [this.schedules, this.queue, this.fibers]) room.stop();
+    this.tree.removeAll();
+    await this.lifecycle.wipe();
+    this.emit("destroy", {});
+    this.lifecycle.abortSoon("The agent was destroyed.");
+  }
+
+  async #start(props: unknown): Promise<void> {
+    storeIdentity(this.sql, this.identity, this.#storedIdentity);
+    await this.#step("fiber-recovery", () => this.#recoverFibers());
+    await this.#step("wake", () => this.#adoptWake());
+    this.schedules.onStartPhase(true);
+    try {
+      await this.agent.onStart(props as never);
+    } catch (error) {
+      await this.report(error);
+      throw error;
+    } finally {
+      this.schedules.onStartPhase(false);
+    }
+    this.background(this.queue.flush());
+  }
+
+  /** An internal step that fails is reported; it must not make the object unreachable. */
+  async #step(step: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      console.error(`Start step "${step}" failed:`, error);
+      this.emit("start:degraded", { step, error: errorMessage(error) });
+    }
+  }
+
+  async #recoverFibers(): Promise<void> {
+    if (!this.fibers.claim()) return;
+    // User hooks may be slow, and the gate is short: they get a head start and go on in the background.
+    const recovery = this.keepAlive.while(() => this.fibers.recover());
+    this.background(recovery);
+    const headStart = new AbortController();
+    await Promise.race([recovery, this.clock.sleep(RECOVERY_HEAD_START_MS, headStart.signal).catch(() => undefined)]);
+    headStart.abort();
+  }
+
+  /** Durable work without a wake would be stranded until the next visitor. */
+  async #adoptWake(): Promise<void> {
+    if (!this.identity.isFacet) {
+      this.wakes.adopt(await this.alarm.read());
+      await this.wakes.rearm();
+    } else if (this.wakes.next() === null) this.wakes.adopt(null);
+    // A facet's wake is a row at the root, and a start may not wait for another object.
+    else this.background(this.wakes.rearm());
+  }
+
+  async #runDue(): Promise<void> {
+    const results = await Promise.allSettled([
+      this.schedules.runDue(),
+      this.fibers.recover(),
+      this.queue.flush(),
+      this.childWakes.runDue()
+    ]);
+    if (this.isGone) return;
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed) throw failed.reason;
+    await this.wakes.rearm();
+  }
+
+  async #arm(at: number | null): Promise<void> {
+    if (this.isGone) return;
+    if (this.identity.isFacet) await this.tree.armAtRoot(at);
+    else this.alarm.set(at);
+  }
+
+  #openState(): AgentState {
+    const agent = this.agent;
+    return new AgentState({
+      sql: this.sql,
+      quarantine: this.quarantine,
+      initial: () => (agent.initialState === undefined ? undefined : { value: agent.initialState }),
+      validate: (next, source) => agent.validateStateChange(next as never, source),
+      broadcast: (json, except) => this.connections.broadcastProtocol(frames.state(json), except),
+      changed: (next, source) => {
+        this.emit("state:update", {});
+        // In the caller's context, but never in its way.
+        this.background(
+          Promise.resolve().then(async () => {
+            try {
+              await agent.onStateChanged(next as never, source);
+            } catch (error) {
+              await this.report(error);
+            }
+          })
+        );
+      }
+    });
+  }
+}
+
+const runtimes = new WeakMap<object, AgentRuntime>();
+
+/** The runtime of an agent, for the package's own rooms; user code has no name for it. */
+export function runtimeOf(agent: object): AgentRuntime {
+  const runtime = runtimes.get(agent);
+  if (!runtime) throw new TypeError("Not an agent.");
+  return runtime;
+}
+
+export function openRuntime(init: RuntimeInit): AgentRuntime {
+  const runtime = new AgentRuntime(init);
+  runtimes.set(init.agent, runtime);
+  return runtime;
+}

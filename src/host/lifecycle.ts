@@ -1,0 +1,27 @@
+// The Lifecycle port: what an object may do to itself.
+
+export interface Lifecycle {
+  /** Holds back every other event until `work` is done. */
+  gate<T>(work: () => Promise<T>): Promise<T>;
+  /** Keeps the current invocation open for work nobody awaits. */
+  waitUntil(work: Promise<unknown>): void;
+  /** Deletes everything stored, the alarm included. Facets are not touched. */
+  wipe(): Promise<void>;
+  /** Ends this activation on a later tick, so that the current handler can still answer. */
+  abortSoon(reason: string): void;
+}
+
+export function openLifecycle(ctx: DurableObjectState): Lifecycle {
+  return {
+    gate: (work) => ctx.blockConcurrencyWhile(work),
+    waitUntil: (work) => ctx.waitUntil(work),
+    async wipe() {
+      await ctx.storage.deleteAlarm();
+      await ctx.storage.deleteAll();
+    },
+    abortSoon(reason) {
+      // abort() throws through whatever is running, and nothing can catch it.
+      setTimeout(() => ctx.abort(reason), 0);
+    }
+  };
+}

@@ -1,0 +1,98 @@
+// The Sockets port over hibernating WebSockets. A socket is the same object for the length of an activation, sending
+// never throws, and only sockets accepted here are seen: those a user accepted by hand stay the user's.
+import { openSocketPair } from "#platform";
+import { AttachmentTooLargeError } from "./errors.ts";
+import type { Socket, Sockets } from "./ports.ts";
+
+/** The platform's limit for what a hibernating socket can remember. */
+export const ATTACHMENT_LIMIT_BYTES = 16_384;
+/** WebSocket close code for "the server failed". */
+const INTERNAL_ERROR = 1011;
+/** Marks an attachment as ours; `v` allows a later shape. */
+interface Envelope<Attachment> {
+  everthink: { v: 1; attachment: Attachment };
+}
+
+export function openSockets<Attachment>(ctx: DurableObjectState): Sockets<Attachment> {
+  const known = new WeakMap<WebSocket, PlatformSocket<Attachment>>();
+  const adopt = (platformSocket: WebSocket): PlatformSocket<Attachment> | undefined => {
+    const existing = known.get(platformSocket);
+    if (existing) return existing;
+    const attachment = readEnvelope<Attachment>(platformSocket);
+    if (!attachment) return undefined;
+    const socket = new PlatformSocket(platformSocket, attachment.value);
+    known.set(platformSocket, socket);
+    return socket;
+  };
+  return {
+    adopt,
+    accept(attachment) {
+      const { server, response } = openSocketPair();
+      const socket = new PlatformSocket(server, attachment);
+      // Before accepting: an attachment that is too large must fail the upgrade, not leave an anonymous socket.
+      socket.setAttachment(attachment);
+      ctx.acceptWebSocket(server);
+      known.set(server, socket);
+      return { socket, response };
+    },
+    list: () =>
+      ctx
+        .getWebSockets()
+        .map(adopt)
+        .filter((socket) => socket !== undefined && socket.isOpen) as PlatformSocket<Attachment>[]
+  };
+}
+
+class PlatformSocket<Attachment> implements Socket<Attachment> {
+  readonly #socket: WebSocket;
+  #attachment: Attachment;
+
+  constructor(socket: WebSocket, attachment: Attachment) {
+    this.#socket = socket;
+    this.#attachment = attachment;
+  }
+
+  get attachment(): Attachment {
+    return this.#attachment;
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN;
+  }
+
+  setAttachment(next: Attachment): void {
+    const envelope: Envelope<Attachment> = { everthink: { v: 1, attachment: next } };
+    try {
+      this.#socket.serializeAttachment(envelope);
+    } catch (error) {
+      throw new AttachmentTooLargeError(ATTACHMENT_LIMIT_BYTES, error);
+    }
+    this.#attachment = next;
+  }
+
+  send(data: string | ArrayBuffer | ArrayBufferView): boolean {
+    if (!this.isOpen) return false;
+    try {
+      this.#socket.send(data);
+      return true;
+    } catch {
+      // A socket that cannot be written is gone; its client reconnects. The other sockets must not notice.
+      this.close(INTERNAL_ERROR, "Send failed");
+      return false;
+    }
+  }
+
+  close(code?: number, reason?: string): void {
+    try {
+      this.#socket.close(code, reason);
+    } catch {
+      // Closing a socket that is already closed has nothing left to do.
+    }
+  }
+}
+
+function readEnvelope<Attachment>(socket: WebSocket): { value: Attachment } | undefined {
+  // Written by `setAttachment` above, or by the user on a socket of their own.
+  const envelope = socket.deserializeAttachment() as Partial<Envelope<Attachment>> | null;
+  return envelope?.everthink?.v === 1 ? { value: envelope.everthink.attachment } : undefined;
+}

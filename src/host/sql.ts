@@ -1,0 +1,33 @@
+// The Sql port over a Durable Object's storage.
+import type { Sql, SqlRow, SqlValue } from "./ports.ts";
+
+export function openSql(storage: DurableObjectStorage): Sql {
+  const exec = (query: string, values: SqlValue[]) => storage.sql.exec(query, ...values);
+  return {
+    // Row shapes are the caller's word: SQLite has no types to check against.
+    all: <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) =>
+      exec(query, values).toArray().map(withBytes) as Row[],
+    one: <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) => {
+      const { value, done } = exec(query, values).next();
+      return done ? undefined : (withBytes(value) as Row);
+    },
+    run(query, ...values) {
+      exec(query, values).toArray();
+      return {
+        get changed() {
+          return Number(exec("SELECT changes() AS changed", []).one()["changed"]);
+        }
+      };
+    },
+    transaction: (work) => storage.transactionSync(work)
+  };
+}
+
+/** The platform gives blobs as ArrayBuffer; the port promises Uint8Array. */
+function withBytes(row: Record<string, SqlStorageValue>): SqlRow {
+  const converted: SqlRow = {};
+  for (const [key, value] of Object.entries(row)) {
+    converted[key] = value instanceof ArrayBuffer ? new Uint8Array(value) : value;
+  }
+  return converted;
+}

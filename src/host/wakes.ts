@@ -1,0 +1,70 @@
+// One wake for many owners. Every room that has durable work registers a source that reads its own table; the next
+// wake is the minimum over all of them, or none at all, so an idle object never wakes. Nothing else sets the alarm.
+
+/** Reads its tables and says when it next needs to run; null when it has nothing to do. Must be cheap: an index walk. */
+export type WakeSource = (nowMs: number) => number | null;
+
+export interface WakesInit {
+  now: () => number;
+  /** Makes the wake durable: the root's platform alarm, or a row at the root for a facet. */
+  arm: (atMs: number | null) => void | Promise<void>;
+  /** True where firing consumes the wake (a platform alarm); false where it must be withdrawn by arming anew. */
+  firingConsumes: boolean;
+}
+
+/** Unknown until the first arm of this activation, so that a lost alarm is repaired by the first `rearm`. */
+const UNKNOWN = Symbol("unknown");
+
+export class Wakes {
+  readonly #sources: WakeSource[] = [];
+  readonly #init: WakesInit;
+  #armed: number | null | typeof UNKNOWN = UNKNOWN;
+
+  constructor(init: WakesInit) {
+    this.#init = init;
+  }
+
+  add(source: WakeSource): void {
+    this.#sources.push(source);
+  }
+
+  /** When the object must next run. Overdue work is due in a millisecond, never in the past. */
+  next(): number | null {
+    const now = this.#init.now();
+    let earliest: number | null = null;
+    for (const source of this.#sources) {
+      const at = source(now);
+      if (at !== null && (earliest === null || at < earliest)) earliest = at;
+    }
+    return earliest === null ? null : Math.max(Math.ceil(earliest), now + 1);
+  }
+
+  /** What the platform holds, read at start. */
+  adopt(atMs: number | null): void {
+    this.#armed = atMs;
+  }
+
+  /** The wake went off. */
+  fired(): void {
+    this.#armed = this.#init.firingConsumes ? null : UNKNOWN;
+  }
+
+  /**
+   * Call after every change to a source's table. Resolves when the wake is durable. `notBefore` spaces out wakes that
+   * keep failing: overdue work would otherwise be due again at once.
+   */
+  async rearm(notBefore = 0): Promise<void> {
+    const wanted = this.next();
+    const next = wanted === null ? null : Math.max(wanted, notBefore);
+    if (next === this.#armed) return;
+    const before = this.#armed;
+    this.#armed = next;
+    try {
+      await this.#init.arm(next);
+    } catch (error) {
+      // Forget only our own claim: a later rearm may already have armed something else.
+      if (this.#armed === next) this.#armed = before === next ? UNKNOWN : before;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,38 @@
+// The real platform. Bundlers pick this file for `#platform` through the package's "imports" map (condition "workerd").
+import { DurableObject } from "cloudflare:workers";
+import type { Clock, Ids } from "../ports.ts";
+import { randomId } from "../ids.ts";
+
+export { DurableObject };
+
+const clock: Clock = {
+  now: () => Date.now(),
+  sleep(ms, signal) {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const timer = setTimeout(done, ms);
+      function done() {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      }
+      function abort() {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      }
+      signal?.addEventListener("abort", abort, { once: true });
+    });
+  }
+};
+
+const ids: Ids = { next: randomId, random: Math.random };
+
+/** Time and identity for one object. The in-process host answers per test, so the object must be named. */
+export function servicesOf(_ctx: DurableObjectState): { clock: Clock; ids: Ids } {
+  return { clock, ids };
+}
+
+/** Both ends of a new WebSocket, and the response that hands the client its end. */
+export function openSocketPair(): { server: WebSocket; response: Response } {
+  const { 0: client, 1: server } = new WebSocketPair();
+  return { server, response: new Response(null, { status: 101, webSocket: client }) };
+}

@@ -1,0 +1,129 @@
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { EMPTY_QUEUE, foldQueue } from "./folds/queue-fold.ts";
+import { emptyTurn, foldTurn } from "./folds/turn-fold.ts";
+import { allEntries, moves, play, turnsIn } from "./journal-script.test-support.ts";
+import { Crash, createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
+import {
+  admitted,
+  call,
+  delta,
+  SAMPLES,
+  segment,
+  settled,
+  settledCall,
+  started,
+  T2
+} from "./record-samples.test-support.ts";
+import type { WritableRecord } from "./records.ts";
+import { JournalRetention } from "./retention.ts";
+
+const large = "w".repeat(400_000);
+
+/** One conversation's life, an append per line: large values, parking, a second turn, a clear. */
+const LIFE: WritableRecord[][] = [
+  [admitted()],
+  [started(1), SAMPLES["step-started"]],
+  [segment(1, 0, [delta("a"), delta("b")])],
+  [segment(1, 2, [delta(large)]), call("c1")],
+  [settledCall("c1", { kind: "output", output: large }, { attempt: 1 }), SAMPLES["step-finished"]],
+  [admitted(T2)],
+  [call("c2", { executor: "client" }), { ...SAMPLES["turn-parked"], attempt: 1 }],
+  [settledCall("c2", { kind: "output", output: 2 }), SAMPLES["turn-resumed"], started(2, 3)],
+  [segment(2, 3, [delta("c")])],
+  [settled({ responds: true, chunkCount: 4, attempt: 2 })],
+  [SAMPLES["turn-responded"]],
+  [settled({ turnId: T2, outcome: "skipped" }), SAMPLES["conversation-cleared"]]
+];
+
+function fresh(): TestJournal {
+  const sql = new MemorySql(new DatabaseSync(":memory:"));
+  createTables(sql);
+  return openTestJournal(sql);
+}
+
+/** The index is a cache of the folds, and every blob belongs to a row. */
+function expectConsistent(journal: TestJournal): void {
+  const entries = allEntries(journal);
+  expect(journal.turns.open().map((turn) => turn.turnId)).toEqual([...foldQueue(EMPTY_QUEUE, entries).keys()]);
+  for (const turnId of turnsIn(entries)) {
+    const turn = foldTurn(emptyTurn(turnId), entries);
+    expect(journal.turns.read(turnId)).toMatchObject({ attempt: turn.attempt });
+  }
+  const owned = journal.sql.all<{ owner: string }>("SELECT owner FROM cf_blob_owners").map((row) => row.owner);
+  const rows = journal.sql.all<{ position: number }>("SELECT position FROM cf_journal WHERE blob IS NOT NULL");
+  expect(owned.toSorted()).toEqual(rows.map((row) => `journal:${row.position}`).toSorted());
+}
+
+describe("a crash at any write", () => {
+  it("leaves a readable journal that is a prefix of whole appends, and the rest can follow", () => {
+    const uninterrupted = fresh();
+    for (const records of LIFE) uninterrupted.writer.append(records);
+    const whole = allEntries(uninterrupted);
+    const prefixes = LIFE.map((_, done) => LIFE.slice(0, done).flat().length);
+    for (let crashAt = 1; ; crashAt++) {
+      const journal = fresh();
+      journal.sql.crashAtWrite(crashAt);
+      let done = 0;
+      let crashed = false;
+      try {
+        for (; done < LIFE.length; done++) journal.writer.append(LIFE[done]!);
+      } catch (error) {
+        expect(error).toBeInstanceOf(Crash);
+        crashed = true;
+      }
+      const rebooted = openTestJournal(journal.sql.reboot());
+      expect(allEntries(rebooted)).toEqual(whole.slice(0, prefixes[done] ?? whole.length));
+      expectConsistent(rebooted);
+      for (; done < LIFE.length; done++) rebooted.writer.append(LIFE[done]!);
+      expect(allEntries(rebooted)).toEqual(whole);
+      // The first run that is not interrupted has shown every write before it.
+      if (!crashed) return void expect(crashAt).toBeGreaterThan(LIFE.flat().length);
+    }
+  });
+
+  it("of a sweep leaves everything or what it should, and the next sweep finishes", () => {
+    for (let crashAt = 1; ; crashAt++) {
+      const journal = fresh();
+      for (const records of LIFE) journal.writer.append(records);
+      journal.sql.crashAtWrite(crashAt);
+      const before = allEntries(openTestJournal(journal.sql.reboot()));
+      let crashed = false;
+      try {
+        new JournalRetention(journal.sql, journal.blobs).sweep(10_000);
+      } catch (error) {
+        expect(error).toBeInstanceOf(Crash);
+        crashed = true;
+      }
+      const rebooted = openTestJournal(journal.sql.reboot());
+      if (crashed) expect(allEntries(rebooted)).toEqual(before);
+      new JournalRetention(rebooted.sql, rebooted.blobs).sweep(10_000);
+      expect(allEntries(rebooted).map((entry) => entry.record.type)).toEqual(["conversation-cleared"]);
+      expect(rebooted.sql.all("SELECT hash FROM cf_blobs")).toEqual([]);
+      expect(rebooted.sql.all("SELECT turn FROM cf_journal_turns")).toEqual([]);
+      if (!crashed) return;
+    }
+  });
+
+  it("of any history leaves a prefix of it", () => {
+    fc.assert(
+      fc.property(moves, fc.integer({ min: 1, max: 80 }), (script, crashAt) => {
+        const uninterrupted = fresh();
+        play(uninterrupted, script);
+        const whole = allEntries(uninterrupted);
+        const journal = fresh();
+        journal.sql.crashAtWrite(crashAt);
+        try {
+          play(journal, script);
+        } catch (error) {
+          expect(error).toBeInstanceOf(Crash);
+        }
+        const rebooted = openTestJournal(journal.sql.reboot());
+        const left = allEntries(rebooted);
+        expect(left).toEqual(whole.slice(0, left.length));
+        expectConsistent(rebooted);
+      })
+    );
+  });
+});

@@ -1,0 +1,174 @@
+// The state of each tool call. States only move forward along one order, and the first terminal state wins: whatever is
+// repeated, late or contradictory changes nothing. Outcomes address calls, never messages or positions.
+import { assertNever } from "../../util/assert-never.ts";
+import type { ApprovalId, CallId } from "../../util/ids.ts";
+import type { Json } from "../../util/json.ts";
+import type {
+  ApprovalAnswered,
+  ApprovalAsked,
+  CallExecutor,
+  CallOutcome,
+  CallSettled,
+  CallStarted,
+  ReadableRecord
+} from "../records.ts";
+
+/** Lowest first; all terminal states share the top rank. */
+const RANKS = {
+  "input-streaming": 0,
+  "input-available": 1,
+  "approval-requested": 2,
+  "approval-responded": 3,
+  output: 4,
+  error: 4,
+  denied: 4,
+  unknown: 4
+} as const;
+
+export type CallState = keyof typeof RANKS;
+const TERMINAL_RANK = RANKS.output;
+
+export function callRank(state: CallState): number {
+  return RANKS[state];
+}
+
+export function isTerminal(state: CallState): boolean {
+  return RANKS[state] === TERMINAL_RANK;
+}
+
+/** The rule every holder of call states uses: forward only, and never out of a terminal state. */
+export function canAdvance(from: CallState, to: CallState): boolean {
+  return RANKS[to] > RANKS[from];
+}
+
+export interface ApprovalView {
+  readonly approvalId: ApprovalId;
+  readonly inputHash: string;
+  readonly descriptor: Json;
+  readonly askedAt: number;
+  readonly expiresAt: number | null;
+  readonly answer: ApprovalAnswer | null;
+}
+
+export interface ApprovalAnswer {
+  readonly approved: boolean;
+  readonly by: string | null;
+  readonly reason: string | null;
+  readonly at: number;
+}
+
+export interface CallView {
+  readonly callId: CallId;
+  readonly step: number;
+  readonly attempt: number;
+  readonly toolName: string;
+  readonly executor: CallExecutor;
+  readonly dynamic: boolean;
+  readonly input: Json;
+  readonly inputHash: string;
+  readonly state: CallState;
+  readonly approval: ApprovalView | null;
+  readonly outcome: CallOutcome | null;
+  readonly settledAt: number | null;
+  /** Somebody who answered wants the conversation to go on. */
+  readonly autoContinue: boolean;
+}
+
+/** In the order in which the calls started. */
+export type CallsFold = ReadonlyMap<CallId, CallView>;
+
+export const NO_CALLS: CallsFold = new Map();
+
+/** The calls after this record; the same object when nothing changed. */
+export function foldCalls(calls: CallsFold, record: ReadableRecord): CallsFold {
+  switch (record.type) {
+    case "call-started":
+      return calls.has(record.callId) ? calls : replaced(calls, startedCall(record));
+    case "approval-asked":
+      return changed(calls, record.callId, (call) => ask(call, record));
+    case "approval-answered":
+      return changed(calls, record.callId, (call) => answer(call, record));
+    case "call-settled":
+      return changed(calls, record.callId, (call) => settle(call, record));
+    default:
+      return calls;
+  }
+}
+
+/** Calls somebody still owes an outcome. */
+export function openCalls(calls: CallsFold): CallView[] {
+  return [...calls.values()].filter((call) => !isTerminal(call.state));
+}
+
+/** Open calls a human or a client can still answer: these keep a turn parked, they are not a sign of a stuck one. */
+export function awaitedCalls(calls: CallsFold): CallView[] {
+  return openCalls(calls).filter((call) => call.state === "approval-requested" || isClientsToRun(call));
+}
+
+function isClientsToRun(call: CallView): boolean {
+  return call.executor === "client" && (call.state === "input-available" || call.state === "approval-responded");
+}
+
+function startedCall(record: CallStarted): CallView {
+  const { callId, step, attempt, toolName, executor, dynamic, input, inputHash } = record;
+  return {
+    ...{ callId, step, attempt, toolName, executor, dynamic, input, inputHash },
+    state: "input-available",
+    approval: null,
+    outcome: null,
+    settledAt: null,
+    autoContinue: false
+  };
+}
+
+function ask(call: CallView, record: ApprovalAsked): CallView {
+  if (!canAdvance(call.state, "approval-requested")) return call;
+  const { approvalId, inputHash, descriptor, expiresAt } = record;
+  return {
+    ...call,
+    state: "approval-requested",
+    approval: { approvalId, inputHash, descriptor, expiresAt, askedAt: record.at, answer: null }
+  };
+}
+
+/** Only the question that was asked can be answered, for the input that was shown. */
+function answer(call: CallView, record: ApprovalAnswered): CallView {
+  const { approval } = call;
+  if (call.state !== "approval-requested" || approval?.approvalId !== record.approvalId) return call;
+  if (record.inputHash !== null && record.inputHash !== approval.inputHash) return call;
+  const { approved, by, reason, at, autoContinue } = record;
+  const answered = { ...call, autoContinue, approval: { ...approval, answer: { approved, by, reason, at } } };
+  return approved
+    ? { ...answered, state: "approval-responded" }
+    : { ...answered, state: "denied", outcome: { kind: "denied", reason }, settledAt: at };
+}
+
+function settle(call: CallView, record: CallSettled): CallView {
+  const state = stateOf(record.outcome);
+  if (!canAdvance(call.state, state)) return call;
+  const autoContinue = call.autoContinue || record.autoContinue;
+  return { ...call, state, outcome: record.outcome, settledAt: record.at, autoContinue };
+}
+
+function stateOf(outcome: CallOutcome): CallState {
+  switch (outcome.kind) {
+    case "output":
+    case "error":
+    case "denied":
+    case "unknown":
+      return outcome.kind;
+    default:
+      return assertNever(outcome);
+  }
+}
+
+function changed(calls: CallsFold, callId: CallId, change: (call: CallView) => CallView): CallsFold {
+  const call = calls.get(callId);
+  if (!call) return calls;
+  const next = change(call);
+  return next === call ? calls : replaced(calls, next);
+}
+
+function replaced(calls: CallsFold, call: CallView): CallsFold {
+  return new Map(calls).set(call.callId, call);
+}

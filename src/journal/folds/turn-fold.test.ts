@@ -1,0 +1,205 @@
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { epochId } from "../../util/ids.ts";
+import { allEntries, moves, play, turnsIn } from "../journal-script.test-support.ts";
+import { createTables, MemorySql, openTestJournal, type TestJournal } from "../memory-sql.test-support.ts";
+import {
+  admitted,
+  call,
+  delta,
+  SAMPLES,
+  segment,
+  settled,
+  settledCall,
+  started,
+  T1,
+  T2,
+  unknown
+} from "../record-samples.test-support.ts";
+import type { JournalEntry, ReadableRecord } from "../records.ts";
+import { TurnPhase } from "../schema.ts";
+import { openCalls } from "./calls-fold.ts";
+import { EMPTY_QUEUE, foldQueue, headOfQueue } from "./queue-fold.ts";
+import { emptyTurn, foldTurn, type TurnFold } from "./turn-fold.ts";
+
+function fold(...records: ReadableRecord[]): TurnFold {
+  return foldTurn(emptyTurn(T1), numbered(records));
+}
+
+function numbered(records: readonly ReadableRecord[]): JournalEntry[] {
+  return records.map((record, index) => ({ sequence: index + 1, record }));
+}
+
+function playedJournal(script: Parameters<typeof play>[1]): TestJournal {
+  const sql = new MemorySql(new DatabaseSync(":memory:"));
+  createTables(sql);
+  const journal = openTestJournal(sql);
+  play(journal, script);
+  return journal;
+}
+
+describe("phase", () => {
+  const parked = SAMPLES["turn-parked"];
+  const table: [TurnFold["phase"], ReadableRecord[]][] = [
+    ["absent", []],
+    ["queued", [admitted()]],
+    ["running", [admitted(), started(1)]],
+    ["recovering", [admitted(), started(1), SAMPLES["attempt-ended"]]],
+    ["running", [admitted(), started(1), SAMPLES["attempt-ended"], started(2)]],
+    ["parked", [admitted(), started(1), parked]],
+    ["recovering", [admitted(), started(1), parked, SAMPLES["turn-resumed"]]],
+    ["parked", [admitted(), started(1), parked, SAMPLES["turn-cancel-requested"]]],
+    ["settled", [admitted(), started(1), settled()]],
+    ["settled", [admitted(), settled({ outcome: "skipped" })]]
+  ];
+  it.each(table)("is %s", (phase, records) => {
+    expect(fold(...records).phase).toBe(phase);
+  });
+});
+
+describe("attempts", () => {
+  it("one that never said it ended was interrupted, and what it produced is counted", () => {
+    const turn = fold(
+      ...[admitted(), started(1), segment(1, 0, [delta("a")]), call("c1")],
+      started(2, 1, { epoch: epochId("epoch-2") }),
+      settled()
+    );
+    expect(turn.attempts).toMatchObject([
+      { attempt: 1, epoch: "epoch-1", end: "interrupted", produced: 2 },
+      { attempt: 2, epoch: "epoch-2", end: "settled", produced: 0 }
+    ]);
+    expect(turn.attempt).toBe(2);
+  });
+
+  it("one that handed over says why and when the next is due", () => {
+    const turn = fold(admitted(), started(1), SAMPLES["attempt-ended"], started(2));
+    expect(turn.attempts[0]).toMatchObject({ end: "stalled", retryAt: 5 });
+  });
+});
+
+describe("progress", () => {
+  it("is the newest record that took the turn forward; bookkeeping is none", () => {
+    const records = [admitted(), started(1), segment(1, 0, [delta("a")]), SAMPLES["turn-stashed"], started(2, 1)];
+    expect(fold(...records)).toMatchObject({ contentSequence: 3, progress: 3, nextChunk: 1 });
+    expect(fold(...records, SAMPLES["turn-progressed"])).toMatchObject({ contentSequence: 3, progress: 6 });
+    expect(fold(admitted(), started(1))).toMatchObject({ contentSequence: 0, progress: 0, nextChunk: 0 });
+  });
+
+  it("an overflow retry starts the answer anew, and the numbering goes on", () => {
+    const turn = fold(
+      ...[admitted(), started(1), segment(1, 0, [delta("a"), delta("b")])],
+      started(2, 2, { kind: "overflow-retry", keepsContent: false })
+    );
+    expect(turn).toMatchObject({ contentFrom: 2, nextChunk: 2 });
+  });
+});
+
+describe("facts", () => {
+  it("open calls are those without an outcome", () => {
+    const turn = fold(admitted(), started(1), call("a"), call("b"), settledCall("a", { kind: "output", output: 1 }));
+    expect(openCalls(turn.calls).map((open) => open.callId)).toEqual(["b"]);
+  });
+
+  it("usage is summed where it was reported", () => {
+    const step = SAMPLES["step-finished"];
+    const turn = fold(admitted(), started(1), SAMPLES["step-started"], step, step);
+    expect(turn.steps).toMatchObject({ started: 1, finished: 2, usage: { inputTokens: 20, reasoningTokens: null } });
+  });
+
+  it("the first cancel and the first outcome stay", () => {
+    const cancel = SAMPLES["turn-cancel-requested"];
+    const turn = fold(admitted(), cancel, { ...cancel, by: "eve" }, settled(), settled({ outcome: "failed" }));
+    expect(turn.cancel?.by).toBe("ada");
+    expect(turn.outcome?.outcome).toBe("completed");
+  });
+
+  it("the response is owed until it is recorded", () => {
+    const owed = [admitted(), settled({ responds: true })];
+    expect(fold(...owed).responded).toBe(false);
+    expect(fold(...owed, SAMPLES["turn-responded"]).responded).toBe(true);
+    expect(fold(admitted(), settled()).responded).toBe(true);
+  });
+
+  it("damage and records of the future are carried, not judged", () => {
+    const turn = fold(admitted(), unknown(), SAMPLES["record-quarantined"]);
+    expect(turn).toMatchObject({ phase: "queued", damage: 1, nextChunk: 6 });
+    expect(turn.unknown).toEqual([{ sequence: 2, record: unknown() }]);
+  });
+
+  it("other turns and the conversation's own records change nothing", () => {
+    expect(fold(admitted(), admitted(T2), SAMPLES["conversation-cleared"])).toEqual(fold(admitted()));
+  });
+});
+
+describe("for any history", () => {
+  it("folding a prefix and then the rest is folding it all; seeing a record again changes nothing", () => {
+    fc.assert(
+      fc.property(moves, fc.nat(), (script, cut) => {
+        const entries = allEntries(playedJournal(script));
+        for (const turnId of turnsIn(entries)) {
+          const whole = foldTurn(emptyTurn(turnId), entries);
+          const prefix = entries.slice(0, cut % (entries.length + 1));
+          const halfway = foldTurn(emptyTurn(turnId), prefix);
+          expect(foldTurn(halfway, entries.slice(prefix.length))).toEqual(whole);
+          expect(foldTurn(halfway, entries)).toEqual(whole);
+          expect(foldTurn(whole, entries)).toBe(whole);
+          expect(
+            foldTurn(
+              emptyTurn(turnId),
+              entries.flatMap((entry) => [entry, entry])
+            )
+          ).toEqual(whole);
+        }
+      })
+    );
+  });
+
+  it("outlines fold to the same turn as the content itself", () => {
+    fc.assert(
+      fc.property(moves, (script) => {
+        const journal = playedJournal(script);
+        const [full, outline] = [allEntries(journal), allEntries(journal, true)];
+        for (const turnId of turnsIn(full)) {
+          expect(foldTurn(emptyTurn(turnId), outline)).toEqual(foldTurn(emptyTurn(turnId), full));
+        }
+      })
+    );
+  });
+
+  it("the turn index says what the folds say", () => {
+    fc.assert(
+      fc.property(moves, (script) => {
+        const journal = playedJournal(script);
+        const entries = allEntries(journal);
+        const queue = foldQueue(EMPTY_QUEUE, entries);
+        expect(journal.turns.open().map((turn) => turn.turnId)).toEqual([...queue.keys()]);
+        for (const turnId of turnsIn(entries)) {
+          const turn = foldTurn(emptyTurn(turnId), entries);
+          const indexed = journal.turns.read(turnId);
+          expect(indexed).toMatchObject({
+            attempt: turn.attempt,
+            attemptOpen: turn.attempts.at(-1)?.end === null,
+            generation: turn.admission?.generation
+          });
+          expect(indexed && journal.writer.nextChunk(indexed)).toBe(turn.nextChunk);
+          expect(indexed?.phase === TurnPhase.open).toBe(turn.phase !== "settled");
+          expect(indexed?.phase === TurnPhase.responding).toBe(turn.phase === "settled" && !turn.responded);
+        }
+      })
+    );
+  });
+
+  it("the queue is the open turns, and can be folded in parts", () => {
+    fc.assert(
+      fc.property(moves, fc.nat(), (script, cut) => {
+        const entries = allEntries(playedJournal(script));
+        const middle = cut % (entries.length + 1);
+        const whole = foldQueue(EMPTY_QUEUE, entries);
+        const halfway = foldQueue(EMPTY_QUEUE, entries.slice(0, middle));
+        expect([...foldQueue(halfway, entries.slice(middle))]).toEqual([...whole]);
+        expect(headOfQueue(whole)).toBe([...whole.values()].find((turn) => turn.phase !== "parked"));
+      })
+    );
+  });
+});

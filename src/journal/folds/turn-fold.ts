@@ -1,0 +1,259 @@
+// The state of one turn, from its records. Pure: no clock, no storage; whether the process that ran an attempt is still
+// alive is for the caller to know (it compares epochs). Records come in order; one already seen changes nothing, so a
+// fold can stop anywhere and go on later.
+import type { EpochId, TurnId } from "../../util/ids.ts";
+import type { Json } from "../../util/json.ts";
+import type {
+  AttemptEnded,
+  AttemptStarted,
+  ChunkRange,
+  JournalEntry,
+  ParkReason,
+  ReadableRecord,
+  StepUsage,
+  TurnAdmitted,
+  TurnSettled,
+  TurnSteered,
+  UnknownRecord
+} from "../records.ts";
+import { foldCalls, NO_CALLS, type CallsFold } from "./calls-fold.ts";
+
+/**
+ * - absent: not admitted (or its admission is damaged)
+ * - queued: admitted, never attempted
+ * - running: an attempt is open; if its process is gone, it was interrupted
+ * - recovering: between attempts
+ * - parked: waits for somebody else
+ * - settled: has its outcome
+ */
+export type TurnPhaseName = "absent" | "queued" | "running" | "recovering" | "parked" | "settled";
+
+export interface AttemptView {
+  readonly attempt: number;
+  readonly epoch: EpochId;
+  readonly kind: AttemptStarted["kind"];
+  readonly startedAt: number;
+  /** Records it added that took the turn forward. An interrupted attempt with none is a charged one. */
+  readonly produced: number;
+  /** How it ended; null while open. `interrupted`: the next one began without a word from it. */
+  readonly end: AttemptEnded["reason"] | "parked" | "settled" | "interrupted" | null;
+  readonly retryAt: number | null;
+}
+
+export interface TurnFold {
+  readonly turnId: TurnId;
+  readonly phase: TurnPhaseName;
+  readonly admission: TurnAdmitted | null;
+  readonly attempts: readonly AttemptView[];
+  /** The fence: number of the newest attempt, 0 before the first. */
+  readonly attempt: number;
+  readonly calls: CallsFold;
+  /** What a parked turn waits for; empty otherwise. */
+  readonly waitsFor: readonly ParkReason[];
+  readonly cancel: { readonly at: number; readonly by: string | null; readonly reason: string | null } | null;
+  /** Sequence of the newest content, 0 for none. Only grows. */
+  readonly contentSequence: number;
+  /** Sequence of the newest record that took the turn forward: content, outcomes, finished steps, a child's progress. */
+  readonly progress: number;
+  /** Number the next chunk will get. */
+  readonly nextChunk: number;
+  /** First chunk that belongs to the answer: an overflow retry starts it anew. */
+  readonly contentFrom: number;
+  readonly steps: StepsView;
+  readonly steered: readonly TurnSteered[];
+  readonly stash: Json;
+  readonly outcome: TurnSettled | null;
+  /** The response hook has returned, or never had to run. */
+  readonly responded: boolean;
+  /** Rows of this turn that could not be read. */
+  readonly damage: number;
+  /** Records this build does not understand, as they came. */
+  readonly unknown: readonly JournalEntry<UnknownRecord>[];
+  readonly lastSequence: number;
+}
+
+export interface StepsView {
+  readonly started: number;
+  readonly finished: number;
+  /** Sum of what was reported; null where nothing was. */
+  readonly usage: StepUsage;
+}
+
+const NO_USAGE: StepUsage = {
+  inputTokens: null,
+  outputTokens: null,
+  totalTokens: null,
+  reasoningTokens: null,
+  cachedInputTokens: null
+};
+
+export function emptyTurn(turnId: TurnId): TurnFold {
+  return {
+    turnId,
+    phase: "absent",
+    admission: null,
+    attempts: [],
+    attempt: 0,
+    calls: NO_CALLS,
+    waitsFor: [],
+    cancel: null,
+    contentSequence: 0,
+    progress: 0,
+    nextChunk: 0,
+    contentFrom: 0,
+    steps: { started: 0, finished: 0, usage: NO_USAGE },
+    steered: [],
+    stash: null,
+    outcome: null,
+    responded: false,
+    damage: 0,
+    unknown: [],
+    lastSequence: 0
+  };
+}
+
+export function foldTurn(turn: TurnFold, entries: Iterable<JournalEntry>): TurnFold {
+  let state = turn;
+  for (const entry of entries) state = foldTurnEntry(state, entry);
+  return state;
+}
+
+/** Records of other turns, and records already seen, change nothing. */
+export function foldTurnEntry(turn: TurnFold, entry: JournalEntry): TurnFold {
+  const { sequence, record } = entry;
+  if (record.turnId !== turn.turnId || sequence <= turn.lastSequence) return turn;
+  const next = { ...applyRecord(turn, record, sequence), lastSequence: sequence };
+  return takesForward(record) ? countProgress(next, sequence) : next;
+}
+
+function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): TurnFold {
+  switch (record.type) {
+    case "turn-admitted":
+      return { ...turn, admission: record, phase: turn.phase === "absent" ? "queued" : turn.phase };
+    case "attempt-started":
+      return startAttempt(turn, record);
+    case "attempt-ended":
+      return { ...endAttempt(turn, record.reason, record.retryAt), phase: "recovering" };
+    case "content-segment":
+      return addContent(turn, { firstChunk: record.firstChunk, chunkCount: record.chunks.length }, sequence);
+    case "content-outline":
+      return addContent(turn, record, sequence);
+    case "call-started":
+    case "call-settled":
+    case "approval-asked":
+    case "approval-answered":
+      return { ...turn, calls: foldCalls(turn.calls, record) };
+    case "step-started":
+      return { ...turn, steps: { ...turn.steps, started: turn.steps.started + 1 } };
+    case "step-finished":
+      return { ...turn, steps: finishStep(turn.steps, record.usage) };
+    case "turn-parked":
+      return { ...endAttempt(turn, "parked", null), phase: "parked", waitsFor: record.waitsFor };
+    case "turn-resumed":
+      return { ...turn, phase: "recovering", waitsFor: [] };
+    default:
+      return applyRest(turn, record, sequence);
+  }
+}
+
+function applyRest(turn: TurnFold, record: ReadableRecord, sequence: number): TurnFold {
+  switch (record.type) {
+    case "turn-steered":
+      return { ...turn, steered: [...turn.steered, record] };
+    case "turn-stashed":
+      return { ...turn, stash: record.data };
+    case "turn-cancel-requested":
+      return { ...turn, cancel: turn.cancel ?? { at: record.at, by: record.by, reason: record.reason } };
+    case "turn-settled":
+      return settle(turn, record);
+    case "turn-responded":
+      return { ...turn, responded: true };
+    case "record-quarantined":
+      return { ...turn, damage: turn.damage + 1, nextChunk: Math.max(turn.nextChunk, endOf(record.lostChunks)) };
+    case "unknown":
+      return {
+        ...turn,
+        unknown: [...turn.unknown, { sequence, record }],
+        nextChunk: Math.max(turn.nextChunk, endOf(record.range))
+      };
+    default:
+      return turn;
+  }
+}
+
+function startAttempt(turn: TurnFold, record: AttemptStarted): TurnFold {
+  const { attempt, epoch, kind, at: startedAt } = record;
+  const started: AttemptView = { attempt, epoch, kind, startedAt, produced: 0, end: null, retryAt: null };
+  return {
+    ...turn,
+    attempts: [...endAttempt(turn, "interrupted", null).attempts, started],
+    attempt,
+    phase: "running",
+    waitsFor: [],
+    contentFrom: record.keepsContent ? turn.contentFrom : record.firstChunk
+  };
+}
+
+/** The first word about an attempt's end stays. */
+function endAttempt(turn: TurnFold, end: NonNullable<AttemptView["end"]>, retryAt: number | null): TurnFold {
+  const last = turn.attempts.at(-1);
+  if (!last || last.end !== null) return turn;
+  return { ...turn, attempts: [...turn.attempts.slice(0, -1), { ...last, end, retryAt }] };
+}
+
+function addContent(turn: TurnFold, range: ChunkRange, sequence: number): TurnFold {
+  return { ...turn, contentSequence: sequence, nextChunk: Math.max(turn.nextChunk, endOf(range)) };
+}
+
+function settle(turn: TurnFold, record: TurnSettled): TurnFold {
+  if (turn.outcome) return turn;
+  return {
+    ...endAttempt(turn, "settled", null),
+    phase: "settled",
+    outcome: record,
+    waitsFor: [],
+    responded: !record.responds
+  };
+}
+
+function finishStep(steps: StepsView, usage: StepUsage): StepsView {
+  const sum = (a: number | null, b: number | null) => (a === null && b === null ? null : (a ?? 0) + (b ?? 0));
+  return {
+    started: steps.started,
+    finished: steps.finished + 1,
+    usage: {
+      inputTokens: sum(steps.usage.inputTokens, usage.inputTokens),
+      outputTokens: sum(steps.usage.outputTokens, usage.outputTokens),
+      totalTokens: sum(steps.usage.totalTokens, usage.totalTokens),
+      reasoningTokens: sum(steps.usage.reasoningTokens, usage.reasoningTokens),
+      cachedInputTokens: sum(steps.usage.cachedInputTokens, usage.cachedInputTokens)
+    }
+  };
+}
+
+function takesForward(record: ReadableRecord): boolean {
+  switch (record.type) {
+    case "content-segment":
+    case "content-outline":
+    case "call-started":
+    case "call-settled":
+    case "step-finished":
+    case "turn-progressed":
+      return true;
+    default:
+      return false;
+  }
+}
+
+function countProgress(turn: TurnFold, sequence: number): TurnFold {
+  const last = turn.attempts.at(-1);
+  const attempts =
+    last && last.end === null
+      ? [...turn.attempts.slice(0, -1), { ...last, produced: last.produced + 1 }]
+      : turn.attempts;
+  return { ...turn, attempts, progress: sequence };
+}
+
+function endOf(range: ChunkRange | null): number {
+  return range ? range.firstChunk + range.chunkCount : 0;
+}

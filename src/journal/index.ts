@@ -1,0 +1,15 @@
+export * from "./records.ts";
+export * from "./errors.ts";
+export { INLINE_BODY_BYTES } from "./codec.ts";
+export { TurnPhase } from "./schema.ts";
+export { openJournal, type Journal, type JournalInit } from "./journal.ts";
+export { JournalWriter, type AppendReceipt } from "./writer.ts";
+export { JournalReader, type CorruptRow, type JournalPage, type ReadOptions, type Subscription } from "./reader.ts";
+export { TurnIndex, type IndexedTurn } from "./turn-index.ts";
+export { quarantineRow, type QuarantineInit } from "./quarantine.ts";
+export { SEGMENT_LIMITS, SegmentPacker, type PackerInit, type SegmentLimits } from "./segments.ts";
+export { JournalRetention, RETENTION, type RetentionOptions, type SweepReport } from "./retention.ts";
+export * from "./folds/calls-fold.ts";
+export * from "./folds/chunks-fold.ts";
+export * from "./folds/queue-fold.ts";
+export * from "./folds/turn-fold.ts";

@@ -1,0 +1,166 @@
+// Random histories for property tests: a list of moves, each tried through the writer. Most moves bring what they need
+// (an admission, an attempt); some do not and are refused, which is part of the game. So what ends up stored is always a
+// history that could really happen, and `journal-script.test.ts` sees to it that it is not an empty one.
+import fc from "fast-check";
+import { ThinkError } from "../util/errors.ts";
+import { approvalId, callId, epochId, turnId, type TurnId } from "../util/ids.ts";
+import { Crash, type TestJournal } from "./memory-sql.test-support.ts";
+import {
+  admitted,
+  call,
+  delta,
+  SAMPLES,
+  segment,
+  settled,
+  settledCall,
+  started,
+  unknown
+} from "./record-samples.test-support.ts";
+import type { CallOutcome, JournalEntry, WritableRecord } from "./records.ts";
+
+export interface Move {
+  kind: (typeof KINDS)[number];
+  turn: number;
+  call: number;
+  size: number;
+  flag: boolean;
+}
+
+const KINDS = [
+  ...["admit", "start", "content", "content", "content", "call", "call", "settle-call", "ask", "answer"],
+  ...["step", "park", "resume", "cancel", "end", "stash", "progress", "unknown", "settle", "respond", "clear"]
+] as const;
+
+/** Moves only a running attempt can make. */
+const OF_AN_ATTEMPT: readonly Move["kind"][] = ["content", "call", "ask", "step", "park", "end", "stash"];
+/** Moves that open something themselves, and need nothing. */
+const OPENING: readonly Move["kind"][] = ["admit", "clear"];
+/** Moves of this size come unprepared; clears of any other size do not happen, or nothing would last. */
+const UNPREPARED = 4;
+
+export const moves = fc.array(
+  fc.record<Move>({
+    kind: fc.constantFrom(...KINDS),
+    turn: fc.nat(2),
+    call: fc.nat(2),
+    size: fc.integer({ min: 1, max: 4 }),
+    flag: fc.boolean()
+  }),
+  { minLength: 5, maxLength: 50, size: "max" }
+);
+
+/** What each move writes, given where its turn is. Several records in one append are one transaction. */
+export function recordsOf(journal: TestJournal, move: Move, at: number): WritableRecord[] {
+  const generation = journal.writer.generation();
+  const turn = turnId(`turn-${move.turn}-${generation}`);
+  const indexed = journal.turns.read(turn);
+  const firstChunk = indexed ? journal.writer.nextChunk(indexed) : 0;
+  const situation = { move, turn, attempt: indexed?.attempt ?? 0, firstChunk, generation, at };
+  if (move.size === UNPREPARED || OPENING.includes(move.kind)) return moveRecords(situation);
+  const prelude: WritableRecord[] = indexed ? [] : moveRecords({ ...situation, move: { ...move, kind: "admit" } });
+  if (OF_AN_ATTEMPT.includes(move.kind) && !indexed?.attemptOpen) {
+    prelude.push(...moveRecords({ ...situation, move: { ...move, kind: "start" } }));
+    situation.attempt += 1;
+  }
+  return [...prelude, ...moveRecords(situation)];
+}
+
+function moveRecords(situation: Situation): WritableRecord[] {
+  const { move, turn, attempt, firstChunk, generation, at } = situation;
+  const of = <R extends WritableRecord>(record: R) => ({ ...record, turnId: turn, at });
+  const name = `call-${move.call}`;
+  switch (move.kind) {
+    case "admit":
+      return [{ ...admitted(turn, { generation }), at }];
+    case "start":
+      return [of(started(attempt + 1, firstChunk, { keepsContent: move.flag, epoch: epochId(`epoch-${at}`) }))];
+    case "content":
+      return [
+        of(
+          segment(
+            attempt,
+            firstChunk,
+            Array.from({ length: move.size }, (_, i) => delta(`${firstChunk + i}`))
+          )
+        )
+      ];
+    case "call":
+      return [of(call(name, { attempt, executor: move.flag ? "client" : "server" }))];
+    case "settle-call":
+      return [of(settledCall(name, OUTCOMES[move.size - 1] ?? OUTCOMES[0], { autoContinue: move.flag }))];
+    case "ask":
+      return [of({ ...SAMPLES["approval-asked"], attempt, callId: callId(name), approvalId: approvalId(name) })];
+    case "answer":
+      return [
+        of({ ...SAMPLES["approval-answered"], callId: callId(name), approvalId: approvalId(name), approved: move.flag })
+      ];
+    case "step":
+      return [of({ ...SAMPLES["step-started"], attempt }), of({ ...SAMPLES["step-finished"], attempt })];
+    case "park":
+      return [of({ ...SAMPLES["turn-parked"], attempt })];
+    case "resume":
+      return [of(SAMPLES["turn-resumed"])];
+    default:
+      return otherRecords(situation);
+  }
+}
+
+interface Situation {
+  move: Move;
+  turn: TurnId;
+  attempt: number;
+  firstChunk: number;
+  generation: number;
+  at: number;
+}
+
+function otherRecords({ move, turn, attempt, firstChunk, generation, at }: Situation): WritableRecord[] {
+  const of = <R extends WritableRecord>(record: R) => ({ ...record, turnId: turn, at });
+  switch (move.kind) {
+    case "cancel":
+      return [of(SAMPLES["turn-cancel-requested"])];
+    case "end":
+      return [of({ ...SAMPLES["attempt-ended"], attempt })];
+    case "stash":
+      return [of({ ...SAMPLES["turn-stashed"], attempt, data: move.size })];
+    case "progress":
+      return [of({ ...SAMPLES["turn-progressed"], attempt: null })];
+    case "unknown":
+      return [of(unknown({ body: `{"n":${move.size}}` }))];
+    case "settle":
+      return [of(settled({ chunkCount: firstChunk, responds: move.flag, attempt: null }))];
+    case "respond":
+      return [of(SAMPLES["turn-responded"])];
+    default:
+      return move.size === UNPREPARED ? [{ ...SAMPLES["conversation-cleared"], at, generation: generation + 1 }] : [];
+  }
+}
+
+const OUTCOMES: readonly [CallOutcome, ...CallOutcome[]] = [
+  { kind: "output", output: "done" },
+  { kind: "error", errorText: "failed" },
+  { kind: "denied", reason: null },
+  { kind: "unknown", reason: "restart" }
+];
+
+/** Plays the moves; what is refused changes nothing. */
+export function play(journal: TestJournal, script: readonly Move[]): void {
+  script.forEach((move, index) => {
+    try {
+      journal.writer.append(recordsOf(journal, move, 1000 + index));
+    } catch (error) {
+      if (error instanceof Crash || !(error instanceof ThinkError)) throw error;
+    }
+  });
+}
+
+export function allEntries(journal: TestJournal, outline = false): JournalEntry[] {
+  return [...journal.reader.pages({ outline })].flatMap((page) => {
+    if (page.corrupt.length > 0) throw new Error(`unreadable: ${page.corrupt[0]?.reason}`);
+    return [...page.entries];
+  });
+}
+
+export function turnsIn(entries: readonly JournalEntry[]): TurnId[] {
+  return [...new Set(entries.map(({ record }) => record.turnId))].filter((turn) => turn !== null);
+}

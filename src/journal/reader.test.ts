@@ -1,0 +1,200 @@
+import { DatabaseSync } from "node:sqlite";
+import { beforeEach, describe, expect, it } from "vitest";
+import { BLOB_CHUNK_BYTES } from "../host/blobs.ts";
+import { createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
+import { quarantineRow } from "./quarantine.ts";
+import type { JournalPage } from "./reader.ts";
+import {
+  admitted,
+  call,
+  delta,
+  SAMPLES,
+  segment,
+  settled,
+  settledCall,
+  started,
+  T1,
+  T2
+} from "./record-samples.test-support.ts";
+import type { BadRow } from "../host/quarantine.ts";
+
+let journal: TestJournal;
+const sequences = (page: JournalPage) => page.entries.map((entry) => entry.sequence);
+const flushed = () => Promise.resolve();
+
+beforeEach(() => {
+  const sql = new MemorySql(new DatabaseSync(":memory:"));
+  createTables(sql);
+  journal = openTestJournal(sql);
+  journal.writer.append([admitted(), started(1)]);
+});
+
+function stream(count: number, text = "x"): void {
+  const first = journal.writer.nextChunk({ turnId: T1, firstSequence: 1 });
+  for (let index = 0; index < count; index++) journal.writer.append([segment(1, first + index, [delta(text)])]);
+}
+
+describe("a page", () => {
+  it("starts after the cursor and says where to go on", () => {
+    stream(5);
+    const page = journal.reader.read({ after: 2, maxRecords: 3 });
+    expect(sequences(page)).toEqual([3, 4, 5]);
+    expect(page).toMatchObject({ cursor: 5, more: true });
+    expect(journal.reader.read({ after: page.cursor, maxRecords: 3 })).toMatchObject({ cursor: 7, more: false });
+  });
+
+  it("is bounded by bytes, and always moves on", () => {
+    stream(4, "y".repeat(1000));
+    const pages = [...journal.reader.pages({ after: 2, maxBytes: 2500 })];
+    expect(pages.map(sequences)).toEqual([
+      [3, 4],
+      [5, 6]
+    ]);
+    expect([...journal.reader.pages({ maxBytes: 0 })].map(sequences)).toEqual([[1], [2], [3], [4], [5], [6]]);
+  });
+
+  it("at the end is empty and keeps the cursor", () => {
+    expect(journal.reader.read({ after: 2 })).toEqual({ entries: [], corrupt: [], cursor: 2, more: false });
+    expect(journal.reader.read({ after: 99 }).cursor).toBe(99);
+  });
+
+  it("of one turn skips the others, and its cursor moves over them", () => {
+    journal.writer.append([admitted(T2)]);
+    stream(1);
+    journal.writer.append([settled(), settled({ turnId: T2 })]);
+    const page = journal.reader.read({ turnId: T1, after: 2 });
+    expect(sequences(page)).toEqual([4, 5]);
+    expect(page.cursor).toBe(6);
+    expect(sequences(journal.reader.read({ turnId: T2 }))).toEqual([3, 6]);
+  });
+
+  it("can leave out the content a reader has seen, or all chunks", () => {
+    stream(4);
+    expect(sequences(journal.reader.read({ turnId: T1, fromChunk: 2 }))).toEqual([1, 2, 5, 6]);
+    const outline = journal.reader.read({ turnId: T1, outline: true, maxBytes: 2000 });
+    expect(outline.entries.at(-1)?.record).toMatchObject({ type: "content-outline", firstChunk: 3, chunkCount: 1 });
+  });
+
+  it("walks the primary key: reading from a cursor scans neither table nor sorts", () => {
+    const plan = journal.sql.all<{ detail: string }>(
+      "EXPLAIN QUERY PLAN SELECT position FROM cf_journal WHERE position >= 5 AND position <= 9 AND turn = 'x' ORDER BY position"
+    );
+    expect(plan.map((row) => row.detail)).toEqual([
+      expect.stringMatching(/^SEARCH cf_journal USING INTEGER PRIMARY KEY/)
+    ]);
+  });
+});
+
+describe("damage", () => {
+  it("in one row is reported beside the rest", () => {
+    stream(3);
+    journal.sql.run("UPDATE cf_journal SET body = 'garbage' WHERE position = 4");
+    const page = journal.reader.read();
+    expect(sequences(page)).toEqual([1, 2, 3, 5]);
+    expect(page.corrupt).toMatchObject([{ sequence: 4, reason: expect.any(String) }]);
+    expect(page.cursor).toBe(5);
+  });
+
+  it("of a blob hurts only its record", () => {
+    const output = "z".repeat(2 * BLOB_CHUNK_BYTES);
+    journal.writer.append([call("c1"), settledCall("c1", { kind: "output", output }), SAMPLES["step-finished"]]);
+    journal.sql.run("DELETE FROM cf_blob_chunks WHERE chunk = 1");
+    const page = journal.reader.read({ maxBytes: Infinity });
+    expect(sequences(page)).toEqual([1, 2, 3, 5]);
+    expect(page.corrupt).toHaveLength(1);
+  });
+
+  it("is set aside once; a record takes its place and numbering goes on", () => {
+    stream(3);
+    journal.sql.run("UPDATE cf_journal SET body = 'garbage' WHERE position = 5");
+    const aside: BadRow[] = [];
+    const init = { sql: journal.sql, blobs: journal.blobs, setAside: (row: BadRow) => void aside.push(row) };
+    const [corrupt] = journal.reader.read().corrupt;
+    quarantineRow(init, corrupt!, 5000);
+    quarantineRow(init, corrupt!, 6000);
+    expect(aside).toEqual([{ table: "cf_journal", key: "5", body: "garbage", error: corrupt!.reason }]);
+    const page = journal.reader.read();
+    expect(page.corrupt).toEqual([]);
+    expect(page.entries.at(-1)?.record).toMatchObject({
+      type: "record-quarantined",
+      turnId: T1,
+      recordType: "content-segment",
+      lostChunks: { firstChunk: 2, chunkCount: 1 }
+    });
+    journal.writer.append([segment(1, 3, [delta("after the hole")])]);
+  });
+
+  it("that is set aside gives up its blob", () => {
+    journal.writer.append([call("c1"), settledCall("c1", { kind: "output", output: "z".repeat(300_000) })]);
+    journal.sql.run("UPDATE cf_blob_chunks SET digest = 'wrong'");
+    const [corrupt] = journal.reader.read().corrupt;
+    quarantineRow({ sql: journal.sql, blobs: journal.blobs, setAside: () => undefined }, corrupt!, 5000);
+    expect(journal.sql.all("SELECT hash FROM cf_blobs")).toEqual([]);
+  });
+});
+
+describe("a subscription", () => {
+  it("catches up before it returns, then hears of what is new, with neither gap nor duplicate", async () => {
+    stream(10);
+    const seen: number[] = [];
+    const subscription = journal.reader.subscribe({ after: 4, maxRecords: 3 }, (page) => seen.push(...sequences(page)));
+    expect(seen).toEqual([5, 6, 7, 8, 9, 10, 11, 12]);
+    stream(5);
+    await flushed();
+    stream(2);
+    await flushed();
+    expect(seen).toEqual(Array.from({ length: 15 }, (_, index) => index + 5));
+    expect(subscription.cursor).toBe(19);
+    subscription.close();
+    stream(1);
+    await flushed();
+    expect(seen).toHaveLength(15);
+  });
+
+  it("hears of what its own deliveries append, once", async () => {
+    const seen: number[] = [];
+    journal.reader.subscribe({ after: 2 }, (page) => {
+      seen.push(...sequences(page));
+      if (seen.length < 4) stream(1);
+    });
+    stream(1);
+    for (let turn = 0; turn < 5; turn++) await flushed();
+    expect(seen).toEqual([3, 4, 5, 6]);
+  });
+
+  it("resumed at any cursor delivers exactly the rest", () => {
+    stream(8);
+    for (let after = 0; after <= 10; after++) {
+      const seen: number[] = [];
+      journal.reader.subscribe({ after, maxRecords: 3 }, (page) => seen.push(...sequences(page))).close();
+      expect(seen).toEqual(Array.from({ length: 10 - after }, (_, index) => after + index + 1));
+    }
+  });
+});
+
+describe("following at one's own pace", () => {
+  it("reads the next page when the last was handled, waits at the end, and stops on abort", async () => {
+    const stop = new AbortController();
+    const seen: number[] = [];
+    const done = (async () => {
+      for await (const page of journal.reader.follow({ maxRecords: 2 }, stop.signal)) {
+        seen.push(...sequences(page));
+        await flushed();
+        if (seen.length >= 7) stop.abort();
+      }
+    })();
+    stream(3);
+    await flushed();
+    stream(2);
+    await done;
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  it("leaves no listener behind when aborted while waiting", async () => {
+    const stop = new AbortController();
+    const pages = journal.reader.follow({ after: 2 }, stop.signal);
+    const waiting = pages.next();
+    stop.abort();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+  });
+});

@@ -1,0 +1,211 @@
+// Records to test with: one builder per type that tests vary, and one sample of every type.
+import { approvalId, callId, epochId, messageId, requestId, turnId, type TurnId } from "../util/ids.ts";
+import type {
+  AttemptStarted,
+  CallOutcome,
+  CallSettled,
+  CallStarted,
+  ContentSegment,
+  JournalRecord,
+  RecordType,
+  TurnAdmitted,
+  TurnSettled,
+  UnknownRecord
+} from "./records.ts";
+
+export const T1 = turnId("turn-1");
+export const T2 = turnId("turn-2");
+
+export function admitted(turn: TurnId = T1, more: Partial<TurnAdmitted> = {}): TurnAdmitted {
+  return {
+    type: "turn-admitted",
+    turnId: turn,
+    at: 1000,
+    generation: 0,
+    messageId: messageId(`answer-of-${turn}`),
+    requestId: requestId(`request-of-${turn}`),
+    trigger: "ws-chat",
+    continuation: false,
+    parentMessageId: null,
+    input: [{ id: "u1", role: "user", parts: [{ type: "text", text: "hi" }] }],
+    inputMessageIds: [messageId("u1")],
+    body: { model: "small" },
+    channel: "web",
+    grants: { principal: "ada", permissions: ["read"] },
+    clientTools: [{ name: "locate", description: null, parameters: { type: "object" } }],
+    output: null,
+    metadata: null,
+    notBeforeAt: null,
+    deadlineAt: null,
+    ...more
+  };
+}
+
+export function started(attempt: number, firstChunk = 0, more: Partial<AttemptStarted> = {}): AttemptStarted {
+  return {
+    type: "attempt-started",
+    turnId: T1,
+    at: 1100,
+    attempt,
+    epoch: epochId("epoch-1"),
+    kind: attempt === 1 ? "first" : "continue",
+    firstChunk,
+    keepsContent: true,
+    ...more
+  };
+}
+
+export function delta(text: string): string {
+  return JSON.stringify({ type: "text-delta", id: "0", delta: text });
+}
+
+export function segment(attempt: number, firstChunk: number, chunks: string[]): ContentSegment {
+  return { type: "content-segment", turnId: T1, at: 1200, attempt, firstChunk, chunks };
+}
+
+export function call(name: string, more: Partial<CallStarted> = {}): CallStarted {
+  return {
+    type: "call-started",
+    turnId: T1,
+    at: 1300,
+    attempt: 1,
+    callId: callId(name),
+    step: 0,
+    toolName: "weather",
+    executor: "server",
+    dynamic: false,
+    input: { city: "Ulm" },
+    inputHash: "hash",
+    ...more
+  };
+}
+
+export function settledCall(name: string, outcome: CallOutcome, more: Partial<CallSettled> = {}): CallSettled {
+  return {
+    type: "call-settled",
+    turnId: T1,
+    at: 1400,
+    attempt: null,
+    callId: callId(name),
+    outcome,
+    autoContinue: false,
+    ...more
+  };
+}
+
+export function settled(more: Partial<TurnSettled> = {}): TurnSettled {
+  return {
+    type: "turn-settled",
+    turnId: T1,
+    at: 2000,
+    attempt: null,
+    outcome: "completed",
+    reason: null,
+    error: null,
+    output: null,
+    messageStored: true,
+    chunkCount: 0,
+    responds: false,
+    ...more
+  };
+}
+
+export function unknown(more: Partial<UnknownRecord> = {}): UnknownRecord {
+  return {
+    type: "unknown",
+    turnId: T1,
+    at: 1500,
+    recordType: "mood-changed",
+    version: 3,
+    attempt: null,
+    range: null,
+    body: '{"mood" : "curious"}',
+    ...more
+  };
+}
+
+const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, reasoningTokens: null, cachedInputTokens: 2 };
+const error = { code: "provider", message: "It failed." };
+
+export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { type: Type }> } = {
+  "turn-admitted": admitted(),
+  "attempt-started": started(1),
+  "attempt-ended": { type: "attempt-ended", turnId: T1, at: 1, attempt: 1, reason: "stalled", error, retryAt: 5 },
+  "content-segment": segment(1, 0, [delta("a"), delta("line\nbreak"), '{"type":"text-end","id":"0"}']),
+  "call-started": call("c1"),
+  "call-settled": settledCall("c1", { kind: "output", output: { degrees: 21.5 } }),
+  "approval-asked": {
+    type: "approval-asked",
+    turnId: T1,
+    at: 1,
+    attempt: 1,
+    callId: callId("c1"),
+    approvalId: approvalId("a1"),
+    inputHash: "hash",
+    descriptor: { summary: "Send?" },
+    expiresAt: null
+  },
+  "approval-answered": {
+    type: "approval-answered",
+    turnId: T1,
+    at: 1,
+    callId: callId("c1"),
+    approvalId: approvalId("a1"),
+    approved: true,
+    inputHash: null,
+    by: "ada",
+    reason: null,
+    autoContinue: true
+  },
+  "step-started": { type: "step-started", turnId: T1, at: 1, attempt: 1, step: 0, modelId: "m" },
+  "step-finished": {
+    type: "step-finished",
+    turnId: T1,
+    at: 1,
+    attempt: 1,
+    step: 0,
+    finishReason: "stop",
+    usage,
+    providerMetadata: { responseId: "r1" }
+  },
+  "turn-parked": {
+    type: "turn-parked",
+    turnId: T1,
+    at: 1,
+    attempt: 1,
+    waitsFor: [{ kind: "approval", callId: callId("c1") }]
+  },
+  "turn-resumed": { type: "turn-resumed", turnId: T1, at: 1, cause: "approval-answered" },
+  "turn-steered": {
+    type: "turn-steered",
+    turnId: T1,
+    at: 1,
+    input: [{ id: "u2" }],
+    inputMessageIds: [messageId("u2")]
+  },
+  "turn-stashed": { type: "turn-stashed", turnId: T1, at: 1, attempt: 1, data: { page: 3 } },
+  "turn-progressed": { type: "turn-progressed", turnId: T1, at: 1, attempt: 1, callId: callId("c1"), data: null },
+  "turn-cancel-requested": { type: "turn-cancel-requested", turnId: T1, at: 1, by: "ada", reason: "enough" },
+  "turn-settled": settled({ error, outcome: "failed", reason: "attempts" }),
+  "turn-responded": { type: "turn-responded", turnId: T1, at: 1, error: null },
+  "conversation-cleared": { type: "conversation-cleared", turnId: null, at: 1, generation: 1 },
+  "conversation-compacted": {
+    type: "conversation-compacted",
+    turnId: null,
+    at: 1,
+    reason: "threshold",
+    shortened: true,
+    fromMessageId: messageId("u1"),
+    toMessageId: messageId("u9"),
+    tokensBefore: 9000,
+    tokensAfter: 1200
+  },
+  "record-quarantined": {
+    type: "record-quarantined",
+    turnId: T1,
+    at: 1,
+    recordType: "content-segment",
+    reason: "its body is missing",
+    lostChunks: { firstChunk: 4, chunkCount: 2 }
+  }
+};

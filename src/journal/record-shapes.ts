@@ -1,0 +1,210 @@
+// What each record type must look like, as data: the version it is written in and a check per field. The mapped type
+// makes the compiler refuse a field that is missing here or checked as something else. Fields beyond these are kept.
+import type { ApprovalId, CallId, EpochId, MessageId, RequestId } from "../util/ids.ts";
+import { isObject, type Json } from "../util/json.ts";
+import type {
+  CallOutcome,
+  ChunkRange,
+  ClientTool,
+  JournalRecord,
+  ParkReason,
+  RecordedError,
+  RecordType,
+  StepUsage,
+  TurnGrants
+} from "./records.ts";
+
+export type Check<T> = (value: unknown) => value is T;
+
+/** Stored in columns, not in the body. */
+type HeaderField = "type" | "turnId" | "at" | "attempt";
+type Body<R> = { [Field in Exclude<keyof R, HeaderField>]-?: Check<R[Field]> };
+export type RecordOf<Type extends RecordType> = Extract<JournalRecord, { type: Type }>;
+
+export interface RecordShape<R> {
+  /** Of the body. Raise it when the meaning of a field changes, and add the step from the version before. */
+  version: number;
+  turn: "required" | "optional" | "none";
+  attempt: "required" | "optional" | "none";
+  body: Body<R>;
+  /** `upgrades[n]` turns a body of version n into one of version n + 1. */
+  upgrades?: { readonly [from: number]: (body: Record<string, unknown>) => Record<string, unknown> };
+}
+
+const text: Check<string> = (value) => typeof value === "string";
+const flag: Check<boolean> = (value) => typeof value === "boolean";
+/** Zero or more; also times in milliseconds. */
+const count: Check<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+const json = (value: unknown): value is Json => value !== undefined;
+const isId = <Id extends string>(value: unknown): value is Id => typeof value === "string" && value !== "";
+const approvalId: Check<ApprovalId> = isId;
+const callId: Check<CallId> = isId;
+const epoch: Check<EpochId> = isId;
+const messageId: Check<MessageId> = isId;
+const requestId: Check<RequestId> = isId;
+
+function oneOf<const T extends string>(...values: T[]): Check<T> {
+  const known: readonly unknown[] = values;
+  return (value): value is T => known.includes(value);
+}
+
+function nullable<T>(check: Check<T>): Check<T | null> {
+  return (value): value is T | null => value === null || check(value);
+}
+
+function list<T>(check: Check<T>): Check<readonly T[]> {
+  return (value): value is readonly T[] => Array.isArray(value) && value.every(check);
+}
+
+function object<T extends object>(fields: { [Field in keyof T]-?: Check<T[Field]> }): Check<T> {
+  return (value): value is T => isObject(value) && failingField(fields, value) === undefined;
+}
+
+/** The first field that is not as it should be. */
+export function failingField(
+  fields: Record<string, (value: unknown) => boolean>,
+  value: Record<string, unknown>
+): string | undefined {
+  return Object.entries(fields).find(([field, check]) => !check(value[field]))?.[0];
+}
+
+const error = nullable(object<RecordedError>({ code: text, message: text }));
+const grants = object<TurnGrants>({ principal: nullable(text), permissions: nullable(list(text)) });
+const clientTool = object<ClientTool>({ name: text, description: nullable(text), parameters: json });
+const parkReason = object<ParkReason>({
+  kind: oneOf("approval", "client-call", "child", "event"),
+  callId: nullable(callId)
+});
+const range = object<ChunkRange>({ firstChunk: count, chunkCount: count });
+const usage = object<StepUsage>({
+  inputTokens: nullable(count),
+  outputTokens: nullable(count),
+  totalTokens: nullable(count),
+  reasoningTokens: nullable(count),
+  cachedInputTokens: nullable(count)
+});
+const outcomeShapes: { [Kind in CallOutcome["kind"]]: Check<Extract<CallOutcome, { kind: Kind }>> } = {
+  output: object({ kind: oneOf("output"), output: json }),
+  error: object({ kind: oneOf("error"), errorText: text }),
+  denied: object({ kind: oneOf("denied"), reason: nullable(text) }),
+  unknown: object({ kind: oneOf("unknown"), reason: text })
+};
+const outcome: Check<CallOutcome> = (value): value is CallOutcome =>
+  Object.values(outcomeShapes).some((check) => check(value));
+
+const turnFact = { version: 1, turn: "required", attempt: "none" } as const;
+const attemptFact = { version: 1, turn: "required", attempt: "required" } as const;
+const anybodysFact = { version: 1, turn: "required", attempt: "optional" } as const;
+
+export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordOf<Type>> } = {
+  "turn-admitted": {
+    ...turnFact,
+    body: {
+      generation: count,
+      messageId,
+      requestId: nullable(requestId),
+      trigger: text,
+      continuation: flag,
+      parentMessageId: nullable(messageId),
+      input: list(json),
+      inputMessageIds: list(messageId),
+      body: json,
+      channel: nullable(text),
+      grants,
+      clientTools: list(clientTool),
+      output: json,
+      metadata: json,
+      notBeforeAt: nullable(count),
+      deadlineAt: nullable(count)
+    }
+  },
+  "attempt-started": {
+    ...attemptFact,
+    body: {
+      epoch,
+      kind: oneOf("first", "retry", "continue", "resume", "overflow-retry"),
+      firstChunk: count,
+      keepsContent: flag
+    }
+  },
+  "attempt-ended": {
+    ...attemptFact,
+    body: { reason: oneOf("failed", "stalled", "overflow", "evicted"), error, retryAt: nullable(count) }
+  },
+  // Its body is not an object: chunk texts, one per line (see codec.ts). The checks serve the writing side.
+  "content-segment": { ...attemptFact, body: { firstChunk: count, chunks: list(text) } },
+  "call-started": {
+    ...attemptFact,
+    body: {
+      callId,
+      step: count,
+      toolName: text,
+      executor: oneOf("server", "client", "provider"),
+      dynamic: flag,
+      input: json,
+      inputHash: text
+    }
+  },
+  "call-settled": { ...anybodysFact, body: { callId, outcome, autoContinue: flag } },
+  "approval-asked": {
+    ...anybodysFact,
+    body: { callId, approvalId, inputHash: text, descriptor: json, expiresAt: nullable(count) }
+  },
+  "approval-answered": {
+    ...turnFact,
+    body: {
+      callId,
+      approvalId,
+      approved: flag,
+      inputHash: nullable(text),
+      by: nullable(text),
+      reason: nullable(text),
+      autoContinue: flag
+    }
+  },
+  "step-started": { ...attemptFact, body: { step: count, modelId: text } },
+  "step-finished": { ...attemptFact, body: { step: count, finishReason: text, usage, providerMetadata: json } },
+  "turn-parked": { ...attemptFact, body: { waitsFor: list(parkReason) } },
+  "turn-resumed": { ...turnFact, body: { cause: text } },
+  "turn-steered": { ...turnFact, body: { input: list(json), inputMessageIds: list(messageId) } },
+  "turn-stashed": { ...attemptFact, body: { data: json } },
+  "turn-progressed": { ...anybodysFact, body: { callId: nullable(callId), data: json } },
+  "turn-cancel-requested": { ...turnFact, body: { by: nullable(text), reason: nullable(text) } },
+  "turn-settled": {
+    ...anybodysFact,
+    body: {
+      outcome: oneOf("completed", "failed", "aborted", "skipped"),
+      reason: nullable(text),
+      error,
+      output: json,
+      messageStored: flag,
+      chunkCount: count,
+      responds: flag
+    }
+  },
+  "turn-responded": { ...turnFact, body: { error } },
+  "conversation-cleared": { version: 1, turn: "none", attempt: "none", body: { generation: count } },
+  "conversation-compacted": {
+    version: 1,
+    turn: "optional",
+    attempt: "none",
+    body: {
+      reason: text,
+      shortened: flag,
+      fromMessageId: nullable(messageId),
+      toMessageId: nullable(messageId),
+      tokensBefore: nullable(count),
+      tokensAfter: nullable(count)
+    }
+  },
+  "record-quarantined": {
+    version: 1,
+    turn: "optional",
+    attempt: "none",
+    body: { recordType: text, reason: text, lostChunks: nullable(range) }
+  }
+};
+
+export function isRecordType(type: string): type is RecordType {
+  return Object.hasOwn(RECORD_SHAPES, type);
+}

@@ -1,0 +1,316 @@
+// The facts a conversation consists of. Everything else (messages, replay, status, recovery) is a fold of these.
+// This file is types only: the browser client shares it. How a record becomes a row is in codec.ts; what may be
+// appended when is in writer.ts. A record says what happened, never what to do next, and is never changed afterwards.
+import type { ApprovalId, CallId, EpochId, MessageId, RequestId, TurnId } from "../util/ids.ts";
+import type { Json } from "../util/json.ts";
+
+/** A fact about one turn. `at` is the wall clock in milliseconds, for people; order is the journal's sequence. */
+interface TurnFact<Type extends string> {
+  readonly type: Type;
+  readonly turnId: TurnId;
+  readonly at: number;
+}
+
+/** A fact produced by a running attempt: refused once that attempt ended or a later one began. */
+interface AttemptFact<Type extends string> extends TurnFact<Type> {
+  readonly attempt: number;
+}
+
+/** A fact that may come from a running attempt (then it is fenced) or from outside (null). */
+interface AnybodysFact<Type extends string> extends TurnFact<Type> {
+  readonly attempt: number | null;
+}
+
+/** A tool the client runs, as it described it. Stored with the turn so that a restart still knows it. */
+export interface ClientTool {
+  readonly name: string;
+  readonly description: string | null;
+  readonly parameters: Json;
+}
+
+/** What the turn may do. Stored, because a recovered turn must run under the same rules. */
+export interface TurnGrants {
+  readonly principal: string | null;
+  /** Null: everything. */
+  readonly permissions: readonly string[] | null;
+}
+
+/** The turn exists and will reach an outcome. Everything needed to run it again from nothing is in here. */
+export interface TurnAdmitted extends TurnFact<"turn-admitted"> {
+  /** Of the conversation, when it was accepted. A clear since then means it must not run. */
+  readonly generation: number;
+  /** The id under which the answer will be stored and streamed, minted now. */
+  readonly messageId: MessageId;
+  /** What the client calls it; null for turns nobody asked for over a wire. */
+  readonly requestId: RequestId | null;
+  /** Which door it came through: "ws-chat", "rpc", "submission", … An open set. */
+  readonly trigger: string;
+  /** Builds on the latest answer without new input. */
+  readonly continuation: boolean;
+  /** The message the answer hangs below when that is not the end of the active path (regeneration, edits). */
+  readonly parentMessageId: MessageId | null;
+  /** New user messages, in order. They join the active path when the turn starts. */
+  readonly input: readonly Json[];
+  readonly inputMessageIds: readonly MessageId[];
+  readonly body: Json;
+  readonly channel: string | null;
+  readonly grants: TurnGrants;
+  readonly clientTools: readonly ClientTool[];
+  /** Structured output asked for, as data. */
+  readonly output: Json;
+  /** Caller's own data: submission metadata, messenger thread, parent run. Never interpreted here. */
+  readonly metadata: Json;
+  /** Not to be started before this (debounce). */
+  readonly notBeforeAt: number | null;
+  /** Not to be continued after this. */
+  readonly deadlineAt: number | null;
+}
+
+/** Written before the attempt does anything. One without an end was cut off by the death of its process. */
+export interface AttemptStarted extends AttemptFact<"attempt-started"> {
+  /** Distinguishes "the same process again" from "a new process": interruptions are charged per epoch. */
+  readonly epoch: EpochId;
+  readonly kind: "first" | "retry" | "continue" | "resume" | "overflow-retry";
+  /** Number of the first chunk it will write. A reader that has shown later ones takes them back. */
+  readonly firstChunk: number;
+  /** False: what earlier attempts wrote is not part of the answer (context overflow). */
+  readonly keepsContent: boolean;
+}
+
+/** The attempt handed over in good order while the turn goes on. Parking and settling end an attempt by themselves. */
+export interface AttemptEnded extends AttemptFact<"attempt-ended"> {
+  readonly reason: "failed" | "stalled" | "overflow" | "evicted";
+  readonly error: RecordedError | null;
+  /** When the next attempt is due; null: at once. */
+  readonly retryAt: number | null;
+}
+
+/** Streamed content, packed. Chunk `firstChunk + i` of the turn's stream is `chunks[i]`, as JSON text. */
+export interface ContentSegment extends AttemptFact<"content-segment"> {
+  readonly firstChunk: number;
+  readonly chunks: readonly string[];
+}
+
+/** A tool call is complete and may be executed. Written before it is. */
+export interface CallStarted extends AttemptFact<"call-started"> {
+  readonly callId: CallId;
+  readonly step: number;
+  readonly toolName: string;
+  /** Who owes the outcome. An unsettled call of a dead server attempt will never be answered; a client's may be. */
+  readonly executor: CallExecutor;
+  readonly dynamic: boolean;
+  readonly input: Json;
+  readonly inputHash: string;
+}
+
+export type CallExecutor = "server" | "client" | "provider";
+
+/** The first outcome of a call wins; later ones change nothing. Durable before the model sees it. */
+export interface CallSettled extends AnybodysFact<"call-settled"> {
+  readonly callId: CallId;
+  readonly outcome: CallOutcome;
+  /** The answerer wants the conversation to go on once no sibling is open. */
+  readonly autoContinue: boolean;
+}
+
+export type CallOutcome =
+  | { readonly kind: "output"; readonly output: Json }
+  | { readonly kind: "error"; readonly errorText: string }
+  | { readonly kind: "denied"; readonly reason: string | null }
+  /** It may have run; nobody knows. */
+  | { readonly kind: "unknown"; readonly reason: string };
+
+export interface ApprovalAsked extends AnybodysFact<"approval-asked"> {
+  readonly callId: CallId;
+  readonly approvalId: ApprovalId;
+  /** Of the input shown to the human. An answer to another input is no answer. */
+  readonly inputHash: string;
+  readonly descriptor: Json;
+  readonly expiresAt: number | null;
+}
+
+export interface ApprovalAnswered extends TurnFact<"approval-answered"> {
+  readonly callId: CallId;
+  readonly approvalId: ApprovalId;
+  readonly approved: boolean;
+  /** What the answerer saw; null when the wire does not carry it. */
+  readonly inputHash: string | null;
+  readonly by: string | null;
+  readonly reason: string | null;
+  readonly autoContinue: boolean;
+}
+
+export interface StepStarted extends AttemptFact<"step-started"> {
+  /** Counted over the whole turn, from 0. */
+  readonly step: number;
+  readonly modelId: string;
+}
+
+export interface StepFinished extends AttemptFact<"step-finished"> {
+  readonly step: number;
+  readonly finishReason: string;
+  readonly usage: StepUsage;
+  /** What the provider needs to be reminded of: response ids, cache handles. */
+  readonly providerMetadata: Json;
+}
+
+/** Null: the provider did not say. */
+export interface StepUsage {
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly totalTokens: number | null;
+  readonly reasoningTokens: number | null;
+  readonly cachedInputTokens: number | null;
+}
+
+/** The turn waits for somebody else. It owns no attempt, no budget and no wake until it is resumed. */
+export interface TurnParked extends AttemptFact<"turn-parked"> {
+  readonly waitsFor: readonly ParkReason[];
+}
+
+export interface ParkReason {
+  readonly kind: "approval" | "client-call" | "child" | "event";
+  /** Null when it is not about a call. */
+  readonly callId: CallId | null;
+}
+
+export interface TurnResumed extends TurnFact<"turn-resumed"> {
+  readonly cause: string;
+}
+
+/** New user input for a turn that is already running; it joins at the next step. */
+export interface TurnSteered extends TurnFact<"turn-steered"> {
+  readonly input: readonly Json[];
+  readonly inputMessageIds: readonly MessageId[];
+}
+
+/** The user's own recovery data; the newest replaces the others. */
+export interface TurnStashed extends AttemptFact<"turn-stashed"> {
+  readonly data: Json;
+}
+
+/** Work that shows up in no chunk of this turn: a child advanced, a milestone was reached. */
+export interface TurnProgressed extends AnybodysFact<"turn-progressed"> {
+  readonly callId: CallId | null;
+  readonly data: Json;
+}
+
+export interface TurnCancelRequested extends TurnFact<"turn-cancel-requested"> {
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
+/** The one outcome of the turn. */
+export interface TurnSettled extends AnybodysFact<"turn-settled"> {
+  readonly outcome: "completed" | "failed" | "aborted" | "skipped";
+  /** Why, as a code: "superseded", "cleared", "attempts", "out_of_memory", … An open set. */
+  readonly reason: string | null;
+  readonly error: RecordedError | null;
+  /** Structured output, stored with the outcome so that neither exists without the other. */
+  readonly output: Json;
+  readonly messageStored: boolean;
+  /** Length of the stream. Once the chunks are swept, it tells "no longer kept" from "lost". */
+  readonly chunkCount: number;
+  /** The response hook still has to run; TurnResponded says it did. */
+  readonly responds: boolean;
+}
+
+export interface TurnResponded extends TurnFact<"turn-responded"> {
+  readonly error: RecordedError | null;
+}
+
+/** Everything before this is gone for readers, and is deleted by retention. */
+export interface ConversationCleared {
+  readonly type: "conversation-cleared";
+  readonly turnId: null;
+  readonly at: number;
+  /** The new generation: one more than before. */
+  readonly generation: number;
+}
+
+export interface ConversationCompacted {
+  readonly type: "conversation-compacted";
+  /** The turn it happened in, if any. */
+  readonly turnId: TurnId | null;
+  readonly at: number;
+  readonly reason: string;
+  /** False: it was tried and saved nothing. */
+  readonly shortened: boolean;
+  readonly fromMessageId: MessageId | null;
+  readonly toMessageId: MessageId | null;
+  readonly tokensBefore: number | null;
+  readonly tokensAfter: number | null;
+}
+
+/** Stands where a row could not be read. The row itself was set aside. */
+export interface RecordQuarantined {
+  readonly type: "record-quarantined";
+  readonly turnId: TurnId | null;
+  readonly at: number;
+  readonly recordType: string;
+  readonly reason: string;
+  /** The chunks that were in it. */
+  readonly lostChunks: ChunkRange | null;
+}
+
+export interface ChunkRange {
+  readonly firstChunk: number;
+  readonly chunkCount: number;
+}
+
+export interface RecordedError {
+  readonly code: string;
+  /** Safe to show to a caller. */
+  readonly message: string;
+}
+
+export type JournalRecord =
+  | TurnAdmitted
+  | AttemptStarted
+  | AttemptEnded
+  | ContentSegment
+  | CallStarted
+  | CallSettled
+  | ApprovalAsked
+  | ApprovalAnswered
+  | StepStarted
+  | StepFinished
+  | TurnParked
+  | TurnResumed
+  | TurnSteered
+  | TurnStashed
+  | TurnProgressed
+  | TurnCancelRequested
+  | TurnSettled
+  | TurnResponded
+  | ConversationCleared
+  | ConversationCompacted
+  | RecordQuarantined;
+
+export type RecordType = JournalRecord["type"];
+
+/** A record this build does not know, or knows only in an older form. Carried unread, written back byte for byte. */
+export interface UnknownRecord {
+  readonly type: "unknown";
+  readonly turnId: TurnId | null;
+  readonly at: number;
+  readonly recordType: string;
+  readonly version: number;
+  readonly attempt: number | null;
+  readonly range: ChunkRange | null;
+  readonly body: string;
+}
+
+/** A content segment read without its chunks: enough for every fold that does not replay. */
+export interface ContentOutline extends AttemptFact<"content-outline">, ChunkRange {}
+
+/** What can be written. */
+export type WritableRecord = JournalRecord | UnknownRecord;
+/** What can be read. Outlines appear only when asked for. */
+export type ReadableRecord = WritableRecord | ContentOutline;
+
+/** A record in its place. Sequences of a conversation only grow and are never used twice. */
+export interface JournalEntry<R extends ReadableRecord = ReadableRecord> {
+  readonly sequence: number;
+  readonly record: R;
+}

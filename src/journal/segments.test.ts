@@ -1,0 +1,135 @@
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { replayAll, startReplay } from "./folds/chunks-fold.ts";
+import { createTables, MemorySql, openTestJournal } from "./memory-sql.test-support.ts";
+import { admitted, delta, started, T1 } from "./record-samples.test-support.ts";
+import { SEGMENT_LIMITS, SegmentPacker, type SegmentLimits } from "./segments.ts";
+
+function packer(limits: Partial<SegmentLimits> = {}, firstChunk = 0): SegmentPacker {
+  return new SegmentPacker({ turnId: T1, attempt: 1, firstChunk, limits });
+}
+
+/** Streams chunks at a pace, with the owner polling when due, and returns the rows. */
+function rowsOf(chunks: string[], gapMs: number): number {
+  const packing = packer();
+  let rows = 0;
+  chunks.forEach((chunk, index) => {
+    const now = index * gapMs;
+    while (packing.dueAt !== null && packing.dueAt < now) rows += packing.flushDue(packing.dueAt).length;
+    rows += packing.push(chunk, now).length;
+  });
+  return rows + packing.flush(chunks.length * gapMs).length;
+}
+
+const words = (count: number) => Array.from({ length: count }, (_, index) => delta(` word${index}`));
+
+describe("rows", () => {
+  it.each([0, 5, 20, 40, 60, 100])("25 small chunks, one every %i ms, take at most 4", (gapMs) => {
+    expect(rowsOf(words(25), gapMs)).toBeLessThanOrEqual(4);
+  });
+
+  it("2,000 chunks in a burst take at most 12", () => {
+    expect(rowsOf(words(2000), 0)).toBeLessThanOrEqual(12);
+    expect(rowsOf(words(2000), 2)).toBeLessThanOrEqual(12);
+  });
+
+  it("a slow stream costs a row per longest delay, not per chunk", () => {
+    expect(rowsOf(words(600), 100)).toBeLessThanOrEqual(60_000 / SEGMENT_LIMITS.maxDelayMs + 4);
+  });
+});
+
+describe("flushing", () => {
+  it("happens on demand, and an empty packer gives nothing", () => {
+    const packing = packer();
+    expect(packing.flush(0)).toEqual([]);
+    packing.push(delta("a"), 5);
+    expect(packing.flush(6)).toMatchObject([{ at: 6, firstChunk: 0, chunks: [delta("a")] }]);
+    expect(packing.flush(7)).toEqual([]);
+    expect(packing.dueAt).toBeNull();
+  });
+
+  it("is due a fixed time after the first unflushed chunk, which doubles up to a limit", () => {
+    const packing = packer({ firstDelayMs: 100, maxDelayMs: 300 });
+    const dueAfterPush = (now: number) => {
+      packing.push(delta("a"), now);
+      return packing.dueAt;
+    };
+    expect(dueAfterPush(1000)).toBe(1100);
+    expect(packing.flushDue(1099)).toEqual([]);
+    packing.push(delta("b"), 1050);
+    expect(packing.dueAt).toBe(1100);
+    expect(packing.flushDue(1100)).toHaveLength(1);
+    expect(dueAfterPush(2000)).toBe(2200);
+    packing.flushDue(2200);
+    expect(dueAfterPush(3000)).toBe(3300);
+    packing.flushDue(3300);
+    expect(dueAfterPush(4000)).toBe(4300);
+  });
+
+  it("happens before a segment would exceed its size", () => {
+    const packing = packer({ maxBytes: 100 });
+    const chunk = delta("x".repeat(10));
+    expect(packing.push(chunk, 0)).toEqual([]);
+    expect(packing.push(chunk, 0)).toMatchObject([{ firstChunk: 0, chunks: [chunk] }]);
+  });
+
+  it("a chunk above the size is a segment of its own, between its neighbours", () => {
+    const packing = packer({ maxBytes: 100 });
+    const large = delta("é".repeat(100));
+    packing.push(delta("a"), 0);
+    expect(packing.push(large, 0)).toMatchObject([
+      { firstChunk: 0, chunks: [delta("a")] },
+      { firstChunk: 1, chunks: [large] }
+    ]);
+    packing.push(delta("b"), 0);
+    expect(packing.unflushed).toEqual({ firstChunk: 2, chunks: [delta("b")] });
+  });
+
+  it("takes JSON over several lines and refuses what is no chunk", () => {
+    const packing = packer();
+    packing.push('{\n  "type": "finish"\n}', 0);
+    expect(packing.unflushed.chunks).toEqual(['{"type":"finish"}']);
+    expect(() => packing.push("[1]", 0)).toThrow(/could not be stored/);
+  });
+});
+
+it("whatever the sizes, paces and demands, every chunk comes out once, in order, under its number", () => {
+  const step = fc.record({
+    text: fc.string({ maxLength: 60 }),
+    waitMs: fc.integer({ min: 0, max: 400 }),
+    flush: fc.boolean()
+  });
+  fc.assert(
+    fc.property(fc.array(step), fc.nat(50), (steps, firstChunk) => {
+      const packing = packer({ maxBytes: 120, firstDelayMs: 100, maxDelayMs: 200 }, firstChunk);
+      let now = 0;
+      const segments = steps.flatMap(({ text, waitMs, flush }) => {
+        now += waitMs;
+        return [...packing.flushDue(now), ...packing.push(delta(text), now), ...(flush ? packing.flush(now) : [])];
+      });
+      segments.push(...packing.flush(now));
+      expect(segments.flatMap((one) => one.chunks)).toEqual(steps.map(({ text }) => delta(text)));
+      let next = firstChunk;
+      for (const one of segments) {
+        expect(one.firstChunk).toBe(next);
+        next += one.chunks.length;
+      }
+      expect(packing.nextChunk).toBe(next);
+    })
+  );
+});
+
+it("a 5 MB chunk in the middle of a stream is replayed with the rest", () => {
+  const sql = new MemorySql(new DatabaseSync(":memory:"));
+  createTables(sql);
+  const journal = openTestJournal(sql);
+  journal.writer.append([admitted(), started(1)]);
+  const packing = packer();
+  const chunks = [delta("a"), delta("z".repeat(5 * 1024 * 1024)), delta("b")];
+  for (const chunk of chunks) journal.writer.append(packing.push(chunk, 0));
+  journal.writer.append(packing.flush(0));
+  const entries = [...journal.reader.pages()].flatMap((page) => page.entries);
+  expect(replayAll(startReplay(T1), entries).chunks.map((chunk) => chunk.text)).toEqual(chunks);
+  expect(sql.one("SELECT count(*) AS rows FROM cf_journal")).toEqual({ rows: 5 });
+});

@@ -1,0 +1,232 @@
+import { DatabaseSync } from "node:sqlite";
+import { beforeEach, describe, expect, it } from "vitest";
+import { turnId } from "../util/ids.ts";
+import { INLINE_BODY_BYTES } from "./codec.ts";
+import {
+  AttemptFencedError,
+  ChunkOrderError,
+  DuplicateTurnError,
+  StaleGenerationError,
+  TurnSettledError,
+  UnknownTurnError
+} from "./errors.ts";
+import { createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
+import {
+  admitted,
+  call,
+  delta,
+  SAMPLES,
+  segment,
+  settled,
+  settledCall,
+  started,
+  T1,
+  T2,
+  unknown
+} from "./record-samples.test-support.ts";
+import type { WritableRecord } from "./records.ts";
+
+let journal: TestJournal;
+const append = (...records: WritableRecord[]) => journal.writer.append(records);
+const records = () => journal.reader.read({ maxBytes: Infinity }).entries.map((entry) => entry.record);
+const flushed = () => Promise.resolve();
+
+beforeEach(() => {
+  const sql = new MemorySql(new DatabaseSync(":memory:"));
+  createTables(sql);
+  journal = openTestJournal(sql);
+});
+
+describe("appending", () => {
+  it("numbers records one after another, across appends", () => {
+    expect(append(admitted(), started(1))).toEqual({ first: 1, last: 2 });
+    expect(append(segment(1, 0, [delta("a")]))).toEqual({ first: 3, last: 3 });
+    expect(append()).toEqual({ first: 4, last: 3 });
+    expect(journal.writer.head()).toBe(3);
+  });
+
+  it("is all or nothing", () => {
+    append(admitted());
+    expect(() => append(started(1), segment(7, 0, [delta("a")]))).toThrow(AttemptFencedError);
+    expect(records()).toEqual([admitted()]);
+    expect(journal.turns.read(T1)).toMatchObject({ attempt: 0, attemptOpen: false });
+  });
+
+  it("writes one row per streamed record", () => {
+    append(admitted(), started(1));
+    const before = journal.sql.rowsWritten;
+    append(segment(1, 0, [delta("a")]));
+    append(segment(1, 1, [delta("b")]));
+    expect(journal.sql.rowsWritten - before).toBe(2);
+  });
+
+  it("keeps a body of any size, and no large one in a cell", () => {
+    const output = "é".repeat(3 * 1024 * 1024);
+    append(admitted(), started(1), call("c1"), settledCall("c1", { kind: "output", output }));
+    expect(records().at(-1)).toEqual(settledCall("c1", { kind: "output", output }));
+    const largest = journal.sql.one<{ size: number }>("SELECT max(length(body)) AS size FROM cf_journal");
+    expect(largest?.size).toBeLessThan(INLINE_BODY_BYTES);
+  });
+
+  it("writes a record it does not understand as it came", () => {
+    append(admitted(), unknown());
+    expect(records().at(-1)).toEqual(unknown());
+  });
+});
+
+describe("identity", () => {
+  it("a turn is admitted once", () => {
+    append(admitted());
+    expect(() => append(admitted())).toThrow(DuplicateTurnError);
+  });
+
+  it("nothing is recorded of a turn nobody admitted", () => {
+    expect(() => append(started(1))).toThrow(UnknownTurnError);
+    expect(() => append(unknown())).toThrow(UnknownTurnError);
+  });
+
+  it("conversations in one object do not touch each other", () => {
+    const other = openTestJournal(journal.sql, 7);
+    append(admitted());
+    expect(other.writer.append([admitted(T2)])).toEqual({ first: 1, last: 1 });
+    expect(() => other.writer.append([started(1)])).toThrow(UnknownTurnError);
+    expect(() => other.writer.append([admitted()])).toThrow(DuplicateTurnError);
+    expect(other.reader.read().entries).toHaveLength(1);
+    expect(other.turns.open().map((turn) => turn.turnId)).toEqual([T2]);
+    expect(journal.turns.open().map((turn) => turn.turnId)).toEqual([T1]);
+    expect(journal.writer.head()).toBe(1);
+  });
+});
+
+describe("the fence", () => {
+  beforeEach(() => void append(admitted(), started(1), segment(1, 0, [delta("a")])));
+
+  it("an older attempt writes nothing once a newer one has begun", () => {
+    append(started(2, 1));
+    const stale: WritableRecord[] = [
+      segment(1, 1, [delta("b")]),
+      call("c1"),
+      settledCall("c1", { kind: "output", output: 1 }, { attempt: 1 }),
+      SAMPLES["step-finished"],
+      SAMPLES["turn-parked"],
+      settled({ attempt: 1 })
+    ];
+    for (const record of stale) expect(() => append(record)).toThrow(AttemptFencedError);
+    expect(journal.writer.head()).toBe(4);
+  });
+
+  it("an attempt that has ended or parked writes nothing more, even before the next begins", () => {
+    append(SAMPLES["attempt-ended"]);
+    expect(() => append(segment(1, 1, [delta("late")]))).toThrow(AttemptFencedError);
+    append(started(2, 1), { ...SAMPLES["turn-parked"], attempt: 2 });
+    expect(() => append(segment(2, 1, [delta("late")]))).toThrow(AttemptFencedError);
+  });
+
+  it("attempts are numbered without a hole", () => {
+    expect(() => append(started(3, 1))).toThrow(AttemptFencedError);
+    expect(() => append(started(1, 1))).toThrow(AttemptFencedError);
+  });
+
+  it("answers from outside are not fenced", () => {
+    append(call("c1"), started(2, 1));
+    append(settledCall("c1", { kind: "output", output: 1 }), SAMPLES["turn-cancel-requested"]);
+    expect(records().at(-1)).toEqual(SAMPLES["turn-cancel-requested"]);
+  });
+
+  it("a turn has one outcome, and nothing after it but its response", () => {
+    append(settled({ responds: true }));
+    expect(() => append(settled({ outcome: "failed" }))).toThrow(TurnSettledError);
+    expect(() => append(settledCall("c1", { kind: "output", output: 1 }))).toThrow(TurnSettledError);
+    append(SAMPLES["turn-responded"]);
+    expect(() => append(SAMPLES["turn-responded"])).toThrow(TurnSettledError);
+  });
+});
+
+describe("numbering of chunks", () => {
+  it("has neither hole nor overlap, within and across attempts", () => {
+    append(admitted(), started(1), segment(1, 0, [delta("a"), delta("b")]));
+    expect(() => append(segment(1, 3, [delta("d")]))).toThrow(ChunkOrderError);
+    expect(() => append(segment(1, 1, [delta("b")]))).toThrow(ChunkOrderError);
+    expect(() => append(started(2, 0))).toThrow(ChunkOrderError);
+    append(started(2, 2), segment(2, 2, [delta("c")]));
+  });
+
+  it("is each turn's own", () => {
+    append(admitted(), started(1), segment(1, 0, [delta("a")]), admitted(T2));
+    append({ ...started(1), turnId: T2 }, { ...segment(1, 0, [delta("x")]), turnId: T2 });
+    append(segment(1, 1, [delta("b")]));
+  });
+});
+
+describe("clearing", () => {
+  it("a turn of an older generation is not admitted", () => {
+    append(SAMPLES["conversation-cleared"]);
+    expect(() => append(admitted(T1, { generation: 0 }))).toThrow(StaleGenerationError);
+    append(admitted(T1, { generation: 1 }));
+    expect(journal.writer.generation()).toBe(1);
+  });
+
+  it("generations are counted one by one", () => {
+    expect(() => append({ ...SAMPLES["conversation-cleared"], generation: 2 })).toThrow(StaleGenerationError);
+  });
+});
+
+describe("the turn index", () => {
+  it("lists open turns in the order of admission, and those whose response is due", () => {
+    append(admitted(T2), admitted(T1), admitted(turnId("t3")));
+    append(settled({ turnId: T2, responds: true }));
+    expect(journal.turns.open().map((turn) => turn.turnId)).toEqual([T1, "t3"]);
+    expect(journal.turns.responding().map((turn) => turn.turnId)).toEqual([T2]);
+    append({ ...SAMPLES["turn-responded"], turnId: T2 });
+    expect(journal.turns.responding()).toEqual([]);
+  });
+
+  it("finds a turn by what the client calls it, the newest first", () => {
+    const shared = admitted().requestId;
+    append(admitted(T1), settled(), admitted(T2, { requestId: shared }));
+    expect(shared && journal.turns.byRequest(shared)?.turnId).toBe(T2);
+    append(settled({ turnId: T2, at: 1 }));
+    expect(shared && journal.turns.byRequest(shared)?.turnId).toBe(T2);
+  });
+});
+
+describe("telling readers", () => {
+  it("happens after the outermost commit, once, and not at all for what was rolled back", async () => {
+    const seen: number[] = [];
+    journal.reader.subscribe({}, (page) => seen.push(...page.entries.map((entry) => entry.sequence)));
+    journal.sql.transaction(() => {
+      append(admitted());
+      append(started(1));
+      expect(seen).toEqual([]);
+    });
+    expect(seen).toEqual([]);
+    await flushed();
+    expect(seen).toEqual([1, 2]);
+    expect(() =>
+      journal.sql.transaction(() => {
+        append(segment(1, 0, [delta("never")]));
+        throw new Error("changed my mind");
+      })
+    ).toThrow("changed my mind");
+    await flushed();
+    append(segment(1, 0, [delta("kept")]));
+    await flushed();
+    expect(seen).toEqual([1, 2, 3]);
+    expect(records().at(-1)).toEqual(segment(1, 0, [delta("kept")]));
+  });
+
+  it("one that fails does not keep the others from hearing", async () => {
+    let heard = 0;
+    const failing = journal.reader.subscribe({}, () => {
+      throw new Error("socket gone");
+    });
+    journal.reader.subscribe({}, () => (heard += 1));
+    append(admitted());
+    await flushed();
+    append(started(1));
+    await flushed();
+    expect(heard).toBe(2);
+    expect(failing.isOpen).toBe(false);
+    expect(journal.reported).toEqual([new Error("socket gone")]);
+  });
+});

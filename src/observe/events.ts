@@ -1,0 +1,91 @@
+// Names and payloads of everything an agent reports. The names are a public contract: dashboards match on them.
+
+type Fiber = { fiberId: string; fiberName: string; managed: boolean };
+type Recovered = Fiber & { recoveryReason: string };
+type Job = { callback: string; id: string };
+
+export interface EventPayloads {
+  "state:update": Record<never, never>;
+  rpc: { method: string; streaming?: boolean };
+  "rpc:error": { method: string; error: string };
+  connect: { connectionId: string };
+  disconnect: { connectionId: string; code: number; reason: string };
+  destroy: Record<never, never>;
+  "schedule:create": Job;
+  "schedule:execute": Job;
+  "schedule:cancel": Job;
+  "schedule:retry": Job & { attempt: number; maxAttempts: number };
+  "schedule:error": Job & { error: string; attempts: number };
+  "schedule:duplicate_warning": { callback: string; count: number; type: string };
+  "queue:create": Job;
+  "queue:retry": Job & { attempt: number; maxAttempts: number };
+  "queue:error": Job & { error: string; attempts: number };
+  "fiber:run:started": Fiber;
+  "fiber:run:completed": Fiber & { elapsedMs: number };
+  "fiber:run:failed": Fiber & { error: string; elapsedMs: number };
+  "fiber:run:interrupted": Recovered & { elapsedMs: number };
+  "fiber:recovery:detected": Recovered & { elapsedMs: number };
+  "fiber:recovery:attempt": Recovered;
+  "fiber:recovery:handled": Recovered & { status: "internal" | "managed" | "user"; elapsedMs: number };
+  "fiber:recovery:skipped": Recovered & { reason: "scan_deadline_exceeded" | "max_age_exceeded"; elapsedMs: number };
+  "fiber:recovery:failed": Recovered & { error: string; reason: string; elapsedMs: number };
+  /** Several due rows ended in out-of-memory resets; the named row was dropped. */
+  "alarm:memory_limit_reset": Job & { strikes: number };
+  /** An internal start step failed; the object is up all the same. */
+  "start:degraded": { step: string; error: string };
+  /** A stored row could not be read; it was set aside so that the object still boots. */
+  "storage:row:quarantined": { table: string; key: string; error: string };
+}
+
+export type EventType = keyof EventPayloads;
+
+/** One observed event. `agent` is the class, `name` the instance. */
+export type AgentEvent = {
+  [Type in EventType]: { type: Type; agent: string; name: string; payload: EventPayloads[Type]; timestamp: number };
+}[EventType];
+
+export type ChannelKey =
+  | "state"
+  | "rpc"
+  | "lifecycle"
+  | "schedule"
+  | "fiber"
+  | "agentTool"
+  | "mcp"
+  | "message"
+  | "channel"
+  | "chat"
+  | "transcript"
+  | "workflow"
+  | "email";
+
+const PREFIXES: ReadonlyArray<readonly [prefix: string, channel: ChannelKey]> = [
+  ["mcp:", "mcp"],
+  ["workflow:", "workflow"],
+  ["fiber:", "fiber"],
+  ["chat:transcript:", "transcript"],
+  ["chat:", "chat"],
+  ["agent_tool:", "agentTool"],
+  ["schedule:", "schedule"],
+  ["queue:", "schedule"],
+  ["message:", "message"],
+  ["tool:", "message"],
+  ["submission:", "message"],
+  ["action:", "message"],
+  ["rpc:", "rpc"],
+  ["state:", "state"],
+  ["email:", "email"],
+  ["channel:", "channel"],
+  ["notice:", "channel"]
+];
+
+/** Which channel an event type is published on. */
+export function channelOf(type: string): ChannelKey {
+  if (type === "rpc") return "rpc";
+  return PREFIXES.find(([prefix]) => type.startsWith(prefix))?.[1] ?? "lifecycle";
+}
+
+/** The diagnostics-channel name behind a key. */
+export function channelName(key: ChannelKey): string {
+  return `agents:${key === "agentTool" ? "agent_tool" : key}`;
+}

@@ -1,0 +1,9 @@
+// The public test kit.
+export { createTestHost, TestHost, type AgentClass, type Bindings, type TestHostOptions } from "./test-host.ts";
+export { TestSocket, type FramePredicate } from "./test-socket.ts";
+export { everyCrash, type EveryCrashOptions, type EveryCrashResult } from "./every-crash.ts";
+export { CrashChangedOutcome, NoSuchFrame, UpgradeRefused, type CrashDifference } from "./errors.ts";
+export { ProcessDied } from "../host/inprocess/errors.ts";
+export { RpcTarget } from "../host/inprocess/rpc-target.ts";
+export type { TestWorker } from "./default-worker.ts";
+export type { Counts } from "../host/inprocess/crash.ts";

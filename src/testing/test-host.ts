@@ -1,0 +1,241 @@
+// The public handle on an in-process server: agents to call, a clock to move, a process to kill. Nothing happens in real
+// time, and two runs with the same seed and script do the same things in the same order.
+import { readAlarm } from "../host/inprocess/alarms.ts";
+import type { ObjectClass } from "../host/inprocess/class-registry.ts";
+import type { Counts } from "../host/inprocess/crash.ts";
+import { Engine } from "../host/inprocess/engine.ts";
+import { FacetNotFound, ProcessDied } from "../host/inprocess/errors.ts";
+import { trackForeignWork } from "../host/inprocess/foreign-work.ts";
+import { createEnv, createNamespace } from "../host/inprocess/namespace.ts";
+import { ObjectId } from "../host/inprocess/object-id.ts";
+import type { ObjectRecord } from "../host/inprocess/object-record.ts";
+import { OutsideParty } from "../host/inprocess/party.ts";
+import { standIn } from "../host/inprocess/stand-in.ts";
+import { upgradeOf } from "../host/inprocess/upgrade-response.ts";
+import type { SqlRow, SqlValue } from "../host/ports.ts";
+import { defaultWorker, type TestWorker } from "./default-worker.ts";
+import { UpgradeRefused } from "./errors.ts";
+import { TestSocket } from "./test-socket.ts";
+
+/** A Durable Object class; its instances' public methods are what stubs offer. */
+export type AgentClass<Agent extends Rpc.DurableObjectBranded = Rpc.DurableObjectBranded> = new (
+  ctx: never,
+  env: never
+) => Agent;
+
+export type Bindings<Agents extends Record<string, AgentClass>> = {
+  [Name in keyof Agents]: DurableObjectNamespace<InstanceType<Agents[Name]>>;
+};
+
+export interface TestHostOptions<Agents extends Record<string, AgentClass>, Variables extends object> {
+  /** Bound classes: the key is the binding's name in `env`; the class is exported under its own name. */
+  agents: Agents;
+  /** Classes without a binding, used as facets. */
+  exports?: readonly AgentClass[];
+  /** Everything else in `env`. */
+  env?: Variables;
+  /** Takes requests instead of the default routing. */
+  worker?: TestWorker<Bindings<Agents> & Variables>;
+  /** Where virtual time starts, in ms since the epoch. */
+  now?: number;
+  /** Of ids and random numbers. */
+  seed?: number;
+}
+
+const DEFAULT_NOW = Date.UTC(2030, 0, 1);
+const ORIGIN = "http://localhost";
+
+/**
+ * Starts a server in this process.
+ *
+ * ```ts
+ * const host = createTestHost({ agents: { Counter } });
+ * const counter = await host.get(Counter, "a");
+ * await counter.increment();
+ * await host.restart();
+ * ```
+ */
+export function createTestHost<
+  Agents extends Record<string, AgentClass>,
+  Variables extends object = Record<never, never>
+>(options: TestHostOptions<Agents, Variables>): TestHost<Bindings<Agents> & Variables> {
+  const engine = new Engine({
+    agents: options.agents,
+    exports: options.exports ?? [],
+    variables: { ...options.env },
+    now: options.now ?? DEFAULT_NOW,
+    seed: options.seed ?? 1
+  });
+  const worker = options.worker ?? defaultWorker(engine.classes.bindings.keys());
+  return new TestHost<Bindings<Agents> & Variables>(engine, standIn<TestWorker<unknown>>(worker));
+}
+
+export class TestHost<Env = Record<string, unknown>> {
+  readonly env: Env;
+  readonly #engine: Engine;
+  readonly #outside: OutsideParty;
+  readonly #worker: TestWorker<unknown>;
+
+  /** Use createTestHost. */
+  constructor(engine: Engine, worker: TestWorker<unknown>) {
+    this.#engine = engine;
+    this.#outside = new OutsideParty(engine);
+    this.#worker = worker;
+    // Exactly the bindings and variables the host was created with.
+    this.env = standIn<Env>(createEnv(engine, this.#outside));
+  }
+
+  /** Virtual time. */
+  get now(): number {
+    return this.#engine.clock.now;
+  }
+
+  get counts(): Counts {
+    return this.#engine.crash.counts;
+  }
+
+  /** The process has died and was not started again. */
+  get crashed(): boolean {
+    return !this.#engine.process.alive;
+  }
+
+  async get<Agent extends Rpc.DurableObjectBranded>(
+    agent: AgentClass<Agent>,
+    name: string
+  ): Promise<DurableObjectStub<Agent>> {
+    return this.#namespace(agent).getByName(name);
+  }
+
+  async fetch(path: string | Request, init?: RequestInit): Promise<Response> {
+    if (this.crashed) throw new ProcessDied();
+    const request = path instanceof Request ? path : new Request(new URL(path, ORIGIN), init);
+    return this.#worker.fetch(request, this.env);
+  }
+
+  async connect(path: string, init: { headers?: HeadersInit } = {}): Promise<TestSocket> {
+    const headers = new Headers(init.headers);
+    headers.set("Upgrade", "websocket");
+    const response = await this.fetch(path, { headers });
+    const upgrade = upgradeOf(response);
+    if (upgrade === undefined) throw new UpgradeRefused(path, response.status, await response.text());
+    return new TestSocket(this.#engine, upgrade.client.connection);
+  }
+
+  /** Runs until nothing is left to do without time passing or a frame arriving. */
+  idle(): Promise<void> {
+    return this.#engine.idle();
+  }
+
+  /** Moves time: sleeps and alarms fire in order, and the host becomes idle between them. */
+  advance(ms: number): Promise<void> {
+    return this.#engine.advance(ms);
+  }
+
+  /** SIGKILL and boot: memory is gone, sockets are broken, storage and alarms are kept. */
+  async restart(): Promise<void> {
+    this.#engine.boot();
+    await this.idle();
+  }
+
+  /** SIGKILL without booting again. */
+  kill(): void {
+    this.#engine.kill();
+  }
+
+  /** Hibernation: memory is gone, sockets stay. Throws if the object is working. Facets stay in memory. */
+  evict(agent: AgentClass, name: string): Promise<void> {
+    return this.#engine.evict(this.#record(agent, name));
+  }
+
+  evictAll(): Promise<void> {
+    return this.#engine.evictAll();
+  }
+
+  /** Dies right after the n-th write from now. */
+  crashAfterWrite(count: number): void {
+    this.#engine.crash.armWrite(count);
+  }
+
+  /** Dies at the n-th await from now; what was awaited never comes. */
+  crashInsideAwait(count: number): void {
+    this.#engine.crash.armAwait(count);
+  }
+
+  /** Says whether the process died. */
+  async untilCrashOrIdle(): Promise<boolean> {
+    await this.idle();
+    return this.crashed;
+  }
+
+  /** Resolves when the process dies. */
+  untilCrash(): Promise<void> {
+    return this.#engine.untilKilled();
+  }
+
+  /** Runs one statement on what an object has stored, without waking it. */
+  sql<Row extends object = SqlRow>(agent: AgentClass, name: string, query: string, ...values: SqlValue[]): Row[];
+  sql<Row extends object = SqlRow>(
+    agent: AgentClass,
+    name: string,
+    facet: { path: readonly string[] },
+    query: string,
+    ...values: SqlValue[]
+  ): Row[];
+  sql<Row extends object>(agent: AgentClass, name: string, ...rest: unknown[]): Row[] {
+    const [first] = rest;
+    const path = typeof first === "string" ? [] : standIn<{ path: readonly string[] }>(first).path;
+    // The overloads above say what the rest holds.
+    const [query, ...values] = (typeof first === "string" ? rest : rest.slice(1)) as [string, ...SqlValue[]];
+    const { columns, rows } = this.#facet(this.#record(agent, name), path).database.run(query, ...values);
+    return rows.map((row) =>
+      standIn<Row>(Object.fromEntries(columns.map((column, index) => [column, readable(row[index])])))
+    );
+  }
+
+  /** When the object's alarm is due, or null. */
+  alarm(agent: AgentClass, name: string): number | null {
+    return readAlarm(this.#record(agent, name));
+  }
+
+  /** From now on frames from clients that are on their way together arrive in a seeded random order. */
+  reorderFrames(seed: number | undefined): void {
+    this.#engine.inbound.reorder(seed);
+  }
+
+  /** An await owned by a test's fake, such as a scripted model: a crash point, and a turn for other events. */
+  boundary(): Promise<void> {
+    return this.#engine.boundary();
+  }
+
+  /** Makes `idle()` wait for a promise the host cannot see, such as a lazy import. */
+  external<T>(work: Promise<T>): Promise<T> {
+    return trackForeignWork(work);
+  }
+
+  #namespace<Agent extends Rpc.DurableObjectBranded>(agent: AgentClass<Agent>): DurableObjectNamespace<Agent> {
+    return standIn(createNamespace(this.#engine, this.#outside, this.#bound(agent)));
+  }
+
+  #record(agent: AgentClass, name: string): ObjectRecord {
+    const objectClass = this.#bound(agent);
+    return this.#engine.record(objectClass, ObjectId.fromName(objectClass.name, name));
+  }
+
+  #bound(agent: AgentClass): ObjectClass {
+    return this.#engine.classes.requireBound(agent);
+  }
+
+  #facet(root: ObjectRecord, path: readonly string[]): ObjectRecord {
+    let record = root;
+    for (const name of path) {
+      const facet = record.facets.get(name);
+      if (facet === undefined) throw new FacetNotFound(path);
+      record = facet;
+    }
+    return record;
+  }
+}
+
+function readable(value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : (value ?? null);
+}

@@ -1,0 +1,16 @@
+const encoder = new TextEncoder();
+// A leading byte order mark is content: what was encoded comes back.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Size of a text as stored and sent. Never use `.length` for limits: it counts UTF-16 units, not bytes. */
+export function byteLength(text: string): number {
+  return encoder.encode(text).byteLength;
+}
+
+export function encodeText(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+export function decodeText(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}

@@ -1,0 +1,23 @@
+// JSON at the edges: parsing never throws, and equal values always print alike.
+import { err, ok, type Result } from "./result.ts";
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export function parseJson(text: string): Result<unknown> {
+  try {
+    return ok(JSON.parse(text));
+  } catch (error) {
+    return err(error instanceof Error ? error.message : "invalid JSON");
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Key order does not matter: two equal values give the same text, so it can serve as a key. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner
+  );
+}

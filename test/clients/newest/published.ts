@@ -1,0 +1,13 @@
+import { AgentClient, agentFetch } from "agents/client";
+import { useAgent } from "agents/react";
+import type { Room } from "../../process/clients/room-worker.ts";
+import type { ClientOptions, Generation, HookOptions, RoomState } from "../generation.ts";
+import manifest from "./package.json" with { type: "json" };
+
+export const newest: Generation = {
+  version: `agents ${manifest.dependencies.agents}`,
+  connect: <State>(options: ClientOptions<State>) => new AgentClient<unknown, State>(options),
+  connectToRoom: (options: ClientOptions<RoomState>) => new AgentClient<Room>(options),
+  useAgent: <State>(options: HookOptions<State>) => useAgent<State>(options),
+  fetch: (options, init) => agentFetch(options, init)
+};

@@ -1,0 +1,132 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, posix } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import WebSocket from "ws";
+import { bundleWorker } from "../../tools/bundle-worker.ts";
+import { startWorker } from "../process/workerd-process.ts";
+import { PackedProject, repository } from "./packed-project.ts";
+
+const require = createRequire(import.meta.url);
+const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;
+
+let packed: PackedProject;
+beforeAll(() => {
+  packed = new PackedProject();
+  packed.install();
+});
+afterAll(() => packed?.remove());
+
+/** The next frame of the given type. Listens from the moment of the call: frames may arrive several at once. */
+function frame(socket: WebSocket, type: string): Promise<Record<string, unknown>> {
+  return new Promise((resolve, reject) => {
+    socket.once("error", reject);
+    socket.on("message", function look(data) {
+      const parsed = JSON.parse(String(data)) as Record<string, unknown>;
+      if (parsed.type !== type) return;
+      socket.off("message", look);
+      resolve(parsed);
+    });
+  });
+}
+
+describe("the packed package", () => {
+  test("holds the build, its licence and its documents, and nothing else", () => {
+    console.log(
+      `tarball ${kilobytes(packed.report.size)}, unpacked ${kilobytes(packed.report.unpackedSize)}, ${packed.files.length} files`
+    );
+    const documents = ["package.json", "README.md", "LICENSE", "CHANGELOG.md"];
+    const others = packed.files.filter((path) => !path.startsWith("dist/") && !documents.includes(path));
+    expect(others).toEqual([]);
+    expect(packed.files.filter((path) => /\.test\.|fixtures?\/|\.tsbuildinfo$/.test(path))).toEqual([]);
+  });
+
+  test("has every file its exports and imports name", () => {
+    const manifest = JSON.parse(packed.read("package.json")) as { exports: unknown; imports: unknown };
+    const named = JSON.stringify([manifest.exports, manifest.imports]).match(/"\.\/[^"]+\.(?:d\.ts|js|json)"/g) ?? [];
+    expect(named.length).toBeGreaterThan(5);
+    const missing = named.map((path) => path.slice(3, -1)).filter((path) => !packed.files.includes(path));
+    expect(missing).toEqual([]);
+  });
+
+  test("has source maps that need nothing outside of it", () => {
+    for (const path of packed.files.filter((file) => file.endsWith(".map"))) {
+      const map = JSON.parse(packed.read(path)) as { sources: string[]; sourcesContent?: (string | null)[] };
+      for (const [index, source] of map.sources.entries()) {
+        const resolved = posix.normalize(posix.join(posix.dirname(path), source));
+        const isInside = !posix.isAbsolute(source) && !source.includes(":") && !resolved.startsWith("..");
+        const isReadable = packed.files.includes(resolved) || typeof map.sourcesContent?.[index] === "string";
+        expect([path, source, isInside, isReadable]).toEqual([path, source, true, true]);
+      }
+    }
+  });
+
+  test("names no directory of the machine that built it", () => {
+    const home = repository.replace(/\/$/, "");
+    expect(packed.files.filter((path) => packed.read(path).includes(home))).toEqual([]);
+  });
+
+  test("loads in plain Node, where users test their agents", () => {
+    const script = `const kit = await import("everthink/testing"); console.log(typeof kit.createTestHost);`;
+    const output = execFileSync(process.execPath, ["--input-type=module", "-e", script], {
+      cwd: packed.project,
+      encoding: "utf8"
+    });
+    expect(output.trim()).toBe("function");
+  });
+
+  test("type checks a user's worker under strict settings", () => {
+    packed.add("user-worker.ts");
+    const compilerOptions = {
+      target: "es2024",
+      module: "esnext",
+      moduleResolution: "bundler",
+      lib: ["es2024", "esnext.disposable"],
+      types: [dirname(require.resolve("@cloudflare/workers-types/package.json"))],
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false
+    };
+    writeFileSync(
+      join(packed.project, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, files: ["user-worker.ts"] })
+    );
+    const tsc = join(dirname(require.resolve("typescript/package.json")), "bin", "tsc");
+    let output = "";
+    try {
+      output = execFileSync(process.execPath, [tsc, "-p", "."], { cwd: packed.project, encoding: "utf8" });
+    } catch (error) {
+      output = String((error as { stdout?: string }).stdout);
+    }
+    expect(output).toBe("");
+  });
+
+  test("answers a request and syncs state to a second client under workerd", async () => {
+    const server = await startWorker({ entry: packed.add("user-worker.ts"), objects: ["Greeter"] });
+    const address = `${server.url}/agents/greeter/front%20desk`;
+    expect(await (await fetch(address)).json()).toEqual({ name: "front desk", greeted: [] });
+
+    const [first, second] = [1, 2].map((id) => new WebSocket(`${address.replace("http", "ws")}?_pk=${id}`));
+    const initial = await Promise.all([first!, second!].map((socket) => frame(socket, "cf_agent_state")));
+    expect(initial.map(({ state }) => state)).toEqual([{ greeted: [] }, { greeted: [] }]);
+
+    const synced = frame(second!, "cf_agent_state");
+    const answered = frame(first!, "rpc");
+    first!.send(JSON.stringify({ type: "rpc", id: "1", method: "greet", args: ["Ada"] }));
+    expect(await answered).toMatchObject({ id: "1", success: true, result: "Hello, Ada" });
+    expect(await synced).toMatchObject({ state: { greeted: ["Ada"] } });
+    expect(await (await fetch(address)).json()).toEqual({ name: "front desk", greeted: ["Ada"] });
+    await server.kill();
+  });
+
+  test("costs a worker that only extends Agent a printed number of bytes", async () => {
+    const outputFile = join(packed.project, "smallest.js");
+    const { sizeBytes } = await bundleWorker({ entry: packed.add("smallest-worker.ts"), outputFile, minify: true });
+    console.log(
+      `smallest worker: ${kilobytes(sizeBytes)} minified, ${kilobytes(gzipSync(readFileSync(outputFile)).length)} gzip`
+    );
+    expect(sizeBytes).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,9 @@
+import { routeAgentRequest } from "../../src/agent/index.ts";
+
+export { Room, Member, Marked, MarkedChild } from "../conformance/agents.ts";
+
+export default {
+  async fetch(request: Request, env: object): Promise<Response> {
+    return (await routeAgentRequest(request, env, { cors: true })) ?? new Response("no agent", { status: 404 });
+  }
+};

@@ -1,0 +1,40 @@
+// Turns a worker written in TypeScript into the one module workerd runs, the way a user's build would: package imports
+// go through "exports" and "imports" with the workerd conditions, so a worker of this repository that imports
+// "everthink/agent" gets what is in dist/. Type checking is left to tsc.
+import { build } from "esbuild";
+
+export interface BundleOptions {
+  entry: string;
+  outputFile: string;
+  minify?: boolean;
+}
+
+export interface Bundle {
+  sizeBytes: number;
+  /** Names the worker's module exports. */
+  exports: readonly string[];
+}
+
+export async function bundleWorker(options: BundleOptions): Promise<Bundle> {
+  const result = await build({
+    entryPoints: [options.entry],
+    outfile: options.outputFile,
+    bundle: true,
+    format: "esm",
+    platform: "neutral",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser", "import"],
+    mainFields: ["module", "main"],
+    external: ["cloudflare:*", "node:*"],
+    loader: { ".html": "text", ".txt": "text" },
+    // A class's name is its identity: it is looked up in ctx.exports and sent to clients.
+    keepNames: true,
+    minify: options.minify ?? false,
+    // The repository's own tsconfig maps imports to src/; a user's build does not have it.
+    tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
+    logLevel: "silent",
+    metafile: true
+  });
+  const [output] = Object.values(result.metafile.outputs);
+  return { sizeBytes: output?.bytes ?? 0, exports: output?.exports ?? [] };
+}

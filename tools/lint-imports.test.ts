@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { checkImport, FLOORS } from "./lint-imports.ts";
+
+interface Case {
+  from: string;
+  specifier: string;
+  typeOnly?: boolean;
+  rule?: string;
+}
+
+function ruleFor({ from, specifier, typeOnly = false }: Case): string | undefined {
+  return checkImport(from, { specifier, typeOnly })?.rule;
+}
+
+const allowed: Case[] = [
+  { from: "src/host/workerd/sql.ts", specifier: "../../util/bytes.ts" },
+  { from: "src/host/workerd/sql.ts", specifier: "../ports.ts" },
+  { from: "src/host/enter.ts", specifier: "../observe/emit.ts" },
+  { from: "src/turn/runner.ts", specifier: "../session/tree.ts" },
+  { from: "src/turn/runner.ts", specifier: "../model/adapter.ts" },
+  { from: "src/agent/agent.ts", specifier: "../host/ports.ts" },
+  { from: "src/think/think.ts", specifier: "../agent/agent.ts" },
+  { from: "src/actions/ledger.ts", specifier: "../think/registry.ts" },
+  { from: "src/framework/manifest.ts", specifier: "../mcp/client.ts" },
+  { from: "src/testing/host.ts", specifier: "../agent/agent.ts" },
+  { from: "src/index.ts", specifier: "./think/think.ts" },
+  { from: "src/index.ts", specifier: "./actions/index.ts" },
+  { from: "src/journal/writer.test.ts", specifier: "../testing/host.ts" },
+  { from: "src/client/store.ts", specifier: "../util/json.ts" },
+  { from: "src/client/store.ts", specifier: "../journal/records.ts", typeOnly: true },
+  { from: "src/host/workerd/platform.ts", specifier: "cloudflare:workers" },
+  { from: "src/host/inprocess/sql.ts", specifier: "node:sqlite" },
+  { from: "src/testing/database.ts", specifier: "node:sqlite" },
+  { from: "src/journal/fixtures.test.ts", specifier: "node:fs" },
+  { from: "src/journal/database.test-support.ts", specifier: "node:sqlite" },
+  { from: "src/journal/writer.test.ts", specifier: "./database.test-support.ts" },
+  { from: "src/framework/cli/run.ts", specifier: "node:child_process" },
+  { from: "src/agent/context.ts", specifier: "node:async_hooks" },
+  { from: "src/model/adapter.ts", specifier: "@ai-sdk/provider" },
+  { from: "src/testing/model/scripted.ts", specifier: "ai6" },
+  { from: "src/turn/runner.ts", specifier: "ai" },
+  { from: "src/agent/cron.ts", specifier: "croner" }
+];
+
+const refused: Case[] = [
+  { from: "src/util/bytes.ts", specifier: "../observe/emit.ts", rule: "direction" },
+  { from: "src/observe/emit.ts", specifier: "../host/ports.ts", rule: "direction" },
+  { from: "src/host/ports.ts", specifier: "../journal/records.ts", typeOnly: true, rule: "direction" },
+  { from: "src/session/tree.ts", specifier: "../model/adapter.ts", rule: "direction" },
+  { from: "src/model/adapter.ts", specifier: "../session/tree.ts", rule: "direction" },
+  { from: "src/chat/frames.ts", specifier: "../agent/agent.ts", rule: "direction" },
+  { from: "src/agent/agent.ts", specifier: "../chat/frames.ts", rule: "direction" },
+  { from: "src/turn/runner.ts", specifier: "../think/think.ts", rule: "direction" },
+  { from: "src/actions/ledger.ts", specifier: "../mcp/client.ts", rule: "direction" },
+  { from: "src/mcp/client.ts", specifier: "../actions/index.ts", typeOnly: true, rule: "direction" },
+  { from: "src/think/think.ts", specifier: "../workspace/files.ts", rule: "direction" },
+  { from: "src/agent/agent.ts", specifier: "../testing/host.ts", rule: "direction" },
+  { from: "src/agent/agent.test.ts", specifier: "../think/think.ts", rule: "direction" },
+  { from: "src/agent/agent.ts", specifier: "../index.ts", rule: "direction" },
+  { from: "src/client/store.ts", specifier: "../journal/records.ts", rule: "direction" },
+  { from: "src/client/store.ts", specifier: "../journal/codec.ts", typeOnly: true, rule: "direction" },
+  { from: "src/client/store.ts", specifier: "../host/ids.ts", rule: "direction" },
+  { from: "src/testing/host.ts", specifier: "../client/store.ts", rule: "direction" },
+  { from: "src/attic/old.ts", specifier: "../util/json.ts", rule: "unknown-room" },
+  { from: "src/agent/agent.ts", specifier: "../attic/old.ts", rule: "unknown-room" },
+  { from: "src/index.ts", specifier: "./attic/old.ts", rule: "unknown-room" },
+  { from: "src/util/bytes.ts", specifier: "../../test/process/workerd-process.ts", rule: "inside-src" },
+  { from: "src/agent/agent.ts", specifier: "cloudflare:workers", rule: "platform" },
+  { from: "src/agent/agent.ts", specifier: "cloudflare:workers", typeOnly: true, rule: "platform" },
+  { from: "src/testing/host.ts", specifier: "cloudflare:sockets", rule: "platform" },
+  { from: "src/host/workerd/sql.ts", specifier: "node:sqlite", rule: "node-only" },
+  { from: "src/journal/writer.ts", specifier: "node:fs/promises", rule: "node-only" },
+  { from: "src/journal/writer.ts", specifier: "./database.test-support.ts", rule: "direction" },
+  { from: "src/turn/runner.ts", specifier: "ai6", rule: "sdk-major" },
+  { from: "src/turn/runner.ts", specifier: "@ai-sdk/provider", typeOnly: true, rule: "sdk-major" },
+  { from: "src/testing/host.ts", specifier: "ai6/test", rule: "sdk-major" },
+  { from: "src/agent/agent.ts", specifier: "agents", rule: "independent" },
+  { from: "src/host/ports.ts", specifier: "agents/react", rule: "independent" },
+  { from: "src/client/store.ts", specifier: "@cloudflare/ai-chat/react", rule: "independent" },
+  { from: "src/agent/agent.test.ts", specifier: "@cloudflare/think", rule: "independent" }
+];
+
+describe("the import direction", () => {
+  test.each(allowed)("$from may import $specifier", (row) => {
+    expect(ruleFor(row)).toBeUndefined();
+  });
+
+  test.each(refused)("$from may not import $specifier ($rule)", (row) => {
+    expect(ruleFor(row)).toBe(row.rule);
+  });
+
+  test("every room sees exactly the floors below it", () => {
+    for (const [floor, rooms] of FLOORS.entries()) {
+      for (const room of rooms.filter((name) => name !== "client")) {
+        for (const [targetFloor, targets] of FLOORS.entries()) {
+          for (const target of targets) {
+            const rule = ruleFor({ from: `src/${room}/one.ts`, specifier: `../${target}/two.ts` });
+            expect([room, target, rule === undefined]).toEqual([room, target, room === target || targetFloor < floor]);
+          }
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,19 @@
+import { defineConfig } from "tsdown";
+
+export default defineConfig({
+  entry: {
+    agent: "src/agent/index.ts",
+    observe: "src/observe/index.ts",
+    testing: "src/testing/index.ts",
+    "platform/workerd": "src/host/workerd/platform.ts",
+    "platform/node": "src/host/inprocess/platform.ts"
+  },
+  format: "esm",
+  platform: "neutral",
+  target: "es2024",
+  dts: true,
+  sourcemap: true,
+  hash: false,
+  // Kept out of the bundle: the package's own "imports" map picks the platform at the user's build.
+  deps: { neverBundle: [/^cloudflare:/, /^node:/, "#platform"] }
+});
