@@ -9,8 +9,16 @@ export default defineConfig({
     projects: [
       {
         // Pure tables, properties and the in-process host.
-        resolve: { alias: { "#platform": source("./src/host/inprocess/platform.ts") } },
-        test: { name: "node", include: ["src/**/*.test.ts", "test/node/**/*.test.ts", "tools/**/*.test.ts"] }
+        resolve: {
+          alias: [
+            { find: "#platform", replacement: source("./src/host/inprocess/platform.ts") },
+            { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }
+          ]
+        },
+        test: {
+          name: "node",
+          include: ["src/**/*.test.ts", "test/node/**/*.test.ts", "test/docs/**/*.test.ts", "tools/**/*.test.ts"]
+        }
       },
       {
         // The same promises inside workerd.

@@ -1,6 +1,6 @@
 // The root's side of its descendants' wakes: one row per facet that has durable work, because facets have no alarm.
-// A due row is leased into the future before its child is called, so a crash in between wakes it again, and a child
-// that keeps failing is tried ever less often and finally dropped.
+// A due row is leased into the future before its child is called, so a crash in between wakes it again; only a wake that
+// succeeded ends the lease, so a child that keeps failing is tried ever less often and finally dropped.
 import { errorMessage } from "../util/errors.ts";
 import type { AgentCore } from "./core.ts";
 import { descendantPrefix, parsePathKey, pathKey, type AgentPath } from "./path.ts";
@@ -12,7 +12,6 @@ const CONCURRENT_WAKES = 8;
 
 interface WakeRow {
   path: string;
-  at: number;
   failures: number;
   failing_since: number | null;
 }
@@ -27,7 +26,9 @@ export class ChildWakes {
   constructor(core: AgentCore, wake: WakeChild) {
     this.#core = core;
     this.#wake = wake;
-    core.wakes.add(() => core.sql.one<{ at: number | null }>("SELECT MIN(at) AS at FROM cf_wakes")?.at ?? null);
+    core.wakes.add(
+      () => core.sql.one<{ at: number | null }>("SELECT MIN(MAX(at, leased_until)) AS at FROM cf_wakes")?.at ?? null
+    );
   }
 
   /** A child says when it next needs to run. */
@@ -36,8 +37,7 @@ export class ChildWakes {
     if (at === null) sql.run("DELETE FROM cf_wakes WHERE path = ?", pathKey(path));
     else {
       sql.run(
-        `INSERT INTO cf_wakes (path, at) VALUES (?, ?)
-         ON CONFLICT (path) DO UPDATE SET at = excluded.at, failures = 0, failing_since = NULL`,
+        "INSERT INTO cf_wakes (path, at) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET at = excluded.at",
         pathKey(path),
         at
       );
@@ -59,7 +59,7 @@ export class ChildWakes {
 
   async runDue(): Promise<void> {
     const due = this.#core.sql.all<WakeRow & object>(
-      "SELECT path, at, failures, failing_since FROM cf_wakes WHERE at <= ? ORDER BY at",
+      "SELECT path, failures, failing_since FROM cf_wakes WHERE MAX(at, leased_until) <= ? ORDER BY at",
       this.#core.clock.now()
     );
     const next = async (): Promise<void> => {
@@ -74,7 +74,8 @@ export class ChildWakes {
     this.#lease(row);
     try {
       // A child that ran has armed its next wake, or none, before it answered.
-      if (!(await this.#wake(path))) await this.forget(path);
+      if (await this.#wake(path)) this.#release(row);
+      else await this.forget(path);
     } catch (error) {
       this.#core.emit("schedule:error", { callback: "wake", id: row.path, error: errorMessage(error), attempts: 0 });
       await this.#core.report(error);
@@ -86,11 +87,15 @@ export class ChildWakes {
     const now = clock.now();
     const pauseMs = Math.min(CHILD_BACKOFF_LIMIT_MS, options.keepAliveIntervalMs * 2 ** Math.min(row.failures, 20));
     sql.run(
-      "UPDATE cf_wakes SET at = ?, failures = failures + 1, failing_since = COALESCE(failing_since, ?) WHERE path = ?",
+      "UPDATE cf_wakes SET leased_until = ?, failures = failures + 1, failing_since = COALESCE(failing_since, ?) WHERE path = ?",
       now + pauseMs,
       now,
       row.path
     );
+  }
+
+  #release(row: WakeRow): void {
+    this.#core.sql.run("UPDATE cf_wakes SET leased_until = 0, failures = 0, failing_since = NULL WHERE path = ?", row.path);
   }
 
   #isGivenUp(row: WakeRow): boolean {

@@ -1,3 +1,4 @@
+import { Cron } from "croner";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CronError, firstOccurrence, isCron, nextOccurrence } from "./cron.ts";
@@ -79,6 +80,30 @@ describe("nextOccurrence", () => {
         // Nothing was skipped: just before it, it is still the next.
         expect(firstOccurrence(expression, first - 1)).toBe(first);
       })
+    );
+  });
+});
+
+describe("against another implementation", () => {
+  const field = (min: number, max: number) => {
+    const value = fc.integer({ min, max });
+    const range = fc.tuple(value, value).map(([a, b]) => `${Math.min(a, b)}-${Math.max(a, b)}`);
+    const step = fc.tuple(fc.oneof(fc.constant("*"), range), fc.integer({ min: 1, max })).map(([span, by]) => `${span}/${by}`);
+    const part = fc.oneof(value.map(String), range, step);
+    return fc.oneof(fc.constant("*"), part, fc.array(part, { minLength: 2, maxLength: 3 }).map((parts) => parts.join(",")));
+  };
+  const expression = fc
+    .tuple(field(0, 59), field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 7))
+    .map((fields) => fields.join(" "));
+
+  test("every expression is next due at the same instant", () => {
+    fc.assert(
+      fc.property(expression, fc.integer({ min: Date.UTC(2000, 0, 1), max: Date.UTC(2090, 0, 1) }), (text, after) => {
+        const other = new Cron(text, { timezone: "UTC", paused: true, mode: "5-or-6-parts" });
+        const expected = other.nextRun(new Date(after))?.getTime() ?? null;
+        expect({ text, next: nextOccurrence(text, after) }).toEqual({ text, next: expected });
+      }),
+      { numRuns: 300 }
     );
   });
 });

@@ -51,7 +51,7 @@ export class FiberRecovery {
   claim(): boolean {
     const { core, table, executing } = this.#init;
     const now = core.clock.now();
-    for (const orphan of table.claimOrphans(executing(), now)) {
+    for (const orphan of table.hasOpen() ? table.claimOrphans(executing(), now) : []) {
       const event = { ...describe(orphan), elapsedMs: now - orphan.created_at };
       core.emit("fiber:recovery:detected", event);
       core.emit("fiber:run:interrupted", event);

@@ -83,7 +83,7 @@ export class AgentRuntime implements AgentCore {
     this.sql = openSql(ctx.storage);
     this.alarm = openAlarm(ctx.storage);
     this.sockets = openSockets(ctx);
-    this.lifecycle = openLifecycle(ctx);
+    this.lifecycle = openLifecycle(ctx, clock);
     this.options = resolveOptions(init.options);
     const meta = openSchema(this.sql);
     this.#isCondemned = meta.condemned === 1;

@@ -418,7 +418,7 @@ describe("a crash in the middle of a callback", () => {
     });
     await agent.schedules.schedule(1, "bomb");
     await world.advance(25 * 3_600_000);
-    expect(times.slice(0, 3).every((time) => time < 10_000)).toBe(true);
+    expect(times.slice(0, 3).every((time) => time < 40_000)).toBe(true);
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
     expect(gaps[2]).toBeGreaterThanOrEqual(30_000);
     expect(gaps[3]).toBeGreaterThanOrEqual(60_000);
@@ -438,7 +438,7 @@ describe("a crash in the middle of a callback", () => {
       }
     });
     await agent.schedules.schedule("* * * * *", "ping");
-    await world.advance(70_000);
+    await world.advance(100_000);
     expect(runs).toBe(3);
     expect(world.rows("SELECT unended_starts, unended_since, running_since FROM cf_schedules")).toEqual([
       { unended_starts: 0, unended_since: null, running_since: null }

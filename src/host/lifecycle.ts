@@ -1,4 +1,5 @@
 // The Lifecycle port: what an object may do to itself.
+import type { Clock } from "./ports.ts";
 
 export interface Lifecycle {
   /** Holds back every other event until `work` is done. */
@@ -11,7 +12,7 @@ export interface Lifecycle {
   abortSoon(reason: string): void;
 }
 
-export function openLifecycle(ctx: DurableObjectState): Lifecycle {
+export function openLifecycle(ctx: DurableObjectState, clock: Clock): Lifecycle {
   return {
     gate: (work) => ctx.blockConcurrencyWhile(work),
     waitUntil: (work) => ctx.waitUntil(work),
@@ -21,7 +22,7 @@ export function openLifecycle(ctx: DurableObjectState): Lifecycle {
     },
     abortSoon(reason) {
       // abort() throws through whatever is running, and nothing can catch it.
-      setTimeout(() => ctx.abort(reason), 0);
+      ctx.waitUntil(clock.sleep(0).then(() => ctx.abort(reason)));
     }
   };
 }

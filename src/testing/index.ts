@@ -7,3 +7,4 @@ export { ProcessDied } from "../host/inprocess/errors.ts";
 export { RpcTarget } from "../host/inprocess/rpc-target.ts";
 export type { TestWorker } from "./default-worker.ts";
 export type { Counts } from "../host/inprocess/crash.ts";
+export * from "./model/index.ts";

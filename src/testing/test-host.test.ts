@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { DurableObject, servicesOf } from "#platform";
 import * as kit from "./index.ts";
 import * as node from "../host/inprocess/platform.ts";
+import type * as workerd from "../host/workerd/platform.ts";
 
 const { createTestHost } = kit;
 
@@ -38,7 +39,7 @@ test("the public names are pinned", () => {
 });
 
 // Compiles only if every name has the type it has in workerd.
-const platform: typeof import("../host/workerd/platform.ts") = node;
+const platform: typeof workerd = node;
 
 test("the Node platform has the names and types of the real one", () => {
   expect(Object.keys(platform).toSorted()).toEqual(["DurableObject", "openSocketPair", "servicesOf"]);

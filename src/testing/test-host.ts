@@ -1,6 +1,7 @@
 // The public handle on an in-process server: agents to call, a clock to move, a process to kill. Nothing happens in real
 // time, and two runs with the same seed and script do the same things in the same order.
-import { readAlarm } from "../host/inprocess/alarms.ts";
+import { Agent, getAgentByName } from "../agent/index.ts";
+import { readAlarm, writeAlarm } from "../host/inprocess/alarms.ts";
 import type { ObjectClass } from "../host/inprocess/class-registry.ts";
 import type { Counts } from "../host/inprocess/crash.ts";
 import { Engine } from "../host/inprocess/engine.ts";
@@ -18,10 +19,10 @@ import { UpgradeRefused } from "./errors.ts";
 import { TestSocket } from "./test-socket.ts";
 
 /** A Durable Object class; its instances' public methods are what stubs offer. */
-export type AgentClass<Agent extends Rpc.DurableObjectBranded = Rpc.DurableObjectBranded> = new (
+export type AgentClass<T extends Rpc.DurableObjectBranded = Rpc.DurableObjectBranded> = new (
   ctx: never,
   env: never
-) => Agent;
+) => T;
 
 export type Bindings<Agents extends Record<string, AgentClass>> = {
   [Name in keyof Agents]: DurableObjectNamespace<InstanceType<Agents[Name]>>;
@@ -66,7 +67,7 @@ export function createTestHost<
     now: options.now ?? DEFAULT_NOW,
     seed: options.seed ?? 1
   });
-  const worker = options.worker ?? defaultWorker(engine.classes.bindings.keys());
+  const worker = options.worker ?? defaultWorker;
   return new TestHost<Bindings<Agents> & Variables>(engine, standIn<TestWorker<unknown>>(worker));
 }
 
@@ -99,11 +100,11 @@ export class TestHost<Env = Record<string, unknown>> {
     return !this.#engine.process.alive;
   }
 
-  async get<Agent extends Rpc.DurableObjectBranded>(
-    agent: AgentClass<Agent>,
-    name: string
-  ): Promise<DurableObjectStub<Agent>> {
-    return this.#namespace(agent).getByName(name);
+  /** The stub of a started agent. */
+  async get<T extends Rpc.DurableObjectBranded>(agent: AgentClass<T>, name: string): Promise<DurableObjectStub<T>> {
+    const namespace = this.#namespace(agent);
+    // Plain Durable Objects can be tested too; they have nothing to start.
+    return agent.prototype instanceof Agent ? getAgentByName(namespace, name) : namespace.getByName(name);
   }
 
   async fetch(path: string | Request, init?: RequestInit): Promise<Response> {
@@ -197,6 +198,11 @@ export class TestHost<Env = Record<string, unknown>> {
     return readAlarm(this.#record(agent, name));
   }
 
+  /** The platform forgets the object's alarm, as it does after six failed runs. */
+  loseAlarm(agent: AgentClass, name: string): void {
+    writeAlarm(this.#record(agent, name), null);
+  }
+
   /** From now on frames from clients that are on their way together arrive in a seeded random order. */
   reorderFrames(seed: number | undefined): void {
     this.#engine.inbound.reorder(seed);
@@ -212,7 +218,7 @@ export class TestHost<Env = Record<string, unknown>> {
     return trackForeignWork(work);
   }
 
-  #namespace<Agent extends Rpc.DurableObjectBranded>(agent: AgentClass<Agent>): DurableObjectNamespace<Agent> {
+  #namespace<T extends Rpc.DurableObjectBranded>(agent: AgentClass<T>): DurableObjectNamespace<T> {
     return standIn(createNamespace(this.#engine, this.#outside, this.#bound(agent)));
   }
 

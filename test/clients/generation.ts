@@ -24,6 +24,8 @@ export interface ClientOptions<State = unknown> {
   onStateUpdateError?: (error: string) => void;
   onIdentity?: (name: string, agent: string) => void;
   onIdentityChange?: () => void;
+  /** Newest generation only: the connection is closed for good. */
+  onConnectionError?: (error: { code: number }) => void;
 }
 
 export interface HookOptions<State = unknown> extends Omit<ClientOptions<State>, "path"> {
@@ -79,6 +81,8 @@ export interface FetchOptions {
 
 export interface Generation {
   readonly version: string;
+  /** Whether it calls `onConnectionError`. */
+  readonly reportsFinalClose: boolean;
   connect<State>(options: ClientOptions<State>): Client<State>;
   /** The same client with the agent's class as its type. */
   connectToRoom(options: ClientOptions<RoomState>): RoomClient;

@@ -31,7 +31,7 @@ test("an agent is reachable under the kebab form of its binding, unknown binding
   expect((await host.fetch("/agents/a-i-assistant/x")).status).toBe(404);
   expect(await (await host.fetch("/agents/a-i-assistant/x")).text()).toBe("Not implemented");
   expect((await host.fetch("/agents/stranger/x")).status).toBe(400);
-  expect(await (await host.fetch("/agents/room")).text()).toBe("no agent");
+  expect(await (await host.fetch("/agents/room")).text()).toBe("Not found");
 });
 
 test("a name reached by URL and by getAgentByName is the same agent", async () => {

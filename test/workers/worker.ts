@@ -1,6 +1,7 @@
 import { routeAgentRequest } from "../../src/agent/index.ts";
 
 export { Room, Member, Marked, MarkedChild } from "../conformance/agents.ts";
+export { Clerk } from "./clerk.ts";
 
 export default {
   async fetch(request: Request, env: object): Promise<Response> {

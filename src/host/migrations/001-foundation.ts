@@ -103,6 +103,7 @@ const STATEMENTS = [
   `CREATE TABLE cf_wakes (
     path TEXT PRIMARY KEY,
     at INTEGER NOT NULL,
+    leased_until INTEGER NOT NULL DEFAULT 0,
     failures INTEGER NOT NULL DEFAULT 0,
     failing_since INTEGER
   ) WITHOUT ROWID`

@@ -6,6 +6,7 @@ import manifest from "./package.json" with { type: "json" };
 
 export const newest: Generation = {
   version: `agents ${manifest.dependencies.agents}`,
+  reportsFinalClose: true,
   connect: <State>(options: ClientOptions<State>) => new AgentClient<unknown, State>(options),
   connectToRoom: (options: ClientOptions<RoomState>) => new AgentClient<Room>(options),
   useAgent: <State>(options: HookOptions<State>) => useAgent<State>(options),

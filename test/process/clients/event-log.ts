@@ -20,7 +20,9 @@ export class EventLog<Event> {
       if (index >= 0) resolve(this.events[index] as Event);
     };
     const deadline = setTimeout(() => {
-      reject(new Error(`Not seen within ${DEADLINE_MS} ms: ${String(fits)}\nSeen: ${describe(this.events.slice(from))}`));
+      reject(
+        new Error(`Not seen within ${DEADLINE_MS} ms: ${String(fits)}\nSeen: ${describe(this.events.slice(from))}`)
+      );
     }, DEADLINE_MS);
     this.#waiters.add(look);
     look();

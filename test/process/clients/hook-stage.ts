@@ -15,19 +15,24 @@ const stageDocument = { ...listeners, nodeType: DOCUMENT_NODE, defaultView: stag
 // React asks the window which event is being handled, to decide how urgent an update is.
 Object.assign(globalThis, { window: stageWindow });
 
-export interface Rendered<Result> {
-  /** What the hook returned, render by render. */
-  readonly renders: EventLog<Result>;
-  /** What it returned last. */
+export interface Rendered<Result, View> {
+  /** What a component would have shown, render by render. */
+  readonly renders: EventLog<View>;
+  /** What the hook returned last. */
   readonly current: Result;
   unmount(): void;
 }
 
-/** Resolves after the first render. */
-export async function renderHook<Result>(useHook: () => Result): Promise<Rendered<Result>> {
-  const renders = new EventLog<Result>();
+/** Resolves after the first render. `view` picks what is recorded: the hook may return the same object each time. */
+export async function renderHook<Result, View>(
+  useHook: () => Result,
+  view: (result: Result) => View
+): Promise<Rendered<Result, View>> {
+  const renders = new EventLog<View>();
+  let current: Result | undefined;
   function Stage(): null {
-    renders.add(useHook());
+    current = useHook();
+    renders.add(view(current));
     return null;
   }
   const root = createRoot({
@@ -45,7 +50,8 @@ export async function renderHook<Result>(useHook: () => Result): Promise<Rendere
   return {
     renders,
     get current() {
-      return renders.events.at(-1) as Result;
+      // Rendered at least once, see above.
+      return current as Result;
     },
     unmount: () => root.unmount()
   };

@@ -1,0 +1,152 @@
+// How a model call can fail, as one family. The original error of the provider, the SDK or a hook is always in `cause`;
+// its text never becomes `message`, because messages reach clients and provider text may carry keys, prompts or
+// internal addresses. What to tell the client is decided above, by `onChatError`.
+import { isObject } from "../util/json.ts";
+import { ThinkError } from "../util/errors.ts";
+
+export type ModelCallErrorCode =
+  | "model-call-failed"
+  | "model-stream-interrupted"
+  | "model-timeout"
+  | "model-output-invalid"
+  | "model-step-hook-failed";
+
+/** How many `cause` or `lastError` links are followed when looking for what the provider said. */
+const MAX_CAUSE_DEPTH = 8;
+
+/** Any way in which a model call ended without an answer, except being aborted by its caller. */
+export class ModelCallError extends ThinkError {
+  /** The HTTP status of the provider's refusal, if there was one. */
+  readonly statusCode: number | undefined;
+  /** What the provider or SDK said about trying again; undefined when nobody said anything. */
+  readonly isRetryable: boolean | undefined;
+
+  constructor(init: { code: ModelCallErrorCode; message: string; hint?: string; cause?: unknown }) {
+    super(init);
+    const api = apiErrorIn(init.cause);
+    this.statusCode = api?.statusCode;
+    this.isRetryable = api?.isRetryable;
+  }
+}
+
+/** The provider refused, failed, or sent an error in its stream. */
+export class ModelFailedError extends ModelCallError {
+  constructor(cause: unknown) {
+    super({
+      code: "model-call-failed",
+      message: "The model could not answer.",
+      hint: "The provider's own error is in `cause`.",
+      cause
+    });
+  }
+}
+
+/** The stream ended politely but without a finish part: a proxy or provider hung up in the middle. */
+export class ModelInterruptedError extends ModelCallError {
+  constructor() {
+    super({
+      code: "model-stream-interrupted",
+      message: "The model's answer was cut off.",
+      hint: "The provider's stream ended without saying that it was finished."
+    });
+  }
+}
+
+/** One of the SDK's own timeouts fired (the `timeout` setting). */
+export class ModelTimeoutError extends ModelCallError {
+  constructor(cause: unknown) {
+    super({
+      code: "model-timeout",
+      message: "The model took too long to answer.",
+      hint: "The `timeout` setting of this turn was reached.",
+      cause
+    });
+  }
+}
+
+/** The answer is complete but is not the structured output that was asked for. */
+export class ModelOutputError extends ModelCallError {
+  constructor(cause: unknown) {
+    super({
+      code: "model-output-invalid",
+      message: "The model's answer does not have the requested shape.",
+      hint: "The text of the last step could not be parsed with the turn's `output`.",
+      cause
+    });
+  }
+}
+
+/** `beforeStep` threw. */
+export class StepHookError extends ModelCallError {
+  constructor(cause: unknown) {
+    super({
+      code: "model-step-hook-failed",
+      message: "The turn could not go on to its next step.",
+      hint: "beforeStep threw; its error is in `cause`.",
+      cause
+    });
+  }
+}
+
+/** The hook before a tool call changed the input into something the tool's schema refuses. */
+export class ToolInputError extends ThinkError {
+  constructor(toolName: string, cause: unknown) {
+    super({
+      code: "tool-input-invalid",
+      message: `The changed input of "${toolName}" does not fit the tool's input schema.`,
+      hint: "beforeToolCall returned { action: \"allow\", input } with an input that fails validation.",
+      cause
+    });
+  }
+}
+
+/** Nothing to send: the history is empty, or everything in it was dropped. */
+export class NoMessagesError extends ThinkError {
+  constructor() {
+    super({
+      code: "no-messages",
+      message: "There is nothing to send to the model.",
+      hint: "The conversation has no message with content the model can read."
+    });
+  }
+}
+
+/** The installed `ai` package is not one this package can work with. */
+export class UnsupportedSdkError extends ThinkError {
+  constructor(missing: string) {
+    super({
+      code: "unsupported-sdk",
+      message: "The installed version of the ai package is not supported.",
+      hint: `Install ai 7 or ai 6; this one does not export ${missing}.`
+    });
+  }
+}
+
+/** The text of a tool's error as the model and the stored message see it. */
+export function toolErrorText(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  if (typeof error === "string") return error;
+  if (error === undefined || error === null) return "The tool failed without saying why.";
+  return JSON.stringify(error) ?? String(error);
+}
+
+interface ApiError {
+  readonly statusCode: number | undefined;
+  readonly isRetryable: boolean | undefined;
+}
+
+function apiErrorIn(error: unknown): ApiError | undefined {
+  let current = error;
+  for (let depth = 0; depth < MAX_CAUSE_DEPTH && isObject(current); depth += 1) {
+    const { statusCode, isRetryable } = current;
+    if (typeof statusCode === "number" || typeof isRetryable === "boolean") {
+      return {
+        statusCode: typeof statusCode === "number" ? statusCode : undefined,
+        isRetryable: typeof isRetryable === "boolean" ? isRetryable : undefined
+      };
+    }
+    // The SDK's RetryError keeps the last refusal in `lastError`, everyone else in `cause`.
+    current = current["lastError"] ?? current["cause"];
+  }
+  return undefined;
+}

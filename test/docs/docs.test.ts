@@ -1,0 +1,77 @@
+// What the documentation shows is code that is compiled and run: every block stands, word for word, in a file of
+// examples/, and each of those is exercised below.
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { createTestHost } from "everthink/testing";
+import { askFromAnywhere, Desk, Expert, Poll } from "./examples/agent.ts";
+import counterWorker, { Counter } from "./examples/readme-counter.ts";
+
+const root = new URL("../../", import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), "utf8");
+const folder = "test/docs/examples/";
+const examples = readdirSync(new URL(folder, root)).map((name) => squeeze(read(folder + name)));
+const pages = ["README.md", ...readdirSync(new URL("docs/", root)).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
+const blocks = pages.flatMap((page) =>
+  [...read(page).matchAll(/```ts\n([\s\S]*?)```/g)].map((match, index) => ({ page, index, code: match[1] ?? "" }))
+);
+
+/** Line breaks and indentation are the formatter's business. */
+function squeeze(text: string): string {
+  return text.replaceAll(/\s+/g, " ").trim();
+}
+
+test.each(blocks)("$page, example $index, is code that the tests compile and run", ({ code }) => {
+  expect(examples.some((example) => example.includes(squeeze(code)))).toBe(true);
+});
+
+test("there are examples to check", () => {
+  expect(blocks.length).toBeGreaterThan(5);
+});
+
+test("every link between pages leads somewhere", () => {
+  for (const page of pages) {
+    for (const [, target] of read(page).matchAll(/\]\(((?!https?:)[^)#]+)\)/g)) {
+      expect(() => read(new URL(target ?? "", new URL(page, "file:///")).pathname.slice(1)), `${page} -> ${target}`).not.toThrow();
+    }
+  }
+});
+
+test("the README's counter counts, reminds and answers through its worker", async () => {
+  const host = createTestHost({ agents: { Counter }, worker: counterWorker });
+  const socket = await host.connect("/agents/counter/main");
+  expect(await socket.next("cf_agent_state")).toMatchObject({ state: { count: 0 } });
+  socket.send({ type: "rpc", id: "1", method: "increment", args: [2] });
+  expect(await socket.next("rpc")).toMatchObject({ result: 2 });
+  socket.send({ type: "rpc", id: "2", method: "remind", args: [60] });
+  await socket.next("rpc");
+  await host.restart();
+  await host.advance(61_000);
+  expect(await (await host.get(Counter, "main")).increment(0)).toBe(12);
+  expect((await host.fetch("/elsewhere")).status).toBe(404);
+});
+
+test("the poll of the agent page votes, streams and refuses viewers", async () => {
+  const host = createTestHost({ agents: { Poll, Desk }, exports: [Expert] });
+  const viewer = await host.connect("/agents/poll/p?role=viewer");
+  const voter = await host.connect("/agents/poll/p");
+  voter.send({ type: "rpc", id: "1", method: "vote", args: ["tea"] });
+  expect(await voter.next("rpc")).toMatchObject({ result: 1 });
+  viewer.send({ type: "cf_agent_state", state: { votes: {} } });
+  expect(await viewer.next("cf_agent_state_error")).toMatchObject({ error: "Connection is readonly" });
+  voter.send({ type: "rpc", id: "2", method: "countdown", args: [2] });
+  await host.idle();
+  expect(voter.frames.slice(-3)).toMatchObject([{ result: 2 }, { result: 1 }, { result: "go", done: true }]);
+});
+
+test("the desk of the agent page schedules, imports through a crash and asks its experts", async () => {
+  const host = createTestHost({ agents: { Poll, Desk }, exports: [Expert], now: Date.UTC(2026, 0, 5, 8, 59) });
+  const desk = await host.get(Desk, "front");
+  await desk.order("pen");
+  await host.advance(61_000);
+  expect(await desk.log()).toEqual(["mail pen", "confirm pen"]);
+  await desk.importAll(3);
+  await host.idle();
+  expect(await desk.pages()).toEqual([0, 1, 2]);
+  // The stub's class is the one this host binds.
+  expect(await askFromAnywhere(host.env as unknown as Parameters<typeof askFromAnywhere>[0])).toBe("About tax: ask front.");
+});

@@ -1,0 +1,85 @@
+// The deployed worker as tests reach it: by URL, by stub, and by a look into an object's storage. Names are unique per
+// call because all files share one runtime and its storage.
+import { env as workerEnv, exports as workerExports } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import type { Agent } from "../../src/agent/index.ts";
+import type { Marked, Room } from "../conformance/agents.ts";
+import { ClientSocket } from "./client-socket.ts";
+import type { Clerk } from "./clerk.ts";
+
+export interface TestEnv {
+  Room: DurableObjectNamespace<Room>;
+  Clerk: DurableObjectNamespace<Clerk>;
+  AIAssistant: DurableObjectNamespace<Marked>;
+  LOADER: WorkerLoader;
+}
+
+const ORIGIN = "http://agents.test";
+
+// Both are typed by generated files in an application; here by wrangler.jsonc and worker.ts.
+export const env = workerEnv as object as TestEnv;
+const worker = (workerExports as object as { default: Fetcher }).default;
+
+let names = 0;
+
+export function uniqueName(hint = "object"): string {
+  return `${hint}-${++names}-${crypto.randomUUID().slice(0, 8)}`;
+}
+
+/** A stub that has started nothing yet. */
+export function rawStub<T extends Agent>(namespace: DurableObjectNamespace<T>, name: string): DurableObjectStub<T> {
+  return namespace.get(namespace.idFromName(name));
+}
+
+export function fetchPath(path: string, init?: RequestInit): Promise<Response> {
+  return worker.fetch(new Request(new URL(path, ORIGIN), init));
+}
+
+/** The answer to an upgrade, whatever it is. */
+export function upgrade(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetchPath(path, { headers: { ...headers, Upgrade: "websocket" } });
+}
+
+export async function connect(path: string): Promise<ClientSocket> {
+  const response = await upgrade(path);
+  if (!response.webSocket) throw new Error(`${path} was refused: ${response.status} ${await response.text()}`);
+  return new ClientSocket(response.webSocket);
+}
+
+type Row = Record<string, SqlStorageValue>;
+
+/** Runs one statement on what an object stored. Builds the object if it is cold, but does not start the agent. */
+export function sqlOf<T extends Agent>(
+  stub: DurableObjectStub<T>,
+  query: string,
+  ...values: SqlStorageValue[]
+): Promise<Row[]> {
+  return inside(stub, (_agent, state) => state.storage.sql.exec(query, ...values).toArray());
+}
+
+export function alarmOf<T extends Agent>(stub: DurableObjectStub<T>): Promise<number | null> {
+  return inside(stub, (_agent, state) => state.storage.getAlarm());
+}
+
+export function setAlarmOf<T extends Agent>(stub: DurableObjectStub<T>, atMs: number | null): Promise<void> {
+  return inside(stub, (_agent, state) => (atMs === null ? state.storage.deleteAlarm() : state.storage.setAlarm(atMs)));
+}
+
+/** Runs in the object's own context. */
+export function inside<T extends Agent, R>(
+  stub: DurableObjectStub<T>,
+  work: (agent: T, state: DurableObjectState) => R | Promise<R>
+): Promise<R> {
+  // The overload for branded objects cannot see through a type parameter.
+  return runInDurableObject(stub as DurableObjectStub, (agent: DurableObject, state) => work(agent as object as T, state));
+}
+
+/** The message a call fails with. A stub's promise must not be handed to `expect`: what it probes becomes calls. */
+export async function errorOf(work: () => Promise<unknown>): Promise<string> {
+  try {
+    await work();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  throw new Error("The call was expected to fail.");
+}
