@@ -110,7 +110,5 @@ function childKey(child: AgentPathStep): string {
 async function callFacet(stub: FacetStub, envelope: InternalEnvelope): Promise<unknown> {
   // Every agent class has this method; the stub is typed by name only.
   const target = stub as FacetStub & { internalCall(envelope: InternalEnvelope): Promise<unknown> };
-  const answer = await target.internalCall(envelope);
-  // Passed on with the disposer it arrived with, an answer keeps both objects awake until the last caller disposes it.
-  return Object.getPrototypeOf(Object(answer)) === Object.prototype ? { ...Object(answer) } : answer;
+  return target.internalCall(envelope);
 }

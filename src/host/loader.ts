@@ -18,7 +18,8 @@ export function openLoader(binding: WorkerLoader | undefined, compatibilityDate:
             Record<string, (...values: unknown[]) => unknown>;
           const callee = target[method];
           if (!callee) throw new TypeError(`Loaded code has no method "${method}".`);
-          return callee.apply(target, args);
+          // A property of a stub is a stub: its `apply` would be a call to the loaded code.
+          return Reflect.apply(callee, target, args);
         }
       };
     }

@@ -94,7 +94,7 @@ export class ToolInputError extends ThinkError {
     super({
       code: "tool-input-invalid",
       message: `The changed input of "${toolName}" does not fit the tool's input schema.`,
-      hint: "beforeToolCall returned { action: \"allow\", input } with an input that fails validation.",
+      hint: 'beforeToolCall returned { action: "allow", input } with an input that fails validation.',
       cause
     });
   }

@@ -3,7 +3,15 @@ import { Output, type ToolSet } from "ai";
 import type { streamText as streamText6 } from "ai6";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import type { ChunkEvent, ModelSettings, ModelSettingsOf, StepEnd, StepSettings, StepSettingsOf, StepStart } from "./settings.ts";
+import type {
+  ChunkEvent,
+  ModelSettings,
+  ModelSettingsOf,
+  StepEnd,
+  StepSettings,
+  StepSettingsOf,
+  StepStart
+} from "./settings.ts";
 
 interface TurnConfig extends ModelSettings {
   maxSteps?: number;

@@ -8,7 +8,7 @@ import type { ScheduleOptions } from "../../src/agent/schedules.ts";
 const SUPERSEDED = "Durable Object reset because its code was updated.";
 
 export class Clerk extends Agent<object, { total: number }> {
-  static options = { retry: { maxAttempts: 2, baseDelayMs: 1, maxDelayMs: 2 } };
+  static override options = { retry: { maxAttempts: 2, baseDelayMs: 1, maxDelayMs: 2 } };
   override initialState = { total: 0 };
   /** What an own method returned during construction. */
   readonly duringConstruction: unknown;

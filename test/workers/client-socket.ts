@@ -94,7 +94,9 @@ export class ClientSocket {
         fail: (reason) => {
           finish();
           const unread = JSON.stringify(this.#unread).slice(0, 500);
-          reject(new Error(`${what} did not come ${reason}; closed: ${JSON.stringify(this.#closed)}; unread: ${unread}`));
+          reject(
+            new Error(`${what} did not come ${reason}; closed: ${JSON.stringify(this.#closed)}; unread: ${unread}`)
+          );
         }
       };
       this.#waiters.add(waiter);

@@ -1,6 +1,6 @@
 import { evictDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { connect, env, rawStub, uniqueName } from "./world.ts";
+import { connect, env, inside, rawStub, uniqueName } from "./world.ts";
 
 const CONNECT_FRAMES = ["cf_agent_identity", "cf_agent_state", "cf_agent_mcp_servers", "welcome"];
 const ONE_MEGABYTE = 1_000_000;
@@ -24,9 +24,7 @@ test("an agent without state sends identity and MCP frames and does not promise 
 
 test("many clients that connect at once each get one complete greeting, the first ones of a cold object included", async () => {
   const name = uniqueName();
-  const sockets = await Promise.all(
-    Array.from({ length: 10 }, (_, n) => connect(`/agents/room/${name}?_pk=c${n}`))
-  );
+  const sockets = await Promise.all(Array.from({ length: 10 }, (_, n) => connect(`/agents/room/${name}?_pk=c${n}`)));
   for (const socket of sockets) {
     await socket.call("describe");
     expect(socket.types).toEqual([...CONNECT_FRAMES, "rpc"]);
@@ -100,6 +98,20 @@ test("a call over a stub has an agent but nobody's connection, also while a clie
   expect(byClient).toMatchObject({ result: ["c1", "c1", true] });
 });
 
+test("connections are listed in the order they came, and an id shared by two sockets means the newer one", async () => {
+  const name = uniqueName();
+  for (const query of ["_pk=a", "_pk=b", "_pk=c", "_pk=a&newer"]) {
+    await (await connect(`/agents/room/${name}?${query}`)).next("welcome");
+  }
+  const stub = rawStub(env.Room, name);
+  const newest = () => inside(stub, (room) => room.getConnection("a")?.uri.endsWith("&newer"));
+  expect(await stub.connectionIds()).toEqual(["a", "b", "c", "a"]);
+  expect(await newest()).toBe(true);
+  await evictDurableObject(stub);
+  expect(await stub.connectionIds()).toEqual(["a", "b", "c", "a"]);
+  expect(await newest()).toBe(true);
+});
+
 test("two live sockets with one client id both receive, and closing one leaves the other intact", async () => {
   const name = uniqueName();
   const old = await connect(`/agents/room/${name}?_pk=same&readonly`);
@@ -116,9 +128,19 @@ test("two live sockets with one client id both receive, and closing one leaves t
 test("malformed, huge and binary frames break neither their own connection nor another", async () => {
   const name = uniqueName();
   const [rude, calm] = await Promise.all([connect(`/agents/room/${name}`), connect(`/agents/room/${name}`)]);
-  const malformed = ['{"type":"rpc"}', '{"type":"rpc","id":1,"method":"describe","args":[]}', "null", "[]", "{", "", "\0"];
+  const malformed = [
+    '{"type":"rpc"}',
+    '{"type":"rpc","id":1,"method":"describe","args":[]}',
+    "null",
+    "[]",
+    "{",
+    "",
+    "\0"
+  ];
   for (const frame of malformed) rude.send(frame);
-  for (const _ of malformed) expect(await rude.next("echo")).toMatchObject({ kind: "text" });
+  for (const { length } of malformed) {
+    expect(await rude.next("echo")).toEqual({ type: "echo", kind: "text", size: length });
+  }
   rude.send("x".repeat(ONE_MEGABYTE));
   expect(await rude.next("echo")).toEqual({ type: "echo", kind: "text", size: ONE_MEGABYTE });
   rude.send(new Uint8Array(ONE_MEGABYTE));
@@ -140,7 +162,9 @@ test("a state of one megabyte reaches every client, and one that cannot be store
   expect(await reader.next("cf_agent_state")).toMatchObject({ state: { count: 1 } });
   writer.send({ type: "cf_agent_state", state: { count: 2, note: "x".repeat(2 * ONE_MEGABYTE) } });
   expect(await writer.next("cf_agent_state_error")).toMatchObject({ error: "State update rejected" });
-  expect(await writer.next((frame) => frame.type === "cf_agent_state" && JSON.stringify(frame).includes('"count":1'))).toBeDefined();
+  expect(
+    await writer.next((frame) => frame.type === "cf_agent_state" && JSON.stringify(frame).includes('"count":1'))
+  ).toBeDefined();
   expect(await reader.call("describe")).toMatchObject({ success: true });
 });
 
@@ -157,7 +181,7 @@ test("connections are found by tag, and bad tags fail the upgrade without detail
   await connect(`/agents/room/${name}?_pk=a&tag=red&tag=blue`);
   await connect(`/agents/room/${name}?_pk=b&tag=red`);
   const stub = rawStub(env.Room, name);
-  expect(await stub.connectionIds("red")).toEqual(["a", "b"]);
+  expect((await stub.connectionIds("red")).sort()).toEqual(["a", "b"]);
   expect(await stub.connectionIds("blue")).toEqual(["a"]);
   const tooMany = Array.from({ length: 10 }, (_, n) => `tag=t${n}`).join("&");
   const refused = await connect(`/agents/room/${name}?${tooMany}`);

@@ -43,7 +43,10 @@ test("a refused state leaves disk, memory and other clients unchanged, and its s
   const [, before] = await settle(a, b);
   await a.next("cf_agent_state");
   a.send({ type: "cf_agent_state", state: { count: -1 } });
-  expect(await a.next("cf_agent_state_error")).toEqual({ type: "cf_agent_state_error", error: "State update rejected" });
+  expect(await a.next("cf_agent_state_error")).toEqual({
+    type: "cf_agent_state_error",
+    error: "State update rejected"
+  });
   expect(await a.next("cf_agent_state")).toMatchObject({ state: { count: 0 } });
   const stub = rawStub(env.Room, name);
   expect(await errorOf(() => stub.write({ count: -2 }))).toBe("count must not be negative");

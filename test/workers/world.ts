@@ -71,15 +71,34 @@ export function inside<T extends Agent, R>(
   work: (agent: T, state: DurableObjectState) => R | Promise<R>
 ): Promise<R> {
   // The overload for branded objects cannot see through a type parameter.
-  return runInDurableObject(stub as DurableObjectStub, (agent: DurableObject, state) => work(agent as object as T, state));
+  return runInDurableObject(stub as DurableObjectStub, (agent: DurableObject, state) =>
+    work(agent as object as T, state)
+  );
 }
 
-/** The message a call fails with. A stub's promise must not be handed to `expect`: what it probes becomes calls. */
+/**
+ * The message a call fails with. A stub's promise must not be handed to `expect`, which probes it, and must be disposed
+ * when it failed: until then it keeps the object from being evicted.
+ */
 export async function errorOf(work: () => Promise<unknown>): Promise<string> {
+  const pending = work();
   try {
-    await work();
+    await pending;
   } catch (error) {
+    dispose(pending);
     return error instanceof Error ? error.message : String(error);
   }
   throw new Error("The call was expected to fail.");
+}
+
+/** A call's result as plain data, disposed: one that was passed on by its object keeps it from being evicted. */
+export async function plain<T>(pending: Promise<T>): Promise<T> {
+  const result = await pending;
+  const copy = structuredClone(result);
+  dispose(result);
+  return copy;
+}
+
+function dispose(value: unknown): void {
+  if (typeof value === "object" && value !== null && Symbol.dispose in value) (value as Disposable)[Symbol.dispose]();
 }

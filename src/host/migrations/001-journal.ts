@@ -1,15 +1,12 @@
 // Version 1, continued: blobs and the journal. Each table says who owns it, what bounds it, what deletes from it.
 
-/**
- * The tables, for the numbered migrations.
- * Owner: this file. Bound: what owners hold, each value at most MAX_BLOB_BYTES. Deleted: with the last owner, in `release`.
- */
 export const BLOB_TABLES: readonly string[] = [
+  // Owner: host/blobs. Bound: what owners hold, each value at most MAX_BLOB_BYTES. Deleted: with the last owner.
   `CREATE TABLE cf_blobs (
     hash TEXT PRIMARY KEY,
     size_bytes INTEGER NOT NULL
   ) WITHOUT ROWID`,
-  // The digest makes one bad chunk visible without reading its siblings.
+  // Owner, bound, deletion: as cf_blobs. The digest makes one bad chunk visible without reading its siblings.
   `CREATE TABLE cf_blob_chunks (
     hash TEXT NOT NULL,
     chunk INTEGER NOT NULL,
@@ -17,6 +14,7 @@ export const BLOB_TABLES: readonly string[] = [
     bytes BLOB NOT NULL,
     PRIMARY KEY (hash, chunk)
   ) WITHOUT ROWID`,
+  // Owner: whoever put the value. Bound: one row per owner and value. Deleted: by `release`.
   `CREATE TABLE cf_blob_owners (
     owner TEXT NOT NULL,
     hash TEXT NOT NULL,

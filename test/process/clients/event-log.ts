@@ -1,11 +1,16 @@
 // Things that happened, in order, and a way to wait for one of them: whether it happened already or comes later, until
 // a deadline that names what was seen instead.
 
-const DEADLINE_MS = 20_000;
+const DEFAULT_DEADLINE_MS = 20_000;
 
 export class EventLog<Event> {
   readonly events: Event[] = [];
+  readonly #deadlineMs: number;
   readonly #waiters = new Set<() => void>();
+
+  constructor(deadlineMs = DEFAULT_DEADLINE_MS) {
+    this.#deadlineMs = deadlineMs;
+  }
 
   readonly add = (event: Event): void => {
     this.events.push(event);
@@ -21,9 +26,9 @@ export class EventLog<Event> {
     };
     const deadline = setTimeout(() => {
       reject(
-        new Error(`Not seen within ${DEADLINE_MS} ms: ${String(fits)}\nSeen: ${describe(this.events.slice(from))}`)
+        new Error(`Not seen within ${this.#deadlineMs} ms: ${String(fits)}\nSeen: ${describe(this.events.slice(from))}`)
       );
-    }, DEADLINE_MS);
+    }, this.#deadlineMs);
     this.#waiters.add(look);
     look();
     return promise.finally(() => {

@@ -130,7 +130,7 @@ abstract class Worker extends Agent<Env> {
 
 /** Before its first stash a fiber is where it was started from. */
 function lastCheckpoint(fiber: { snapshot?: unknown; metadata?: Record<string, unknown> }): Checkpoint {
-  return { done: 0, ...(fiber.snapshot ?? fiber.metadata ?? {}) };
+  return { done: 0, ...(fiber.snapshot ?? fiber.metadata) };
 }
 
 export class Helper extends Worker {}

@@ -11,6 +11,8 @@ const KILLS = 20;
 const MOST_EVENTS_BEFORE_A_KILL = 50;
 /** Another seed kills at other points. */
 const SEED = Number(process.env.SURVIVAL_SEED ?? 7);
+/** A sub-agent whose wakes are cut off several times in a row is left alone for a while. */
+const DEADLINE_MS = 60_000;
 const AGENTS = ["survivor", "helper"];
 
 interface Progress {
@@ -26,7 +28,7 @@ interface Report {
 }
 
 test(`nothing is lost when the process is killed ${KILLS} times while it works`, async () => {
-  const progress = new EventLog<Progress>();
+  const progress = new EventLog<Progress>(DEADLINE_MS);
   const entry = new URL("./laborer-worker.ts", import.meta.url);
   const server = await startWorker({ entry, objects: ["Laborer"], onOutput: progressLines(progress.add) });
   const batches = new Batches(server, progress);
@@ -145,7 +147,8 @@ function progressLines(add: (event: Progress) => void): (text: string) => void {
 
 /** Whole numbers below a limit, the same for the same seed (a linear congruential generator). */
 function seededIntegers(seed: number): (limit: number) => number {
-  let state = seed >>> 0;
+  // Neighbouring seeds must not begin alike.
+  let state = Math.imul(seed, 2_654_435_761) >>> 0;
   return (limit) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * limit);

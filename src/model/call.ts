@@ -1,0 +1,306 @@
+// The one streaming call of a turn. It yields the SDK's UI message chunks and, apart from them, one outcome: completed,
+// aborted or failed, whichever way the failure came about. Error and abort chunks are never let out, and no promise of
+// the SDK is left to reject unheard. Nothing runs before the chunks are read, and nothing keeps running after they
+// ended, except tools that ignore their abort signal. Storing and sending chunks is left to the caller.
+import type { FinishReason, LanguageModel, ModelMessage, ToolSet, UIMessageChunk } from "ai";
+import {
+  ModelCallError,
+  ModelFailedError,
+  ModelInterruptedError,
+  ModelOutputError,
+  ModelTimeoutError,
+  StepHookError
+} from "./errors.ts";
+import { guardModel } from "./guarded-model.ts";
+import type { Sdk, StreamedPart } from "./sdk.ts";
+import type {
+  ChunkEvent,
+  ModelSettings,
+  StepEnd,
+  StepSettings,
+  StepStart,
+  StopWhen,
+  SystemPrompt
+} from "./settings.ts";
+import { liftSystemMessages } from "./system-messages.ts";
+import { addUsage, normaliseUsage, NO_USAGE, type ModelUsage } from "./usage.ts";
+
+export const DEFAULT_MAX_STEPS = 10;
+
+export interface ModelCallHooks {
+  /** Awaited before each step; what it returns changes that step. A throw fails the call. */
+  readonly prepareStep?: (event: StepStart) => StepSettings | void | null | PromiseLike<StepSettings | void | null>;
+  /** Awaited; a throw is logged. */
+  readonly onChunk?: (event: ChunkEvent) => unknown;
+  /** Awaited before the next step begins; a throw is logged. */
+  readonly onStepFinish?: (event: StepEnd) => unknown;
+}
+
+export interface ModelCallInput {
+  readonly model: LanguageModel;
+  readonly system?: SystemPrompt;
+  readonly messages: ModelMessage[];
+  readonly tools?: ToolSet;
+  /** Everything else the SDK accepts; forwarded as it is. */
+  readonly settings?: ModelSettings;
+  /** The loop never goes beyond this, whatever `stopWhen` says. */
+  readonly maxSteps?: number;
+  /** Further conditions; the loop stops when any matches. */
+  readonly stopWhen?: StopWhen;
+  /** Stamped on the `start` chunk. Leave it out for a continuation, whose `start` must not carry an id. */
+  readonly messageId?: string;
+  readonly sendReasoning?: boolean;
+  readonly sendSources?: boolean;
+  readonly sendStart?: boolean;
+  readonly sendFinish?: boolean;
+  /** Merge bursts of deltas (default true). */
+  readonly coalesce?: boolean;
+  readonly signal: AbortSignal;
+  readonly hooks?: ModelCallHooks;
+  /** Hears of errors that do not fail the call. */
+  readonly log?: (message: string, error: unknown) => void;
+}
+
+interface OutcomeBase {
+  /** Steps that ended. */
+  readonly steps: readonly StepEnd[];
+  readonly totalUsage: ModelUsage;
+  /** Of the last step that ended: the size of the context as the provider counts it. */
+  readonly lastUsage: ModelUsage;
+}
+
+export type ModelCallOutcome =
+  | (OutcomeBase & {
+      readonly status: "completed";
+      readonly finishReason: FinishReason;
+      readonly rawFinishReason: string | undefined;
+      /** The parsed value when `settings.output` was given and the answer is not a tool call. */
+      readonly output: unknown;
+    })
+  | (OutcomeBase & { readonly status: "aborted"; readonly reason: unknown })
+  | (OutcomeBase & { readonly status: "failed"; readonly error: ModelCallError });
+
+export interface ModelCall {
+  /** Read once. Never throws; ends early when the call fails or is aborted. Stopping to read aborts the call. */
+  readonly chunks: AsyncIterable<UIMessageChunk>;
+  /** Never rejects. Settles when `chunks` has ended or was abandoned. */
+  readonly outcome: Promise<ModelCallOutcome>;
+  /** The step running now, from 0. Tools executed before the first model call belong to step 0. */
+  readonly stepNumber: number;
+}
+
+/**
+ * Calls the model, and again after its tool calls, until it is done.
+ *
+ * @example
+ * const call = callModel(installedSdk(), { model, messages, signal, messageId: "m1" });
+ * for await (const chunk of call.chunks) send(chunk);
+ * const outcome = await call.outcome;
+ */
+export function callModel(sdk: Sdk, input: ModelCallInput): ModelCall {
+  return new RunningCall(sdk, input);
+}
+
+class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined> {
+  readonly outcome: Promise<ModelCallOutcome>;
+  readonly chunks: AsyncIterable<UIMessageChunk> = { [Symbol.asyncIterator]: () => this };
+  stepNumber = 0;
+  readonly #sdk: Sdk;
+  readonly #input: ModelCallInput;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #steps: StepEnd[] = [];
+  readonly #settle: (outcome: ModelCallOutcome | Promise<ModelCallOutcome>) => void;
+  #isOver = false;
+  #isDrained = false;
+  #reader: ReadableStreamDefaultReader<UIMessageChunk> | undefined;
+  #failure: { readonly error: unknown } | undefined;
+  #timeout: { readonly reason: unknown } | undefined;
+  #finish: StreamedPart | undefined;
+  #system: SystemPrompt | undefined;
+
+  constructor(sdk: Sdk, input: ModelCallInput) {
+    this.#sdk = sdk;
+    this.#input = input;
+    this.#signal = AbortSignal.any([input.signal, this.#stop.signal]);
+    const { promise, resolve } = Promise.withResolvers<ModelCallOutcome>();
+    this.outcome = promise;
+    this.#settle = resolve;
+  }
+
+  async next(): Promise<IteratorResult<UIMessageChunk, undefined>> {
+    try {
+      this.#reader ??= this.#start();
+      while (!this.#isOver && !this.#signal.aborted) {
+        const { done, value } = await this.#reader.read();
+        if (done) {
+          this.#isDrained = !this.#signal.aborted;
+          break;
+        }
+        // Not `#failure`: parts are observed before they arrive here, and what came before the error must get out.
+        if (this.#signal.aborted || value.type === "error" || value.type === "abort") break;
+        return { done: false, value };
+      }
+    } catch (error) {
+      this.#failure ??= { error };
+    }
+    this.#end();
+    return { done: true, value: undefined };
+  }
+
+  async return(): Promise<IteratorResult<UIMessageChunk, undefined>> {
+    if (!this.#isOver) this.#stop.abort(new DOMException("Nobody reads the answer any more.", "AbortError"));
+    this.#end();
+    return { done: true, value: undefined };
+  }
+
+  #start(): ReadableStreamDefaultReader<UIMessageChunk> {
+    this.#signal.throwIfAborted();
+    const reader = this.#stream().getReader();
+    const cancel = () => {
+      // Ends a pending read at once, even if model or tool never react. Its failure has nobody left to tell.
+      reader.cancel(this.#signal.reason).catch(() => {});
+    };
+    this.#signal.addEventListener("abort", cancel, { once: true });
+    return reader;
+  }
+
+  #stream(): ReadableStream<UIMessageChunk> {
+    const input = this.#input;
+    const { system, messages } = liftSystemMessages(input.system, input.messages);
+    this.#system = system;
+    return this.#sdk.stream({
+      model: guardModel(this.#sdk.resolveModel(input.model), input),
+      system,
+      messages,
+      tools: input.tools ?? {},
+      settings: input.settings ?? {},
+      stopWhen: stopConditions(input),
+      signal: this.#signal,
+      prepareStep: (event) => this.#prepareStep(event),
+      onChunk: input.hooks?.onChunk === undefined ? undefined : (event) => this.#tell("onChunk", event),
+      onStepEnd: (event) => this.#stepEnded(event),
+      onPart: (part) => this.#observe(part),
+      ui: {
+        messageId: input.messageId,
+        sendReasoning: input.sendReasoning ?? true,
+        sendSources: input.sendSources ?? true,
+        sendStart: input.sendStart ?? true,
+        sendFinish: input.sendFinish ?? true
+      }
+    });
+  }
+
+  #observe(part: StreamedPart): void {
+    if (part.type === "error") this.#failure ??= { error: part["error"] };
+    else if (part.type === "abort") this.#timeout ??= { reason: part["reason"] };
+    else if (part.type === "finish") this.#finish = part;
+  }
+
+  async #prepareStep(event: StepStart): Promise<StepSettings | undefined> {
+    this.#signal.throwIfAborted();
+    this.stepNumber = event.stepNumber;
+    let change: StepSettings | void | null;
+    try {
+      change = await this.#input.hooks?.prepareStep?.({ ...event, model: this.#input.model });
+    } catch (error) {
+      throw new StepHookError(error);
+    }
+    this.#signal.throwIfAborted();
+    if (change === undefined || change === null) return undefined;
+    return this.#stepSettings(change);
+  }
+
+  #stepSettings(change: StepSettings): StepSettings {
+    const { model, system, messages, ...others } = change;
+    const lifted = messages === undefined ? undefined : liftSystemMessages(system ?? this.#system, messages);
+    const hasOwnSystem = lifted !== undefined && lifted.messages !== messages;
+    return {
+      ...others,
+      ...(model === undefined ? {} : { model: guardModel(this.#sdk.resolveModel(model), this.#input) }),
+      ...(lifted === undefined ? {} : { messages: lifted.messages }),
+      ...(hasOwnSystem ? { system: lifted.system } : system === undefined ? {} : { system })
+    };
+  }
+
+  async #stepEnded(event: StepEnd): Promise<void> {
+    if (this.#isOver) return;
+    this.#steps.push(event);
+    await this.#tell("onStepFinish", event);
+  }
+
+  async #tell<Name extends "onChunk" | "onStepFinish">(
+    name: Name,
+    event: Parameters<NonNullable<ModelCallHooks[Name]>>[0]
+  ): Promise<void> {
+    if (this.#isOver) return;
+    const hook: ((event: never) => unknown) | undefined = this.#input.hooks?.[name];
+    try {
+      // The event's type belongs to the hook of that name; TypeScript does not correlate the two.
+      await hook?.(event as never);
+    } catch (error) {
+      (this.#input.log ?? console.error)(`${name} failed; the turn goes on.`, error);
+    }
+  }
+
+  /** Decides the outcome and stops whatever still runs. */
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#settle(this.#decide());
+    if (!this.#isDrained) this.#stop.abort(new DOMException("The call is over.", "AbortError"));
+  }
+
+  #decide(): ModelCallOutcome | Promise<ModelCallOutcome> {
+    if (this.#signal.aborted) return { ...this.#base(), status: "aborted", reason: this.#signal.reason };
+    if (this.#failure !== undefined) return this.#failed(asModelCallError(this.#failure.error));
+    if (this.#timeout !== undefined) return this.#failed(new ModelTimeoutError(this.#timeout.reason));
+    if (this.#finish === undefined) return this.#failed(new ModelInterruptedError());
+    return this.#finished(this.#finish);
+  }
+
+  #finished(part: StreamedPart): ModelCallOutcome | Promise<ModelCallOutcome> {
+    // A finish part of the SDK always carries one of its finish reasons.
+    const finishReason = part["finishReason"] as FinishReason;
+    const raw = part["rawFinishReason"];
+    const rawFinishReason = typeof raw === "string" ? raw : undefined;
+    if (finishReason === "error") return this.#failed(new ModelFailedError({ finishReason, rawFinishReason }));
+    if (finishReason === "interrupted") return this.#failed(new ModelInterruptedError());
+    const completed = { ...this.#base(), status: "completed", finishReason, rawFinishReason } as const;
+    const last = this.#steps.at(-1);
+    const specification = this.#input.settings?.output;
+    // A turn that stopped at a tool call has no final answer to parse yet.
+    if (specification === undefined || last === undefined || finishReason === "tool-calls") {
+      return { ...completed, output: undefined };
+    }
+    const { response, usage } = last;
+    return specification.parseCompleteOutput({ text: last.text }, { response, usage, finishReason }).then(
+      (output: unknown) => ({ ...completed, output }),
+      (error: unknown) => this.#failed(new ModelOutputError(error))
+    );
+  }
+
+  #failed(error: ModelCallError): ModelCallOutcome {
+    return { ...this.#base(), status: "failed", error };
+  }
+
+  #base(): OutcomeBase {
+    const usages = this.#steps.map((step) => normaliseUsage(step.usage));
+    return {
+      steps: [...this.#steps],
+      totalUsage: usages.reduce(addUsage, NO_USAGE),
+      lastUsage: usages.at(-1) ?? NO_USAGE
+    };
+  }
+}
+
+function asModelCallError(error: unknown): ModelCallError {
+  return error instanceof ModelCallError ? error : new ModelFailedError(error);
+}
+
+function stopConditions(input: ModelCallInput): StopWhen {
+  const { maxSteps = DEFAULT_MAX_STEPS, stopWhen = [] } = input;
+  const cap = Number.isFinite(maxSteps) ? Math.max(1, Math.floor(maxSteps)) : DEFAULT_MAX_STEPS;
+  const others = typeof stopWhen === "function" ? [stopWhen] : stopWhen;
+  return [({ steps }) => steps.length >= cap, ...others];
+}

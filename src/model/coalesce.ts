@@ -1,0 +1,150 @@
+// Adaptive coalescing. A model's stream is read ahead while the consumer is busy; deltas of one block that pile up
+// meanwhile become one delta. A consumer that keeps up gets every delta on its own. Order and concatenated content
+// never change, metadata never moves from one delta to another, and an error or the end comes after everything that
+// was sent before it. What the parts mean is none of this file's business.
+import { canonicalJson } from "../util/json.ts";
+
+/** A merged delta grows no further than this, so that readers still see progress in a burst. */
+export const MAX_MERGED_CHARS = 16_384;
+/** Reading ahead stops here until the consumer has taken something. */
+export const MAX_READ_AHEAD_PARTS = 256;
+export const MAX_READ_AHEAD_CHARS = 262_144;
+
+/** Any part of a provider's stream. */
+export interface ModelPart {
+  readonly type: string;
+}
+
+interface Delta extends ModelPart {
+  readonly id: string;
+  readonly delta: string;
+  readonly providerMetadata?: unknown;
+}
+
+/** Where parts come from: none, one or several at a time; undefined is the end. */
+export interface PartReader<Part> {
+  read(): Promise<readonly Part[] | undefined>;
+  cancel(reason: unknown): Promise<void>;
+}
+
+/** The source's parts with bursts merged. Nothing is read before the first read; cancelling cancels the source. */
+export function coalesceParts<Part extends ModelPart>(source: PartReader<Part>): ReadableStream<Part> {
+  const ahead = new ReadAhead(source);
+  return new ReadableStream<Part>(
+    {
+      async pull(controller) {
+        const next = await ahead.next();
+        if (next === undefined) controller.close();
+        else controller.enqueue(next);
+      },
+      cancel: (reason) => ahead.cancel(reason)
+    },
+    // One part at a time: a part handed over cannot grow any more.
+    { highWaterMark: 0 }
+  );
+}
+
+class ReadAhead<Part extends ModelPart> {
+  readonly #source: PartReader<Part>;
+  #queue: Part[] = [];
+  #queuedChars = 0;
+  #end: { readonly error?: unknown; readonly failed: boolean } | undefined;
+  #isReading = false;
+  #wakeConsumer: (() => void) | undefined;
+
+  constructor(source: PartReader<Part>) {
+    this.#source = source;
+  }
+
+  /** The next part, or undefined at the end. Rejects as the source did. */
+  async next(): Promise<Part | undefined> {
+    this.#readOn();
+    while (this.#queue.length === 0 && this.#end === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wakeConsumer = resolve;
+      });
+    }
+    const part = this.#queue.shift();
+    if (part === undefined) {
+      if (this.#end?.failed === true) throw this.#end.error;
+      return undefined;
+    }
+    if (isDelta(part)) this.#queuedChars -= part.delta.length;
+    this.#readOn();
+    return part;
+  }
+
+  async cancel(reason: unknown): Promise<void> {
+    this.#queue = [];
+    this.#finish({ failed: false });
+    await this.#source.cancel(reason);
+  }
+
+  #readOn(): void {
+    if (this.#isReading || this.#end !== undefined || this.#isFull()) return;
+    this.#isReading = true;
+    void this.#read();
+  }
+
+  async #read(): Promise<void> {
+    try {
+      while (this.#end === undefined && !this.#isFull()) {
+        const parts = await this.#source.read();
+        if (parts === undefined) this.#finish({ failed: false });
+        // A cancel may have come during the read.
+        else if (this.#end === undefined) for (const part of parts) this.#add(part);
+      }
+    } catch (error) {
+      this.#finish({ failed: true, error });
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  #add(part: Part): void {
+    const last = this.#queue.at(-1);
+    const merged = last === undefined ? undefined : merge(last, part);
+    if (merged === undefined) this.#queue.push(part);
+    else this.#queue[this.#queue.length - 1] = merged;
+    if (isDelta(part)) this.#queuedChars += part.delta.length;
+    this.#wake();
+  }
+
+  #finish(end: { readonly error?: unknown; readonly failed: boolean }): void {
+    this.#end ??= end;
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#wakeConsumer?.();
+    this.#wakeConsumer = undefined;
+  }
+
+  #isFull(): boolean {
+    return this.#queue.length >= MAX_READ_AHEAD_PARTS || this.#queuedChars >= MAX_READ_AHEAD_CHARS;
+  }
+}
+
+/** Both as one part, or undefined if they have to stay apart. */
+function merge<Part extends ModelPart>(first: Part, second: Part): Part | undefined {
+  if (first.type !== second.type || !isDelta(first) || !isDelta(second) || first.id !== second.id) return undefined;
+  if (first.delta.length + second.delta.length > MAX_MERGED_CHARS) return undefined;
+  if (!sameMetadata(first.providerMetadata, second.providerMetadata)) return undefined;
+  return { ...first, delta: first.delta + second.delta };
+}
+
+const DELTA_FIELDS: ReadonlySet<string> = new Set(["type", "id", "delta", "providerMetadata"]);
+
+/** True only for shapes known completely: a field we do not know might not survive being merged. */
+function isDelta<Part extends ModelPart>(part: Part): part is Part & Delta {
+  if (part.type !== "text-delta" && part.type !== "reasoning-delta" && part.type !== "tool-input-delta") return false;
+  if (!("id" in part) || !("delta" in part) || typeof part.delta !== "string") return false;
+  for (const field in part) if (!DELTA_FIELDS.has(field)) return false;
+  return true;
+}
+
+function sameMetadata(first: unknown, second: unknown): boolean {
+  if (first === second) return true;
+  if (first === undefined || second === undefined) return false;
+  return canonicalJson(first) === canonicalJson(second);
+}

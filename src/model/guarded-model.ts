@@ -1,0 +1,110 @@
+// A language model as providers should behave: a stream that breaks, or ends without a finish part, ends with an error
+// part instead, so that every failure reaches the SDK the same way; a delta whose block was never opened opens it; and
+// bursts are coalesced. Works for every specification version the two SDK majors accept, which agree on these parts.
+import { coalesceParts, type ModelPart, type PartReader } from "./coalesce.ts";
+import { ModelInterruptedError } from "./errors.ts";
+import type { ModelObject } from "./sdk.ts";
+
+export interface GuardOptions {
+  /** Merge bursts of deltas (default true). */
+  readonly coalesce?: boolean;
+}
+
+interface CallOptions {
+  readonly abortSignal?: AbortSignal;
+}
+
+interface Streamed {
+  readonly stream: ReadableStream<ModelPart>;
+}
+
+/** The same model with a dependable stream; everything else is passed through to it. */
+export function guardModel(model: ModelObject, options: GuardOptions = {}): ModelObject {
+  // The specifications differ in types we do not touch; what is used here is the same in all of them.
+  const original = model.doStream as (options: CallOptions) => PromiseLike<Streamed>;
+  const doStream = async (callOptions: CallOptions): Promise<Streamed> => {
+    const result = await original.call(model, callOptions);
+    const reader = new GuardedReader(result.stream, callOptions.abortSignal);
+    return { ...result, stream: options.coalesce === false ? plainStream(reader) : coalesceParts(reader) };
+  };
+  return new Proxy(model, {
+    get(target, property) {
+      if (property === "doStream") return doStream;
+      // Read and called on the model itself: classes with private fields do not work through a proxy.
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    }
+  });
+}
+
+const BLOCK_PART = /^(text|reasoning)-(start|delta|end)$/;
+
+/** Reads a provider's stream and mends it part by part. */
+export class GuardedReader implements PartReader<ModelPart> {
+  readonly #reader: ReadableStreamDefaultReader<ModelPart>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #open = new Set<string>();
+  #isComplete = false;
+  #isOver = false;
+
+  constructor(source: ReadableStream<ModelPart>, signal: AbortSignal | undefined) {
+    this.#reader = source.getReader();
+    this.#signal = signal;
+  }
+
+  /** Rejects only when the call was aborted: the SDK recognises an abort by its error. */
+  async read(): Promise<readonly ModelPart[] | undefined> {
+    if (this.#isOver) return undefined;
+    try {
+      const { done, value } = await this.#reader.read();
+      return done ? this.#finish() : this.#mend(value);
+    } catch (error) {
+      if (this.#signal?.aborted === true) throw error;
+      this.#isOver = true;
+      return [errorPart(error)];
+    }
+  }
+
+  async cancel(reason: unknown): Promise<void> {
+    this.#isOver = true;
+    await this.#reader.cancel(reason);
+  }
+
+  #finish(): readonly ModelPart[] | undefined {
+    if (this.#isOver || this.#isComplete) return undefined;
+    this.#isOver = true;
+    return [errorPart(new ModelInterruptedError())];
+  }
+
+  #mend(part: ModelPart): readonly ModelPart[] {
+    if (part.type === "finish" || part.type === "error") this.#isComplete = true;
+    const [, kind, phase] = BLOCK_PART.exec(part.type) ?? [];
+    if (kind === undefined || !("id" in part)) return [part];
+    const block = `${kind} ${String(part.id)}`;
+    if (phase === "start") this.#open.add(block);
+    if (phase === "end") return this.#open.delete(block) ? [part] : [];
+    if (phase !== "delta" || this.#open.has(block)) return [part];
+    this.#open.add(block);
+    return [{ type: `${kind}-start`, id: part.id } as ModelPart, part];
+  }
+}
+
+function errorPart(error: unknown): ModelPart & { readonly error: unknown } {
+  return { type: "error", error };
+}
+
+function plainStream(reader: PartReader<ModelPart>): ReadableStream<ModelPart> {
+  return new ReadableStream<ModelPart>(
+    {
+      async pull(controller) {
+        let parts = await reader.read();
+        // A pull that adds nothing is not repeated by the stream, and its reader would wait for ever.
+        while (parts?.length === 0) parts = await reader.read();
+        if (parts === undefined) return controller.close();
+        for (const part of parts) controller.enqueue(part);
+      },
+      cancel: (reason) => reader.cancel(reason)
+    },
+    { highWaterMark: 0 }
+  );
+}

@@ -1,0 +1,74 @@
+export {
+  callModel,
+  DEFAULT_MAX_STEPS,
+  type ModelCall,
+  type ModelCallHooks,
+  type ModelCallInput,
+  type ModelCallOutcome
+} from "./call.ts";
+export {
+  ModelCallError,
+  ModelFailedError,
+  ModelInterruptedError,
+  ModelOutputError,
+  ModelTimeoutError,
+  NoMessagesError,
+  StepHookError,
+  ToolInputError,
+  toolErrorText,
+  UnsupportedSdkError,
+  type ModelCallErrorCode
+} from "./errors.ts";
+export {
+  CONTINUE_TEXT,
+  endInQuestion,
+  prepareMessages,
+  toModelMessages,
+  unpairedCallIds,
+  type CodecOptions,
+  type DroppedCall,
+  type PreparedMessages
+} from "./message-codec.ts";
+export {
+  closeOpenParts,
+  continueFold,
+  foldChunk,
+  foldChunks,
+  foldedMessage,
+  resumeFold,
+  startFold,
+  type FoldChunk,
+  type MessageFold
+} from "./message-fold.ts";
+export { withoutOpenAiReferences } from "./provider-metadata.ts";
+export { installedSdk, openSdk, type ModelObject, type Sdk, type SdkModule } from "./sdk.ts";
+export type {
+  ChunkEvent,
+  ModelSettings,
+  ModelSettingsOf,
+  StepEnd,
+  StepSettings,
+  StepSettingsOf,
+  StepStart,
+  StopWhen,
+  SystemPrompt
+} from "./settings.ts";
+export {
+  isSettledToolPart,
+  isToolPart,
+  toolInputObject,
+  toolNameOf,
+  type ToolPart,
+  type ToolPartState
+} from "./tool-part.ts";
+export {
+  wrapTool,
+  wrapTools,
+  type FinishedToolCall,
+  type PendingToolCall,
+  type ToolDecision,
+  type ToolWatch
+} from "./tool-wrap.ts";
+export { truncateToolOutput } from "./truncate-value.ts";
+export { truncateOldMessages, truncationBoundary, type TruncateOptions } from "./truncate.ts";
+export { addUsage, normaliseUsage, NO_USAGE, type ModelUsage } from "./usage.ts";

@@ -1,0 +1,159 @@
+// Stored messages as the model reads them. Afterwards every tool call has its result and every result its call, inputs
+// are objects, provider metadata is as it was stored, and one bad part (an unreadable file address, a renderer that
+// throws) costs that part and not the conversation. Repairing what is stored, and truncation, are left to others.
+import type { ModelMessage, ToolSet, UIMessage } from "ai";
+import type { Sdk } from "./sdk.ts";
+import {
+  asMessagePart,
+  isSettledToolPart,
+  isToolPart,
+  toolInputObject,
+  toolNameOf,
+  type MessagePart,
+  type ToolPart
+} from "./tool-part.ts";
+
+/** Never stored. Current providers refuse a prompt that ends in an assistant message. */
+export const CONTINUE_TEXT =
+  "Continue your previous response exactly where it stopped. Do not repeat anything you have already written.";
+
+const DENIED_TEXT = "The user did not allow this tool call.";
+
+export interface DroppedCall {
+  readonly messageId: string;
+  readonly toolCallId: string;
+  readonly toolName: string;
+}
+
+export interface CodecOptions {
+  /** The turn's tools: their `toModelOutput` renders old outputs too. */
+  readonly tools?: ToolSet;
+  /** Hears of calls that are left out because they have no result yet. */
+  readonly onDropped?: (calls: readonly DroppedCall[]) => void;
+  /** Hears of renderers that threw. */
+  readonly log?: (message: string, error: unknown) => void;
+}
+
+/**
+ * The conversion of a whole history.
+ *
+ * @example const messages = endInQuestion(await toModelMessages(sdk, history, { tools }));
+ */
+export async function toModelMessages(sdk: Sdk, messages: readonly UIMessage[], options: CodecOptions = {}) {
+  const { messages: prepared, dropped } = prepareMessages(messages);
+  if (dropped.length > 0) options.onDropped?.(dropped);
+  const converted = await sdk.toModelMessages(prepared, dependableRenderers(options));
+  return converted.filter((message) => message.role === "system" || message.content.length > 0);
+}
+
+/** Adds the request to continue when the last word is the assistant's; otherwise returns the same list. */
+export function endInQuestion(messages: ModelMessage[]): ModelMessage[] {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant") return messages;
+  return [...messages, { role: "user", content: [{ type: "text", text: CONTINUE_TEXT }] }];
+}
+
+/** Ids of tool calls without a result and of results without a call. Empty for everything this file produces. */
+export function unpairedCallIds(messages: readonly ModelMessage[]): string[] {
+  const open = new Set<string>();
+  const orphans: string[] = [];
+  for (const message of messages) {
+    if (typeof message.content === "string") continue;
+    for (const part of message.content) {
+      if (part.type === "tool-call") open.add(part.toolCallId);
+      if (part.type === "tool-result" && !open.delete(part.toolCallId)) orphans.push(part.toolCallId);
+    }
+  }
+  return [...open, ...orphans];
+}
+
+export interface PreparedMessages {
+  readonly messages: UIMessage[];
+  readonly dropped: readonly DroppedCall[];
+}
+
+/** The history with every tool part either complete, about to be executed by the SDK, or left out. Pure. */
+export function prepareMessages(messages: readonly UIMessage[]): PreparedMessages {
+  const dropped: DroppedCall[] = [];
+  const seen = new Set<string>();
+  const prepared = messages.map((message, index): UIMessage => {
+    const resumable = index === messages.length - 1 ? lastStepStart(message) : message.parts.length;
+    const parts = message.parts.flatMap((part, partIndex): MessagePart[] => {
+      if (part.type === "file") return [readableFile(part)];
+      if (!isToolPart(part)) return [part];
+      const complete = seen.has(part.toolCallId) ? undefined : completePart(part, partIndex >= resumable);
+      if (complete !== undefined) {
+        seen.add(part.toolCallId);
+        return [complete];
+      }
+      dropped.push({ messageId: message.id, toolCallId: part.toolCallId, toolName: toolNameOf(part) });
+      return [];
+    });
+    return { ...message, parts };
+  });
+  return { messages: prepared, dropped };
+}
+
+function lastStepStart(message: UIMessage): number {
+  return Math.max(0, message.parts.findLastIndex((part) => part.type === "step-start"));
+}
+
+function completePart(part: ToolPart, isResumable: boolean): MessagePart | undefined {
+  // What a broken call really said is for people; ai 7 warns about the field.
+  const { rawInput, inputEncoding: _encoding, ...rest } = part;
+  const call: ToolPart = { ...rest, input: toolInputObject(part.input ?? rawInput) };
+  if (part.state === "output-denied" || (part.state === "approval-responded" && part.approval?.approved === false)) {
+    return denied(call);
+  }
+  if (isSettledToolPart(part)) return asMessagePart(part.providerExecuted === true ? call : withoutApproval(call));
+  // The SDK executes an approved call before it asks the model, but only if it is the newest thing that happened.
+  if (part.state === "approval-responded" && isResumable) return asMessagePart(call);
+  return undefined;
+}
+
+/** A refusal is a result like any other, or the provider would miss one. */
+function denied(part: ToolPart): MessagePart {
+  if (part.providerExecuted === true) return asMessagePart({ ...part, state: "approval-responded" });
+  const { reason } = part.approval ?? {};
+  return asMessagePart({ ...withoutApproval(part), state: "output-error", errorText: reason ?? DENIED_TEXT });
+}
+
+/** For a settled call the question is history; sent again, the SDK would want to act on it. */
+function withoutApproval(part: ToolPart): ToolPart {
+  const { approval: _settled, approvalDescriptor: _descriptor, ...rest } = part;
+  return rest;
+}
+
+function readableFile(part: Extract<MessagePart, { type: "file" }>): MessagePart {
+  if (URL.canParse(part.url) || part.providerReference !== undefined) return part;
+  return { type: "text", text: `[${part.filename ?? "A file"} (${part.mediaType}) cannot be shown]` };
+}
+
+/** A renderer written for its own outputs may meet a shortened or an old one. */
+function dependableRenderers(options: CodecOptions): ToolSet {
+  const tools: ToolSet = {};
+  for (const [name, tool] of Object.entries(options.tools ?? {})) {
+    const render = tool.toModelOutput?.bind(tool);
+    tools[name] =
+      render === undefined
+        ? tool
+        : {
+            ...tool,
+            toModelOutput: async (result) => {
+              try {
+                return await render(result);
+              } catch (error) {
+                (options.log ?? console.warn)(`toModelOutput of "${name}" failed; its plain output is sent.`, error);
+                return plainOutput(result.output);
+              }
+            }
+          };
+  }
+  return tools;
+}
+
+function plainOutput(output: unknown) {
+  if (typeof output === "string") return { type: "text" as const, value: output };
+  // What a tool returned was stored as JSON, so it is JSON; undefined is the one value JSON has no word for.
+  return { type: "json" as const, value: JSON.parse(JSON.stringify(output) ?? "null") };
+}

@@ -1,0 +1,215 @@
+// The only file that knows which major of the AI SDK it talks to. Everything else in this room takes an `Sdk`; users
+// get the `ai` they installed, tests open either major. Both majors share most of their shapes, so the differences fit
+// into two small functions. The casts below all have one reason: the two majors' types are not assignable to each
+// other although the objects are alike, and both are exercised by the same tests.
+import * as ai from "ai";
+import type { LanguageModel, ModelMessage, ToolSet, UIMessage, UIMessageChunk } from "ai";
+import { err, ok, type Result } from "../util/result.ts";
+import { isObject } from "../util/json.ts";
+import { toolErrorText, UnsupportedSdkError } from "./errors.ts";
+import type {
+  ChunkEvent,
+  ModelSettings,
+  StepEnd,
+  StepSettings,
+  StepStart,
+  StopWhen,
+  SystemPrompt
+} from "./settings.ts";
+
+/** A model object, as opposed to the id of one. */
+export type ModelObject = Exclude<LanguageModel, string>;
+
+/** A part of the SDK's own stream, as far as this room looks into it. */
+export interface StreamedPart {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** One streaming call in terms both majors understand. */
+export interface StreamRequest {
+  readonly model: ModelObject;
+  readonly system: SystemPrompt | undefined;
+  readonly messages: ModelMessage[];
+  readonly tools: ToolSet;
+  readonly settings: ModelSettings;
+  readonly stopWhen: StopWhen;
+  readonly signal: AbortSignal;
+  readonly prepareStep: (event: StepStart) => Promise<StepSettings | undefined>;
+  readonly onChunk: ((event: ChunkEvent) => Promise<void>) | undefined;
+  readonly onStepEnd: (event: StepEnd) => Promise<void>;
+  /** Sees each part right before it becomes a chunk. */
+  readonly onPart: (part: StreamedPart) => void;
+  readonly ui: UiOptions;
+}
+
+export interface UiOptions {
+  /** Stamped on `start`; undefined leaves `start` without an id. */
+  readonly messageId: string | undefined;
+  readonly sendReasoning: boolean;
+  readonly sendSources: boolean;
+  readonly sendStart: boolean;
+  readonly sendFinish: boolean;
+}
+
+export interface Sdk {
+  readonly major: 6 | 7;
+  /** Starts a call. The stream is read once; nothing else of the call is kept. */
+  stream(request: StreamRequest): ReadableStream<UIMessageChunk>;
+  /** The SDK's own conversion, which applies each tool's `toModelOutput`. */
+  toModelMessages(messages: UIMessage[], tools: ToolSet): Promise<ModelMessage[]>;
+  /** A model id becomes the default provider's model, as the SDK would do it. */
+  resolveModel(model: LanguageModel): ModelObject;
+  /** Checks a value against a tool's input schema and returns what the schema made of it. */
+  validateInput(schema: unknown, value: unknown): Promise<Result<unknown, unknown>>;
+}
+
+/** What is used of the `ai` package. Parameters are `never` so that either major's functions fit. */
+export interface SdkModule {
+  readonly streamText: (options: never) => object;
+  readonly convertToModelMessages: (messages: never, options: never) => unknown;
+  readonly asSchema: (schema: never) => object;
+  readonly gateway: { languageModel(id: string): object };
+  /** Streams without keeping a second copy of everything for late readers; newer releases of ai 7. */
+  readonly experimental_streamTextLowMemory?: (options: never) => object;
+  /** Exported by ai 7 and not by ai 6. */
+  readonly isStepCount?: unknown;
+}
+
+/** The `ai` package this program is installed with. */
+export function installedSdk(): Sdk {
+  // Named one by one, so that a bundler still drops the rest of the package.
+  installed ??= openSdk({
+    streamText: ai.streamText,
+    convertToModelMessages: ai.convertToModelMessages,
+    asSchema: ai.asSchema,
+    gateway: ai.gateway,
+    experimental_streamTextLowMemory: ai.experimental_streamTextLowMemory,
+    isStepCount: ai.isStepCount
+  });
+  return installed;
+}
+let installed: Sdk | undefined;
+
+/** Adapts one major of the SDK. Throws UnsupportedSdkError when it is neither 6 nor 7. */
+export function openSdk(module: SdkModule): Sdk {
+  for (const name of ["streamText", "convertToModelMessages", "asSchema"] as const) {
+    if (typeof module[name] !== "function") throw new UnsupportedSdkError(name);
+  }
+  const major = module.isStepCount === undefined ? 6 : 7;
+  const streamText = (module.experimental_streamTextLowMemory ?? module.streamText) as StreamText;
+  const convert = module.convertToModelMessages as Convert;
+  const asSchema = module.asSchema as AsSchema;
+  return {
+    major,
+    stream(request) {
+      const options = major === 7 ? optionsOf7(request) : optionsOf6(request);
+      return streamText(options).toUIMessageStream(uiOptions(request));
+    },
+    toModelMessages: async (messages, tools) => convert(messages, { tools, ignoreIncompleteToolCalls: true }),
+    resolveModel(model) {
+      if (typeof model !== "string") return model;
+      return (globalThis.AI_SDK_DEFAULT_PROVIDER ?? module.gateway).languageModel(model) as ModelObject;
+    },
+    validateInput: (schema, value) => validate(asSchema(schema), value)
+  };
+}
+
+/** What the two majors' functions look like from here. */
+type StreamText = (options: Record<string, unknown>) => {
+  toUIMessageStream(options: Record<string, unknown>): ReadableStream<UIMessageChunk>;
+};
+type Convert = (
+  messages: UIMessage[],
+  options: { tools: ToolSet; ignoreIncompleteToolCalls: boolean }
+) => Promise<ModelMessage[]>;
+type AsSchema = (schema: unknown) => Schema;
+interface Schema {
+  readonly validate?: (value: unknown) => Validation | PromiseLike<Validation>;
+}
+type Validation = { success: true; value: unknown } | { success: false; error: unknown };
+
+function sharedOptions(request: StreamRequest): Record<string, unknown> {
+  const { model, messages, tools, settings, stopWhen, signal } = request;
+  return {
+    // Settings first: what the call owns cannot be overridden, not even by a caller who casts.
+    ...settings,
+    model,
+    messages,
+    // Without tools the SDK must not be told of an empty set: some providers refuse one.
+    tools: Object.keys(tools).length === 0 ? undefined : tools,
+    stopWhen,
+    abortSignal: signal,
+    ...(request.onChunk === undefined ? {} : { onChunk: request.onChunk }),
+    // The call learns of errors from the stream; without a handler the SDK would print them.
+    onError: () => {},
+    // System messages were lifted out already. Should a transform of ours miss one, the provider may judge it.
+    allowSystemInMessages: true
+  };
+}
+
+function optionsOf7(request: StreamRequest): Record<string, unknown> {
+  const { experimental_context: context, ...rest } = looseSettings(request.settings);
+  return {
+    ...sharedOptions(request),
+    ...(isObject(context) && rest["runtimeContext"] === undefined ? { runtimeContext: context } : {}),
+    instructions: request.system,
+    onStepEnd: request.onStepEnd,
+    prepareStep: async (event: StepStart) => {
+      const change = await request.prepareStep({ ...event, experimental_context: event.runtimeContext });
+      if (change === undefined) return undefined;
+      const { system, experimental_context: next, ...others } = change;
+      return {
+        ...others,
+        ...(system === undefined ? {} : { instructions: system }),
+        ...(isObject(next) ? { runtimeContext: next } : {})
+      };
+    }
+  };
+}
+
+function optionsOf6(request: StreamRequest): Record<string, unknown> {
+  const { repairToolCall, telemetry, include, ...rest } = looseSettings(request.settings);
+  return {
+    ...sharedOptions(request),
+    // The names these options had before ai 7.
+    experimental_repairToolCall: rest["experimental_repairToolCall"] ?? repairToolCall,
+    experimental_telemetry: rest["experimental_telemetry"] ?? telemetry,
+    experimental_include: rest["experimental_include"] ?? include,
+    system: request.system,
+    onStepFinish: request.onStepEnd,
+    prepareStep: async (event: StepStart) => {
+      const change = await request.prepareStep(event);
+      if (change === undefined) return undefined;
+      const { instructions, ...others } = change;
+      return { ...others, system: others.system ?? instructions };
+    }
+  };
+}
+
+/** Settings by name: one major's options are unknown to the other's types. */
+function looseSettings(settings: ModelSettings): Record<string, unknown> {
+  return { ...settings };
+}
+
+function uiOptions(request: StreamRequest): Record<string, unknown> {
+  const { messageId, ...send } = request.ui;
+  return {
+    ...send,
+    ...(messageId === undefined ? {} : { generateMessageId: () => messageId }),
+    // Errors of tools: the model must read the same text after a reload as it did in this call. Errors of the model
+    // itself also pass through here, but their chunks are never let out.
+    onError: toolErrorText,
+    // Called with every part; returning nothing adds no metadata. This way the call needs no second reader.
+    messageMetadata: ({ part }: { part: StreamedPart }) => {
+      request.onPart(part);
+      return undefined;
+    }
+  };
+}
+
+async function validate(schema: Schema, value: unknown): Promise<Result<unknown, unknown>> {
+  if (schema.validate === undefined) return ok(value);
+  const result = await schema.validate(value);
+  return result.success ? ok(result.value) : err(result.error);
+}

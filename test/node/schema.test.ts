@@ -1,0 +1,178 @@
+// Every schema that was ever released opens, and the work that was in flight in it finishes. A fixture is the text of a
+// database as that version wrote it; `UPDATE_FIXTURES=1 npx vitest run --project node test/node/schema.test.ts` writes
+// the one of the current version, to be committed with the migration that made it.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { Agent, type FiberRecoveryContext } from "../../src/agent/index.ts";
+import { NewerSchemaError, SCHEMA_VERSION } from "../../src/host/migrations/schema.ts";
+import type { AgentEvent } from "../../src/observe/index.ts";
+import { createTestHost, type TestHost } from "../../src/testing/index.ts";
+
+const FOLDER = new URL("../fixtures/schema/", import.meta.url);
+const START = Date.UTC(2026, 10, 1);
+const events: AgentEvent[] = [];
+/** While a fixture is made, queue items stay in flight. */
+let isHanging = false;
+
+class Keeper extends Agent<object, { note: string }> {
+  override initialState = { note: "" };
+  override observability = { emit: (event: AgentEvent) => void events.push(event) };
+
+  async begin() {
+    this.setState({ note: "kept" });
+    await this.schedule(3600, "record", "one-shot");
+    await this.schedule("0 12 * * *", "record", "cron");
+    await this.scheduleEvery(600, "record", "interval");
+    await this.queue("work", "queued");
+    await this.startFiber("work", () => new Promise(() => undefined), { idempotencyKey: "work" });
+    void this.runFiber("loose", async (fiber) => {
+      fiber.stash({ page: 3 });
+      await new Promise(() => undefined);
+    });
+    await (await this.subAgent(Helper, "child")).begin();
+  }
+
+  async work(what: string) {
+    if (isHanging) await new Promise(() => undefined);
+    this.record(what);
+  }
+
+  record(what: string) {
+    this.sql`CREATE TABLE IF NOT EXISTS done (what TEXT PRIMARY KEY)`;
+    this.sql`INSERT OR IGNORE INTO done VALUES (${what})`;
+  }
+
+  override onFiberRecovered({ name, snapshot, status }: FiberRecoveryContext) {
+    this.record(`${name}:${JSON.stringify(snapshot)}:${status ?? "unmanaged"}`);
+  }
+
+  report() {
+    const done = this.sql<{ what: string }>`SELECT what FROM done ORDER BY what`.map(({ what }) => what);
+    return { state: this.state, done, children: this.listSubAgents().map(({ name }) => name) };
+  }
+
+  override onError() {}
+}
+
+class Helper extends Agent<object> {
+  async begin() {
+    await this.schedule(60, "rest");
+  }
+  rest() {}
+}
+
+type Host = TestHost<{ Keeper: DurableObjectNamespace<Keeper> }>;
+const open = (): Host => {
+  events.length = 0;
+  return createTestHost({ agents: { Keeper }, exports: [Helper], now: START });
+};
+
+function dump(host: Host): string {
+  const tables = host.sql<{ name: string; sql: string }>(
+    Keeper,
+    "k",
+    "SELECT name, sql FROM sqlite_master WHERE name LIKE 'cf\\_%' ESCAPE '\\' AND sql IS NOT NULL ORDER BY type DESC, name"
+  );
+  const rows = tables.flatMap(({ name, sql }) => {
+    if (!sql.startsWith("CREATE TABLE")) return [];
+    return host.sql(Keeper, "k", `SELECT * FROM ${name}`).map((row) => {
+      const values = Object.values(row).map(literal).join(", ");
+      return `INSERT INTO ${name} (${Object.keys(row).join(", ")}) VALUES (${values})`;
+    });
+  });
+  return [...tables.map(({ sql }) => sql.replaceAll(/\s+/g, " ")), ...rows].join(";\n") + ";\n";
+}
+
+function literal(value: unknown): string {
+  if (value === null) return "NULL";
+  if (typeof value === "string") return `'${value.replaceAll("'", "''")}'`;
+  if (value instanceof Uint8Array) return `X'${Buffer.from(value).toString("hex")}'`;
+  return String(value);
+}
+
+function load(host: Host, text: string): void {
+  for (const statement of text.split(/;\n/)) if (statement.trim()) host.sql(Keeper, "k", statement);
+}
+
+function schemaOf(host: Host): string[] {
+  const query = "SELECT sql FROM sqlite_master WHERE name LIKE 'cf\\_%' ESCAPE '\\' AND sql IS NOT NULL ORDER BY name";
+  return host.sql<{ sql: string }>(Keeper, "k", query).map(({ sql }) => sql.replaceAll(/\s+/g, " "));
+}
+
+const current = new URL(`v${SCHEMA_VERSION}.sql`, FOLDER);
+if (process.env["UPDATE_FIXTURES"]) {
+  const host = open();
+  isHanging = true;
+  void (await host.get(Keeper, "k")).begin();
+  await host.idle();
+  host.kill();
+  isHanging = false;
+  writeFileSync(current, dump(host));
+}
+
+test("there is a fixture for the current version", () => {
+  expect(existsSync(current)).toBe(true);
+});
+
+const fixtures = readdirSync(FOLDER).filter((name) => name.endsWith(".sql"));
+
+test.each(fixtures)("a database of %s opens and finishes the work that was in flight", async (name) => {
+  const host = open();
+  load(host, readFileSync(new URL(name, FOLDER), "utf8"));
+  const keeper = await host.get(Keeper, "k");
+  await host.advance(24 * 3600_000);
+  expect(await keeper.report()).toEqual({
+    state: { note: "kept" },
+    done: ["cron", "interval", 'loose:{"page":3}:unmanaged', "one-shot", "queued", "work:null:interrupted"],
+    children: ["child"]
+  });
+  expect(host.sql(Keeper, "k", "SELECT version FROM cf_meta")).toEqual([{ version: SCHEMA_VERSION }]);
+  const fresh = open();
+  await fresh.get(Keeper, "k");
+  expect(schemaOf(host)).toEqual(schemaOf(fresh));
+});
+
+test("a database of a newer version is refused by name and left as it was", async () => {
+  const host = open();
+  await host.get(Keeper, "k");
+  host.sql(Keeper, "k", "UPDATE cf_meta SET version = 999");
+  await host.restart();
+  await expect(host.get(Keeper, "k")).rejects.toThrow(new NewerSchemaError(999).message);
+  expect(host.sql(Keeper, "k", "SELECT version FROM cf_meta")).toEqual([{ version: 999 }]);
+});
+
+test("with any single row corrupt, the object boots, says so, and the other work goes on", async () => {
+  const broken: [table: string, column: string][] = [
+    ["cf_state", "json"],
+    ["cf_schedules", "payload"],
+    ["cf_schedules", "type"],
+    ["cf_queue", "payload"],
+    ["cf_fibers", "snapshot"],
+    ["cf_meta", "identity"]
+  ];
+  for (const [table, column] of broken) {
+    const host = open();
+    load(host, readFileSync(current, "utf8"));
+    host.sql(Keeper, "k", `UPDATE ${table} SET ${column} = '{"' WHERE rowid = (SELECT MIN(rowid) FROM ${table})`);
+    const keeper = await host.get(Keeper, "k");
+    await host.advance(24 * 3600_000);
+    const { done } = await keeper.report();
+    // At most the one piece of work in that row is missing.
+    expect(done.length, `${table}.${column}`).toBeGreaterThanOrEqual(5);
+    expect(host.alarm(Keeper, "k"), `${table}.${column}`).not.toBeNull();
+  }
+});
+
+test("every table says who owns it, what bounds it and what deletes from it", () => {
+  const folder = new URL("../../src/host/migrations/", import.meta.url);
+  const text = readdirSync(folder)
+    .filter((name) => /^\d/.test(name))
+    .map((name) => readFileSync(new URL(name, folder), "utf8"))
+    .join("\n");
+  const tables = [...text.matchAll(/CREATE TABLE (\w+)/g)];
+  expect(tables.length).toBeGreaterThan(8);
+  for (const table of tables) {
+    const before = text.slice(0, table.index).trimEnd().split("\n").at(-2) ?? "";
+    expect(before.trim(), table[1]).toMatch(/^\/\/ /);
+  }
+});
