@@ -30,6 +30,7 @@ import type { StateSource } from "./state.ts";
 import type { SubAgentInfo } from "./children.ts";
 import { parentStub } from "./parent.ts";
 import type { SubAgentClass, SubAgentStub } from "./sub-agent-stub.ts";
+import { passOn } from "./agent-call.ts";
 import { wrapUserMethods } from "./wrap.ts";
 
 type SqlInput = string | number | boolean | null;
@@ -420,9 +421,17 @@ function entryOf(agent: object): AgentEntry {
 function enterInstance(instance: object, call: () => unknown): unknown {
   const runtime = runtimeOf(instance);
   if (getCurrentAgent().agent === instance || !building.get(instance)?.done) return call();
-  if (!runtime.activation.isStarted) return runtime.activation.enter(() => runtime.runAs({}, call));
+  const run = () => runtime.runAs({}, call);
+  if (!runtime.activation.isStarted) {
+    return runtime.tree.restoreConnections().then(() => runtime.activation.enter(async () => passOn(await run())));
+  }
   runtime.assertAlive();
-  return runtime.runAs({}, call);
+  const answer = run();
+  return isThenable(answer) ? Promise.resolve(answer).then(passOn) : answer;
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
 function classNameOf(childClass: SubAgentClass | string): string {

@@ -95,7 +95,10 @@ export class ChildWakes {
   }
 
   #release(row: WakeRow): void {
-    this.#core.sql.run("UPDATE cf_wakes SET leased_until = 0, failures = 0, failing_since = NULL WHERE path = ?", row.path);
+    this.#core.sql.run(
+      "UPDATE cf_wakes SET leased_until = 0, failures = 0, failing_since = NULL WHERE path = ?",
+      row.path
+    );
   }
 
   #isGivenUp(row: WakeRow): boolean {

@@ -3,7 +3,8 @@
 import type { Facets, FacetStub, Sql } from "../host/ports.ts";
 import { kebabCase } from "../util/kebab.ts";
 import type { ConnectionAttachment } from "./connection.ts";
-import { UNKNOWN_CHILD, type FacetIdentity, type InternalCall, type InternalEnvelope } from "./internal.ts";
+import { isCold, UNKNOWN_CHILD, type FacetIdentity, type InternalCall, type InternalEnvelope } from "./internal.ts";
+import { callAgent, type AgentStub } from "./agent-call.ts";
 import { SUB_PREFIX, type AgentPath, type AgentPathStep } from "./path.ts";
 import { ReservedClassNameError, SubAgentDepthError, SubAgentNameError, TREE_DEPTH_LIMIT } from "./sub-agent-errors.ts";
 
@@ -44,7 +45,7 @@ export class Children {
         this.#init.now()
       ).changed === 1;
     try {
-      await callFacet(stub, { to: [], call: { op: "start" } });
+      await this.#call(child, { to: [], call: { op: "start" } });
     } catch (error) {
       if (isNew) this.remove(child);
       throw error;
@@ -56,8 +57,7 @@ export class Children {
   stub(child: AgentPathStep): FacetStub {
     const identity = (): FacetIdentity => ({
       ...child,
-      parentPath: this.#init.selfPath(),
-      connections: this.#init.connectionsBelow(child)
+      parentPath: this.#init.selfPath()
     });
     return this.#init.facets.get(childKey(child), child.className, () => ({ ...identity() }));
   }
@@ -66,7 +66,17 @@ export class Children {
   async pass(to: AgentPath, call: InternalCall): Promise<unknown> {
     const [child, ...rest] = to;
     if (!child || !this.has(child)) return UNKNOWN_CHILD;
-    return callFacet(this.stub(child), { to: rest, call });
+    return this.#call(child, { to: rest, call });
+  }
+
+  async #call(child: AgentPathStep, envelope: InternalEnvelope): Promise<unknown> {
+    // Every agent class has `internalCall`; a facet's stub is typed by name only.
+    const stub = this.stub(child) as FacetStub & AgentStub;
+    const told = () => ({ ...envelope, connections: this.#init.connectionsBelow(child) });
+    // A request's body cannot be sent twice.
+    if (envelope.call.op === "fetch") return callAgent(stub, told());
+    const answer = await callAgent(stub, envelope);
+    return isCold(answer) ? callAgent(stub, told()) : answer;
   }
 
   has(child: AgentPathStep): boolean {
@@ -105,10 +115,4 @@ export function validateChild(child: AgentPathStep, parentPath: AgentPath): void
 /** Class names are identifiers, so the first colon always ends one. */
 function childKey(child: AgentPathStep): string {
   return `${child.className}:${child.name}`;
-}
-
-async function callFacet(stub: FacetStub, envelope: InternalEnvelope): Promise<unknown> {
-  // Every agent class has this method; the stub is typed by name only.
-  const target = stub as FacetStub & { internalCall(envelope: InternalEnvelope): Promise<unknown> };
-  return target.internalCall(envelope);
 }

@@ -2,10 +2,11 @@
 // other agents of the tree. No stack and no internal name leaves through here.
 import { isPlatformTransient, isRetryable } from "../host/platform-errors.ts";
 import type { Agent } from "./agent.ts";
+import { passOn } from "./agent-call.ts";
 import { socketOf, type Connection, type ConnectionAttachment, type ConnectionSocket } from "./connection.ts";
 import { AgentDestroyedError, ReadonlyConnectionError } from "./errors.ts";
 import { frames, parseClientFrame } from "./frames.ts";
-import { isUnknownChild, type InternalCall, type InternalEnvelope } from "./internal.ts";
+import { COLD, isUnknownChild, type InternalCall, type InternalEnvelope, type Invoked } from "./internal.ts";
 import type { AgentRuntime } from "./runtime.ts";
 import { SubAgentGateway } from "./sub-agent-gateway.ts";
 import { UnknownMethodError } from "./sub-agent-errors.ts";
@@ -32,6 +33,7 @@ export class AgentEntry {
 
   async fetch(request: Request): Promise<Response> {
     try {
+      await this.#runtime.tree.restoreConnections();
       return await this.#runtime.activation.enter(() => this.#respond(request));
     } catch (error) {
       if (error instanceof AgentDestroyedError) return this.#refuseDestroyed(request);
@@ -222,7 +224,13 @@ export class AgentEntry {
   }
 
   /** A call from another agent of the tree, or from the routing helpers. */
-  async internalCall({ to, call }: InternalEnvelope): Promise<unknown> {
+  async internalCall({ to, call, connections }: InternalEnvelope): Promise<unknown> {
+    const { remote } = this.#runtime.tree;
+    if (remote && !remote.isRestored) {
+      // Nothing runs before the facet knows its clients, and a start may not ask for them.
+      if (!connections) return COLD;
+      remote.restore(connections);
+    }
     if (to.length > 0) {
       this.#runtime.tree.observe(call);
       return this.#runtime.tree.pass(to, call);
@@ -231,6 +239,7 @@ export class AgentEntry {
       case "arm":
       case "act":
       case "forget":
+      case "connections":
         return this.#runtime.tree.answerAsRoot(call);
       case "survey":
         return this.#runtime.tree.survey();
@@ -276,11 +285,11 @@ export class AgentEntry {
     }
   }
 
-  async #invoke(method: string, args: unknown[]): Promise<unknown> {
+  async #invoke(method: string, args: unknown[]): Promise<Invoked> {
     if (!this.#runtime.hasMethod(method) || method in Object.prototype) {
       throw new UnknownMethodError(method, this.#runtime.identity.className);
     }
-    return this.#runtime.invoke(method, ...args);
+    return { result: passOn(await this.#runtime.invoke(method, ...args)) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gate, World, type Methods, type TestAgent } from "./core.test-support.ts";
 import type { FiberRecoveryContext } from "./fiber-row.ts";
-import type { AgentStaticOptions } from "./options.ts";
+import { leaveInterrupted, never } from "./fiber-recovery.test-support.ts";
 
 const DAY_MS = 24 * 3_600_000;
 let world: World;
@@ -15,42 +15,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const never = () => new Promise<never>(() => undefined);
-
-/** Leaves one fiber behind, interrupted by a crash, and the methods the next process will have. */
-async function interrupted(setup: {
-  methods: Methods;
-  managed?: boolean;
-  options?: AgentStaticOptions;
-  prepare?: (agent: TestAgent) => void;
-  count?: number;
-}): Promise<void> {
-  const { fibers } = world.boot({ methods: setup.methods, ...(setup.options ? { options: setup.options } : {}) });
-  for (let i = 0; i < (setup.count ?? 1); i++) {
-    if (setup.managed) {
-      await fibers.start("job", ({ stash }) => (stash({ step: i }), never()), {
-        fiberId: `f${i}`,
-        idempotencyKey: `k${i}`,
-        metadata: { i }
-      });
-    } else void fibers.run("job", ({ stash }) => (stash({ step: i }), never())).catch(() => undefined);
-  }
-  await world.settle();
-  world.crash();
-  world.events.length = 0;
-  if (setup.prepare) {
-    world.boot({
-      methods: setup.methods,
-      prepare: setup.prepare,
-      ...(setup.options ? { options: setup.options } : {})
-    });
-  }
-}
-
 describe("an interrupted unmanaged fiber", () => {
   test("killed mid-run is recovered by the alarm alone, with no client traffic, with its last stash", async () => {
     const seen: unknown[] = [];
-    await interrupted({ methods: { onFiberRecovered: (context) => void seen.push(context) } });
+    await leaveInterrupted(world, { methods: { onFiberRecovered: (context) => void seen.push(context) } });
     const createdAt = world.nowMs;
     await world.advance(30_000);
     expect(seen).toEqual([
@@ -68,14 +36,14 @@ describe("an interrupted unmanaged fiber", () => {
   });
 
   test("whatever the hook returns, the row is gone", async () => {
-    await interrupted({ methods: { onFiberRecovered: () => ({ status: "interrupted" }) } });
+    await leaveInterrupted(world, { methods: { onFiberRecovered: () => ({ status: "interrupted" }) } });
     world.boot();
     await world.settle();
     expect(world.count("cf_fibers")).toBe(0);
   });
 
   test("without a hook it warns and lets go", async () => {
-    await interrupted({ methods: {} });
+    await leaveInterrupted(world, { methods: {} });
     world.boot();
     await world.settle();
     expect(console.warn).toHaveBeenCalledWith(expect.stringContaining("onFiberRecovered"));
@@ -84,7 +52,9 @@ describe("an interrupted unmanaged fiber", () => {
 
   test("a corrupt snapshot arrives as null, with a warning, and the text is kept in quarantine", async () => {
     const seen: FiberRecoveryContext[] = [];
-    await interrupted({ methods: { onFiberRecovered: (context) => void seen.push(context as FiberRecoveryContext) } });
+    await leaveInterrupted(world, {
+      methods: { onFiberRecovered: (context) => void seen.push(context as FiberRecoveryContext) }
+    });
     world.database.exec("UPDATE cf_fibers SET snapshot = '{half'");
     world.boot();
     await world.settle();
@@ -95,7 +65,7 @@ describe("an interrupted unmanaged fiber", () => {
 
   test("an always-throwing hook is retried at growing intervals up to 5 minutes and dropped after 24 h", async () => {
     const times: number[] = [];
-    await interrupted({
+    await leaveInterrupted(world, {
       methods: {
         onFiberRecovered: () => {
           times.push(world.nowMs);
@@ -120,7 +90,7 @@ describe("an interrupted unmanaged fiber", () => {
 
   test("a restart does not reset the interval, and one successful recovery does", async () => {
     let attempts = 0;
-    await interrupted({
+    await leaveInterrupted(world, {
       methods: {
         onFiberRecovered: (context) => {
           if ((context as FiberRecoveryContext).name !== "job") return;
@@ -154,7 +124,7 @@ describe("an interrupted unmanaged fiber", () => {
 
   test("a hook that kills the process cannot spin, and does not live for ever", async () => {
     const times: number[] = [];
-    await interrupted({
+    await leaveInterrupted(world, {
       methods: {
         onFiberRecovered: () => {
           times.push(world.nowMs);
@@ -173,7 +143,7 @@ describe("an interrupted unmanaged fiber", () => {
 
   test("resuming inside the hook is a new fiber that can be interrupted again", async () => {
     const steps: unknown[] = [];
-    await interrupted({
+    await leaveInterrupted(world, {
       methods: {
         onFiberRecovered: async (context) => {
           const { snapshot } = context as FiberRecoveryContext;
@@ -233,156 +203,11 @@ describe("onInterrupted", () => {
   });
 });
 
-describe("an interrupted managed fiber", () => {
-  test("is `interrupted` before any hook ran, and stays so if the hook returns nothing", async () => {
-    const seen: unknown[] = [];
-    await interrupted({ managed: true, methods: { onFiberRecovered: (context) => void seen.push(context) } });
-    const { fibers } = world.boot();
-    expect(fibers.inspect("f0")).toMatchObject({ status: "interrupted", snapshot: { step: 0 } });
-    await world.settle();
-    expect(seen).toMatchObject([
-      { id: "f0", snapshot: { step: 0 }, status: "interrupted", idempotencyKey: "k0", metadata: { i: 0 } }
-    ]);
-    expect(fibers.inspect("f0")).toMatchObject({ status: "interrupted", settledAt: world.nowMs });
-    expect(world.eventsOf("fiber:recovery:handled")).toMatchObject([{ status: "managed", managed: true }]);
-    expect(world.alarmAt).toBeNull();
-    world.crash();
-    world.boot();
-    await world.settle();
-    expect(seen).toHaveLength(1);
-  });
-
-  test.each([
-    [
-      { status: "completed", snapshot: { done: true }, metadata: { b: 1 } },
-      { status: "completed", snapshot: { done: true }, metadata: { b: 1 } }
-    ],
-    [{ status: "completed" }, { status: "completed", snapshot: { step: 0 }, metadata: { i: 0 } }],
-    [
-      { status: "error", error: "lost", metadata: { b: 1 } },
-      { status: "error", error: "lost", metadata: { i: 0 } }
-    ],
-    [
-      { status: "aborted", reason: "stale" },
-      { status: "aborted", error: "stale" }
-    ],
-    [
-      { status: "interrupted", snapshot: 9, reason: "ask the user" },
-      { status: "interrupted", snapshot: 9, error: "ask the user" }
-    ],
-    [{ status: "nonsense" }, { status: "interrupted" }],
-    ["completed", { status: "interrupted" }]
-  ])("the hook's result %j is applied", async (result, expected) => {
-    await interrupted({ managed: true, methods: { onFiberRecovered: () => result } });
-    const { fibers } = world.boot();
-    await world.settle();
-    expect(fibers.inspect("f0")).toMatchObject(expected);
-    expect(world.alarmAt).toBeNull();
-  });
-
-  test("a throwing hook stores `error` and is never asked again", async () => {
-    let calls = 0;
-    await interrupted({
-      managed: true,
-      methods: {
-        onFiberRecovered: () => {
-          calls++;
-          throw new Error("cannot");
-        }
-      }
-    });
-    const { fibers } = world.boot();
-    await world.advance(DAY_MS);
-    expect(calls).toBe(1);
-    expect(fibers.inspect("f0")).toMatchObject({ status: "error", error: "cannot" });
-    expect(world.alarmAt).toBeNull();
-  });
-
-  test("a platform failure during the hook does not decide the fiber", async () => {
-    let calls = 0;
-    await interrupted({
-      managed: true,
-      methods: {
-        onFiberRecovered: () => {
-          if (calls++ === 0) throw new Error("Durable Object reset because its code was updated.");
-          return { status: "completed" };
-        }
-      }
-    });
-    const { fibers } = world.boot();
-    await world.settle();
-    expect(fibers.inspect("f0")?.status).toBe("interrupted");
-    await world.advance(30_000);
-    expect(fibers.inspect("f0")?.status).toBe("completed");
-  });
-
-  test("one accepted but never begun is interrupted too", async () => {
-    const agent = world.boot({ methods: { onFiberRecovered: () => undefined } });
-    void agent.fibers.start("job", () => undefined, { fiberId: "f" }).catch(() => undefined);
-    world.crash();
-    const { fibers } = world.boot();
-    await world.settle();
-    expect(fibers.inspect("f")).toMatchObject({ status: "interrupted" });
-    expect(fibers.inspect("f")).not.toHaveProperty("startedAt");
-  });
-
-  test("a start with its key after the crash waits for the recovery instead of running again", async () => {
-    const { opened, open } = gate();
-    await interrupted({
-      managed: true,
-      methods: {
-        onFiberRecovered: async () => {
-          await opened;
-          return { status: "completed" };
-        }
-      }
-    });
-    const { fibers } = world.boot();
-    let calls = 0;
-    const joined = fibers.start("job", () => void calls++, { idempotencyKey: "k0", waitForCompletion: true });
-    await world.settle();
-    open();
-    expect(await joined).toMatchObject({ accepted: false, status: "completed" });
-    expect(calls).toBe(0);
-  });
-
-  test("a hook that starts its own fiber and waits does not wait for itself", async () => {
-    let inner: unknown;
-    await interrupted({
-      managed: true,
-      options: { fiberRecoveryScanDeadlineMs: 0 },
-      methods: {
-        onFiberRecovered: async () => {
-          inner = await world.agent?.fibers.start("job", never, { idempotencyKey: "k0", waitForCompletion: true });
-        }
-      }
-    });
-    world.boot();
-    await world.settle();
-    expect(inner).toMatchObject({ accepted: false, status: "interrupted" });
-  });
-
-  test("resolveFiber before the hook came makes the hook unnecessary", async () => {
-    let calls = 0;
-    await interrupted({ managed: true, methods: { onFiberRecovered: () => void calls++ } });
-    world.boot({
-      methods: { onFiberRecovered: () => void calls++ },
-      prepare: (agent) => {
-        agent.fibers.claim();
-        void agent.fibers.resolve("f0", { status: "completed" });
-      }
-    });
-    await world.settle();
-    expect(calls).toBe(0);
-    expect(world.agent?.fibers.inspect("f0")?.status).toBe("completed");
-  });
-});
-
 describe("the framework's handler", () => {
   test("is asked first; what it claims never reaches the user", async () => {
     let userCalls = 0;
     const asked: string[] = [];
-    await interrupted({
+    await leaveInterrupted(world, {
       count: 2,
       methods: { onFiberRecovered: () => void userCalls++ },
       prepare: (agent) =>
@@ -402,7 +227,7 @@ describe("the framework's handler", () => {
     const { opened, open } = gate();
     let calls = 0;
     const recovered: unknown[] = [];
-    await interrupted({
+    await leaveInterrupted(world, {
       count: 2,
       options: { fiberRecoveryScanDeadlineMs: 0 },
       methods: { onFiberRecovered: (context) => void recovered.push((context as FiberRecoveryContext).snapshot) },
@@ -431,7 +256,7 @@ describe("the framework's handler", () => {
 
   test("one that throws is retried like a user's hook", async () => {
     let calls = 0;
-    await interrupted({
+    await leaveInterrupted(world, {
       methods: {},
       prepare: (agent) =>
         agent.fibers.onRecoverInternally(() => {
@@ -449,7 +274,7 @@ describe("a scan", () => {
   test("runs once at a time", async () => {
     const { opened, open } = gate();
     let calls = 0;
-    await interrupted({
+    await leaveInterrupted(world, {
       methods: {
         onFiberRecovered: async () => {
           calls++;
@@ -468,7 +293,7 @@ describe("a scan", () => {
 
   test("stops at its deadline and goes on from the follow-up alarm", async () => {
     let done = 0;
-    await interrupted({
+    await leaveInterrupted(world, {
       count: 10,
       methods: {
         onFiberRecovered: async () => {
@@ -488,7 +313,7 @@ describe("a scan", () => {
 
   test("a hook that never ends does not keep the others from being recovered", async () => {
     const recovered: unknown[] = [];
-    await interrupted({
+    await leaveInterrupted(world, {
       count: 3,
       methods: {
         onFiberRecovered: (context) => {
@@ -520,7 +345,7 @@ describe("a scan", () => {
   });
 
   test("claim() says whether there is anything to recover now", async () => {
-    await interrupted({
+    await leaveInterrupted(world, {
       methods: {
         onFiberRecovered: () => {
           throw new Error("boom");
@@ -538,7 +363,7 @@ describe("a scan", () => {
 
   test("stop() ends it: nothing is written after the tables are gone", async () => {
     const { opened, open } = gate();
-    await interrupted({ methods: { onFiberRecovered: () => opened } });
+    await leaveInterrupted(world, { methods: { onFiberRecovered: () => opened } });
     const agent = world.boot();
     await world.settle();
     agent.fibers.stop();

@@ -35,12 +35,22 @@ export type InternalCall =
   /** Asked of the root only. */
   | { op: "arm"; path: AgentPath; at: number | null }
   | { op: "act"; actions: SocketAction[] }
-  | { op: "forget"; path: AgentPath };
+  | { op: "forget"; path: AgentPath }
+  | { op: "connections"; path: AgentPath };
 
 export interface InternalEnvelope {
   /** The steps still to go down from the receiver; empty: it is for the receiver. */
   to: AgentPath;
   call: InternalCall;
+  /** Live connections of the receiver and below; sent when it answered COLD. */
+  connections?: ConnectionAttachment[];
+}
+
+/** The answer of a facet that does not know its connections yet; nothing was done. */
+export const COLD = { isCold: true } as const;
+
+export function isCold(answer: unknown): boolean {
+  return typeof answer === "object" && answer !== null && "isCold" in answer;
 }
 
 /** The answer when a step of the path is not registered with its parent. */
@@ -50,11 +60,14 @@ export function isUnknownChild(answer: unknown): boolean {
   return typeof answer === "object" && answer !== null && "unknownChild" in answer;
 }
 
+/** What a user's method returned, wrapped so that it cannot be taken for an answer of ours. */
+export interface Invoked {
+  result: unknown;
+}
+
 /** What a facet is told at its start. */
 export interface FacetIdentity {
   name: string;
   className: string;
   parentPath: AgentPath;
-  /** Live connections of the facet and its descendants. */
-  connections: ConnectionAttachment[];
 }

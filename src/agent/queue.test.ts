@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gate, World, type Methods, type TestAgent } from "./core.test-support.ts";
 import { DEAD_LETTER_LIMIT, QUEUE_LIMIT } from "./queue-table.ts";
@@ -60,23 +61,34 @@ describe("queue", () => {
   });
 
   test("an item added in the breath in which its lane ends is still run, once, alone", async () => {
-    const ran: unknown[] = [];
-    let running = 0;
-    const agent = boot({
-      work: async (payload) => {
-        expect(++running).toBe(1);
-        await Promise.resolve();
-        running--;
-        ran.push(payload);
-      }
-    });
-    for (let round = 0; round < 40; round++) {
-      await agent.queue.enqueue("work", round);
-      // A different number of turns each time, so that the insert meets every point of the lane's end.
-      for (let turn = 0; turn < round; turn++) await Promise.resolve();
+    // The second item meets every point of the first lane's end; the third must find the second's lane, not open one.
+    for (let turns = 0; turns < 40; turns++) {
+      world = new World();
+      const { opened, open } = gate();
+      let running = 0;
+      let most = 0;
+      const ran: unknown[] = [];
+      const agent = boot({
+        work: async (payload) => {
+          most = Math.max(most, ++running);
+          if (payload === 2) await opened;
+          running--;
+          ran.push(payload);
+        }
+      });
+      const wait = async (count: number) => {
+        for (let turn = 0; turn < count; turn++) await Promise.resolve();
+      };
+      await agent.queue.enqueue("work", 1);
+      await wait(turns);
+      await agent.queue.enqueue("work", 2);
+      await wait(30);
+      await agent.queue.enqueue("work", 3);
+      await world.settle();
+      open();
+      await world.settle();
+      expect({ turns, most, ran }).toEqual({ turns, most: 1, ran: [1, 2, 3] });
     }
-    await world.settle();
-    expect(ran).toEqual(Array.from({ length: 40 }, (_, round) => round));
   });
 
   test("the object is kept alive while items run", async () => {
@@ -93,6 +105,17 @@ describe("queue", () => {
     await world.settle();
     expect(agent.keepAlive.isHeld).toBe(false);
     expect(world.alarmAt).toBeNull();
+  });
+
+  test("items run in the context of whoever triggered the flush", async () => {
+    const connection = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const agent = boot({ work: () => void seen.push(connection.getStore()) });
+    await connection.run("socket 1", () => agent.queue.enqueue("work", 1));
+    await world.settle();
+    await agent.queue.enqueue("work", 2);
+    await world.settle();
+    expect(seen).toEqual(["socket 1", undefined]);
   });
 
   test("flushing an empty queue holds nothing alive", async () => {

@@ -14,12 +14,21 @@ export class RemoteSockets {
   readonly #below = new Map<string, ConnectionAttachment>();
   readonly #ownKey: string;
   readonly #deliver: Deliver;
+  #isRestored = false;
   #outbox: SocketAction[] = [];
   #sending: Promise<void> | undefined;
 
-  constructor(path: AgentPath, known: ConnectionAttachment[], deliver: Deliver) {
+  constructor(path: AgentPath, deliver: Deliver) {
     this.#ownKey = pathKey(path);
     this.#deliver = deliver;
+  }
+
+  get isRestored(): boolean {
+    return this.#isRestored;
+  }
+
+  restore(known: ConnectionAttachment[]): void {
+    this.#isRestored = true;
     for (const attachment of known) this.note(attachment);
   }
 

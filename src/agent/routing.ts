@@ -3,8 +3,7 @@
 import { isRetryable } from "../host/platform-errors.ts";
 import { kebabCase } from "../util/kebab.ts";
 import { ThinkError } from "../util/errors.ts";
-import type { Agent } from "./agent.ts";
-import type { InternalEnvelope } from "./internal.ts";
+import { callAgent, type AgentStub } from "./agent-call.ts";
 import { decodeSegment } from "./path.ts";
 import { isUpgrade } from "./upgrade.ts";
 
@@ -127,9 +126,7 @@ function lookUp<T extends Rpc.DurableObjectBranded | undefined>(
 
 async function start(stub: object, props: Record<string, unknown> | undefined): Promise<void> {
   // Every agent class answers it; the stub's type is the caller's.
-  const agent = stub as Pick<Agent, "internalCall">;
-  const envelope: InternalEnvelope = { to: [], call: { op: "start", props } };
-  await agent.internalCall(envelope);
+  await callAgent(stub as AgentStub, { to: [], call: { op: "start", props } });
 }
 
 function segmentsAfterPrefix(url: string, prefix: string): string[] | undefined {

@@ -110,7 +110,7 @@ export class AgentRuntime implements AgentCore {
       admit: () => this.assertAlive(),
       start: (props) => this.runAs({}, () => this.#start(props))
     });
-    this.tree = new Tree(this, openFacets(ctx), facet?.connections ?? []);
+    this.tree = new Tree(this, openFacets(ctx));
     this.connections = new Connections(this, agent, () => this.tree.ownSockets());
     this.state = this.#openState();
     this.calls = new ClientCalls(this, agent);

@@ -1,6 +1,6 @@
 // Reaching a sub-agent from the Worker: by URL, with the parent's say, or by name, as trusted code.
 import type { Agent } from "./agent.ts";
-import type { InternalEnvelope } from "./internal.ts";
+import { callAgent, type AgentStub } from "./agent-call.ts";
 import { SUB_PREFIX } from "./path.ts";
 import { remoteStub, type SubAgentClass, type SubAgentStub } from "./sub-agent-stub.ts";
 
@@ -45,11 +45,11 @@ export async function getSubAgentByName<T extends Agent>(
 ): Promise<SubAgentStub<T>> {
   const child = { className: childClass.name, name };
   // Every agent class answers it; the stub's type is the caller's.
-  const agent = parent as { internalCall(envelope: InternalEnvelope): Promise<unknown> };
-  await agent.internalCall({ to: [], call: { op: "spawn-child", child } });
+  const agent = parent as AgentStub;
+  await callAgent(agent, { to: [], call: { op: "spawn-child", child } });
   return remoteStub<T>({
     className: child.className,
-    ask: (call) => agent.internalCall({ to: [child], call }),
+    ask: (call) => callAgent(agent, { to: [child], call }),
     fetch: () => {
       throw new TypeError(
         "getSubAgentByName() stubs do not fetch; use routeSubAgentRequest() so that the parent can decide."

@@ -1,6 +1,6 @@
 // Stubs of agents that are not a hop away: every call is one message through the root or the parent.
 import type { Agent } from "./agent.ts";
-import { isUnknownChild, type InternalCall } from "./internal.ts";
+import { isUnknownChild, type InternalCall, type Invoked } from "./internal.ts";
 import { UnknownSubAgentError } from "./sub-agent-errors.ts";
 
 /** A class that can be a sub-agent. */
@@ -42,7 +42,8 @@ export function remoteStub<T extends Agent>(init: RemoteStubInit): SubAgentStub<
       return async (...args: unknown[]) => {
         const answer = await init.ask({ op: "invoke", method: name, args });
         if (isUnknownChild(answer)) throw new UnknownSubAgentError(init.className);
-        return answer;
+        // `invoke` is always answered like this.
+        return (answer as Invoked).result;
       };
     },
     has: (_target, name) => name === "fetch"

@@ -4,16 +4,12 @@ import type { Facets, FacetStub } from "../host/ports.ts";
 import { Children, type SubAgentInfo } from "./children.ts";
 import type { ConnectionAttachment, ConnectionSocket } from "./connection.ts";
 import { runAsNobody } from "./context.ts";
-import { isUnknownChild, type InternalCall, type InternalEnvelope } from "./internal.ts";
+import { callAgent, type AgentStub } from "./agent-call.ts";
+import { isUnknownChild, type InternalCall } from "./internal.ts";
 import type { AgentPath, AgentPathStep } from "./path.ts";
 import { attachmentsBelow, performSocketActions, RemoteSockets } from "./remote-sockets.ts";
 import type { AgentRuntime } from "./runtime.ts";
 import { RootUnavailableError } from "./sub-agent-errors.ts";
-
-/** A stub on which only the tree's own calls are made. */
-interface AgentStub {
-  internalCall(envelope: InternalEnvelope): Promise<unknown>;
-}
 
 type AgentNamespace = Pick<DurableObjectNamespace, "get" | "idFromName">;
 
@@ -25,11 +21,11 @@ export class Tree {
   readonly remote: RemoteSockets | undefined;
   readonly #runtime: AgentRuntime;
 
-  constructor(runtime: AgentRuntime, facets: Facets, connections: ConnectionAttachment[]) {
+  constructor(runtime: AgentRuntime, facets: Facets) {
     this.#runtime = runtime;
     const { identity } = runtime;
     if (identity.isFacet) {
-      this.remote = new RemoteSockets(identity.pathBelowRoot, connections, async (actions) => {
+      this.remote = new RemoteSockets(identity.pathBelowRoot, async (actions) => {
         const gone = await this.askRoot({ op: "act", actions });
         return gone as string[];
       });
@@ -55,6 +51,17 @@ export class Tree {
 
   list(className?: string): SubAgentInfo[] {
     return this.children.list(className);
+  }
+
+  /**
+   * A facet called directly on a stub, without its parent's message, after it was evicted: asks the root for its
+   * clients. Not part of the start, so nobody is held up who could be waiting for this.
+   */
+  async restoreConnections(): Promise<void> {
+    if (!this.remote || this.remote.isRestored) return;
+    const path = this.#runtime.identity.pathBelowRoot;
+    // The root answers "connections" with a list.
+    this.remote.restore((await this.askRoot({ op: "connections", path })) as ConnectionAttachment[]);
   }
 
   /** Carries a call to a descendant; see `isUnknownChild` for the answer when there is none. */
@@ -87,17 +94,17 @@ export class Tree {
     const path = this.#runtime.identity.pathBelowRoot;
     const child = path.at(-1);
     if (!child) return;
-    await this.#root().internalCall({ to: path.slice(0, -1), call: { op: "remove-child", child } });
+    await callAgent(this.#root(), { to: path.slice(0, -1), call: { op: "remove-child", child } });
   }
 
   askRoot(call: InternalCall): Promise<unknown> {
     if (!this.#runtime.identity.isFacet) return this.answerAsRoot(call);
-    return runAsNobody(() => this.#root().internalCall({ to: [], call }));
+    return runAsNobody(() => callAgent(this.#root(), { to: [], call }));
   }
 
   /** A call routed through the root to any agent of the tree. */
   askAt(pathBelowRoot: AgentPath, call: InternalCall): Promise<unknown> {
-    return runAsNobody(() => this.#root().internalCall({ to: pathBelowRoot, call }));
+    return runAsNobody(() => callAgent(this.#root(), { to: pathBelowRoot, call }));
   }
 
   async answerAsRoot(call: InternalCall): Promise<unknown> {
@@ -109,6 +116,8 @@ export class Tree {
         return performSocketActions(sockets, call.actions, (attachment) => this.#noteBelow(attachment));
       case "forget":
         return this.#forget(call.path);
+      case "connections":
+        return attachmentsBelow(this.#attachments(), call.path);
       default:
         throw new TypeError(`Not a call for the root: ${call.op}`);
     }
@@ -157,8 +166,11 @@ export class Tree {
   #connectionsBelow(child: AgentPathStep): ConnectionAttachment[] {
     const path = [...this.#runtime.identity.pathBelowRoot, child];
     if (this.remote) return this.remote.below(path);
-    const attachments = this.#runtime.sockets.list().map((socket) => socket.attachment);
-    return attachmentsBelow(attachments, path);
+    return attachmentsBelow(this.#attachments(), path);
+  }
+
+  #attachments(): ConnectionAttachment[] {
+    return this.#runtime.sockets.list().map((socket) => socket.attachment);
   }
 
   #assertRootReachable(): void {

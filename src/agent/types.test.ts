@@ -1,6 +1,13 @@
 // What users rely on the compiler to know. Checked by `npm run types`; running it proves nothing more.
 import { expectTypeOf, test } from "vitest";
-import { Agent, getAgentByName, getSubAgentByName, type Connection, type Schedule, type SubAgentStub } from "./index.ts";
+import {
+  Agent,
+  getAgentByName,
+  getSubAgentByName,
+  type Connection,
+  type Schedule,
+  type SubAgentStub
+} from "./index.ts";
 
 interface Env {
   Shop: DurableObjectNamespace<Shop>;

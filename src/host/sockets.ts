@@ -10,7 +10,7 @@ export const ATTACHMENT_LIMIT_BYTES = 16_384;
 const INTERNAL_ERROR = 1011;
 /** Marks an attachment as ours; `v` allows a later shape. */
 interface Envelope<Attachment> {
-  everthink: { v: 1; attachment: Attachment };
+  everthink: { v: 1; order: number; attachment: Attachment };
 }
 
 export function openSockets<Attachment>(ctx: DurableObjectState): Sockets<Attachment> {
@@ -20,15 +20,21 @@ export function openSockets<Attachment>(ctx: DurableObjectState): Sockets<Attach
     if (existing) return existing;
     const attachment = readEnvelope<Attachment>(platformSocket);
     if (!attachment) return undefined;
-    const socket = new PlatformSocket(platformSocket, attachment.value);
+    const socket = new PlatformSocket(platformSocket, attachment.value, attachment.order);
     known.set(platformSocket, socket);
     return socket;
+  };
+  let newest: number | undefined;
+  const nextOrder = (): number => {
+    newest ??= Math.max(0, ...ctx.getWebSockets().map((socket) => adopt(socket)?.order ?? 0));
+    newest += 1;
+    return newest;
   };
   return {
     adopt,
     accept(attachment) {
       const { server, response } = openSocketPair();
-      const socket = new PlatformSocket(server, attachment);
+      const socket = new PlatformSocket(server, attachment, nextOrder());
       // Before accepting: an attachment that is too large must fail the upgrade, not leave an anonymous socket.
       socket.setAttachment(attachment);
       ctx.acceptWebSocket(server);
@@ -39,15 +45,20 @@ export function openSockets<Attachment>(ctx: DurableObjectState): Sockets<Attach
       ctx
         .getWebSockets()
         .map(adopt)
-        .filter((socket) => socket !== undefined && socket.isOpen) as PlatformSocket<Attachment>[]
+        .filter((socket) => socket !== undefined)
+        .filter((socket) => socket.isOpen)
+        // The platform's own order is not that of acceptance.
+        .sort((a, b) => a.order - b.order)
   };
 }
 
 class PlatformSocket<Attachment> implements Socket<Attachment> {
+  readonly order: number;
   readonly #socket: WebSocket;
   #attachment: Attachment;
 
-  constructor(socket: WebSocket, attachment: Attachment) {
+  constructor(socket: WebSocket, attachment: Attachment, order: number) {
+    this.order = order;
     this.#socket = socket;
     this.#attachment = attachment;
   }
@@ -61,7 +72,7 @@ class PlatformSocket<Attachment> implements Socket<Attachment> {
   }
 
   setAttachment(next: Attachment): void {
-    const envelope: Envelope<Attachment> = { everthink: { v: 1, attachment: next } };
+    const envelope: Envelope<Attachment> = { everthink: { v: 1, order: this.order, attachment: next } };
     try {
       this.#socket.serializeAttachment(envelope);
     } catch (error) {
@@ -91,8 +102,10 @@ class PlatformSocket<Attachment> implements Socket<Attachment> {
   }
 }
 
-function readEnvelope<Attachment>(socket: WebSocket): { value: Attachment } | undefined {
+function readEnvelope<Attachment>(socket: WebSocket): { value: Attachment; order: number } | undefined {
   // Written by `setAttachment` above, or by the user on a socket of their own.
   const envelope = socket.deserializeAttachment() as Partial<Envelope<Attachment>> | null;
-  return envelope?.everthink?.v === 1 ? { value: envelope.everthink.attachment } : undefined;
+  return envelope?.everthink?.v === 1
+    ? { value: envelope.everthink.attachment, order: envelope.everthink.order }
+    : undefined;
 }

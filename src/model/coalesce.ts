@@ -1,5 +1,7 @@
-// Adaptive coalescing. A model's stream is read ahead while the consumer is busy; deltas of one block that pile up
-// meanwhile become one delta. A consumer that keeps up gets every delta on its own. Order and concatenated content
+// Adaptive coalescing. A model's stream is read ahead of its consumer, and deltas of one block that are there already
+// become one delta. "There already" is counted in turns of the microtask queue, not in time: a delta is handed over as
+// soon as nothing more can follow without waiting for the outside world, so one that arrives alone stays alone and is
+// not delayed, and no timer is involved. (A clock is read only to spare paced streams the counting.) Order and concatenated content
 // never change, metadata never moves from one delta to another, and an error or the end comes after everything that
 // was sent before it. What the parts mean is none of this file's business.
 import { canonicalJson } from "../util/json.ts";
@@ -9,6 +11,17 @@ export const MAX_MERGED_CHARS = 16_384;
 /** Reading ahead stops here until the consumer has taken something. */
 export const MAX_READ_AHEAD_PARTS = 256;
 export const MAX_READ_AHEAD_CHARS = 262_144;
+
+/**
+ * How many turns of the microtask queue in which nothing arrives mean that the source waits for the outside world. A
+ * provider's decoding pipeline takes some 20 to 40 from one part to the next; a turn costs well under a microsecond.
+ */
+export const QUIET_TURNS = 64;
+
+/** After this many deltas that nothing joined, a stream counts as paced: its deltas are handed over without listening. */
+const LONELY_DELTAS = 8;
+/** Deltas of a paced stream are at least this far apart; one that is closer is listened after again. */
+const PACED_GAP_MS = 1;
 
 /** Any part of a provider's stream. */
 export interface ModelPart {
@@ -48,6 +61,10 @@ class ReadAhead<Part extends ModelPart> {
   readonly #source: PartReader<Part>;
   #queue: Part[] = [];
   #queuedChars = 0;
+  #arrived = 0;
+  /** Deltas in a row that nothing joined. */
+  #lonely = 0;
+  #lastLonelyAt = 0;
   #end: { readonly error?: unknown; readonly failed: boolean } | undefined;
   #isReading = false;
   #wakeConsumer: (() => void) | undefined;
@@ -64,6 +81,7 @@ class ReadAhead<Part extends ModelPart> {
         this.#wakeConsumer = resolve;
       });
     }
+    await this.#untilQuiet();
     const part = this.#queue.shift();
     if (part === undefined) {
       if (this.#end?.failed === true) throw this.#end.error;
@@ -78,6 +96,36 @@ class ReadAhead<Part extends ModelPart> {
     this.#queue = [];
     this.#finish({ failed: false });
     await this.#source.cancel(reason);
+  }
+
+  /** Lets the first part grow while it can. */
+  async #untilQuiet(): Promise<void> {
+    if (!this.#canGrow() || this.#isPaced()) return;
+    const first = this.#arrived;
+    let seen = first;
+    for (let turn = 0; turn < QUIET_TURNS && this.#end === undefined; turn += 1) {
+      await undefined;
+      if (this.#arrived === seen) continue;
+      if (!this.#canGrow()) break;
+      seen = this.#arrived;
+      turn = 0;
+    }
+    this.#lonely = this.#arrived === first && this.#end === undefined ? this.#lonely + 1 : 0;
+  }
+
+  /** A stream that has only sent lone deltas is not worth listening into, as long as they keep their distance. */
+  #isPaced(): boolean {
+    if (this.#lonely < LONELY_DELTAS) return false;
+    const now = performance.now();
+    const gapMs = now - this.#lastLonelyAt;
+    this.#lastLonelyAt = now;
+    return gapMs >= PACED_GAP_MS;
+  }
+
+  /** Only a delta grows, only while nothing stands behind it, and only up to its limit (which ends in a second part). */
+  #canGrow(): boolean {
+    const [first] = this.#queue;
+    return this.#queue.length === 1 && first !== undefined && isDelta(first) && this.#end === undefined;
   }
 
   #readOn(): void {
@@ -102,6 +150,7 @@ class ReadAhead<Part extends ModelPart> {
   }
 
   #add(part: Part): void {
+    this.#arrived += 1;
     const last = this.#queue.at(-1);
     const merged = last === undefined ? undefined : merge(last, part);
     if (merged === undefined) this.#queue.push(part);

@@ -95,7 +95,10 @@ export function prepareMessages(messages: readonly UIMessage[]): PreparedMessage
 }
 
 function lastStepStart(message: UIMessage): number {
-  return Math.max(0, message.parts.findLastIndex((part) => part.type === "step-start"));
+  return Math.max(
+    0,
+    message.parts.findLastIndex((part) => part.type === "step-start")
+  );
 }
 
 function completePart(part: ToolPart, isResumable: boolean): MessagePart | undefined {
@@ -139,7 +142,7 @@ function dependableRenderers(options: CodecOptions): ToolSet {
         ? tool
         : {
             ...tool,
-            toModelOutput: async (result) => {
+            toModelOutput: async (result: Parameters<typeof render>[0]) => {
               try {
                 return await render(result);
               } catch (error) {

@@ -86,8 +86,8 @@ function closeScalar(text: string, start: number, containers: readonly Container
   const scalar = text.slice(start);
   const literal = LITERALS.find((word) => word.startsWith(scalar));
   if (literal !== undefined) return `${text.slice(0, start)}${literal}${closing(containers)}`;
-  // The longest number so far: "1.", "1e", "-" are on their way to something longer.
-  const number = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/.exec(scalar)?.[0];
+  // "1.", "1e" and "-" are on their way to a number. A positive exponent waits too, as it does in the SDK's clients.
+  const number = /^-?\d+(?:\.\d+)?(?:[eE]-?\d+)?/.exec(scalar)?.[0];
   if (number === undefined) return cut(text, containers);
   return `${text.slice(0, start)}${number}${closing(containers)}`;
 }

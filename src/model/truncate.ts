@@ -32,7 +32,7 @@ const DEFAULTS = {
   maxTextChars: 10_000,
   offset: 0,
   maxKeptChars: 100_000
-} as const;
+};
 
 /** The messages as the model should see them. Unchanged messages are the same objects. */
 export function truncateOldMessages(messages: readonly UIMessage[], options: TruncateOptions = {}): UIMessage[] {
@@ -43,21 +43,24 @@ export function truncateOldMessages(messages: readonly UIMessage[], options: Tru
 }
 
 /** How many of the first messages are truncated. Depends on positions in the conversation, not in the list given. */
-export function truncationBoundary(count: number, options: Pick<TruncateOptions, "keepRecent" | "step" | "offset">): number {
+export function truncationBoundary(
+  count: number,
+  options: Pick<TruncateOptions, "keepRecent" | "step" | "offset">
+): number {
   const { keepRecent, step, offset } = { ...DEFAULTS, ...options };
   const aged = Math.max(0, offset + count - Math.max(0, keepRecent));
   const wholeSteps = Math.max(1, Math.floor(step));
   return Math.min(count, Math.max(0, Math.floor(aged / wholeSteps) * wholeSteps - offset));
 }
 
-type Limits = typeof DEFAULTS & TruncateOptions;
+type Limits = typeof DEFAULTS & Pick<TruncateOptions, "keepOutput">;
 
 /** Decided among old messages only: a new result for the same key must not change the prompt before the next step. */
 function keptCallIds(messages: readonly UIMessage[], limits: Limits): ReadonlySet<string> {
   const kept = new Set<string>();
   if (limits.keepOutput === undefined) return kept;
   const keys = new Set<string>();
-  let room = limits.maxKeptChars ?? DEFAULTS.maxKeptChars;
+  let room = limits.maxKeptChars;
   for (const message of messages.toReversed()) {
     for (const part of message.parts.toReversed()) {
       if (!isToolPart(part) || part.state !== "output-available") continue;
@@ -84,12 +87,12 @@ function truncateMessage(message: UIMessage, limits: Limits, kept: ReadonlySet<s
 
 function truncateCall(part: ToolPart & MessagePart, limits: Limits, kept: ReadonlySet<string>): MessagePart {
   if (part.state !== "output-available" || kept.has(part.toolCallId)) return part;
-  const output = truncateToolOutput(part.output, limits.maxOutputChars ?? DEFAULTS.maxOutputChars);
+  const output = truncateToolOutput(part.output, limits.maxOutputChars);
   return output === part.output ? part : asMessagePart({ ...part, output });
 }
 
 function truncateTextPart(part: MessagePart, limits: Limits): MessagePart {
-  const maxChars = limits.maxTextChars ?? DEFAULTS.maxTextChars;
+  const maxChars = limits.maxTextChars;
   if (part.type !== "text" || part.text.length <= maxChars) return part;
   return { ...part, text: sliceText(part.text, maxChars) + truncationNote(part.text.length) };
 }

@@ -1,4 +1,4 @@
-// The public surface, by name. A change here is a change users see: it needs a line in CHANGELOG.md.
+// The public surface, by name.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,71 +15,8 @@ interface Surface {
   types: string[];
 }
 
-const PINNED: Record<string, Surface> = {
-  "./agent": {
-    values: [
-      "Agent",
-      "SUB_PREFIX",
-      "SqlError",
-      "StreamingResponse",
-      "callable",
-      "getAgentByName",
-      "getCurrentAgent",
-      "getSubAgentByName",
-      "parseSubAgentPath",
-      "routeAgentRequest",
-      "routeSubAgentRequest"
-    ],
-    types: [
-      "AgentContext",
-      "AgentLookupOptions",
-      "AgentPath",
-      "AgentPathStep",
-      "AgentRoutingOptions",
-      "AgentStaticOptions",
-      "CallableMetadata",
-      "Callables",
-      "Connection",
-      "ConnectionContext",
-      "RetryOptions",
-      "RouteTarget",
-      "RoutingRetry",
-      "StateSource",
-      "SubAgentClass",
-      "SubAgentInfo",
-      "SubAgentMatch",
-      "SubAgentStub"
-    ]
-  },
-  "./observe": {
-    values: ["channelName", "channelOf", "diagnosticsObservability", "subscribe"],
-    types: ["AgentEvent", "ChannelKey", "EventPayloads", "EventType", "Observability"]
-  },
-  "./testing": {
-    values: [
-      "CrashChangedOutcome",
-      "NoSuchFrame",
-      "ProcessDied",
-      "RpcTarget",
-      "TestHost",
-      "TestSocket",
-      "UpgradeRefused",
-      "createTestHost",
-      "everyCrash"
-    ],
-    types: [
-      "AgentClass",
-      "Bindings",
-      "Counts",
-      "CrashDifference",
-      "EveryCrashOptions",
-      "EveryCrashResult",
-      "FramePredicate",
-      "TestHostOptions",
-      "TestWorker"
-    ]
-  }
-};
+/** A change in this file is a change users see: it needs a line in CHANGELOG.md. */
+const PINNED = JSON.parse(readFileSync(new URL("surface.json", import.meta.url), "utf8")) as Record<string, Surface>;
 
 interface Manifest {
   exports: Record<string, string | { types: string; default: string }>;

@@ -40,6 +40,10 @@ export class Clerk extends Agent<object, { total: number }> {
     return value * 2;
   }
 
+  echo(value: unknown) {
+    return value;
+  }
+
   entries(): string[] {
     return this.#entries();
   }

@@ -18,10 +18,10 @@ const openClerk = () => getAgentByName(env.Clerk, uniqueName("clerk"));
 type ClerkStub = DurableObjectStub<Clerk>;
 
 /** Makes every schedule due, as if its time had come. */
-const makeDue = (clerk: ClerkStub) => sqlOf(clerk, "UPDATE cf_schedules SET time_ms = 1, due_ms = 1");
+const makeDue = (clerk: ClerkStub) => sqlOf<Clerk>(clerk, "UPDATE cf_schedules SET time_ms = 1, due_ms = 1");
 const tables = ["cf_schedules", "cf_queue", "cf_fibers", "cf_wakes"];
 const rowCounts = (clerk: ClerkStub) =>
-  Promise.all(tables.map(async (table) => (await sqlOf(clerk, `SELECT COUNT(*) AS n FROM ${table}`))[0]?.["n"]));
+  Promise.all(tables.map(async (table) => (await sqlOf<Clerk>(clerk, `SELECT COUNT(*) AS n FROM ${table}`))[0]?.["n"]));
 
 test("an agent that has nothing to do has no alarm, from its first start on", async () => {
   const clerk = await openClerk();

@@ -2,6 +2,7 @@ import { abortAllDurableObjects, evictAllDurableObjects, runDurableObjectAlarm }
 import { beforeEach, expect, test } from "vitest";
 import { getAgentByName, getSubAgentByName, routeSubAgentRequest } from "../../src/agent/index.ts";
 import { Member } from "../conformance/agents.ts";
+import { Clerk } from "./clerk.ts";
 import { alarmOf, connect, env, errorOf, fetchPath, plain, rawStub, sqlOf, uniqueName, upgrade } from "./world.ts";
 
 const CHILD_FRAMES = ["cf_agent_identity", "cf_agent_state", "cf_agent_mcp_servers", "member-welcome"];
@@ -359,4 +360,9 @@ test("a child's answer that a parent's method returns keeps no agent awake", { t
   expect(await room.spawnMember("m")).toMatchObject({ name: "m" });
   await evictAllDurableObjects();
   expect(await room.members()).toEqual(["m"]);
+});
+
+test("what a child's method returns is never mistaken for the tree's own answers", async () => {
+  const child = await getSubAgentByName(await getAgentByName(env.Clerk, uniqueName()), Clerk, "a");
+  expect(await plain(child.echo({ unknownChild: "a user's word" }))).toEqual({ unknownChild: "a user's word" });
 });
