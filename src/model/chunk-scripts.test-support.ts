@@ -3,7 +3,11 @@ import type { UIMessageChunk } from "ai";
 import fc from "fast-check";
 
 const word = fc.string({ maxLength: 6 });
-const metadata = fc.constantFrom(undefined, { google: { thoughtSignature: "s1" } }, { google: { thoughtSignature: "s2" } });
+const metadata = fc.constantFrom(
+  undefined,
+  { google: { thoughtSignature: "s1" } },
+  { google: { thoughtSignature: "s2" } }
+);
 const withMetadata = (value: { google: { thoughtSignature: string } } | undefined) =>
   value === undefined ? {} : { providerMetadata: value };
 
@@ -36,7 +40,12 @@ const call: fc.Arbitrary<Segment> = fc
       "approved-output": [asked, done],
       preliminary: [{ type: "tool-output-available", toolCallId: id, output: { hits: 1 }, preliminary: true }, done]
     };
-    const deltas = pieces === 0 ? [] : Array.from({ length: Math.ceil(text.length / size) }, (_unused, index) => text.slice(index * size, (index + 1) * size));
+    const deltas =
+      pieces === 0
+        ? []
+        : Array.from({ length: Math.ceil(text.length / size) }, (_unused, index) =>
+            text.slice(index * size, (index + 1) * size)
+          );
     return [
       ...(pieces === 0 ? [] : [{ type: "tool-input-start", ...named } as const]),
       ...deltas.map((inputTextDelta): UIMessageChunk => ({ type: "tool-input-delta", toolCallId: id, inputTextDelta })),
@@ -49,7 +58,10 @@ const other: fc.Arbitrary<Segment> = fc.constantFrom<Segment>(
   (id) => [{ type: "source-url", sourceId: id, url: "https://example.com/", title: "t" }],
   (id) => [{ type: "source-document", sourceId: id, mediaType: "text/plain", title: "t", filename: "f" }],
   () => [{ type: "file", mediaType: "image/png", url: "data:image/png;base64,AA==" }],
-  () => [{ type: "data-progress", id: "p", data: { at: 1 } }, { type: "data-progress", id: "p", data: { at: 2 } }],
+  () => [
+    { type: "data-progress", id: "p", data: { at: 1 } },
+    { type: "data-progress", id: "p", data: { at: 2 } }
+  ],
   () => [{ type: "data-log", data: "line" }],
   () => [{ type: "data-blink", data: 1, transient: true }],
   (id) => [{ type: "message-metadata", messageMetadata: { [id]: true } }]

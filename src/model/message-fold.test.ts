@@ -2,7 +2,17 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyStream } from "./chunk-scripts.test-support.ts";
-import { closeOpenParts, continueFold, foldChunk, foldChunks, foldedMessage, resumeFold, startFold, type FoldChunk, type MessageFold } from "./message-fold.ts";
+import {
+  closeOpenParts,
+  continueFold,
+  foldChunk,
+  foldChunks,
+  foldedMessage,
+  resumeFold,
+  startFold,
+  type FoldChunk,
+  type MessageFold
+} from "./message-fold.ts";
 import { majors, readAll } from "./sdk-majors.test-support.ts";
 
 const fold = (...chunks: FoldChunk[]) => foldedMessage(foldChunks(startFold("m"), chunks)).parts;
@@ -84,7 +94,14 @@ describe("the fold", () => {
         const tools = chunks.filter((chunk) => chunk.type.startsWith("tool-input"));
         const repeated = tools.length === 0 ? [] : picks.flatMap((pick) => tools[pick % tools.length] ?? []);
         expect(foldChunks(whole, repeated)).toBe(whole);
-        expect(foldChunks(startFold("m"), chunks.flatMap((chunk) => (chunk.type.startsWith("tool-") && chunk.type !== "tool-input-delta" ? [chunk, chunk] : [chunk])))).toEqual(whole);
+        expect(
+          foldChunks(
+            startFold("m"),
+            chunks.flatMap((chunk) =>
+              chunk.type.startsWith("tool-") && chunk.type !== "tool-input-delta" ? [chunk, chunk] : [chunk]
+            )
+          )
+        ).toEqual(whole);
       })
     );
   });
@@ -113,23 +130,47 @@ describe("text and reasoning", () => {
 
   test("reasoning keeps metadata from start, delta and end, per provider", () => {
     const parts = fold(
-      { type: "reasoning-start", id: "r", providerMetadata: { openai: { itemId: "rs_1", reasoningEncryptedContent: null } } },
+      {
+        type: "reasoning-start",
+        id: "r",
+        providerMetadata: { openai: { itemId: "rs_1", reasoningEncryptedContent: null } }
+      },
       { type: "reasoning-delta", id: "r", delta: "", providerMetadata: { anthropic: { signature: "sig" } } },
       { type: "reasoning-end", id: "r", providerMetadata: { openai: { reasoningEncryptedContent: "gAAA" } } }
     );
     expect(parts).toMatchObject([
       {
         state: "done",
-        providerMetadata: { openai: { itemId: "rs_1", reasoningEncryptedContent: "gAAA" }, anthropic: { signature: "sig" } }
+        providerMetadata: {
+          openai: { itemId: "rs_1", reasoningEncryptedContent: "gAAA" },
+          anthropic: { signature: "sig" }
+        }
       }
     ]);
   });
 
   test("a resumed message goes on in its open part, a continued one does not", () => {
-    const half = foldedMessage(foldChunks(startFold("m"), [{ type: "start-step" }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Hel" }]));
-    const rest: UIMessageChunk[] = [{ type: "text-delta", id: "t", delta: "lo" }, { type: "text-end", id: "t" }];
-    expect(foldChunks(resumeFold(half), rest).message.parts).toEqual([{ type: "step-start" }, { type: "text", text: "Hello", state: "done" }]);
-    const continued = foldChunks(continueFold(half), [{ type: "start" }, { type: "start-step" }, { type: "text-start", id: "t" }, ...rest]);
+    const half = foldedMessage(
+      foldChunks(startFold("m"), [
+        { type: "start-step" },
+        { type: "text-start", id: "t" },
+        { type: "text-delta", id: "t", delta: "Hel" }
+      ])
+    );
+    const rest: UIMessageChunk[] = [
+      { type: "text-delta", id: "t", delta: "lo" },
+      { type: "text-end", id: "t" }
+    ];
+    expect(foldChunks(resumeFold(half), rest).message.parts).toEqual([
+      { type: "step-start" },
+      { type: "text", text: "Hello", state: "done" }
+    ]);
+    const continued = foldChunks(continueFold(half), [
+      { type: "start" },
+      { type: "start-step" },
+      { type: "text-start", id: "t" },
+      ...rest
+    ]);
     expect(continued.message).toMatchObject({
       id: "m",
       parts: [
@@ -142,15 +183,28 @@ describe("text and reasoning", () => {
   });
 
   test("closing marks open parts as done and returns a closed message as it is", () => {
-    const closed = closeOpenParts({ id: "m", role: "assistant", parts: [{ type: "text", text: "a", state: "streaming" }] });
+    const closed = closeOpenParts({
+      id: "m",
+      role: "assistant",
+      parts: [{ type: "text", text: "a", state: "streaming" }]
+    });
     expect(closed.parts).toEqual([{ type: "text", text: "a", state: "done" }]);
     expect(closeOpenParts(closed)).toBe(closed);
   });
 });
 
 describe("tools", () => {
-  const available = (input: unknown): UIMessageChunk => ({ type: "tool-input-available", toolCallId: "c", toolName: "t", input });
-  const output = (value: unknown): UIMessageChunk => ({ type: "tool-output-available", toolCallId: "c", output: value });
+  const available = (input: unknown): UIMessageChunk => ({
+    type: "tool-input-available",
+    toolCallId: "c",
+    toolName: "t",
+    input
+  });
+  const output = (value: unknown): UIMessageChunk => ({
+    type: "tool-output-available",
+    toolCallId: "c",
+    output: value
+  });
   const asked: UIMessageChunk = { type: "tool-approval-request", approvalId: "a", toolCallId: "c" };
 
   test.each([
@@ -162,42 +216,77 @@ describe("tools", () => {
     ["not json", {}],
     [7, {}]
   ])("input %j is stored as the object %j", (input, stored) => {
-    expect(fold(available(input))).toMatchObject([{ type: "tool-t", toolName: "t", state: "input-available", input: stored }]);
+    expect(fold(available(input))).toMatchObject([
+      { type: "tool-t", toolName: "t", state: "input-available", input: stored }
+    ]);
   });
 
   test("an input that is still streaming shows its value so far", () => {
     expect(
-      fold({ type: "tool-input-start", toolCallId: "c", toolName: "t" }, { type: "tool-input-delta", toolCallId: "c", inputTextDelta: '{"city": "Par' })
-    ).toEqual([{ type: "tool-t", toolCallId: "c", toolName: "t", state: "input-streaming", rawInput: '{"city": "Par', input: { city: "Par" } }]);
+      fold(
+        { type: "tool-input-start", toolCallId: "c", toolName: "t" },
+        { type: "tool-input-delta", toolCallId: "c", inputTextDelta: '{"city": "Par' }
+      )
+    ).toEqual([
+      {
+        type: "tool-t",
+        toolCallId: "c",
+        toolName: "t",
+        state: "input-streaming",
+        rawInput: '{"city": "Par',
+        input: { city: "Par" }
+      }
+    ]);
   });
 
   test("the first outcome wins", () => {
-    const parts = fold(available({}), output(1), output(2), { type: "tool-output-error", toolCallId: "c", errorText: "late" });
+    const parts = fold(available({}), output(1), output(2), {
+      type: "tool-output-error",
+      toolCallId: "c",
+      errorText: "late"
+    });
     expect(parts).toMatchObject([{ state: "output-available", output: 1 }]);
   });
 
   test("a preliminary output is replaced", () => {
     const parts = fold(available({}), { ...output(1), preliminary: true } as UIMessageChunk, output(2));
-    expect(parts).toEqual([{ type: "tool-t", toolCallId: "c", toolName: "t", state: "output-available", input: {}, output: 2 }]);
+    expect(parts).toEqual([
+      { type: "tool-t", toolCallId: "c", toolName: "t", state: "output-available", input: {}, output: 2 }
+    ]);
   });
 
   test("an input error settles the call, unless it is settled", () => {
-    const broken: UIMessageChunk = { type: "tool-input-error", toolCallId: "c", toolName: "t", input: "{bad", errorText: "bad" };
+    const broken: UIMessageChunk = {
+      type: "tool-input-error",
+      toolCallId: "c",
+      toolName: "t",
+      input: "{bad",
+      errorText: "bad"
+    };
     expect(fold(broken)).toMatchObject([{ state: "output-error", errorText: "bad", input: {}, rawInput: "{bad" }]);
     expect(fold(available({}), output(1), broken)).toMatchObject([{ state: "output-available", output: 1 }]);
   });
 
   test("a request for approval does not ask again once it was answered or settled", () => {
     const answered: UIMessageChunk = { type: "tool-approval-response", approvalId: "a", approved: true };
-    expect(fold(available({}), asked, answered, asked)).toMatchObject([{ state: "approval-responded", approval: { id: "a", approved: true } }]);
+    expect(fold(available({}), asked, answered, asked)).toMatchObject([
+      { state: "approval-responded", approval: { id: "a", approved: true } }
+    ]);
     expect(fold(available({}), output(1), asked)).toMatchObject([{ state: "output-available" }]);
   });
 
   test("a grant is not turned into a denial, a refusal is", () => {
-    const answer = (approved: boolean): UIMessageChunk => ({ type: "tool-approval-response", approvalId: "a", approved, reason: "r" });
+    const answer = (approved: boolean): UIMessageChunk => ({
+      type: "tool-approval-response",
+      approvalId: "a",
+      approved,
+      reason: "r"
+    });
     const denied: UIMessageChunk = { type: "tool-output-denied", toolCallId: "c" };
     expect(fold(available({}), asked, answer(true), denied)).toMatchObject([{ state: "approval-responded" }]);
-    expect(fold(available({}), asked, answer(false), denied)).toMatchObject([{ state: "output-denied", approval: { approved: false, reason: "r" } }]);
+    expect(fold(available({}), asked, answer(false), denied)).toMatchObject([
+      { state: "output-denied", approval: { approved: false, reason: "r" } }
+    ]);
   });
 
   test("descriptors go where the next prompt does not see them", () => {
@@ -211,7 +300,9 @@ describe("tools", () => {
   });
 
   test("a dynamic tool is a dynamic-tool part", () => {
-    expect(fold({ ...available({}), dynamic: true } as UIMessageChunk, output(1))).toMatchObject([{ type: "dynamic-tool", toolName: "t", output: 1 }]);
+    expect(fold({ ...available({}), dynamic: true } as UIMessageChunk, output(1))).toMatchObject([
+      { type: "dynamic-tool", toolName: "t", output: 1 }
+    ]);
   });
 
   test("an outcome of a call this message does not hold is ignored", () => {
@@ -222,7 +313,11 @@ describe("tools", () => {
   test("an approved call of the message being continued is settled in place", () => {
     const message = foldChunks(startFold("m"), [{ type: "start-step" }, available({ a: 1 }), asked]).message;
     const after = foldChunks(continueFold(message), [{ type: "start" }, output("ran"), { type: "start-step" }]);
-    expect(after.message.parts).toMatchObject([{ type: "step-start" }, { state: "output-available", output: "ran" }, { type: "step-start" }]);
+    expect(after.message.parts).toMatchObject([
+      { type: "step-start" },
+      { state: "output-available", output: "ran" },
+      { type: "step-start" }
+    ]);
   });
 
   test("result metadata is kept apart from call metadata", () => {
@@ -231,7 +326,10 @@ describe("tools", () => {
       { ...output(1), providerMetadata: { anthropic: { caller: "x" } } } as UIMessageChunk
     );
     expect(parts).toMatchObject([
-      { callProviderMetadata: { google: { thoughtSignature: "s" } }, resultProviderMetadata: { anthropic: { caller: "x" } } }
+      {
+        callProviderMetadata: { google: { thoughtSignature: "s" } },
+        resultProviderMetadata: { anthropic: { caller: "x" } }
+      }
     ]);
   });
 });
@@ -239,7 +337,12 @@ describe("tools", () => {
 describe("everything else", () => {
   test("data parts with one type and id are one part; transient ones are not kept", () => {
     expect(
-      fold({ type: "data-a", id: "1", data: 1 }, { type: "data-a", id: "1", data: 2 }, { type: "data-a", data: 3 }, { type: "data-b", data: 4, transient: true })
+      fold(
+        { type: "data-a", id: "1", data: 1 },
+        { type: "data-a", id: "1", data: 2 },
+        { type: "data-a", data: 3 },
+        { type: "data-b", data: 4, transient: true }
+      )
     ).toEqual([
       { type: "data-a", id: "1", data: 2 },
       { type: "data-a", data: 3 }
@@ -262,7 +365,13 @@ describe("everything else", () => {
   });
 
   test("a reset step loses its parts and no others", () => {
-    const parts = fold({ type: "start-step" }, { type: "text-start", id: "1" }, { type: "start-step" }, { type: "text-start", id: "2" }, { type: "reset-step" });
+    const parts = fold(
+      { type: "start-step" },
+      { type: "text-start", id: "1" },
+      { type: "start-step" },
+      { type: "text-start", id: "2" },
+      { type: "reset-step" }
+    );
     expect(parts).toHaveLength(3);
   });
 

@@ -21,10 +21,11 @@ export class FacetsFake {
     this.#activation.assertLive();
     if (name.length > NAME_LIMIT) throw new TypeError(`Facet name is too long (max ${NAME_LIMIT} characters).`);
     if (name === "") throw new Error("Facet name cannot be empty.");
+    const target = this.#record(name);
     return objectStub({
       caller: () => this.#activation,
-      target: this.#record(name),
-      start: async () => this.#startup(await start())
+      target,
+      start: async () => (target.startup ??= this.#startup(await start()))
     });
   }
 

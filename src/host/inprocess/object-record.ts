@@ -22,6 +22,8 @@ export interface DeliverOptions {
 }
 
 export class ObjectRecord {
+  /** How a facet was first started. The platform starts an evicted one the same way and does not ask its parent again. */
+  startup: Startup | undefined;
   readonly engine: Engine;
   readonly parent: ObjectRecord | undefined;
   readonly objectClass: ObjectClass | undefined;
@@ -69,6 +71,7 @@ export class ObjectRecord {
 
   /** The object loses its memory at once; its sockets break; its facets go with it. */
   reset(reason: unknown): void {
+    this.startup = undefined;
     this.#resets++;
     this.#resetReason = reason;
     const { activation } = this;
@@ -89,6 +92,7 @@ export class ObjectRecord {
 
   /** The process is gone: nothing is told to anyone inside. */
   abandon(): void {
+    this.startup = undefined;
     this.activation = undefined;
     this.database.rollBackAll();
     this.alarm.forget();
