@@ -1,9 +1,9 @@
 // The base class: public names and override points. What they do lives in the rooms beside this file.
 import { DurableObject } from "#platform";
 import { diagnosticsObservability, type Observability } from "../observe/emit.ts";
-import { listCallables, type CallableMetadata } from "./callable.ts";
-import { socketOf, type Connection } from "./connection.ts";
-import type { ConnectionContext } from "./connections.ts";
+import { listCallables, type CallableMetadata } from "./connections/callable.ts";
+import { socketOf, type Connection } from "./connections/connection.ts";
+import type { ConnectionContext } from "./connections/connections.ts";
 import { getCurrentAgent } from "./context.ts";
 import { AgentEntry } from "./entry.ts";
 import { ReadonlyConnectionError, SqlError } from "./errors.ts";
@@ -17,20 +17,20 @@ import type {
   StartFiberResult,
   ListFibersOptions,
   DeleteFibersOptions
-} from "./fibers.ts";
-import type { InternalEnvelope } from "./internal.ts";
+} from "./fibers/fibers.ts";
+import type { InternalEnvelope } from "./tree/internal.ts";
 import type { AgentStaticOptions } from "./options.ts";
-import type { AgentPath, AgentPathStep } from "./path.ts";
-import type { QueueItem, QueueOptions } from "./queue.ts";
+import type { AgentPath, AgentPathStep } from "./tree/path.ts";
+import type { DeadLetter, QueueItem, QueueOptions } from "./queue/queue.ts";
 import { retry, type RetryCallOptions } from "./retry.ts";
 import { openRuntime, runtimeOf } from "./runtime.ts";
-import type { Schedule, ScheduleCriteria, ScheduleOptions } from "./schedules.ts";
+import type { Schedule, ScheduleCriteria, ScheduleOptions } from "./schedules/schedules.ts";
 import { sessionAffinityOf } from "./session-affinity.ts";
 import type { StateSource } from "./state.ts";
-import type { SubAgentInfo } from "./children.ts";
-import { parentStub } from "./parent.ts";
-import type { SubAgentClass, SubAgentStub } from "./sub-agent-stub.ts";
-import { passOn } from "./agent-call.ts";
+import type { SubAgentInfo } from "./tree/children.ts";
+import { parentStub } from "./tree/parent.ts";
+import type { SubAgentClass, SubAgentStub } from "./tree/sub-agent-stub.ts";
+import { passOn } from "./tree/agent-call.ts";
 import { wrapUserMethods } from "./wrap.ts";
 
 type SqlInput = string | number | boolean | null;
@@ -276,6 +276,16 @@ export abstract class Agent<
   /** Items whose payload has this value under this key. */
   async getQueues<Payload = unknown>(key: string, value: string): Promise<QueueItem<Payload>[]> {
     return runtimeOf(this).queue.find(key, value);
+  }
+
+  /** Queue items that failed for good, newest first; the last 100 are kept. */
+  async getDeadLetters(): Promise<DeadLetter[]> {
+    return runtimeOf(this).queue.deadLetters();
+  }
+
+  /** Gives a dead letter another chance; false if there is none with that id. */
+  requeueDeadLetter(id: string): Promise<boolean> {
+    return runtimeOf(this).queue.requeue(id);
   }
 
   /** Keeps the agent in memory until the returned function is called. Does not protect from restarts. */

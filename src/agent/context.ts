@@ -2,7 +2,7 @@
 // context, so concurrent calls never see each other's, and never carried into another agent.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Agent } from "./agent.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection } from "./connections/connection.ts";
 
 export interface AgentContext<T = Agent> {
   agent: T | undefined;

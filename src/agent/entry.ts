@@ -2,16 +2,21 @@
 // other agents of the tree. No stack and no internal name leaves through here.
 import { isPlatformTransient, isRetryable } from "../host/platform-errors.ts";
 import type { Agent } from "./agent.ts";
-import { passOn } from "./agent-call.ts";
-import { socketOf, type Connection, type ConnectionAttachment, type ConnectionSocket } from "./connection.ts";
+import { passOn } from "./tree/agent-call.ts";
+import {
+  socketOf,
+  type Connection,
+  type ConnectionAttachment,
+  type ConnectionSocket
+} from "./connections/connection.ts";
 import { AgentDestroyedError, ReadonlyConnectionError } from "./errors.ts";
-import { frames, parseClientFrame } from "./frames.ts";
-import { COLD, isUnknownChild, type InternalCall, type InternalEnvelope, type Invoked } from "./internal.ts";
+import { frames, parseClientFrame } from "./connections/frames.ts";
+import { COLD, isUnknownChild, type InternalCall, type InternalEnvelope, type Invoked } from "./tree/internal.ts";
 import type { AgentRuntime } from "./runtime.ts";
-import { SubAgentGateway } from "./sub-agent-gateway.ts";
-import { UnknownMethodError } from "./sub-agent-errors.ts";
-import { DELETED_CLOSE_CODE } from "./tree.ts";
-import { isUpgrade } from "./upgrade.ts";
+import { SubAgentGateway } from "./tree/sub-agent-gateway.ts";
+import { UnknownMethodError } from "./tree/sub-agent-errors.ts";
+import { DELETED_CLOSE_CODE } from "./tree/tree.ts";
+import { isUpgrade } from "./connections/upgrade.ts";
 
 /** Close codes that only report how a connection ended; they may not be sent. */
 const UNSENDABLE_CLOSE_CODES = new Set([1005, 1006, 1015]);

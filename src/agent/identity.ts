@@ -3,8 +3,8 @@
 import type { Sql } from "../host/ports.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { UnnamedAgentError } from "./errors.ts";
-import type { FacetIdentity } from "./internal.ts";
-import type { AgentPath } from "./path.ts";
+import type { FacetIdentity } from "./tree/internal.ts";
+import type { AgentPath } from "./tree/path.ts";
 
 export interface Identity {
   readonly className: string;

@@ -1,9 +1,9 @@
 export { Agent } from "./agent.ts";
-export { callable } from "./callable.ts";
-export type { CallableMetadata, Callables } from "./callable.ts";
-export type { SubAgentInfo } from "./children.ts";
-export type { Connection } from "./connection.ts";
-export type { ConnectionContext } from "./connections.ts";
+export { callable } from "./connections/callable.ts";
+export type { CallableMetadata, Callables } from "./connections/callable.ts";
+export type { SubAgentInfo } from "./tree/children.ts";
+export type { Connection } from "./connections/connection.ts";
+export type { ConnectionContext } from "./connections/connections.ts";
 export {
   classifyError,
   isOutOfMemory,
@@ -26,16 +26,16 @@ export type {
   RunFiberOptions,
   StartFiberOptions,
   StartFiberResult
-} from "./fibers.ts";
+} from "./fibers/fibers.ts";
 export type { AgentStaticOptions } from "./options.ts";
-export { parseSubAgentPath, SUB_PREFIX } from "./path.ts";
-export type { AgentPath, AgentPathStep, SubAgentMatch } from "./path.ts";
-export type { DeadLetter, QueueItem, QueueOptions } from "./queue.ts";
+export { parseSubAgentPath, SUB_PREFIX } from "./tree/path.ts";
+export type { AgentPath, AgentPathStep, SubAgentMatch } from "./tree/path.ts";
+export type { DeadLetter, QueueItem, QueueOptions } from "./queue/queue.ts";
 export type { RetryCallOptions, RetryOptions } from "./retry.ts";
 export { getAgentByName, routeAgentRequest } from "./routing.ts";
 export type { AgentLookupOptions, AgentRoutingOptions, RouteTarget, RoutingRetry } from "./routing.ts";
-export type { Schedule, ScheduleCriteria, ScheduleOptions } from "./schedules.ts";
-export { StreamingResponse } from "./streaming-response.ts";
+export type { Schedule, ScheduleCriteria, ScheduleOptions } from "./schedules/schedules.ts";
+export { StreamingResponse } from "./connections/streaming-response.ts";
 export type { StateSource } from "./state.ts";
-export { getSubAgentByName, routeSubAgentRequest } from "./sub-agent-routing.ts";
-export type { SubAgentClass, SubAgentStub } from "./sub-agent-stub.ts";
+export { getSubAgentByName, routeSubAgentRequest } from "./tree/sub-agent-routing.ts";
+export type { SubAgentClass, SubAgentStub } from "./tree/sub-agent-stub.ts";

@@ -3,9 +3,9 @@
 import { isRetryable } from "../host/platform-errors.ts";
 import { kebabCase } from "../util/kebab.ts";
 import { ThinkError } from "../util/errors.ts";
-import { callAgent, type AgentStub } from "./agent-call.ts";
-import { decodeSegment } from "./path.ts";
-import { isUpgrade } from "./upgrade.ts";
+import { callAgent, type AgentStub } from "./tree/agent-call.ts";
+import { decodeSegment } from "./tree/path.ts";
+import { isUpgrade } from "./connections/upgrade.ts";
 
 /** Which agent a request is for. */
 export interface RouteTarget {

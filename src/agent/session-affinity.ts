@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { pathKey } from "./path.ts";
+import { pathKey } from "./tree/path.ts";
 import type { AgentRuntime } from "./runtime.ts";
 
 /** The platform id; a facet shares its root's, so its own place in the tree is hashed in. */

@@ -202,6 +202,7 @@ describe.each(majors)("through streamText of $name", (major) => {
     expect(guarded.modelId).toBe(model.modelId);
     expect(guarded.specificationVersion).toBe(model.specificationVersion);
     expect(Reflect.get(guarded, "callCount")).toBe(0);
-    expect((await readAll((await guarded.doStream({ prompt: [] })).stream)).at(-1)?.type).toBe("finish");
+    const { stream }: { stream: ReadableStream<ModelPart> } = await guarded.doStream({ prompt: [] });
+    expect((await readAll(stream)).at(-1)?.type).toBe("finish");
   });
 });

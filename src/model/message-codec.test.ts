@@ -222,7 +222,7 @@ describe.each(majors)("with $name", (major) => {
               { q: "x" },
               { id: "s1", providerExecuted: true, dynamic: true, providerMetadata: { anthropic: { k: 1 } } }
             ),
-            toolResult("web_search", { hits: 3 }, { dynamic: true }),
+            toolResult("web_search", { hits: 3 }, { dynamic: true, providerMetadata: { anthropic: { r: 2 } } }),
             text("Found.")
           )
         ]

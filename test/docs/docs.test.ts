@@ -10,7 +10,12 @@ const root = new URL("../../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
 const folder = "test/docs/examples/";
 const examples = readdirSync(new URL(folder, root)).map((name) => squeeze(read(folder + name)));
-const pages = ["README.md", ...readdirSync(new URL("docs/", root)).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
+const pages = [
+  "README.md",
+  ...readdirSync(new URL("docs/", root))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`)
+];
 const blocks = pages.flatMap((page) =>
   [...read(page).matchAll(/```ts\n([\s\S]*?)```/g)].map((match, index) => ({ page, index, code: match[1] ?? "" }))
 );
@@ -31,7 +36,10 @@ test("there are examples to check", () => {
 test("every link between pages leads somewhere", () => {
   for (const page of pages) {
     for (const [, target] of read(page).matchAll(/\]\(((?!https?:)[^)#]+)\)/g)) {
-      expect(() => read(new URL(target ?? "", new URL(page, "file:///")).pathname.slice(1)), `${page} -> ${target}`).not.toThrow();
+      expect(
+        () => read(new URL(target ?? "", new URL(page, "file:///")).pathname.slice(1)),
+        `${page} -> ${target}`
+      ).not.toThrow();
     }
   }
 });
@@ -73,5 +81,7 @@ test("the desk of the agent page schedules, imports through a crash and asks its
   await host.idle();
   expect(await desk.pages()).toEqual([0, 1, 2]);
   // The stub's class is the one this host binds.
-  expect(await askFromAnywhere(host.env as unknown as Parameters<typeof askFromAnywhere>[0])).toBe("About tax: ask front.");
+  expect(await askFromAnywhere(host.env as unknown as Parameters<typeof askFromAnywhere>[0])).toBe(
+    "About tax: ask front."
+  );
 });

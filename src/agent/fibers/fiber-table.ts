@@ -1,0 +1,208 @@
+// Every statement on cf_fibers. One row per fiber, managed or not, so no crash can separate a run from its record.
+import type { Sql, SqlValue } from "../../host/ports.ts";
+import { storedError, encodeStored } from "../stored-json.ts";
+import type { FiberRecoveryResult, FiberRow, FiberStatus } from "./fiber-row.ts";
+
+/** Bytes of a managed fiber's metadata: it shares a row with the snapshot. */
+export const METADATA_LIMIT_BYTES = 64_000;
+
+export interface NewFiber {
+  id: string;
+  name: string;
+  managed: boolean;
+  nowMs: number;
+  idempotencyKey?: string | undefined;
+  snapshot?: string | undefined;
+  metadata?: string | undefined;
+  onInterrupted?: string | undefined;
+}
+
+export class FiberTable {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  insert(fiber: NewFiber): void {
+    this.#sql.run(
+      `INSERT INTO cf_fibers (id, idempotency_key, name, managed, status, snapshot, metadata, on_interrupted, created_at, started_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      fiber.id,
+      fiber.idempotencyKey ?? null,
+      fiber.name,
+      fiber.managed ? 1 : 0,
+      fiber.managed ? "pending" : "running",
+      fiber.snapshot ?? null,
+      fiber.metadata ?? null,
+      fiber.onInterrupted ?? null,
+      fiber.nowMs,
+      fiber.managed ? null : fiber.nowMs
+    );
+  }
+
+  byId(id: string): FiberRow | undefined {
+    return this.#sql.one<FiberRow>("SELECT * FROM cf_fibers WHERE id = ?", id);
+  }
+
+  byKey(key: string): FiberRow | undefined {
+    return this.#sql.one<FiberRow>("SELECT * FROM cf_fibers WHERE idempotency_key = ?", key);
+  }
+
+  remove(id: string): void {
+    this.#sql.run("DELETE FROM cf_fibers WHERE id = ?", id);
+  }
+
+  /** False if it was cancelled before it began. */
+  markRunning(id: string, nowMs: number): boolean {
+    const update = "UPDATE cf_fibers SET status = 'running', started_at = ? WHERE id = ? AND status = 'pending'";
+    return this.#sql.run(update, nowMs, id).changed === 1;
+  }
+
+  /** A stash of a fiber that has ended meanwhile is dropped: its outcome is written. */
+  stash(id: string, snapshot: string): void {
+    this.#sql.run("UPDATE cf_fibers SET snapshot = ? WHERE id = ? AND status = 'running'", snapshot, id);
+  }
+
+  /** The end of a managed run. False if it had ended before: the first outcome stands. */
+  settle(id: string, outcome: { status: FiberStatus; error?: unknown; nowMs: number }): boolean {
+    return (
+      this.#sql.run(
+        `UPDATE cf_fibers SET status = ?, error = ?, settled_at = ?
+         WHERE id = ? AND managed = 1 AND status IN ('pending', 'running')`,
+        outcome.status,
+        outcome.error === undefined ? null : storedError(outcome.error),
+        outcome.nowMs,
+        id
+      ).changed === 1
+    );
+  }
+
+  /** Applies a result to an interrupted managed fiber and ends the recovery it is owed. False from any other status. */
+  resolve(id: string, result: FiberRecoveryResult, nowMs: number): boolean {
+    const columns: string[] = ["status = ?", "error = ?", "recover_at = NULL", "settled_at = ?"];
+    const values: SqlValue[] = [result.status, reasonOf(result), nowMs];
+    if (result.snapshot !== undefined) {
+      columns.push("snapshot = ?");
+      values.push(encodeStored(result.snapshot, "snapshot"));
+    }
+    if (result.status === "completed" && result.metadata !== undefined) {
+      columns.push("metadata = ?");
+      values.push(encodeStored(result.metadata, "metadata", METADATA_LIMIT_BYTES));
+    }
+    const update = `UPDATE cf_fibers SET ${columns.join(", ")} WHERE id = ? AND managed = 1 AND status = 'interrupted'`;
+    return this.#sql.run(update, ...values, id).changed === 1;
+  }
+
+  list(filter: {
+    statuses?: readonly FiberStatus[] | undefined;
+    name?: string | undefined;
+    limit: number;
+  }): FiberRow[] {
+    const where = ["managed = 1"];
+    const values: SqlValue[] = [];
+    if (filter.statuses) {
+      where.push("status IN (SELECT value FROM json_each(?))");
+      values.push(JSON.stringify(filter.statuses));
+    }
+    if (filter.name !== undefined) {
+      where.push("name = ?");
+      values.push(filter.name);
+    }
+    const query = `SELECT * FROM cf_fibers WHERE ${where.join(" AND ")} ORDER BY seq DESC LIMIT ?`;
+    return this.#sql.all<FiberRow>(query, ...values, filter.limit);
+  }
+
+  /** Deletes settled managed records, oldest settled first; never one that is owed a recovery. Returns how many. */
+  removeSettled(filter: { statuses: readonly FiberStatus[]; settledBeforeMs: number | null; limit: number }): number {
+    return this.#sql.run(
+      `DELETE FROM cf_fibers WHERE seq IN (
+         SELECT seq FROM cf_fibers WHERE managed = 1 AND recover_at IS NULL
+         AND status IN (SELECT value FROM json_each(?)) AND (? IS NULL OR settled_at < ?)
+         ORDER BY settled_at, seq LIMIT ?)`,
+      JSON.stringify(filter.statuses),
+      filter.settledBeforeMs,
+      filter.settledBeforeMs,
+      filter.limit
+    ).changed;
+  }
+
+  hasOpen(): boolean {
+    return (
+      this.#sql.one("SELECT 1 AS found FROM cf_fibers WHERE status IN ('pending', 'running') LIMIT 1") !== undefined
+    );
+  }
+
+  /** Marks every open row that is not executing here as interrupted and owed a recovery. Returns what it marked. */
+  claimOrphans(
+    executing: readonly string[],
+    nowMs: number
+  ): Pick<FiberRow, "id" | "name" | "managed" | "created_at">[] {
+    return this.#sql.all(
+      `UPDATE cf_fibers SET status = 'interrupted', interrupted_at = ?, settled_at = ?, recover_at = ?
+       WHERE status IN ('pending', 'running') AND id NOT IN (SELECT value FROM json_each(?))
+       RETURNING id, name, managed, created_at`,
+      nowMs,
+      nowMs,
+      nowMs,
+      JSON.stringify(executing)
+    );
+  }
+
+  /** Ids of rows whose recovery is due, oldest first. Ids only: snapshots may be large. */
+  recoverable(nowMs: number): string[] {
+    return this.#sql
+      .all<{ id: string }>(
+        "SELECT id FROM cf_fibers WHERE recover_at IS NOT NULL AND recover_at <= ? ORDER BY seq",
+        nowMs
+      )
+      .map((row) => row.id);
+  }
+
+  nextRecovery(except: { readonly size: number; has(id: string): boolean }): number | null {
+    const rows = this.#sql.all<{ id: string; recover_at: number }>(
+      "SELECT id, recover_at FROM cf_fibers WHERE recover_at IS NOT NULL ORDER BY recover_at LIMIT ?",
+      except.size + 1
+    );
+    return rows.find((row) => !except.has(row.id))?.recover_at ?? null;
+  }
+
+  /** Written before the hook runs: a hook that ends the process is not called again before `nextAtMs`. */
+  beginRecovery(id: string, attempt: { nextAtMs: number; isLast: boolean }): void {
+    this.#sql.run(
+      `UPDATE cf_fibers SET recovery_attempts = recovery_attempts + 1, recovery_step = recovery_step + 1,
+       recover_at = ?, recovery_is_last = ? WHERE id = ?`,
+      attempt.nextAtMs,
+      attempt.isLast ? 1 : 0,
+      id
+    );
+  }
+
+  postponeRecovery(id: string, atMs: number): void {
+    this.#sql.run("UPDATE cf_fibers SET recover_at = ? WHERE id = ? AND recover_at IS NOT NULL", atMs, id);
+  }
+
+  /** Nothing more is owed; the record stays as it is. */
+  endRecovery(id: string): void {
+    this.#sql.run("UPDATE cf_fibers SET recover_at = NULL WHERE id = ?", id);
+  }
+
+  /** Something recovered, so recovery works again: everyone's next try is at most `latestMs` away. */
+  resetBackoff(latestMs: number): void {
+    this.#sql.run(
+      `UPDATE cf_fibers SET recovery_step = 0, recover_at = MIN(recover_at, ?)
+       WHERE recover_at IS NOT NULL AND recovery_step > 0`,
+      latestMs
+    );
+  }
+
+  dropSnapshot(id: string): void {
+    this.#sql.run("UPDATE cf_fibers SET snapshot = NULL WHERE id = ?", id);
+  }
+}
+
+function reasonOf(result: FiberRecoveryResult): string | null {
+  if (result.status === "completed") return null;
+  const reason = result.status === "error" ? result.error : result.reason;
+  return reason === undefined ? null : storedError(reason);
+}

@@ -1,0 +1,113 @@
+// The root's side of its descendants' wakes: one row per facet that has durable work, because facets have no alarm.
+// A due row is leased into the future before its child is called, so a crash in between wakes it again; only a wake that
+// succeeded ends the lease, so a child that keeps failing is tried ever less often and finally dropped.
+import { errorMessage } from "../../util/errors.ts";
+import type { AgentCore } from "../core.ts";
+import { descendantPrefix, parsePathKey, pathKey, type AgentPath } from "./path.ts";
+
+/** The longest pause between two tries of a failing child. */
+export const CHILD_BACKOFF_LIMIT_MS = 5 * 60_000;
+/** Children woken at the same time. */
+const CONCURRENT_WAKES = 8;
+
+interface WakeRow {
+  path: string;
+  failures: number;
+  failing_since: number | null;
+}
+
+/** Reaches a child; false when its parent does not know it. */
+type WakeChild = (path: AgentPath) => Promise<boolean>;
+
+export class ChildWakes {
+  readonly #core: AgentCore;
+  readonly #wake: WakeChild;
+
+  constructor(core: AgentCore, wake: WakeChild) {
+    this.#core = core;
+    this.#wake = wake;
+    core.wakes.add(
+      () => core.sql.one<{ at: number | null }>("SELECT MIN(MAX(at, leased_until)) AS at FROM cf_wakes")?.at ?? null
+    );
+  }
+
+  /** A child says when it next needs to run. */
+  async arm(path: AgentPath, at: number | null): Promise<void> {
+    const { sql, wakes } = this.#core;
+    if (at === null) sql.run("DELETE FROM cf_wakes WHERE path = ?", pathKey(path));
+    else {
+      sql.run(
+        "INSERT INTO cf_wakes (path, at) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET at = excluded.at",
+        pathKey(path),
+        at
+      );
+    }
+    await wakes.rearm();
+  }
+
+  /** Drops the wakes of a subtree that is no more. */
+  async forget(path: AgentPath): Promise<void> {
+    const prefix = descendantPrefix(path);
+    this.#core.sql.run(
+      "DELETE FROM cf_wakes WHERE path = ? OR substr(path, 1, length(?)) = ?",
+      pathKey(path),
+      prefix,
+      prefix
+    );
+    await this.#core.wakes.rearm();
+  }
+
+  async runDue(): Promise<void> {
+    const due = this.#core.sql.all<WakeRow & object>(
+      "SELECT path, failures, failing_since FROM cf_wakes WHERE MAX(at, leased_until) <= ? ORDER BY at",
+      this.#core.clock.now()
+    );
+    const next = async (): Promise<void> => {
+      for (let row = due.shift(); row; row = due.shift()) await this.#run(row);
+    };
+    await Promise.all(Array.from({ length: CONCURRENT_WAKES }, next));
+  }
+
+  async #run(row: WakeRow): Promise<void> {
+    const path = parsePathKey(row.path);
+    if (this.#isGivenUp(row)) return this.#drop(row, "gave up");
+    this.#lease(row);
+    try {
+      // A child that ran has armed its next wake, or none, before it answered.
+      if (await this.#wake(path)) this.#release(row);
+      else await this.forget(path);
+    } catch (error) {
+      this.#core.emit("schedule:error", { callback: "wake", id: row.path, error: errorMessage(error), attempts: 0 });
+      await this.#core.report(error);
+    }
+  }
+
+  #lease(row: WakeRow): void {
+    const { clock, options, sql } = this.#core;
+    const now = clock.now();
+    const pauseMs = Math.min(CHILD_BACKOFF_LIMIT_MS, options.keepAliveIntervalMs * 2 ** Math.min(row.failures, 20));
+    sql.run(
+      "UPDATE cf_wakes SET leased_until = ?, failures = failures + 1, failing_since = COALESCE(failing_since, ?) WHERE path = ?",
+      now + pauseMs,
+      now,
+      row.path
+    );
+  }
+
+  #release(row: WakeRow): void {
+    this.#core.sql.run(
+      "UPDATE cf_wakes SET leased_until = 0, failures = 0, failing_since = NULL WHERE path = ?",
+      row.path
+    );
+  }
+
+  #isGivenUp(row: WakeRow): boolean {
+    const maxAgeMs = this.#core.options.fiberRecoveryMaxAgeMs;
+    return maxAgeMs > 0 && row.failing_since !== null && this.#core.clock.now() - row.failing_since > maxAgeMs;
+  }
+
+  #drop(row: WakeRow, error: string): void {
+    this.#core.sql.run("DELETE FROM cf_wakes WHERE path = ?", row.path);
+    this.#core.emit("schedule:error", { callback: "wake", id: row.path, error, attempts: row.failures });
+  }
+}

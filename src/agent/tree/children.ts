@@ -1,0 +1,118 @@
+// The direct children of an agent: the registry, their facets, and the way down to descendants. A child exists exactly
+// as long as its registry row; a facet is only ever reached through `stub`.
+import type { Facets, FacetStub, Sql } from "../../host/ports.ts";
+import { kebabCase } from "../../util/kebab.ts";
+import type { ConnectionAttachment } from "../connections/connection.ts";
+import { isCold, UNKNOWN_CHILD, type FacetIdentity, type InternalCall, type InternalEnvelope } from "./internal.ts";
+import { callAgent, type AgentStub } from "./agent-call.ts";
+import { SUB_PREFIX, type AgentPath, type AgentPathStep } from "./path.ts";
+import { ReservedClassNameError, SubAgentDepthError, SubAgentNameError, TREE_DEPTH_LIMIT } from "./sub-agent-errors.ts";
+
+export interface SubAgentInfo {
+  className: string;
+  name: string;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+}
+
+export interface ChildrenInit {
+  sql: Sql;
+  facets: Facets;
+  now: () => number;
+  /** The agent itself, root first. */
+  selfPath: () => AgentPath;
+  /** Connections to tell a child about when it starts. */
+  connectionsBelow: (child: AgentPathStep) => ConnectionAttachment[];
+}
+
+export class Children {
+  readonly #init: ChildrenInit;
+
+  constructor(init: ChildrenInit) {
+    this.#init = init;
+  }
+
+  /** Gets or creates the child and starts it. A new child that fails to start leaves nothing behind. */
+  async spawn(child: AgentPathStep): Promise<FacetStub> {
+    validateChild(child, this.#init.selfPath());
+    const { sql } = this.#init;
+    const stub = this.stub(child);
+    const isNew =
+      sql.run(
+        "INSERT INTO cf_children (class_name, name, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        child.className,
+        child.name,
+        this.#init.now()
+      ).changed === 1;
+    try {
+      await this.#call(child, { to: [], call: { op: "start" } });
+    } catch (error) {
+      if (isNew) this.remove(child);
+      throw error;
+    }
+    return stub;
+  }
+
+  /** Does not create: the row may be missing. */
+  stub(child: AgentPathStep): FacetStub {
+    const identity = (): FacetIdentity => ({
+      ...child,
+      parentPath: this.#init.selfPath()
+    });
+    return this.#init.facets.get(childKey(child), child.className, () => ({ ...identity() }));
+  }
+
+  /** Carries a call down one step, or says that the step is unknown. */
+  async pass(to: AgentPath, call: InternalCall): Promise<unknown> {
+    const [child, ...rest] = to;
+    if (!child || !this.has(child)) return UNKNOWN_CHILD;
+    return this.#call(child, { to: rest, call });
+  }
+
+  async #call(child: AgentPathStep, envelope: InternalEnvelope): Promise<unknown> {
+    // Every agent class has `internalCall`; a facet's stub is typed by name only.
+    const stub = this.stub(child) as FacetStub & AgentStub;
+    const told = () => ({ ...envelope, connections: this.#init.connectionsBelow(child) });
+    // A request's body cannot be sent twice.
+    if (envelope.call.op === "fetch") return callAgent(stub, told());
+    const answer = await callAgent(stub, envelope);
+    return isCold(answer) ? callAgent(stub, told()) : answer;
+  }
+
+  has(child: AgentPathStep): boolean {
+    const { sql } = this.#init;
+    return (
+      sql.one("SELECT 1 FROM cf_children WHERE class_name = ? AND name = ?", child.className, child.name) !== undefined
+    );
+  }
+
+  list(className?: string): SubAgentInfo[] {
+    return this.#init.sql.all<SubAgentInfo>(
+      `SELECT class_name AS className, name, created_at AS createdAt FROM cf_children
+       WHERE ?1 IS NULL OR class_name = ?1 ORDER BY seq`,
+      className ?? null
+    );
+  }
+
+  abort(child: AgentPathStep, reason: Error): void {
+    this.#init.facets.abort(childKey(child), reason);
+  }
+
+  /** Wipes the child with its descendants. Safe to repeat, and for a child that never was. */
+  remove(child: AgentPathStep): void {
+    // Storage first: with the row gone, nobody would know that there is something left to delete.
+    this.#init.facets.delete(childKey(child));
+    this.#init.sql.run("DELETE FROM cf_children WHERE class_name = ? AND name = ?", child.className, child.name);
+  }
+}
+
+export function validateChild(child: AgentPathStep, parentPath: AgentPath): void {
+  if (kebabCase(child.className) === SUB_PREFIX) throw new ReservedClassNameError(child.className);
+  if (child.name.includes("\0")) throw new SubAgentNameError();
+  if (parentPath.length >= TREE_DEPTH_LIMIT) throw new SubAgentDepthError(child.className);
+}
+
+/** Class names are identifiers, so the first colon always ends one. */
+function childKey(child: AgentPathStep): string {
+  return `${child.className}:${child.name}`;
+}

@@ -1,0 +1,122 @@
+// The way from a URL to a sub-agent: each parent on the path may refuse, the child sees only what is left of the path.
+// Sockets stay with the root; a child is told of them as plain data.
+import { parseSubAgentPath, looksLikeSubAgentPath, type AgentPathStep, type SubAgentMatch } from "./path.ts";
+import type { ConnectionSocket } from "../connections/connection.ts";
+import { isUpgrade } from "../connections/upgrade.ts";
+import type { InternalCall, UpgradeHead } from "./internal.ts";
+import type { AgentRuntime } from "../runtime.ts";
+import { ReservedClassNameError, SubAgentNameError } from "./sub-agent-errors.ts";
+import { validateChild } from "./children.ts";
+
+const REJECTED = { code: 1008, reason: "Sub-agent connection rejected" };
+
+export type Routed =
+  /** The request is for this agent itself. */
+  | { kind: "here" }
+  | { kind: "response"; response: Response }
+  | { kind: "upgrade"; request: Request; connect: (socket: ConnectionSocket) => Promise<void> };
+
+type Connect = Extract<InternalCall, { op: "connect" }>;
+
+export class SubAgentGateway {
+  readonly #runtime: AgentRuntime;
+
+  constructor(runtime: AgentRuntime) {
+    this.#runtime = runtime;
+  }
+
+  async route(request: Request): Promise<Routed> {
+    const match = this.#match(request.url);
+    if (!match) {
+      // Connecting to the parent instead would hand the client somebody else's frames.
+      const isLost = isUpgrade(request) && looksLikeSubAgentPath(request.url, this.#runtime.identity.name);
+      return isLost ? respond(404, "Not Found") : { kind: "here" };
+    }
+    const admitted = await this.#admit(request, match);
+    if (admitted instanceof Response) return { kind: "response", response: admitted };
+    const stub = await this.#spawn(match);
+    if (stub instanceof Response) return { kind: "response", response: stub };
+    const forwarded = new Request(childUrl(admitted.url, match), admitted);
+    if (!isUpgrade(request)) return { kind: "response", response: await stub.fetch(forwarded) };
+    const head: UpgradeHead = { url: forwarded.url, headers: [...forwarded.headers] };
+    return { kind: "upgrade", request, connect: (socket) => this.#connect(socket, match, head) };
+  }
+
+  /** A connection handed down by the parent: for this agent, or for one further below. */
+  async connectHere({ attachment, head }: Connect): Promise<{ rejected: boolean }> {
+    const request = new Request(head.url, { headers: head.headers });
+    const match = this.#match(head.url);
+    if (match) {
+      const admitted = await this.#admit(request, match);
+      if (admitted instanceof Response || (await this.#spawn(match)) instanceof Response) return { rejected: true };
+      const next: UpgradeHead = { url: childUrl(admitted.url, match), headers: [...admitted.headers] };
+      return this.#passConnect(match, { op: "connect", attachment, head: next });
+    }
+    const { identity, connections, tree } = this.#runtime;
+    if (looksLikeSubAgentPath(head.url, identity.name) || !tree.remote) return { rejected: true };
+    const own = { ...attachment, path: identity.pathBelowRoot };
+    const tags = await connections.tagsFor(own, { request });
+    const socket = tree.remote.adopt({ ...own, tags });
+    await connections.open(socket, request);
+    // The root must know whose socket this is before it hands on the first frame.
+    await tree.remote.sent();
+    return { rejected: false };
+  }
+
+  async #connect(socket: ConnectionSocket, match: SubAgentMatch, head: UpgradeHead): Promise<void> {
+    const { rejected } = await this.#passConnect(match, { op: "connect", attachment: socket.attachment, head });
+    if (rejected) socket.close(REJECTED.code, REJECTED.reason);
+  }
+
+  async #passConnect(match: SubAgentMatch, call: Connect): Promise<{ rejected: boolean }> {
+    // `connectHere` of the child answers, or nobody does because the child was deleted meanwhile.
+    const answer = (await this.#runtime.tree.pass([step(match)], call)) as { rejected?: boolean };
+    return { rejected: answer.rejected !== false };
+  }
+
+  #match(url: string): SubAgentMatch | undefined {
+    const exports: Record<string, unknown> = { ...this.#runtime.ctx.exports };
+    const knownClasses = Object.keys(exports).filter(
+      (name) => name !== "default" && typeof exports[name] === "function"
+    );
+    return parseSubAgentPath(url, { knownClasses });
+  }
+
+  /** The parent's own say. A Request replaces the original, a Response ends it. */
+  async #admit(request: Request, match: SubAgentMatch): Promise<Request | Response> {
+    try {
+      validateChild(step(match), this.#runtime.identity.selfPath);
+    } catch (error) {
+      const isBadName = error instanceof SubAgentNameError || error instanceof ReservedClassNameError;
+      console.error("A sub-agent was addressed that cannot exist:", error);
+      return isBadName ? new Response("Bad Request", { status: 400 }) : new Response("Not Found", { status: 404 });
+    }
+    const verdict = await this.#runtime.runAs({ request }, () =>
+      this.#runtime.agent.onBeforeSubAgent(request, step(match))
+    );
+    return verdict ?? request;
+  }
+
+  async #spawn(match: SubAgentMatch) {
+    try {
+      return await this.#runtime.tree.spawn(step(match));
+    } catch (error) {
+      console.error("A sub-agent could not be reached:", error);
+      return new Response("Not Found", { status: 404 });
+    }
+  }
+}
+
+function step({ className, name }: SubAgentMatch): AgentPathStep {
+  return { className, name };
+}
+
+function respond(status: number, body: string): Routed {
+  return { kind: "response", response: new Response(body, { status }) };
+}
+
+function childUrl(url: string, match: SubAgentMatch): string {
+  const target = new URL(url);
+  target.pathname = match.remainingPath;
+  return target.href;
+}
