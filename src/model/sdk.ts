@@ -52,10 +52,16 @@ export interface UiOptions {
   readonly sendFinish: boolean;
 }
 
+/** Chunks one by one; undefined is the end. Cancelling ends a pending read. */
+export interface ChunkReader {
+  read(): Promise<UIMessageChunk | undefined>;
+  cancel(reason: unknown): Promise<void>;
+}
+
 export interface Sdk {
   readonly major: 6 | 7;
-  /** Starts a call. The stream is read once; nothing else of the call is kept. */
-  stream(request: StreamRequest): ReadableStream<UIMessageChunk>;
+  /** Starts a call. Its chunks are read once; nothing else of the call is kept. */
+  stream(request: StreamRequest): ChunkReader;
   /** The SDK's own conversion, which applies each tool's `toModelOutput`. */
   toModelMessages(messages: UIMessage[], tools: ToolSet): Promise<ModelMessage[]>;
   /** A model id becomes the default provider's model, as the SDK would do it. */
@@ -72,6 +78,8 @@ export interface SdkModule {
   readonly gateway: { languageModel(id: string): object };
   /** Streams without keeping a second copy of everything for late readers; newer releases of ai 7. */
   readonly experimental_streamTextLowMemory?: (options: never) => object;
+  /** Converts part by part, which spares a call several streams; newer releases of ai 7. */
+  readonly toUIMessageChunk?: (part: never, options: never) => unknown;
   /** Exported by ai 7 and not by ai 6. */
   readonly isStepCount?: unknown;
 }
@@ -85,6 +93,7 @@ export function installedSdk(): Sdk {
     asSchema: ai.asSchema,
     gateway: ai.gateway,
     experimental_streamTextLowMemory: ai.experimental_streamTextLowMemory,
+    toUIMessageChunk: ai.toUIMessageChunk,
     isStepCount: ai.isStepCount
   });
   return installed;
@@ -100,11 +109,14 @@ export function openSdk(module: SdkModule): Sdk {
   const streamText = (module.experimental_streamTextLowMemory ?? module.streamText) as StreamText;
   const convert = module.convertToModelMessages as Convert;
   const asSchema = module.asSchema as AsSchema;
+  const toChunk = module.toUIMessageChunk as ToChunk | undefined;
   return {
     major,
     stream(request) {
-      const options = major === 7 ? optionsOf7(request) : optionsOf6(request);
-      return streamText(options).toUIMessageStream(uiOptions(request));
+      const result = streamText(major === 7 ? optionsOf7(request) : optionsOf6(request));
+      return toChunk === undefined
+        ? chunksOfStream(result.toUIMessageStream(uiOptions(request)))
+        : new ConvertingReader(result.fullStream.getReader(), request, toChunk);
     },
     toModelMessages: async (messages, tools) => convert(messages, { tools, ignoreIncompleteToolCalls: true }),
     resolveModel(model) {
@@ -118,7 +130,9 @@ export function openSdk(module: SdkModule): Sdk {
 /** What the two majors' functions look like from here. */
 type StreamText = (options: Record<string, unknown>) => {
   toUIMessageStream(options: Record<string, unknown>): ReadableStream<UIMessageChunk>;
+  readonly fullStream: ReadableStream<StreamedPart>;
 };
+type ToChunk = (part: StreamedPart, options: Record<string, unknown>) => UIMessageChunk | undefined;
 type Convert = (
   messages: UIMessage[],
   options: { tools: ToolSet; ignoreIncompleteToolCalls: boolean }
@@ -206,6 +220,49 @@ function uiOptions(request: StreamRequest): Record<string, unknown> {
       return undefined;
     }
   };
+}
+
+function chunksOfStream(stream: ReadableStream<UIMessageChunk>): ChunkReader {
+  const reader = stream.getReader();
+  return { read: async () => (await reader.read()).value, cancel: (reason) => reader.cancel(reason) };
+}
+
+/** Does what `toUIMessageStream` does, without its four further streams per call. */
+class ConvertingReader implements ChunkReader {
+  readonly #reader: ReadableStreamDefaultReader<StreamedPart>;
+  readonly #onPart: StreamRequest["onPart"];
+  readonly #toChunk: ToChunk;
+  readonly #options: Record<string, unknown>;
+  readonly #invalidCalls = new Set<unknown>();
+
+  constructor(reader: ReadableStreamDefaultReader<StreamedPart>, request: StreamRequest, toChunk: ToChunk) {
+    const { messageId: responseMessageId, ...send } = request.ui;
+    this.#reader = reader;
+    this.#onPart = request.onPart;
+    this.#toChunk = toChunk;
+    this.#options = { ...send, responseMessageId, tools: request.tools, onError: toolErrorText };
+  }
+
+  async read(): Promise<UIMessageChunk | undefined> {
+    for (;;) {
+      const { done, value: part } = await this.#reader.read();
+      if (done) return undefined;
+      this.#onPart(part);
+      const chunk = this.#isKnownFailure(part) ? undefined : this.#toChunk(part, this.#options);
+      if (chunk !== undefined) return chunk;
+    }
+  }
+
+  cancel(reason: unknown): Promise<void> {
+    return this.#reader.cancel(reason);
+  }
+
+  /** A call that could not be parsed has told its error already; the part that tells the model repeats it. */
+  #isKnownFailure(part: StreamedPart): boolean {
+    if (part.type === "tool-call" && part["invalid"] === true) this.#invalidCalls.add(part["toolCallId"]);
+    const isToolError = part.type === "tool-error" && part["providerExecuted"] !== true;
+    return isToolError && this.#invalidCalls.delete(part["toolCallId"]);
+  }
 }
 
 async function validate(schema: Schema, value: unknown): Promise<Result<unknown, unknown>> {

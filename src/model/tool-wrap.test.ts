@@ -258,8 +258,10 @@ test("a tool without execute is left as it is, and one with private state keeps 
   class Counter {
     readonly inputSchema = z.object({});
     #count = 0;
-    execute = () => (this.#count += 1);
+    execute(_input: unknown) {
+      return (this.#count += 1);
+    }
   }
-  const wrapped = wrapTool("counter", new Counter(), watch);
-  expect(await wrapped.execute?.({}, { toolCallId: "c", messages: [], context: {} })).toBe(1);
+  const wrapped: { execute: (input: unknown, options: object) => unknown } = wrapTool("counter", new Counter(), watch);
+  expect(await wrapped.execute({}, { toolCallId: "c", messages: [] })).toBe(1);
 });

@@ -47,7 +47,7 @@ describe("a value", () => {
   });
 
   test("text ends in a note of its length and in whole characters", () => {
-    expect(truncateText("a".repeat(1000), 100)).toBe(`${"a".repeat(75)}... [truncated 1000 chars]`);
+    expect(truncateText("a".repeat(1000), 100)).toBe(`${"a".repeat(74)}... [truncated 1000 chars]`);
     expect(truncateText("x".repeat(100), 5)).toBe("... [");
     const cut = truncateText(`${"a".repeat(71)}${"😀".repeat(100)}`, 100);
     expect(cut.isWellFormed()).toBe(true);
@@ -75,7 +75,7 @@ describe("a value", () => {
       Array.from({ length: 1000 }, (_unused, index) => index),
       500
     );
-    expect(result).toMatchObject([0, 1, 2, 3]);
+    expect((result as unknown[]).slice(0, 4)).toEqual([0, 1, 2, 3]);
     expect((result as unknown[]).at(-1)).toMatch(/truncated/);
   });
 

@@ -375,7 +375,7 @@ describe("a crash in the middle of a callback", () => {
     isCrashing = false;
     world.boot();
     await world.advance(100);
-    expect(runs).toEqual(["once", "cron", "once", "cron"]);
+    expect(runs.slice(2).toSorted()).toEqual(["cron", "once"]);
     expect(world.count("cf_schedules")).toBe(1);
   });
 

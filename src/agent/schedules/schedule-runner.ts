@@ -55,8 +55,14 @@ export class ScheduleRunner {
     this.#table = table;
   }
 
-  get running(): ReadonlyMap<string, number> {
-    return this.#running;
+  isRunning(id: string): boolean {
+    return this.#running.has(id);
+  }
+
+  /** Ids of rows that were started at or before `startedAtMs` and still run. */
+  runningSince(startedAtMs: number): ReadonlySet<string> {
+    const lasting = [...this.#running].filter(([, startedAt]) => startedAt <= startedAtMs);
+    return new Set(lasting.map(([id]) => id));
   }
 
   get isStopped(): boolean {

@@ -169,16 +169,17 @@ export class Schedules {
 
   /** A one-shot that asks for its own successor is about to be deleted: it must not swallow the request. */
   #isEnding(row: ScheduleRow, timing: ScheduleTiming): boolean {
-    return !isRecurring(timing) && this.#runner.running.has(row.id);
+    return !isRecurring(timing) && this.#runner.isRunning(row.id);
   }
 
   #nextWake(nowMs: number): number | null {
     if (this.#runner.isStopped) return null;
-    const running = this.#runner.running;
-    const due = this.#table.earliestDue(running);
+    // A row being run is still due: its alarm's handler is at work, and should the process die, the alarm must come
+    // back at once. Only a row that outlasted its handler would turn that into a loop; the heartbeat finds those.
+    const lasting = this.#runner.runningSince(nowMs - this.#core.options.keepAliveIntervalMs);
+    const due = this.#table.earliestDue(lasting);
     const next = due === null ? null : Math.max(due, this.#runner.pausedUntilMs);
-    if (running.size === 0) return next;
-    // A crash loses what is running; the heartbeat is the wake that finds it again.
+    if (lasting.size === 0) return next;
     return Math.min(next ?? Number.POSITIVE_INFINITY, this.#heartbeat.next(nowMs));
   }
 

@@ -2,11 +2,12 @@
 // A due row is leased into the future before its child is called, so a crash in between wakes it again; only a wake that
 // succeeded ends the lease, so a child that keeps failing is tried ever less often and finally dropped.
 import { errorMessage } from "../../util/errors.ts";
+import { backoffMs } from "../backoff.ts";
 import type { AgentCore } from "../core.ts";
 import { descendantPrefix, parsePathKey, pathKey, type AgentPath } from "./path.ts";
 
-/** The longest pause between two tries of a failing child. */
-export const CHILD_BACKOFF_LIMIT_MS = 5 * 60_000;
+/** Tries without a pause: one kill of the process must not cost its children half a minute. */
+const QUICK_TRIES = 2;
 /** Children woken at the same time. */
 const CONCURRENT_WAKES = 8;
 
@@ -85,7 +86,7 @@ export class ChildWakes {
   #lease(row: WakeRow): void {
     const { clock, options, sql } = this.#core;
     const now = clock.now();
-    const pauseMs = Math.min(CHILD_BACKOFF_LIMIT_MS, options.keepAliveIntervalMs * 2 ** Math.min(row.failures, 20));
+    const pauseMs = row.failures < QUICK_TRIES ? 0 : backoffMs(row.failures - QUICK_TRIES, options.keepAliveIntervalMs);
     sql.run(
       "UPDATE cf_wakes SET leased_until = ?, failures = failures + 1, failing_since = COALESCE(failing_since, ?) WHERE path = ?",
       now + pauseMs,
