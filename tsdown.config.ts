@@ -5,6 +5,7 @@ export default defineConfig({
     agent: "src/agent/index.ts",
     observe: "src/observe/index.ts",
     testing: "src/testing/index.ts",
+    workflows: "src/agent/workflows/index.ts",
     "platform/workerd": "src/host/workerd/platform.ts",
     "platform/node": "src/host/inprocess/platform.ts"
   },

@@ -31,6 +31,8 @@ import type { SubAgentInfo } from "./tree/children.ts";
 import { parentStub } from "./tree/parent.ts";
 import type { SubAgentClass, SubAgentStub } from "./tree/sub-agent-stub.ts";
 import { passOn } from "./tree/agent-call.ts";
+import type { WorkflowInfo } from "./workflows/workflow-table.ts";
+import type { RunWorkflowOptions, WorkflowEventInput } from "./workflows/workflows.ts";
 import { wrapUserMethods } from "./wrap.ts";
 
 type SqlInput = string | number | boolean | null;
@@ -149,6 +151,15 @@ export abstract class Agent<
       `Fiber "${context.name}" of ${this.constructor.name} was interrupted; override onFiberRecovered() to resume it.`
     );
   }
+
+  /** Reports of a workflow this agent started. One that throws is made again. `workflowName` is its binding. */
+  onWorkflowProgress(_workflowName: string, _workflowId: string, _progress: unknown): MaybePromise<void> {}
+
+  onWorkflowComplete(_workflowName: string, _workflowId: string, _result?: unknown): MaybePromise<void> {}
+
+  onWorkflowError(_workflowName: string, _workflowId: string, _error: string): MaybePromise<void> {}
+
+  onWorkflowEvent(_workflowName: string, _workflowId: string, _event: unknown): MaybePromise<void> {}
 
   // ── Storage and state ──
 
@@ -345,6 +356,27 @@ export abstract class Agent<
 
   async deleteFibers(options?: DeleteFibersOptions): Promise<number> {
     return runtimeOf(this).fibers.remove(options);
+  }
+
+  // ── Workflows ──
+
+  /** Starts a workflow that reports back to this agent; returns its id. */
+  runWorkflow(bindingName: string, params?: unknown, options?: RunWorkflowOptions): Promise<string> {
+    return runtimeOf(this).workflows.run(bindingName, params, options);
+  }
+
+  /** Hands a workflow the event it waits for. */
+  sendWorkflowEvent(bindingName: string, workflowId: string, event: WorkflowEventInput): Promise<void> {
+    return runtimeOf(this).workflows.sendEvent(bindingName, workflowId, event);
+  }
+
+  async getWorkflow(id: string): Promise<WorkflowInfo | undefined> {
+    return runtimeOf(this).workflows.get(id);
+  }
+
+  /** Forgets a workflow without stopping it; what it still reports is refused. */
+  async deleteWorkflow(id: string): Promise<boolean> {
+    return runtimeOf(this).workflows.remove(id);
   }
 
   // ── Sub-agents ──

@@ -266,12 +266,14 @@ export class AgentEntry {
 
   /** Calls that reach the user's code. */
   async #deliver(
-    call: Extract<InternalCall, { op: "invoke" | "fetch" | "connect" | "message" | "close" | "fail" }>
+    call: Extract<InternalCall, { op: "invoke" | "report" | "fetch" | "connect" | "message" | "close" | "fail" }>
   ): Promise<unknown> {
     const { remote } = this.#runtime.tree;
     switch (call.op) {
       case "invoke":
         return this.#invoke(call.method, call.args);
+      case "report":
+        return this.#runtime.runAs({}, () => this.#runtime.workflows.receive(call.report));
       case "fetch":
         return this.fetch(call.request);
       case "connect":

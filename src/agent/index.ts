@@ -36,6 +36,8 @@ export { getAgentByName, routeAgentRequest } from "./routing.ts";
 export type { AgentLookupOptions, AgentRoutingOptions, RouteTarget, RoutingRetry } from "./routing.ts";
 export type { Schedule, ScheduleCriteria, ScheduleOptions } from "./schedules/schedules.ts";
 export { StreamingResponse } from "./connections/streaming-response.ts";
+export type { WorkflowInfo, WorkflowStatus } from "./workflows/workflow-table.ts";
+export type { RunWorkflowOptions, WorkflowEventInput } from "./workflows/workflows.ts";
 export type { StateSource } from "./state.ts";
 export { getSubAgentByName, routeSubAgentRequest } from "./tree/sub-agent-routing.ts";
 export type { SubAgentClass, SubAgentStub } from "./tree/sub-agent-stub.ts";

@@ -32,6 +32,7 @@ import { ClientCalls } from "./connections/rpc.ts";
 import { Schedules } from "./schedules/schedules.ts";
 import { AgentState } from "./state.ts";
 import { Tree } from "./tree/tree.ts";
+import { Workflows } from "./workflows/workflows.ts";
 
 /** How long a start waits for recovery hooks before it goes on without them. */
 const RECOVERY_HEAD_START_MS = 1_000;
@@ -68,6 +69,7 @@ export class AgentRuntime implements AgentCore {
   readonly fibers: Fibers;
   readonly tree: Tree;
   readonly childWakes: ChildWakes;
+  readonly workflows: Workflows;
   readonly #storedIdentity: string | null;
   #isCondemned: boolean;
   #isGone = false;
@@ -119,6 +121,7 @@ export class AgentRuntime implements AgentCore {
     this.queue = new Queue(this, this.keepAlive);
     this.fibers = new Fibers(this, this.keepAlive);
     this.childWakes = new ChildWakes(this, (path) => this.tree.wake(path));
+    this.workflows = new Workflows(this);
   }
 
   /** True once destroy() has begun: nothing may start or be written any more. */

@@ -29,6 +29,8 @@ export interface EventPayloads {
   "fiber:recovery:handled": Recovered & { status: "internal" | "managed" | "user"; elapsedMs: number };
   "fiber:recovery:skipped": Recovered & { reason: "scan_deadline_exceeded" | "max_age_exceeded"; elapsedMs: number };
   "fiber:recovery:failed": Recovered & { error: string; reason: string; elapsedMs: number };
+  "workflow:start": { workflowId: string; workflowName?: string };
+  "workflow:event": { workflowId: string; eventType?: string };
   /** Several due rows ended in out-of-memory resets; the named row was dropped. */
   "alarm:memory_limit_reset": Job & { strikes: number };
   /** An internal start step failed; the object is up all the same. */

@@ -1,6 +1,7 @@
 // What agents of one tree ask of each other. A call names the agent it is for; every agent on the way passes it to the
 // next child, so a child is only ever reached through its parent. All of it is plain data.
 import type { ConnectionAttachment } from "../connections/connection.ts";
+import type { WorkflowReport } from "../workflows/report.ts";
 import type { AgentPath, AgentPathStep } from "./path.ts";
 
 /** The parts of an upgrade request a child may see; a live Request may not cross to another object. */
@@ -21,6 +22,8 @@ export type InternalCall =
   /** Its wake is due. */
   | { op: "wake" }
   | { op: "invoke"; method: string; args: unknown[] }
+  /** From a workflow that the agent started. */
+  | { op: "report"; report: WorkflowReport }
   | { op: "fetch"; request: Request }
   | { op: "connect"; attachment: ConnectionAttachment; head: UpgradeHead }
   | { op: "message"; attachment: ConnectionAttachment; data: string | ArrayBuffer }

@@ -91,6 +91,20 @@ const STATEMENTS = [
   )`,
   `CREATE INDEX cf_fibers_open ON cf_fibers (status) WHERE status IN ('pending', 'running')`,
   `CREATE INDEX cf_fibers_recovery ON cf_fibers (recover_at) WHERE recover_at IS NOT NULL`,
+  // agent/workflows: WORKFLOW_LIMIT rows, the oldest that have ended dropped; deleted by deleteWorkflow, destroy.
+  `CREATE TABLE cf_workflows (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    workflow TEXT NOT NULL,
+    status TEXT NOT NULL DEFAULT 'queued',
+    is_created INTEGER NOT NULL DEFAULT 0,
+    metadata TEXT,
+    error TEXT,
+    settled_by TEXT,
+    delivered TEXT NOT NULL DEFAULT '[]',
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+  )`,
   // agent/sub-agents: one row per child; deleted with the child.
   `CREATE TABLE cf_children (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,

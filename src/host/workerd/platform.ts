@@ -1,9 +1,10 @@
 // The real platform. Bundlers pick this file for `#platform` through the package's "imports" map (condition "workerd").
-import { DurableObject } from "cloudflare:workers";
+import { DurableObject, WorkflowEntrypoint } from "cloudflare:workers";
 import type { Clock, Ids } from "../ports.ts";
 import { randomId } from "../ids.ts";
 
-export { DurableObject };
+export { DurableObject, WorkflowEntrypoint };
+export type { WorkflowEvent, WorkflowStep } from "cloudflare:workers";
 
 const clock: Clock = {
   now: () => Date.now(),

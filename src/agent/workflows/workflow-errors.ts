@@ -1,0 +1,66 @@
+import { minifiedHint } from "../../host/errors.ts";
+import { ThinkError } from "../../util/errors.ts";
+
+export class WorkflowBindingError extends ThinkError {
+  constructor(bindingName: string, found: string[]) {
+    super({
+      code: "workflow-binding-unknown",
+      message: `There is no workflow binding "${bindingName}".`,
+      hint: `Add it to "workflows" in the Worker's configuration (found: ${found.join(", ") || "none"}).`
+    });
+  }
+}
+
+export class WorkflowTrackedError extends ThinkError {
+  constructor(readonly workflowId: string) {
+    super({
+      code: "workflow-tracked",
+      message: `The workflow "${workflowId}" is already being tracked.`,
+      hint: "Leave out the id for a fresh one, or call deleteWorkflow() once the old record is of no use."
+    });
+  }
+}
+
+export class WorkflowLimitError extends ThinkError {
+  constructor(limit: number) {
+    super({
+      code: "workflow-limit",
+      message: `This agent already tracks ${limit} workflows that have not ended.`,
+      hint: "A record ends when its AgentWorkflow returns, throws or reports it. Forget the others with deleteWorkflow()."
+    });
+  }
+}
+
+export class AgentBindingError extends ThinkError {
+  constructor(className: string, found: string[]) {
+    super({
+      code: "agent-binding-unknown",
+      message: `The workflow could not find the way back: no binding or export for the agent class "${className}".`,
+      hint:
+        `Pass the name of its Durable Object binding as agentBinding to runWorkflow() ` +
+        `(found: ${found.join(", ") || "none"}).${minifiedHint(className)}`
+    });
+  }
+}
+
+/** An AgentWorkflow was created by other means than `runWorkflow`. */
+export class WorkflowOriginError extends ThinkError {
+  constructor(className: string) {
+    super({
+      code: "workflow-without-agent",
+      message: `${className} was not started by an agent.`,
+      hint: "Start it with runWorkflow() of an agent; extend WorkflowEntrypoint for workflows that need none."
+    });
+  }
+}
+
+/** The agent did not take a report, and would not take it again either. */
+export class ReportRefusedError extends ThinkError {
+  constructor(step: string, reason: string) {
+    super({
+      code: "workflow-report-refused",
+      message: `The agent refused "${step}": ${reason}`,
+      hint: "Trying the same again cannot help, so the step is not retried."
+    });
+  }
+}

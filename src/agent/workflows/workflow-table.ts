@@ -1,0 +1,173 @@
+// Every statement on cf_workflows. A record only moves forward: queued, running, then one of two ends, and the first
+// end stays.
+import type { Sql } from "../../host/ports.ts";
+import { parseJson } from "../../util/json.ts";
+import { WorkflowLimitError } from "./workflow-errors.ts";
+
+/** Records of one agent. Above it the oldest that have ended are dropped; when none has, `runWorkflow` refuses. */
+export const WORKFLOW_LIMIT = 1_000;
+/** Steps remembered per workflow. A report that is repeated after this many newer ones is taken again. */
+export const DELIVERED_STEPS_LIMIT = 64;
+
+export type WorkflowStatus = "queued" | "running" | "complete" | "errored";
+
+/** What an agent knows about a workflow it started. Times are milliseconds since the epoch. */
+export interface WorkflowInfo {
+  id: string;
+  /** The binding it was started with. */
+  workflowName: string;
+  status: WorkflowStatus;
+  /** False: a crash may have come before the platform got to know of it. `runWorkflow` with the same id makes sure. */
+  isCreated: boolean;
+  /** As given to `runWorkflow`. */
+  metadata: unknown;
+  /** Why it failed, or why it could not be created yet. */
+  error: string | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface WorkflowRow {
+  id: string;
+  workflow: string;
+  status: WorkflowStatus;
+  is_created: number;
+  metadata: string | null;
+  error: string | null;
+  settled_by: string | null;
+  delivered: string;
+  created_at: number;
+  updated_at: number;
+}
+
+const COLUMNS = "id, workflow, status, is_created, metadata, error, settled_by, delivered, created_at, updated_at";
+
+export class WorkflowTable {
+  readonly #sql: Sql;
+  readonly #now: () => number;
+
+  constructor(sql: Sql, now: () => number) {
+    this.#sql = sql;
+    this.#now = now;
+  }
+
+  byId(id: string): WorkflowRow | undefined {
+    return this.#sql.one<WorkflowRow>(`SELECT ${COLUMNS} FROM cf_workflows WHERE id = ?`, id);
+  }
+
+  /** False when there is a record with this id already; nothing is changed then. */
+  insert(row: { id: string; workflow: string; metadata: string | null }): boolean {
+    return this.#sql.transaction(() => {
+      if (this.byId(row.id)) return false;
+      this.#makeRoom();
+      const now = this.#now();
+      this.#sql.run(
+        "INSERT INTO cf_workflows (id, workflow, metadata, created_at, updated_at) VALUES (?, ?, ?, ?, ?)",
+        row.id,
+        row.workflow,
+        row.metadata,
+        now,
+        now
+      );
+      return true;
+    });
+  }
+
+  /** The platform has it. */
+  markCreated(id: string): void {
+    this.#sql.run(
+      "UPDATE cf_workflows SET is_created = 1, error = NULL, updated_at = ? WHERE id = ? AND is_created = 0",
+      this.#now(),
+      id
+    );
+  }
+
+  /** Nobody knows whether the platform has it. */
+  markUncertain(id: string, error: string): void {
+    this.#sql.run(
+      "UPDATE cf_workflows SET error = ?, updated_at = ? WHERE id = ? AND is_created = 0",
+      error,
+      this.#now(),
+      id
+    );
+  }
+
+  /** A sign of life. */
+  markRunning(id: string): void {
+    this.#sql.run(
+      "UPDATE cf_workflows SET status = 'running', is_created = 1, error = NULL, updated_at = ? WHERE id = ? AND status = 'queued'",
+      this.#now(),
+      id
+    );
+  }
+
+  settle(id: string, end: { status: "complete" | "errored"; error: string | null; step: string }): void {
+    this.#sql.run(
+      `UPDATE cf_workflows SET status = ?, is_created = 1, error = ?, settled_by = ?, updated_at = ?
+       WHERE id = ? AND settled_by IS NULL`,
+      end.status,
+      end.error,
+      end.step,
+      this.#now(),
+      id
+    );
+  }
+
+  /** The report of this step has been taken in full. */
+  markDelivered(id: string, step: string): void {
+    const row = this.byId(id);
+    if (!row) return;
+    const delivered = [...deliveredSteps(row), step].slice(-DELIVERED_STEPS_LIMIT);
+    this.#sql.run(
+      "UPDATE cf_workflows SET delivered = ?, updated_at = ? WHERE id = ?",
+      JSON.stringify(delivered),
+      this.#now(),
+      id
+    );
+  }
+
+  remove(id: string): boolean {
+    return this.#sql.run("DELETE FROM cf_workflows WHERE id = ?", id).changed === 1;
+  }
+
+  #makeRoom(): void {
+    if (!this.#isFull()) return;
+    this.#sql.run(
+      `DELETE FROM cf_workflows WHERE seq IN (
+         SELECT seq FROM cf_workflows WHERE settled_by IS NOT NULL ORDER BY seq
+         LIMIT (SELECT COUNT(*) FROM cf_workflows) - ?)`,
+      WORKFLOW_LIMIT - 1
+    );
+    if (this.#isFull()) throw new WorkflowLimitError(WORKFLOW_LIMIT);
+  }
+
+  #isFull(): boolean {
+    // The span of numbers bounds the count and costs two lookups; counting is for tables that have lived long.
+    const span = this.#sql.one<{ low: number | null; high: number | null }>(
+      "SELECT (SELECT MIN(seq) FROM cf_workflows) AS low, (SELECT MAX(seq) FROM cf_workflows) AS high"
+    );
+    if (!span || span.low === null || span.high === null || span.high - span.low + 1 < WORKFLOW_LIMIT) return false;
+    const counted = this.#sql.one<{ count: number }>("SELECT COUNT(*) AS count FROM cf_workflows");
+    return (counted?.count ?? 0) >= WORKFLOW_LIMIT;
+  }
+}
+
+/** A list that cannot be read counts as empty: a repeated report is then taken once more. */
+export function deliveredSteps(row: WorkflowRow): string[] {
+  const parsed = parseJson(row.delivered);
+  return parsed.ok && Array.isArray(parsed.value) ? parsed.value : [];
+}
+
+export function toInfo(row: WorkflowRow): WorkflowInfo {
+  const metadata = row.metadata === null ? undefined : parseJson(row.metadata);
+  return {
+    id: row.id,
+    workflowName: row.workflow,
+    status: row.status,
+    isCreated: row.is_created === 1,
+    metadata: metadata?.ok ? metadata.value : null,
+    error: row.error,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at
+  };
+}

@@ -1,0 +1,22 @@
+// Version 2: conversations and their messages. Each table says who owns it, what bounds it, what deletes from it.
+import type { Sql } from "../ports.ts";
+
+export function conversation(sql: Sql): void {
+  for (const statement of STATEMENTS) sql.run(statement);
+}
+
+const STATEMENTS = [
+  // Owner: journal/conversation. Bound: one row per conversation. Deleted: with the object.
+  `CREATE TABLE cf_conversations (
+    id TEXT PRIMARY KEY,
+    generation INTEGER NOT NULL,
+    leaf TEXT,
+    next_message INTEGER NOT NULL,
+    cleared_sequence INTEGER NOT NULL,
+    open_turns TEXT NOT NULL,
+    responding_turns TEXT NOT NULL,
+    failed_turn TEXT,
+    client_tools TEXT,
+    body TEXT
+  ) WITHOUT ROWID`
+];

@@ -1,0 +1,68 @@
+// The readers of turns: sockets, an RPC callback, later a messenger or a parent agent. All of them hear the same
+// things in the same order; what they do with it is theirs. A listener must not throw and cannot hold up the turn.
+import type { UIMessage } from "ai";
+import type { TurnOutcome, TurnView } from "./turn.ts";
+
+export interface TurnListener {
+  /** Durable, and waiting for its time. */
+  accepted?(turn: TurnView): void;
+  /** Its stream is open: the next thing is a chunk or the end. */
+  streaming?(turn: TurnView): void;
+  /** One UI message chunk as JSON text. `seq` is its number in the turn's stored stream. */
+  chunk?(turn: TurnView, chunk: { readonly seq: number; readonly body: string }): void;
+  /** The outcome and the answer are stored. */
+  settled?(turn: TurnView, outcome: TurnOutcome): void;
+  /** A stored message changed outside its own stream: a tool result, an approval. */
+  messageUpdated?(message: UIMessage): void;
+  /** Messages joined or left the transcript. `origin` already shows them. */
+  transcriptChanged?(origin: unknown): void;
+  /** The conversation was emptied. `origin` asked for it. */
+  cleared?(origin: unknown): void;
+}
+
+export class TurnListeners implements Required<TurnListener> {
+  readonly #listeners = new Set<TurnListener>();
+
+  add(listener: TurnListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  accepted(turn: TurnView): void {
+    this.#tell((listener) => listener.accepted?.(turn));
+  }
+
+  streaming(turn: TurnView): void {
+    this.#tell((listener) => listener.streaming?.(turn));
+  }
+
+  chunk(turn: TurnView, chunk: { readonly seq: number; readonly body: string }): void {
+    this.#tell((listener) => listener.chunk?.(turn, chunk));
+  }
+
+  settled(turn: TurnView, outcome: TurnOutcome): void {
+    this.#tell((listener) => listener.settled?.(turn, outcome));
+  }
+
+  messageUpdated(message: UIMessage): void {
+    this.#tell((listener) => listener.messageUpdated?.(message));
+  }
+
+  transcriptChanged(origin: unknown): void {
+    this.#tell((listener) => listener.transcriptChanged?.(origin));
+  }
+
+  cleared(origin: unknown): void {
+    this.#tell((listener) => listener.cleared?.(origin));
+  }
+
+  #tell(say: (listener: TurnListener) => void): void {
+    for (const listener of this.#listeners) {
+      try {
+        say(listener);
+      } catch (error) {
+        console.error("A reader of turns failed:", error);
+      }
+    }
+  }
+}

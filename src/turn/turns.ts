@@ -1,0 +1,66 @@
+// What the rooms above may ask of the turn engine. `chat/` and `think/` are written against this.
+import type { UIMessage } from "ai";
+import type { FailedTurn } from "../journal/conversation.ts";
+import type { ClientTool } from "../journal/records.ts";
+import type { Admission, TurnTicket } from "./admission.ts";
+import type { TurnListener } from "./listener.ts";
+import type { TurnOutcome, TurnView } from "./turn.ts";
+
+/** What there is to replay of a request's stream. */
+export interface Replay {
+  readonly turn: TurnView;
+  /** Stored and not yet stored chunks, in order, each with its number. */
+  readonly chunks: Iterable<{ readonly seq: number; readonly body: string }>;
+  /** `live`: more follows. Otherwise how it ended, if that is still known. */
+  readonly state: "live" | TurnOutcome["status"];
+}
+
+/** The result of a client's answer to a tool call. */
+export type AnswerOutcome = { readonly changed: true; readonly message: UIMessage } | { readonly changed: false };
+
+export interface ToolResultAnswer {
+  readonly toolCallId: string;
+  readonly output: unknown;
+  /** Set: the tool failed, or the user refused it with a text of their own. */
+  readonly errorText?: string;
+  readonly autoContinue: boolean;
+  readonly origin?: unknown;
+}
+
+export interface ApprovalAnswer {
+  readonly toolCallId: string;
+  readonly approved: boolean;
+  readonly autoContinue: boolean;
+  readonly origin?: unknown;
+}
+
+export interface Turns {
+  /** Durable when it returns. Throws NestedTurnError when a blocking caller is itself inside a turn. */
+  admit(admission: Admission): TurnTicket;
+  /** Ends a running or waiting turn; an unknown request is nothing. */
+  cancel(requestId: string, reason?: string): void;
+  cancelAll(reason?: string): void;
+  /** Empties the conversation. `origin` is left out of the announcement. */
+  clear(origin?: unknown): void;
+  /** First answer wins; an answer to a settled or unknown call changes nothing. */
+  answerTool(answer: ToolResultAnswer): AnswerOutcome;
+  answerApproval(answer: ApprovalAnswer): AnswerOutcome;
+  listen(listener: TurnListener): () => void;
+
+  /** The turn whose stream is open now. */
+  streaming(): TurnView | undefined;
+  /** The newest turn that is accepted and not streaming yet, a continuation that waits for its start included. */
+  waiting(): TurnView | undefined;
+  /** Any turn of this generation is running or queued. */
+  isBusy(): boolean;
+  failed(): FailedTurn | null;
+  /** What is kept of a request's stream; undefined when nothing is known of it any more. */
+  replay(requestId: string): Replay | undefined;
+  /** The active branch as clients show it, accepted messages not yet placed last. */
+  transcript(): UIMessage[];
+  /** The tools the client last described, and the custom fields of its last request. */
+  readonly clientTools: readonly ClientTool[];
+  readonly body: Record<string, unknown> | undefined;
+  rememberClient(client: { tools?: readonly ClientTool[]; body?: Record<string, unknown> | null }): void;
+  readonly generation: number;
+}
