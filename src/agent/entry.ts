@@ -54,6 +54,10 @@ export class AgentEntry {
     if (isUpgrade(request)) return this.#upgrade(request);
     return this.#runtime.runAs({ request }, async () => {
       try {
+        for (const extension of this.#runtime.extensions) {
+          const response = await extension.respond?.(request);
+          if (response) return response;
+        }
         return await this.#agent.onRequest(request);
       } catch (error) {
         // Returning normally means handled; what onError throws is logged above.
@@ -182,11 +186,17 @@ export class AgentEntry {
   async #message(socket: ConnectionSocket, data: string | ArrayBuffer): Promise<void> {
     const connection = this.#runtime.connections.of(socket);
     await this.#guarded(connection, async () => {
+      if (typeof data === "string" && (await this.#isTaken(connection, data))) return;
       const frame = typeof data === "string" ? parseClientFrame(data) : undefined;
       if (frame?.type === "state") this.#stateFrame(connection, frame.state);
       else if (frame?.type === "rpc") await this.#runtime.calls.answer(connection, frame);
       else await this.#agent.onMessage(connection, data);
     });
+  }
+
+  async #isTaken(connection: Connection, text: string): Promise<boolean> {
+    for (const extension of this.#runtime.extensions) if (await extension.receive?.(connection, text)) return true;
+    return false;
   }
 
   #stateFrame(connection: Connection, next: unknown): void {
@@ -208,6 +218,7 @@ export class AgentEntry {
   async #closed(socket: ConnectionSocket, end: { code: number; reason: string; wasClean: boolean }): Promise<void> {
     const connection = this.#runtime.connections.of(socket);
     this.#runtime.calls.disconnected(connection);
+    for (const extension of this.#runtime.extensions) extension.disconnected?.(connection);
     this.#runtime.emit("disconnect", { connectionId: connection.id, code: end.code, reason: end.reason });
     await this.#guarded(connection, () => this.#agent.onClose(connection, end.code, end.reason, end.wasClean));
   }

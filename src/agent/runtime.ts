@@ -19,6 +19,7 @@ import type { ConnectionAttachment } from "./connections/connection.ts";
 import { Connections } from "./connections/connections.ts";
 import { getCurrentAgent, runAs, type AgentContext } from "./context.ts";
 import type { AgentCore } from "./core.ts";
+import type { AgentExtension } from "./extension.ts";
 import { AgentDestroyedError } from "./errors.ts";
 import { Fibers } from "./fibers/fibers.ts";
 import { frames } from "./connections/frames.ts";
@@ -69,6 +70,7 @@ export class AgentRuntime implements AgentCore {
   readonly fibers: Fibers;
   readonly tree: Tree;
   readonly childWakes: ChildWakes;
+  readonly extensions: AgentExtension[] = [];
   readonly workflows: Workflows;
   readonly #storedIdentity: string | null;
   #isCondemned: boolean;
@@ -207,7 +209,7 @@ export class AgentRuntime implements AgentCore {
   async #finishDestroy(): Promise<void> {
     if (this.#isGone) return;
     this.#isGone = true;
-    for (const room of [this.schedules, this.queue, this.fibers]) room.stop();
+    for (const room of [this.schedules, this.queue, this.fibers, ...this.extensions]) room.stop?.();
     this.tree.removeAll();
     await this.lifecycle.wipe();
     this.emit("destroy", {});
@@ -217,6 +219,7 @@ export class AgentRuntime implements AgentCore {
   async #start(props: unknown): Promise<void> {
     storeIdentity(this.sql, this.identity, this.#storedIdentity);
     await this.#step("fiber-recovery", () => this.#recoverFibers());
+    for (const extension of this.extensions) await this.#step("extension", async () => extension.start?.());
     await this.#step("wake", () => this.#adoptWake());
     this.schedules.onStartPhase(true);
     try {
@@ -265,7 +268,8 @@ export class AgentRuntime implements AgentCore {
       this.schedules.runDue(),
       this.fibers.recover(),
       this.queue.flush(),
-      this.childWakes.runDue()
+      this.childWakes.runDue(),
+      ...this.extensions.map(async (extension) => extension.runDue?.())
     ]);
     if (this.isGone) return;
     const failed = results.find((result) => result.status === "rejected");

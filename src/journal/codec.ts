@@ -1,9 +1,7 @@
-// Record <-> row. Encoding checks the shape, so nothing unreadable is ever written. Decoding never throws: a row is a
-// record, or a record this build does not know (carried, and encoded back byte for byte), or damaged (reported, for the
-// caller to quarantine). Large bodies go to blobs and come back here, invisible to everyone else.
-import { BlobCorruptError, BlobMissingError, type Blobs } from "../host/blobs.ts";
-import { byteLength } from "../util/bytes.ts";
-import { errorMessage } from "../util/errors.ts";
+// Record <-> text. A record is a header line of JSON and the lines it announces: the body's JSON on one, or a chunk per
+// line, so that nothing is escaped twice and a replay parses no chunk. Encoding checks the shape, so nothing unreadable
+// is ever written. Decoding never throws: it gives a record, or one this build does not know (carried, and encoded back
+// byte for byte), or says what is damaged. How records share a row is in batch.ts.
 import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
@@ -18,175 +16,168 @@ import type {
   WritableRecord
 } from "./records.ts";
 
-/** Bodies above this are stored as blobs, so that a page of rows stays small and no cell nears the platform's limit. */
-export const INLINE_BODY_BYTES = 256 * 1024;
-
-/** A row without its place and its body's whereabouts. */
-export interface EncodedRecord {
-  turn: string | null;
-  type: string;
-  version: number;
-  at: number;
-  attempt: number | null;
-  first_chunk: number | null;
-  chunk_count: number | null;
-  size_bytes: number;
-  body: string;
+/** What can be known of a record without its body. Stored: names may be added, never changed. */
+export interface RecordHeader {
+  readonly type: string;
+  readonly version: number;
+  readonly turn: string | null;
+  readonly at: number;
+  readonly attempt: number | null;
+  /** The chunks in it, or the chunks that were. */
+  readonly range: ChunkRange | null;
 }
 
-/** A row as read. `body` is null when it is in a blob, or was left out on purpose (`outline`). */
-export interface JournalRow extends Omit<EncodedRecord, "body"> {
-  position: number;
-  blob: string | null;
-  body: string | null;
-}
-
-export function encodeRecord(record: WritableRecord): EncodedRecord {
+/** The header's line, and the lines of the body. */
+export function encodeRecord(record: WritableRecord): string {
   if (record.type === "unknown") {
-    return encoded({
-      turn: record.turnId,
-      type: record.recordType,
-      version: record.version,
-      at: record.at,
-      attempt: record.attempt,
-      first_chunk: record.range?.firstChunk ?? null,
-      chunk_count: record.range?.chunkCount ?? null,
-      body: record.body
-    });
+    const { recordType: type, version, turnId: turn, at, attempt, range, body } = record;
+    return joined({ type, version, turn, at, attempt, range }, body);
   }
-  const { type, turnId, at, ...rest } = record;
+  const { type, turnId: turn, at, ...rest } = record;
   const { attempt = null, ...body } = { attempt: null, ...rest };
   const shape: RecordShape<JournalRecord> = RECORD_SHAPES[type];
-  const problem = headerProblem(shape, { turn: turnId, at, attempt }) ?? bodyProblem(shape, body);
+  const header = { type, version: shape.version, turn, at, attempt, range: rangeOf(record) };
+  const problem = headerProblem(shape, header) ?? bodyProblem(shape, body);
   if (problem) throw new InvalidRecordError(type, problem);
-  return encoded({
-    turn: turnId,
-    type,
-    version: shape.version,
-    at,
-    attempt,
-    ...rangeColumns(record),
-    body: record.type === "content-segment" ? joinChunks(record) : JSON.stringify(body)
-  });
+  return joined(header, record.type === "content-segment" ? joinChunks(record) : JSON.stringify(body));
 }
 
-/** What the row says. Damage is an error text; it names no content. */
-export function decodeRow(row: JournalRow, blobs: Blobs): Result<ReadableRecord> {
-  const { type, version } = row;
-  if (typeof type !== "string" || !Number.isSafeInteger(version)) return err("its type or version is unreadable");
-  const body = bodyText(row, blobs);
-  if (!body.ok) return body;
-  if (!isRecordType(type) || version > RECORD_SHAPES[type].version) return decodeUnknown(row, body.value);
+/** A header and how many lines follow it, or undefined when not even that can be read: then nothing after it can be. */
+export function parseHeader(line: string): { header: Result<RecordHeader>; lines: number } | undefined {
+  const parsed = parseJson(line);
+  if (!parsed.ok || !isObject(parsed.value)) return undefined;
+  const { type, version, turn = null, at, attempt = null, chunks = null, lines = 1 } = parsed.value;
+  if (!isCount(lines) || lines === 0) return undefined;
+  return { header: checkedHeader({ type, version, turn, at, attempt, chunks }), lines };
+}
+
+/** What the record says. Damage is an error text; it names no content. */
+export function decodeRecord(header: RecordHeader, body: string): Result<ReadableRecord> {
+  const { type, version } = header;
+  if (!isRecordType(type) || version > RECORD_SHAPES[type].version) return ok(unknownRecord(header, body));
   const shape: RecordShape<JournalRecord> = RECORD_SHAPES[type];
-  const problem = headerProblem(shape, row);
+  const problem = headerProblem(shape, header);
   if (problem) return err(problem);
-  return type === "content-segment" ? decodeSegment(row, body.value) : decodeBody(row, shape, body.value);
+  return type === "content-segment" ? decodeSegment(header, body) : decodeBody(header, shape, body);
 }
 
-/** The same row without its chunks. */
-export function decodeOutline(row: JournalRow): Result<ContentOutline> {
-  const range = rangeOf(row);
-  const problem = headerProblem(RECORD_SHAPES["content-segment"], row) ?? (range ? undefined : "it has no chunk range");
-  if (problem || !range) return err(problem ?? "it has no chunk range");
+/** A content segment without its chunks. One of a future version is outlined like ours: its header means the same. */
+export function decodeOutline(header: RecordHeader): Result<ContentOutline> {
+  const { turn, at, attempt, range } = header;
+  const problem = headerProblem(RECORD_SHAPES["content-segment"], header);
+  if (problem) return err(problem);
+  if (!range) return err("it has no chunk range");
   // headerProblem has just checked that turn and attempt are there.
-  return ok({
-    type: "content-outline",
-    turnId: row.turn as TurnId,
-    at: row.at,
-    attempt: Number(row.attempt),
-    ...range
-  });
-}
-
-/** The chunks a row says it holds, if it says so believably. */
-export function rangeOf(row: Pick<JournalRow, "first_chunk" | "chunk_count">): ChunkRange | null {
-  const { first_chunk: firstChunk, chunk_count: chunkCount } = row;
-  return isCount(firstChunk) && isCount(chunkCount) ? { firstChunk, chunkCount } : null;
+  return ok({ type: "content-outline", turnId: turn as TurnId, at, attempt: Number(attempt), ...range });
 }
 
 /** Exported for the test of upgrades, which need a shape with a past. */
-export function decodeBody(row: JournalRow, shape: RecordShape<JournalRecord>, text: string): Result<JournalRecord> {
+export function decodeBody(
+  header: RecordHeader,
+  shape: RecordShape<JournalRecord>,
+  text: string
+): Result<JournalRecord> {
   const parsed = parseJson(text);
   if (!parsed.ok || !isObject(parsed.value)) return err("its body is not a JSON object");
   let body = parsed.value;
-  for (let from = row.version; from < shape.version; from++) {
+  for (let from = header.version; from < shape.version; from++) {
     const upgrade = shape.upgrades?.[from];
     if (!upgrade) return err(`there is no way from version ${from} to ${from + 1}`);
     body = upgrade(body);
   }
   const problem = bodyProblem(shape, body);
   if (problem) return err(problem);
-  const header = { type: row.type, turnId: row.turn, at: row.at };
-  const record = shape.attempt === "none" ? { ...body, ...header } : { ...body, ...header, attempt: row.attempt };
+  const facts = { type: header.type, turnId: header.turn, at: header.at };
+  const record = shape.attempt === "none" ? { ...body, ...facts } : { ...body, ...facts, attempt: header.attempt };
   // Every field was checked against the shape of this type; the compiler cannot follow that through the table.
   return ok(record as JournalRecord);
 }
 
-function encoded(columns: Omit<EncodedRecord, "size_bytes">): EncodedRecord {
-  return { ...columns, size_bytes: byteLength(columns.body) };
-}
-
-/** A quarantined segment keeps its range in the columns, so that numbering goes on after the hole. */
-function rangeColumns(record: JournalRecord): Pick<EncodedRecord, "first_chunk" | "chunk_count"> {
-  if (record.type === "content-segment") {
-    return { first_chunk: record.firstChunk, chunk_count: record.chunks.length };
+/** The chunks a record holds or stands for. A quarantined segment keeps its own, so that numbering goes on after it. */
+export function rangeOf(record: ReadableRecord): ChunkRange | null {
+  switch (record.type) {
+    case "content-segment":
+      return { firstChunk: record.firstChunk, chunkCount: record.chunks.length };
+    case "content-outline":
+      return { firstChunk: record.firstChunk, chunkCount: record.chunkCount };
+    case "record-quarantined":
+      return record.lostChunks;
+    case "unknown":
+      return record.range;
+    default:
+      return null;
   }
-  const lost = record.type === "record-quarantined" ? record.lostChunks : null;
-  return { first_chunk: lost?.firstChunk ?? null, chunk_count: lost?.chunkCount ?? null };
 }
 
-/** One chunk per line: JSON text has no raw line breaks, so nothing is escaped twice and replay needs no parsing. */
+function joined({ type, version, turn, at, attempt, range }: RecordHeader, body: string): string {
+  const lines = lineCount(body);
+  // What is null, or one, is left out: most headers are then one short line.
+  const header = JSON.stringify({
+    type,
+    version,
+    turn: turn ?? undefined,
+    at,
+    attempt: attempt ?? undefined,
+    chunks: range ? [range.firstChunk, range.chunkCount] : undefined,
+    lines: lines === 1 ? undefined : lines
+  });
+  return `${header}\n${body}`;
+}
+
+function lineCount(text: string): number {
+  let lines = 1;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines += 1;
+  return lines;
+}
+
+/** JSON text has no raw line breaks: who wrote one over several lines must join them first, as SegmentPacker does. */
 function joinChunks(segment: ContentSegment): string {
   if (segment.chunks.length === 0) throw new InvalidRecordError(segment.type, "it has no chunks");
-  const odd = segment.chunks.findIndex((chunk) => chunk.includes("\n") || !isChunk(chunk));
+  const odd = segment.chunks.findIndex((chunk) => chunk.includes("\n") || !looksLikeChunk(chunk));
   if (odd >= 0) throw new InvalidRecordError(segment.type, `chunk ${odd} is not a JSON object on one line`);
   return segment.chunks.join("\n");
 }
 
-function decodeSegment(row: JournalRow, text: string): Result<ContentSegment> {
-  const outline = decodeOutline(row);
+function decodeSegment(header: RecordHeader, body: string): Result<ContentSegment> {
+  const outline = decodeOutline(header);
   if (!outline.ok) return outline;
   const { firstChunk, chunkCount, turnId, at, attempt } = outline.value;
-  const chunks = text.split("\n");
+  const chunks = body.split("\n");
   if (chunks.length !== chunkCount) return err(`it holds ${chunks.length} chunks instead of ${chunkCount}`);
-  const odd = chunks.findIndex((chunk) => !isChunk(chunk));
+  const odd = chunks.findIndex((chunk) => !looksLikeChunk(chunk));
   if (odd >= 0) return err(`chunk ${firstChunk + odd} is not a JSON object`);
   return ok({ type: "content-segment", turnId, at, attempt, firstChunk, chunks });
 }
 
-function decodeUnknown(row: JournalRow, body: string): Result<ReadableRecord> {
-  const problem = headerProblem({ turn: "optional", attempt: "optional" }, row);
-  if (problem) return err(problem);
-  return ok({
-    type: "unknown",
-    // Checked to be text or null; what it names is known to whoever wrote it.
-    turnId: row.turn as TurnId | null,
-    at: row.at,
-    recordType: row.type,
-    version: row.version,
-    attempt: row.attempt,
-    range: rangeOf(row),
-    body
-  });
+function unknownRecord(header: RecordHeader, body: string): ReadableRecord {
+  const { type: recordType, version, turn, at, attempt, range } = header;
+  // Checked to be text or null; what it names is known to whoever wrote it.
+  return { type: "unknown", turnId: turn as TurnId | null, at, recordType, version, attempt, range, body };
 }
 
-function bodyText(row: JournalRow, blobs: Blobs): Result<string> {
-  if (row.blob === null) return typeof row.body === "string" ? ok(row.body) : err("its body is missing");
-  try {
-    return ok(blobs.readText({ hash: row.blob, sizeBytes: row.size_bytes }));
-  } catch (error) {
-    if (error instanceof BlobMissingError || error instanceof BlobCorruptError) return err(errorMessage(error));
-    throw error;
-  }
+function checkedHeader(fields: Record<"type" | "version" | "turn" | "at" | "attempt" | "chunks", unknown>) {
+  const { type, version, turn, at, attempt, chunks } = fields;
+  if (typeof type !== "string" || !isCount(version)) return err("its type or version is unreadable");
+  if (!isCount(at)) return err("its time is unreadable");
+  if (turn !== null && (typeof turn !== "string" || turn === "")) return err("its turn is unreadable");
+  if (attempt !== null && !isCount(attempt)) return err("its attempt is unreadable");
+  const range = parseRange(chunks);
+  if (range === undefined) return err("its chunk range is unreadable");
+  return ok({ type, version, turn, at, attempt, range });
+}
+
+function parseRange(chunks: unknown): ChunkRange | null | undefined {
+  if (chunks === null) return null;
+  const [firstChunk, chunkCount]: readonly unknown[] = Array.isArray(chunks) ? chunks : [];
+  return isCount(firstChunk) && isCount(chunkCount) ? { firstChunk, chunkCount } : undefined;
 }
 
 function headerProblem(
   shape: Pick<RecordShape<JournalRecord>, "turn" | "attempt">,
-  header: Pick<JournalRow, "turn" | "at" | "attempt">
+  { turn, at, attempt }: RecordHeader
 ): string | undefined {
-  const { turn, at, attempt } = header;
   if (!isCount(at)) return "its time is unreadable";
-  if (turn === null ? shape.turn === "required" : shape.turn === "none" || typeof turn !== "string" || turn === "") {
+  if (turn === null ? shape.turn === "required" : shape.turn === "none" || turn === "") {
     return `its turn is ${turn === null ? "missing" : "unexpected"}`;
   }
   if (attempt === null ? shape.attempt === "required" : shape.attempt === "none" || !isCount(attempt)) {
@@ -200,9 +191,9 @@ function bodyProblem(shape: RecordShape<JournalRecord>, body: Record<string, unk
   return field === undefined ? undefined : `"${field}" is not what it should be`;
 }
 
-function isChunk(text: string): boolean {
-  const parsed = parseJson(text);
-  return parsed.ok && isObject(parsed.value);
+/** Enough to notice a cut or shifted line. Parsing would cost more than everything else a replay does. */
+function looksLikeChunk(text: string): boolean {
+  return text.startsWith("{") && text.endsWith("}");
 }
 
 function isCount(value: unknown): value is number {

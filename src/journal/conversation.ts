@@ -26,6 +26,14 @@ export interface FailedTurn {
   readonly messageIds: readonly string[];
 }
 
+/** Somebody answered a tool call and wants the conversation to go on. */
+export interface ArmedContinuation {
+  /** Fixed when it was armed. */
+  readonly requestId: string;
+  /** The answer it will extend. */
+  readonly messageId: string;
+}
+
 export interface ConversationRow {
   /** Counts the clears. A turn of an older generation must not run. */
   generation: number;
@@ -41,8 +49,12 @@ export interface ConversationRow {
   /** Tools the client last described, and the custom fields of its last request. */
   clientTools: Json;
   body: Json;
+  /** A continuation that waits for the rest of its answers, or for the running turn to end. */
+  armedContinuation: ArmedContinuation | null;
   /** Sequence of the last clear: nothing up to it is read any more. */
   clearedSequence: number;
+  /** Sequences up to here were used, whatever retention has deleted since. */
+  journalFloor: number;
 }
 
 const EMPTY: ConversationRow = {
@@ -54,7 +66,9 @@ const EMPTY: ConversationRow = {
   failedTurn: null,
   clientTools: null,
   body: null,
-  clearedSequence: 0
+  armedContinuation: null,
+  clearedSequence: 0,
+  journalFloor: 0
 };
 
 interface StoredRow {
@@ -67,6 +81,8 @@ interface StoredRow {
   failed_turn: string | null;
   client_tools: string | null;
   body: string | null;
+  armed_continuation: string | null;
+  journal_floor: number;
 }
 
 export class Conversation {
@@ -74,16 +90,17 @@ export class Conversation {
   readonly #sql: Sql;
   /** Write-through: the object is the only writer of its database. */
   #row: ConversationRow | undefined;
-  #depth = 0;
+  /** The row while a transaction changes it; nested ones share it. */
+  #draft: ConversationRow | undefined;
 
   constructor(sql: Sql, id = "") {
     this.#sql = sql;
     this.id = id;
   }
 
+  /** As the current transaction sees it, or as stored. */
   get row(): Readonly<ConversationRow> {
-    this.#row ??= this.#load();
-    return this.#row;
+    return this.#draft ?? (this.#row ??= this.#load());
   }
 
   /**
@@ -91,26 +108,24 @@ export class Conversation {
    * place). All or nothing; nests. The row is written once, when the outermost transaction commits, and only if it changed.
    */
   transaction<T>(work: (row: ConversationRow) => T): T {
-    const before = this.row;
-    const isOutermost = this.#depth === 0;
-    this.#row = { ...before };
-    this.#depth += 1;
+    const before = { ...this.row };
+    const isOutermost = this.#draft === undefined;
+    const draft = (this.#draft ??= { ...before });
     try {
-      return this.#sql.transaction(() => {
-        const result = work(this.#draft());
-        if (isOutermost && !isSame(before, this.#draft())) this.#store(this.#draft());
-        return result;
+      const result = this.#sql.transaction(() => {
+        const value = work(draft);
+        if (isOutermost && !isSame(before, draft)) this.#store(draft);
+        return value;
       });
+      if (isOutermost) this.#row = draft;
+      return result;
     } catch (error) {
-      this.#row = before;
+      // An outer transaction may catch this and go on: it must not see what was undone.
+      Object.assign(draft, before);
       throw error;
     } finally {
-      this.#depth -= 1;
+      if (isOutermost) this.#draft = undefined;
     }
-  }
-
-  #draft(): ConversationRow {
-    return this.#row ?? EMPTY;
   }
 
   #load(): ConversationRow {
@@ -121,32 +136,45 @@ export class Conversation {
       leaf: stored.leaf,
       nextMessage: stored.next_message,
       clearedSequence: stored.cleared_sequence,
+      journalFloor: stored.journal_floor,
       // Written by `#store` only.
       openTurns: JSON.parse(stored.open_turns) as OpenTurn[],
       respondingTurns: JSON.parse(stored.responding_turns) as string[],
-      failedTurn: stored.failed_turn === null ? null : (JSON.parse(stored.failed_turn) as FailedTurn),
-      clientTools: stored.client_tools === null ? null : (JSON.parse(stored.client_tools) as Json),
-      body: stored.body === null ? null : (JSON.parse(stored.body) as Json)
+      failedTurn: parsed<FailedTurn>(stored.failed_turn),
+      clientTools: parsed<Json>(stored.client_tools),
+      body: parsed<Json>(stored.body),
+      armedContinuation: parsed<ArmedContinuation>(stored.armed_continuation)
     };
   }
 
   #store(row: ConversationRow): void {
     this.#sql.run(
       `INSERT OR REPLACE INTO cf_conversations
-         (id, generation, leaf, next_message, cleared_sequence, open_turns, responding_turns, failed_turn, client_tools, body)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         (id, generation, leaf, next_message, cleared_sequence, journal_floor,
+          open_turns, responding_turns, failed_turn, client_tools, body, armed_continuation)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       this.id,
       row.generation,
       row.leaf,
       row.nextMessage,
       row.clearedSequence,
+      row.journalFloor,
       JSON.stringify(row.openTurns),
       JSON.stringify(row.respondingTurns),
-      row.failedTurn && JSON.stringify(row.failedTurn),
-      row.clientTools === null ? null : JSON.stringify(row.clientTools),
-      row.body === null ? null : JSON.stringify(row.body)
+      printed(row.failedTurn),
+      printed(row.clientTools),
+      printed(row.body),
+      printed(row.armedContinuation)
     );
   }
+}
+
+function parsed<T>(text: string | null): T | null {
+  return text === null ? null : (JSON.parse(text) as T);
+}
+
+function printed(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
 }
 
 /** Fields are replaced, never changed in place, so identity is equality. */

@@ -1,5 +1,5 @@
 // What the journal refuses. A refused append is thrown, not returned: it must undo the caller's whole transaction, and
-// an attempt that has been overtaken must unwind instead of going on. Who wants to ask first uses TurnIndex.read.
+// an attempt that has been overtaken must unwind instead of going on. Who wants to ask first reads the Conversation's row.
 import { ThinkError } from "../util/errors.ts";
 import type { TurnId } from "../util/ids.ts";
 

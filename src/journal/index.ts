@@ -1,11 +1,16 @@
 export * from "./records.ts";
 export * from "./errors.ts";
-export { INLINE_BODY_BYTES } from "./codec.ts";
-export { TurnPhase } from "./schema.ts";
+export {
+  Conversation,
+  type ArmedContinuation,
+  type ConversationRow,
+  type FailedTurn,
+  type OpenTurn
+} from "./conversation.ts";
 export { openJournal, type Journal, type JournalInit } from "./journal.ts";
 export { JournalWriter, type AppendReceipt } from "./writer.ts";
 export { JournalReader, type CorruptRow, type JournalPage, type ReadOptions, type Subscription } from "./reader.ts";
-export { TurnIndex, type IndexedTurn } from "./turn-index.ts";
+export type { FoundTurn } from "./find-turn.ts";
 export { quarantineRow, type QuarantineInit } from "./quarantine.ts";
 export { SEGMENT_LIMITS, SegmentPacker, type PackerInit, type SegmentLimits } from "./segments.ts";
 export { JournalRetention, RETENTION, type RetentionOptions, type SweepReport } from "./retention.ts";

@@ -4,7 +4,7 @@
 import fc from "fast-check";
 import { ThinkError } from "../util/errors.ts";
 import { approvalId, callId, epochId, turnId, type TurnId } from "../util/ids.ts";
-import { Crash, type TestJournal } from "./memory-sql.test-support.ts";
+import { Crash, openTurn, type TestJournal } from "./memory-sql.test-support.ts";
 import {
   admitted,
   call,
@@ -51,14 +51,17 @@ export const moves = fc.array(
 
 /** What each move writes, given where its turn is. Several records in one append are one transaction. */
 export function recordsOf(journal: TestJournal, move: Move, at: number): WritableRecord[] {
-  const generation = journal.writer.generation();
+  const { generation } = journal.conversation.row;
   const turn = turnId(`turn-${move.turn}-${generation}`);
-  const indexed = journal.turns.read(turn);
-  const firstChunk = indexed ? journal.writer.nextChunk(indexed) : 0;
-  const situation = { move, turn, attempt: indexed?.attempt ?? 0, firstChunk, generation, at };
+  const open = openTurn(journal, turn);
+  const isKnown = turnsIn(allEntries(journal, true)).includes(turn);
+  // Ids are minted once: a settled turn's never comes back.
+  if (move.kind === "admit" && isKnown && !open) return [];
+  const firstChunk = open ? journal.writer.nextChunk(open) : 0;
+  const situation = { move, turn, attempt: open?.attempt ?? 0, firstChunk, generation, at };
   if (move.size === UNPREPARED || OPENING.includes(move.kind)) return moveRecords(situation);
-  const prelude: WritableRecord[] = indexed ? [] : moveRecords({ ...situation, move: { ...move, kind: "admit" } });
-  if (OF_AN_ATTEMPT.includes(move.kind) && !indexed?.attemptOpen) {
+  const prelude: WritableRecord[] = isKnown ? [] : moveRecords({ ...situation, move: { ...move, kind: "admit" } });
+  if (OF_AN_ATTEMPT.includes(move.kind) && !open?.attemptOpen) {
     prelude.push(...moveRecords({ ...situation, move: { ...move, kind: "start" } }));
     situation.attempt += 1;
   }

@@ -2,8 +2,11 @@
 // nothing works any more, as in a dead process; `reboot` opens the same database again.
 import { Blobs } from "../host/blobs.ts";
 import { BLOB_TABLES, JOURNAL_TABLES } from "../host/migrations/001-journal.ts";
+import { conversation } from "../host/migrations/002-conversation.ts";
 import type { Sql, SqlRow, SqlValue } from "../host/ports.ts";
+import { Conversation, type OpenTurn } from "./conversation.ts";
 import { openJournal, type Journal } from "./journal.ts";
+import type { RetentionOptions } from "./retention.ts";
 
 /** What is used of node:sqlite's DatabaseSync. Test files pass a real one. */
 export interface SqliteDatabase {
@@ -89,18 +92,25 @@ export class MemorySql implements Sql {
 export interface TestJournal extends Journal {
   sql: MemorySql;
   blobs: Blobs;
+  conversation: Conversation;
   /** What subscribers threw. */
   reported: unknown[];
 }
 
 export function createTables(sql: Sql): void {
   for (const statement of [...BLOB_TABLES, ...JOURNAL_TABLES]) sql.run(statement);
+  conversation(sql);
 }
 
 /** A journal on a database whose tables exist. */
-export function openTestJournal(sql: MemorySql, conversation = 0): TestJournal {
+export function openTestJournal(sql: MemorySql, retention: Partial<RetentionOptions> = {}): TestJournal {
   const blobs = new Blobs(sql);
+  const conversation = new Conversation(sql);
   const reported: unknown[] = [];
-  const journal = openJournal({ sql, blobs, conversation, report: (error) => reported.push(error) });
-  return { ...journal, sql, blobs, reported };
+  const report = (error: unknown) => void reported.push(error);
+  return { ...openJournal({ sql, blobs, conversation, report, retention }), sql, blobs, conversation, reported };
+}
+
+export function openTurn(journal: TestJournal, turnId: string): OpenTurn | undefined {
+  return journal.conversation.row.openTurns.find((turn) => turn.turnId === turnId);
 }

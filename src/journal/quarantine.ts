@@ -1,52 +1,61 @@
-// A row nobody can read is set aside once instead of being reported on every read. A record saying so takes its place:
-// the sequence stays used, the lost chunks stay numbered, and every fold knows that something is missing there.
-import type { Blobs } from "../host/blobs.ts";
-import type { Sql } from "../host/ports.ts";
+// A row that cannot be read is set aside once instead of being reported on every read. For each record in it that is
+// lost, one saying so takes its place: the sequence stays used, lost chunks stay numbered as far as they are known, and
+// every fold knows that something is missing there. The records beside it stay as they are, byte for byte.
 import type { Quarantine } from "../host/quarantine.ts";
 import type { TurnId } from "../util/ids.ts";
-import { encodeRecord, rangeOf, type JournalRow } from "./codec.ts";
-import type { RecordQuarantined } from "./records.ts";
+import { decodeFrame, joinTexts, unpackBatch, type Frame } from "./batch.ts";
+import { encodeRecord } from "./codec.ts";
 import type { CorruptRow } from "./reader.ts";
-import { bodyOwner } from "./schema.ts";
+import { JournalRows, type RowsInit } from "./rows.ts";
 
-export interface QuarantineInit {
-  sql: Sql;
-  blobs: Blobs;
+export interface QuarantineInit extends RowsInit {
   /** Keeps the bytes for an operator. */
   setAside: Quarantine;
 }
 
 /** One transaction. Doing it twice is harmless: the second finds a readable row and leaves it. */
-export function quarantineRow(init: QuarantineInit, corrupt: CorruptRow, now: number): void {
-  const { row, reason } = corrupt;
-  const record: RecordQuarantined = {
-    type: "record-quarantined",
-    turnId: typeof row.turn === "string" && row.turn !== "" ? (row.turn as TurnId) : null,
-    at: now,
-    recordType: String(row.type),
-    reason,
-    lostChunks: rangeOf(row)
-  };
-  const replacement = encodeRecord(record);
+export function quarantineRow(init: QuarantineInit, corrupt: Pick<CorruptRow, "last" | "reason">, now: number): void {
+  const rows = new JournalRows(init);
   init.sql.transaction(() => {
-    // Read again: the reported row may lack its body (outlines), or may have been set aside since.
-    const current = init.sql.one<JournalRow>("SELECT * FROM cf_journal WHERE position = ?", row.position);
-    if (!current || current.type === record.type) return;
-    const body = current.body ?? (row.blob === null ? "" : `blob ${row.blob}`);
-    init.setAside({ table: "cf_journal", key: String(row.position), body: String(body), error: reason });
-    init.sql.run(
-      `UPDATE cf_journal SET turn = ?, type = ?, version = ?, at = ?, attempt = NULL, first_chunk = ?, chunk_count = ?,
-         size_bytes = ?, blob = NULL, body = ? WHERE position = ?`,
-      replacement.turn,
-      replacement.type,
-      replacement.version,
-      replacement.at,
-      replacement.first_chunk,
-      replacement.chunk_count,
-      replacement.size_bytes,
-      replacement.body,
-      row.position
-    );
-    if (row.blob !== null) init.blobs.release(bodyOwner(row.position));
+    const row = rows.read(corrupt.last);
+    if (!row) return;
+    const frames = unpackBatch(row, rows.text(row));
+    const problems = frames.map((frame) => problemOf(frame));
+    if (problems.every((problem) => problem === undefined)) return;
+    const body = row.blob === null ? row.body : `blob ${row.blob}`;
+    init.setAside({ table: "cf_journal", key: String(row.last), body: String(body), error: corrupt.reason });
+    const texts = frames.map((frame, index) => {
+      const reason = problems[index];
+      if (reason === undefined && frame.text !== null) return frame.text;
+      const turnId = turnOf(frame) ?? frames.map(turnOf).find((turn) => turn !== null) ?? openTurnAt(init, frame);
+      return encodeRecord({
+        type: "record-quarantined",
+        turnId,
+        at: now,
+        recordType: frame.header.ok ? frame.header.value.type : "unreadable",
+        reason: reason ?? corrupt.reason,
+        lostChunks: frame.header.ok ? frame.header.value.range : null
+      });
+    });
+    rows.replace(row.last, joinTexts(texts));
   });
+}
+
+function problemOf(frame: Frame): string | undefined {
+  const record = decodeFrame(frame);
+  return record.ok ? undefined : record.error;
+}
+
+function turnOf({ header }: Frame): TurnId | null {
+  // Whatever text it is, it is compared with ids, not used as one.
+  return header.ok ? (header.value.turn as TurnId | null) : null;
+}
+
+/**
+ * Nothing says whose record it was. The oldest turn that was open then is the one that was running, and it must learn
+ * that something may be missing: an outcome nobody can read is not a call that never ran.
+ */
+function openTurnAt({ conversation }: QuarantineInit, { sequence }: Frame): TurnId | null {
+  const open = conversation.row.openTurns.find((turn) => turn.firstSequence <= sequence);
+  return open ? (open.turnId as TurnId) : null;
 }

@@ -1,16 +1,14 @@
-// Reading the journal from a cursor. A page is bounded by bytes before any body is loaded; what cannot be read is
-// reported beside the rest. A subscription is a cursor that catches up and then waits: there is no second, live path,
-// so there is neither gap nor duplicate between "stored" and "new".
-import type { Blobs } from "../host/blobs.ts";
-import type { Sql } from "../host/ports.ts";
+// Reading the journal from a cursor. A page is bounded by bytes before any body is loaded, and made of whole rows where
+// they fit; what cannot be read is reported beside the rest. A subscription is a cursor that catches up and then waits:
+// there is no second, live path, so there is neither gap nor duplicate between "stored" and "new".
+import { byteLength } from "../util/bytes.ts";
 import type { TurnId } from "../util/ids.ts";
-import type { Result } from "../util/result.ts";
-import { decodeOutline, decodeRow, type JournalRow } from "./codec.ts";
+import { decodeFrame, unpackBatch, type Frame } from "./batch.ts";
+import type { Conversation } from "./conversation.ts";
+import { findTurn, type FoundTurn } from "./find-turn.ts";
 import type { JournalNotifier } from "./notifier.ts";
-import type { JournalEntry, ReadableRecord } from "./records.ts";
-import { positionOf, sequenceOf } from "./schema.ts";
-import type { TurnIndex } from "./turn-index.ts";
-import type { JournalWriter } from "./writer.ts";
+import type { JournalEntry } from "./records.ts";
+import type { JournalRow, JournalRows } from "./rows.ts";
 
 export const DEFAULT_PAGE_BYTES = 1024 * 1024;
 export const DEFAULT_PAGE_RECORDS = 256;
@@ -18,9 +16,12 @@ export const DEFAULT_PAGE_RECORDS = 256;
 export interface ReadOptions {
   /** Sequence of the last record already seen. Default 0: from the beginning. */
   after?: number;
-  /** Only this turn's records. */
+  /** Only this turn's records. The walk starts at an open turn's admission; for another, pass `after` if you know it. */
   turnId?: TurnId;
-  /** A page ends before the record that would exceed this. A single larger record is a page of its own. */
+  /**
+   * What a page may load: it ends before the row, and in a row larger than this before the record, that would exceed
+   * it. A single larger record is a page of its own. With a filter a page can hold less, even nothing, and say `more`.
+   */
   maxBytes?: number;
   maxRecords?: number;
   /** Content segments without their chunks: for folds that do not replay. */
@@ -29,15 +30,20 @@ export interface ReadOptions {
   fromChunk?: number;
 }
 
-/** A row that is there but cannot be read. Hand it to the quarantine. */
+/** A row of which records cannot be read. Hand it to the quarantine. */
 export interface CorruptRow {
+  /** Of the first record that is lost. */
   readonly sequence: number;
-  readonly row: JournalRow;
+  /** How many are. */
+  readonly lost: number;
+  /** The row's key: the sequence of its last record. */
+  readonly last: number;
   readonly reason: string;
 }
 
 export interface JournalPage {
   readonly entries: readonly JournalEntry[];
+  /** Of any turn: damage is reported to whoever comes across it. */
   readonly corrupt: readonly CorruptRow[];
   /** Pass it as `after` to go on. It also moves over records that were not asked for. */
   readonly cursor: number;
@@ -46,12 +52,9 @@ export interface JournalPage {
 }
 
 export interface ReaderInit {
-  sql: Sql;
-  blobs: Blobs;
-  turns: TurnIndex;
-  writer: Pick<JournalWriter, "head">;
+  rows: JournalRows;
+  conversation: Conversation;
   notifier: JournalNotifier;
-  conversation: number;
 }
 
 export interface Subscription {
@@ -69,14 +72,22 @@ export class JournalReader {
   }
 
   read(options: ReadOptions = {}): JournalPage {
-    const { after = 0 } = options;
-    const head = this.#init.writer.head();
-    const span = this.#span(options, head);
-    const last = span && this.#lastFitting(span, options);
-    if (!span || !last) return { entries: [], corrupt: [], cursor: Math.max(after, head), more: false };
-    const rows = this.#rows({ ...span, to: last.position }, options);
-    const page = decodePage(rows, (row) => this.#decode(row, options.outline ?? false));
-    return { ...page, cursor: last.more ? sequenceOf(last.position) : Math.max(after, head), more: last.more };
+    const { rows } = this.#init;
+    const { maxRecords = DEFAULT_PAGE_RECORDS, maxBytes = DEFAULT_PAGE_BYTES } = options;
+    const limits = { maxRecords: Math.max(1, maxRecords), maxBytes };
+    const after = this.#start(options);
+    const sizes = rows.sizes(after + 1, limits.maxRecords + 1);
+    const [first] = sizes;
+    if (!first) return { entries: [], corrupt: [], cursor: Math.max(after, rows.head()), more: false };
+    const whole = fittingRows(sizes, after, limits);
+    const last = sizes[whole - 1]?.last ?? first.last;
+    const loaded = rows.between(after + 1, last).map((row) => ({ row, frames: this.#frames(row, after) }));
+    const all = loaded.flatMap(({ frames }) => frames);
+    // A first row that does not fit is read in parts.
+    const taken = whole > 0 ? all.length : fittingFrames(all, options, limits);
+    const cursor = all[taken - 1]?.sequence ?? last;
+    const more = cursor < last || sizes.length > Math.max(1, whole);
+    return { ...decoded(loaded, options, cursor), cursor: more ? cursor : Math.max(last, rows.head()), more };
   }
 
   /** All of it, page by page. Each page is read when it is asked for. */
@@ -84,7 +95,7 @@ export class JournalReader {
     let after = options.after ?? 0;
     for (;;) {
       const page = this.read({ ...options, after });
-      if (page.entries.length > 0 || page.corrupt.length > 0) yield page;
+      if (!isEmpty(page)) yield page;
       if (!page.more) return;
       after = page.cursor;
     }
@@ -105,7 +116,7 @@ export class JournalReader {
       try {
         for (let more = true; more && isOpen;) {
           const page = this.read({ ...options, after: cursor });
-          if (page.entries.length > 0 || page.corrupt.length > 0) deliver(page);
+          if (!isEmpty(page)) deliver(page);
           cursor = page.cursor;
           more = page.more;
         }
@@ -139,10 +150,15 @@ export class JournalReader {
     while (!signal.aborted) {
       const page = this.read({ ...options, after });
       after = page.cursor;
-      if (page.entries.length > 0 || page.corrupt.length > 0) yield page;
+      if (!isEmpty(page)) yield page;
       // Nothing is awaited between the read and the wait, so no append can slip between them.
-      else await this.#nextAppend(signal);
+      else if (!page.more) await this.#nextAppend(signal);
     }
+  }
+
+  /** The newest turn a client called so, as far back as retention kept records. Clients may reuse request ids. */
+  findTurn(requestId: string): FoundTurn | undefined {
+    return findTurn(this.#init.rows, this.#init.conversation.row, requestId);
   }
 
   #nextAppend(signal: AbortSignal): Promise<void> {
@@ -156,92 +172,77 @@ export class JournalReader {
     });
   }
 
-  /** The positions that can hold what was asked for, or undefined when there are none. */
-  #span(options: ReadOptions, head: number): Span | undefined {
-    const { conversation, turns } = this.#init;
-    let [from, to] = [(options.after ?? 0) + 1, head];
-    if (options.turnId !== undefined) {
-      const turn = turns.read(options.turnId);
-      if (!turn) return undefined;
-      from = Math.max(from, turn.firstSequence);
-      to = turn.lastSequence ?? head;
-    }
-    return from > to ? undefined : { from: positionOf(conversation, from), to: positionOf(conversation, to) };
+  /** The cursor, or the one before an open turn's admission. */
+  #start({ after = 0, turnId }: ReadOptions): number {
+    const open = this.#init.conversation.row.openTurns.find((turn) => turn.turnId === turnId);
+    return open ? Math.max(after, open.firstSequence - 1) : after;
   }
 
-  /** Walks headers only, to find where the page must end. */
-  #lastFitting(span: Span, options: ReadOptions): { position: number; more: boolean } | undefined {
-    const maxRecords = Math.max(1, options.maxRecords ?? DEFAULT_PAGE_RECORDS);
-    const maxBytes = options.maxBytes ?? DEFAULT_PAGE_BYTES;
-    const filter = rowFilter(options);
-    const headers = this.#init.sql.all<{ position: number; size_bytes: number; type: string }>(
-      `SELECT position, size_bytes, type FROM cf_journal WHERE position >= ? AND position <= ?${filter.where}
-       ORDER BY position LIMIT ?`,
-      span.from,
-      span.to,
-      ...filter.values,
-      maxRecords + 1
-    );
-    let bytes = 0;
-    let fitting = 0;
-    for (const header of headers.slice(0, maxRecords)) {
-      bytes += options.outline && header.type === "content-segment" ? 0 : Number(header.size_bytes) || 0;
-      if (fitting > 0 && bytes > maxBytes) break;
-      fitting += 1;
-    }
-    const last = headers[fitting - 1];
-    return last && { position: last.position, more: fitting < headers.length };
-  }
-
-  #rows(span: Span, options: ReadOptions): JournalRow[] {
-    const filter = rowFilter(options);
-    const body = options.outline ? "CASE WHEN type = 'content-segment' THEN NULL ELSE body END AS body" : "body";
-    return this.#init.sql.all<JournalRow>(
-      `SELECT position, turn, type, version, at, attempt, first_chunk, chunk_count, size_bytes, blob, ${body}
-       FROM cf_journal WHERE position >= ? AND position <= ?${filter.where} ORDER BY position`,
-      span.from,
-      span.to,
-      ...filter.values
-    );
-  }
-
-  #decode(row: JournalRow, outline: boolean): Result<ReadableRecord> {
-    // A segment of a future version is outlined like one of ours: its columns mean the same.
-    if (outline && row.type === "content-segment") return decodeOutline(row);
-    return decodeRow(row, this.#init.blobs);
+  #frames(row: JournalRow, after: number): Frame[] {
+    return unpackBatch(row, this.#init.rows.text(row)).filter((frame) => frame.sequence > after);
   }
 }
 
-interface Span {
-  from: number;
-  to: number;
+interface Limits {
+  maxRecords: number;
+  maxBytes: number;
 }
 
-function rowFilter(options: ReadOptions): { where: string; values: (string | number)[] } {
-  const where: string[] = [];
-  const values: (string | number)[] = [];
-  if (options.turnId !== undefined) {
-    where.push(" AND turn = ?");
-    values.push(options.turnId);
-  }
-  if (options.fromChunk !== undefined) {
-    where.push(" AND (first_chunk IS NULL OR first_chunk + chunk_count > ?)");
-    values.push(options.fromChunk);
-  }
-  return { where: where.join(""), values };
+interface LoadedRow {
+  row: JournalRow;
+  /** After the cursor. */
+  frames: readonly Frame[];
 }
 
-function decodePage(
-  rows: JournalRow[],
-  decode: (row: JournalRow) => Result<ReadableRecord>
-): Pick<JournalPage, "entries" | "corrupt"> {
+/** How many rows fit as a whole. Cells are counted as found: a damaged one makes a small page, not an endless one. */
+function fittingRows(sizes: readonly Omit<JournalRow, "blob" | "body">[], after: number, limits: Limits): number {
+  let [records, bytes, fitting] = [0, 0, 0];
+  for (const { last, count, size_bytes } of sizes) {
+    records += Math.min(Number(count) || 1, last - after);
+    bytes += Number(size_bytes) || 0;
+    if (records > limits.maxRecords || bytes > limits.maxBytes) break;
+    fitting += 1;
+  }
+  return fitting;
+}
+
+/** How many frames to take: at least one that is wanted, if there is one, and the unwanted around it. */
+function fittingFrames(frames: readonly Frame[], options: ReadOptions, limits: Limits): number {
+  let [records, bytes] = [0, 0];
+  const end = frames.findIndex((frame) => {
+    if (!isWanted(frame, options)) return false;
+    records += 1;
+    bytes += byteLength(frame.text ?? "");
+    return records > 1 && (records > limits.maxRecords || bytes > limits.maxBytes);
+  });
+  return end < 0 ? frames.length : end;
+}
+
+/** Damage is always wanted. */
+function isWanted({ header }: Frame, { turnId, fromChunk }: ReadOptions): boolean {
+  if (!header.ok) return true;
+  const { turn, range } = header.value;
+  if (turnId !== undefined && turn !== turnId) return false;
+  return fromChunk === undefined || range === null || range.firstChunk + range.chunkCount > fromChunk;
+}
+
+function decoded(rows: readonly LoadedRow[], options: ReadOptions, upTo: number) {
   const entries: JournalEntry[] = [];
   const corrupt: CorruptRow[] = [];
-  for (const row of rows) {
-    const sequence = sequenceOf(row.position);
-    const decoded = decode(row);
-    if (decoded.ok) entries.push({ sequence, record: decoded.value });
-    else corrupt.push({ sequence, row, reason: decoded.error });
+  for (const { row, frames } of rows) {
+    const damage: { sequence: number; reason: string }[] = [];
+    for (const frame of frames) {
+      if (frame.sequence > upTo || !isWanted(frame, options)) continue;
+      const record = decodeFrame(frame, options.outline);
+      if (record.ok) entries.push({ sequence: frame.sequence, record: record.value });
+      else damage.push({ sequence: frame.sequence, reason: record.error });
+    }
+    const [first] = damage;
+    if (first) corrupt.push({ ...first, lost: damage.length, last: row.last });
   }
   return { entries, corrupt };
+}
+
+function isEmpty(page: JournalPage): boolean {
+  return page.entries.length === 0 && page.corrupt.length === 0;
 }

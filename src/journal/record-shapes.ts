@@ -16,7 +16,7 @@ import type {
 
 export type Check<T> = (value: unknown) => value is T;
 
-/** Stored in columns, not in the body. */
+/** Stored in the header line, not in the body. */
 type HeaderField = "type" | "turnId" | "at" | "attempt";
 type Body<R> = { [Field in Exclude<keyof R, HeaderField>]-?: Check<R[Field]> };
 export type RecordOf<Type extends RecordType> = Extract<JournalRecord, { type: Type }>;

@@ -54,6 +54,7 @@ export type {
   SystemPrompt
 } from "./settings.ts";
 export {
+  asMessagePart,
   isSettledToolPart,
   isToolPart,
   toolInputObject,

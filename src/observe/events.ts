@@ -3,6 +3,7 @@
 type Fiber = { fiberId: string; fiberName: string; managed: boolean };
 type Recovered = Fiber & { recoveryReason: string };
 type Job = { callback: string; id: string };
+type Turn = { requestId: string; trigger: string; admission: "queue"; continuation?: true; generation?: number };
 
 export interface EventPayloads {
   "state:update": Record<never, never>;
@@ -33,6 +34,16 @@ export interface EventPayloads {
   "workflow:event": { workflowId: string; eventType?: string };
   /** Several due rows ended in out-of-memory resets; the named row was dropped. */
   "alarm:memory_limit_reset": Job & { strikes: number };
+  "message:request": Record<never, never>;
+  "message:response": Record<never, never>;
+  "message:clear": Record<never, never>;
+  "message:cancel": { requestId: string };
+  "message:error": { error: string };
+  "tool:result": { toolCallId: string; toolName: string };
+  "tool:approval": { toolCallId: string; approved: boolean };
+  "chat:turn:start": Turn;
+  "chat:turn:finish": Turn & { status: string; durationMs: number; error?: string };
+  "chat:request:failed": { requestId?: string; stage: string; messagesPersisted?: boolean; error: string };
   /** An internal start step failed; the object is up all the same. */
   "start:degraded": { step: string; error: string };
   /** A stored row could not be read; it was set aside so that the object still boots. */

@@ -5,8 +5,7 @@ import type { TurnOutcome, TurnTrigger } from "./turn.ts";
 
 /** New messages, or a function of the transcript that is called when the turn's time has come. */
 export type TurnInput =
-  | readonly UIMessage[]
-  | ((transcript: UIMessage[]) => readonly UIMessage[] | Promise<readonly UIMessage[]>);
+  readonly UIMessage[] | ((transcript: UIMessage[]) => readonly UIMessage[] | Promise<readonly UIMessage[]>);
 
 export interface Admission {
   readonly requestId: string;

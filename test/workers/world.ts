@@ -4,6 +4,7 @@ import { env as workerEnv, exports as workerExports } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import type { Agent } from "../../src/agent/index.ts";
 import type { Marked, Room } from "../conformance/agents.ts";
+import type { ImportParams, Library } from "../conformance/workflow-agents.ts";
 import { ClientSocket } from "./client-socket.ts";
 import type { Clerk } from "./clerk.ts";
 
@@ -11,6 +12,8 @@ export interface TestEnv {
   Room: DurableObjectNamespace<Room>;
   Clerk: DurableObjectNamespace<Clerk>;
   AIAssistant: DurableObjectNamespace<Marked>;
+  BOOKS: DurableObjectNamespace<Library>;
+  IMPORTER: Workflow<ImportParams>;
   LOADER: WorkerLoader;
 }
 

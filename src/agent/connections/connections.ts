@@ -97,7 +97,10 @@ export class Connections {
     // Until here the socket counts as not following the protocol, so no broadcast can overtake its identity frame.
     this.#runtime.state.flush();
     socket.setAttachment({ ...socket.attachment, readonly, protocol });
-    if (protocol) this.#greet(connection, context.request);
+    if (protocol) {
+      for (const extension of this.#runtime.extensions) extension.connected?.(connection);
+      this.#greet(connection, context.request);
+    }
     this.#runtime.emit("connect", { connectionId: connection.id });
     await this.#agent.onConnect(connection, context);
   }

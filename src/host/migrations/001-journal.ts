@@ -25,45 +25,18 @@ export const BLOB_TABLES: readonly string[] = [
 ];
 
 export const JOURNAL_TABLES: readonly string[] = [
-  // Owner: journal/writer. Bound: a turn's chunks for RetentionOptions.contentTtlMs after it settled, its other records
-  // for recordTtlMs, bodies above 256 KB in cf_blobs. Deleted: by journal/retention, all at once after a clear.
+  // Owner: journal/rows. One row per append, `last` being the sequence of its last record. Bound: what open turns wrote,
+  // and what others did for RetentionOptions.contentTtlMs after they settled; bodies above 256 KB are in cf_blobs.
+  // Deleted: by journal/retention, all at once after a clear. `free_to` is the sequence up to which no turn needed the
+  // records any more when this row was written: retention counts from there, and finds it without reading a body.
   // Narrow columns come first, so that a walk over headers never touches a body's overflow pages.
   `CREATE TABLE cf_journal (
-    position INTEGER PRIMARY KEY,
-    turn TEXT,
-    type TEXT NOT NULL,
-    version INTEGER NOT NULL,
+    last INTEGER PRIMARY KEY,
+    count INTEGER NOT NULL,
     at INTEGER NOT NULL,
-    attempt INTEGER,
-    first_chunk INTEGER,
-    chunk_count INTEGER,
+    free_to INTEGER NOT NULL,
     size_bytes INTEGER NOT NULL,
     blob TEXT,
     body TEXT
-  )`,
-  // Owner: journal/turn-index, as a cache of the turn fold kept in the same transaction as the record.
-  // Bound: one row per turn that has records. Deleted: by journal/retention with the turn's last record.
-  `CREATE TABLE cf_journal_turns (
-    turn TEXT PRIMARY KEY,
-    conversation INTEGER NOT NULL,
-    generation INTEGER NOT NULL,
-    request TEXT,
-    first_sequence INTEGER NOT NULL,
-    last_sequence INTEGER,
-    attempt INTEGER NOT NULL,
-    attempt_open INTEGER NOT NULL,
-    phase INTEGER NOT NULL,
-    phase_order INTEGER NOT NULL
-  ) WITHOUT ROWID`,
-  // The queue of open turns and both sweeps are walks of this one index; it changes only when a turn changes phase.
-  `CREATE INDEX cf_journal_turns_phase ON cf_journal_turns (phase, phase_order)`,
-  // Owner: journal/writer (generation) and journal/retention (floor). Bound: one row per conversation that was ever
-  // cleared or emptied. Deleted: with the object.
-  `CREATE TABLE cf_journal_conversations (
-    conversation INTEGER PRIMARY KEY,
-    generation INTEGER NOT NULL DEFAULT 0,
-    cleared_sequence INTEGER,
-    cleared_at INTEGER,
-    floor INTEGER NOT NULL DEFAULT 0
   )`
 ];

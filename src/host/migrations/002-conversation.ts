@@ -1,8 +1,10 @@
 // Version 2: conversations and their messages. Each table says who owns it, what bounds it, what deletes from it.
 import type { Sql } from "../ports.ts";
+import { createMessageTables } from "./002-messages.ts";
 
 export function conversation(sql: Sql): void {
   for (const statement of STATEMENTS) sql.run(statement);
+  createMessageTables(sql);
 }
 
 const STATEMENTS = [
@@ -13,10 +15,12 @@ const STATEMENTS = [
     leaf TEXT,
     next_message INTEGER NOT NULL,
     cleared_sequence INTEGER NOT NULL,
+    journal_floor INTEGER NOT NULL,
     open_turns TEXT NOT NULL,
     responding_turns TEXT NOT NULL,
     failed_turn TEXT,
     client_tools TEXT,
-    body TEXT
+    body TEXT,
+    armed_continuation TEXT
   ) WITHOUT ROWID`
 ];

@@ -1,6 +1,6 @@
 // The turns of a conversation that have no outcome yet, in the order of their admission, each with its own fold.
-// It is the queue, the answer to "is anything pending?", and what a wake has to look at. The turn index finds the same
-// turns without reading the journal; this fold is what that index must agree with.
+// It is the queue, the answer to "is anything pending?", and what a wake has to look at. The conversation's row
+// lists the same turns without reading the journal; this fold is what that list must agree with.
 import type { TurnId } from "../../util/ids.ts";
 import type { JournalEntry } from "../records.ts";
 import { emptyTurn, foldTurnEntry, type TurnFold } from "./turn-fold.ts";

@@ -1,0 +1,18 @@
+// Where a larger class (Think) joins the life of its agent. The agent calls; an extension never reaches into its rooms.
+import type { Connection } from "./connections/connection.ts";
+
+export interface AgentExtension {
+  /** Part of the start, before the user's `onStart`. A failure is reported and does not make the agent unreachable. */
+  start?(): void | Promise<void>;
+  /** A client that follows the protocol has connected; its first frames are this one's. */
+  connected?(connection: Connection): void;
+  disconnected?(connection: Connection): void;
+  /** A text frame, before the base class looks at it; true when it was taken. */
+  receive?(connection: Connection, text: string): boolean | Promise<boolean>;
+  /** A request, before the user's `onRequest`; undefined leaves it to the others. */
+  respond?(request: Request): Response | undefined | Promise<Response | undefined>;
+  /** The wake came: do what is due. Sources of wakes are registered with `core.wakes`. */
+  runDue?(): Promise<void>;
+  /** The agent is being destroyed: nothing may be started or written any more. */
+  stop?(): void;
+}

@@ -1,0 +1,31 @@
+// What can be wrong with a chat request. The message reaches the client that sent it, as plain text.
+import { ThinkError } from "../util/errors.ts";
+
+export class MalformedRequestError extends ThinkError {
+  constructor(problem: string) {
+    super({
+      code: "malformed-chat-request",
+      message: `The chat request could not be read: ${problem}.`,
+      hint: "init.body must be JSON text: { messages: [{ id, role, parts: [...] }], trigger?, clientTools?, ... }."
+    });
+  }
+}
+
+export class RequestTooLargeError extends ThinkError {
+  constructor(
+    readonly what: string,
+    readonly limitBytes: number
+  ) {
+    super({
+      code: "chat-request-too-large",
+      message: `The ${what} of the chat request exceed ${limitBytes} bytes.`,
+      hint: "They are kept for later turns of the conversation. Send large values as files of a message."
+    });
+  }
+}
+
+export class ForbiddenFrameError extends ThinkError {
+  constructor() {
+    super({ code: "chat-frame-forbidden", message: "This connection may not do that." });
+  }
+}

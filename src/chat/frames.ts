@@ -1,0 +1,90 @@
+// Server to client: every chat frame as text. Optional fields are left out rather than sent empty, because clients ask
+// whether a field is there. Fields that only the newer clients know are sent to all: older ones ignore them.
+import type { UIMessage } from "ai";
+
+export type WireOutcome = "completed" | "error" | "aborted" | "skipped" | "recovering";
+export type NoneReason = "idle" | "continuation-owned";
+
+/** What every frame of a request carries. */
+export interface FrameTurn {
+  readonly requestId: string;
+  readonly continuation: boolean;
+}
+
+export interface TerminalFrame extends FrameTurn {
+  /** Left out when it is no longer known. */
+  readonly outcome?: WireOutcome;
+  /** The question it answers. */
+  readonly messageIds?: readonly string[];
+  /** Set: the request failed, and this is what to show. Plain text: observing clients would parse JSON as a chunk. */
+  readonly errorText?: string;
+  readonly replay?: boolean;
+}
+
+const RESPONSE = "cf_agent_use_chat_response";
+
+export const chatFrames = {
+  chunk: (turn: FrameTurn, chunk: { readonly seq: number; readonly body: string }, replay = false) =>
+    JSON.stringify({
+      type: RESPONSE,
+      id: turn.requestId,
+      body: chunk.body,
+      done: false,
+      ...(replay && { replay }),
+      seq: chunk.seq,
+      ...continuationOf(turn)
+    }),
+
+  /** All there was; the stream goes on. */
+  replayComplete: (turn: FrameTurn) =>
+    JSON.stringify({
+      type: RESPONSE,
+      id: turn.requestId,
+      body: "",
+      done: false,
+      replay: true,
+      replayComplete: true,
+      ...continuationOf(turn)
+    }),
+
+  terminal: ({ errorText, replay, messageIds, outcome, ...turn }: TerminalFrame) =>
+    JSON.stringify({
+      type: RESPONSE,
+      id: turn.requestId,
+      body: errorText ?? "",
+      done: true,
+      ...(errorText !== undefined && { error: true }),
+      ...(replay && { replay }),
+      ...continuationOf(turn),
+      ...(messageIds && messageIds.length > 0 && { messageIds }),
+      ...(outcome && { outcome })
+    }),
+
+  /** `connect`: sent because of a connect, so it may be older than what the client wrote while offline. */
+  snapshot: (messages: readonly UIMessage[], connect = false) =>
+    JSON.stringify({ type: "cf_agent_chat_messages", messages, ...(connect && { connect }) }),
+
+  messageUpdated: (message: UIMessage) => JSON.stringify({ type: "cf_agent_message_updated", message }),
+
+  clear: () => JSON.stringify({ type: "cf_agent_chat_clear" }),
+
+  resuming: (id: string, probeId?: string) =>
+    JSON.stringify({ type: "cf_agent_stream_resuming", id, ...probeOf(probeId) }),
+
+  pending: (id: string, probeId?: string) =>
+    JSON.stringify({ type: "cf_agent_stream_pending", id, ...probeOf(probeId) }),
+
+  none: (reason?: NoneReason, probeId?: string) =>
+    JSON.stringify({ type: "cf_agent_stream_resume_none", ...(reason && { reason }), ...probeOf(probeId) }),
+
+  recovering: (recovering: boolean, id?: string) =>
+    JSON.stringify({ type: "cf_agent_chat_recovering", recovering, ...(id !== undefined && { id }) })
+};
+
+function continuationOf(turn: FrameTurn): { continuation?: true } {
+  return turn.continuation ? { continuation: true } : {};
+}
+
+function probeOf(probeId: string | undefined): { probeId?: string } {
+  return probeId === undefined ? {} : { probeId };
+}

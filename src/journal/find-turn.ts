@@ -1,0 +1,41 @@
+// Which turn does a client mean by its request id? Open turns are in the conversation's row; a finished one is searched
+// for backwards in what retention kept, up to the last clear and to SEARCH_LIMITS.
+import type { TurnId } from "../util/ids.ts";
+import { decodeFrame, unpackBatch } from "./batch.ts";
+import type { ConversationRow } from "./conversation.ts";
+import { aliasOf } from "./open-turns.ts";
+import type { TurnSettled } from "./records.ts";
+import { SEARCH_LIMITS, type JournalRows } from "./rows.ts";
+
+export interface FoundTurn {
+  readonly turnId: TurnId;
+  /** Its records start there. */
+  readonly firstSequence: number;
+  /** Its outcome, once it has one. */
+  readonly settled?: TurnSettled;
+}
+
+export function findTurn(
+  rows: JournalRows,
+  standing: Pick<ConversationRow, "openTurns" | "clearedSequence">,
+  requestId: string
+): FoundTurn | undefined {
+  const open = standing.openTurns.findLast((turn) => turn.requestId === requestId);
+  const floor = Math.max(open?.firstSequence ?? 0, standing.clearedSequence);
+  const outcomes = new Map<TurnId, TurnSettled>();
+  for (const row of rows.newestFirst(floor + 1, SEARCH_LIMITS)) {
+    for (const frame of unpackBatch(row, rows.text(row)).reverse()) {
+      const type = frame.header.ok && frame.header.value.type;
+      if (frame.sequence <= floor || (type !== "turn-settled" && type !== "turn-admitted")) continue;
+      const record = decodeFrame(frame);
+      if (!record.ok) continue;
+      if (record.value.type === "turn-settled") outcomes.set(record.value.turnId, record.value);
+      if (record.value.type !== "turn-admitted" || aliasOf(record.value) !== requestId) continue;
+      const { turnId } = record.value;
+      const settled = outcomes.get(turnId);
+      return { turnId, firstSequence: frame.sequence, ...(settled && { settled }) };
+    }
+  }
+  // The writer put it there as an id; the row has forgotten the brand.
+  return open && { turnId: open.turnId as TurnId, firstSequence: open.firstSequence };
+}

@@ -1,0 +1,33 @@
+// Tells whoever keeps a picture of the conversation that it changed. A change is told while its transaction is still
+// open, which may yet be undone: it says what to look at again, never what is there now.
+
+export type MessageChange =
+  | { readonly kind: "appended" | "updated"; readonly id: string; readonly sizeBytes: number }
+  /** Maintenance: what is shown of a message became shorter. Nobody needs to be told. */
+  | { readonly kind: "shortened"; readonly id: string }
+  /** An append of an id that is already stored. */
+  | { readonly kind: "repeated"; readonly id: string }
+  | { readonly kind: "restructured" | "cleared" };
+
+export type MessageListener = (change: MessageChange) => void;
+
+export class MessageChanges {
+  readonly #listeners = new Set<MessageListener>();
+
+  /** Returns the function that stops it. */
+  subscribe(listener: MessageListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  emit(change: MessageChange): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        // The write stands whatever its observers make of it.
+        console.error("An observer of the conversation failed:", error);
+      }
+    }
+  }
+}

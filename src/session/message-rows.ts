@@ -1,0 +1,233 @@
+// The message table, statement by statement. Everything an append, an update or a walk needs is found by primary key;
+// only branch points use the small partial index, and only what is documented as a scan reads more rows than it returns.
+// Walks go from a message towards its root. They cannot loop: a parent was always written before its child.
+import type { Sql, SqlValue } from "../host/ports.ts";
+
+/** All of a message but its content. */
+export interface MessageHeader {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly role: string;
+  /** Order of writing in the conversation. */
+  readonly sequence: number;
+  /** 1 for roots and for every message that has siblings; then its siblings have it too. */
+  readonly isBranch: number;
+  readonly sizeBytes: number;
+  readonly tokens: number;
+  /** Sums over the path from the root to this message. Exact on the newest message of the active path only. */
+  readonly pathLength: number;
+  readonly pathBytes: number;
+  readonly pathTokens: number;
+  /** The whole message, when the row shows less. */
+  readonly fullHash: string | null;
+  readonly fullBytes: number | null;
+}
+
+export interface MessageRow extends MessageHeader {
+  readonly content: string;
+}
+
+/** Rows and bytes of content one statement may return; a single larger row is returned alone. */
+export const BATCH_ROWS = 50;
+export const BATCH_BYTES = 4 * 1024 * 1024;
+const FIRST_HEADERS = 8;
+const MAX_HEADERS = 500;
+/** The platform takes 100 parameters in one statement. */
+const IDS_PER_STATEMENT = 90;
+
+// Narrow columns are stored before the content, so reading a header never loads a body's overflow pages.
+const HEADER = `m.id, m.parent_id AS parentId, m.role, m.sequence, m.is_branch AS isBranch, m.size_bytes AS sizeBytes,
+  m.tokens, m.path_length AS pathLength, m.path_bytes AS pathBytes, m.path_tokens AS pathTokens,
+  m.full_hash AS fullHash, m.full_bytes AS fullBytes`;
+const ROW = `${HEADER}, m.content`;
+const ALL_COLUMNS = `parent_id, role, sequence, is_branch, size_bytes, tokens, path_length, path_bytes, path_tokens,
+  full_hash, full_bytes`;
+
+const walkStatement = (columns: string) => `WITH RECURSIVE path AS (
+    SELECT m.session_id AS sessionId, ${columns}, 1 AS count, m.size_bytes AS total FROM assistant_messages AS m
+      WHERE m.session_id = ? AND m.id = ? AND m.sequence < ?
+    UNION ALL
+    SELECT m.session_id, ${columns}, path.count + 1, path.total + m.size_bytes
+      FROM path CROSS JOIN assistant_messages AS m ON m.session_id = path.sessionId AND m.id = path.parentId
+      WHERE m.sequence < path.sequence AND path.count < ? AND path.total + m.size_bytes <= ?
+  ) SELECT * FROM path`;
+const WALK_HEADERS = walkStatement(HEADER);
+const WALK_ROWS = walkStatement(ROW);
+
+export interface WalkLimits {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+export class MessageRows {
+  readonly #sql: Sql;
+  readonly #session: string;
+
+  constructor(sql: Sql, session: string) {
+    this.#sql = sql;
+    this.#session = session;
+  }
+
+  header(id: string): MessageHeader | undefined {
+    return this.#sql.one<MessageHeader>(
+      `SELECT ${HEADER} FROM assistant_messages AS m WHERE m.session_id = ? AND m.id = ?`,
+      this.#session,
+      id
+    );
+  }
+
+  row(id: string): MessageRow | undefined {
+    return this.#sql.one<MessageRow>(
+      `SELECT ${ROW} FROM assistant_messages AS m WHERE m.session_id = ? AND m.id = ?`,
+      this.#session,
+      id
+    );
+  }
+
+  headers(ids: readonly string[]): Map<string, MessageHeader> {
+    return this.#byIds<MessageHeader>(HEADER, ids);
+  }
+
+  /** With their content: ask for few at a time. */
+  rows(ids: readonly string[]): Map<string, MessageRow> {
+    return this.#byIds<MessageRow>(ROW, ids);
+  }
+
+  /** From a message up to its root, in growing batches: a short walk reads few rows. */
+  *path(fromId: string): Generator<MessageHeader, void, undefined> {
+    let next: string | null = fromId;
+    let below = Number.MAX_SAFE_INTEGER;
+    for (let rows = FIRST_HEADERS; next !== null; rows = Math.min(rows * 4, MAX_HEADERS)) {
+      const batch = this.#walk<MessageHeader>(WALK_HEADERS, { next, below, rows, bytes: Number.MAX_SAFE_INTEGER });
+      const last = batch.at(-1);
+      if (last === undefined) return;
+      yield* batch;
+      next = last.parentId;
+      below = last.sequence;
+    }
+  }
+
+  /** The same with content, in batches no larger than `limits` says before each. */
+  *pathRows(fromId: string, limits: () => WalkLimits): Generator<MessageRow, void, undefined> {
+    let next: string | null = fromId;
+    let below = Number.MAX_SAFE_INTEGER;
+    while (next !== null) {
+      const batch = this.#walk<MessageRow>(WALK_ROWS, { next, below, ...limits() });
+      const last = batch.at(-1);
+      if (last === undefined) return;
+      yield* batch;
+      next = last.parentId;
+      below = last.sequence;
+    }
+  }
+
+  /** Children that have siblings, and roots (`null`), oldest first. An only child is not among them. */
+  branches(parentId: string | null): MessageHeader[] {
+    return this.#sql.all<MessageHeader>(
+      `SELECT ${HEADER} FROM assistant_messages AS m
+         WHERE m.session_id = ? AND m.parent_id IS ? AND m.is_branch = 1 ORDER BY m.sequence`,
+      this.#session,
+      parentId
+    );
+  }
+
+  /** Scans the session. For a message off the active path, whose only child has no other trace. */
+  scanForChild(parentId: string): MessageHeader | undefined {
+    return this.#sql.one<MessageHeader>(
+      `SELECT ${HEADER} FROM assistant_messages AS m WHERE m.session_id = ? AND m.parent_id = ?`,
+      this.#session,
+      parentId
+    );
+  }
+
+  /** Scans the session. For deletions, and to find the newest message again. */
+  scanHeaders(): MessageHeader[] {
+    return this.#sql.all<MessageHeader>(
+      `SELECT ${HEADER} FROM assistant_messages AS m WHERE m.session_id = ?`,
+      this.#session
+    );
+  }
+
+  insert(row: MessageRow, createdAt: string): void {
+    this.#sql.run(
+      `INSERT INTO assistant_messages (session_id, id, ${ALL_COLUMNS}, created_at, content)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      this.#session,
+      row.id,
+      ...columnValues(row),
+      createdAt,
+      row.content
+    );
+  }
+
+  /** Replaces everything but the id and the time of creation. */
+  replace(row: MessageRow): void {
+    this.#sql.run(
+      `UPDATE assistant_messages SET (${ALL_COLUMNS}, content) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         WHERE session_id = ? AND id = ?`,
+      ...columnValues(row),
+      row.content,
+      this.#session,
+      row.id
+    );
+  }
+
+  /** Replaces what is not content. */
+  replaceHeader(header: MessageHeader): void {
+    this.#sql.run(
+      `UPDATE assistant_messages SET (${ALL_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         WHERE session_id = ? AND id = ?`,
+      ...columnValues(header),
+      this.#session,
+      header.id
+    );
+  }
+
+  blank(id: string): void {
+    this.#sql.run("UPDATE assistant_messages SET content = '' WHERE session_id = ? AND id = ?", this.#session, id);
+  }
+
+  delete(id: string): void {
+    this.#sql.run("DELETE FROM assistant_messages WHERE session_id = ? AND id = ?", this.#session, id);
+  }
+
+  deleteAll(): void {
+    this.#sql.run("DELETE FROM assistant_messages WHERE session_id = ?", this.#session);
+  }
+
+  #walk<Row extends object>(statement: string, start: WalkLimits & { next: string; below: number }): Row[] {
+    const { next, below, rows, bytes } = start;
+    return this.#sql.all<Row>(statement, this.#session, next, below, rows, bytes);
+  }
+
+  #byIds<Row extends MessageHeader>(columns: string, ids: readonly string[]): Map<string, Row> {
+    const found = new Map<string, Row>();
+    for (let start = 0; start < ids.length; start += IDS_PER_STATEMENT) {
+      const some = ids.slice(start, start + IDS_PER_STATEMENT);
+      const rows = this.#sql.all<Row>(
+        `SELECT ${columns} FROM assistant_messages AS m
+           WHERE m.session_id = ? AND m.id IN (${some.map(() => "?").join(", ")})`,
+        this.#session,
+        ...some
+      );
+      for (const row of rows) found.set(row.id, row);
+    }
+    return found;
+  }
+}
+
+function columnValues(header: MessageHeader): SqlValue[] {
+  return [
+    header.parentId,
+    header.role,
+    header.sequence,
+    header.isBranch,
+    header.sizeBytes,
+    header.tokens,
+    header.pathLength,
+    header.pathBytes,
+    header.pathTokens,
+    header.fullHash,
+    header.fullBytes
+  ];
+}

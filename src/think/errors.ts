@@ -1,0 +1,105 @@
+import { ThinkError } from "../util/errors.ts";
+
+/** `getModel()` was not overridden. */
+export class NoModelError extends ThinkError {
+  constructor(className: string) {
+    super({
+      code: "no-model",
+      message: "This agent has no model to answer with.",
+      hint: `Override getModel() in ${className} and return a language model of the AI SDK.`
+    });
+  }
+}
+
+/** `beforeToolCall` returned something that is not a decision; running the tool on a guess could do harm. */
+export class ToolDecisionError extends ThinkError {
+  constructor(toolName: string, action: unknown) {
+    super({
+      code: "tool-decision-invalid",
+      message: `It is not clear whether "${toolName}" may run, so it did not.`,
+      hint: `beforeToolCall returned the action ${JSON.stringify(action)}; use "allow", "block", "substitute" or nothing.`
+    });
+  }
+}
+
+/** The turn was given up because the conversation it belonged to was emptied. */
+export class ConversationClearedError extends ThinkError {
+  constructor() {
+    super({ code: "conversation-cleared", message: "The conversation was cleared before this turn could finish." });
+  }
+}
+
+/** The caller of `chat()` takes in its events more slowly than they come, beyond what is kept for it. */
+export class SlowCallbackError extends ThinkError {
+  constructor(readonly limitBytes: number) {
+    super({
+      code: "callback-too-slow",
+      message: "The answer was stopped because its reader fell too far behind.",
+      hint: `More than ${limitBytes} bytes of events waited for onEvent().`
+    });
+  }
+}
+
+/** What was given as a message is not one. */
+export class InvalidMessageError extends ThinkError {
+  constructor(problem: string) {
+    super({
+      code: "message-invalid",
+      message: `A message could not be accepted: ${problem}.`,
+      hint: 'Messages are UIMessage values of the AI SDK: { id, role: "user" | "assistant" | "system", parts: [...] }.'
+    });
+  }
+}
+
+export class UnknownParentError extends ThinkError {
+  constructor(parentId: string) {
+    super({
+      code: "parent-unknown",
+      message: `addMessages: parentId "${parentId}" does not exist in this session`,
+      hint: "Leave parentId out to add below the latest message, or give null to add at the root."
+    });
+  }
+}
+
+/** A client described a tool that no model can call. */
+export class ClientToolError extends ThinkError {
+  constructor(problem: string) {
+    super({
+      code: "client-tool-invalid",
+      message: `A client tool could not be accepted: ${problem}.`,
+      hint: "A client tool is { name, description?, parameters? } with a JSON schema as parameters."
+    });
+  }
+}
+
+/** A durable submission must be stored before it runs, and a function cannot be. */
+export class FunctionInputError extends ThinkError {
+  constructor() {
+    super({
+      code: "function-input",
+      message: 'runTurn({ mode: "submit" }) does not take function input.',
+      hint: "Call the function yourself and give its messages, or use the mode wait or stream."
+    });
+  }
+}
+
+export class EmptySubmissionError extends ThinkError {
+  constructor() {
+    super({
+      code: "submission-empty",
+      message: 'runTurn({ mode: "submit" }) needs a message.',
+      hint: "An empty text or an empty list leaves nothing to submit."
+    });
+  }
+}
+
+/** Nothing in this build takes durable submissions. */
+export class SubmissionsUnavailableError extends ThinkError {
+  constructor() {
+    super({
+      code: "submissions-unavailable",
+      message: "Durable submissions are not available.",
+      hint: 'Use runTurn({ mode: "wait" }) or runTurn({ mode: "stream" }).'
+    });
+  }
+}

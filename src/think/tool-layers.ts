@@ -1,0 +1,67 @@
+// One tool set out of several named ones. Later layers win; a name keeps the place it first had, so that the order the
+// provider sees does not depend on who overrides whom. Who lost is reported, not decided on: warnings are the caller's.
+// Pure.
+import type { Tool, ToolSet } from "ai";
+
+/** Where a turn's tools come from, in order of precedence: a later layer overrides an earlier one. */
+export const TOOL_LAYERS = [
+  "workspace",
+  "tools",
+  "actions",
+  "extensions",
+  "context",
+  "skills",
+  "mcp",
+  "client",
+  "turn"
+] as const;
+
+export type ToolLayerName = (typeof TOOL_LAYERS)[number];
+
+export interface ToolLayer {
+  readonly name: ToolLayerName;
+  readonly tools: ToolSet;
+}
+
+export interface ToolCollision {
+  readonly toolName: string;
+  readonly winner: ToolLayerName;
+  readonly loser: ToolLayerName;
+}
+
+export interface MergedTools {
+  readonly tools: ToolSet;
+  readonly layerOf: ReadonlyMap<string, ToolLayerName>;
+  readonly collisions: readonly ToolCollision[];
+}
+
+export interface MergeOptions {
+  /** False: a client's tool gives way to the server's of the same name. */
+  readonly clientOverrides: boolean;
+}
+
+/** Layers in any order; they are merged in theirs. */
+export function mergeToolLayers(layers: readonly ToolLayer[], options: MergeOptions): MergedTools {
+  const tools = new Map<string, Tool>();
+  const layerOf = new Map<string, ToolLayerName>();
+  const collisions: ToolCollision[] = [];
+  for (const layer of layers.toSorted((a, b) => rank(a) - rank(b))) {
+    for (const [toolName, tool] of Object.entries(layer.tools)) {
+      // `{ search: isAllowed ? search : undefined }` is how people leave a tool out.
+      if (tool === undefined) continue;
+      const earlier = layerOf.get(toolName);
+      const gives = earlier !== undefined && earlier !== "client" && layer.name === "client" && !options.clientOverrides;
+      if (earlier !== undefined) {
+        collisions.push({ toolName, winner: gives ? earlier : layer.name, loser: gives ? layer.name : earlier });
+      }
+      if (gives) continue;
+      tools.set(toolName, tool);
+      layerOf.set(toolName, layer.name);
+    }
+  }
+  return { tools: Object.fromEntries(tools), layerOf, collisions };
+}
+
+function rank(layer: ToolLayer): number {
+  return TOOL_LAYERS.indexOf(layer.name);
+}

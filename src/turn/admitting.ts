@@ -1,0 +1,62 @@
+// The record of a new turn. Pure: from what a door asked for to the fact that is written.
+import type { UIMessage } from "ai";
+import type { TurnAdmitted } from "../journal/records.ts";
+import { messageId, requestId, turnId } from "../util/ids.ts";
+import type { Json } from "../util/json.ts";
+import type { Admission } from "./admission.ts";
+
+export interface AdmittingInit {
+  readonly admission: Admission;
+  readonly turnId: string;
+  readonly messageId: string;
+  readonly generation: number;
+  readonly now: number;
+}
+
+/** Set when the messages come from a function: they are not known before the turn starts. */
+export const DEFERRED_INPUT = "deferred-input";
+
+export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnAdmitted {
+  const input = typeof admission.input === "function" ? [] : admission.input;
+  return {
+    type: "turn-admitted",
+    turnId: turnId(ids.turnId),
+    at: now,
+    generation: ids.generation,
+    messageId: messageId(admission.extendsMessageId ?? ids.messageId),
+    requestId: requestId(admission.requestId),
+    trigger: admission.trigger,
+    continuation: admission.continuation ?? false,
+    parentMessageId: admission.parentMessageId === undefined ? null : messageId(admission.parentMessageId),
+    input: input as readonly unknown[] as readonly Json[],
+    inputMessageIds: trailingUserIds(input).map(messageId),
+    body: (admission.body ?? null) as Json,
+    channel: admission.channel ?? null,
+    grants: { principal: null, permissions: null },
+    clientTools: admission.clientTools ?? [],
+    output: null,
+    metadata: {
+      ...(typeof admission.input === "function" && { [DEFERRED_INPUT]: true }),
+      ...(admission.supersedable && { supersedable: true }),
+      ...(admission.extendsMessageId !== undefined && { extends: true })
+    },
+    notBeforeAt: admission.notBeforeAt ?? null,
+    deadlineAt: null
+  };
+}
+
+/** The run of user messages at the end: the question that is being answered. */
+export function trailingUserIds(messages: readonly UIMessage[]): string[] {
+  const last = messages.findLastIndex((message) => message.role !== "user");
+  return messages.slice(last + 1).map(({ id }) => id);
+}
+
+/** What `admittedRecord` noted about the turn, read back. */
+export function notesOf(admitted: TurnAdmitted): { deferred: boolean; supersedable: boolean; extends: boolean } {
+  const notes = (admitted.metadata ?? {}) as Record<string, unknown>;
+  return {
+    deferred: notes[DEFERRED_INPUT] === true,
+    supersedable: notes["supersedable"] === true,
+    extends: notes["extends"] === true
+  };
+}

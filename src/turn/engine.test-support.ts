@@ -1,0 +1,191 @@
+// A turn engine on a real journal, with messages in memory and hooks that a test can watch. A restart is a new engine
+// on the same database and messages.
+import { DatabaseSync } from "node:sqlite";
+import type { LanguageModel, ToolSet, UIMessage } from "ai";
+import { Blobs } from "../host/blobs.ts";
+import type { Clock } from "../host/ports.ts";
+import { Conversation } from "../journal/conversation.ts";
+import { openJournal } from "../journal/journal.ts";
+import { conversation as conversationTables } from "../host/migrations/002-conversation.ts";
+import { BLOB_TABLES, JOURNAL_TABLES } from "../host/migrations/001-journal.ts";
+import { MemorySql } from "../journal/memory-sql.test-support.ts";
+import { endInQuestion, installedSdk, isToolPart, toModelMessages, type ModelSettings } from "../model/index.ts";
+import { TurnEngine } from "./engine.ts";
+import type { TurnHooks } from "./hooks.ts";
+import type { Transcript } from "./transcript.ts";
+import type { TurnContext, TurnOutcome, TurnView } from "./turn.ts";
+
+export class MemoryTranscript implements Transcript {
+  readonly #messages = new Map<string, { message: UIMessage; parent: string | null }>();
+  leaf: string | null = null;
+
+  get(messageId: string): UIMessage | undefined {
+    return this.#messages.get(messageId)?.message;
+  }
+
+  has(messageId: string): boolean {
+    return this.#messages.has(messageId);
+  }
+
+  append(message: UIMessage, parentId: string | null = this.leaf): void {
+    if (this.has(message.id)) return;
+    this.#messages.set(message.id, { message, parent: parentId });
+    this.leaf = message.id;
+  }
+
+  update(message: UIMessage): void {
+    const stored = this.#messages.get(message.id);
+    if (stored) stored.message = message;
+  }
+
+  path(leafId: string | null = this.leaf): UIMessage[] {
+    const path: UIMessage[] = [];
+    for (let id: string | null = leafId; id !== null;) {
+      const stored = this.#messages.get(id);
+      if (!stored) break;
+      path.unshift(stored.message);
+      id = stored.parent;
+    }
+    return path;
+  }
+
+  messageOfCall(toolCallId: string): UIMessage | undefined {
+    const holds = ({ parts }: UIMessage) => parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId);
+    return [...this.#messages.values()].map(({ message }) => message).findLast(holds);
+  }
+
+  clear(): void {
+    this.#messages.clear();
+    this.leaf = null;
+  }
+}
+
+export interface WorldInit {
+  model: () => LanguageModel;
+  tools?: ToolSet;
+  settings?: ModelSettings;
+  respond?: (turn: TurnContext, outcome: TurnOutcome) => Promise<void>;
+  beforeToolCall?: TurnHooks["beforeToolCall"];
+}
+
+type Heard =
+  | { what: "accepted" | "streaming"; turn: TurnView }
+  | { what: "chunk"; turn: TurnView; seq: number; body: string }
+  | { what: "settled"; turn: TurnView; outcome: TurnOutcome }
+  | { what: "updated"; message: UIMessage }
+  | { what: "transcript" | "cleared" };
+
+export class World {
+  readonly transcript = new MemoryTranscript();
+  readonly database = new DatabaseSync(":memory:");
+  readonly heard: Heard[] = [];
+  readonly hooksCalled: string[] = [];
+  readonly #init: WorldInit;
+  #ids = 0;
+  conversation!: Conversation;
+  engine!: TurnEngine;
+
+  constructor(init: WorldInit) {
+    this.#init = init;
+    const sql = new MemorySql(this.database);
+    for (const statement of [...BLOB_TABLES, ...JOURNAL_TABLES]) sql.run(statement);
+    conversationTables(sql);
+    this.boot();
+  }
+
+  /** A new process on what is stored. What the old one was doing goes on unheard. */
+  boot(): void {
+    const sql = new MemorySql(this.database);
+    this.conversation = new Conversation(sql);
+    const journal = openJournal({
+      sql,
+      blobs: new Blobs(sql),
+      conversation: this.conversation,
+      report: (error) => console.error(error)
+    });
+    this.engine = new TurnEngine({
+      conversation: this.conversation,
+      journal,
+      transcript: this.transcript,
+      hooks: this.#hooks(),
+      sdk: installedSdk(),
+      clock,
+      ids: { next: () => `id-${++this.#ids}`, random: () => 0.5 },
+      emit: () => undefined,
+      background: (work) => void work.catch((error: unknown) => console.error(error)),
+      keepAlive: (work) => work()
+    });
+    this.engine.listen({
+      accepted: (turn) => void this.heard.push({ what: "accepted", turn }),
+      streaming: (turn) => void this.heard.push({ what: "streaming", turn }),
+      chunk: (turn, chunk) => void this.heard.push({ what: "chunk", turn, ...chunk }),
+      settled: (turn, outcome) => void this.heard.push({ what: "settled", turn, outcome }),
+      messageUpdated: (message) => void this.heard.push({ what: "updated", message }),
+      transcriptChanged: () => void this.heard.push({ what: "transcript" }),
+      cleared: () => void this.heard.push({ what: "cleared" })
+    });
+  }
+
+  chunks(requestId: string): { seq: number; body: string }[] {
+    return this.heard.flatMap((one) =>
+      one.what === "chunk" && one.turn.requestId === requestId ? [{ seq: one.seq, body: one.body }] : []
+    );
+  }
+
+  texts(): string[] {
+    return this.transcript.path().map(textOf);
+  }
+
+  #hooks(): TurnHooks {
+    const init = this.#init;
+    const called = (name: string) => void this.hooksCalled.push(name);
+    return {
+      async assemble(turn, history) {
+        called(`assemble:${turn.requestId}`);
+        const tools = init.tools ?? {};
+        return {
+          model: init.model(),
+          system: "You are a test.",
+          messages: endInQuestion(await toModelMessages(installedSdk(), history, { tools })),
+          tools,
+          settings: { maxRetries: 0, ...init.settings },
+          maxSteps: 10,
+          sendReasoning: true,
+          modelHooks: {}
+        };
+      },
+      beforeToolCall: async (turn, call) => {
+        called(`before:${call.toolName}`);
+        return init.beforeToolCall?.(turn, call);
+      },
+      afterToolCall: async (_turn, call) => called(`after:${call.toolName}:${call.success}`),
+      describeFailure: (_error, { stage }) => `failed in ${stage}`,
+      wantsResponse: init.respond !== undefined,
+      respond: async (turn, outcome) => {
+        called(`respond:${turn.requestId}:${outcome.status}`);
+        await init.respond?.(turn, outcome);
+      },
+      runIn: (_turn, work) => work()
+    };
+  }
+}
+
+const clock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, ms);
+      signal?.addEventListener("abort", () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      });
+    })
+};
+
+export function user(id: string, text = id): UIMessage {
+  return { id, role: "user", parts: [{ type: "text", text }] };
+}
+
+export function textOf(message: UIMessage): string {
+  return `${message.role}:${message.parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`;
+}

@@ -1,0 +1,337 @@
+// The turn engine: one door (`admit`), one runner behind it, many readers. Everything it accepts is durable before it
+// returns, and reaches exactly one outcome.
+import type { UIMessage } from "ai";
+import type { ArmedContinuation, FailedTurn } from "../journal/conversation.ts";
+import type { ApprovalAnswered, CallOutcome, CallSettled, ClientTool } from "../journal/records.ts";
+import { approvalId, callId } from "../util/ids.ts";
+import type { Json } from "../util/json.ts";
+import type { Admission, TurnTicket } from "./admission.ts";
+import { admittedRecord } from "./admitting.ts";
+import { firstAttempt } from "./attempt-record.ts";
+import { Desk, type EngineInit } from "./desk.ts";
+import { NestedTurnError, QueueFullError } from "./errors.ts";
+import type { TurnListener } from "./listener.ts";
+import { LiveTurn } from "./live-turn.ts";
+import { storedChunks } from "./replay.ts";
+import { TurnRunner } from "./runner.ts";
+import { announceEnding, placeInput, recordEnding, settleTurn } from "./settle.ts";
+import { isHalfAnswered, withApproval, withToolResult } from "./tool-answer.ts";
+import type { TurnView } from "./turn.ts";
+import type { AnswerOutcome, ApprovalAnswer, Replay, ToolResultAnswer, Turns } from "./turns.ts";
+
+/** Turns that may wait in one conversation. */
+export const QUEUE_LIMIT = 1_000;
+
+/** What is recorded of an answer; when and to which turn is known where it is applied. */
+type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, "turnId" | "at">;
+
+/** Doors whose callers wait for the turn. */
+const BLOCKING = new Set<Admission["trigger"]>(["rpc", "programmatic"]);
+
+export class TurnEngine implements Turns {
+  readonly #desk: Desk;
+  readonly #runner: TurnRunner;
+  /** Who armed the continuation, while this process lives. */
+  #armedBy: unknown;
+
+  constructor(init: EngineInit) {
+    this.#desk = new Desk(init);
+    this.#runner = new TurnRunner(this.#desk);
+    // In its own tick: the turn that ends is still being put away.
+    this.#desk.readers.add({ settled: () => queueMicrotask(() => this.continueIfReady()) });
+  }
+
+  admit(admission: Admission): TurnTicket {
+    const { nesting } = this.#desk;
+    if (nesting.isInTurn && BLOCKING.has(admission.trigger)) throw new NestedTurnError();
+    return this.#begin(this.#write(admission));
+  }
+
+  /** The turn is durable: readers may know, and the runner may take it. */
+  #begin(live: LiveTurn): TurnTicket {
+    const { turnId, requestId, origin } = live.view;
+    this.#desk.readers.accepted(live.view);
+    if (live.admitted.input.length > 0) this.#desk.readers.transcriptChanged(origin);
+    this.#runner.drive();
+    return { turnId, requestId, settled: live.settled };
+  }
+
+  /** One transaction: the turn, and if nothing is before it, its first attempt and its place in the conversation. */
+  #write(admission: Admission): LiveTurn {
+    const { conversation, journal, ids } = this.#desk.init;
+    return conversation.transaction((row) => {
+      if (row.openTurns.length >= QUEUE_LIMIT) throw new QueueFullError(QUEUE_LIMIT);
+      const now = this.#desk.now();
+      const generation = admission.generation ?? row.generation;
+      const admitted = admittedRecord({ admission, turnId: ids.next(), messageId: ids.next(), generation, now });
+      const startsNow = row.openTurns.length === 0 && this.#canStartAtOnce(admission, generation);
+      const live = new LiveTurn({
+        admitted,
+        input: admission.input,
+        origin: admission.origin,
+        signal: admission.signal,
+        isNested: this.#desk.nesting.isInResponse
+      });
+      this.#desk.add(live);
+      row.failedTurn = admission.trigger === "ws-chat" ? null : row.failedTurn;
+      const attempt = startsNow ? [firstAttempt(admitted.turnId, { epoch: this.#runner.epoch, now })] : [];
+      journal.writer.append([admitted, ...attempt]);
+      if (startsNow) {
+        placeInput(this.#desk, live);
+        this.#runner.startedWithAdmission(admitted.turnId);
+      }
+      return live;
+    });
+  }
+
+  #canStartAtOnce(admission: Admission, generation: number): boolean {
+    return (
+      typeof admission.input !== "function" &&
+      admission.notBeforeAt === undefined &&
+      !admission.signal?.aborted &&
+      generation === this.generation
+    );
+  }
+
+  /** After a start: goes on with what a crash left, and with hooks that were promised. */
+  resume(): void {
+    for (const id of this.#desk.init.conversation.row.respondingTurns) this.#runner.respondAgain(id);
+    this.#runner.drive();
+    this.continueIfReady();
+  }
+
+  cancel(requestId: string, reason = "cancelled"): void {
+    const live = this.#desk.findByRequest(requestId);
+    if (!live) return;
+    const { turnId } = live.admitted;
+    this.#desk.init.journal.writer.append([
+      { type: "turn-cancel-requested", turnId, at: this.#desk.now(), by: null, reason }
+    ]);
+    this.#desk.init.emit("message:cancel", { requestId });
+    live.abort(new DOMException(reason, "AbortError"));
+    const isRunning = this.#desk.running?.live === live;
+    const open = this.#desk.openTurns.find((turn) => turn.turnId === turnId);
+    // A turn in the queue ends now: its client should not have to wait for the others.
+    if (!isRunning && open?.attempt === 0) {
+      live.resolve(settleTurn(this.#desk, live, { status: "aborted", reason, placesInput: true }));
+      this.#desk.forget(live);
+    }
+  }
+
+  cancelAll(reason?: string): void {
+    for (const { requestId } of this.#desk.openTurns) this.cancel(requestId, reason);
+  }
+
+  clear(origin?: unknown): void {
+    const { conversation, journal, transcript, emit } = this.#desk.init;
+    const running = this.#desk.running?.live;
+    const turns = this.#desk.openTurns.map((open) => this.#desk.find(open)).filter((live) => live !== undefined);
+    const endings = conversation.transaction((row) => {
+      // What is in flight is not stored: the conversation it belonged to is gone.
+      const ended = turns.map((live) => {
+        const ending = live === running ? CLEARED_RUNNING : CLEARED_WAITING;
+        return { live, outcome: recordEnding(this.#desk, live, ending) };
+      });
+      transcript.clear();
+      const generation = row.generation + 1;
+      journal.writer.append([{ type: "conversation-cleared", turnId: null, at: this.#desk.now(), generation }]);
+      row.clientTools = null;
+      row.body = null;
+      row.failedTurn = null;
+      row.armedContinuation = null;
+      return ended;
+    });
+    this.#armedBy = undefined;
+    emit("message:clear", {});
+    for (const { live, outcome } of endings) {
+      live.abort(new DOMException("The conversation was cleared.", "AbortError"));
+      announceEnding(this.#desk, live, outcome);
+      live.resolve(outcome);
+    }
+    this.#desk.readers.cleared(origin);
+  }
+
+  answerTool({ toolCallId, output, errorText, autoContinue, origin }: ToolResultAnswer): AnswerOutcome {
+    const result = { toolCallId, output, ...(errorText !== undefined && { errorText }) };
+    const outcome: CallOutcome =
+      errorText === undefined ? { kind: "output", output: (output ?? null) as Json } : { kind: "error", errorText };
+    const answered = this.#answer(toolCallId, (message) => withToolResult(message, result), {
+      type: "call-settled",
+      attempt: null,
+      callId: callId(toolCallId),
+      outcome,
+      autoContinue
+    });
+    if (answered.changed) this.#desk.init.emit("tool:result", { toolCallId, toolName: "" });
+    this.#continueAfter(answered, autoContinue, origin);
+    return answered;
+  }
+
+  answerApproval({ toolCallId, approved, autoContinue, origin }: ApprovalAnswer): AnswerOutcome {
+    const answered = this.#answer(toolCallId, (message) => withApproval(message, toolCallId, approved), {
+      type: "approval-answered",
+      callId: callId(toolCallId),
+      approvalId: approvalId(toolCallId),
+      approved,
+      inputHash: null,
+      by: null,
+      reason: null,
+      autoContinue
+    });
+    if (answered.changed) this.#desk.init.emit("tool:approval", { toolCallId, approved });
+    this.#continueAfter(answered, autoContinue, origin);
+    return answered;
+  }
+
+  listen(listener: TurnListener): () => void {
+    return this.#desk.readers.add(listener);
+  }
+
+  streaming(): TurnView | undefined {
+    const { running } = this.#desk;
+    return running?.attempt.hasStreamed ? running.live.view : undefined;
+  }
+
+  waiting(): TurnView | undefined {
+    const streaming = this.streaming()?.turnId;
+    const open = this.#desk.openTurns.findLast((turn) => turn.turnId !== streaming);
+    const live = open && this.#desk.find(open);
+    return live?.view ?? this.#armedView();
+  }
+
+  isBusy(): boolean {
+    return this.#desk.openTurns.some((turn) => turn.generation === this.generation);
+  }
+
+  failed(): FailedTurn | null {
+    return this.#desk.init.conversation.row.failedTurn;
+  }
+
+  replay(requestId: string): Replay | undefined {
+    const { running } = this.#desk;
+    const { journal } = this.#desk.init;
+    if (running?.live.view.requestId === requestId) running.stream.flush();
+    const open = this.#desk.openTurns.findLast((turn) => turn.requestId === requestId);
+    const live = open && this.#desk.find(open);
+    if (open && live) return { turn: live.view, chunks: storedChunks(journal, open), state: "live" };
+    return this.#finishedReplay(requestId);
+  }
+
+  #finishedReplay(requestId: string): Replay | undefined {
+    const { journal } = this.#desk.init;
+    const found = journal.reader.findTurn(requestId);
+    const admitted = found && this.#desk.admissionOf(found);
+    if (!found?.settled || !admitted) return undefined;
+    const { outcome } = found.settled;
+    return {
+      turn: new LiveTurn({ admitted }).view,
+      chunks: storedChunks(journal, found),
+      state: outcome === "failed" ? "error" : outcome
+    };
+  }
+
+  transcript(): UIMessage[] {
+    const placed = this.#desk.init.transcript.path();
+    const waiting = this.#desk.openTurns.filter((turn) => turn.attempt === 0).map((turn) => this.#desk.find(turn));
+    // Stored by `admit` as the messages they are.
+    const unplaced = waiting.flatMap((live) => (live?.admitted.input ?? []) as readonly unknown[] as UIMessage[]);
+    return [...placed, ...unplaced];
+  }
+
+  get clientTools(): readonly ClientTool[] {
+    // Written by `rememberClient` only.
+    return (this.#desk.init.conversation.row.clientTools ?? []) as readonly unknown[] as readonly ClientTool[];
+  }
+
+  get body(): Record<string, unknown> | undefined {
+    return (this.#desk.init.conversation.row.body as Record<string, unknown> | null) ?? undefined;
+  }
+
+  rememberClient(client: { tools?: readonly ClientTool[]; body?: Record<string, unknown> | null }): void {
+    this.#desk.init.conversation.transaction((row) => {
+      const tools = client.tools && client.tools.length > 0 ? (client.tools as unknown as Json) : null;
+      if (client.tools !== undefined && !isEqual(row.clientTools, tools)) row.clientTools = tools;
+      const body = (client.body ?? null) as Json;
+      if (client.body !== undefined && !isEqual(row.body, body)) row.body = body;
+    });
+  }
+
+  get generation(): number {
+    return this.#desk.init.conversation.row.generation;
+  }
+
+  /** The first answer wins. One that comes while its message streams is applied to the stream, and recorded. */
+  #answer(
+    toolCallId: string,
+    change: (message: UIMessage) => UIMessage | undefined,
+    record: AnswerRecord
+  ): AnswerOutcome {
+    const { running, init } = this.#desk;
+    const inFlight = running?.stream.change(change);
+    const stored = inFlight ? undefined : init.transcript.messageOfCall(toolCallId);
+    const changed = inFlight ?? (stored && change(stored));
+    if (!changed) return { changed: false };
+    if (inFlight && running) {
+      init.journal.writer.append([{ ...record, turnId: running.live.admitted.turnId, at: this.#desk.now() }]);
+    } else init.transcript.update(changed);
+    this.#desk.readers.messageUpdated(changed);
+    return { changed: true, message: changed };
+  }
+
+  /** Arms a continuation and starts it when nothing is in its way; otherwise it is looked at again later. */
+  #continueAfter(outcome: AnswerOutcome, autoContinue: boolean, origin: unknown): void {
+    const { conversation, ids } = this.#desk.init;
+    if (outcome.changed && autoContinue && !conversation.row.armedContinuation) {
+      const armed: ArmedContinuation = { requestId: ids.next(), messageId: outcome.message.id };
+      conversation.transaction((row) => {
+        row.armedContinuation = armed;
+      });
+      this.#armedBy = origin;
+    }
+    if (outcome.changed) this.continueIfReady();
+  }
+
+  /** No turn is open, and no sibling call still waits for its answer. */
+  continueIfReady(): void {
+    const { conversation, transcript } = this.#desk.init;
+    const armed = conversation.row.armedContinuation;
+    if (!armed || this.#desk.openTurns.length > 0) return;
+    const message = transcript.get(armed.messageId);
+    if (message && isHalfAnswered(message)) return;
+    const origin = this.#armedBy;
+    this.#armedBy = undefined;
+    const live = conversation.transaction((row) => {
+      row.armedContinuation = null;
+      return message && this.#write(this.#continuation(armed, origin));
+    });
+    if (live) this.#begin(live);
+  }
+
+  #continuation(armed: ArmedContinuation, origin: unknown): Admission {
+    return {
+      requestId: armed.requestId,
+      trigger: "auto-continuation",
+      input: [],
+      continuation: true,
+      extendsMessageId: armed.messageId,
+      ...(this.body && { body: this.body }),
+      clientTools: this.clientTools,
+      origin
+    };
+  }
+
+  #armedView(): TurnView | undefined {
+    const armed = this.#desk.init.conversation.row.armedContinuation;
+    if (!armed) return undefined;
+    const { requestId, messageId } = armed;
+    const identity = { turnId: requestId, requestId, messageId, inputMessageIds: [] };
+    return { ...identity, trigger: "auto-continuation", continuation: true, origin: this.#armedBy };
+  }
+}
+
+const CLEARED_WAITING = { status: "skipped", reason: "cleared" } as const;
+const CLEARED_RUNNING = { status: "aborted", reason: "cleared", streamed: true } as const;
+
+function isEqual(a: Json, b: Json): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

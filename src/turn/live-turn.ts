@@ -1,0 +1,87 @@
+// What this process knows about an open turn beyond its records: who asked, who waits, how to stop it. Lost in a
+// restart, and then made anew from the admission record.
+import type { TurnAdmitted } from "../journal/records.ts";
+import type { TurnInput } from "./admission.ts";
+import type { TurnContext, TurnOutcome, TurnTrigger, TurnView } from "./turn.ts";
+
+export interface LiveTurnInit {
+  readonly admitted: TurnAdmitted;
+  readonly input?: TurnInput;
+  readonly origin?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** Admitted from inside a response hook: its own hook must not wait for that one. */
+  readonly isNested?: boolean;
+}
+
+export class LiveTurn {
+  readonly admitted: TurnAdmitted;
+  readonly isNested: boolean;
+  /** The newest attempt this process made. */
+  attempt = 0;
+  readonly settled: Promise<TurnOutcome>;
+  readonly resolve: (outcome: TurnOutcome) => void;
+  readonly #init: LiveTurnInit;
+  readonly #controller = new AbortController();
+  readonly #detach: () => void;
+
+  constructor(init: LiveTurnInit) {
+    this.#init = init;
+    this.admitted = init.admitted;
+    this.isNested = init.isNested ?? false;
+    const { promise, resolve } = Promise.withResolvers<TurnOutcome>();
+    this.settled = promise;
+    this.resolve = resolve;
+    const { signal } = init;
+    const follow = () => this.#controller.abort(signal?.reason);
+    if (signal?.aborted) follow();
+    signal?.addEventListener("abort", follow, { once: true });
+    this.#detach = () => signal?.removeEventListener("abort", follow);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The function that makes the turn's messages, if it was given one and this process still has it. */
+  get inputFunction(): Extract<TurnInput, (...args: never[]) => unknown> | undefined {
+    return typeof this.#init.input === "function" ? this.#init.input : undefined;
+  }
+
+  get view(): TurnView {
+    const { turnId, requestId, messageId, trigger, continuation, inputMessageIds } = this.admitted;
+    return {
+      turnId,
+      requestId: requestId ?? turnId,
+      messageId,
+      // Written by `admit` from this type; an unknown one comes from a newer build and is only passed on.
+      trigger: trigger as TurnTrigger,
+      continuation,
+      inputMessageIds,
+      origin: this.#init.origin
+    };
+  }
+
+  context(attempt: number): TurnContext {
+    const { body, channel, clientTools, generation } = this.admitted;
+    const { inputMessageIds: _unused, ...view } = this.view;
+    return {
+      ...view,
+      attempt,
+      generation,
+      // The custom fields of a request: `admit` stores an object or null.
+      body: (body as Record<string, unknown> | null) ?? undefined,
+      channel: channel ?? undefined,
+      clientTools,
+      signal: this.signal
+    };
+  }
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  /** No listener stays behind on a signal that outlives the turn. */
+  release(): void {
+    this.#detach();
+  }
+}

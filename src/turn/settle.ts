@@ -1,0 +1,98 @@
+// The one place that ends a turn. Answer, outcome and what the conversation row knows of it become durable together;
+// only then are readers told, and after them the user's hook.
+import type { UIMessage } from "ai";
+import { turnId } from "../util/ids.ts";
+import type { Json } from "../util/json.ts";
+import { notesOf } from "./admitting.ts";
+import type { Desk } from "./desk.ts";
+import type { LiveTurn } from "./live-turn.ts";
+import type { TurnStream } from "./stream.ts";
+import type { TurnOutcome, TurnStatus } from "./turn.ts";
+
+export interface Ending {
+  readonly status: TurnStatus;
+  readonly reason?: string;
+  readonly error?: string;
+  readonly output?: unknown;
+  /** What was streamed; nothing for a turn that never started. */
+  readonly stream?: TurnStream;
+  readonly streamed?: boolean;
+  /** The messages of a turn that ends before it started still belong to the conversation. */
+  readonly placesInput?: boolean;
+}
+
+const RECORDED = { completed: "completed", error: "failed", aborted: "aborted", skipped: "skipped" } as const;
+
+/** Records the ending and tells the readers. */
+export function settleTurn(desk: Desk, live: LiveTurn, ending: Ending): TurnOutcome {
+  const outcome = recordEnding(desk, live, ending);
+  announceEnding(desk, live, outcome);
+  return outcome;
+}
+
+export function announceEnding(desk: Desk, live: LiveTurn, outcome: TurnOutcome): void {
+  if (desk.running?.live === live) desk.running = undefined;
+  desk.readers.settled(live.view, outcome);
+}
+
+/** For a caller with a larger transaction of its own, who announces after the commit. */
+export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOutcome {
+  const { conversation, journal } = desk.init;
+  const { admitted, view } = live;
+  const message = conversation.transaction((row) => {
+    if (ending.placesInput) placeInput(desk, live);
+    const segments = ending.stream?.takeUnflushed() ?? [];
+    const answer = ending.stream?.finish();
+    if (answer) storeAnswer(desk, live, answer);
+    journal.writer.append([
+      ...segments,
+      {
+        type: "turn-settled",
+        turnId: turnId(admitted.turnId),
+        attempt: null,
+        at: desk.now(),
+        outcome: RECORDED[ending.status],
+        reason: ending.reason ?? null,
+        error: ending.error === undefined ? null : { code: "turn-failed", message: ending.error },
+        output: (ending.output ?? null) as Json,
+        messageStored: answer !== undefined,
+        chunkCount: ending.stream?.chunkCount ?? 0,
+        responds: desk.init.hooks.wantsResponse && isAnswer(ending)
+      }
+    ]);
+    if (ending.status !== "skipped") {
+      row.failedTurn =
+        ending.error === undefined
+          ? null
+          : { requestId: view.requestId, text: ending.error, messageIds: view.inputMessageIds };
+    }
+    return answer;
+  });
+  return {
+    status: ending.status,
+    ...(ending.reason !== undefined && { reason: ending.reason }),
+    ...(ending.error !== undefined && { error: ending.error }),
+    ...(message && { message }),
+    ...(ending.output !== undefined && { output: ending.output }),
+    streamed: ending.streamed ?? false
+  };
+}
+
+/** Hooks hear of turns that reached the model, whatever came of it. */
+export function isAnswer(ending: Ending): boolean {
+  return ending.stream !== undefined && ending.reason !== "cleared" && ending.status !== "skipped";
+}
+
+/** The turn's time has come: its messages join the conversation. Those that are already there stay as they are. */
+export function placeInput(desk: Desk, live: LiveTurn): void {
+  // Stored by `admit` as the messages they are.
+  for (const message of live.admitted.input as readonly unknown[] as readonly UIMessage[]) {
+    desk.init.transcript.append(message);
+  }
+}
+
+function storeAnswer(desk: Desk, live: LiveTurn, answer: UIMessage): void {
+  const { transcript } = desk.init;
+  if (notesOf(live.admitted).extends && transcript.has(answer.id)) transcript.update(answer);
+  else transcript.append(answer, live.admitted.parentMessageId ?? undefined);
+}
