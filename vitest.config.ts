@@ -12,6 +12,8 @@ export default defineConfig({
         resolve: {
           alias: [
             { find: "#platform", replacement: source("./src/host/inprocess/platform.ts") },
+            { find: "everthink/workflows", replacement: source("./src/agent/workflows/index.ts") },
+            { find: /^everthink$/, replacement: source("./src/index.ts") },
             { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }
           ]
         },

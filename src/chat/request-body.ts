@@ -65,22 +65,12 @@ export function readClientTools(value: unknown): readonly ClientTool[] | null {
   return [...tools.values()];
 }
 
-/** Ids of the run of user messages at the end: the question a request asks. */
-export function trailingUserIds(messages: readonly UIMessage[]): string[] {
-  const last = messages.findLastIndex(({ role }) => role !== "user");
-  return messages.slice(last + 1).map(({ id }) => id);
-}
-
 const ROLES = new Set(["system", "user", "assistant"]);
 
 function firstProblem(messages: readonly unknown[]): string | undefined {
-  const seen = new Set<unknown>();
   for (const [index, message] of messages.entries()) {
     const problem = messageProblem(message);
     if (problem !== undefined) return `message ${index} ${problem}`;
-    const { id } = message as UIMessage;
-    if (seen.has(id)) return `message ${index} has the id of another message`;
-    seen.add(id);
   }
   return undefined;
 }

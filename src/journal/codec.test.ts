@@ -145,5 +145,9 @@ it("decoding never throws, whatever is in the header and the body", () => {
     fc.string(),
     fc.tuple(header, fc.oneof(fc.string(), fc.json())).map(([head, body]) => `${JSON.stringify(head)}\n${body}`)
   );
-  fc.assert(fc.property(text, fc.boolean(), (row, outline) => expect(typeof decode(row, outline).ok).toBe("boolean")));
+  fc.assert(
+    fc.property(text, fc.boolean(), (row, outline) => {
+      expect(typeof decode(row, outline).ok).toBe("boolean");
+    })
+  );
 });

@@ -1,7 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { BLOB_CHUNK_BYTES } from "../host/blobs.ts";
-import { createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
+import { byteLength } from "../util/bytes.ts";
+import { requestId, turnId } from "../util/ids.ts";
+import { encodeRecord } from "./codec.ts";
+import { allEntries, moves, play, turnsIn } from "./journal-script.test-support.ts";
+import { createTables, MemorySql, openTestJournal, openTurn, type TestJournal } from "./memory-sql.test-support.ts";
 import { quarantineRow } from "./quarantine.ts";
 import type { JournalPage } from "./reader.ts";
 import {
@@ -26,11 +31,12 @@ beforeEach(() => {
   const sql = new MemorySql(new DatabaseSync(":memory:"));
   createTables(sql);
   journal = openTestJournal(sql);
-  journal.writer.append([admitted(), started(1)]);
+  journal.writer.append([admitted()]);
+  journal.writer.append([started(1)]);
 });
 
 function stream(count: number, text = "x"): void {
-  const first = journal.writer.nextChunk({ turnId: T1, firstSequence: 1 });
+  const first = journal.writer.nextChunk(openTurn(journal, T1)!);
   for (let index = 0; index < count; index++) journal.writer.append([segment(1, first + index, [delta(text)])]);
 }
 
@@ -77,7 +83,7 @@ describe("a page", () => {
 
   it("walks the primary key: reading from a cursor scans neither table nor sorts", () => {
     const plan = journal.sql.all<{ detail: string }>(
-      "EXPLAIN QUERY PLAN SELECT position FROM cf_journal WHERE position >= 5 AND position <= 9 AND turn = 'x' ORDER BY position"
+      "EXPLAIN QUERY PLAN SELECT last FROM cf_journal WHERE last >= 5 AND last <= 9 ORDER BY last"
     );
     expect(plan.map((row) => row.detail)).toEqual([
       expect.stringMatching(/^SEARCH cf_journal USING INTEGER PRIMARY KEY/)
@@ -88,7 +94,7 @@ describe("a page", () => {
 describe("damage", () => {
   it("in one row is reported beside the rest", () => {
     stream(3);
-    journal.sql.run("UPDATE cf_journal SET body = 'garbage' WHERE position = 4");
+    journal.sql.run("UPDATE cf_journal SET body = 'garbage' WHERE last = 4");
     const page = journal.reader.read();
     expect(sequences(page)).toEqual([1, 2, 3, 5]);
     expect(page.corrupt).toMatchObject([{ sequence: 4, reason: expect.any(String) }]);
@@ -106,13 +112,14 @@ describe("damage", () => {
 
   it("is set aside once; a record takes its place and numbering goes on", () => {
     stream(3);
-    journal.sql.run("UPDATE cf_journal SET body = 'garbage' WHERE position = 5");
+    journal.sql.run("UPDATE cf_journal SET body = replace(body, '{\"type\":\"text-delta\"', 'x') WHERE last = 5");
     const aside: BadRow[] = [];
-    const init = { sql: journal.sql, blobs: journal.blobs, setAside: (row: BadRow) => void aside.push(row) };
+    const init = { ...journal, setAside: (row: BadRow) => void aside.push(row) };
     const [corrupt] = journal.reader.read().corrupt;
     quarantineRow(init, corrupt!, 5000);
     quarantineRow(init, corrupt!, 6000);
-    expect(aside).toEqual([{ table: "cf_journal", key: "5", body: "garbage", error: corrupt!.reason }]);
+    const body = expect.stringMatching(/^\{"type":"content-segment".*\nx/);
+    expect(aside).toEqual([{ table: "cf_journal", key: "5", body, error: corrupt!.reason }]);
     const page = journal.reader.read();
     expect(page.corrupt).toEqual([]);
     expect(page.entries.at(-1)?.record).toMatchObject({
@@ -128,7 +135,7 @@ describe("damage", () => {
     journal.writer.append([call("c1"), settledCall("c1", { kind: "output", output: "z".repeat(300_000) })]);
     journal.sql.run("UPDATE cf_blob_chunks SET digest = 'wrong'");
     const [corrupt] = journal.reader.read().corrupt;
-    quarantineRow({ sql: journal.sql, blobs: journal.blobs, setAside: () => undefined }, corrupt!, 5000);
+    quarantineRow({ ...journal, setAside: () => undefined }, corrupt!, 5000);
     expect(journal.sql.all("SELECT hash FROM cf_blobs")).toEqual([]);
   });
 });

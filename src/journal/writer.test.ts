@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
 import { turnId } from "../util/ids.ts";
-import { INLINE_BODY_BYTES } from "./codec.ts";
+import { MAX_ROW_BYTES } from "./batch.ts";
 import {
   AttemptFencedError,
   ChunkOrderError,
@@ -10,7 +10,7 @@ import {
   TurnSettledError,
   UnknownTurnError
 } from "./errors.ts";
-import { createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
+import { createTables, MemorySql, openTestJournal, openTurn, type TestJournal } from "./memory-sql.test-support.ts";
 import {
   admitted,
   call,
@@ -25,6 +25,7 @@ import {
   unknown
 } from "./record-samples.test-support.ts";
 import type { WritableRecord } from "./records.ts";
+import { INLINE_BODY_BYTES } from "./rows.ts";
 
 let journal: TestJournal;
 const append = (...records: WritableRecord[]) => journal.writer.append(records);
@@ -49,15 +50,40 @@ describe("appending", () => {
     append(admitted());
     expect(() => append(started(1), segment(7, 0, [delta("a")]))).toThrow(AttemptFencedError);
     expect(records()).toEqual([admitted()]);
-    expect(journal.turns.read(T1)).toMatchObject({ attempt: 0, attemptOpen: false });
+    expect(openTurn(journal, T1)).toMatchObject({ attempt: 0, attemptOpen: false });
   });
 
-  it("writes one row per streamed record", () => {
+  it("writes one row, and the conversation's only when a turn was admitted, changed attempts or ended", () => {
+    const large = "x".repeat(INLINE_BODY_BYTES / 2);
+    const table: [rows: number, records: WritableRecord[]][] = [
+      [2, [admitted(), started(1), SAMPLES["step-started"]]],
+      [1, [segment(1, 0, [delta("a"), delta("b")])]],
+      [1, [segment(1, 2, [delta("c")]), call("c1", { input: large })]],
+      [1, [settledCall("c1", { kind: "output", output: large }, { attempt: 1 }), SAMPLES["step-finished"]]],
+      [1, [SAMPLES["turn-cancel-requested"]]],
+      [2, [SAMPLES["attempt-ended"]]],
+      [2, [started(2, 3)]],
+      [2, [segment(2, 3, [delta("d")]), settled({ responds: true, chunkCount: 4 })]],
+      [2, [SAMPLES["turn-responded"]]]
+    ];
+    for (const [rows, records] of table) {
+      const before = journal.sql.rowsWritten;
+      append(...records);
+      expect([records[0]?.type, journal.sql.rowsWritten - before]).toEqual([records[0]?.type, rows]);
+    }
+  });
+
+  it("takes several rows when it is too large for one, under one receipt", () => {
     append(admitted(), started(1));
-    const before = journal.sql.rowsWritten;
-    append(segment(1, 0, [delta("a")]));
-    append(segment(1, 1, [delta("b")]));
-    expect(journal.sql.rowsWritten - before).toBe(2);
+    const large = delta("x".repeat(MAX_ROW_BYTES / 2));
+    expect(append(...[0, 1, 2].map((chunk) => segment(1, chunk, [large])))).toEqual({ first: 3, last: 5 });
+    expect(journal.sql.all("SELECT last, count FROM cf_journal")).toEqual([
+      { last: 2, count: 2 },
+      { last: 3, count: 1 },
+      { last: 4, count: 1 },
+      { last: 5, count: 1 }
+    ]);
+    expect(records().slice(2)).toEqual([0, 1, 2].map((chunk) => segment(1, chunk, [large])));
   });
 
   it("keeps a body of any size, and no large one in a cell", () => {
@@ -85,16 +111,9 @@ describe("identity", () => {
     expect(() => append(unknown())).toThrow(UnknownTurnError);
   });
 
-  it("conversations in one object do not touch each other", () => {
-    const other = openTestJournal(journal.sql, 7);
-    append(admitted());
-    expect(other.writer.append([admitted(T2)])).toEqual({ first: 1, last: 1 });
-    expect(() => other.writer.append([started(1)])).toThrow(UnknownTurnError);
-    expect(() => other.writer.append([admitted()])).toThrow(DuplicateTurnError);
-    expect(other.reader.read().entries).toHaveLength(1);
-    expect(other.turns.open().map((turn) => turn.turnId)).toEqual([T2]);
-    expect(journal.turns.open().map((turn) => turn.turnId)).toEqual([T1]);
-    expect(journal.writer.head()).toBe(1);
+  it("a turn no client named goes by its own id", () => {
+    append(admitted(T1, { requestId: null }));
+    expect(openTurn(journal, T1)).toMatchObject({ requestId: T1, firstSequence: 1, generation: 0 });
   });
 });
 
@@ -139,6 +158,14 @@ describe("the fence", () => {
     expect(() => append(settledCall("c1", { kind: "output", output: 1 }))).toThrow(TurnSettledError);
     append(SAMPLES["turn-responded"]);
     expect(() => append(SAMPLES["turn-responded"])).toThrow(TurnSettledError);
+    expect(() => append(segment(1, 1, [delta("late")]))).toThrow(TurnSettledError);
+    append(unknown());
+  });
+
+  it("within one append holds as between appends", () => {
+    expect(() => append(settled(), segment(1, 1, [delta("late")]))).toThrow(TurnSettledError);
+    expect(() => append(admitted(T2), admitted(T2))).toThrow(DuplicateTurnError);
+    append(SAMPLES["attempt-ended"], started(2, 1), segment(2, 1, [delta("b")]), settled({ attempt: 2 }));
   });
 });
 
@@ -156,6 +183,30 @@ describe("numbering of chunks", () => {
     append({ ...started(1), turnId: T2 }, { ...segment(1, 0, [delta("x")]), turnId: T2 });
     append(segment(1, 1, [delta("b")]));
   });
+
+  it("forgets what was rolled back, also when the same sequences were used again", () => {
+    append(admitted(), started(1), segment(1, 0, [delta("a")]));
+    expect(() =>
+      journal.conversation.transaction(() => {
+        append(segment(1, 1, [delta("b"), delta("c")]));
+        append(call("c1"));
+        throw new Error("changed my mind");
+      })
+    ).toThrow("changed my mind");
+    append(call("c1"));
+    append(call("c2"));
+    expect(() => append(segment(1, 3, [delta("d")]))).toThrow(ChunkOrderError);
+    append(segment(1, 1, [delta("B")]));
+  });
+
+  it("is found again by the next process", () => {
+    append(admitted(), started(1), segment(1, 0, [delta("a"), delta("b")]), call("c1"));
+    journal = openTestJournal(journal.sql);
+    expect(() => append(started(2, 0))).toThrow(ChunkOrderError);
+    append(started(2, 2));
+    journal = openTestJournal(journal.sql);
+    append(segment(2, 2, [delta("c")]));
+  });
 });
 
 describe("clearing", () => {
@@ -163,7 +214,7 @@ describe("clearing", () => {
     append(SAMPLES["conversation-cleared"]);
     expect(() => append(admitted(T1, { generation: 0 }))).toThrow(StaleGenerationError);
     append(admitted(T1, { generation: 1 }));
-    expect(journal.writer.generation()).toBe(1);
+    expect(journal.conversation.row).toMatchObject({ generation: 1, clearedSequence: 1 });
   });
 
   it("generations are counted one by one", () => {
@@ -171,22 +222,15 @@ describe("clearing", () => {
   });
 });
 
-describe("the turn index", () => {
+describe("the conversation's row", () => {
   it("lists open turns in the order of admission, and those whose response is due", () => {
+    const { conversation } = journal;
     append(admitted(T2), admitted(T1), admitted(turnId("t3")));
     append(settled({ turnId: T2, responds: true }));
-    expect(journal.turns.open().map((turn) => turn.turnId)).toEqual([T1, "t3"]);
-    expect(journal.turns.responding().map((turn) => turn.turnId)).toEqual([T2]);
+    expect(conversation.row.openTurns.map((turn) => turn.turnId)).toEqual([T1, "t3"]);
+    expect(conversation.row.respondingTurns).toEqual([T2]);
     append({ ...SAMPLES["turn-responded"], turnId: T2 });
-    expect(journal.turns.responding()).toEqual([]);
-  });
-
-  it("finds a turn by what the client calls it, the newest first", () => {
-    const shared = admitted().requestId;
-    append(admitted(T1), settled(), admitted(T2, { requestId: shared }));
-    expect(shared && journal.turns.byRequest(shared)?.turnId).toBe(T2);
-    append(settled({ turnId: T2, at: 1 }));
-    expect(shared && journal.turns.byRequest(shared)?.turnId).toBe(T2);
+    expect(conversation.row.respondingTurns).toEqual([]);
   });
 });
 
@@ -194,7 +238,7 @@ describe("telling readers", () => {
   it("happens after the outermost commit, once, and not at all for what was rolled back", async () => {
     const seen: number[] = [];
     journal.reader.subscribe({}, (page) => seen.push(...page.entries.map((entry) => entry.sequence)));
-    journal.sql.transaction(() => {
+    journal.conversation.transaction(() => {
       append(admitted());
       append(started(1));
       expect(seen).toEqual([]);
@@ -203,7 +247,7 @@ describe("telling readers", () => {
     await flushed();
     expect(seen).toEqual([1, 2]);
     expect(() =>
-      journal.sql.transaction(() => {
+      journal.conversation.transaction(() => {
         append(segment(1, 0, [delta("never")]));
         throw new Error("changed my mind");
       })

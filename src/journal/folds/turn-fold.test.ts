@@ -18,7 +18,6 @@ import {
   unknown
 } from "../record-samples.test-support.ts";
 import type { JournalEntry, ReadableRecord } from "../records.ts";
-import { TurnPhase } from "../schema.ts";
 import { openCalls } from "./calls-fold.ts";
 import { EMPTY_QUEUE, foldQueue, headOfQueue } from "./queue-fold.ts";
 import { emptyTurn, foldTurn, type TurnFold } from "./turn-fold.ts";
@@ -167,24 +166,37 @@ describe("for any history", () => {
     );
   });
 
-  it("the turn index says what the folds say", () => {
+  it("the conversation's row says what the folds say, and so does one that was just opened", () => {
     fc.assert(
       fc.property(moves, (script) => {
         const journal = playedJournal(script);
         const entries = allEntries(journal);
-        const queue = foldQueue(EMPTY_QUEUE, entries);
-        expect(journal.turns.open().map((turn) => turn.turnId)).toEqual([...queue.keys()]);
-        for (const turnId of turnsIn(entries)) {
-          const turn = foldTurn(emptyTurn(turnId), entries);
-          const indexed = journal.turns.read(turnId);
-          expect(indexed).toMatchObject({
-            attempt: turn.attempt,
-            attemptOpen: turn.attempts.at(-1)?.end === null,
-            generation: turn.admission?.generation
-          });
-          expect(indexed && journal.writer.nextChunk(indexed)).toBe(turn.nextChunk);
-          expect(indexed?.phase === TurnPhase.open).toBe(turn.phase !== "settled");
-          expect(indexed?.phase === TurnPhase.responding).toBe(turn.phase === "settled" && !turn.responded);
+        for (const { conversation, writer } of [journal, openTestJournal(journal.sql)]) {
+          const { row } = conversation;
+          expect(row.openTurns.map((turn) => turn.turnId)).toEqual([...foldQueue(EMPTY_QUEUE, entries).keys()]);
+          const turns = turnsIn(entries).map((turnId) => foldTurn(emptyTurn(turnId), entries));
+          const owed = turns.filter((turn) => turn.phase === "settled" && !turn.responded);
+          expect(row.respondingTurns.toSorted()).toEqual(owed.map((turn) => turn.turnId).toSorted());
+          for (const turn of turns) {
+            const open = row.openTurns.find(({ turnId }) => turnId === turn.turnId);
+            if (!open) continue;
+            const started = entries.findLast(
+              ({ record }) => record.type === "attempt-started" && record.turnId === turn.turnId
+            );
+            expect(open).toEqual({
+              turnId: turn.turnId,
+              requestId: turn.admission?.requestId,
+              firstSequence: entries.find(({ record }) => record === turn.admission)?.sequence,
+              generation: turn.admission?.generation,
+              attempt: turn.attempt,
+              attemptOpen: turn.attempts.at(-1)?.end === null,
+              firstChunk: started?.record.type === "attempt-started" ? started.record.firstChunk : 0
+            });
+            expect(writer.nextChunk(open)).toBe(turn.nextChunk);
+          }
+          const cleared = entries.findLast(({ record }) => record.type === "conversation-cleared");
+          expect(row.clearedSequence).toBe(cleared?.sequence ?? 0);
+          expect(row.generation).toBe(entries.filter(({ record }) => record.type === "conversation-cleared").length);
         }
       })
     );

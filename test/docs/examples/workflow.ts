@@ -1,7 +1,7 @@
 import { Agent } from "everthink/agent";
 // "everthink/workflows" in an application.
-import { AgentWorkflow } from "../../../src/agent/workflows/index.ts";
-import type { AgentWorkflowEvent, AgentWorkflowStep } from "../../../src/agent/workflows/index.ts";
+import { AgentWorkflow } from "everthink/workflows";
+import type { AgentWorkflowEvent, AgentWorkflowStep } from "everthink/workflows";
 
 interface LibraryEnv {
   Library: DurableObjectNamespace<Library>;

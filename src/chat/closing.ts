@@ -1,0 +1,58 @@
+// What a client is sent behind the terminal frame of a turn, so that it ends up with the stored transcript. The whole
+// transcript costs bytes that grow with the conversation, so it is sent only to a client that may show anything else.
+//
+// What is known of the clients (S: `agents` 0.16 with `ai-chat` 0.8, N: `agents` 0.32 with `ai-chat` 0.12), and what
+// follows. "A" sent the request, "B" watches.
+//
+// | situation                          | A shows                        | B shows                           | needs    |
+// |------------------------------------|--------------------------------|-----------------------------------|----------|
+// | completed, heard from first chunk, | its list, its question, the    | the snapshot sent when the        | message  |
+// |   nothing else happened meanwhile  |   SDK's own fold of the chunks |   question was stored, its own    |          |
+// |                                    |   under the stored id          |   fold under the stored id        |          |
+// | offered, acknowledged or not       | S: an empty bubble on the      | same                              | snapshot |
+// |                                    |   terminal; else a rebuilt one |                                   |          |
+// | joined late, or missed a snapshot  | holes                          | holes                             | snapshot |
+// | continuation (no id on `start`)    | parts under a client-made id   | parts on its last message         | snapshot |
+// | regenerated or edited              | the new answer only            | old and new answer                | snapshot |
+// | stopped                            | ignored chunks after the stop, | a partial                         | snapshot |
+// |                                    |   maybe no message at all      |                                   |          |
+// | failed                             | a partial, or an empty message | same                              | snapshot |
+// | streamed, nothing stored           | an empty message               | an empty message                  | snapshot |
+// | stored under an id not streamed    | another id                     | another id                        | snapshot |
+// | messages came, went or changed     | the SDK's list and ours may    | overlays its own fold on the      | snapshot |
+// |   during the turn                  |   interleave differently       |   snapshot it got meanwhile       |          |
+// | never streamed                     | its question, which is stored  | the snapshot of the question      | nothing  |
+//
+// Why "message" is enough in the first row: `cf_agent_message_updated` replaces the message with that id and touches
+// nothing else. S and N observers merge their own accumulated copy a last time on the terminal; the frame comes after
+// it, so the stored copy wins there too. It is needed because the folds differ in detail (names on tool parts, removed
+// provider references, parts that were compacted to fit a row). Unlike a snapshot it cannot erase a message that the
+// application sends at the moment it sees the terminal.
+import type { TurnStatus } from "../turn/turn.ts";
+
+export interface ClosingView {
+  readonly streamed: boolean;
+  readonly status: TurnStatus;
+  readonly continuation: boolean;
+  /** The answer hangs below an older message than the newest one: a regeneration or an edit. */
+  readonly branched: boolean;
+  /** Between its acceptance and its end nothing else changed the transcript or was accepted. */
+  readonly undisturbed: boolean;
+  /** The id on its `start` chunk. */
+  readonly streamedId: string | undefined;
+  /** The id of the stored answer. */
+  readonly storedId: string | undefined;
+  /** This client was sent every chunk, live. */
+  readonly followed: boolean;
+  /** Before the answer, this client showed exactly what is stored. */
+  readonly inStep: boolean;
+}
+
+export type ClosingFrames = "nothing" | "message" | "snapshot";
+
+export function closingFrames(view: ClosingView): ClosingFrames {
+  if (!view.streamed) return view.storedId === undefined ? "nothing" : "snapshot";
+  if (view.status !== "completed" || view.continuation || view.branched) return "snapshot";
+  if (view.storedId === undefined || view.storedId !== view.streamedId) return "snapshot";
+  return view.undisturbed && view.followed && view.inStep ? "message" : "snapshot";
+}

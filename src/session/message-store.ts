@@ -1,0 +1,380 @@
+// A conversation's messages as a tree in SQLite; the active path runs from a root to the newest message. Appending
+// writes one row and reads two, whatever the length of the history: the newest message carries the sums of its path.
+// Every call is synchronous and one transaction, or part of the caller's. A row that cannot be read is set aside and
+// skipped. Deleting and rewriting branches is left to tree-surgery.ts.
+import type { ConversationRow } from "../journal/conversation.ts";
+import { encodeMessage, encodeShortened, fullRefOf, keepFull, readFull, type MessageBody } from "./message-body.ts";
+import { BATCH_BYTES, BATCH_ROWS, MessageRows, type MessageHeader, type MessageRow } from "./message-rows.ts";
+import { addTotals, ownTotals, pathTotals, subtractTotals, ZERO_TOTALS, type PathTotals } from "./path-totals.ts";
+import type { SessionScope } from "./session-host.ts";
+import { isToolPart, parseStoredMessage, requireMessage, type SessionMessage } from "./session-message.ts";
+import type { HistoryRowStat, RecentHistoryResult, SessionProvider } from "./session-provider.ts";
+import { deleteFromTree, newestLeaf, replaceAsBranch } from "./tree-surgery.ts";
+
+export interface SizedMessage {
+  readonly message: SessionMessage;
+  readonly sizeBytes: number;
+}
+
+/** Where a message is, seen from the newest one. */
+export interface Location {
+  readonly isOnPath: boolean;
+  /** The message's child on the active path. */
+  readonly child?: MessageHeader;
+  /** Sums over the messages between it and the newest one. */
+  readonly below: PathTotals;
+}
+
+export class MessageStore implements SessionProvider {
+  readonly scope: SessionScope;
+  readonly rows: MessageRows;
+
+  constructor(scope: SessionScope) {
+    this.scope = scope;
+    this.rows = new MessageRows(scope.host.sql, scope.sessionId);
+  }
+
+  /** Newest message of the active path. */
+  get leafId(): string | null {
+    return this.scope.conversation.row.leaf;
+  }
+
+  has(id: string): boolean {
+    return this.rows.header(id) !== undefined;
+  }
+
+  /** The whole message, also when histories show it shortened. */
+  getMessage(id: string): SessionMessage | null {
+    const row = this.rows.row(id);
+    const shown = row && this.#decode(row);
+    if (row === undefined || shown === undefined) return null;
+    const ref = fullRefOf(row);
+    return (ref && readFull(this.scope.host.blobs, ref)) ?? shown;
+  }
+
+  /** The message as histories show it. */
+  getShown(id: string): SessionMessage | null {
+    const row = this.rows.row(id);
+    return (row && this.#decode(row)) ?? null;
+  }
+
+  getHistory(leafId?: string | null): SessionMessage[] {
+    return this.readRecent(leafId, Number.POSITIVE_INFINITY).map(({ message }) => message);
+  }
+
+  getRecentHistory(
+    leafId: string | null | undefined,
+    maxContentBytes: number,
+    minRecentMessages = 1
+  ): RecentHistoryResult {
+    const recent = this.readRecent(leafId, maxContentBytes, minRecentMessages);
+    const { bytes, length } = this.totals(leafId);
+    return { messages: recent.map(({ message }) => message), truncated: recent.rowsRead < length, totalContentBytes: bytes };
+  }
+
+  /** The longest end of the path that fits into `maxBytes`, but at least `minMessages`; oldest first. */
+  readRecent(
+    leafId: string | null | undefined,
+    maxBytes: number,
+    minMessages = 1
+  ): SizedMessage[] & { readonly rowsRead: number } {
+    const newestFirst: SizedMessage[] = [];
+    let room = maxBytes;
+    let rowsRead = 0;
+    const limits = () => ({
+      rows: room > 0 ? BATCH_ROWS : Math.max(1, minMessages - newestFirst.length),
+      bytes: room > 0 ? Math.min(BATCH_BYTES, room) : BATCH_BYTES
+    });
+    const start = leafId ?? this.leafId;
+    for (const row of start === null ? [] : this.rows.pathRows(start, limits)) {
+      room -= row.sizeBytes;
+      if (room < 0 && newestFirst.length >= minMessages) break;
+      rowsRead += 1;
+      const message = this.#decode(row);
+      if (message !== undefined) newestFirst.push({ message, sizeBytes: row.sizeBytes });
+    }
+    return Object.assign(newestFirst.reverse(), { rowsRead });
+  }
+
+  getLatestLeaf(): SessionMessage | null {
+    return this.leafId === null ? null : this.getShown(this.leafId);
+  }
+
+  getBranches(messageId: string): SessionMessage[] {
+    const parent = this.rows.header(messageId);
+    if (parent === undefined) return [];
+    const children = this.childrenOf(parent, this.locate(parent)).map(({ id }) => id);
+    const rows = this.rows.rows(children);
+    return children.flatMap((id) => {
+      const row = rows.get(id);
+      return (row && this.#decode(row)) ?? [];
+    });
+  }
+
+  getPathLength(leafId?: string | null): number {
+    return this.totals(leafId).length;
+  }
+
+  getHistoryRowStats(leafId?: string | null): HistoryRowStat[] {
+    const start = leafId ?? this.leafId;
+    if (start === null) return [];
+    return [...this.rows.path(start)].reverse().map(({ id, role, sizeBytes }) => ({ id, role, bytes: sizeBytes }));
+  }
+
+  /** Sums of a path. Of the active one it reads a single row. */
+  totals(leafId?: string | null): PathTotals {
+    const start = leafId ?? this.leafId;
+    if (start === null) return ZERO_TOTALS;
+    if (start !== this.leafId) return this.#sumUp(start);
+    const leaf = this.rows.header(start);
+    return leaf === undefined ? ZERO_TOTALS : pathTotals(leaf);
+  }
+
+  /** The newest message of the active path that holds a tool call. */
+  messageOfCall(toolCallId: string): SessionMessage | null {
+    const needle = JSON.stringify(toolCallId);
+    const limits = () => ({ rows: BATCH_ROWS, bytes: BATCH_BYTES });
+    for (const row of this.leafId === null ? [] : this.rows.pathRows(this.leafId, limits)) {
+      if (row.role !== "assistant" || !row.content.includes(needle)) continue;
+      const message = this.#decode(row);
+      if (message?.parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId)) return message;
+    }
+    return null;
+  }
+
+  /** True if something was written; false if the id is already stored. */
+  appendMessage(message: SessionMessage, parentId?: string | null): boolean {
+    requireMessage(message);
+    return this.scope.conversation.transaction((row) => {
+      const wanted = parentId === undefined ? row.leaf : parentId;
+      const found = this.rows.headers(distinct(message.id, row.leaf, wanted));
+      if (found.has(message.id)) {
+        this.scope.changes.emit({ kind: "repeated", id: message.id });
+        return false;
+      }
+      const leaf = this.#currentLeaf(row, found);
+      const parent = parentId === undefined ? leaf : wanted === null ? undefined : found.get(wanted);
+      const { totals, isBranch } = this.#place(parent, leaf);
+      this.#insert(row, message, { parentId: parent?.id ?? null, totals, isBranch });
+      return true;
+    });
+  }
+
+  /** True if the content changed. An unknown id stores nothing. */
+  updateMessage(message: SessionMessage): boolean {
+    requireMessage(message);
+    return this.scope.conversation.transaction(() => {
+      const before = this.rows.row(message.id);
+      if (before === undefined) return false;
+      const body = encodeMessage(message, this.#forms(before));
+      const changed = this.#rewrite(before, { ...body, role: message.role });
+      this.scope.changes.emit({ kind: "updated", id: message.id, sizeBytes: body.sizeBytes });
+      return changed;
+    });
+  }
+
+  /** Shows less of a message from now on; `getMessage` still gives the whole of it. Sends no status. */
+  shortenMessage(shown: SessionMessage, options: { keepWhole: boolean }): boolean {
+    return this.scope.conversation.transaction(() => {
+      const before = this.rows.row(shown.id);
+      if (before === undefined) return false;
+      const ref = fullRefOf(before);
+      const whole = ref === null ? before.content : JSON.stringify(readFull(this.scope.host.blobs, ref));
+      const body = options.keepWhole ? encodeShortened(shown, whole ?? before.content) : encodeMessage(shown);
+      const changed = this.#rewrite(before, { ...body, role: before.role });
+      this.scope.changes.emit({ kind: "shortened", id: shown.id });
+      return changed;
+    });
+  }
+
+  /** Children of a deleted message move to its parent. Scans the session once, however many ids. */
+  deleteMessages(messageIds: readonly string[]): void {
+    this.scope.conversation.transaction((row) => {
+      deleteFromTree(this, row, messageIds);
+      this.scope.changes.emit({ kind: "restructured" });
+    });
+  }
+
+  /**
+   * A new version of a message that has been answered: it keeps its id and becomes the newest message, and the old
+   * version moves with everything below it to `archiveId`, its sibling. A message nobody answered is updated in place.
+   */
+  editMessage(message: SessionMessage, archiveId: string): void {
+    requireMessage(message);
+    this.scope.conversation.transaction((row) => {
+      replaceAsBranch(this, row, { message, archiveId });
+      this.scope.changes.emit({ kind: "restructured" });
+    });
+  }
+
+  clearMessages(): void {
+    this.scope.conversation.transaction((row) => {
+      for (const header of this.rows.scanHeaders()) this.release(header);
+      this.rows.deleteAll();
+      row.leaf = null;
+      this.scope.changes.emit({ kind: "cleared" });
+    });
+  }
+
+  /** Walks up from the newest message: short for recent ones. */
+  locate(target: MessageHeader): Location {
+    let child: MessageHeader | undefined;
+    let below = ZERO_TOTALS;
+    for (const header of this.leafId === null ? [] : this.rows.path(this.leafId)) {
+      if (header.id === target.id) return { isOnPath: true, below, ...(child && { child }) };
+      if (header.sequence < target.sequence) break;
+      child = header;
+      below = addTotals(below, ownTotals(header));
+    }
+    return { isOnPath: false, below };
+  }
+
+  /** Oldest first. Constant for the active path; a scan for an only child elsewhere. */
+  childrenOf(parent: MessageHeader, { isOnPath, child }: Location): MessageHeader[] {
+    const siblings = this.rows.branches(parent.id);
+    if (siblings.length > 0) return siblings;
+    const onlyChild = isOnPath ? child : this.rows.scanForChild(parent.id);
+    return onlyChild === undefined ? [] : [onlyChild];
+  }
+
+  hasChildren(id: string): boolean {
+    const header = id === this.leafId ? undefined : this.rows.header(id);
+    return header !== undefined && this.childrenOf(header, this.locate(header)).length > 0;
+  }
+
+  /** Sums of the path that ends at a message, exact wherever it is. */
+  exactTotals(target: MessageHeader, location: Location): PathTotals {
+    return location.isOnPath ? subtractTotals(this.totals(), location.below) : this.#sumUp(target.id);
+  }
+
+  /** Who owns a message's blobs. */
+  ownerOf(id: string): string {
+    const { sessionId } = this.scope;
+    return `message:${sessionId.length}:${sessionId}:${id}`;
+  }
+
+  release(header: MessageHeader): void {
+    if (header.fullHash !== null) this.scope.host.blobs.release(this.ownerOf(header.id));
+  }
+
+  /** SQLite's own form of a time, so that the column reads like those of other programs. */
+  createdAt(): string {
+    return new Date(this.scope.host.now()).toISOString().replace("T", " ").replace("Z", "");
+  }
+
+  /** The newest message as stored. If somebody else removed its row, the newest that is left. */
+  #currentLeaf(row: ConversationRow, found: Map<string, MessageHeader>): MessageHeader | undefined {
+    if (row.leaf === null) return undefined;
+    const leaf = found.get(row.leaf);
+    if (leaf !== undefined) return leaf;
+    const recovered = newestLeaf(this.rows.scanHeaders());
+    row.leaf = recovered?.id ?? null;
+    if (recovered === undefined) return undefined;
+    const sums = this.#sumUp(recovered.id);
+    return { ...recovered, pathLength: sums.length, pathBytes: sums.bytes, pathTokens: sums.tokens };
+  }
+
+  /** The sums of the parent's path, and whether the new message will have siblings; its only sibling is told. */
+  #place(parent: MessageHeader | undefined, leaf: MessageHeader | undefined): { totals: PathTotals; isBranch: boolean } {
+    if (parent === undefined) return { totals: ZERO_TOTALS, isBranch: true };
+    if (parent.id === leaf?.id) return { totals: pathTotals(leaf), isBranch: false };
+    const location = this.locate(parent);
+    const children = this.childrenOf(parent, location);
+    const only = children[0];
+    if (only?.isBranch === 0) this.rows.replaceHeader({ ...only, isBranch: 1 });
+    return { totals: this.exactTotals(parent, location), isBranch: children.length > 0 };
+  }
+
+  #insert(
+    row: ConversationRow,
+    message: SessionMessage,
+    place: { parentId: string | null; totals: PathTotals; isBranch: boolean }
+  ): void {
+    const body = encodeMessage(message);
+    const ref = keepFull(this.scope.host.blobs, body.full, this.ownerOf(message.id));
+    const totals = addTotals(place.totals, ownTotals(body));
+    const stored: MessageRow = {
+      id: message.id,
+      parentId: place.parentId,
+      role: message.role,
+      sequence: row.nextMessage,
+      isBranch: place.isBranch ? 1 : 0,
+      sizeBytes: body.sizeBytes,
+      tokens: body.tokens,
+      pathLength: totals.length,
+      pathBytes: totals.bytes,
+      pathTokens: totals.tokens,
+      fullHash: ref?.hash ?? null,
+      fullBytes: ref?.sizeBytes ?? null,
+      content: body.content
+    };
+    this.rows.insert(stored, this.createdAt());
+    row.nextMessage += 1;
+    row.leaf = message.id;
+    this.scope.changes.emit({ kind: "appended", id: message.id, sizeBytes: body.sizeBytes });
+  }
+
+  #rewrite(before: MessageRow, body: MessageBody & { role: string }): boolean {
+    const ref = keepFull(this.scope.host.blobs, body.full, this.ownerOf(before.id));
+    const old = fullRefOf(before);
+    if (old !== null && old.hash !== ref?.hash) this.scope.host.blobs.release(this.ownerOf(before.id), old);
+    if (before.content === body.content && before.role === body.role && (old?.hash ?? null) === (ref?.hash ?? null)) {
+      return false;
+    }
+    const delta = { length: 0, bytes: body.sizeBytes - before.sizeBytes, tokens: body.tokens - before.tokens };
+    const isLeaf = before.id === this.leafId;
+    this.rows.replace({
+      ...before,
+      role: body.role,
+      content: body.content,
+      sizeBytes: body.sizeBytes,
+      tokens: body.tokens,
+      fullHash: ref?.hash ?? null,
+      fullBytes: ref?.sizeBytes ?? null,
+      ...(isLeaf && { pathBytes: before.pathBytes + delta.bytes, pathTokens: before.pathTokens + delta.tokens })
+    });
+    if (!isLeaf && (delta.bytes !== 0 || delta.tokens !== 0)) this.#correctLeaf(before, delta);
+    return true;
+  }
+
+  /** Only the newest message's sums must be exact; whoever branches off elsewhere derives them from it. */
+  #correctLeaf(changed: MessageHeader, delta: PathTotals): void {
+    if (this.leafId === null || !this.locate(changed).isOnPath) return;
+    const leaf = this.rows.header(this.leafId);
+    if (leaf === undefined) return;
+    const totals = addTotals(pathTotals(leaf), delta);
+    this.rows.replaceHeader({ ...leaf, pathBytes: totals.bytes, pathTokens: totals.tokens });
+  }
+
+  #forms(row: MessageRow): { shown: SessionMessage; full: SessionMessage } | undefined {
+    const ref = fullRefOf(row);
+    if (ref === null) return undefined;
+    const shown = parseStoredMessage(row.content);
+    const full = readFull(this.scope.host.blobs, ref);
+    return shown.ok && full !== undefined ? { shown: shown.value, full } : undefined;
+  }
+
+  #sumUp(fromId: string): PathTotals {
+    let totals = ZERO_TOTALS;
+    for (const header of this.rows.path(fromId)) totals = addTotals(totals, ownTotals(header));
+    return totals;
+  }
+
+  #decode(row: MessageRow): SessionMessage | undefined {
+    // Set aside earlier: the row only holds its children's place in the tree.
+    if (row.content === "") return undefined;
+    const parsed = parseStoredMessage(row.content);
+    if (parsed.ok) return parsed.value;
+    const { host, sessionId } = this.scope;
+    host.sql.transaction(() => {
+      const key = JSON.stringify([sessionId, row.id]);
+      host.setAside({ table: "assistant_messages", key, body: row.content, error: parsed.error });
+      this.rows.blank(row.id);
+    });
+    return undefined;
+  }
+}
+
+function distinct(...ids: (string | null)[]): string[] {
+  return [...new Set(ids)].filter((id) => id !== null);
+}

@@ -1,0 +1,243 @@
+// Turns that server code starts: `chat`, `saveMessages`, `continueLastTurn`, `runTurn`. Each is one admission through
+// the engine's door; none of them runs anything itself. Expected ends are results; what is thrown is a breach of the
+// contract: bad arguments, or waiting for a turn from inside one.
+import type { UIMessage } from "ai";
+import type { Admission } from "../turn/admission.ts";
+import type { TurnOutcome } from "../turn/turn.ts";
+import type { Turns } from "../turn/turns.ts";
+import { isObject } from "../util/json.ts";
+import { ChatCaller } from "./chat-caller.ts";
+import { parseClientTools, type ClientToolExecutor, type ClientToolSchema } from "./client-tools.ts";
+import { EmptySubmissionError, FunctionInputError, SubmissionsUnavailableError } from "./errors.ts";
+import { CallbackReader, type StreamCallback } from "./stream-callback.ts";
+import { isEmptyInput, turnInput, type ChatInput, type MessagesInput } from "./turn-input.ts";
+import type { FailureContext } from "./turn-hooks.ts";
+
+/** What every way to start a turn takes. */
+export interface TurnOptions {
+  /** Stops the turn. Cannot be passed from another object without a platform flag; use `cancelChat` there. */
+  signal?: AbortSignal;
+  /** Custom fields for the hooks. Default for `chat`: none; otherwise those of the client's last request. */
+  body?: Record<string, unknown>;
+  /** Stamped on the user messages as `metadata.channel`. */
+  channel?: string;
+}
+
+export interface ChatOptions extends TurnOptions {
+  /** Tools the caller runs. They count for this turn only and are never stored as the client's. */
+  clientTools?: ClientToolSchema[];
+  /** Runs client tools inline. Without it the turn ends at the call. */
+  onClientToolCall?: ClientToolExecutor;
+}
+
+export type SaveMessagesOptions = TurnOptions;
+
+export interface SaveMessagesResult {
+  /** Empty when no turn was started. */
+  requestId: string;
+  status: "completed" | "error" | "skipped" | "aborted";
+  /** What `onChatError` made of the failure. */
+  error?: string;
+}
+
+export interface TurnResult extends SaveMessagesResult {
+  continuation: boolean;
+  /** The answer, when the turn completed. */
+  message?: UIMessage;
+  /** The parsed value, when the turn asked for structured output. */
+  output?: unknown;
+}
+
+/** Waits for the answer. */
+export type RunTurnWaitOptions = TurnOptions & { mode?: "wait" } & (
+    | { input: ChatInput; continuation?: false }
+    | {
+        /** Goes on from the latest answer. */
+        continuation: true;
+        input?: undefined;
+      }
+  );
+
+/** Streams the answer to a callback. */
+export type RunTurnStreamOptions = ChatOptions & { mode: "stream"; input: ChatInput; callback: StreamCallback };
+
+export type RunTurnOptions = RunTurnWaitOptions | RunTurnStreamOptions;
+
+export interface ProgrammaticInit {
+  readonly turns: Turns;
+  /** Newest message of the active path. */
+  readonly leaf: () => UIMessage | undefined;
+  readonly newId: () => string;
+  readonly describeFailure: (error: unknown, context: FailureContext) => string;
+}
+
+export class Programmatic {
+  readonly #init: ProgrammaticInit;
+
+  constructor(init: ProgrammaticInit) {
+    this.#init = init;
+  }
+
+  async chat(input: ChatInput, callback: StreamCallback, options: ChatOptions = {}): Promise<void> {
+    const { turns, newId } = this.#init;
+    if ("tools" in options) console.warn("chat() takes no tools: they belong to the agent's getTools(). Ignored.");
+    const requestId = newId();
+    const admission: Admission = {
+      ...sharedAdmission(options),
+      requestId,
+      trigger: "rpc",
+      input: turnInput(input, this.#inputOptions(options)),
+      clientTools: parseClientTools(options.clientTools ?? []),
+      origin: new ChatCaller(options.onClientToolCall)
+    };
+    if (!(await this.#announced(callback, requestId))) return;
+    const reader = new CallbackReader({
+      callback,
+      requestId,
+      stopTurn: () => turns.cancel(requestId, "callback failed"),
+      describe: (error) => this.#describe(error, requestId, true)
+    });
+    const stop = turns.listen(reader);
+    try {
+      await reader.end(await turns.admit(admission).settled);
+    } finally {
+      stop();
+    }
+  }
+
+  async saveMessages(messages: ChatInput, options: SaveMessagesOptions = {}): Promise<SaveMessagesResult> {
+    return (await this.#save(messages, options)).result;
+  }
+
+  async continueLastTurn(options: TurnOptions = {}): Promise<SaveMessagesResult> {
+    return (await this.#continue(options)).result;
+  }
+
+  async runTurn(options: RunTurnOptions): Promise<TurnResult | void> {
+    switch (checkedMode(options)) {
+      case "wait":
+        return this.#wait(options as RunTurnWaitOptions);
+      case "stream":
+        return this.#stream(options as RunTurnStreamOptions);
+      case "submit":
+        throw new SubmissionsUnavailableError();
+    }
+  }
+
+  async #wait(options: RunTurnWaitOptions): Promise<TurnResult> {
+    if (options.continuation === true) return turnResult(await this.#continue(options), true);
+    if (isEmptyInput(options.input)) return { requestId: "", status: "skipped", continuation: false };
+    return turnResult(await this.#save(options.input, options), false);
+  }
+
+  async #stream(options: RunTurnStreamOptions): Promise<void> {
+    const { mode: _mode, input, callback, ...rest } = options;
+    if (!isEmptyInput(input)) return this.chat(input, callback, rest);
+    const requestId = this.#init.newId();
+    if (await this.#announced(callback, requestId)) await callback.onDone();
+  }
+
+  /** Tells the caller the id before anything is queued. False: the callback failed, and the turn must not start. */
+  async #announced(callback: StreamCallback, requestId: string): Promise<boolean> {
+    try {
+      await callback.onStart({ requestId });
+      return true;
+    } catch (error) {
+      await callback.onError(this.#describe(error, requestId, false));
+      return false;
+    }
+  }
+
+  #describe(error: unknown, requestId: string, messagesPersisted: boolean): string {
+    const stage = messagesPersisted ? "stream" : "turn";
+    return this.#init.describeFailure(error, { requestId, stage, messagesPersisted });
+  }
+
+  #save(messages: ChatInput, options: TurnOptions): Promise<Ended> {
+    const input = turnInput(messages, this.#inputOptions(options));
+    return this.#run({ ...this.#programmatic(options), input });
+  }
+
+  async #continue(options: TurnOptions): Promise<Ended> {
+    if (this.#init.leaf()?.role !== "assistant") return { result: { requestId: "", status: "skipped" } };
+    return this.#run({ ...this.#programmatic(options), input: [], continuation: true });
+  }
+
+  async #run(admission: Admission): Promise<Ended> {
+    const { requestId } = admission;
+    const outcome = await this.#init.turns.admit(admission).settled;
+    const { status, error } = outcome;
+    return { result: { requestId, status, ...(error !== undefined && { error }) }, outcome };
+  }
+
+  /** What the client last said holds for turns it did not start itself, too. */
+  #programmatic(options: TurnOptions): Omit<Admission, "input"> {
+    const { turns, newId } = this.#init;
+    const body = options.body ?? turns.body;
+    return {
+      ...sharedAdmission(options),
+      requestId: newId(),
+      trigger: "programmatic",
+      ...(body !== undefined && { body }),
+      clientTools: turns.clientTools
+    };
+  }
+
+  #inputOptions({ channel }: TurnOptions): { newId: () => string; channel?: string } {
+    return { newId: this.#init.newId, ...(channel !== undefined && { channel }) };
+  }
+}
+
+/** How a turn ended; without an outcome it was never started. */
+interface Ended {
+  readonly result: SaveMessagesResult;
+  readonly outcome?: TurnOutcome;
+}
+
+function turnResult({ result, outcome }: Ended, continuation: boolean): TurnResult {
+  const { message, output } = outcome ?? {};
+  return {
+    ...result,
+    continuation,
+    ...(result.status === "completed" && message !== undefined && { message }),
+    ...(output !== undefined && { output })
+  };
+}
+
+function sharedAdmission({ signal, body, channel }: TurnOptions): Pick<Admission, "signal" | "body" | "channel"> {
+  return {
+    ...(signal !== undefined && { signal }),
+    ...(body !== undefined && { body }),
+    ...(channel !== undefined && { channel })
+  };
+}
+
+/** The mode, after everything that is wrong with the options has been said. Options may come over RPC, untyped. */
+function checkedMode(options: unknown): "wait" | "submit" | "stream" {
+  if (!isObject(options)) throw new TypeError("runTurn takes an object of options.");
+  const { mode = "wait", input, continuation, callback } = options;
+  if (mode !== "wait" && mode !== "submit" && mode !== "stream") {
+    throw new TypeError(`runTurn: the mode ${JSON.stringify(mode)} is not one of "wait", "submit", "stream".`);
+  }
+  const continues = continuation === true;
+  if (mode !== "wait" && continues) throw new TypeError('runTurn: only the mode "wait" can continue the last turn.');
+  if (mode === "wait" && continues === (input !== undefined)) {
+    throw new TypeError("runTurn: give either input or continuation: true.");
+  }
+  if (mode !== "wait" && input === undefined) throw new TypeError(`runTurn: the mode "${mode}" needs input.`);
+  if (mode === "stream" && !isCallback(callback)) throw new TypeError('runTurn: the mode "stream" needs a callback.');
+  if (mode === "submit") checkSubmission(input);
+  return mode;
+}
+
+function checkSubmission(input: unknown): void {
+  if (typeof input === "function") throw new FunctionInputError();
+  if (input === "" || (Array.isArray(input) && input.length === 0)) throw new EmptySubmissionError();
+}
+
+/** A stub of another object is a function with properties. */
+function isCallback(value: unknown): boolean {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+export type { MessagesInput };

@@ -1,0 +1,71 @@
+// Whether the conversation is at rest: no turn running or waiting, nothing asked of a human or a client. Derived from
+// the stored messages and the open stream each time it is asked.
+import type { UIMessage } from "ai";
+import type { Clock } from "../host/ports.ts";
+import { foldChunks, isToolPart, toolNameOf, type FoldChunk } from "../model/index.ts";
+import type { Turns } from "../turn/turns.ts";
+
+/** How long a change may go unnoticed that no reader is told of. */
+export const STABLE_POLL_MS = 100;
+
+export interface StabilityInit {
+  readonly turns: Pick<Turns, "streaming" | "waiting" | "isBusy" | "replay" | "clientTools" | "listen">;
+  readonly messages: () => readonly UIMessage[];
+  readonly clock: Clock;
+}
+
+/** A call of an assistant message waits for an approval, or for the client that has the tool. */
+export function hasPendingInteraction({ turns, messages }: Omit<StabilityInit, "clock">): boolean {
+  const clientTools = new Set(turns.clientTools.map(({ name }) => name));
+  const isPending = (message: UIMessage): boolean =>
+    message.role === "assistant" &&
+    message.parts.some(
+      (part) =>
+        isToolPart(part) &&
+        (part.state === "approval-requested" || (part.state === "input-available" && clientTools.has(toolNameOf(part))))
+    );
+  const streamed = streamedMessage(turns);
+  return messages().some(isPending) || (streamed !== undefined && isPending(streamed));
+}
+
+/** Resolves true once the conversation is at rest, false when the time is over. */
+export async function untilStable(init: StabilityInit, timeoutMs?: number): Promise<boolean> {
+  const { turns, clock } = init;
+  const deadline = timeoutMs === undefined ? Infinity : clock.now() + timeoutMs;
+  let changed = Promise.withResolvers<void>();
+  const notice = () => changed.resolve();
+  const stop = turns.listen({ settled: notice, messageUpdated: notice, transcriptChanged: notice, cleared: notice });
+  try {
+    for (;;) {
+      if (isStable(init)) return true;
+      const leftMs = deadline - clock.now();
+      if (leftMs <= 0) return false;
+      changed = Promise.withResolvers();
+      await changedOrLater(init, changed.promise, Math.min(STABLE_POLL_MS, leftMs));
+    }
+  } finally {
+    stop();
+  }
+}
+
+async function changedOrLater({ clock }: StabilityInit, changed: Promise<void>, ms: number): Promise<void> {
+  const timer = new AbortController();
+  // Only our own abort rejects the sleep, and then nobody waits for it.
+  await Promise.race([changed, clock.sleep(ms, timer.signal).catch(() => undefined)]);
+  timer.abort();
+}
+
+function isStable(init: StabilityInit): boolean {
+  const { turns } = init;
+  return !turns.isBusy() && turns.waiting() === undefined && !hasPendingInteraction(init);
+}
+
+/** What the open stream says so far. */
+function streamedMessage(turns: Pick<Turns, "streaming" | "replay">): UIMessage | undefined {
+  const turn = turns.streaming();
+  const replay = turn && turns.replay(turn.requestId);
+  if (!turn || !replay) return undefined;
+  // The engine stores chunks of the SDK as JSON and nothing else.
+  const chunks = Array.from(replay.chunks, ({ body }) => JSON.parse(body) as FoldChunk);
+  return foldChunks(turn.messageId, chunks);
+}

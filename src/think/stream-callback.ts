@@ -1,0 +1,103 @@
+// A caller of `chat()` as a reader of its turn: events in order, one at a time, each awaited; then the one call that
+// tells how it ended. A callback that throws, or falls too far behind, stops the turn; the caller then hears `onError`.
+import type { TurnListener } from "../turn/listener.ts";
+import type { TurnOutcome, TurnView } from "../turn/turn.ts";
+import { byteLength } from "../util/bytes.ts";
+import { ConversationClearedError, SlowCallbackError } from "./errors.ts";
+
+/** How a caller of `chat()` follows its turn. Every method may be asynchronous; the next call waits for it. */
+export interface StreamCallback {
+  /** Before the turn is queued, so that it can be cancelled by this id while it waits. */
+  onStart(event: { requestId: string }): void | Promise<void>;
+  /** One UI message chunk of the AI SDK as JSON. */
+  onEvent(json: string): void | Promise<void>;
+  /** The answer is complete and stored. */
+  onDone(): void | Promise<void>;
+  /** The turn failed, or the conversation was cleared. An aborted turn calls neither this nor `onDone`. */
+  onError(error: string): void | Promise<void>;
+  /** The attempt was interrupted and goes on later without this caller: neither done nor failed. */
+  onInterrupted?(): void | Promise<void>;
+}
+
+/** Events kept for a slow callback; above it the turn is stopped. */
+export const UNREAD_LIMIT_BYTES = 32 * 1024 * 1024;
+
+/** What the reason of an outcome is when the conversation was emptied. */
+const CLEARED = "cleared";
+
+export interface CallbackReaderInit {
+  readonly callback: StreamCallback;
+  readonly requestId: string;
+  /** Stops the turn: nobody listens any more. */
+  readonly stopTurn: () => void;
+  /** The text for a failure of the callback itself. */
+  readonly describe: (error: unknown) => string;
+}
+
+export class CallbackReader implements TurnListener {
+  readonly #init: CallbackReaderInit;
+  #delivered: Promise<void> = Promise.resolve();
+  #waiting = 0;
+  #unreadBytes = 0;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(init: CallbackReaderInit) {
+    this.#init = init;
+  }
+
+  chunk(turn: TurnView, { body }: { readonly body: string }): void {
+    if (turn.requestId !== this.#init.requestId || this.#failure) return;
+    const sizeBytes = byteLength(body);
+    this.#unreadBytes += sizeBytes;
+    if (this.#unreadBytes > UNREAD_LIMIT_BYTES) return this.#fail(new SlowCallbackError(UNREAD_LIMIT_BYTES));
+    this.#deliver(async () => {
+      await this.#init.callback.onEvent(body);
+      this.#unreadBytes -= sizeBytes;
+    });
+  }
+
+  settled(turn: TurnView, outcome: TurnOutcome): void {
+    if (turn.requestId !== this.#init.requestId || outcome.status !== "completed") return;
+    this.#deliver(async () => this.#init.callback.onDone());
+  }
+
+  /** Waits for everything that was delivered, and tells of a bad end. Rejects only if `onError` throws. */
+  async end(outcome: TurnOutcome): Promise<void> {
+    await this.#delivered;
+    const text = this.#failure ? this.#init.describe(this.#failure.error) : endText(outcome);
+    if (text !== undefined) await this.#init.callback.onError(text);
+  }
+
+  /** At once if nothing is waiting, so that a quick callback hears of an event before anything later happens. */
+  #deliver(call: () => Promise<void>): void {
+    this.#waiting += 1;
+    const isNext = this.#waiting === 1;
+    const done = isNext ? attempt(call) : this.#delivered.then(() => (this.#failure ? undefined : call()));
+    this.#delivered = done.then(
+      () => void (this.#waiting -= 1),
+      (error: unknown) => {
+        this.#waiting -= 1;
+        this.#fail(error);
+      }
+    );
+  }
+
+  #fail(error: unknown): void {
+    if (this.#failure) return;
+    this.#failure = { error };
+    this.#init.stopTurn();
+  }
+}
+
+/** A synchronous throw is a rejection like any other. */
+async function attempt(call: () => Promise<void>): Promise<void> {
+  await call();
+}
+
+/** What `onError` is told; undefined when it is not called. */
+function endText(outcome: TurnOutcome): string | undefined {
+  if (outcome.status === "completed") return undefined;
+  if (outcome.reason === CLEARED) return new ConversationClearedError().message;
+  if (outcome.status === "aborted") return undefined;
+  return outcome.error ?? `The turn did not run (${outcome.reason ?? outcome.status}).`;
+}

@@ -1,0 +1,58 @@
+// What callers may give as the input of a turn, brought into the one form the engine takes: messages, or a function of
+// the transcript that is called when the turn's time has come. Messages are checked here: the engine trusts them.
+import type { UIMessage } from "ai";
+import type { TurnInput } from "../turn/admission.ts";
+import { isObject } from "../util/json.ts";
+import { InvalidMessageError } from "./errors.ts";
+
+/** Messages, or a function of the current transcript. */
+export type MessagesInput = UIMessage[] | ((current: UIMessage[]) => UIMessage[] | Promise<UIMessage[]>);
+
+/** A text becomes one user message. */
+export type ChatInput = string | UIMessage | MessagesInput;
+
+export interface InputOptions {
+  readonly newId: () => string;
+  /** Stamped on the user messages. */
+  readonly channel?: string;
+}
+
+export function turnInput(input: ChatInput, options: InputOptions): TurnInput {
+  if (typeof input === "function") {
+    return async (transcript) => admitted(await input(transcript), options);
+  }
+  if (typeof input === "string") {
+    return admitted([{ id: options.newId(), role: "user", parts: [{ type: "text", text: input }] }], options);
+  }
+  return admitted(Array.isArray(input) ? input : [input], options);
+}
+
+/** Nothing to say, said in advance: an empty text or list. A function may still return nothing, and the turn runs. */
+export function isEmptyInput(input: ChatInput): boolean {
+  return input === "" || (Array.isArray(input) && input.length === 0);
+}
+
+const ROLES: ReadonlySet<unknown> = new Set(["user", "assistant", "system"]);
+
+/** Throws InvalidMessageError; what passes has the fields every reader of messages relies on. */
+export function checkMessages(messages: unknown): UIMessage[] {
+  if (!Array.isArray(messages)) throw new InvalidMessageError("a list of messages was expected");
+  for (const message of messages as unknown[]) {
+    if (!isObject(message)) throw new InvalidMessageError("it is not an object");
+    if (typeof message["id"] !== "string" || message["id"] === "") throw new InvalidMessageError("it has no id");
+    if (!ROLES.has(message["role"])) throw new InvalidMessageError(`its role is ${JSON.stringify(message["role"])}`);
+    if (!Array.isArray(message["parts"])) throw new InvalidMessageError("it has no parts");
+  }
+  // Checked above, as far as it is looked into.
+  return messages as UIMessage[];
+}
+
+function admitted(messages: unknown, { channel }: InputOptions): UIMessage[] {
+  const checked = checkMessages(messages);
+  if (channel === undefined) return checked;
+  return checked.map((message) =>
+    message.role === "user"
+      ? { ...message, metadata: { ...(isObject(message.metadata) && message.metadata), channel } }
+      : message
+  );
+}
