@@ -2,6 +2,7 @@ import { defineConfig } from "tsdown";
 
 export default defineConfig({
   entry: {
+    index: "src/index.ts",
     agent: "src/agent/index.ts",
     observe: "src/observe/index.ts",
     testing: "src/testing/index.ts",

@@ -32,7 +32,7 @@ export default defineConfig({
         // Real processes: workerd serve, published clients, SIGKILL, the packed package.
         test: {
           name: "process",
-          include: ["test/process/**/*.test.ts", "test/package/**/*.test.ts"],
+          include: ["test/process/**/*.test.ts", "test/package/**/*.test.ts", "test/browser/**/*.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false

@@ -2,8 +2,10 @@
 import type { Connection } from "./connections/connection.ts";
 
 export interface AgentExtension {
-  /** Part of the start, before the user's `onStart`. A failure is reported and does not make the agent unreachable. */
+  /** Part of the start, before the user's `onStart`; may run user code. A throw fails the start. */
   start?(): void | Promise<void>;
+  /** The agent is up. */
+  ready?(): void;
   /** A client that follows the protocol has connected; its first frames are this one's. */
   connected?(connection: Connection): void;
   disconnected?(connection: Connection): void;

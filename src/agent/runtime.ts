@@ -219,10 +219,10 @@ export class AgentRuntime implements AgentCore {
   async #start(props: unknown): Promise<void> {
     storeIdentity(this.sql, this.identity, this.#storedIdentity);
     await this.#step("fiber-recovery", () => this.#recoverFibers());
-    for (const extension of this.extensions) await this.#step("extension", async () => extension.start?.());
     await this.#step("wake", () => this.#adoptWake());
     this.schedules.onStartPhase(true);
     try {
+      for (const extension of this.extensions) await extension.start?.();
       await this.agent.onStart(props as never);
     } catch (error) {
       await this.report(error);
@@ -231,6 +231,7 @@ export class AgentRuntime implements AgentCore {
       this.schedules.onStartPhase(false);
     }
     this.background(this.queue.flush());
+    for (const extension of this.extensions) extension.ready?.();
   }
 
   /** An internal step that fails is reported; it must not make the object unreachable. */

@@ -79,9 +79,11 @@ export class ClientView {
     this.#following = undefined;
   }
 
+  /** In the middle of a stream it takes the unfinished answer off the screen: what follows does not bring it back. */
   tookSnapshot(now: number): void {
     this.#snapshotAt = now;
     this.#inStep = true;
+    this.#following = undefined;
   }
 
   /** A snapshot this recent may have crossed a message the client was just sending, and erased it there. */

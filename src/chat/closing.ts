@@ -22,6 +22,9 @@
 // | messages came, went or changed     | the SDK's list and ours may    | overlays its own fold on the      | snapshot |
 // |   during the turn                  |   interleave differently       |   snapshot it got meanwhile       |          |
 // | never streamed                     | its question, which is stored  | the snapshot of the question      | nothing  |
+// | stopped before it streamed         | its question where it was      | the question where it was, maybe  | snapshot |
+// |                                    |                                |   behind others that go first now |          |
+// | regeneration that never streamed   | no answer at all               | the old answer, which is kept     | snapshot |
 //
 // Why "message" is enough in the first row: `cf_agent_message_updated` replaces the message with that id and touches
 // nothing else. S and N observers merge their own accumulated copy a last time on the terminal; the frame comes after
@@ -51,7 +54,10 @@ export interface ClosingView {
 export type ClosingFrames = "nothing" | "message" | "snapshot";
 
 export function closingFrames(view: ClosingView): ClosingFrames {
-  if (!view.streamed) return view.storedId === undefined ? "nothing" : "snapshot";
+  if (!view.streamed) {
+    const changesView = view.storedId !== undefined || view.status === "aborted" || view.branched;
+    return changesView ? "snapshot" : "nothing";
+  }
   if (view.status !== "completed" || view.continuation || view.branched) return "snapshot";
   if (view.storedId === undefined || view.storedId !== view.streamedId) return "snapshot";
   return view.undisturbed && view.followed && view.inStep ? "message" : "snapshot";

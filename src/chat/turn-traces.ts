@@ -8,10 +8,14 @@ export interface RequestNote {
   /** Ids of the user messages at the end of what was posted, stored before or not. */
   readonly messageIds: readonly string[];
   readonly branched: boolean;
+  /** Ids of the messages that join with the turn. */
+  readonly inputIds: readonly string[];
 }
 
 export interface TurnTrace extends RequestNote {
   readonly requestId: string;
+  /** Under which its answer is meant to be stored. */
+  readonly answerId: string;
   isStreaming: boolean;
   isDisturbed: boolean;
   /** The id on its `start` chunk; null until a chunk came. */
@@ -39,6 +43,8 @@ export class TurnTraces {
       requestId: turn.requestId,
       messageIds: note?.messageIds ?? turn.inputMessageIds,
       branched: note?.branched ?? false,
+      inputIds: note?.inputIds ?? turn.inputMessageIds,
+      answerId: turn.messageId,
       isStreaming: false,
       isDisturbed: this.#open.size > 0,
       streamedId: null
@@ -70,12 +76,17 @@ export class TurnTraces {
     for (const trace of this.#open.values()) if (trace.isStreaming) trace.isDisturbed = true;
   }
 
-  get(turnId: string): TurnTrace | undefined {
-    return this.#open.get(turnId);
+  /** A message that an open turn, or one just being admitted, is known to store. */
+  isOwnWrite(messageId: string): boolean {
+    if ([...this.#notes.values()].some(({ inputIds }) => inputIds.includes(messageId))) return true;
+    return [...this.#open.values()].some(
+      ({ inputIds, answerId, streamedId }) =>
+        answerId === messageId || streamedId === messageId || inputIds.includes(messageId)
+    );
   }
 
   hasRequest(requestId: string): boolean {
-    return this.#open.values().some((trace) => trace.requestId === requestId);
+    return [...this.#open.values()].some((trace) => trace.requestId === requestId);
   }
 
   take(turnId: string): TurnTrace | undefined {

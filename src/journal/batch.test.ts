@@ -30,7 +30,12 @@ describe("a row", () => {
 
   it("is split when it would be too large, and a larger record stands alone", () => {
     const large = (letter: string, bytes: number) => segment(1, 0, [delta(letter.repeat(bytes))]);
-    const append = [started(1), large("a", MAX_ROW_BYTES / 2), large("b", MAX_ROW_BYTES / 2), large("é", MAX_ROW_BYTES)];
+    const append = [
+      started(1),
+      large("a", MAX_ROW_BYTES / 2),
+      large("b", MAX_ROW_BYTES / 2),
+      large("é", MAX_ROW_BYTES)
+    ];
     const batches = packBatches([...append, started(2)]);
     expect(batches.map(({ count }) => count)).toEqual([2, 1, 1, 1]);
     for (const batch of batches.filter((_, index) => index !== 2)) {

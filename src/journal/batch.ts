@@ -59,7 +59,9 @@ export function unpackBatch(row: { last: number; count: number }, text: Result<s
   const { frames, rest } = frameTexts(text.value, row.last - count + 1, count);
   if (frames.length === count && rest) return lost(row.last, count, `it holds more than ${count} records`);
   if (frames.length < count) {
-    frames.push(...lost(row.last, count - frames.length, `record ${frames.length} of ${count} is cut off or unreadable`));
+    frames.push(
+      ...lost(row.last, count - frames.length, `record ${frames.length} of ${count} is cut off or unreadable`)
+    );
   }
   return frames;
 }

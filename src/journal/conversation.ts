@@ -2,7 +2,7 @@
 // the journal, kept so that a boot and a turn read one row instead of the records. All rooms change it through
 // `transaction`, which writes it at most once, together with whatever else the transaction writes.
 import type { Sql } from "../host/ports.ts";
-import type { Json } from "../util/json.ts";
+import { parseJson, type Json } from "../util/json.ts";
 
 /** A turn that is accepted and has no outcome yet. */
 export interface OpenTurn {
@@ -137,9 +137,8 @@ export class Conversation {
       nextMessage: stored.next_message,
       clearedSequence: stored.cleared_sequence,
       journalFloor: stored.journal_floor,
-      // Written by `#store` only.
-      openTurns: JSON.parse(stored.open_turns) as OpenTurn[],
-      respondingTurns: JSON.parse(stored.responding_turns) as string[],
+      openTurns: parsed<OpenTurn[]>(stored.open_turns) ?? [],
+      respondingTurns: parsed<string[]>(stored.responding_turns) ?? [],
       failedTurn: parsed<FailedTurn>(stored.failed_turn),
       clientTools: parsed<Json>(stored.client_tools),
       body: parsed<Json>(stored.body),
@@ -169,8 +168,12 @@ export class Conversation {
   }
 }
 
+/** Written by `#store` only. A damaged field is lost, the conversation is not. */
 function parsed<T>(text: string | null): T | null {
-  return text === null ? null : (JSON.parse(text) as T);
+  if (text === null) return null;
+  const value = parseJson(text);
+  if (!value.ok) console.error(`A field of the conversation could not be read: ${value.error}`);
+  return value.ok ? (value.value as T) : null;
 }
 
 function printed(value: unknown): string | null {

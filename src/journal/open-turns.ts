@@ -85,11 +85,7 @@ function respond(standing: Standing, { turnId }: TurnResponded, place: Place): P
   return { respondingTurns: standing.respondingTurns.filter((responding) => responding !== turnId) };
 }
 
-function advanceTurn(
-  standing: Standing,
-  record: WritableRecord & { turnId: TurnId },
-  place: Place
-): Partial<Standing> {
+function advanceTurn(standing: Standing, record: WritableRecord & { turnId: TurnId }, place: Place): Partial<Standing> {
   const turn = findOpen(standing, record.turnId);
   if (!turn) return afterEnd(standing, record, place);
   checkFence(turn, record);

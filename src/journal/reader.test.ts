@@ -19,7 +19,8 @@ import {
   settledCall,
   started,
   T1,
-  T2
+  T2,
+  unknown
 } from "./record-samples.test-support.ts";
 import type { BadRow } from "../host/quarantine.ts";
 
@@ -91,6 +92,115 @@ describe("a page", () => {
   });
 });
 
+describe("rows of several records", () => {
+  const batch = () => [
+    call("c1"),
+    settledCall("c1", { kind: "output", output: "é".repeat(500) }),
+    segment(1, 0, [delta("a"), delta("b")]),
+    SAMPLES["step-finished"]
+  ];
+  beforeEach(() => {
+    journal.writer.append(batch());
+    journal.writer.append([SAMPLES["turn-stashed"]]);
+  });
+
+  it("can be entered in the middle", () => {
+    expect(sequences(journal.reader.read({ after: 4 }))).toEqual([5, 6, 7]);
+    expect(journal.reader.read({ after: 6 })).toMatchObject({ cursor: 7, more: false });
+  });
+
+  it("stay together where they fit, and are read in parts where they do not", () => {
+    const bytes = batch().map((record) => byteLength(encodeRecord(record)));
+    const pages = (options: object) => [...journal.reader.pages({ after: 1, ...options })].map(sequences);
+    expect(pages({ maxRecords: 4 })).toEqual([[2], [3, 4, 5, 6], [7]]);
+    expect(pages({ maxRecords: 5 })).toEqual([[2, 3, 4, 5, 6], [7]]);
+    expect(pages({ maxRecords: 3 })).toEqual([[2], [3, 4, 5], [6, 7]]);
+    expect(pages({ maxBytes: bytes[0]! + bytes[1]! })).toEqual([[2], [3, 4], [5, 6], [7]]);
+    expect(pages({ maxBytes: 0 })).toEqual([[2], [3], [4], [5], [6], [7]]);
+  });
+
+  it("filtered to nothing still move the cursor", () => {
+    journal.writer.append([admitted(T2)]);
+    const other = turnId("never-seen");
+    expect([...journal.reader.pages({ turnId: other, maxRecords: 1 })]).toEqual([]);
+    expect(journal.reader.read({ turnId: other, maxRecords: 1 })).toMatchObject({ entries: [], cursor: 1, more: true });
+    expect(journal.reader.read({ turnId: T2, maxRecords: 1 })).toMatchObject({ cursor: 8, more: false });
+    expect(sequences(journal.reader.read({ after: 2, turnId: T1, maxRecords: 1, fromChunk: 2 }))).toEqual([3]);
+  });
+
+  it("larger than a page do not take its bytes for those who skip them", async () => {
+    const stop = new AbortController();
+    const seen: number[] = [];
+    journal.writer.append([admitted(T2)]);
+    for await (const page of journal.reader.follow({ turnId: T2, maxRecords: 1 }, stop.signal)) {
+      seen.push(...sequences(page));
+      if (seen.length === 1) journal.writer.append([call("c9"), { ...started(1), turnId: T2 }, call("c8")]);
+      else stop.abort();
+    }
+    expect(seen).toEqual([8, 10]);
+  });
+});
+
+it("whatever the history, the cursor and the size of pages, each record comes once and in order", () => {
+  fc.assert(
+    fc.property(
+      moves,
+      fc.nat(80),
+      fc.integer({ min: 1, max: 5 }),
+      fc.nat(3000),
+      (script, after, maxRecords, maxBytes) => {
+        const sql = new MemorySql(new DatabaseSync(":memory:"));
+        createTables(sql);
+        const other = openTestJournal(sql);
+        play(other, script);
+        const all = allEntries(other);
+        const read = (options: object) =>
+          [...other.reader.pages({ after, maxRecords, maxBytes, ...options })].flatMap(({ entries }) => entries);
+        const rest = all.filter(({ sequence }) => sequence > after);
+        expect(read({})).toEqual(rest);
+        for (const turn of turnsIn(all)) {
+          expect(read({ turnId: turn })).toEqual(rest.filter(({ record }) => record.turnId === turn));
+        }
+      }
+    )
+  );
+});
+
+describe("finding a turn by what its client calls it", () => {
+  const alias = requestId("again");
+  const find = (name: string = alias) => journal.reader.findTurn(name);
+
+  it("finds the newest, open or settled, with its outcome", () => {
+    journal.writer.append([admitted(T2, { requestId: alias })]);
+    expect(find()).toEqual({ turnId: T2, firstSequence: 3 });
+    const outcome = settled({ turnId: T2 });
+    journal.writer.append([outcome]);
+    expect(find()).toEqual({ turnId: T2, firstSequence: 3, settled: outcome });
+    journal.writer.append([admitted(turnId("t3"), { requestId: alias }), admitted(turnId("t4"), { requestId: alias })]);
+    expect(find()?.turnId).toBe("t4");
+    // The newer of two is over, the older still waits: the client means the newer.
+    journal.writer.append([settled({ turnId: turnId("t4"), outcome: "skipped" })]);
+    expect(find()).toMatchObject({ turnId: "t4", settled: { outcome: "skipped" } });
+    expect(find("nobody")).toBeUndefined();
+    expect(find(`request-of-${T1}`)).toEqual({ turnId: T1, firstSequence: 1 });
+  });
+
+  it("forgets with a clear, and passes over damage", () => {
+    journal.writer.append([settled(), admitted(T2, { requestId: alias })]);
+    journal.writer.append([settled({ turnId: T2 })]);
+    journal.sql.run("UPDATE cf_journal SET body = 'garbage' WHERE last = 5");
+    expect(find()).toEqual({ turnId: T2, firstSequence: 4 });
+    journal.writer.append([SAMPLES["conversation-cleared"]]);
+    expect(find()).toBeUndefined();
+  });
+
+  it("knows a turn no client named by its id", () => {
+    const own = turnId("own");
+    journal.writer.append([admitted(own, { requestId: null }), settled({ turnId: own })]);
+    expect(find(own)).toMatchObject({ turnId: own, settled: { outcome: "completed" } });
+  });
+});
+
 describe("damage", () => {
   it("in one row is reported beside the rest", () => {
     stream(3);
@@ -101,13 +211,17 @@ describe("damage", () => {
     expect(page.cursor).toBe(5);
   });
 
-  it("of a blob hurts only its record", () => {
+  it("of a blob hurts only its row", () => {
     const output = "z".repeat(2 * BLOB_CHUNK_BYTES);
-    journal.writer.append([call("c1"), settledCall("c1", { kind: "output", output }), SAMPLES["step-finished"]]);
+    journal.writer.append([call("c1")]);
+    journal.writer.append([settledCall("c1", { kind: "output", output }), SAMPLES["turn-stashed"]]);
+    journal.writer.append([SAMPLES["step-finished"]]);
     journal.sql.run("DELETE FROM cf_blob_chunks WHERE chunk = 1");
     const page = journal.reader.read({ maxBytes: Infinity });
-    expect(sequences(page)).toEqual([1, 2, 3, 5]);
-    expect(page.corrupt).toHaveLength(1);
+    expect(sequences(page)).toEqual([1, 2, 3, 6]);
+    expect(page.corrupt).toMatchObject([{ sequence: 4, lost: 2, last: 5 }]);
+    expect(journal.reader.read({ after: 4, maxBytes: Infinity }).corrupt).toMatchObject([{ sequence: 5, lost: 1 }]);
+    expect(journal.reader.read({ after: 5, maxBytes: Infinity }).corrupt).toEqual([]);
   });
 
   it("is set aside once; a record takes its place and numbering goes on", () => {
@@ -129,6 +243,36 @@ describe("damage", () => {
       lostChunks: { firstChunk: 2, chunkCount: 1 }
     });
     journal.writer.append([segment(1, 3, [delta("after the hole")])]);
+  });
+
+  it("of one record in a row leaves the others as they were, byte for byte", () => {
+    journal.writer.append([call("c1"), settledCall("c1", { kind: "output", output: "DAMAGED" }), unknown()]);
+    journal.sql.run(`UPDATE cf_journal SET body = replace(body, '"DAMAGED"', '') WHERE last = 5`);
+    const page = journal.reader.read({ after: 2 });
+    expect(sequences(page)).toEqual([3, 5]);
+    expect(page.corrupt).toMatchObject([{ sequence: 4, lost: 1, last: 5 }]);
+    quarantineRow({ ...journal, setAside: () => undefined }, page.corrupt[0]!, 5000);
+    expect(journal.reader.read({ after: 2 }).entries.map(({ record }) => record)).toEqual([
+      call("c1"),
+      expect.objectContaining({ type: "record-quarantined", turnId: T1, recordType: "call-settled" }),
+      unknown()
+    ]);
+  });
+
+  it("of a whole row keeps its sequences used, and the running turn learns that something is missing", () => {
+    journal.writer.append([admitted(T2)]);
+    journal.writer.append([call("c1"), SAMPLES["turn-stashed"]]);
+    journal.sql.run("UPDATE cf_journal SET body = 'garbage' WHERE last = 5");
+    const [corrupt] = journal.reader.read({ turnId: T2 }).corrupt;
+    expect(corrupt).toMatchObject({ sequence: 4, lost: 2, last: 5 });
+    quarantineRow({ ...journal, setAside: () => undefined }, corrupt!, 5000);
+    const lost = { type: "record-quarantined", turnId: T1, recordType: "unreadable", lostChunks: null };
+    expect(journal.reader.read({ turnId: T1, after: 3 }).entries).toMatchObject([
+      { sequence: 4, record: lost },
+      { sequence: 5, record: lost }
+    ]);
+    journal.writer.append([call("c2")]);
+    expect(journal.writer.head()).toBe(6);
   });
 
   it("that is set aside gives up its blob", () => {

@@ -1,8 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { turnId, type TurnId } from "../util/ids.ts";
-import { isReleased, replayAll, startReplay } from "./folds/chunks-fold.ts";
-import { allEntries } from "./journal-script.test-support.ts";
+import { replayAll, startReplay } from "./folds/chunks-fold.ts";
+import { allEntries, moves, play } from "./journal-script.test-support.ts";
 import { createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
 import {
   admitted,
@@ -16,23 +17,25 @@ import {
   T1,
   T2
 } from "./record-samples.test-support.ts";
-import { JournalRetention, RETENTION, type RetentionOptions } from "./retention.ts";
+import { RETENTION, type RetentionOptions } from "./retention.ts";
 
 let journal: TestJournal;
 const { contentTtlMs } = RETENTION;
-const recordTtlMs = RETENTION.recordTtlMs ?? 0;
-const retention = (options: Partial<RetentionOptions> = {}) =>
-  new JournalRetention(journal.sql, journal.blobs, options);
 const types = () => allEntries(journal).map((entry) => entry.record.type);
 
-beforeEach(() => {
+function open(options: Partial<RetentionOptions> = {}): TestJournal {
   const sql = new MemorySql(new DatabaseSync(":memory:"));
   createTables(sql);
-  journal = openTestJournal(sql);
+  return openTestJournal(sql, options);
+}
+
+beforeEach(() => {
+  journal = open();
 });
 
+/** Takes `segments + 2` rows. */
 function finished(turn: TurnId, at: number, segments = 3): void {
-  const generation = journal.writer.generation();
+  const { generation } = journal.conversation.row;
   journal.writer.append([admitted(turn, { generation }), { ...started(1), turnId: turn }]);
   for (let chunk = 0; chunk < segments; chunk++) {
     journal.writer.append([{ ...segment(1, chunk, [delta("x")]), turnId: turn }]);
@@ -40,136 +43,147 @@ function finished(turn: TurnId, at: number, segments = 3): void {
   journal.writer.append([settled({ turnId: turn, at, chunkCount: segments })]);
 }
 
-describe("content", () => {
-  it("of a settled turn goes after its time, the rest of the turn stays", () => {
-    finished(T1, 5000);
-    expect(retention().nextSweepAt()).toBe(5000 + contentTtlMs);
-    expect(retention().sweep(5000 + contentTtlMs - 1)).toEqual({ deletedRows: 0, more: false });
-    expect(retention().sweep(5000 + contentTtlMs)).toEqual({ deletedRows: 3, more: false });
-    expect(types()).toEqual(["turn-admitted", "attempt-started", "turn-settled"]);
-    expect(isReleased(replayAll(startReplay(T1), allEntries(journal)).state)).toBe(true);
-  });
-
-  it("of an open turn is never touched, however old", () => {
-    journal.writer.append([admitted(), started(1), segment(1, 0, [delta("x")])]);
-    expect(retention().nextSweepAt()).toBeNull();
-    expect(retention().sweep(1e15).deletedRows).toBe(0);
+describe("a settled turn", () => {
+  it("goes after its time, which counts from its outcome", () => {
+    finished(T1, 5_000_000);
+    expect(journal.retention.nextSweepAt()).toBe(5_000_000 + contentTtlMs);
+    expect(journal.retention.sweep(5_000_000 + contentTtlMs - 1)).toEqual({ deletedRows: 0, more: false });
+    expect(replayAll(startReplay(T1), allEntries(journal))).toMatchObject({ lost: 0, state: { nextChunk: 3 } });
+    expect(journal.retention.sweep(5_000_000 + contentTtlMs)).toEqual({ deletedRows: 5, more: false });
+    expect(types()).toEqual([]);
+    expect(journal.retention.nextSweepAt()).toBeNull();
   });
 
   it("waits for the response hook", () => {
     journal.writer.append([admitted(), started(1), segment(1, 0, [delta("x")])]);
     journal.writer.append([settled({ at: 5000, chunkCount: 1, responds: true })]);
-    expect(retention().nextSweepAt()).toBeNull();
-    journal.writer.append([SAMPLES["turn-responded"]]);
-    expect(retention().nextSweepAt()).toBe(5000 + contentTtlMs);
+    expect(journal.retention.nextSweepAt()).toBeNull();
+    journal.writer.append([{ ...SAMPLES["turn-responded"], at: 6000 }]);
+    expect(journal.retention.nextSweepAt()).toBe(6000 + contentTtlMs);
+    expect(journal.retention.sweep(6000 + contentTtlMs).deletedRows).toBe(3);
+  });
+
+  it("waits for an older one that is open, and goes with it", () => {
+    journal.writer.append([admitted()]);
+    finished(T2, 5000);
+    expect(journal.retention.nextSweepAt()).toBeNull();
+    expect(journal.retention.sweep(1e15).deletedRows).toBe(0);
+    journal.writer.append([settled({ at: 9000 })]);
+    expect(journal.retention.nextSweepAt()).toBe(9000 + contentTtlMs);
+    expect(journal.retention.sweep(9000 + contentTtlMs).deletedRows).toBe(7);
+  });
+
+  it("goes while a newer one is open, up to the row they share", () => {
+    finished(T1, 5000);
+    journal.writer.append([SAMPLES["conversation-compacted"], admitted(T2)]);
+    expect(journal.retention.sweep(5000 + contentTtlMs).deletedRows).toBe(5);
+    expect(types()).toEqual(["conversation-compacted", "turn-admitted"]);
+    expect(journal.retention.nextSweepAt()).toBeNull();
   });
 
   it("takes its blobs along", () => {
     journal.writer.append([admitted(), started(1), segment(1, 0, [delta("x".repeat(300_000))])]);
     journal.writer.append([settled({ at: 1, chunkCount: 1 })]);
-    retention().sweep(1 + contentTtlMs);
+    journal.retention.sweep(1300 + contentTtlMs);
     expect(journal.sql.all("SELECT hash FROM cf_blobs")).toEqual([]);
   });
+});
 
-  it("half swept, replays as a stream that ends early, never with a hole", () => {
-    finished(T1, 5000, 5);
-    expect(retention({ maxRows: 2 }).sweep(5000 + contentTtlMs)).toEqual({ deletedRows: 2, more: true });
-    const replay = replayAll(startReplay(T1), allEntries(journal));
-    expect(replay).toMatchObject({ lost: 0, chunks: [{ number: 0 }, { number: 1 }, { number: 2 }] });
-    expect(isReleased(replay.state)).toBe(true);
-  });
+it("an open turn loses nothing, however old", () => {
+  journal.writer.append([admitted(), started(1), segment(1, 0, [delta("x")])]);
+  expect(journal.retention.nextSweepAt()).toBeNull();
+  expect(journal.retention.sweep(1e15).deletedRows).toBe(0);
 });
 
 describe("a sweep", () => {
   it("is bounded, and repeated sweeps finish", () => {
-    for (let turn = 0; turn < 5; turn++) finished(turnId(`t${turn}`), 5000);
-    const sweeper = retention({ maxRows: 4 });
+    journal = open({ maxRows: 4 });
+    for (let turn = 0; turn < 3; turn++) finished(turnId(`t${turn}`), 5000);
     const reports = [];
-    do reports.push(sweeper.sweep(5000 + contentTtlMs));
+    do reports.push(journal.retention.sweep(5000 + contentTtlMs));
     while (reports.at(-1)?.more);
     expect(reports.map((report) => report.deletedRows)).toEqual([4, 4, 4, 3]);
-    expect(sweeper.nextSweepAt()).toBeNull();
+    expect(journal.retention.nextSweepAt()).toBeNull();
   });
 
-  it("of an idle object is never due: old records wait for company", () => {
+  it("writes a row per deleted row, and one more only when the journal is empty afterwards", () => {
     finished(T1, 5000);
-    retention().sweep(5000 + contentTtlMs);
-    expect(retention().nextSweepAt()).toBeNull();
-    retention().sweep(5000 + recordTtlMs);
-    expect(types()).toEqual([]);
-    expect(journal.sql.all("SELECT turn FROM cf_journal_turns")).toEqual([]);
+    journal.writer.append([admitted(T2)]);
+    let before = journal.sql.rowsWritten;
+    journal.retention.sweep(5000 + contentTtlMs);
+    expect(journal.sql.rowsWritten - before).toBe(5);
+    journal.writer.append([settled({ turnId: T2, at: 5000 })]);
+    before = journal.sql.rowsWritten;
+    journal.retention.sweep(5000 + contentTtlMs);
+    expect(journal.sql.rowsWritten - before).toBe(3);
   });
 
-  it("keeps records for ever when told so", () => {
-    finished(T1, 5000, 0);
-    expect(retention({ recordTtlMs: null }).sweep(1e15).deletedRows).toBe(0);
-  });
-
-  it("never lets a sequence be used twice", () => {
+  it("never lets a sequence be used twice, not even by the next process", () => {
     finished(T1, 5000, 0);
     const head = journal.writer.head();
-    retention().sweep(1e15);
+    journal.retention.sweep(1e15);
     expect(allEntries(journal)).toEqual([]);
+    journal = openTestJournal(journal.sql);
+    expect(journal.reader.read().cursor).toBe(head);
     expect(journal.writer.append([admitted(T2)]).first).toBe(head + 1);
     expect(journal.reader.read({ after: head }).entries).toHaveLength(1);
+  });
+
+  it("at any time of any history deletes a prefix, nothing an open turn needs, and leaves no wake that does nothing", () => {
+    fc.assert(
+      fc.property(moves, fc.nat(60), fc.integer({ min: 1, max: 6 }), (script, ageMs, maxRows) => {
+        journal = open({ maxRows, contentTtlMs: 10 });
+        play(journal, script);
+        const before = allEntries(journal);
+        const { openTurns } = journal.conversation.row;
+        journal.retention.sweep(1000 + ageMs);
+        const left = allEntries(journal);
+        expect(left).toEqual(before.slice(before.length - left.length));
+        const [oldest] = openTurns;
+        if (oldest) expect(left.some(({ sequence }) => sequence === oldest.firstSequence)).toBe(true);
+        expect(journal.writer.head()).toBe(before.length);
+        const next = journal.retention.nextSweepAt();
+        if (next !== null) expect(journal.retention.sweep(next).deletedRows).toBeGreaterThan(0);
+      })
+    );
   });
 });
 
 describe("a clear", () => {
   const clear = () => journal.writer.append([{ ...SAMPLES["conversation-cleared"], at: 7000, generation: 1 }]);
 
-  it("removes everything before it, at once, and nothing after it", () => {
+  it("removes everything before it, at once, and itself by age", () => {
     finished(T1, 5000);
     journal.writer.append([SAMPLES["conversation-compacted"]]);
     clear();
     journal.writer.append([admitted(T2, { generation: 1 })]);
-    expect(retention().nextSweepAt()).toBe(7000);
-    retention().sweep(7000);
+    expect(journal.retention.nextSweepAt()).toBeLessThanOrEqual(7000);
+    journal.retention.sweep(7000);
     expect(types()).toEqual(["conversation-cleared", "turn-admitted"]);
-    expect(journal.sql.all("SELECT turn FROM cf_journal_turns")).toEqual([{ turn: T2 }]);
-    expect(retention().nextSweepAt()).toBeNull();
-  });
-
-  it("in pieces leaves neither a turn without records nor a record without its turn", () => {
-    for (let turn = 0; turn < 3; turn++) finished(turnId(`t${turn}`), 5000, 2);
-    clear();
-    for (let sweeps = 0; sweeps < 20; sweeps++) {
-      retention({ maxRows: 1 }).sweep(7000);
-      const withRecords = new Set(allEntries(journal).flatMap(({ record }) => record.turnId ?? []));
-      const indexed = journal.sql.all<{ turn: string }>("SELECT turn FROM cf_journal_turns").map((row) => row.turn);
-      expect(new Set(indexed)).toEqual(withRecords);
-    }
-    expect(types()).toEqual(["conversation-cleared"]);
-    expect(retention().nextSweepAt()).toBeNull();
+    expect(journal.retention.nextSweepAt()).toBe(7000 + contentTtlMs);
+    journal.retention.sweep(7000 + contentTtlMs);
+    expect(types()).toEqual(["turn-admitted"]);
+    expect(journal.retention.nextSweepAt()).toBeNull();
   });
 
   it("waits for a turn that has not settled, without waking for it", () => {
     journal.writer.append([admitted(), started(1), segment(1, 0, [delta("x")])]);
     clear();
-    retention().sweep(7000);
+    journal.retention.sweep(7000);
     expect(types()).toHaveLength(4);
-    expect(retention().nextSweepAt()).toBeNull();
-    journal.writer.append([settled({ outcome: "aborted", reason: "cleared", chunkCount: 1, responds: true })]);
-    expect(retention().nextSweepAt()).toBe(7000);
-    retention().sweep(7001);
-    expect(types()).toEqual(["conversation-cleared"]);
-    expect(retention().nextSweepAt()).toBeNull();
-  });
-
-  it("of one conversation leaves the others alone", () => {
-    const other = openTestJournal(journal.sql, 3);
-    other.writer.append([admitted(T2)]);
-    finished(T1, 5000);
-    clear();
-    retention().sweep(7000);
-    expect(allEntries(other)).toHaveLength(1);
+    expect(journal.retention.nextSweepAt()).toBeNull();
+    journal.writer.append([settled({ outcome: "aborted", reason: "cleared", chunkCount: 1, at: 7001 })]);
+    expect(journal.retention.nextSweepAt()).toBeLessThanOrEqual(7000);
+    journal.retention.sweep(7001);
+    expect(types()).toEqual(["conversation-cleared", "turn-settled"]);
+    expect(journal.retention.nextSweepAt()).toBe(7001 + contentTtlMs);
   });
 
   it("frees what large outcomes held", () => {
     journal.writer.append([admitted(), started(1), call("c1")]);
     journal.writer.append([settledCall("c1", { kind: "output", output: "y".repeat(300_000) }), settled()]);
     clear();
-    retention().sweep(7000);
+    journal.retention.sweep(7000);
     expect(journal.sql.all("SELECT owner FROM cf_blob_owners")).toEqual([]);
   });
 });

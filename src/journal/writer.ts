@@ -38,7 +38,8 @@ export class JournalWriter {
   }
 
   /**
-   * Appends all records or none, in one transaction or as part of the caller's. Throws what errors.ts lists.
+   * Appends all records or none, in a transaction of its own or as part of the caller's (`conversation.transaction`: a
+   * plain one could be rolled back behind the conversation's back). Throws what errors.ts lists.
    * Writes one row, and the conversation's if it changed: a turn was admitted, changed attempts, or ended.
    */
   append(records: readonly WritableRecord[]): AppendReceipt {

@@ -41,6 +41,14 @@ export interface EventPayloads {
   "message:error": { error: string };
   "tool:result": { toolCallId: string; toolName: string };
   "tool:approval": { toolCallId: string; approved: boolean };
+  "chat:hydration:windowed": { totalContentBytes: number; budgetBytes: number; hydratedMessages: number };
+  "chat:media:evicted": { messages: number; parts: number; bytes: number; externalizedBytes: number };
+  "chat:transcript:repaired": {
+    requestId?: string;
+    removedToolCalls: number;
+    normalizedInputs: number;
+    toolCallIds?: string[];
+  };
   "chat:turn:start": Turn;
   "chat:turn:finish": Turn & { status: string; durationMs: number; error?: string };
   "chat:request:failed": { requestId?: string; stage: string; messagesPersisted?: boolean; error: string };

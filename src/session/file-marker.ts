@@ -43,7 +43,10 @@ export function decodeDataUrl(url: string): Uint8Array {
 
 function split(url: string): { header: string; body: string } {
   const comma = url.indexOf(",");
-  return { header: url.slice("data:".length, comma < 0 ? undefined : comma), body: comma < 0 ? "" : url.slice(comma + 1) };
+  return {
+    header: url.slice("data:".length, comma < 0 ? undefined : comma),
+    body: comma < 0 ? "" : url.slice(comma + 1)
+  };
 }
 
 function isBase64(header: string): boolean {

@@ -24,7 +24,8 @@ export function restoreFull(next: SessionMessage, { shown, full }: StoredForms):
   });
   const restored: Record<string, unknown> = { ...next };
   for (const [field, value] of Object.entries(next)) {
-    if (isSame(value, field in shown ? Reflect.get(shown, field) : undefined)) setField(restored, field, Reflect.get(full, field));
+    if (isSame(value, field in shown ? Reflect.get(shown, field) : undefined))
+      setField(restored, field, Reflect.get(full, field));
   }
   if (isObject(restored["metadata"])) setField(restored, "metadata", withoutNotes(restored["metadata"], full));
   return { ...restored, id: next.id, role: next.role, parts };
@@ -36,7 +37,8 @@ function setField(target: Record<string, unknown>, field: string, value: unknown
 }
 
 function counterpart(part: SessionMessagePart, index: number, shown: SessionMessage): number {
-  if (!isToolPart(part)) return isSame(part, shown.parts[index]) ? index : shown.parts.findIndex((old) => isSame(old, part));
+  if (!isToolPart(part))
+    return isSame(part, shown.parts[index]) ? index : shown.parts.findIndex((old) => isSame(old, part));
   return shown.parts.findIndex((old) => isToolPart(old) && old.toolCallId === part.toolCallId);
 }
 
@@ -61,5 +63,7 @@ function withoutNotes(metadata: Record<string, unknown>, full: SessionMessage): 
 }
 
 function isSame(first: unknown, second: unknown): boolean {
-  return first === second || (first !== undefined && second !== undefined && canonicalJson(first) === canonicalJson(second));
+  return (
+    first === second || (first !== undefined && second !== undefined && canonicalJson(first) === canonicalJson(second))
+  );
 }

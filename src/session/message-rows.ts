@@ -98,7 +98,12 @@ export class MessageRows {
     let next: string | null = fromId;
     let below = Number.MAX_SAFE_INTEGER;
     for (let rows = FIRST_HEADERS; next !== null; rows = Math.min(rows * 4, MAX_HEADERS)) {
-      const batch = this.#walk<MessageHeader>(WALK_HEADERS, { next, below, rows, bytes: Number.MAX_SAFE_INTEGER });
+      const batch: MessageHeader[] = this.#walk<MessageHeader>(WALK_HEADERS, {
+        next,
+        below,
+        rows,
+        bytes: Number.MAX_SAFE_INTEGER
+      });
       const last = batch.at(-1);
       if (last === undefined) return;
       yield* batch;
@@ -112,7 +117,7 @@ export class MessageRows {
     let next: string | null = fromId;
     let below = Number.MAX_SAFE_INTEGER;
     while (next !== null) {
-      const batch = this.#walk<MessageRow>(WALK_ROWS, { next, below, ...limits() });
+      const batch: MessageRow[] = this.#walk<MessageRow>(WALK_ROWS, { next, below, ...limits() });
       const last = batch.at(-1);
       if (last === undefined) return;
       yield* batch;

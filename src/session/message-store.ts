@@ -3,13 +3,25 @@
 // Every call is synchronous and one transaction, or part of the caller's. A row that cannot be read is set aside and
 // skipped. Deleting and rewriting branches is left to tree-surgery.ts.
 import type { ConversationRow } from "../journal/conversation.ts";
+import type { StoredForms } from "./full-message.ts";
 import { encodeMessage, encodeShortened, fullRefOf, keepFull, readFull, type MessageBody } from "./message-body.ts";
 import { BATCH_BYTES, BATCH_ROWS, MessageRows, type MessageHeader, type MessageRow } from "./message-rows.ts";
-import { addTotals, ownTotals, pathTotals, subtractTotals, ZERO_TOTALS, type PathTotals } from "./path-totals.ts";
+import {
+  addTotals,
+  ownTotals,
+  pathTotals,
+  subtractTotals,
+  withTotals,
+  ZERO_TOTALS,
+  type PathTotals
+} from "./path-totals.ts";
 import type { SessionScope } from "./session-host.ts";
 import { isToolPart, parseStoredMessage, requireMessage, type SessionMessage } from "./session-message.ts";
 import type { HistoryRowStat, RecentHistoryResult, SessionProvider } from "./session-provider.ts";
 import { deleteFromTree, newestLeaf, replaceAsBranch } from "./tree-surgery.ts";
+
+/** Above this many, parsing a message is cheaper than looking for each of them in its text. */
+const MANY_CALLS = 16;
 
 export interface SizedMessage {
   readonly message: SessionMessage;
@@ -69,7 +81,11 @@ export class MessageStore implements SessionProvider {
   ): RecentHistoryResult {
     const recent = this.readRecent(leafId, maxContentBytes, minRecentMessages);
     const { bytes, length } = this.totals(leafId);
-    return { messages: recent.map(({ message }) => message), truncated: recent.rowsRead < length, totalContentBytes: bytes };
+    return {
+      messages: recent.map(({ message }) => message),
+      truncated: recent.rowsRead < length,
+      totalContentBytes: bytes
+    };
   }
 
   /** The longest end of the path that fits into `maxBytes`, but at least `minMessages`; oldest first. */
@@ -94,6 +110,34 @@ export class MessageStore implements SessionProvider {
       if (message !== undefined) newestFirst.push({ message, sizeBytes: row.sizeBytes });
     }
     return Object.assign(newestFirst.reverse(), { rowsRead });
+  }
+
+  /**
+   * What was added to a path since somebody last looked: from `leafId` up to a message they know. Undefined if there is
+   * none within `maxRows`.
+   */
+  readUntil(
+    leafId: string,
+    isKnown: (id: string) => boolean,
+    maxRows: number
+  ): { messages: SizedMessage[]; knownId: string } | undefined {
+    const newestFirst: SizedMessage[] = [];
+    let rowsRead = 0;
+    // Mostly one message was added: its row and the one above it.
+    const limits = () => ({ rows: rowsRead === 0 ? 2 : BATCH_ROWS, bytes: BATCH_BYTES });
+    for (const row of this.rows.pathRows(leafId, limits)) {
+      if (isKnown(row.id)) return { messages: newestFirst.reverse(), knownId: row.id };
+      if (++rowsRead > maxRows) return undefined;
+      const message = this.#decode(row);
+      if (message !== undefined) newestFirst.push({ message, sizeBytes: row.sizeBytes });
+    }
+    return undefined;
+  }
+
+  readSized(id: string): SizedMessage | undefined {
+    const row = this.rows.row(id);
+    const message = row && this.#decode(row);
+    return row && message && { message, sizeBytes: row.sizeBytes };
   }
 
   getLatestLeaf(): SessionMessage | null {
@@ -132,14 +176,26 @@ export class MessageStore implements SessionProvider {
 
   /** The newest message of the active path that holds a tool call. */
   messageOfCall(toolCallId: string): SessionMessage | null {
-    const needle = JSON.stringify(toolCallId);
+    return this.messagesOfCalls(new Set([toolCallId])).get(toolCallId) ?? null;
+  }
+
+  /** The same for several calls, in one walk that ends when all are found. */
+  messagesOfCalls(toolCallIds: ReadonlySet<string>): Map<string, SessionMessage> {
+    const missing = new Map([...toolCallIds].map((id) => [id, JSON.stringify(id)]));
+    const found = new Map<string, SessionMessage>();
     const limits = () => ({ rows: BATCH_ROWS, bytes: BATCH_BYTES });
     for (const row of this.leafId === null ? [] : this.rows.pathRows(this.leafId, limits)) {
-      if (row.role !== "assistant" || !row.content.includes(needle)) continue;
-      const message = this.#decode(row);
-      if (message?.parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId)) return message;
+      if (missing.size === 0) break;
+      if (row.role !== "assistant" || !row.content.includes('"toolCallId"')) continue;
+      const isLikely =
+        missing.size > MANY_CALLS || [...missing.values()].some((needle) => row.content.includes(needle));
+      const message = isLikely ? this.#decode(row) : undefined;
+      for (const part of message?.parts ?? []) {
+        if (message !== undefined && isToolPart(part) && missing.delete(part.toolCallId))
+          found.set(part.toolCallId, message);
+      }
     }
-    return null;
+    return found;
   }
 
   /** True if something was written; false if the id is already stored. */
@@ -166,22 +222,25 @@ export class MessageStore implements SessionProvider {
     return this.scope.conversation.transaction(() => {
       const before = this.rows.row(message.id);
       if (before === undefined) return false;
-      const body = encodeMessage(message, this.#forms(before));
+      const body = encodeMessage(message, this.forms(before));
       const changed = this.#rewrite(before, { ...body, role: message.role });
       this.scope.changes.emit({ kind: "updated", id: message.id, sizeBytes: body.sizeBytes });
       return changed;
     });
   }
 
-  /** Shows less of a message from now on; `getMessage` still gives the whole of it. Sends no status. */
-  shortenMessage(shown: SessionMessage, options: { keepWhole: boolean }): boolean {
+  /**
+   * Shows less of a message from now on, without telling clients. With `keepWhole`, `getMessage` still gives what was
+   * there; without it, the caller has put it somewhere else. `isOnPath` saves looking for it on the active path.
+   */
+  shortenMessage(shown: SessionMessage, options: { keepWhole: boolean; isOnPath?: boolean }): boolean {
     return this.scope.conversation.transaction(() => {
       const before = this.rows.row(shown.id);
       if (before === undefined) return false;
-      const ref = fullRefOf(before);
-      const whole = ref === null ? before.content : JSON.stringify(readFull(this.scope.host.blobs, ref));
-      const body = options.keepWhole ? encodeShortened(shown, whole ?? before.content) : encodeMessage(shown);
-      const changed = this.#rewrite(before, { ...body, role: before.role });
+      const forms = this.forms(before);
+      const whole = forms === undefined ? before.content : JSON.stringify(forms.full);
+      const body = options.keepWhole ? encodeShortened(shown, whole) : encodeMessage(shown, forms);
+      const changed = this.#rewrite(before, { ...body, role: before.role }, options.isOnPath);
       this.scope.changes.emit({ kind: "shortened", id: shown.id });
       return changed;
     });
@@ -257,6 +316,15 @@ export class MessageStore implements SessionProvider {
     if (header.fullHash !== null) this.scope.host.blobs.release(this.ownerOf(header.id));
   }
 
+  /** Both forms of a message whose row shows less than there is. */
+  forms(row: MessageRow): StoredForms | undefined {
+    const ref = fullRefOf(row);
+    if (ref === null) return undefined;
+    const shown = parseStoredMessage(row.content);
+    const full = readFull(this.scope.host.blobs, ref);
+    return shown.ok && full !== undefined ? { shown: shown.value, full } : undefined;
+  }
+
   /** SQLite's own form of a time, so that the column reads like those of other programs. */
   createdAt(): string {
     return new Date(this.scope.host.now()).toISOString().replace("T", " ").replace("Z", "");
@@ -270,12 +338,14 @@ export class MessageStore implements SessionProvider {
     const recovered = newestLeaf(this.rows.scanHeaders());
     row.leaf = recovered?.id ?? null;
     if (recovered === undefined) return undefined;
-    const sums = this.#sumUp(recovered.id);
-    return { ...recovered, pathLength: sums.length, pathBytes: sums.bytes, pathTokens: sums.tokens };
+    return withTotals(recovered, this.#sumUp(recovered.id));
   }
 
   /** The sums of the parent's path, and whether the new message will have siblings; its only sibling is told. */
-  #place(parent: MessageHeader | undefined, leaf: MessageHeader | undefined): { totals: PathTotals; isBranch: boolean } {
+  #place(
+    parent: MessageHeader | undefined,
+    leaf: MessageHeader | undefined
+  ): { totals: PathTotals; isBranch: boolean } {
     if (parent === undefined) return { totals: ZERO_TOTALS, isBranch: true };
     if (parent.id === leaf?.id) return { totals: pathTotals(leaf), isBranch: false };
     const location = this.locate(parent);
@@ -314,7 +384,7 @@ export class MessageStore implements SessionProvider {
     this.scope.changes.emit({ kind: "appended", id: message.id, sizeBytes: body.sizeBytes });
   }
 
-  #rewrite(before: MessageRow, body: MessageBody & { role: string }): boolean {
+  #rewrite(before: MessageRow, body: MessageBody & { role: string }, isOnPath?: boolean): boolean {
     const ref = keepFull(this.scope.host.blobs, body.full, this.ownerOf(before.id));
     const old = fullRefOf(before);
     if (old !== null && old.hash !== ref?.hash) this.scope.host.blobs.release(this.ownerOf(before.id), old);
@@ -333,25 +403,15 @@ export class MessageStore implements SessionProvider {
       fullBytes: ref?.sizeBytes ?? null,
       ...(isLeaf && { pathBytes: before.pathBytes + delta.bytes, pathTokens: before.pathTokens + delta.tokens })
     });
-    if (!isLeaf && (delta.bytes !== 0 || delta.tokens !== 0)) this.#correctLeaf(before, delta);
+    const isCounted = !isLeaf && (delta.bytes !== 0 || delta.tokens !== 0);
+    if (isCounted && (isOnPath ?? this.locate(before).isOnPath)) this.#correctLeaf(delta);
     return true;
   }
 
   /** Only the newest message's sums must be exact; whoever branches off elsewhere derives them from it. */
-  #correctLeaf(changed: MessageHeader, delta: PathTotals): void {
-    if (this.leafId === null || !this.locate(changed).isOnPath) return;
-    const leaf = this.rows.header(this.leafId);
-    if (leaf === undefined) return;
-    const totals = addTotals(pathTotals(leaf), delta);
-    this.rows.replaceHeader({ ...leaf, pathBytes: totals.bytes, pathTokens: totals.tokens });
-  }
-
-  #forms(row: MessageRow): { shown: SessionMessage; full: SessionMessage } | undefined {
-    const ref = fullRefOf(row);
-    if (ref === null) return undefined;
-    const shown = parseStoredMessage(row.content);
-    const full = readFull(this.scope.host.blobs, ref);
-    return shown.ok && full !== undefined ? { shown: shown.value, full } : undefined;
+  #correctLeaf(delta: PathTotals): void {
+    const leaf = this.leafId === null ? undefined : this.rows.header(this.leafId);
+    if (leaf !== undefined) this.rows.replaceHeader(withTotals(leaf, addTotals(pathTotals(leaf), delta)));
   }
 
   #sumUp(fromId: string): PathTotals {

@@ -75,7 +75,9 @@ export function requireMessage(message: SessionMessage): void {
 
 /** An id a client may give to a message of its own. */
 export function isUsableId(id: string): boolean {
-  return id !== "" && id.length <= MAX_ID_BYTES && !id.includes("\0") && new TextEncoder().encode(id).length <= MAX_ID_BYTES;
+  return (
+    id !== "" && id.length <= MAX_ID_BYTES && !id.includes("\0") && new TextEncoder().encode(id).length <= MAX_ID_BYTES
+  );
 }
 
 /** Reads a stored message; the error says why it cannot be one. */

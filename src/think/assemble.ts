@@ -28,10 +28,8 @@ import { WarnOnce } from "./warn-once.ts";
 /** How long a turn waits for MCP servers when the class does not say. */
 export const MCP_WAIT_MS = 10_000;
 
-export interface AssemblyInit {
-  readonly overrides: ThinkOverrides;
-  readonly sdk: Sdk;
-  /** Tools of features. */
+/** What features add to every turn. */
+export interface TurnFeatures {
   readonly toolSources?: readonly ToolSource[];
   /** The rendered context blocks, if there are any. */
   readonly sessionPrompt?: () => Promise<SessionPrompt | undefined>;
@@ -39,6 +37,13 @@ export interface AssemblyInit {
   readonly channelPolicy?: (channel: string) => ChannelPolicy | undefined;
   /** How many messages of the path come before the history given: the window did not reach them. */
   readonly hiddenMessages?: (history: readonly UIMessage[]) => number;
+}
+
+export interface AssemblyInit {
+  readonly overrides: ThinkOverrides;
+  readonly sdk: Sdk;
+  /** Looked up for each turn. */
+  readonly features: () => TurnFeatures;
   readonly warn?: (message: string) => void;
 }
 
@@ -93,7 +98,7 @@ export class Assembly {
     const { waitForMcpConnections: wait } = this.#init.overrides;
     if (!wait) return;
     const timeoutMs = (wait === true ? undefined : wait.timeout) ?? MCP_WAIT_MS;
-    const sources = (this.#init.toolSources ?? []).filter((source) => source.layer === "mcp");
+    const sources = (this.#init.features().toolSources ?? []).filter((source) => source.layer === "mcp");
     for (const result of await Promise.allSettled(sources.map(async (source) => source.ready?.(timeoutMs)))) {
       if (result.status === "rejected") console.warn("Waiting for MCP servers failed:", result.reason);
     }
@@ -101,7 +106,8 @@ export class Assembly {
   }
 
   async #collect(turn: EngineTurn): Promise<MergedTools> {
-    const { overrides, toolSources = [] } = this.#init;
+    const { overrides } = this.#init;
+    const { toolSources = [] } = this.#init.features();
     const layers: ToolLayer[] = [{ name: "tools", tools: overrides.getTools() }];
     for (const source of toolSources) layers.push({ name: source.layer, tools: await source.tools(turn) });
     const executor = turn.origin instanceof ChatCaller ? turn.origin.onClientToolCall : undefined;
@@ -126,8 +132,9 @@ export class Assembly {
   }
 
   #policyOf({ channel }: EngineTurn): ChannelPolicy | undefined {
-    if (channel === undefined || this.#init.channelPolicy === undefined) return undefined;
-    const policy = this.#init.channelPolicy(channel);
+    const { channelPolicy } = this.#init.features();
+    if (channel === undefined || channelPolicy === undefined) return undefined;
+    const policy = channelPolicy(channel);
     if (policy === undefined) this.#warnings.warn(`The channel "${channel}" is not registered; it changes nothing.`);
     return policy;
   }
@@ -141,7 +148,8 @@ export class Assembly {
   }
 
   async #sections(policy: ChannelPolicy | undefined): Promise<PromptSection[]> {
-    const { overrides, sessionPrompt } = this.#init;
+    const { overrides } = this.#init;
+    const { sessionPrompt } = this.#init.features();
     const { instructions } = policy ?? {};
     const channelInstructions = typeof instructions === "function" ? await instructions() : instructions;
     const session = await sessionPrompt?.();
@@ -153,7 +161,8 @@ export class Assembly {
   }
 
   #modelMessages(history: UIMessage[], tools: ToolSet): Promise<ModelMessage[]> {
-    const { sdk, overrides, hiddenMessages, toolSources = [] } = this.#init;
+    const { sdk, overrides } = this.#init;
+    const { hiddenMessages, toolSources = [] } = this.#init.features();
     const { wholeOutputs, ...limits } = overrides.historyTruncation;
     const shown = truncateOldMessages(history, {
       ...limits,

@@ -51,12 +51,13 @@ export class InvalidMessageError extends ThinkError {
   }
 }
 
-export class UnknownParentError extends ThinkError {
-  constructor(parentId: string) {
+/** The conversation was asked for before `configureSession` had said which one it is. */
+export class NotStartedError extends ThinkError {
+  constructor(className: string) {
     super({
-      code: "parent-unknown",
-      message: `addMessages: parentId "${parentId}" does not exist in this session`,
-      hint: "Leave parentId out to add below the latest message, or give null to add at the root."
+      code: "not-started",
+      message: "This agent has not started yet.",
+      hint: `Messages and turns of ${className} are not available in its constructor or in configureSession().`
     });
   }
 }

@@ -10,7 +10,7 @@ import { ChatCaller } from "./chat-caller.ts";
 import { parseClientTools, type ClientToolExecutor, type ClientToolSchema } from "./client-tools.ts";
 import { EmptySubmissionError, FunctionInputError, SubmissionsUnavailableError } from "./errors.ts";
 import { CallbackReader, type StreamCallback } from "./stream-callback.ts";
-import { isEmptyInput, turnInput, type ChatInput, type MessagesInput } from "./turn-input.ts";
+import { isEmptyInput, turnInput, type ChatInput } from "./turn-input.ts";
 import type { FailureContext } from "./turn-hooks.ts";
 
 /** What every way to start a turn takes. */
@@ -73,15 +73,16 @@ export interface ProgrammaticInit {
 
 export class Programmatic {
   readonly #init: ProgrammaticInit;
+  /** Callers know these ids already, and the engine does not yet: a cancel between the two must not be lost. */
+  readonly #announced = new Map<string, AbortController>();
 
   constructor(init: ProgrammaticInit) {
     this.#init = init;
   }
 
   async chat(input: ChatInput, callback: StreamCallback, options: ChatOptions = {}): Promise<void> {
-    const { turns, newId } = this.#init;
     if ("tools" in options) console.warn("chat() takes no tools: they belong to the agent's getTools(). Ignored.");
-    const requestId = newId();
+    const requestId = this.#init.newId();
     const admission: Admission = {
       ...sharedAdmission(options),
       requestId,
@@ -90,19 +91,19 @@ export class Programmatic {
       clientTools: parseClientTools(options.clientTools ?? []),
       origin: new ChatCaller(options.onClientToolCall)
     };
-    if (!(await this.#announced(callback, requestId))) return;
-    const reader = new CallbackReader({
-      callback,
-      requestId,
-      stopTurn: () => turns.cancel(requestId, "callback failed"),
-      describe: (error) => this.#describe(error, requestId, true)
-    });
-    const stop = turns.listen(reader);
-    try {
-      await reader.end(await turns.admit(admission).settled);
-    } finally {
-      stop();
-    }
+    const signal = await this.#announce(callback, requestId);
+    if (signal) await this.#follow({ ...admission, signal: anyOf(options.signal, signal) }, callback);
+  }
+
+  /** Stops a turn that is running, waiting, or about to be accepted. */
+  cancel(requestId: string, reason?: string): void {
+    this.#announced.get(requestId)?.abort(new DOMException(reason, "AbortError"));
+    this.#init.turns.cancel(requestId, reason);
+  }
+
+  cancelAll(reason?: string): void {
+    for (const controller of this.#announced.values()) controller.abort(new DOMException(reason, "AbortError"));
+    this.#init.turns.cancelAll(reason);
   }
 
   async saveMessages(messages: ChatInput, options: SaveMessagesOptions = {}): Promise<SaveMessagesResult> {
@@ -114,6 +115,7 @@ export class Programmatic {
   }
 
   async runTurn(options: RunTurnOptions): Promise<TurnResult | void> {
+    // The mode says which of the two it is; the rest was checked with it.
     switch (checkedMode(options)) {
       case "wait":
         return this.#wait(options as RunTurnWaitOptions);
@@ -134,17 +136,38 @@ export class Programmatic {
     const { mode: _mode, input, callback, ...rest } = options;
     if (!isEmptyInput(input)) return this.chat(input, callback, rest);
     const requestId = this.#init.newId();
-    if (await this.#announced(callback, requestId)) await callback.onDone();
+    if (await this.#announce(callback, requestId)) await callback.onDone();
   }
 
-  /** Tells the caller the id before anything is queued. False: the callback failed, and the turn must not start. */
-  async #announced(callback: StreamCallback, requestId: string): Promise<boolean> {
+  /** Tells the caller the id before anything is queued. Undefined: the callback failed, and the turn must not start. */
+  async #announce(callback: StreamCallback, requestId: string): Promise<AbortSignal | undefined> {
+    const controller = new AbortController();
+    this.#announced.set(requestId, controller);
     try {
       await callback.onStart({ requestId });
-      return true;
+      return controller.signal;
     } catch (error) {
       await callback.onError(this.#describe(error, requestId, false));
-      return false;
+      return undefined;
+    } finally {
+      this.#announced.delete(requestId);
+    }
+  }
+
+  async #follow(admission: Admission, callback: StreamCallback): Promise<void> {
+    const { turns } = this.#init;
+    const { requestId } = admission;
+    const reader = new CallbackReader({
+      callback,
+      requestId,
+      stopTurn: () => turns.cancel(requestId, "callback failed"),
+      describe: (error) => this.#describe(error, requestId, true)
+    });
+    const stop = turns.listen(reader);
+    try {
+      await reader.end(await turns.admit(admission).settled);
+    } finally {
+      stop();
     }
   }
 
@@ -212,6 +235,10 @@ function sharedAdmission({ signal, body, channel }: TurnOptions): Pick<Admission
   };
 }
 
+function anyOf(given: AbortSignal | undefined, own: AbortSignal): AbortSignal {
+  return given === undefined ? own : AbortSignal.any([given, own]);
+}
+
 /** The mode, after everything that is wrong with the options has been said. Options may come over RPC, untyped. */
 function checkedMode(options: unknown): "wait" | "submit" | "stream" {
   if (!isObject(options)) throw new TypeError("runTurn takes an object of options.");
@@ -239,5 +266,3 @@ function checkSubmission(input: unknown): void {
 function isCallback(value: unknown): boolean {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
-
-export type { MessagesInput };

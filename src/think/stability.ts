@@ -2,7 +2,7 @@
 // the stored messages and the open stream each time it is asked.
 import type { UIMessage } from "ai";
 import type { Clock } from "../host/ports.ts";
-import { foldChunks, isToolPart, toolNameOf, type FoldChunk } from "../model/index.ts";
+import { foldChunks, foldedMessage, isToolPart, startFold, toolNameOf, type FoldChunk } from "../model/index.ts";
 import type { Turns } from "../turn/turns.ts";
 
 /** How long a change may go unnoticed that no reader is told of. */
@@ -67,5 +67,5 @@ function streamedMessage(turns: Pick<Turns, "streaming" | "replay">): UIMessage 
   if (!turn || !replay) return undefined;
   // The engine stores chunks of the SDK as JSON and nothing else.
   const chunks = Array.from(replay.chunks, ({ body }) => JSON.parse(body) as FoldChunk);
-  return foldChunks(turn.messageId, chunks);
+  return foldedMessage(foldChunks(startFold(turn.messageId), chunks));
 }

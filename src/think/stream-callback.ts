@@ -57,7 +57,7 @@ export class CallbackReader implements TurnListener {
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
-    if (turn.requestId !== this.#init.requestId || outcome.status !== "completed") return;
+    if (turn.requestId !== this.#init.requestId || outcome.status !== "completed" || this.#failure) return;
     this.#deliver(async () => this.#init.callback.onDone());
   }
 
@@ -72,7 +72,7 @@ export class CallbackReader implements TurnListener {
   #deliver(call: () => Promise<void>): void {
     this.#waiting += 1;
     const isNext = this.#waiting === 1;
-    const done = isNext ? attempt(call) : this.#delivered.then(() => (this.#failure ? undefined : call()));
+    const done = isNext ? call() : this.#delivered.then(() => (this.#failure ? undefined : call()));
     this.#delivered = done.then(
       () => void (this.#waiting -= 1),
       (error: unknown) => {
@@ -87,11 +87,6 @@ export class CallbackReader implements TurnListener {
     this.#failure = { error };
     this.#init.stopTurn();
   }
-}
-
-/** A synchronous throw is a rejection like any other. */
-async function attempt(call: () => Promise<void>): Promise<void> {
-  await call();
 }
 
 /** What `onError` is told; undefined when it is not called. */

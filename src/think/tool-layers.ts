@@ -50,7 +50,8 @@ export function mergeToolLayers(layers: readonly ToolLayer[], options: MergeOpti
       // `{ search: isAllowed ? search : undefined }` is how people leave a tool out.
       if (tool === undefined) continue;
       const earlier = layerOf.get(toolName);
-      const gives = earlier !== undefined && earlier !== "client" && layer.name === "client" && !options.clientOverrides;
+      const gives =
+        earlier !== undefined && earlier !== "client" && layer.name === "client" && !options.clientOverrides;
       if (earlier !== undefined) {
         collisions.push({ toolName, winner: gives ? earlier : layer.name, loser: gives ? layer.name : earlier });
       }

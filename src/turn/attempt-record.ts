@@ -31,19 +31,8 @@ export function nextAttempt(open: OpenTurn, journal: Journal, init: AttemptRecor
     ...firstAttempt(open.turnId, init),
     attempt,
     kind: "retry",
-    firstChunk: storedChunks(open, journal),
+    firstChunk: journal.writer.nextChunk(open),
     // The answer is written anew: what an earlier attempt left is replaced when this one starts to stream.
     keepsContent: false
   };
-}
-
-function storedChunks(open: OpenTurn, journal: Journal): number {
-  let next = 0;
-  const options = { after: open.firstSequence - 1, turnId: turnId(open.turnId), outline: true };
-  for (const page of journal.reader.pages(options)) {
-    for (const { record } of page.entries) {
-      if (record.type === "content-outline") next = Math.max(next, record.firstChunk + record.chunkCount);
-    }
-  }
-  return next;
 }

@@ -49,6 +49,10 @@ export class MemoryTranscript implements Transcript {
     return path;
   }
 
+  prompt(leafId: string | undefined): UIMessage[] {
+    return this.path(leafId);
+  }
+
   messageOfCall(toolCallId: string): UIMessage | undefined {
     const holds = ({ parts }: UIMessage) => parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId);
     return [...this.#messages.values()].map(({ message }) => message).findLast(holds);

@@ -313,6 +313,18 @@ describe("a clear", () => {
   });
 });
 
+test("a reset gives up the turns and leaves the messages", async () => {
+  const gate = createGate();
+  const w = world([reply(text("half"), gate.wait()), reply(text("next"))]);
+  const running = w.engine.admit(ask("r1"));
+  await gate.reached;
+  w.engine.reset();
+  gate.open();
+  expect(await running.settled).toMatchObject({ status: "aborted" });
+  expect(w.texts()).toEqual(["user:r1"]);
+  expect(await w.engine.admit(ask("r2")).settled).toMatchObject({ status: "completed" });
+});
+
 describe("turns that give way", () => {
   test("only the first and the newest call the model, and every question is in the transcript", async () => {
     const w = world([reply(text("one")), reply(text("three"))]);

@@ -1,7 +1,7 @@
 // The turn engine: one door (`admit`), one runner behind it, many readers. Everything it accepts is durable before it
 // returns, and reaches exactly one outcome.
 import type { UIMessage } from "ai";
-import type { ArmedContinuation, FailedTurn } from "../journal/conversation.ts";
+import type { ArmedContinuation, ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { ApprovalAnswered, CallOutcome, CallSettled, ClientTool } from "../journal/records.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
@@ -123,32 +123,44 @@ export class TurnEngine implements Turns {
   }
 
   clear(origin?: unknown): void {
-    const { conversation, journal, transcript, emit } = this.#desk.init;
+    const { transcript, emit } = this.#desk.init;
+    this.#giveUp((row) => {
+      transcript.clear();
+      row.clientTools = null;
+      row.body = null;
+      row.failedTurn = null;
+    });
+    emit("message:clear", {});
+    this.#desk.readers.cleared(origin);
+  }
+
+  /** Gives up every turn as a clear does, and leaves the messages. */
+  reset(): void {
+    this.#giveUp(() => undefined);
+  }
+
+  /** A new generation: what runs is stopped and stores nothing, what waits never runs. */
+  #giveUp(change: (row: ConversationRow) => void): void {
+    const { conversation, journal } = this.#desk.init;
     const running = this.#desk.running?.live;
     const turns = this.#desk.openTurns.map((open) => this.#desk.find(open)).filter((live) => live !== undefined);
     const endings = conversation.transaction((row) => {
-      // What is in flight is not stored: the conversation it belonged to is gone.
       const ended = turns.map((live) => {
         const ending = live === running ? CLEARED_RUNNING : CLEARED_WAITING;
         return { live, outcome: recordEnding(this.#desk, live, ending) };
       });
-      transcript.clear();
       const generation = row.generation + 1;
       journal.writer.append([{ type: "conversation-cleared", turnId: null, at: this.#desk.now(), generation }]);
-      row.clientTools = null;
-      row.body = null;
-      row.failedTurn = null;
       row.armedContinuation = null;
+      change(row);
       return ended;
     });
     this.#armedBy = undefined;
-    emit("message:clear", {});
     for (const { live, outcome } of endings) {
       live.abort(new DOMException("The conversation was cleared.", "AbortError"));
       announceEnding(this.#desk, live, outcome);
       live.resolve(outcome);
     }
-    this.#desk.readers.cleared(origin);
   }
 
   answerTool({ toolCallId, output, errorText, autoContinue, origin }: ToolResultAnswer): AnswerOutcome {
@@ -181,6 +193,13 @@ export class TurnEngine implements Turns {
     if (answered.changed) this.#desk.init.emit("tool:approval", { toolCallId, approved });
     this.#continueAfter(answered, autoContinue, origin);
     return answered;
+  }
+
+  /** Messages joined or left by another door. */
+  announceTranscript(): void {
+    this.#desk.readers.transcriptChanged(
+      this.#desk.nesting.isInTurn ? this.#desk.running?.live.view.turnId : undefined
+    );
   }
 
   listen(listener: TurnListener): () => void {

@@ -5,8 +5,10 @@ export class NestedTurnError extends ThinkError {
   constructor() {
     super({
       code: "nested-turn",
-      message: "Turn admission cannot be called from inside an active turn.",
-      hint: 'Use runTurn({ mode: "submit" }) to queue another turn, or addMessages() to add to the transcript.'
+      message:
+        "Turn admission cannot be called from inside an active turn. " +
+        'Use runTurn({ mode: "submit" }) to queue another turn, or addMessages() to add to the transcript.',
+      hint: "The call would wait for the turn it is part of."
     });
   }
 }

@@ -41,7 +41,7 @@ export interface TurnHooks {
   /** Turns any failure into the text that clients, callbacks and results carry. Never throws. */
   describeFailure(
     error: unknown,
-    context: { requestId: string; stage: FailureStage; messagesPersisted: boolean }
+    context: { requestId: string; stage: FailureStage; messagesPersisted: boolean; turn?: TurnContext }
   ): string;
   /** The user wants to hear of finished turns: their hook is then called at least once per turn, even over a crash. */
   readonly wantsResponse: boolean;

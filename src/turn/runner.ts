@@ -36,14 +36,11 @@ export class TurnRunner {
   drive(): void {
     this.#wakeUp.resolve();
     if (this.#driving || this.#desk.openTurns.length === 0) return;
-    this.#driving = this.#desk.init
-      .keepAlive(() => this.#work())
-      .finally(() => {
-        this.#driving = undefined;
-        // A turn admitted while the last one was being put away.
-        if (this.#desk.openTurns.length > 0) this.drive();
-      });
-    this.#desk.init.background(this.#driving);
+    this.#driving = this.#desk.init.keepAlive(() => this.#work()).finally(() => {
+      this.#driving = undefined;
+    });
+    // A turn admitted while the last one was being put away. Not after a failure: the wake that is armed tries again.
+    this.#desk.init.background(this.#driving.then(() => this.drive()));
   }
 
   /** A crash kept the hook of a settled turn from running, and the user was promised to hear of it. */
@@ -197,7 +194,10 @@ export class TurnRunner {
     const attempt = new Attempt({
       turn,
       view: live.view,
-      history: init.transcript.path(base?.id ?? live.admitted.parentMessageId ?? undefined),
+      history: init.transcript.prompt(base?.id ?? live.admitted.parentMessageId ?? undefined, {
+        clientTools: turn.clientTools.map(({ name }) => name),
+        isUserTurn: live.admitted.inputMessageIds.length > 0
+      }),
       stream,
       sdk: init.sdk,
       hooks: init.hooks,
@@ -247,7 +247,8 @@ export class TurnRunner {
 
   #describe(live: LiveTurn, error: unknown, stage: "turn" | "stream" | "recovery"): string {
     const { requestId } = live.view;
-    const text = this.#desk.init.hooks.describeFailure(error, { requestId, stage, messagesPersisted: true });
+    const turn = live.context(live.attempt);
+    const text = this.#desk.init.hooks.describeFailure(error, { requestId, stage, messagesPersisted: true, turn });
     this.#desk.init.emit("chat:request:failed", { requestId, stage, messagesPersisted: true, error: text });
     return text;
   }
@@ -271,7 +272,7 @@ export class TurnRunner {
   /** In turn order, except for a turn that a hook itself started and may be waiting for. */
   async #respond(live: LiveTurn, outcome: TurnOutcome): Promise<void> {
     const before = live.isNested ? Promise.resolve() : this.#responses;
-    const done = before.then(() => this.#callHook(live, outcome));
+    const done = before.then(() => this.#desk.init.keepAlive(() => this.#callHook(live, outcome)));
     if (!live.isNested) this.#responses = done;
     await done;
     live.resolve(outcome);
@@ -279,7 +280,8 @@ export class TurnRunner {
 
   async #callHook(live: LiveTurn, outcome: TurnOutcome): Promise<void> {
     const { hooks, conversation } = this.#desk.init;
-    const turn = live.context(live.attempt);
+    // The turn is over, and so is what could stop it.
+    const turn = { ...live.context(live.attempt), signal: new AbortController().signal };
     try {
       await this.#desk.nesting.inResponse(() => hooks.runIn(turn, () => hooks.respond(turn, outcome)));
     } catch (error) {

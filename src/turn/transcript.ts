@@ -1,16 +1,23 @@
 // What the engine needs of the stored messages. Every call is synchronous and may be part of the caller's transaction.
 import type { UIMessage } from "ai";
 
+export interface PromptOptions {
+  /** Names of tools the client runs: a call that waits for one is a question, not an orphan. */
+  readonly clientTools: readonly string[];
+  /** A new message of the user started this turn: open questions are over. */
+  readonly isUserTurn: boolean;
+}
+
 export interface Transcript {
-  /** Newest message of the active path. */
-  readonly leaf: string | null;
   get(messageId: string): UIMessage | undefined;
   has(messageId: string): boolean;
   /** Under the leaf, or under `parentId`; an id that is already stored is left as it is. */
   append(message: UIMessage, parentId?: string | null): void;
   update(message: UIMessage): void;
-  /** The path that ends at a message (default: the leaf), as far as the model and clients see it. */
+  /** The path that ends at a message (default: the leaf), as clients see it. */
   path(leafId?: string): UIMessage[];
+  /** The same for a model: every tool call is settled. Repairs that outlive the prompt are stored. */
+  prompt(leafId: string | undefined, options: PromptOptions): UIMessage[];
   /** The newest message that holds this tool call. */
   messageOfCall(toolCallId: string): UIMessage | undefined;
   clear(): void;

@@ -10,6 +10,8 @@ import { createTestHost, type TestHost } from "../../src/testing/index.ts";
 
 const FOLDER = new URL("../fixtures/schema/", import.meta.url);
 const START = Date.UTC(2026, 10, 1);
+/** Our tables among those of the user and the platform. */
+const OURS = ["cf", "assistant", "think"].map((prefix) => `name LIKE '${prefix}\\_%' ESCAPE '\\'`).join(" OR ");
 const events: AgentEvent[] = [];
 /** While a fixture is made, queue items stay in flight. */
 let isHanging = false;
@@ -71,7 +73,7 @@ function dump(host: Host): string {
   const tables = host.sql<{ name: string; sql: string }>(
     Keeper,
     "k",
-    "SELECT name, sql FROM sqlite_master WHERE name LIKE 'cf\\_%' ESCAPE '\\' AND sql IS NOT NULL ORDER BY type DESC, name"
+    `SELECT name, sql FROM sqlite_master WHERE (${OURS}) AND sql IS NOT NULL ORDER BY type DESC, name`
   );
   const rows = tables.flatMap(({ name, sql }) => {
     if (!sql.startsWith("CREATE TABLE")) return [];
@@ -95,7 +97,7 @@ function load(host: Host, text: string): void {
 }
 
 function schemaOf(host: Host): string[] {
-  const query = "SELECT sql FROM sqlite_master WHERE name LIKE 'cf\\_%' ESCAPE '\\' AND sql IS NOT NULL ORDER BY name";
+  const query = `SELECT sql FROM sqlite_master WHERE (${OURS}) AND sql IS NOT NULL ORDER BY name`;
   return host.sql<{ sql: string }>(Keeper, "k", query).map(({ sql }) => sql.replaceAll(/\s+/g, " "));
 }
 

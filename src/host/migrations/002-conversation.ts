@@ -8,6 +8,11 @@ export function conversation(sql: Sql): void {
 }
 
 const STATEMENTS = [
+  // Owner: think/config. Bound: one row per key, of which there is one. Deleted: with the object.
+  `CREATE TABLE think_config (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) WITHOUT ROWID`,
   // Owner: journal/conversation. Bound: one row per conversation. Deleted: with the object.
   `CREATE TABLE cf_conversations (
     id TEXT PRIMARY KEY,

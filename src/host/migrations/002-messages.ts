@@ -30,7 +30,7 @@ const ORIGINAL = "assistant_messages_original";
 
 /** Creates the tables. Messages of an older table of the same name move into them, in the order they were written. */
 export function createMessageTables(sql: Sql): void {
-  const columns = sql.all<{ name: string }>("SELECT name FROM pragma_table_info('assistant_messages')");
+  const columns = sql.all<{ name: string }>("PRAGMA table_info(assistant_messages)");
   const hasOriginal = columns.length > 0 && !columns.some(({ name }) => name === "sequence");
   if (hasOriginal) sql.run(`ALTER TABLE assistant_messages RENAME TO ${ORIGINAL}`);
   for (const statement of MESSAGE_TABLES) sql.run(statement);

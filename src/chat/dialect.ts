@@ -1,0 +1,266 @@
+// The `cf_agent_*` chat protocol: one reader of turns and one handler of commands. The engine says what happened; here
+// it becomes frames, in the order clients rely on, for the sockets it concerns. Stores nothing.
+import type { UIMessage } from "ai";
+import type { MessageChange } from "../session/message-changes.ts";
+import type { TurnListener } from "../turn/listener.ts";
+import type { TurnOutcome, TurnView } from "../turn/turn.ts";
+import { assertNever } from "../util/assert-never.ts";
+import { Audience } from "./audience.ts";
+import type { ClientView } from "./client-view.ts";
+import { closingFrames, type ClosingFrames } from "./closing.ts";
+import type { ChatCommand } from "./commands.ts";
+import { ForbiddenFrameError } from "./errors.ts";
+import { chatFrames } from "./frames.ts";
+import { ResumeHandshake } from "./handshake.ts";
+import { RecoveryFlag } from "./recovery-flag.ts";
+import type { ChatSocket, ChatSockets } from "./sockets.ts";
+import { Submit, type SubmitInit } from "./submit.ts";
+import { TurnTraces, type TurnTrace } from "./turn-traces.ts";
+
+export interface ChatDialectInit extends SubmitInit {
+  readonly sockets: ChatSockets;
+  /** Whether this client may do this. Default: everybody may do everything. */
+  permits?(socket: ChatSocket, command: ChatCommand): boolean;
+}
+
+export class ChatDialect implements TurnListener {
+  readonly #init: ChatDialectInit;
+  readonly #audience: Audience;
+  readonly #handshake: ResumeHandshake;
+  readonly #submit: Submit;
+  readonly #recovery: RecoveryFlag;
+  readonly #traces = new TurnTraces();
+  #hasWarnedOfPush = false;
+
+  constructor(init: ChatDialectInit) {
+    this.#init = init;
+    this.#audience = new Audience(init);
+    this.#handshake = new ResumeHandshake(this.#audience, init.turns);
+    this.#recovery = new RecoveryFlag(this.#audience);
+    this.#submit = new Submit(init, this.#audience, this.#traces);
+    init.turns.listen(this);
+  }
+
+  /** The chat frames of a connect, before all others. Only for sockets that want unsolicited frames. */
+  connected(socket: ChatSocket): void {
+    const view = this.#audience.of(socket);
+    if (this.#handshake.connected(view)) this.#recovery.greet(view, this.#init.clock.now());
+  }
+
+  disconnected(socket: ChatSocket): void {
+    this.#audience.forget(socket);
+  }
+
+  /** Frames of one socket in the order they came. Throws only what the engine throws for tool answers and clears. */
+  receive(socket: ChatSocket, command: ChatCommand): void {
+    const view = this.#audience.of(socket);
+    if (this.#init.permits && !this.#init.permits(socket, command)) return this.#refuse(view, command);
+    const { turns } = this.#init;
+    switch (command.type) {
+      case "request":
+        if (this.#submit.receive(view, command) === "ended-before") {
+          this.#handshake.acknowledged(view, command.requestId);
+        }
+        return;
+      case "malformed-request":
+        return this.#submit.refuse(view, command.requestId, command.error);
+      case "cancel":
+        return turns.cancel(command.requestId);
+      case "clear":
+        return turns.clear(socket.key);
+      case "push":
+        return this.#pushed(view);
+      case "tool-result":
+        return this.#toolResult(socket, command);
+      case "approval":
+        return void turns.answerApproval({ ...answerOf(command), origin: socket.key });
+      case "resume-request":
+        return this.#handshake.asked(view, command.probeId);
+      case "resume-ack":
+        return this.#handshake.acknowledged(view, command.requestId);
+      case "ignored":
+        return console.warn(`Ignored ${command.reason}.`);
+      default:
+        return assertNever(command);
+    }
+  }
+
+  /** Which interrupted turn is being continued, if any. `since` tells a restarted process when that began. */
+  recovering(turn: Pick<TurnView, "requestId"> | undefined, since = this.#init.clock.now()): void {
+    this.#recovery.set(turn, since);
+  }
+
+  /** Every turn and armed continuation was given up: nobody waits for one any more. */
+  reset(): void {
+    this.#handshake.releaseParked();
+  }
+
+  /**
+   * Something was written to the stored messages, by whomever. What no announcement follows (messages added inside a
+   * turn, silent appends, compaction) is brought to clients by the transcript at the end of the turn.
+   */
+  messagesChanged(change: MessageChange): void {
+    if (change.kind === "repeated" || change.kind === "shortened") return;
+    if ("id" in change && this.#traces.isOwnWrite(change.id)) return;
+    this.#traces.disturbStreaming();
+    for (const view of this.#audience.known()) view.setInStep(false);
+  }
+
+  accepted(turn: TurnView): void {
+    this.#traces.accepted(turn);
+  }
+
+  streaming(turn: TurnView): void {
+    this.#handshake.streamStarted(turn, this.#traces.streaming(turn));
+  }
+
+  chunk(turn: TurnView, chunk: { readonly seq: number; readonly body: string }): void {
+    this.#traces.chunk(turn, chunk.body);
+    const hearers = this.#audience.ofTurn(turn).filter((view) => view.offered === undefined);
+    this.#audience.sendAll(hearers, () => chatFrames.chunk(turn, chunk));
+  }
+
+  settled(turn: TurnView, outcome: TurnOutcome): void {
+    const trace = this.#traces.take(turn.turnId);
+    if (hasStreamed({ outcome, trace })) this.#closeStreamed(turn, outcome, trace);
+    else this.#closeUnstreamed(turn, outcome, trace);
+  }
+
+  messageUpdated(message: UIMessage): void {
+    this.#traces.disturbStreaming();
+    this.#audience.sendAll(this.#audience.all(), () => chatFrames.messageUpdated(message));
+  }
+
+  transcriptChanged(origin: unknown): void {
+    this.#traces.disturbStreaming();
+    this.#audience.sendSnapshot(this.#audience.all().filter((view) => view.socket.key !== origin));
+  }
+
+  cleared(origin: unknown): void {
+    this.#traces.disturb();
+    this.#handshake.releaseParked();
+    for (const view of this.#audience.known()) {
+      view.endStream();
+      view.setInStep(view.socket.key !== origin);
+    }
+    const others = this.#audience.all().filter((view) => view.socket.key !== origin);
+    this.#audience.sendAll(others, () => chatFrames.clear());
+    this.recovering(undefined);
+  }
+
+  /** Terminal and closing frame of a socket back to back, with nothing awaited: clients act on the pair. */
+  #closeStreamed(turn: TurnView, outcome: TurnOutcome, trace: TurnTrace | undefined): void {
+    const terminal = terminalOf(turn, outcome, trace);
+    const texts = new ClosingTexts(() => this.#init.turns.transcript(), outcome.message);
+    for (const view of this.#audience.ofTurn(turn)) {
+      const closing = closingFor({ turn, outcome, trace, view });
+      view.endStream(turn.requestId);
+      this.#audience.send(view, terminal);
+      if (closing === "snapshot") this.#audience.sendSnapshotFrame(view, texts.snapshot);
+      else if (closing === "message") this.#audience.send(view, texts.message);
+    }
+  }
+
+  /** Nobody but the one who asked has ever heard of the request. */
+  #closeUnstreamed(turn: TurnView, outcome: TurnOutcome, trace: TurnTrace | undefined): void {
+    const asker = turn.trigger === "auto-continuation" ? undefined : this.#audience.origin(turn.origin);
+    if (asker) this.#audience.send(asker, terminalOf(turn, outcome, trace));
+    const audience = this.#audience.ofTurn(turn);
+    const disturbed = audience.filter((view) => closingFor({ turn, outcome, trace, view }) === "snapshot");
+    this.#audience.sendSnapshot(disturbed);
+    this.#handshake.endedUnstreamed(turn);
+  }
+
+  #toolResult(socket: ChatSocket, command: Extract<ChatCommand, { type: "tool-result" }>): void {
+    const { turns } = this.#init;
+    // First: the continuation this answer may start takes the tools along.
+    if (command.clientTools) turns.rememberClient({ tools: command.clientTools });
+    const { toolCallId, output, errorText, autoContinue } = command;
+    turns.answerTool({
+      toolCallId,
+      output,
+      ...(errorText !== undefined && { errorText }),
+      autoContinue,
+      origin: socket.key
+    });
+  }
+
+  #pushed(view: ClientView): void {
+    // The client changed its own list.
+    view.setInStep(false);
+    if (this.#hasWarnedOfPush) return;
+    this.#hasWarnedOfPush = true;
+    console.warn(
+      "A client pushed its list of messages. The stored conversation does not change; set it on the server."
+    );
+  }
+
+  #refuse(view: ClientView, command: ChatCommand): void {
+    if (command.type === "request" || command.type === "malformed-request") {
+      this.#submit.refuse(view, command.requestId, new ForbiddenFrameError());
+    } else if (command.type === "resume-request") this.#audience.send(view, chatFrames.none("idle", command.probeId));
+    else console.warn(`Refused a chat frame of type "${command.type}".`);
+  }
+}
+
+interface Ended {
+  readonly turn: TurnView;
+  readonly outcome: TurnOutcome;
+  readonly trace: TurnTrace | undefined;
+  readonly view: ClientView;
+}
+
+function hasStreamed({ outcome, trace }: Pick<Ended, "outcome" | "trace">): boolean {
+  return trace ? trace.isStreaming : outcome.streamed;
+}
+
+function closingFor(ended: Ended): ClosingFrames {
+  const { turn, outcome, trace, view } = ended;
+  return closingFrames({
+    streamed: hasStreamed(ended),
+    status: outcome.status,
+    continuation: turn.continuation,
+    branched: trace?.branched ?? false,
+    undisturbed: trace !== undefined && !trace.isDisturbed,
+    streamedId: trace?.streamedId ?? undefined,
+    storedId: outcome.message?.id,
+    followed: view.isFollowing(turn.turnId),
+    inStep: view.inStep
+  });
+}
+
+/** Each text is made at most once, and only if somebody needs it. */
+class ClosingTexts {
+  readonly #transcript: () => UIMessage[];
+  readonly #message: UIMessage | undefined;
+  #snapshotText: string | undefined;
+  #messageText: string | undefined;
+
+  constructor(transcript: () => UIMessage[], message: UIMessage | undefined) {
+    this.#transcript = transcript;
+    this.#message = message;
+  }
+
+  get snapshot(): string {
+    return (this.#snapshotText ??= chatFrames.snapshot(this.#transcript()));
+  }
+
+  get message(): string {
+    // Only asked for when there is one.
+    return (this.#messageText ??= this.#message ? chatFrames.messageUpdated(this.#message) : this.snapshot);
+  }
+}
+
+function terminalOf(turn: TurnView, outcome: TurnOutcome, trace: TurnTrace | undefined): string {
+  return chatFrames.terminal({
+    requestId: turn.requestId,
+    continuation: turn.continuation,
+    outcome: outcome.status,
+    messageIds: trace?.messageIds ?? turn.inputMessageIds,
+    ...(outcome.status === "error" && { errorText: outcome.error ?? "The turn failed." })
+  });
+}
+
+function answerOf({ toolCallId, approved, autoContinue }: Extract<ChatCommand, { type: "approval" }>) {
+  return { toolCallId, approved, autoContinue };
+}

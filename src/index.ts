@@ -1,0 +1,38 @@
+// The root of the package: the class users extend, and the types of its hooks.
+export { Think } from "./think/think.ts";
+export { CAPABILITY_SENTINEL } from "./think/prompt.ts";
+export { defaultContextOverflowClassifier } from "./think/overflow-classifier.ts";
+export { Session } from "./session/session.ts";
+export type { ClientToolCall, ClientToolExecutor, ClientToolSchema } from "./think/client-tools.ts";
+export type {
+  ChatErrorClassification,
+  ChatErrorContext,
+  ChatResponseResult,
+  ChunkContext,
+  PrepareStepContext,
+  StepConfig,
+  StepContext,
+  ToolCallContext,
+  ToolCallDecision,
+  ToolCallResultContext,
+  TurnConfig,
+  TurnContext,
+  TurnFacts
+} from "./think/hooks.ts";
+export type { ContextOverflowOptions, HistoryTruncation } from "./think/overrides.ts";
+export type {
+  ChatOptions,
+  RunTurnOptions,
+  RunTurnStreamOptions,
+  RunTurnWaitOptions,
+  SaveMessagesOptions,
+  SaveMessagesResult,
+  TurnOptions,
+  TurnResult
+} from "./think/programmatic.ts";
+export type { OnStartDegradation } from "./think/degradation.ts";
+export type { AddMessagesOptions } from "./think/room.ts";
+export type { MediaEvictionOptions } from "./think/settings.ts";
+export type { MessageConcurrency } from "./chat/overlap.ts";
+export type { StreamCallback } from "./think/stream-callback.ts";
+export type { ChatInput, MessagesInput } from "./think/turn-input.ts";

@@ -1,0 +1,30 @@
+// Adding messages to the transcript without a turn: each below the one before, in one transaction. Doing it twice
+// changes nothing. No queue is involved, so it is safe from inside a tool.
+import { UnknownParentError } from "./errors.ts";
+import type { MessageStore } from "./message-store.ts";
+import type { SessionMessage } from "./session-message.ts";
+
+export interface AddMessagesOptions {
+  /** Where the first one goes: below the latest message (default), as a root (`null`), or below this message. */
+  readonly parentId?: string | null;
+  /** What happens to a message whose id is stored: it is left alone (`append`, default) or gets the new content. */
+  readonly mode?: "append" | "upsert";
+}
+
+/** Throws UnknownParentError before anything is written. */
+export function addMessages(
+  store: MessageStore,
+  messages: readonly SessionMessage[],
+  { parentId, mode = "append" }: AddMessagesOptions = {}
+): void {
+  if (messages.length === 0) return;
+  store.scope.conversation.transaction(() => {
+    if (typeof parentId === "string" && !store.has(parentId)) throw new UnknownParentError(parentId);
+    let parent = parentId;
+    for (const message of messages) {
+      const isNew = store.appendMessage(message, parent);
+      if (!isNew && mode === "upsert") store.updateMessage(message);
+      parent = message.id;
+    }
+  });
+}

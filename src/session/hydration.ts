@@ -1,0 +1,157 @@
+// The live view: the newest part of the active path in memory, as much as its byte budget allows, and never fewer than a
+// few messages. It is read when somebody first looks, not at boot, and from then on only what changed is read again. It
+// is derived from what is stored: a change that was undone leaves no trace. Storage is never touched.
+import { byteLength } from "../util/bytes.ts";
+import { BATCH_ROWS } from "./message-rows.ts";
+import type { MessageStore, SizedMessage } from "./message-store.ts";
+import type { SessionMessage } from "./session-message.ts";
+import type { RecentHistoryResult, SessionProvider } from "./session-provider.ts";
+
+export const HYDRATION_BYTE_BUDGET = 24 * 1024 * 1024;
+/** The view has at least these, whatever their size. */
+export const MIN_HYDRATED_MESSAGES = 4;
+
+/** Payload of `chat:hydration:windowed`. */
+export interface HydrationWindow {
+  readonly totalContentBytes: number;
+  readonly budgetBytes: number;
+  readonly hydratedMessages: number;
+}
+
+export interface LiveViewInit {
+  readonly store: MessageStore;
+  /** Asked at every look. Not finite, zero or negative: no limit. */
+  readonly budgetBytes: () => number;
+  /** Told when the view leaves messages out, and again only when its numbers change. */
+  readonly onWindowed: (window: HydrationWindow) => void;
+  /** A look that fails shows nothing; the next one tries again. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class LiveView {
+  readonly #init: LiveViewInit;
+  readonly #stop: () => void;
+  /** Undefined: not read yet, or not to be trusted. */
+  #entries: SizedMessage[] | undefined;
+  #known = new Set<string>();
+  #leafId: string | null = null;
+  #messages: readonly SessionMessage[] = [];
+  readonly #stale = new Set<string>();
+  #reported = "";
+
+  constructor(init: LiveViewInit) {
+    this.#init = init;
+    this.#stop = init.store.scope.changes.subscribe((change) => {
+      if (change.kind === "restructured" || change.kind === "cleared") this.#entries = undefined;
+      else if (change.kind === "updated" || change.kind === "shortened") this.#stale.add(change.id);
+    });
+  }
+
+  /** Oldest first. The same list as long as nothing changed. */
+  get messages(): readonly SessionMessage[] {
+    try {
+      this.#refresh();
+    } catch (error) {
+      this.#entries = undefined;
+      this.#init.onFailure(error);
+      return [];
+    }
+    return this.#messages;
+  }
+
+  /** Reads everything again at the next look. */
+  invalidate(): void {
+    this.#entries = undefined;
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  #refresh(): void {
+    const { leafId } = this.#init.store;
+    if (this.#entries !== undefined && this.#leafId === leafId && this.#stale.size === 0) return;
+    const entries = this.#entries && this.#follow(this.#entries, leafId);
+    this.#show(entries ?? this.#load(leafId), leafId);
+  }
+
+  #load(leafId: string | null): SizedMessage[] {
+    return this.#init.store.readRecent(leafId, this.#budget(), MIN_HYDRATED_MESSAGES);
+  }
+
+  /** The entries as they are now, reading only new and changed messages. Undefined: read all of them again. */
+  #follow(entries: readonly SizedMessage[], leafId: string | null): SizedMessage[] | undefined {
+    const fresh: SizedMessage[] = [];
+    let kept = 0;
+    if (leafId === this.#leafId) kept = entries.length;
+    else if (leafId !== null) {
+      const added = this.#init.store.readUntil(leafId, (id) => this.#known.has(id), entries.length + BATCH_ROWS);
+      if (added === undefined) return undefined;
+      kept = entries.findLastIndex(({ message }) => message.id === added.knownId) + 1;
+      fresh.push(...added.messages);
+    }
+    const current: SizedMessage[] = [];
+    for (const entry of entries.slice(0, kept)) {
+      const isStale = this.#stale.has(entry.message.id);
+      const next = isStale ? this.#init.store.readSized(entry.message.id) : entry;
+      if (next === undefined) return undefined;
+      current.push(next);
+    }
+    return this.#fit([...current, ...fresh]);
+  }
+
+  #fit(entries: SizedMessage[]): SizedMessage[] {
+    let bytes = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    let first = 0;
+    while (bytes > this.#budget() && entries.length - first > MIN_HYDRATED_MESSAGES) {
+      bytes -= entries[first++]?.sizeBytes ?? 0;
+    }
+    return first === 0 ? entries : entries.slice(first);
+  }
+
+  #show(entries: SizedMessage[], leafId: string | null): void {
+    this.#entries = entries;
+    this.#known = new Set(entries.map(({ message }) => message.id));
+    this.#messages = entries.map(({ message }) => message);
+    this.#leafId = leafId;
+    this.#stale.clear();
+    this.#report(entries);
+  }
+
+  #report(entries: readonly SizedMessage[]): void {
+    const { length, bytes } = this.#init.store.totals();
+    const shown = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    // A row that cannot be read is missing from the view, but not because of its size.
+    if (entries.length >= length || shown >= bytes || bytes <= this.#budget()) return;
+    const window = { totalContentBytes: bytes, budgetBytes: this.#budget(), hydratedMessages: entries.length };
+    const numbers = JSON.stringify(window);
+    if (numbers === this.#reported) return;
+    if (this.#reported === "")
+      console.warn("The conversation is larger than hydrationByteBudget; older messages are left out.");
+    this.#reported = numbers;
+    this.#init.onWindowed(window);
+  }
+
+  #budget(): number {
+    const budget = this.#init.budgetBytes();
+    return Number.isFinite(budget) && budget > 0 ? budget : Number.POSITIVE_INFINITY;
+  }
+}
+
+const warned = new WeakSet<SessionProvider>();
+
+/** A window of any provider's latest path; one that cannot read a part of it is read whole. */
+export async function readWindow(
+  provider: SessionProvider,
+  maxContentBytes: number,
+  minRecentMessages: number
+): Promise<RecentHistoryResult> {
+  if (provider.getRecentHistory !== undefined) {
+    return provider.getRecentHistory(null, maxContentBytes, minRecentMessages);
+  }
+  if (!warned.has(provider)) console.warn("This session provider has no getRecentHistory; its whole history is read.");
+  warned.add(provider);
+  const messages = await provider.getHistory();
+  const totalContentBytes = messages.reduce((sum, message) => sum + byteLength(JSON.stringify(message)), 0);
+  return { messages, truncated: false, totalContentBytes };
+}

@@ -1,0 +1,233 @@
+// Decides what a client's list of messages means for the stored conversation. The list is untrusted and usually stale:
+// from it come new user messages, new versions of user messages, results of tools the client runs, and where the answer
+// goes. Nothing is ever deleted or reordered by omission, and no answer is written or changed by a client. Looks up only
+// what the list names; a list of known, unchanged messages costs one comparison of texts each. Pure over its lookup.
+import { canonicalJson } from "../util/json.ts";
+import { clientToolResults, type ClientToolResult } from "./client-tool-results.ts";
+import { acceptPosted, withoutServerFields, withServerFields, type RejectReason } from "./posted-message.ts";
+import { limitMessage } from "./row-limit.ts";
+import { sanitizeMessage } from "./sanitize.ts";
+import { isToolPart, type SessionMessage } from "./session-message.ts";
+
+/** A stored message, as histories show it. */
+export interface StoredText {
+  readonly role: string;
+  /** Its JSON as stored. Parsed only when it must be. */
+  readonly text: string;
+}
+
+export interface StoredLookup {
+  /** Stored messages among these ids. */
+  texts(ids: readonly string[]): ReadonlyMap<string, StoredText>;
+  /** Accepted earlier, but not in the tree yet because a turn is running. */
+  isQueued(id: string): boolean;
+  hasChildren(id: string): boolean;
+  parse(stored: StoredText): SessionMessage | undefined;
+  /** The stored answers that hold these tool calls, by call. One walk of the active path, however many. */
+  ownersOfCalls(toolCallIds: ReadonlySet<string>): ReadonlyMap<string, SessionMessage>;
+  /** Answers of the active path, newest first, as far back as a client's unsent copies can be. */
+  recentAnswers(): Iterable<SessionMessage>;
+}
+
+export interface ReconcileInput {
+  readonly posted: readonly unknown[];
+  readonly trigger: "submit-message" | "regenerate-message";
+  readonly stored: StoredLookup;
+  /** Tools whose results may come in a posted answer. Default: none, they come in frames of their own. */
+  readonly clientTools?: ReadonlySet<string>;
+  /** Default false. */
+  readonly acceptSystem?: boolean;
+}
+
+export interface Rejected {
+  /** Position in the posted list. */
+  readonly index: number;
+  readonly id?: string;
+  readonly reason: RejectReason;
+}
+
+/** Where the answer goes. */
+export type AnswerPlace =
+  /** Below the newest message, after the appended ones. */
+  | { readonly at: "leaf" }
+  /** Below this stored message, beside what already follows it. */
+  | { readonly at: "message"; readonly messageId: string }
+  /** The message to answer again is not known here. */
+  | { readonly at: "nowhere" };
+
+export interface ReconcilePlan {
+  /** New messages, in order, below the newest one. */
+  readonly append: readonly SessionMessage[];
+  /** New versions of stored user messages. */
+  readonly update: readonly SessionMessage[];
+  /** A new version of an answered message; the old one becomes a branch beside it. The answer goes below it. */
+  readonly edit: SessionMessage | undefined;
+  readonly toolResults: readonly ClientToolResult[];
+  readonly answer: AnswerPlace;
+  /** What the client calls answers that are stored under another id. */
+  readonly aliases: ReadonlyMap<string, string>;
+  readonly rejected: readonly Rejected[];
+}
+
+interface Accepted {
+  readonly index: number;
+  readonly message: SessionMessage;
+}
+
+export function reconcile(input: ReconcileInput): ReconcilePlan {
+  const rejected: Rejected[] = [];
+  const accepted = accept(input, rejected);
+  const stored = input.stored.texts(accepted.map(({ message }) => message.id));
+  const aliases = aliasesOf(input, accepted, stored);
+  const results = accepted.flatMap(({ message }) => {
+    const held = stored.get(aliases.get(message.id) ?? message.id) ?? lookUp(input.stored, aliases.get(message.id));
+    return held === undefined ? [] : clientToolResults(message, held, input);
+  });
+  const last = accepted.at(-1);
+
+  const plan = {
+    append: [] as SessionMessage[],
+    update: [] as SessionMessage[],
+    edit: undefined as SessionMessage | undefined
+  };
+  const lastKnown = accepted.findLastIndex(({ message }) => isKnown(message.id, stored, aliases));
+  accepted.forEach(({ index, message }, position) => {
+    const reject = (reason: RejectReason) => rejected.push({ index, id: message.id, reason });
+    const before = stored.get(message.id);
+    if (before !== undefined && before.role !== message.role) reject("role-mismatch");
+    else if (message.role === "assistant") {
+      if (before === undefined && !aliases.has(message.id)) reject("unknown-assistant");
+    } else if (before === undefined) {
+      if (input.stored.isQueued(message.id)) return;
+      // New messages are always at the end of a client's list.
+      if (position < lastKnown) reject("deleted");
+      else plan.append.push(sanitizeMessage(withoutServerFields(message)));
+    } else {
+      const next = changedVersion(message, before, input.stored);
+      if (next === undefined) return;
+      const isEdit =
+        message === last?.message && input.trigger === "submit-message" && input.stored.hasChildren(message.id);
+      if (isEdit) plan.edit = next;
+      else plan.update.push(next);
+    }
+  });
+  rejected.sort((first, second) => first.index - second.index);
+  return { ...plan, toolResults: results, answer: answerPlace(input, last, { stored, aliases }), aliases, rejected };
+}
+
+function accept(input: ReconcileInput, rejected: Rejected[]): Accepted[] {
+  const accepted: Accepted[] = [];
+  const seen = new Set<string>();
+  input.posted.forEach((posted, index) => {
+    const result = acceptPosted(posted, { acceptSystem: input.acceptSystem ?? false });
+    if (result.ok && !seen.has(result.value.id)) {
+      seen.add(result.value.id);
+      accepted.push({ index, message: result.value });
+      return;
+    }
+    const id: unknown = typeof posted === "object" && posted !== null && "id" in posted ? posted.id : undefined;
+    rejected.push({
+      index,
+      ...(typeof id === "string" && { id }),
+      reason: result.ok ? "repeated" : result.error
+    });
+  });
+  return accepted;
+}
+
+function isKnown(id: string, stored: ReadonlyMap<string, StoredText>, aliases: ReadonlyMap<string, string>): boolean {
+  return stored.has(id) || aliases.has(id);
+}
+
+function lookUp(lookup: StoredLookup, id: string | undefined): StoredText | undefined {
+  return id === undefined ? undefined : lookup.texts([id]).get(id);
+}
+
+/** Answers the client holds under an id of its own: the same tool call, or the same words, each used once. */
+function aliasesOf(
+  input: ReconcileInput,
+  accepted: readonly Accepted[],
+  stored: ReadonlyMap<string, StoredText>
+): Map<string, string> {
+  const aliases = new Map<string, string>();
+  const unknown = accepted.flatMap(({ message }) =>
+    message.role === "assistant" && !stored.has(message.id) ? [message] : []
+  );
+  if (unknown.length === 0) return aliases;
+  const calls = new Set(unknown.flatMap(callIdsOf));
+  const owners = calls.size === 0 ? new Map<string, SessionMessage>() : input.stored.ownersOfCalls(calls);
+  const answers = new AnswerTexts(input.stored, new Set(stored.keys()));
+  // Newest first, as the stored answers are given: two equal answers map to two rows in the same order.
+  for (const message of unknown.toReversed()) {
+    const held = callIdsOf(message);
+    const owned = held.find((id) => owners.has(id));
+    const owner = held.length > 0 ? owned && owners.get(owned)?.id : answers.claim(message);
+    if (owner !== undefined) aliases.set(message.id, owner);
+  }
+  return aliases;
+}
+
+function callIdsOf(message: SessionMessage): string[] {
+  return message.parts.filter(isToolPart).map(({ toolCallId }) => toolCallId);
+}
+
+/** Recent stored answers without tool calls by their words; each can be claimed once. Read when first needed. */
+class AnswerTexts {
+  readonly #stored: StoredLookup;
+  readonly #claimed: ReadonlySet<string>;
+  #ids: Map<string, string[]> | undefined;
+
+  constructor(stored: StoredLookup, claimed: ReadonlySet<string>) {
+    this.#stored = stored;
+    this.#claimed = claimed;
+  }
+
+  claim(message: SessionMessage): string | undefined {
+    this.#ids ??= this.#read();
+    return this.#ids.get(canonicalJson(sanitizeMessage(message).parts))?.shift();
+  }
+
+  #read(): Map<string, string[]> {
+    const ids = new Map<string, string[]>();
+    for (const answer of this.#stored.recentAnswers()) {
+      if (this.#claimed.has(answer.id) || answer.parts.some(isToolPart)) continue;
+      const words = canonicalJson(sanitizeMessage(answer).parts);
+      ids.set(words, [...(ids.get(words) ?? []), answer.id]);
+    }
+    return ids;
+  }
+}
+
+/** What to store instead of a stored message, or undefined when the client has nothing new to say. */
+function changedVersion(posted: SessionMessage, before: StoredText, lookup: StoredLookup): SessionMessage | undefined {
+  // A client sends back what it was given: this is nearly always the end of it.
+  if (JSON.stringify(posted) === before.text) return undefined;
+  const stored = lookup.parse(before);
+  const next = sanitizeMessage(withoutServerFields(posted));
+  if (stored === undefined) return next;
+  const shown = comparable(withoutServerFields(stored));
+  if (comparable(next) === shown) return undefined;
+  const limited = limitMessage(next);
+  if (limited !== next && comparable(limited) === shown) return undefined;
+  return withServerFields(next, stored);
+}
+
+function comparable(message: SessionMessage): string {
+  return canonicalJson(JSON.parse(JSON.stringify(message)));
+}
+
+function answerPlace(
+  { trigger, stored: lookup }: ReconcileInput,
+  last: Accepted | undefined,
+  known: { stored: ReadonlyMap<string, StoredText>; aliases: ReadonlyMap<string, string> }
+): AnswerPlace {
+  if (last === undefined) return trigger === "regenerate-message" ? { at: "nowhere" } : { at: "leaf" };
+  const { id, role } = last.message;
+  const messageId = known.stored.has(id) ? id : known.aliases.get(id);
+  if (trigger === "regenerate-message") {
+    if (messageId !== undefined) return { at: "message", messageId };
+    return role === "assistant" || lookup.isQueued(id) ? { at: "nowhere" } : { at: "leaf" };
+  }
+  // Sent again: the answer belongs below it, not below whatever came since.
+  return messageId !== undefined && role === "user" ? { at: "message", messageId } : { at: "leaf" };
+}

@@ -1,0 +1,103 @@
+// A session's host over an in-memory SQLite, for this room's tests: counts what is read and written, and remembers what
+// was broadcast and set aside.
+import { Blobs } from "../host/blobs.ts";
+import { BLOB_TABLES } from "../host/migrations/001-journal.ts";
+import { conversation as createConversationTables } from "../host/migrations/002-conversation.ts";
+import type { Sql, SqlRow, SqlValue } from "../host/ports.ts";
+import type { BadRow } from "../host/quarantine.ts";
+import { Conversation } from "../journal/conversation.ts";
+import { MemorySql, type SqliteDatabase } from "../journal/memory-sql.test-support.ts";
+import { MessageStore } from "./message-store.ts";
+import { sessionScope, type SessionHost } from "./session-host.ts";
+import type { SessionMessage } from "./session-message.ts";
+
+/** Counts rows returned by reads and rows changed by writes, and keeps the statements. */
+export class CountingSql implements Sql {
+  rowsRead = 0;
+  rowsWritten = 0;
+  readonly statements: string[] = [];
+  readonly #inner: Sql;
+
+  constructor(inner: Sql) {
+    this.#inner = inner;
+  }
+
+  reset(): void {
+    this.rowsRead = 0;
+    this.rowsWritten = 0;
+    this.statements.length = 0;
+  }
+
+  all<Row extends object = SqlRow>(query: string, ...values: SqlValue[]): Row[] {
+    this.statements.push(query);
+    const rows = this.#inner.all<Row>(query, ...values);
+    this.rowsRead += rows.length;
+    return rows;
+  }
+
+  one<Row extends object = SqlRow>(query: string, ...values: SqlValue[]): Row | undefined {
+    return this.all<Row>(query, ...values)[0];
+  }
+
+  run(query: string, ...values: SqlValue[]): { readonly changed: number } {
+    this.statements.push(query);
+    const result = this.#inner.run(query, ...values);
+    this.rowsWritten += result.changed;
+    return result;
+  }
+
+  transaction<T>(work: () => T): T {
+    return this.#inner.transaction(work);
+  }
+}
+
+export interface TestSession {
+  sql: CountingSql;
+  memory: MemorySql;
+  blobs: Blobs;
+  host: SessionHost;
+  store: MessageStore;
+  frames: Record<string, unknown>[];
+  setAside: BadRow[];
+  /** The same database after a restart. */
+  reboot(): TestSession;
+}
+
+/** Test files pass a fresh `new DatabaseSync(":memory:")`. */
+export function openTestSession(database: SqliteDatabase, sessionId = ""): TestSession {
+  const memory = new MemorySql(database);
+  const isNew = memory.all("SELECT 1 FROM sqlite_master WHERE name = 'cf_conversations'").length === 0;
+  if (isNew) {
+    for (const statement of BLOB_TABLES) memory.run(statement);
+    createConversationTables(memory);
+  }
+  return open(memory, sessionId);
+}
+
+function open(memory: MemorySql, sessionId: string): TestSession {
+  const sql = new CountingSql(memory);
+  const blobs = new Blobs(sql);
+  const frames: Record<string, unknown>[] = [];
+  const setAside: BadRow[] = [];
+  const conversations = new Map<string, Conversation>();
+  const host: SessionHost = {
+    sql,
+    blobs,
+    setAside: (row) => void setAside.push(row),
+    now: () => Date.UTC(2030, 0, 1),
+    conversation(id) {
+      const known = conversations.get(id) ?? new Conversation(sql, id);
+      conversations.set(id, known);
+      return known;
+    },
+    broadcast: (frame) => void frames.push(JSON.parse(frame))
+  };
+  const store = new MessageStore(sessionScope(host, sessionId));
+  return { sql, memory, blobs, host, store, frames, setAside, reboot: () => open(memory.reboot(), sessionId) };
+}
+
+export function text(id: string, role = "user", content = `text of ${id}`): SessionMessage {
+  return { id, role, parts: [{ type: "text", text: content }] };
+}
+
+export const ids = (messages: readonly { id: string }[]) => messages.map(({ id }) => id);

@@ -1,0 +1,64 @@
+// The store as reconciliation asks it, and the writing of what reconciliation decided.
+import type { AnswerPlace, ReconcilePlan, StoredLookup, StoredText } from "./reconcile.ts";
+import { BATCH_BYTES, BATCH_ROWS } from "./message-rows.ts";
+import type { MessageStore } from "./message-store.ts";
+import { parseStoredMessage, type SessionMessage } from "./session-message.ts";
+
+/** A client's own copy of an answer is of the last few turns: it never got the stored one. */
+const RECENT_ANSWER_ROWS = 50;
+
+export function storedLookup(store: MessageStore, isQueued: (id: string) => boolean = () => false): StoredLookup {
+  return {
+    texts(ids) {
+      const found = new Map<string, StoredText>();
+      for (let start = 0; start < ids.length; start += BATCH_ROWS) {
+        for (const row of store.rows.rows(ids.slice(start, start + BATCH_ROWS)).values()) {
+          found.set(row.id, { role: row.role, text: row.content });
+        }
+      }
+      return found;
+    },
+    isQueued,
+    hasChildren: (id) => store.hasChildren(id),
+    parse: ({ text }) => parsed(text),
+    ownersOfCalls: (toolCallIds) => store.messagesOfCalls(toolCallIds),
+    *recentAnswers() {
+      let rowsRead = 0;
+      const limits = () => ({ rows: BATCH_ROWS, bytes: BATCH_BYTES });
+      for (const row of store.leafId === null ? [] : store.rows.pathRows(store.leafId, limits)) {
+        if (++rowsRead > RECENT_ANSWER_ROWS) return;
+        const message = row.role === "assistant" ? parsed(row.content) : undefined;
+        if (message !== undefined) yield message;
+      }
+    }
+  };
+}
+
+function parsed(text: string): SessionMessage | undefined {
+  const result = parseStoredMessage(text);
+  return result.ok ? result.value : undefined;
+}
+
+/**
+ * Writes a plan in one transaction and says which message the answer belongs below (null: nothing to answer). Tool
+ * results are not written here: they pass the same door as results that come in frames.
+ */
+export function applyPlan(store: MessageStore, plan: ReconcilePlan, archiveId: () => string): string | null {
+  return store.scope.conversation.transaction(() => {
+    for (const message of plan.update) store.updateMessage(message);
+    if (plan.edit !== undefined) store.editMessage(plan.edit, archiveId());
+    for (const message of plan.append) store.appendMessage(message);
+    return answerParent(store, plan.answer);
+  });
+}
+
+function answerParent(store: MessageStore, answer: AnswerPlace): string | null {
+  switch (answer.at) {
+    case "leaf":
+      return store.leafId;
+    case "message":
+      return answer.messageId;
+    case "nowhere":
+      return null;
+  }
+}

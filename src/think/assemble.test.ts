@@ -1,0 +1,368 @@
+import { hasToolCall, Output, tool, type ToolSet, type UIMessage } from "ai";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { CONTINUE_TEXT, installedSdk } from "../model/index.ts";
+import { reply, scriptedModel, text } from "../testing/index.ts";
+import { Assembly, MCP_WAIT_MS, type TurnFeatures } from "./assemble.ts";
+import { ChatCaller } from "./chat-caller.ts";
+import type { TurnConfig, TurnContext } from "./hooks.ts";
+import { engineTurn, FACTS, overridesOf } from "./overrides.test-support.ts";
+import type { ThinkOverrides } from "./overrides.ts";
+import { CAPABILITY_SENTINEL } from "./prompt.ts";
+import type { ToolSource } from "./tool-source.ts";
+import { answer, userMessage } from "./turns.test-support.ts";
+
+const sdk = installedSdk();
+const named = (description: string) => tool({ description, inputSchema: z.object({}), execute: () => description });
+const history = [userMessage("u1", "Hello")];
+const clientTool = (name: string) => ({ name, description: "client", parameters: null });
+
+interface Setup extends TurnFeatures {
+  overrides?: Partial<ThinkOverrides>;
+  warn?: (message: string) => void;
+}
+
+function assembly({ overrides, warn = () => {}, ...features }: Setup = {}): Assembly {
+  return new Assembly({ sdk, warn, features: () => features, overrides: overridesOf(overrides) });
+}
+
+function assemble(setup: Setup = {}, turn = engineTurn(), messages: UIMessage[] = history) {
+  return assembly(setup).assemble(turn, messages, {});
+}
+
+const source = (layer: ToolSource["layer"], tools: ToolSet, more: Partial<ToolSource> = {}): ToolSource => ({
+  layer,
+  tools: () => tools,
+  ...more
+});
+
+afterEach(() => void vi.restoreAllMocks());
+
+describe("the order of assembly", () => {
+  test("is fixed, and each step happens once", async () => {
+    const trace: string[] = [];
+    const note = <T>(what: string, value: T): T => {
+      trace.push(what);
+      return value;
+    };
+    await assemble(
+      {
+        overrides: {
+          waitForMcpConnections: true,
+          getTools: () => note("getTools", {}),
+          getSystemPrompt: () => note("getSystemPrompt", "Base."),
+          getModel: () => note("getModel", scriptedModel([])),
+          beforeTurn: () => note("beforeTurn", undefined)
+        },
+        toolSources: [
+          source("mcp", {}, { ready: async () => note("mcp ready", undefined), tools: () => note("mcp tools", {}) })
+        ],
+        channelPolicy: () => ({
+          tools: (all) => note("channel tools", all),
+          instructions: async () => note("channel instructions", "Brief.")
+        }),
+        sessionPrompt: async () => note("session prompt", undefined),
+        hiddenMessages: () => note("messages", 0)
+      },
+      engineTurn({ channel: "slack" })
+    );
+    expect(trace).toEqual([
+      "mcp ready",
+      "getTools",
+      "mcp tools",
+      "channel tools",
+      "channel instructions",
+      "session prompt",
+      "getSystemPrompt",
+      "messages",
+      "getModel",
+      "beforeTurn"
+    ]);
+  });
+
+  test("an empty history fails before the model is asked for", async () => {
+    const getModel = vi.fn(() => scriptedModel([]));
+    await expect(assemble({ overrides: { getModel } }, engineTurn(), [])).rejects.toMatchObject({
+      code: "no-messages"
+    });
+    expect(getModel).not.toHaveBeenCalled();
+  });
+
+  test.each(["getModel", "getTools", "getSystemPrompt", "beforeTurn"] as const)(
+    "a throw of %s fails the turn",
+    async (name) => {
+      const overrides = {
+        [name]: () => {
+          throw new Error(`${name} threw`);
+        }
+      };
+      await expect(assemble({ overrides })).rejects.toThrow(`${name} threw`);
+    }
+  );
+});
+
+describe("beforeTurn", () => {
+  test("sees the assembled turn with its facts", async () => {
+    let seen: TurnContext | undefined;
+    const model = scriptedModel([reply(text("x"))]);
+    const signal = new AbortController().signal;
+    await assemble(
+      {
+        overrides: {
+          getModel: () => model,
+          getTools: () => ({ a: named("a") }),
+          beforeTurn: (context) => void (seen = context)
+        }
+      },
+      engineTurn({ continuation: true, body: { x: 1 }, signal })
+    );
+    expect(seen).toMatchObject({ ...FACTS, continuation: true, body: { x: 1 } });
+    expect(seen?.signal).toBe(signal);
+    expect(seen?.model).toBe(model);
+    expect(Object.keys(seen?.tools ?? {})).toEqual(["a"]);
+    expect(seen?.messages).toEqual([{ role: "user", content: [{ type: "text", text: "Hello" }] }]);
+    expect(seen?.system).toMatch(/^You are a test\.\n\n/);
+    expect(seen?.system).toContain(CAPABILITY_SENTINEL);
+  });
+
+  test("changes nothing by changing what it was shown", async () => {
+    const assembled = await assemble({
+      overrides: {
+        getTools: () => ({ a: named("a") }),
+        beforeTurn: (context) => {
+          context.messages.length = 0;
+          delete context.tools["a"];
+        }
+      }
+    });
+    expect(assembled.messages).toHaveLength(1);
+    expect(Object.keys(assembled.tools)).toEqual(["a"]);
+  });
+
+  test("replaces model, messages and system as they are", async () => {
+    const other = scriptedModel([]);
+    const messages: TurnConfig["messages"] = [{ role: "user", content: "Other" }];
+    const assembled = await assemble({
+      overrides: { beforeTurn: () => ({ model: other, messages, system: "Mine alone.", tools: { b: named("b") } }) }
+    });
+    expect(assembled.model).toBe(other);
+    expect(assembled.messages).toEqual(messages);
+    expect(assembled.system).toBe("Mine alone.");
+  });
+
+  test("adds tools on top, and the capability block knows of them", async () => {
+    const assembled = await assemble({
+      overrides: {
+        getTools: () => ({ a: named("class"), b: named("class") }),
+        beforeTurn: () => ({ tools: { b: named("turn"), execute: named("turn") } })
+      }
+    });
+    expect(Object.entries(assembled.tools).map(([name, { description }]) => [name, description])).toEqual([
+      ["a", "class"],
+      ["b", "turn"],
+      ["execute", "turn"]
+    ]);
+    expect(assembled.system).toContain("sandboxed execution");
+  });
+
+  test("forwards every other setting, and none of its own fields", async () => {
+    const output = Output.object({ schema: z.object({ x: z.number() }) });
+    const settings = { temperature: 0, headers: { a: "b" }, toolChoice: "required" as const, activeTools: [], output };
+    const assembled = await assemble({
+      overrides: { beforeTurn: () => ({ ...settings, maxSteps: 2, sendReasoning: false, stopWhen: hasToolCall("a") }) }
+    });
+    expect(assembled.settings).toEqual(settings);
+    expect(assembled).toMatchObject({ maxSteps: 2, sendReasoning: false });
+    expect(assembled.stopWhen).toBeTypeOf("function");
+  });
+
+  test.each<[string, number | undefined, number | undefined, number]>([
+    ["the turn", 2, 3, 2],
+    ["then the channel", undefined, 3, 3],
+    ["then the class", undefined, undefined, 7]
+  ])("maxSteps: %s decides", async (_who, own, maxTurns, expected) => {
+    const assembled = await assemble(
+      {
+        overrides: { maxSteps: 7, beforeTurn: () => (own === undefined ? undefined : { maxSteps: own }) },
+        channelPolicy: () => (maxTurns === undefined ? {} : { maxTurns })
+      },
+      engineTurn({ channel: "slack" })
+    );
+    expect(assembled.maxSteps).toBe(expected);
+  });
+
+  test("reasoning is sent as the class says unless the turn says otherwise", async () => {
+    expect((await assemble({ overrides: { sendReasoning: false } })).sendReasoning).toBe(false);
+    const turned = { sendReasoning: false, beforeTurn: () => ({ sendReasoning: true }) };
+    expect((await assemble({ overrides: turned })).sendReasoning).toBe(true);
+  });
+});
+
+describe("messages", () => {
+  test("that end in an answer are followed by a request to go on, which beforeTurn does not see", async () => {
+    let seen = 0;
+    const assembled = await assemble(
+      { overrides: { beforeTurn: (context) => void (seen = context.messages.length) } },
+      engineTurn({ continuation: true }),
+      [...history, answer("a1", "Well")]
+    );
+    expect(seen).toBe(2);
+    expect(assembled.messages.at(-1)).toEqual({ role: "user", content: [{ type: "text", text: CONTINUE_TEXT }] });
+  });
+
+  test("of the turn's own making get that request too", async () => {
+    const assembled = await assemble({
+      overrides: { beforeTurn: () => ({ messages: [{ role: "assistant", content: "So" }] }) }
+    });
+    expect(assembled.messages).toHaveLength(2);
+  });
+
+  const long = "x".repeat(2_000);
+  const called = (id: string, toolName: string): UIMessage => ({
+    id,
+    role: "assistant",
+    parts: [{ type: `tool-${toolName}`, toolCallId: id, state: "output-available", input: { id }, output: long }]
+  });
+  const old = [userMessage("u1"), called("c1", "whole"), called("c2", "other"), called("c3", "skill")];
+  const aged = [...old, ...Array.from({ length: 12 }, (_, index) => userMessage(`u${index + 2}`))];
+
+  test("that are old are shortened, except outputs that the class or a feature keeps", async () => {
+    const keepOutput: ToolSource["keepOutput"] = ({ toolName }) => (toolName === "skill" ? "skill" : undefined);
+    const { messages } = await assemble(
+      {
+        overrides: { historyTruncation: { wholeOutputs: ["whole"] } },
+        toolSources: [source("skills", {}, { keepOutput })]
+      },
+      engineTurn(),
+      structuredClone(aged)
+    );
+    const outputs = messages
+      .filter(({ role }) => role === "tool")
+      .map((message) => JSON.stringify(message).length > 2_000);
+    expect(outputs).toEqual([true, false, true]);
+  });
+
+  test("are shortened as the class says", async () => {
+    const { messages } = await assemble(
+      { overrides: { historyTruncation: { keepRecent: 16 } } },
+      engineTurn(),
+      structuredClone(aged)
+    );
+    expect(JSON.stringify(messages)).not.toContain("truncated");
+  });
+});
+
+describe("tools", () => {
+  test("come from all layers, later ones winning", async () => {
+    const { tools } = await assemble(
+      {
+        overrides: { getTools: () => ({ a: named("class"), b: named("class"), c: named("class") }) },
+        toolSources: [
+          source("mcp", { c: named("mcp"), d: named("mcp") }),
+          source("workspace", { a: named("workspace") })
+        ]
+      },
+      engineTurn({ clientTools: [clientTool("d")] })
+    );
+    const origins = Object.fromEntries(Object.entries(tools).map(([name, { description }]) => [name, description]));
+    expect(origins).toEqual({ a: "class", b: "class", c: "mcp", d: "client" });
+  });
+
+  test("keep what the SDK reads off them, approval included", async () => {
+    const guarded = { ...named("guarded"), needsApproval: true };
+    expect((await assemble({ overrides: { getTools: () => ({ guarded }) } })).tools["guarded"]).toBe(guarded);
+  });
+
+  test("a client's that shadows one of the server is warned of once", async () => {
+    const warn = vi.fn();
+    const shared = assembly({ warn, overrides: { getTools: () => ({ a: named("class") }) } });
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { tools } = await shared.assemble(engineTurn({ clientTools: [clientTool("a")] }), history, {});
+      expect(tools["a"]?.description).toBe("client");
+    }
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('A client tool replaces "a"')]]);
+  });
+
+  test("a client's cannot shadow one of the server when the class forbids it", async () => {
+    const warn = vi.fn();
+    const { tools } = await assemble(
+      { warn, overrides: { allowClientToolOverrides: false, getTools: () => ({ a: named("class") }) } },
+      engineTurn({ clientTools: [clientTool("a"), clientTool("b")] })
+    );
+    expect([tools["a"]?.description, tools["b"]?.description]).toEqual(["class", "client"]);
+    expect(warn).toHaveBeenCalledOnce();
+  });
+
+  test("a client that describes a name twice is warned of", async () => {
+    const warn = vi.fn();
+    await assemble({ warn }, engineTurn({ clientTools: [clientTool("a"), clientTool("a")] }));
+    expect(warn.mock.calls).toEqual([[expect.stringContaining("more than once")]]);
+  });
+
+  test("a caller who runs client tools itself is asked; any other client answers later", async () => {
+    const clientTools = [clientTool("a")];
+    const origin = new ChatCaller(() => "from the caller");
+    const { tools } = await assemble({}, engineTurn({ clientTools, origin }));
+    const options = { toolCallId: "c", messages: [], context: undefined };
+    expect(await tools["a"]?.execute?.({}, options)).toBe("from the caller");
+    expect((await assemble({}, engineTurn({ clientTools, origin: {} }))).tools["a"]).not.toHaveProperty("execute");
+  });
+
+  test("a throw of a feature's tools fails the turn", async () => {
+    const broken = source("mcp", {}, { tools: () => Promise.reject(new Error("no tools")) });
+    await expect(assemble({ toolSources: [broken] })).rejects.toThrow("no tools");
+  });
+});
+
+describe("waiting for MCP servers", () => {
+  test.each<[ThinkOverrides["waitForMcpConnections"], number[]]>([
+    [false, []],
+    [true, [MCP_WAIT_MS]],
+    [{ timeout: 50 }, [50]],
+    [{}, [MCP_WAIT_MS]]
+  ])("%j", async (waitForMcpConnections, expected) => {
+    const waits: number[] = [];
+    const ready = async (ms: number) => void waits.push(ms);
+    const toolSources = [source("mcp", {}, { ready }), source("skills", {}, { ready })];
+    await assemble({ overrides: { waitForMcpConnections }, toolSources });
+    expect(waits).toEqual(expected);
+  });
+
+  test("that cannot be reached costs their tools and not the turn", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const ready = () => Promise.reject(new Error("unreachable"));
+    await assemble({ overrides: { waitForMcpConnections: true }, toolSources: [source("mcp", {}, { ready })] });
+    expect(warn).toHaveBeenCalledOnce();
+  });
+
+  test("ends when the turn is stopped meanwhile", async () => {
+    const stop = new AbortController();
+    const ready = async () => stop.abort(new Error("stopped"));
+    const beforeTurn = vi.fn();
+    const toolSources = [source("mcp", {}, { ready })];
+    const setup = { overrides: { waitForMcpConnections: true, beforeTurn }, toolSources };
+    await expect(assemble(setup, engineTurn({ signal: stop.signal }))).rejects.toThrow("stopped");
+    expect(beforeTurn).not.toHaveBeenCalled();
+  });
+});
+
+describe("a channel", () => {
+  test("narrows the tools and speaks first, and the capability block follows the narrowed set", async () => {
+    const assembled = await assemble(
+      {
+        overrides: { getTools: () => ({ read: named("read"), execute: named("execute") }) },
+        channelPolicy: () => ({ instructions: "Be brief.", tools: ({ execute: _none, ...rest }) => rest })
+      },
+      engineTurn({ channel: "slack" })
+    );
+    expect(Object.keys(assembled.tools)).toEqual(["read"]);
+    expect(assembled.system).toMatch(/^Be brief\.\n\nYou are a test\./);
+    expect(assembled.system).not.toContain("sandboxed execution");
+  });
+
+  test("that nobody registered changes nothing and is warned of", async () => {
+    const warn = vi.fn();
+    await assemble({ warn, channelPolicy: () => undefined }, engineTurn({ channel: "pager" }));
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('"pager" is not registered')]]);
+  });
+});

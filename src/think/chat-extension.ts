@@ -1,0 +1,61 @@
+// The chat protocol on an agent's connections: adapts clients and requests to the dialect and back.
+import type { UIMessage } from "ai";
+import type { Connection } from "../agent/connections/connection.ts";
+import type { AgentExtension } from "../agent/extension.ts";
+import type { AgentRuntime } from "../agent/runtime.ts";
+import {
+  ChatDialect,
+  getMessagesResponse,
+  isGetMessagesRequest,
+  parseChatFrame,
+  type ChatDialectInit,
+  type ChatSocket
+} from "../chat/index.ts";
+
+export interface ChatExtensionInit extends Omit<ChatDialectInit, "sockets"> {
+  readonly runtime: AgentRuntime;
+  readonly messages: () => readonly UIMessage[];
+  readonly sweep: (now: number) => void;
+}
+
+/** Stays apart from the start and the turns, which are the class's business. */
+export function chatExtension(init: ChatExtensionInit): AgentExtension {
+  const { runtime } = init;
+  const known = new WeakMap<Connection, ChatSocket>();
+  const socketOf = (connection: Connection): ChatSocket => {
+    const socket = known.get(connection) ?? new ConnectionSocket(connection);
+    known.set(connection, socket);
+    return socket;
+  };
+  const followers = () => runtime.connections.list().filter((one) => runtime.agent.isConnectionProtocolEnabled(one));
+  const dialect = new ChatDialect({ ...init, sockets: { list: () => followers().map(socketOf) } });
+  return {
+    connected: (connection) => dialect.connected(socketOf(connection)),
+    disconnected: (connection) => dialect.disconnected(socketOf(connection)),
+    receive(connection, text) {
+      const command = parseChatFrame(text);
+      if (command) dialect.receive(socketOf(connection), command);
+      return command !== undefined;
+    },
+    respond: (request) => (isGetMessagesRequest(request) ? getMessagesResponse(request, init.messages) : undefined),
+    async runDue() {
+      init.sweep(runtime.clock.now());
+    }
+  };
+}
+
+class ConnectionSocket implements ChatSocket {
+  readonly key: Connection;
+
+  constructor(connection: Connection) {
+    this.key = connection;
+  }
+
+  get isOpen(): boolean {
+    return this.key.isOpen;
+  }
+
+  send(frame: string): boolean {
+    return this.key.send(frame);
+  }
+}

@@ -1,0 +1,49 @@
+// A user's class reduced to its override points, and a turn for them to see.
+import type { LanguageModel, ToolSet } from "ai";
+import { reply, scriptedModel, text } from "../testing/index.ts";
+import type { TurnContext as EngineTurn } from "../turn/turn.ts";
+import type { ThinkOverrides } from "./overrides.ts";
+
+export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrides {
+  return {
+    maxSteps: 10,
+    sendReasoning: true,
+    waitForMcpConnections: false,
+    allowClientToolOverrides: true,
+    historyTruncation: {},
+    contextOverflow: undefined,
+    getModel: (): LanguageModel => scriptedModel([reply(text("hello"))]),
+    getSystemPrompt: () => "You are a test.",
+    getTools: (): ToolSet => ({}),
+    beforeTurn: () => undefined,
+    beforeStep: () => undefined,
+    beforeToolCall: () => undefined,
+    afterToolCall: () => undefined,
+    onStepFinish: () => undefined,
+    onChunk: () => undefined,
+    onChatResponse: () => undefined,
+    onChatError: (error) => error,
+    classifyChatError: () => undefined,
+    ...changes
+  };
+}
+
+export function engineTurn(changes: Partial<EngineTurn> = {}): EngineTurn {
+  return {
+    turnId: "turn-1",
+    requestId: "request-1",
+    messageId: "answer-1",
+    attempt: 1,
+    trigger: "programmatic",
+    continuation: false,
+    generation: 0,
+    body: undefined,
+    channel: undefined,
+    clientTools: [],
+    signal: new AbortController().signal,
+    origin: undefined,
+    ...changes
+  };
+}
+
+export const FACTS = { turnId: "turn-1", requestId: "request-1", attempt: 1 };

@@ -1,0 +1,58 @@
+// What a client posted, against what is stored: the session decides, the dialect carries it out. New messages wait for
+// their turn; changes to stored ones are made when the request is accepted.
+import type { UIMessage } from "ai";
+import type { ReconcilePlan as ChatPlan, Reconciler } from "../chat/index.ts";
+import type { MessageStore } from "../session/message-store.ts";
+import { reconcile, type ReconcilePlan } from "../session/reconcile.ts";
+import { applyPlan, storedLookup } from "../session/stored-lookup.ts";
+import type { Turns } from "../turn/turns.ts";
+
+interface PostedPlan extends ChatPlan {
+  readonly stored: ReconcilePlan;
+}
+
+export interface PostedMessagesInit {
+  readonly store: MessageStore;
+  readonly turns: Turns;
+  readonly newId: () => string;
+}
+
+export function postedMessages({ store, turns, newId }: PostedMessagesInit): Reconciler<PostedPlan> {
+  return {
+    plan(posted, trigger) {
+      const shown = turns.transcript();
+      const isQueued = (id: string) => !store.has(id) && shown.some((message) => message.id === id);
+      const stored = reconcile({ posted, trigger, stored: storedLookup(store, isQueued) });
+      const { append, update, edit, answer } = stored;
+      const parentMessageId = edit?.id ?? (answer.at === "message" ? answer.messageId : undefined);
+      return {
+        stored,
+        // The same JSON; the SDK's type also knows what each kind of part holds.
+        input: append as readonly unknown[] as readonly UIMessage[],
+        changesStored: update.length > 0 || edit !== undefined,
+        ...(parentMessageId !== undefined && { parentMessageId }),
+        clientShows: edit || parentMessageId !== undefined ? "different" : comparison(posted, shown, append.length)
+      };
+    },
+    apply({ stored }) {
+      applyPlan(store, { ...stored, append: [] }, newId);
+      for (const { toolCallId, output, errorText } of stored.toolResults) {
+        turns.answerTool({ toolCallId, output, ...(errorText !== undefined && { errorText }), autoContinue: false });
+      }
+    }
+  };
+}
+
+/** Whether a client that posted this list shows what is stored. When in doubt it does not: it is sent a snapshot then. */
+function comparison(
+  posted: readonly UIMessage[],
+  shown: readonly UIMessage[],
+  newCount: number
+): ChatPlan["clientShows"] {
+  const known = posted.slice(0, posted.length - newCount);
+  if (known.length > shown.length) return "different";
+  const tail = shown.slice(shown.length - known.length);
+  const isSame = known.every((message, index) => JSON.stringify(message) === JSON.stringify(tail[index]));
+  if (!isSame) return "different";
+  return known.length === shown.length ? "equal" : "part";
+}

@@ -1,0 +1,122 @@
+// The session's messages as the engine and the class use them: what is shown comes from the live view, what is written
+// goes to the store, and what a model is shown is repaired first.
+import type { UIMessage } from "ai";
+import type { EventPayloads, EventType } from "../observe/events.ts";
+import { addMessages } from "../session/add-messages.ts";
+import { LiveView, MIN_HYDRATED_MESSAGES } from "../session/hydration.ts";
+import type { MessageStore } from "../session/message-store.ts";
+import type { SessionMessage } from "../session/session-message.ts";
+import { repairTranscript } from "../session/transcript-repair.ts";
+import type { PromptOptions, Transcript } from "../turn/transcript.ts";
+import type { ThinkTranscript } from "./wiring.ts";
+
+export interface StoredTranscriptInit {
+  readonly store: MessageStore;
+  readonly budgetBytes: () => number;
+  readonly announce: () => void;
+  readonly onFailure: (error: unknown) => void;
+  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+}
+
+export class StoredTranscript implements Transcript, ThinkTranscript {
+  readonly #init: StoredTranscriptInit;
+  readonly #store: MessageStore;
+  readonly #view: LiveView;
+
+  constructor(init: StoredTranscriptInit) {
+    this.#init = init;
+    this.#store = init.store;
+    this.#view = new LiveView({
+      store: init.store,
+      budgetBytes: init.budgetBytes,
+      onWindowed: (window) => init.emit("chat:hydration:windowed", { ...window }),
+      onFailure: init.onFailure
+    });
+  }
+
+  get leafId(): string | null {
+    return this.#store.leafId;
+  }
+
+  get(messageId: string): UIMessage | undefined {
+    return asUi(this.#store.getMessage(messageId));
+  }
+
+  has(messageId: string): boolean {
+    return this.#store.has(messageId);
+  }
+
+  append(message: UIMessage, parentId?: string | null): void {
+    this.#store.appendMessage(asStored(message), parentId);
+  }
+
+  update(message: UIMessage): void {
+    this.#store.updateMessage(asStored(message));
+  }
+
+  add(messages: readonly UIMessage[], options: Parameters<ThinkTranscript["add"]>[1]): void {
+    addMessages(this.#store, messages.map(asStored), options);
+  }
+
+  messages(): UIMessage[] {
+    return this.path();
+  }
+
+  leaf(): UIMessage | undefined {
+    return asUi(this.#store.getLatestLeaf());
+  }
+
+  path(leafId?: string): UIMessage[] {
+    if (leafId === undefined || leafId === this.leafId) return this.#view.messages.map(uiOf);
+    const budget = this.#init.budgetBytes();
+    const maxBytes = Number.isFinite(budget) && budget > 0 ? budget : Number.POSITIVE_INFINITY;
+    return this.#store.getRecentHistory(leafId, maxBytes, MIN_HYDRATED_MESSAGES).messages.map(uiOf);
+  }
+
+  prompt(leafId: string | undefined, { clientTools, isUserTurn }: PromptOptions): UIMessage[] {
+    const repaired = repairTranscript(this.path(leafId).map(asStored), {
+      clientTools: new Set(clientTools),
+      isUserTurn
+    });
+    for (const message of repaired.changed) this.#store.updateMessage(message);
+    if (repaired.changed.length > 0) {
+      const { removedToolCalls, normalizedInputs, toolCallIds } = repaired;
+      this.#init.emit("chat:transcript:repaired", {
+        removedToolCalls,
+        normalizedInputs,
+        toolCallIds: [...toolCallIds]
+      });
+      this.announce();
+    }
+    return repaired.messages.map(uiOf);
+  }
+
+  messageOfCall(toolCallId: string): UIMessage | undefined {
+    return asUi(this.#store.messageOfCall(toolCallId));
+  }
+
+  clear(): void {
+    this.#store.clearMessages();
+  }
+
+  invalidate(): void {
+    this.#view.invalidate();
+  }
+
+  announce(): void {
+    this.#init.announce();
+  }
+}
+
+/** Both are the same JSON; the SDK's type also knows what each kind of part holds. */
+function uiOf(message: SessionMessage): UIMessage {
+  return message as SessionMessage & UIMessage;
+}
+
+function asUi(message: SessionMessage | null): UIMessage | undefined {
+  return message === null ? undefined : uiOf(message);
+}
+
+function asStored(message: UIMessage): SessionMessage {
+  return message as UIMessage & SessionMessage;
+}

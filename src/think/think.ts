@@ -1,0 +1,286 @@
+// The class users extend: override points and public names. What they do lives in the rooms beside this file.
+import type { LanguageModel, ToolSet, UIMessage } from "ai";
+import { Agent } from "../agent/agent.ts";
+import type { MessageConcurrency } from "../chat/overlap.ts";
+import { DEFAULT_MAX_STEPS } from "../model/index.ts";
+import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
+import type { Session } from "../session/session.ts";
+import { readConfig, writeConfig } from "./config.ts";
+import type { OnStartDegradation } from "./degradation.ts";
+import { NoModelError } from "./errors.ts";
+import type {
+  ChatErrorClassification,
+  ChatErrorContext,
+  ChatResponseResult,
+  ChunkContext,
+  PrepareStepContext,
+  StepConfig,
+  StepContext,
+  ToolCallContext,
+  ToolCallDecision,
+  ToolCallResultContext,
+  TurnConfig,
+  TurnContext
+} from "./hooks.ts";
+import type { ContextOverflowOptions, HistoryTruncation, OptionalHook } from "./overrides.ts";
+import type {
+  ChatOptions,
+  RunTurnOptions,
+  RunTurnStreamOptions,
+  RunTurnWaitOptions,
+  SaveMessagesOptions,
+  SaveMessagesResult,
+  TurnResult
+} from "./programmatic.ts";
+import { DEFAULT_SYSTEM_PROMPT } from "./prompt.ts";
+import { ThinkRoom, type AddMessagesOptions } from "./room.ts";
+import type { MediaEvictionOptions } from "./settings.ts";
+import type { StreamCallback } from "./stream-callback.ts";
+import { checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
+
+type MaybePromise<T> = T | Promise<T>;
+
+/**
+ * A durable chat agent: one conversation with its history, its tools and its agentic loop, streamed to every client.
+ *
+ * @example
+ * export class Assistant extends Think<Env> {
+ *   getModel() {
+ *     return openai("gpt-5");
+ *   }
+ *   getSystemPrompt() {
+ *     return "You help with cooking.";
+ *   }
+ * }
+ */
+export abstract class Think<
+  Env = unknown,
+  State = unknown,
+  Props extends Record<string, unknown> = Record<string, unknown>
+> extends Agent<Env, State, Props> {
+  // ── Settings ──
+
+  /** Model calls one turn may make. */
+  maxSteps: number = DEFAULT_MAX_STEPS;
+
+  /** Whether reasoning is streamed to clients and stored. */
+  sendReasoning = true;
+
+  /** What happens to chat requests of clients that arrive while a turn is running or waiting. */
+  messageConcurrency: MessageConcurrency = "queue";
+
+  /** Bytes of stored messages that the model and clients are shown; zero or less: all of them. */
+  hydrationByteBudget: number = HYDRATION_BYTE_BUDGET;
+
+  /** Whether large media of old messages are moved out of their rows. */
+  mediaEviction: boolean | MediaEvictionOptions = true;
+
+  /** Wait for MCP servers before each turn: at most 10 seconds, or `timeout` milliseconds. */
+  waitForMcpConnections: boolean | { timeout?: number } = false;
+
+  /** False: a tool that a client describes cannot take the place of a server tool of the same name. */
+  allowClientToolOverrides = true;
+
+  /** How much the model is shown of messages that are not recent. */
+  historyTruncation: HistoryTruncation = {};
+
+  /** With `reactive`, `classifyChatError` is asked about failed turns. */
+  contextOverflow: ContextOverflowOptions | undefined = undefined;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    rooms.set(this, new ThinkRoom(this, (hook) => isOverridden(this, hook)));
+  }
+
+  // ── Override points ──
+
+  /** The model that answers. */
+  getModel(): LanguageModel {
+    throw new NoModelError(this.constructor.name);
+  }
+
+  /** Used unless `configureSession` declared context blocks in its place. */
+  getSystemPrompt(): string {
+    return DEFAULT_SYSTEM_PROMPT;
+  }
+
+  getTools(): ToolSet {
+    return {};
+  }
+
+  /** Called once per start. What it returns becomes the agent's session. */
+  configureSession(session: Session): MaybePromise<Session> {
+    return session;
+  }
+
+  /** Sees the assembled turn and may change any part of it. A throw fails the turn. */
+  beforeTurn(_context: TurnContext): MaybePromise<TurnConfig | void> {}
+
+  /** Called before each step of the loop; may change that step. A throw fails the turn. */
+  beforeStep(_context: PrepareStepContext): MaybePromise<StepConfig | void> {}
+
+  /** Decides over a call of a server-side tool. A throw is that call's error. */
+  beforeToolCall(_context: ToolCallContext): MaybePromise<ToolCallDecision | void> {}
+
+  /** Told of every outcome of a tool call. A throw is logged. */
+  afterToolCall(_context: ToolCallResultContext): MaybePromise<void> {}
+
+  /** Told of each finished step. A throw is logged. */
+  onStepFinish(_context: StepContext): MaybePromise<void> {}
+
+  /** Told of each chunk, which is often. A throw is logged. */
+  onChunk(_context: ChunkContext): MaybePromise<void> {}
+
+  /**
+   * Told of each turn that began to stream, after its answer is stored. The turn is over: further turns may be started
+   * and awaited here. Called at least once per turn, even over a crash. A throw is logged.
+   */
+  onChatResponse(_result: ChatResponseResult): MaybePromise<void> {}
+
+  /**
+   * Told of each failed turn, once. The message of what it returns is what clients, callbacks and results are given. For
+   * a failure of the model the error's own message is safe to show, and what the provider said is its `cause`.
+   */
+  onChatError(error: unknown, _context?: ChatErrorContext): unknown {
+    return error;
+  }
+
+  /**
+   * Names what went wrong, from what the provider said; see `defaultContextOverflowClassifier`. Asked only when
+   * `contextOverflow.reactive` is on.
+   */
+  classifyChatError(_error: unknown, _context?: ChatErrorContext): ChatErrorClassification | void {}
+
+  // ── Messages ──
+
+  /** The stored conversation. */
+  get session(): Session {
+    return roomOf(this).session;
+  }
+
+  /** The active branch of the conversation, newest last. */
+  get messages(): UIMessage[] {
+    return [...roomOf(this).parts.transcript.messages()];
+  }
+
+  /** A copy of `messages`. */
+  getMessages(): UIMessage[] {
+    return structuredClone(this.messages);
+  }
+
+  /** Adds to the transcript without starting a turn; also from inside one. */
+  async addMessages(messages: MessagesInput, options: AddMessagesOptions = {}): Promise<void> {
+    await roomOf(this).addMessages(messages, options);
+  }
+
+  /** Empties the conversation and gives up its turns. */
+  async clearMessages(): Promise<void> {
+    roomOf(this).parts.turns.clear();
+  }
+
+  // ── Turns ──
+
+  /** Runs a turn and streams it to a callback. Resolves when the turn is over, however it ended. */
+  chat(input: ChatInput, callback: StreamCallback, options?: ChatOptions): Promise<void> {
+    return roomOf(this).programmatic.chat(input, callback, options);
+  }
+
+  /** Adds messages, runs a turn and waits for its end. A function is given the transcript when the turn's time comes. */
+  saveMessages(messages: MessagesInput, options?: SaveMessagesOptions): Promise<SaveMessagesResult> {
+    return roomOf(this).programmatic.saveMessages(messages, options);
+  }
+
+  /** Goes on from the latest answer in a message of its own. Skipped when the last word is not the assistant's. */
+  protected continueLastTurn(
+    body?: Record<string, unknown>,
+    options: { signal?: AbortSignal } = {}
+  ): Promise<SaveMessagesResult> {
+    return roomOf(this).programmatic.continueLastTurn({ ...options, ...(body !== undefined && { body }) });
+  }
+
+  /** Runs a turn: waits for its result (the default), or streams it to a callback. */
+  runTurn(options: RunTurnStreamOptions): Promise<void>;
+  runTurn(options: RunTurnWaitOptions): Promise<TurnResult>;
+  runTurn(options: RunTurnOptions): Promise<TurnResult | void> {
+    return roomOf(this).programmatic.runTurn(options);
+  }
+
+  /** Stops a running or waiting turn; an unknown id is nothing. */
+  cancelChat(requestId: string, reason?: string): void {
+    roomOf(this).programmatic.cancel(requestId, reason);
+  }
+
+  cancelAllChats(reason?: string): void {
+    roomOf(this).programmatic.cancelAll(reason);
+  }
+
+  protected abortRequest(requestId: string, reason?: string): void {
+    this.cancelChat(requestId, reason);
+  }
+
+  protected abortAllRequests(): void {
+    this.cancelAllChats();
+  }
+
+  /** Gives up every turn that is running or waiting. Messages stay. */
+  protected resetTurnState(): void {
+    roomOf(this).parts.turns.reset();
+  }
+
+  /** Whether a tool call waits for an approval, or for a client's result. */
+  protected hasPendingInteraction(): boolean {
+    return roomOf(this).hasPendingInteraction();
+  }
+
+  /** Resolves true once no turn is running or waiting and nothing is asked of anybody; false after `timeout` ms. */
+  protected waitUntilStable(options: { timeout?: number } = {}): Promise<boolean> {
+    return roomOf(this).untilStable(options.timeout);
+  }
+
+  // ── Storage ──
+
+  /** Stores private settings as JSON; clients never see them. */
+  configure<Config = unknown>(config: Config): void {
+    writeConfig(roomOf(this).runtime, config);
+  }
+
+  /** A copy of what `configure` stored last; null if nothing was. */
+  getConfig<Config = unknown>(): Config | null {
+    // What is stored is what the caller stored; its shape is the caller's word.
+    return readConfig(roomOf(this).runtime) as Config | null;
+  }
+
+  /** Steps of the last start that failed without failing it. */
+  getOnStartDegradations(): OnStartDegradation[] {
+    return roomOf(this).degradations;
+  }
+
+  /** Stores a message below the latest one, or below `parentId`. Starts no turn and tells no client. */
+  protected async appendMessageToHistory(message: UIMessage, parentId?: string | null): Promise<void> {
+    checkMessages([message]);
+    roomOf(this).parts.transcript.append(message, parentId);
+  }
+
+  protected async updateMessageInHistory(message: UIMessage): Promise<void> {
+    checkMessages([message]);
+    roomOf(this).parts.transcript.update(message);
+  }
+
+  /** Reads the messages from storage again. */
+  protected async syncMessagesFromStorage(): Promise<void> {
+    roomOf(this).parts.transcript.invalidate();
+  }
+}
+
+const rooms = new WeakMap<object, ThinkRoom>();
+
+/** The room of a Think, for the package's own rooms; user code has no name for it. */
+export function roomOf(agent: object): ThinkRoom {
+  const room = rooms.get(agent);
+  if (!room) throw new TypeError("Not a Think.");
+  return room;
+}
+
+function isOverridden(agent: object, hook: OptionalHook): boolean {
+  return Reflect.get(agent, hook) !== Reflect.get(Think.prototype, hook);
+}

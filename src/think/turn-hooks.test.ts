@@ -1,0 +1,266 @@
+import { generateText, type UIMessage } from "ai";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { ModelFailedError, type PendingToolCall } from "../model/index.ts";
+import { majors, run } from "../model/sdk-majors.test-support.ts";
+import { reply, scriptedModel, text } from "../testing/index.ts";
+import type { AssembledTurn } from "../turn/hooks.ts";
+import type { TurnOutcome } from "../turn/turn.ts";
+import type {
+  ChatErrorContext,
+  ChatResponseResult,
+  ChunkContext,
+  PrepareStepContext,
+  StepContext,
+  ToolCallDecision
+} from "./hooks.ts";
+import { engineTurn, FACTS, overridesOf } from "./overrides.test-support.ts";
+import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
+import { withFacts } from "./turn-facts.ts";
+import { UserTurnHooks } from "./turn-hooks.ts";
+import { answer } from "./turns.test-support.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+const turn = engineTurn();
+
+function hooksOf(overrides: Partial<ThinkOverrides>, more: { inside?: boolean; entered?: unknown[] } = {}) {
+  return new UserTurnHooks({
+    overrides: overridesOf(overrides),
+    assembly: {
+      // Only what the hooks add is looked at.
+      assemble: async (_turn, _history, modelHooks) => ({ modelHooks }) as AssembledTurn
+    },
+    isOverridden: (hook: OptionalHook) => hook in overrides,
+    runAs: (origin, work) => {
+      more.entered?.push(origin);
+      return work();
+    },
+    isInside: () => more.inside ?? true
+  });
+}
+
+const call: PendingToolCall = {
+  type: "tool-call",
+  toolCallId: "c1",
+  toolName: "search",
+  input: { q: "x" },
+  stepNumber: 1,
+  messages: [],
+  abortSignal: undefined
+};
+
+describe("tool hooks", () => {
+  test("beforeToolCall sees the call with the turn's facts", async () => {
+    const seen: unknown[] = [];
+    await hooksOf({ beforeToolCall: (context) => void seen.push(context) }).beforeToolCall(turn, call);
+    expect(seen).toEqual([{ ...call, ...FACTS, signal: turn.signal }]);
+  });
+
+  test.each<[ToolCallDecision | undefined]>([
+    [undefined],
+    [{ action: "allow" }],
+    [{ action: "allow", input: { q: "y" } }],
+    [{ action: "block", reason: "no" }],
+    [{ action: "substitute", output: 1 }]
+  ])("the decision %j reaches the engine", async (decision) => {
+    expect(await hooksOf({ beforeToolCall: () => decision }).beforeToolCall(turn, call)).toEqual(decision);
+  });
+
+  test.each<[unknown]>([[{ action: "deny" }], [{}], [{ action: undefined }], [true]])(
+    "%j is no decision, and the tool does not run on a guess",
+    async (decision) => {
+      // What a caller without types may return.
+      const hooks = hooksOf({ beforeToolCall: () => decision as ToolCallDecision });
+      await expect(hooks.beforeToolCall(turn, call)).rejects.toMatchObject({ code: "tool-decision-invalid" });
+    }
+  );
+
+  test("a throw of beforeToolCall is the call's error", async () => {
+    const beforeToolCall = () => {
+      throw new Error("not now");
+    };
+    await expect(hooksOf({ beforeToolCall }).beforeToolCall(turn, call)).rejects.toThrow("not now");
+  });
+
+  test("afterToolCall sees what the model wrote and what it read", async () => {
+    const seen: unknown[] = [];
+    const hooks = hooksOf({ afterToolCall: (context) => void seen.push(context) });
+    const finished = { ...call, durationMs: 5, success: true as const, output: "ok" };
+    await hooks.afterToolCall(turn, { ...finished, executedInput: { q: "changed" } });
+    expect(seen).toEqual([{ ...finished, ...FACTS, signal: turn.signal }]);
+  });
+});
+
+describe("step and chunk hooks", () => {
+  test("are wired only when the class has its own", async () => {
+    expect((await hooksOf({}).assemble(turn, [])).modelHooks).toEqual({});
+    const noop = () => undefined;
+    const { modelHooks } = await hooksOf({ beforeStep: noop, onChunk: noop, onStepFinish: noop }).assemble(turn, []);
+    expect(Object.keys(modelHooks)).toEqual(["prepareStep", "onChunk", "onStepFinish"]);
+  });
+
+  test.each(majors)("a step keeps everything the SDK tells of it: $name", async (major) => {
+    const starts: PrepareStepContext[] = [];
+    const steps: StepContext[] = [];
+    const chunks: ChunkContext[] = [];
+    const hooks = hooksOf({
+      beforeStep: (context) => void starts.push(context),
+      onStepFinish: (context) => void steps.push(context),
+      onChunk: (context) => void chunks.push(context)
+    });
+    const { modelHooks } = await hooks.assemble(turn, []);
+    await run(major, { steps: [reply(text("Hello"))], hooks: modelHooks });
+    const facts = { ...FACTS, signal: turn.signal };
+    expect(starts).toMatchObject([{ ...facts, stepNumber: 0, messages: [{ role: "user" }] }]);
+    expect(steps).toMatchObject([{ ...facts, text: "Hello", finishReason: "stop", toolCalls: [] }]);
+    const delta = chunks.find(({ chunk }) => chunk.type === "text-delta");
+    expect(delta).toMatchObject({ ...facts, chunk: { text: "Hello" } });
+  });
+
+  test("an event is copied, never changed", async () => {
+    const { steps } = await generateText({ model: scriptedModel([reply(text("a"))]), prompt: "b" });
+    const step = steps[0];
+    expect(step && withFacts(step, turn).text).toBe("a");
+    expect(step).not.toHaveProperty("turnId");
+  });
+
+  test("run in the agent's context wherever the stream calls from", async () => {
+    const entered: unknown[] = [];
+    const origin = { socket: 1 };
+    const from = engineTurn({ origin });
+    const hooks = hooksOf({ onChunk: () => undefined }, { inside: false, entered });
+    const { modelHooks } = await hooks.assemble(from, []);
+    await modelHooks.onChunk?.({ chunk: { type: "text-delta", id: "1", text: "a" } });
+    expect(entered).toEqual([origin, origin]);
+  });
+});
+
+describe("onChatError", () => {
+  const context = { requestId: "request-1", stage: "stream", messagesPersisted: true } as const;
+  const failed = new Error("original");
+
+  test.each<[string, ThinkOverrides["onChatError"], string]>([
+    ["the message of what it returns", () => new Error("Please try again."), "Please try again."],
+    ["a text it returns", () => "A text.", "A text."],
+    ["the error it was given, returned", (error) => error, "original"],
+    ["the error it was given, when it returns nothing", () => undefined, "original"],
+    ["the error it was given, when what it returns says nothing", () => new Error(""), "original"],
+    [
+      "the error it was given, when it throws",
+      () => {
+        throw new Error("in the hook");
+      },
+      "original"
+    ],
+    ["the error it was given, when it is not done yet", async () => new Error("later"), "original"],
+    ["the error it was given, when it rejects", () => Promise.reject(new Error("later")), "original"]
+  ])("clients see %s", async (_what, onChatError, expected) => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    expect(hooksOf({ onChatError }).describeFailure(failed, context)).toBe(expected);
+    // Lets a rejection be heard, or fail the run.
+    await Promise.resolve();
+  });
+
+  test("is told where it failed, and in which turn", () => {
+    const seen: (ChatErrorContext | undefined)[] = [];
+    const hooks = hooksOf({ onChatError: (error, told) => (seen.push(told), error) });
+    hooks.describeFailure(failed, { stage: "parse", messagesPersisted: false });
+    hooks.describeFailure(failed, { ...context, turn });
+    expect(seen).toEqual([
+      { stage: "parse", messagesPersisted: false },
+      { ...FACTS, signal: turn.signal, stage: "stream", messagesPersisted: true }
+    ]);
+  });
+
+  test("what a provider said stays inside unless the hook says it", () => {
+    const error = new ModelFailedError(new Error("key sk-123 is over its quota"));
+    expect(hooksOf({}).describeFailure(error, context)).toBe("The model could not answer.");
+    const onChatError = (given: unknown) => (given as Error).cause;
+    expect(hooksOf({ onChatError }).describeFailure(error, context)).toContain("sk-123");
+  });
+
+  test("an error that says nothing at all still gets a text", () => {
+    expect(hooksOf({}).describeFailure(new Error(""), context)).not.toBe("");
+  });
+});
+
+describe("classifyChatError", () => {
+  const stream = { requestId: "request-1", stage: "stream", messagesPersisted: true } as const;
+  const provider = new Error("prompt is too long");
+
+  function classified(overrides: Partial<ThinkOverrides>, context: Parameters<UserTurnHooks["describeFailure"]>[1]) {
+    let classification: unknown;
+    hooksOf({
+      ...overrides,
+      onChatError: (error, told) => ((classification = told?.classification), error)
+    }).describeFailure(new ModelFailedError(provider), context);
+    return classification;
+  }
+
+  test("is asked with the provider's own error, before onChatError, when the class wants it", () => {
+    const classifyChatError = vi.fn(() => "context_overflow" as const);
+    expect(classified({ contextOverflow: { reactive: true }, classifyChatError }, stream)).toBe("context_overflow");
+    expect(classifyChatError.mock.calls).toEqual([[provider, { stage: "stream", requestId: "request-1" }]]);
+  });
+
+  test.each<[string, Partial<ThinkOverrides>, "stream" | "turn"]>([
+    ["not switched on", {}, "stream"],
+    ["not a failure of the stream", { contextOverflow: { reactive: true } }, "turn"]
+  ])("is not asked when %s", (_why, overrides, stage) => {
+    const classifyChatError = vi.fn(() => "context_overflow" as const);
+    expect(classified({ ...overrides, classifyChatError }, { ...stream, stage })).toBeUndefined();
+    expect(classifyChatError).not.toHaveBeenCalled();
+  });
+
+  test.each(["rate_limit", "transient", "fatal", "unknown", undefined] as const)("%s changes nothing", (answered) => {
+    const overrides = { contextOverflow: { reactive: true }, classifyChatError: () => answered };
+    expect(classified(overrides, stream)).toBeUndefined();
+  });
+
+  test("a throw is warned of and taken for no overflow", () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const classifyChatError = () => {
+      throw new Error("in the classifier");
+    };
+    expect(classified({ contextOverflow: { reactive: true }, classifyChatError }, stream)).toBeUndefined();
+    expect(warn).toHaveBeenCalledOnce();
+  });
+});
+
+describe("onChatResponse", () => {
+  async function responses(outcome: TurnOutcome, from = turn): Promise<ChatResponseResult[]> {
+    const seen: ChatResponseResult[] = [];
+    await hooksOf({ onChatResponse: (result) => void seen.push(result) }).respond(from, outcome);
+    return seen;
+  }
+  const message: UIMessage = answer("answer-1");
+
+  test.each<[TurnOutcome]>([
+    [{ status: "completed", message, streamed: true }],
+    [{ status: "aborted", message, streamed: true }],
+    [{ status: "error", error: "Sorry.", message, streamed: true }]
+  ])("hears of %j", async (outcome) => {
+    const { status, error } = outcome;
+    const told = { ...FACTS, signal: turn.signal, message, continuation: false, status, ...(error && { error }) };
+    expect(await responses(outcome)).toEqual([told]);
+  });
+
+  test("hears of an answer without parts, too", async () => {
+    const [result] = await responses({ status: "completed", streamed: true }, engineTurn({ continuation: true }));
+    expect(result).toMatchObject({ message: { id: "answer-1", role: "assistant", parts: [] }, continuation: true });
+  });
+
+  test.each<[TurnOutcome]>([
+    [{ status: "skipped", reason: "cleared", streamed: false }],
+    [{ status: "error", error: "setup", streamed: false }],
+    [{ status: "aborted", streamed: false }]
+  ])("does not hear of %j", async (outcome) => {
+    expect(await responses(outcome)).toEqual([]);
+  });
+
+  test("is promised to a class only if it has one", () => {
+    expect(hooksOf({}).wantsResponse).toBe(false);
+    expect(hooksOf({ onChatResponse: () => undefined }).wantsResponse).toBe(true);
+  });
+});

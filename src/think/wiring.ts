@@ -1,0 +1,74 @@
+// The seam between the `Think` class and the rooms it stands on. The class asks for its parts once, through a function of
+// this type; `parts.ts` has the one every class gets, and tests give a class their own.
+import type { UIMessage } from "ai";
+import type { Connection } from "../agent/connections/connection.ts";
+import type { AgentRuntime } from "../agent/runtime.ts";
+import type { Sdk } from "../model/index.ts";
+import type { AddMessagesOptions } from "../session/add-messages.ts";
+import type { Session } from "../session/session.ts";
+import type { TurnHooks } from "../turn/hooks.ts";
+import type { Turns } from "../turn/turns.ts";
+import type { TurnFeatures } from "./assemble.ts";
+import type { DegradableStep } from "./degradation.ts";
+import type { ThinkSettings } from "./settings.ts";
+
+/** What the class hands to whoever builds its parts. Nothing of the user's may be called while they are built. */
+export interface PartsInit {
+  /** Storage, time, ids, events, connections, background work. */
+  readonly runtime: AgentRuntime;
+  /** The agent itself. Its fields may change: read them when they are needed. */
+  readonly settings: ThinkSettings;
+  /** What `configureSession` returned. */
+  readonly session: Session;
+  /** The engine's way to the user's overrides. */
+  readonly hooks: TurnHooks;
+  readonly sdk: Sdk;
+  /** Something failed that the agent can be up without; see `getOnStartDegradations`. */
+  readonly degrade: (step: DegradableStep, error: unknown) => void;
+}
+
+/** The engine, with the one command that only the class itself may give. */
+export interface ThinkTurns extends Turns {
+  /** Gives up every turn as a clear does, and leaves the messages. */
+  reset(): void;
+}
+
+/** The stored messages, as far as the class itself reads and writes them. Each write is one transaction. */
+export interface ThinkTranscript {
+  /** The live view: the active path as far as it fits the budget. */
+  messages(): readonly UIMessage[];
+  /** Newest message of the active path. */
+  leaf(): UIMessage | undefined;
+  add(messages: readonly UIMessage[], options: Pick<AddMessagesOptions, "parentId" | "mode">): void;
+  append(message: UIMessage, parentId?: string | null): void;
+  update(message: UIMessage): void;
+  /** Reads everything again at the next look. */
+  invalidate(): void;
+  /** Tells every reader that messages joined or left. */
+  announce(): void;
+}
+
+export interface ThinkParts extends TurnFeatures {
+  readonly turns: ThinkTurns;
+  readonly transcript: ThinkTranscript;
+  /** The client behind a turn's origin, for `getCurrentAgent()` in hooks and tools; undefined if it was no client. */
+  connectionOf(origin: unknown): Connection | undefined;
+}
+
+export type OpenParts = (init: PartsInit) => ThinkParts;
+
+const givenParts = new WeakMap<object, OpenParts>();
+
+/** Gives a class and its subclasses parts of its own. For tests. */
+export function giveParts(agentClass: object, open: OpenParts): void {
+  givenParts.set(agentClass, open);
+}
+
+/** The nearest parts given to the class or one of its ancestors. */
+export function partsGivenTo(agentClass: object): OpenParts | undefined {
+  for (let current: object | null = agentClass; current !== null; current = Object.getPrototypeOf(current)) {
+    const open = givenParts.get(current);
+    if (open) return open;
+  }
+  return undefined;
+}

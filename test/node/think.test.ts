@@ -1,0 +1,292 @@
+import { tool, type UIMessage } from "ai";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { Think, type ChatResponseResult } from "../../src/index.ts";
+import {
+  createGate,
+  createScript,
+  createTestHost,
+  everyCrash,
+  failInBand,
+  reply,
+  scriptedModel,
+  text,
+  toolCall,
+  type Script,
+  type Step,
+  type TestHost,
+  type TestSocket
+} from "../../src/testing/index.ts";
+
+let script: Script;
+let boundary: (() => Promise<void>) | undefined;
+let effects: string[] = [];
+
+/** Without a response hook: what every turn costs. */
+class Plain extends Think {
+  override getModel() {
+    return scriptedModel(script);
+  }
+}
+
+class Chat extends Think {
+  responses: string[] = [];
+
+  override getModel() {
+    return scriptedModel(script, boundary && { boundary });
+  }
+
+  override getTools() {
+    return {
+      note: tool({
+        inputSchema: z.object({ what: z.string() }),
+        execute: async ({ what }) => {
+          effects.push(what);
+          return `noted ${what}`;
+        }
+      }),
+      pay: tool({
+        inputSchema: z.object({}),
+        needsApproval: true,
+        execute: async () => {
+          effects.push("paid");
+          return "paid";
+        }
+      })
+    };
+  }
+
+  override onChatError(error: unknown) {
+    return new Error(`sorry: ${error instanceof Error ? error.message : "?"}`);
+  }
+
+  override onChatResponse(result: ChatResponseResult) {
+    this.responses.push(result.status);
+  }
+
+  heard() {
+    return this.responses;
+  }
+}
+
+function open(steps: Step[]) {
+  script = createScript(steps);
+  boundary = undefined;
+  effects = [];
+  return createTestHost({ agents: { Chat } });
+}
+
+type Frame = { type: string; id?: string; body?: string; done?: boolean; messages?: UIMessage[]; [key: string]: unknown };
+
+const user = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
+
+function send(socket: TestSocket, id: string, messages: UIMessage[], extra: object = {}) {
+  const body = JSON.stringify({ messages, trigger: "submit-message", ...extra });
+  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+}
+
+const stored = async (host: TestHost<object>, name = "a"): Promise<UIMessage[]> =>
+  (await host.fetch(`/agents/chat/${name}/get-messages`)).json() as Promise<UIMessage[]>;
+
+const words = (messages: UIMessage[]) =>
+  messages.map(({ role, parts }) => `${role}:${parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`);
+
+const terminal = (id: string) => (frame: unknown) => {
+  const { type, id: of, done } = frame as Frame;
+  return type === "cf_agent_use_chat_response" && of === id && done === true;
+};
+
+describe("a chat over the wire", () => {
+  test("a fresh agent has no messages, and after a turn the question and its answer", async () => {
+    const host = open([reply(text("Hel"), text("lo"))]);
+    expect(await stored(host)).toEqual([]);
+    const socket = await host.connect("/agents/chat/a");
+    await host.idle();
+    send(socket, "r1", [user("u1", "hi")]);
+    expect(await socket.next(terminal("r1"))).toMatchObject({ outcome: "completed", messageIds: ["u1"] });
+    expect(words(await stored(host))).toEqual(["user:hi", "assistant:Hello"]);
+    const start = (socket.frames as Frame[]).find(({ body }) => body?.includes('"start"'));
+    const messages = await stored(host);
+    expect(JSON.parse(start?.body ?? "{}")).toMatchObject({ type: "start", messageId: messages[1]?.id });
+    await host.idle();
+    expect(host.alarm(Chat, "a")).not.toBeNull();
+  });
+
+  test("an observer sees the question before the first chunk, and both tabs end with the stored list", async () => {
+    const host = open([reply(text("one"))]);
+    const [a, b] = [await host.connect("/agents/chat/a"), await host.connect("/agents/chat/a")];
+    await host.idle();
+    send(a, "r1", [user("u1")]);
+    await b.next(terminal("r1"));
+    await host.idle();
+    const order = (b.frames as Frame[]).map(({ type }) => type);
+    expect(order.lastIndexOf("cf_agent_mcp_servers")).toBeLessThan(order.indexOf("cf_agent_use_chat_response"));
+    expect(order.filter((type) => type === "cf_agent_chat_messages").length).toBeGreaterThanOrEqual(2);
+  });
+
+  test("what fails is told in the class's words, once, and to a client that comes later", async () => {
+    const host = open([reply(text("par"), failInBand(new Error("boom")))]);
+    const socket = await host.connect("/agents/chat/a");
+    await host.idle();
+    send(socket, "r1", [user("u1")]);
+    expect(await socket.next(terminal("r1"))).toMatchObject({ error: true, outcome: "error" });
+    expect((socket.frames as Frame[]).filter(terminal("r1"))).toHaveLength(1);
+    expect(words(await stored(host))).toEqual(["user:u1", "assistant:par"]);
+    const later = await host.connect("/agents/chat/a");
+    later.send({ type: "cf_agent_stream_resume_request", probeId: "p1" });
+    expect(await later.next("cf_agent_stream_resuming")).toMatchObject({ id: "r1", probeId: "p1" });
+    later.send({ type: "cf_agent_stream_resume_ack", id: "r1" });
+    expect(await later.next(terminal("r1"))).toMatchObject({ error: true });
+  });
+
+  test("a client that comes in the middle replays from the start and goes on live, with neither gap nor duplicate", async () => {
+    const gate = createGate();
+    const host = open([reply(text("a"), text("b"), gate.wait(), text("c"))]);
+    const a = await host.connect("/agents/chat/a");
+    await host.idle();
+    send(a, "r1", [user("u1")]);
+    await host.idle();
+    const b = await host.connect("/agents/chat/a");
+    expect(await b.next("cf_agent_stream_resuming")).toMatchObject({ id: "r1" });
+    b.send({ type: "cf_agent_stream_resume_ack", id: "r1" });
+    await host.idle();
+    gate.open();
+    await b.next(terminal("r1"));
+    const bodies = (socket: TestSocket) =>
+      (socket.frames as Frame[]).filter(({ seq }) => seq !== undefined).map(({ seq, body }) => [seq, body]);
+    expect(bodies(b)).toEqual(bodies(a));
+  });
+
+  test("stop keeps the partial answer", async () => {
+    const gate = createGate();
+    const host = open([reply(text("half"), gate.wait(), text("never"))]);
+    const socket = await host.connect("/agents/chat/a");
+    await host.idle();
+    send(socket, "r1", [user("u1")]);
+    await host.idle();
+    socket.send({ type: "cf_agent_chat_request_cancel", id: "r1" });
+    await host.idle();
+    gate.open();
+    expect(await socket.next(terminal("r1"))).toMatchObject({ outcome: "aborted" });
+    expect(words(await stored(host))).toEqual(["user:u1", "assistant:half"]);
+  });
+
+  test("regenerating shows the model only the question, and the new answer only to clients", async () => {
+    const host = open([reply(text("first")), reply(text("second"))]);
+    const socket = await host.connect("/agents/chat/a");
+    await host.idle();
+    send(socket, "r1", [user("u1", "why")]);
+    await socket.next(terminal("r1"));
+    send(socket, "r2", [user("u1", "why")], { trigger: "regenerate-message" });
+    await socket.next(terminal("r2"));
+    expect(words(await stored(host))).toEqual(["user:why", "assistant:second"]);
+    expect(JSON.stringify(script.calls[1]?.prompt)).not.toContain("first");
+  });
+
+  test("an approved tool runs once, a denied one never, and both go on", async () => {
+    const host = open([reply(toolCall("pay", {}, { id: "c1" })), reply(text("done"))]);
+    const socket = await host.connect("/agents/chat/a");
+    await host.idle();
+    send(socket, "r1", [user("u1")]);
+    await socket.next(terminal("r1"));
+    socket.send({ type: "cf_agent_tool_approval", toolCallId: "c1", approved: true, autoContinue: true });
+    socket.send({ type: "cf_agent_tool_approval", toolCallId: "c1", approved: true, autoContinue: true });
+    await host.idle();
+    expect(effects).toEqual(["paid"]);
+    const messages = await stored(host);
+    expect(messages).toHaveLength(2);
+    expect(words(messages)[1]).toBe("assistant:done");
+  });
+
+  test("a clear empties the conversation for everybody", async () => {
+    const host = open([reply(text("one")), reply(text("two"))]);
+    const [a, b] = [await host.connect("/agents/chat/a"), await host.connect("/agents/chat/a")];
+    send(a, "r1", [user("u1")]);
+    await a.next(terminal("r1"));
+    a.send({ type: "cf_agent_chat_clear" });
+    await b.next("cf_agent_chat_clear");
+    expect(await stored(host)).toEqual([]);
+    send(a, "r2", [user("u2")]);
+    await a.next(terminal("r2"));
+    expect(words(await stored(host))).toEqual(["user:u2", "assistant:two"]);
+  });
+
+  test("after everything is done and forgotten the object has no alarm", async () => {
+    const host = open([reply(text("one"))]);
+    const socket = await host.connect("/agents/chat/a");
+    send(socket, "r1", [user("u1")]);
+    await socket.next(terminal("r1"));
+    await host.advance(25 * 60_000);
+    expect(host.alarm(Chat, "a")).toBeNull();
+    expect(host.sql(Chat, "a", "SELECT COUNT(*) AS n FROM cf_journal")).toEqual([{ n: 0 }]);
+  });
+});
+
+describe("programmatic turns", () => {
+  test("saveMessages answers, and tells what came of it", async () => {
+    const host = open([reply(text("one"))]);
+    const chat = await host.get(Chat, "a");
+    expect(await chat.saveMessages([user("u1")])).toMatchObject({ status: "completed" });
+    expect(words(await stored(host))).toEqual(["user:u1", "assistant:one"]);
+    expect(await chat.heard()).toEqual(["completed"]);
+  });
+});
+
+describe("cost", () => {
+  test("a one-chunk turn writes at most 8 rows, whatever the length of the history", async () => {
+    const rows: number[] = [];
+    for (const history of [10, 300]) {
+      const host = open([reply(text("warm")), reply(text("one"))]);
+      const chat = await host.get(Chat, "a");
+      const past = Array.from({ length: history }, (_, n) => user(`h${n}`));
+      await chat.addMessages(past);
+      const socket = await host.connect("/agents/chat/a");
+      send(socket, "r0", [user("w")]);
+      await socket.next(terminal("r0"));
+      await host.idle();
+      const before = host.counts;
+      send(socket, "r1", [user("u1")]);
+      await socket.next(terminal("r1"));
+      await host.idle();
+      rows.push(host.counts.rowsWritten - before.rowsWritten);
+      console.log("rows", history, host.counts.rowsWritten - before.rowsWritten, host.counts.rowsRead - before.rowsRead);
+    }
+    expect(Math.max(...rows)).toBeLessThanOrEqual(8);
+    expect(rows[0]).toBe(rows[1]);
+  });
+});
+
+test("killed after any write, the question is answered once and the conversation is whole", async () => {
+  let acknowledged = false;
+  const result = await everyCrash({
+    create: () => {
+      acknowledged = false;
+      const host = open([reply(toolCall("note", { what: "x" }, { id: "c1" })), reply(text("answer"))]);
+      script = createScript([reply(toolCall("note", { what: "x" }, { id: "c1" })), reply(text("answer"))], {
+        advance: "at-end",
+        onExhausted: "repeat-last"
+      });
+      return host;
+    },
+    script: async (host) => {
+      const socket = await host.connect("/agents/chat/a");
+      send(socket, "r1", [user("u1")]);
+      await host.idle();
+      acknowledged = (socket.frames as Frame[]).some(terminal("r1"));
+    },
+    finish: async (host) => {
+      const messages = await stored(host);
+      if (!acknowledged && messages.length === 0) {
+        const socket = await host.connect("/agents/chat/a");
+        send(socket, "r1", [user("u1")]);
+      }
+      await host.advance(120_000);
+    },
+    inspect: async (host) => {
+      const messages = await stored(host);
+      return { roles: messages.map(({ role }) => role), said: words(messages).at(-1)?.endsWith("answer") };
+    },
+    points: "writes"
+  });
+  expect(result.points).toBeGreaterThan(10);
+});
