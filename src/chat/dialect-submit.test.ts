@@ -15,6 +15,7 @@ describe("a chat request", () => {
         requestId: "r1",
         trigger: "ws-chat",
         input: [user("u-r1")],
+        inputMessageIds: ["u-r1"],
         body: { mood: "good" },
         clientTools: [{ name: "t", description: null, parameters: { type: "object" } }],
         generation: 7,

@@ -104,23 +104,24 @@ export class Submit {
       branched: plan.parentMessageId !== undefined,
       inputIds: plan.input.map(({ id }) => id)
     };
-    this.#atomically(() => {
+    const accept = () => {
       turns.rememberClient({ ...(clientTools && { tools: clientTools }), body: custom ?? null });
       if (plan.changesStored) reconciler.apply(plan);
-      this.#traces.withNote(requestId, note, () =>
-        turns.admit({
-          requestId,
-          trigger: "ws-chat",
-          input: plan.input,
-          ...(plan.parentMessageId !== undefined && { parentMessageId: plan.parentMessageId }),
-          ...(custom && { body: custom }),
-          clientTools: turns.clientTools,
-          generation,
-          ...schedule,
-          origin: view.socket.key
-        })
-      );
-    });
+      turns.admit({
+        requestId,
+        trigger: "ws-chat",
+        input: plan.input,
+        inputMessageIds: note.messageIds,
+        ...(plan.parentMessageId !== undefined && { parentMessageId: plan.parentMessageId }),
+        ...(custom && { body: custom }),
+        clientTools: turns.clientTools,
+        generation,
+        ...schedule,
+        origin: view.socket.key
+      });
+    };
+    // The engine announces the turn when all of it is durable, which is before this returns.
+    this.#traces.withNote(requestId, note, () => this.#atomically(accept));
     emit("message:request", {});
     if (plan.clientShows !== "part") view.setInStep(plan.clientShows === "equal");
     // Admission announces messages that join; it does not know of those that changed.

@@ -92,6 +92,7 @@ export class Conversation {
   #row: ConversationRow | undefined;
   /** The row while a transaction changes it; nested ones share it. */
   #draft: ConversationRow | undefined;
+  #afterCommit: (() => void)[] = [];
 
   constructor(sql: Sql, id = "") {
     this.#sql = sql;
@@ -117,15 +118,31 @@ export class Conversation {
         if (isOutermost && !isSame(before, draft)) this.#store(draft);
         return value;
       });
-      if (isOutermost) this.#row = draft;
+      if (isOutermost) this.#commit(draft);
       return result;
     } catch (error) {
       // An outer transaction may catch this and go on: it must not see what was undone.
       Object.assign(draft, before);
+      if (isOutermost) {
+        this.#draft = undefined;
+        this.#afterCommit = [];
+      }
       throw error;
-    } finally {
-      if (isOutermost) this.#draft = undefined;
     }
+  }
+
+  /** Runs once everything written so far is durable: at once, or when the outermost transaction has committed. */
+  afterCommit(work: () => void): void {
+    if (this.#draft === undefined) work();
+    else this.#afterCommit.push(work);
+  }
+
+  #commit(draft: ConversationRow): void {
+    this.#row = draft;
+    this.#draft = undefined;
+    const waiting = this.#afterCommit;
+    this.#afterCommit = [];
+    for (const work of waiting) work();
   }
 
   #load(): ConversationRow {

@@ -70,6 +70,6 @@ export {
   type ToolDecision,
   type ToolWatch
 } from "./tool-wrap.ts";
-export { truncateToolOutput } from "./truncate-value.ts";
+export { truncateToolOutput } from "../util/truncate-value.ts";
 export { truncateOldMessages, truncationBoundary, type TruncateOptions } from "./truncate.ts";
 export { addUsage, normaliseUsage, NO_USAGE, type ModelUsage } from "./usage.ts";

@@ -2,7 +2,7 @@ import type { UIMessage } from "ai";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { truncateOldMessages, truncationBoundary } from "./truncate.ts";
-import { MAX_TRUNCATE_DEPTH, truncateText, truncateToolOutput } from "./truncate-value.ts";
+import { MAX_TRUNCATE_DEPTH, truncateText, truncateToolOutput } from "../util/truncate-value.ts";
 
 const sizeOf = (value: unknown) => (typeof value === "string" ? value.length : JSON.stringify(value).length);
 

@@ -2,7 +2,7 @@
 // messages are never touched. The boundary between the two moves in steps, so that between two moves the prompt only
 // grows at its end and providers find its beginning in their caches. Pure.
 import type { UIMessage } from "ai";
-import { sliceText, truncateToolOutput, truncationNote } from "./truncate-value.ts";
+import { sliceText, truncateToolOutput, truncationNote } from "../util/truncate-value.ts";
 import { asMessagePart, isToolPart, toolNameOf, type MessagePart, type ToolPart } from "./tool-part.ts";
 
 export interface TruncateOptions {

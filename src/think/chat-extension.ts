@@ -11,10 +11,12 @@ import {
   type ChatDialectInit,
   type ChatSocket
 } from "../chat/index.ts";
+import type { MessageChanges } from "../session/message-changes.ts";
 
 export interface ChatExtensionInit extends Omit<ChatDialectInit, "sockets"> {
   readonly runtime: AgentRuntime;
   readonly messages: () => readonly UIMessage[];
+  readonly changes: MessageChanges;
   readonly sweep: (now: number) => void;
 }
 
@@ -29,6 +31,7 @@ export function chatExtension(init: ChatExtensionInit): AgentExtension {
   };
   const followers = () => runtime.connections.list().filter((one) => runtime.agent.isConnectionProtocolEnabled(one));
   const dialect = new ChatDialect({ ...init, sockets: { list: () => followers().map(socketOf) } });
+  init.changes.subscribe((change) => dialect.messagesChanged(change));
   return {
     connected: (connection) => dialect.connected(socketOf(connection)),
     disconnected: (connection) => dialect.disconnected(socketOf(connection)),

@@ -64,6 +64,7 @@ export const openParts: OpenParts = (init) => {
       emit,
       atomically: (work) => conversation.transaction(work),
       messages: () => turns.transcript(),
+      changes: store.scope.changes,
       sweep: (now) => void journal.retention.sweep(now)
     }),
     { ready: () => turns.resume() }

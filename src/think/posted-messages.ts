@@ -6,9 +6,21 @@ import type { MessageStore } from "../session/message-store.ts";
 import { reconcile, type ReconcilePlan } from "../session/reconcile.ts";
 import { applyPlan, storedLookup } from "../session/stored-lookup.ts";
 import type { Turns } from "../turn/turns.ts";
+import { ThinkError } from "../util/errors.ts";
 
 interface PostedPlan extends ChatPlan {
   readonly stored: ReconcilePlan;
+}
+
+/** A client asked for another answer to a message that is not stored. */
+export class UnknownQuestionError extends ThinkError {
+  constructor() {
+    super({
+      code: "question-unknown",
+      message: "The message to answer again is not part of this conversation.",
+      hint: "The client's list was older than the conversation: it was cleared, or the message was deleted."
+    });
+  }
 }
 
 export interface PostedMessagesInit {
@@ -23,7 +35,9 @@ export function postedMessages({ store, turns, newId }: PostedMessagesInit): Rec
       const shown = turns.transcript();
       const isQueued = (id: string) => !store.has(id) && shown.some((message) => message.id === id);
       const stored = reconcile({ posted, trigger, stored: storedLookup(store, isQueued) });
-      const { append, update, edit, answer } = stored;
+      const { append, update, edit, answer, aliases, rejected } = stored;
+      if (answer.at === "nowhere") throw new UnknownQuestionError();
+      const isOdd = edit !== undefined || aliases.size > 0 || rejected.length > 0;
       const parentMessageId = edit?.id ?? (answer.at === "message" ? answer.messageId : undefined);
       return {
         stored,
@@ -31,7 +45,7 @@ export function postedMessages({ store, turns, newId }: PostedMessagesInit): Rec
         input: append as readonly unknown[] as readonly UIMessage[],
         changesStored: update.length > 0 || edit !== undefined,
         ...(parentMessageId !== undefined && { parentMessageId }),
-        clientShows: edit || parentMessageId !== undefined ? "different" : comparison(posted, shown, append.length)
+        clientShows: isOdd || parentMessageId !== undefined ? "different" : comparison(posted, shown, append.length)
       };
     },
     apply({ stored }) {

@@ -11,6 +11,8 @@ export interface Admission {
   readonly requestId: string;
   readonly trigger: TurnTrigger;
   readonly input: TurnInput;
+  /** The user messages it answers. Default: the run of them at the end of the input. */
+  readonly inputMessageIds?: readonly string[];
   readonly continuation?: boolean;
   /** The answer becomes a child of this message instead of the leaf: regeneration and edits. */
   readonly parentMessageId?: string;

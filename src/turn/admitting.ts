@@ -29,7 +29,7 @@ export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnA
     continuation: admission.continuation ?? false,
     parentMessageId: admission.parentMessageId === undefined ? null : messageId(admission.parentMessageId),
     input: input as readonly unknown[] as readonly Json[],
-    inputMessageIds: trailingUserIds(input).map(messageId),
+    inputMessageIds: (admission.inputMessageIds ?? trailingUserIds(input)).map(messageId),
     body: (admission.body ?? null) as Json,
     channel: admission.channel ?? null,
     grants: { principal: null, permissions: null },

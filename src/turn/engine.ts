@@ -50,9 +50,12 @@ export class TurnEngine implements Turns {
   /** The turn is durable: readers may know, and the runner may take it. */
   #begin(live: LiveTurn): TurnTicket {
     const { turnId, requestId, origin } = live.view;
-    this.#desk.readers.accepted(live.view);
-    if (live.admitted.input.length > 0) this.#desk.readers.transcriptChanged(origin);
-    this.#runner.drive();
+    // The caller's own transaction may be around this one.
+    this.#desk.init.conversation.afterCommit(() => {
+      this.#desk.readers.accepted(live.view);
+      if (live.admitted.input.length > 0) this.#desk.readers.transcriptChanged(origin);
+      this.#runner.drive();
+    });
     return { turnId, requestId, settled: live.settled };
   }
 
@@ -137,6 +140,7 @@ export class TurnEngine implements Turns {
   /** Gives up every turn as a clear does, and leaves the messages. */
   reset(): void {
     this.#giveUp(() => undefined);
+    this.#desk.readers.reset();
   }
 
   /** A new generation: what runs is stopped and stores nothing, what waits never runs. */

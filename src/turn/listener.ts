@@ -18,6 +18,8 @@ export interface TurnListener {
   transcriptChanged?(origin: unknown): void;
   /** The conversation was emptied. `origin` asked for it. */
   cleared?(origin: unknown): void;
+  /** Every turn was given up, and the messages are as they were. */
+  reset?(): void;
 }
 
 export class TurnListeners implements Required<TurnListener> {
@@ -54,6 +56,10 @@ export class TurnListeners implements Required<TurnListener> {
 
   cleared(origin: unknown): void {
     this.#tell((listener) => listener.cleared?.(origin));
+  }
+
+  reset(): void {
+    this.#tell((listener) => listener.reset?.());
   }
 
   #tell(say: (listener: TurnListener) => void): void {

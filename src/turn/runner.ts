@@ -36,9 +36,11 @@ export class TurnRunner {
   drive(): void {
     this.#wakeUp.resolve();
     if (this.#driving || this.#desk.openTurns.length === 0) return;
-    this.#driving = this.#desk.init.keepAlive(() => this.#work()).finally(() => {
-      this.#driving = undefined;
-    });
+    this.#driving = this.#desk.init
+      .keepAlive(() => this.#work())
+      .finally(() => {
+        this.#driving = undefined;
+      });
     // A turn admitted while the last one was being put away. Not after a failure: the wake that is armed tries again.
     this.#desk.init.background(this.#driving.then(() => this.drive()));
   }
@@ -223,7 +225,8 @@ export class TurnRunner {
       placeInput(this.#desk, live);
       for (const message of made) init.transcript.append(message);
     });
-    if (live.admitted.input.length + made.length > 0) this.#desk.readers.transcriptChanged(live.view.origin);
+    // The others were told when they were accepted.
+    if (made.length > 0) this.#desk.readers.transcriptChanged(live.view.origin);
   }
 
   async #deferredInput(live: LiveTurn): Promise<readonly UIMessage[]> {

@@ -9,3 +9,7 @@ export interface KnownGap {
 }
 
 export const KNOWN_GAPS: readonly KnownGap[] = [];
+
+export function isKnownGap(generation: GenerationName, scenario: string): boolean {
+  return KNOWN_GAPS.some((gap) => gap.generation === generation && gap.scenario === scenario);
+}

@@ -8,6 +8,12 @@ const MESSAGES_TOLD = 4;
 export interface Frame {
   readonly direction: "sent" | "received";
   readonly text: string;
+  readonly at: number;
+}
+
+export interface Received {
+  readonly bytes: number;
+  readonly snapshots: number;
 }
 
 /** What a person, or a script on the page, can see. */
@@ -117,17 +123,27 @@ export class Tab {
     this.#countedFrom = this.frames.length;
   }
 
-  /** Bytes of text. */
-  receivedBytes(): number {
-    return this.frames
-      .slice(this.#countedFrom)
-      .filter(({ direction }) => direction === "received")
-      .reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  /** Bytes and whole transcripts it was sent. */
+  received(): Received {
+    const counted = this.frames.slice(this.#countedFrom).filter(({ direction }) => direction === "received");
+    return {
+      bytes: counted.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
+      snapshots: counted.filter(isSnapshot).length
+    };
+  }
+
+  lastSnapshotAgeMs(): number {
+    const last = this.frames.findLast(isSnapshot);
+    return performance.now() - (last?.at ?? -Infinity);
   }
 
   #note(direction: Frame["direction"], text: string): void {
-    this.frames.push({ direction, text });
+    this.frames.push({ direction, text, at: performance.now() });
   }
+}
+
+function isSnapshot({ direction, text }: Frame): boolean {
+  return direction === "received" && text.startsWith('{"type":"cf_agent_chat_messages"');
 }
 
 export function textOf(message: ShownMessage | undefined): string {

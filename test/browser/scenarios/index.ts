@@ -1,0 +1,14 @@
+export { oneTurn } from "./one-turn.ts";
+export type { Scenario } from "./scenario.ts";
+import { branchingScenarios } from "./branching.ts";
+import { failureScenarios } from "./failures.ts";
+import type { Scenario } from "./scenario.ts";
+import { streamingScenarios } from "./streaming.ts";
+import { toolScenarios } from "./tools.ts";
+
+export const scenarios: readonly Scenario[] = [
+  ...streamingScenarios,
+  ...branchingScenarios,
+  ...toolScenarios,
+  ...failureScenarios
+];
