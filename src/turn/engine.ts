@@ -272,7 +272,7 @@ export class TurnEngine implements Turns {
 
   rememberClient(client: { tools?: readonly ClientTool[]; body?: Record<string, unknown> | null }): void {
     this.#desk.init.conversation.transaction((row) => {
-      const tools = client.tools && client.tools.length > 0 ? (client.tools as unknown as Json) : null;
+      const tools = client.tools && client.tools.length > 0 ? client.tools.map((tool): Json => ({ ...tool })) : null;
       if (client.tools !== undefined && !isEqual(row.clientTools, tools)) row.clientTools = tools;
       const body = (client.body ?? null) as Json;
       if (client.body !== undefined && !isEqual(row.body, body)) row.body = body;

@@ -76,7 +76,14 @@ function open(steps: Step[]) {
   return createTestHost({ agents: { Chat } });
 }
 
-type Frame = { type: string; id?: string; body?: string; done?: boolean; messages?: UIMessage[]; [key: string]: unknown };
+type Frame = {
+  type: string;
+  id?: string;
+  body?: string;
+  done?: boolean;
+  messages?: UIMessage[];
+  [key: string]: unknown;
+};
 
 const user = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
 
