@@ -21,6 +21,7 @@ export async function bundlePage(generation: GenerationName): Promise<string> {
     platform: "browser",
     target: "es2024",
     jsx: "automatic",
+    minify: true,
     define: { "process.env.NODE_ENV": '"production"' },
     tsconfigRaw: {},
     plugins: [resolveFrom(folder)],

@@ -3,6 +3,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createTestHost } from "everthink/testing";
+import { reply, scriptedModel, text, toolCall } from "everthink/testing";
+import { Assistant } from "./examples/assistant.ts";
+import { Concierge } from "./examples/hooks.ts";
 import { askFromAnywhere, Desk, Expert, Poll } from "./examples/agent.ts";
 import counterWorker, { Counter } from "./examples/readme-counter.ts";
 
@@ -84,4 +87,41 @@ test("the desk of the agent page schedules, imports through a crash and asks its
   expect(await askFromAnywhere(host.env as unknown as Parameters<typeof askFromAnywhere>[0])).toBe(
     "About tax: ask front."
   );
+});
+
+test("the assistant of the README answers, uses its tool and remembers", async () => {
+  const model = scriptedModel([reply(toolCall("remember", { note: "dentist" })), reply(text("Noted."))]);
+  class Scripted extends Assistant {
+    override getModel() {
+      return model;
+    }
+  }
+  const host = createTestHost({ agents: { Scripted } });
+  const assistant = await host.get(Scripted, "me");
+  const question = {
+    id: "u1",
+    role: "user" as const,
+    parts: [{ type: "text" as const, text: "Remember the dentist" }]
+  };
+  expect(await assistant.saveMessages([question])).toMatchObject({ status: "completed" });
+  expect(host.sql(Scripted, "me", "SELECT note FROM notes")).toEqual([{ note: "dentist" }]);
+  expect(JSON.stringify(model.calls[0]?.prompt)).toContain("You help people plan their week");
+});
+
+test("the concierge of the chat page adds to the prompt and hears of its answers", async () => {
+  const model = scriptedModel([reply(text("Good day."))]);
+  class Scripted extends Concierge {
+    override getModel() {
+      return model;
+    }
+    log() {
+      return this.answered;
+    }
+  }
+  const host = createTestHost({ agents: { Scripted } });
+  const concierge = await host.get(Scripted, "c");
+  const question = { id: "u1", role: "user" as const, parts: [{ type: "text" as const, text: "Hello" }] };
+  await concierge.saveMessages([question], { body: { mood: "sunny" } });
+  expect(JSON.stringify(model.calls[0]?.prompt)).toContain("Today is a sunny day");
+  expect(await concierge.log()).toHaveLength(1);
 });
