@@ -4,8 +4,9 @@ import { getAgentByName, getSubAgentByName } from "../../src/agent/index.ts";
 import { Member, Room } from "../conformance/agents.ts";
 import { alarmOf, connect, env, errorOf, fetchPath, rawStub, setAlarmOf, sqlOf, uniqueName } from "./world.ts";
 
-const userTables =
-  "SELECT name FROM sqlite_master WHERE name NOT LIKE 'cf\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+const userTables = `SELECT name FROM sqlite_master WHERE ${["cf", "sqlite", "assistant", "think"]
+  .map((prefix) => `name NOT LIKE '${prefix}\\_%' ESCAPE '\\'`)
+  .join(" AND ")}`;
 
 /** destroy() ends the object on a later tick: the caller may see that, and the stub is of no use afterwards. */
 async function destroyed(name: string): Promise<void> {

@@ -1,0 +1,75 @@
+import { evictDurableObject } from "cloudflare:test";
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import type { ClientSocket, Frame } from "./client-socket.ts";
+import { connect, env, fetchPath, rawStub, sqlOf, uniqueName } from "./world.ts";
+
+const user = (id: string, words: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
+
+function ask(socket: ClientSocket, id: string, words: string): void {
+  const body = JSON.stringify({ messages: [user(`u-${id}`, words)], trigger: "submit-message" });
+  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+}
+
+const terminal = (id: string) => (frame: Frame) =>
+  frame.type === "cf_agent_use_chat_response" && frame["id"] === id && frame["done"] === true;
+
+async function stored(path: string): Promise<string[]> {
+  const messages = (await (await fetchPath(`${path}/get-messages`)).json()) as UIMessage[];
+  return messages.map(
+    ({ role, parts }) => `${role}:${parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`
+  );
+}
+
+test("a chat in workerd answers, stores the answer, and goes on after eviction on the same socket", async () => {
+  const name = uniqueName();
+  const path = `/agents/talker/${name}`;
+  expect(await stored(path)).toEqual([]);
+  const socket = await connect(path);
+  ask(socket, "r1", "hello");
+  expect(await socket.next(terminal("r1"))).toMatchObject({ outcome: "completed", messageIds: ["u-r1"] });
+  await evictDurableObject(rawStub(env.Talker, name));
+  ask(socket, "r2", "again");
+  await socket.next(terminal("r2"));
+  expect(await stored(path)).toEqual([
+    "user:hello",
+    "assistant:You said hello",
+    "user:again",
+    "assistant:You said again"
+  ]);
+});
+
+test("an approval asked before an eviction is answered after it, and the tool runs once", async () => {
+  const name = uniqueName();
+  const socket = await connect(`/agents/talker/${name}`);
+  ask(socket, "r1", "pay");
+  await socket.next(terminal("r1"));
+  await evictDurableObject(rawStub(env.Talker, name));
+  const messages = (await (await fetchPath(`/agents/talker/${name}/get-messages`)).json()) as UIMessage[];
+  const call = messages[1]?.parts.find((part) => "toolCallId" in part) as { toolCallId: string };
+  socket.send({ type: "cf_agent_tool_approval", toolCallId: call.toolCallId, approved: true, autoContinue: true });
+  await socket.next((frame) => frame.type === "cf_agent_use_chat_response" && frame["done"] === true);
+  const stub = rawStub(env.Talker, name);
+  expect(await stub.payments()).toBe(1);
+  expect((await stored(`/agents/talker/${name}`)).at(-1)).toBe("assistant:done");
+});
+
+test("a chat agent works as a sub-agent: its client hears it through the root", async () => {
+  const path = `/agents/talker/${uniqueName()}/sub/talker/inner`;
+  const socket = await connect(path);
+  ask(socket, "r1", "below");
+  await socket.next(terminal("r1"));
+  expect(await stored(path)).toEqual(["user:below", "assistant:You said below"]);
+  const chunks = socket.frames.filter((frame) => typeof frame["seq"] === "number").map((frame) => frame["seq"]);
+  expect(chunks).toEqual(chunks.map((_, index) => index));
+});
+
+test("a one-chunk turn leaves one open row and two records, and nothing open", async () => {
+  const name = uniqueName();
+  const socket = await connect(`/agents/talker/${name}`);
+  ask(socket, "r1", "count");
+  await socket.next(terminal("r1"));
+  const stub = rawStub(env.Talker, name);
+  expect(await sqlOf(stub, "SELECT COUNT(*) AS n FROM cf_journal")).toEqual([{ n: 2 }]);
+  expect(await sqlOf(stub, "SELECT open_turns FROM cf_conversations")).toEqual([{ open_turns: "[]" }]);
+});
