@@ -4,22 +4,31 @@ import { defineConfig } from "vitest/config";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
+const inNode = [
+  { find: "#platform", replacement: source("./src/host/inprocess/platform.ts") },
+  { find: "everthink/workflows", replacement: source("./src/agent/workflows/index.ts") },
+  { find: /^everthink$/, replacement: source("./src/index.ts") },
+  { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }
+];
+
 export default defineConfig({
   test: {
     projects: [
       {
         // Pure tables, properties and the in-process host.
-        resolve: {
-          alias: [
-            { find: "#platform", replacement: source("./src/host/inprocess/platform.ts") },
-            { find: "everthink/workflows", replacement: source("./src/agent/workflows/index.ts") },
-            { find: /^everthink$/, replacement: source("./src/index.ts") },
-            { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }
-          ]
-        },
+        resolve: { alias: inNode },
         test: {
           name: "node",
           include: ["src/**/*.test.ts", "test/node/**/*.test.ts", "test/docs/**/*.test.ts", "tools/**/*.test.ts"]
+        }
+      },
+      {
+        // The same turns on the previous major of the AI SDK.
+        resolve: { alias: [...inNode, { find: /^ai$/, replacement: "ai6" }] },
+        test: {
+          name: "node-ai6",
+          env: { AI_MAJOR: "6" },
+          include: ["src/turn/**/*.test.ts", "test/node/think.test.ts"]
         }
       },
       {

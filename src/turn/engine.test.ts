@@ -14,8 +14,12 @@ import {
 import { NestedTurnError } from "./errors.ts";
 import { textOf, user, World, type WorldInit } from "./engine.test-support.ts";
 
+/** The suite runs on both majors of the SDK; see vitest.config.ts. */
+const modelOf = (steps: Step[]) =>
+  process.env["AI_MAJOR"] === "6" ? scriptedModel(steps, { specification: "v3" }) : scriptedModel(steps);
+
 function world(steps: Step[], init: Omit<WorldInit, "model"> = {}) {
-  const model = scriptedModel(steps);
+  const model = modelOf(steps);
   return Object.assign(new World({ ...init, model: () => model }), { model });
 }
 

@@ -18,14 +18,17 @@ import {
   type TestSocket
 } from "../../src/testing/index.ts";
 
+/** The suite runs on both majors of the SDK; see vitest.config.ts. */
+const modelOf = (from: Script) =>
+  process.env["AI_MAJOR"] === "6" ? scriptedModel(from, { specification: "v3" }) : scriptedModel(from);
+
 let script: Script;
-let boundary: (() => Promise<void>) | undefined;
 let effects: string[] = [];
 
 /** Without a response hook: what every turn costs. */
 class Plain extends Think {
   override getModel() {
-    return scriptedModel(script);
+    return modelOf(script);
   }
 }
 
@@ -33,7 +36,7 @@ class Chat extends Think {
   responses: string[] = [];
 
   override getModel() {
-    return scriptedModel(script, boundary && { boundary });
+    return modelOf(script);
   }
 
   override getTools() {
@@ -71,7 +74,6 @@ class Chat extends Think {
 
 function open(steps: Step[]) {
   script = createScript(steps);
-  boundary = undefined;
   effects = [];
   return createTestHost({ agents: { Chat } });
 }
