@@ -10,12 +10,13 @@ export default defineConfig({
     "platform/workerd": "src/host/workerd/platform.ts",
     "platform/node": "src/host/inprocess/platform.ts"
   },
+  // Declarations are made for the package only, not for tests and examples.
+  tsconfig: "tsconfig.build.json",
   format: "esm",
   platform: "neutral",
   target: "es2024",
   dts: true,
   sourcemap: true,
-  hash: false,
   // Kept out of the bundle: the package's own "imports" map picks the platform at the user's build.
   deps: { neverBundle: [/^cloudflare:/, /^node:/, "#platform"] }
 });
