@@ -26,7 +26,12 @@ const open = () => createTestHost({ agents: { GREETER_AGENT: Greeter }, env: { G
 const platform: typeof workerd = node;
 
 test("the Node platform has the names and types of the real one", () => {
-  expect(Object.keys(platform).toSorted()).toEqual(["DurableObject", "WorkflowEntrypoint", "openSocketPair", "servicesOf"]);
+  expect(Object.keys(platform).toSorted()).toEqual([
+    "DurableObject",
+    "WorkflowEntrypoint",
+    "openSocketPair",
+    "servicesOf"
+  ]);
 });
 
 test("stubs are typed by the class, and env holds bindings and variables", async () => {

@@ -66,8 +66,18 @@ export class Desk {
     const admitted = this.admissionOf(open);
     if (!admitted) return undefined;
     const live = new LiveTurn({ admitted });
+    if (this.#isCancelled(open)) live.abort(new DOMException("cancelled", "AbortError"));
     this.add(live);
     return live;
+  }
+
+  /** A cancel outlives the process that took it. */
+  #isCancelled(open: OpenTurn): boolean {
+    const options = { after: open.firstSequence - 1, turnId: turnId(open.turnId), outline: true };
+    for (const page of this.init.journal.reader.pages(options)) {
+      if (page.entries.some(({ record }) => record.type === "turn-cancel-requested")) return true;
+    }
+    return false;
   }
 
   findByRequest(requestId: string): LiveTurn | undefined {

@@ -100,9 +100,27 @@ describe("a turn", () => {
     const second = w.engine.admit(ask("r2"));
     w.engine.cancel("r2");
     expect(await second.settled).toMatchObject({ status: "aborted" });
+    expect(w.heard.filter(({ what }) => what === "settled")).toHaveLength(1);
     gate.open();
     await first.settled;
+    await untilIdle(w);
     expect(w.model.callCount).toBe(1);
+    expect(w.texts()).toEqual(["user:r1", "assistant:one", "user:r2"]);
+    expect(w.heard.filter(({ what }) => what === "settled")).toHaveLength(2);
+  });
+
+  test("cancelled just before the process died is not answered after the restart", async () => {
+    const w = world([reply(text("half"), stall())]);
+    void w.engine.admit(ask("r1"));
+    void w.engine.admit(ask("r2"));
+    await untilChunks(w, 2);
+    w.engine.cancel("r2");
+    w.engine.cancel("r1");
+    w.boot();
+    w.engine.resume();
+    await untilIdle(w);
+    expect(w.model.callCount).toBe(1);
+    expect(w.engine.failed()).toBeNull();
   });
 
   test("given a function asks it when its time has come", async () => {

@@ -14,9 +14,9 @@ import type { TurnListener } from "./listener.ts";
 import { LiveTurn } from "./live-turn.ts";
 import { storedChunks } from "./replay.ts";
 import { TurnRunner } from "./runner.ts";
-import { announceEnding, placeInput, recordEnding, settleTurn } from "./settle.ts";
+import { announceEnding, placeInput, recordEnding } from "./settle.ts";
 import { isHalfAnswered, withApproval, withToolResult } from "./tool-answer.ts";
-import type { TurnView } from "./turn.ts";
+import type { TurnOutcome, TurnView } from "./turn.ts";
 import type { AnswerOutcome, ApprovalAnswer, Replay, ToolResultAnswer, Turns } from "./turns.ts";
 
 /** Turns that may wait in one conversation. */
@@ -112,12 +112,13 @@ export class TurnEngine implements Turns {
     ]);
     this.#desk.init.emit("message:cancel", { requestId });
     live.abort(new DOMException(reason, "AbortError"));
-    const isRunning = this.#desk.running?.live === live;
     const open = this.#desk.openTurns.find((turn) => turn.turnId === turnId);
-    // A turn in the queue ends now: its client should not have to wait for the others.
-    if (!isRunning && open?.attempt === 0) {
-      live.resolve(settleTurn(this.#desk, live, { status: "aborted", reason, placesInput: true }));
-      this.#desk.forget(live);
+    // A turn in the queue will not run: its client need not wait for the others to hear that. Its question keeps its place.
+    if (open?.attempt === 0 && !live.isAnnounced) {
+      const outcome: TurnOutcome = { status: "aborted", reason, streamed: false };
+      live.isAnnounced = true;
+      announceEnding(this.#desk, live, outcome);
+      live.resolve(outcome);
     }
   }
 
@@ -217,8 +218,8 @@ export class TurnEngine implements Turns {
 
   waiting(): TurnView | undefined {
     const streaming = this.streaming()?.turnId;
-    const open = this.#desk.openTurns.findLast((turn) => turn.turnId !== streaming);
-    const live = open && this.#desk.find(open);
+    const others = this.#desk.openTurns.filter((turn) => turn.turnId !== streaming);
+    const live = others.map((turn) => this.#desk.find(turn)).findLast((turn) => turn && !turn.isAnnounced);
     return live?.view ?? this.#armedView();
   }
 

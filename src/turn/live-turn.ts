@@ -18,6 +18,8 @@ export class LiveTurn {
   readonly isNested: boolean;
   /** The newest attempt this process made. */
   attempt = 0;
+  /** Readers know how it ended; the record waits until the turns before it are over, so that order is kept. */
+  isAnnounced = false;
   readonly settled: Promise<TurnOutcome>;
   readonly resolve: (outcome: TurnOutcome) => void;
   readonly #init: LiveTurnInit;

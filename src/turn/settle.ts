@@ -26,7 +26,7 @@ const RECORDED = { completed: "completed", error: "failed", aborted: "aborted", 
 /** Records the ending and tells the readers. */
 export function settleTurn(desk: Desk, live: LiveTurn, ending: Ending): TurnOutcome {
   const outcome = recordEnding(desk, live, ending);
-  announceEnding(desk, live, outcome);
+  if (!live.isAnnounced) announceEnding(desk, live, outcome);
   return outcome;
 }
 

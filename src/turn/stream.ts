@@ -110,6 +110,10 @@ export class TurnStream {
         await clock.sleep(Math.max(0, due - clock.now()));
         if (!this.#isOver) this.#append(this.#packer.flushDue(clock.now()));
       }
+    } catch (error) {
+      // The turn has ended or was overtaken, or the disk failed: the attempt meets the same at its next record.
+      this.#isOver = true;
+      console.error("Streamed text could not be stored:", error);
     } finally {
       this.#flushing = false;
     }

@@ -50,6 +50,29 @@ const killed: Scenario = {
   }
 };
 
+const killedAfterRefresh: Scenario = {
+  name: "SIGKILL mid-stream, with part of the answer stored",
+  async play(stage) {
+    const asking = await stage.open();
+    await stage.open();
+    await asking.send("slow");
+    await stage.conversation.letGo(3);
+    await untilAllShow(stage.tabs, "one two three ");
+    // What is replayed to somebody has been stored before.
+    await asking.reload();
+    await asking.untilShows("one two three ");
+    await stage.server.kill();
+    await stage.server.start();
+    for (const tab of stage.tabs) await tab.fence(RECONNECT_DEADLINE_MS);
+    await stage.conversation.letGo();
+    await untilAllShow(stage.tabs, "six", RECONNECT_DEADLINE_MS);
+    expect(outline(await stage.agree())).toEqual([
+      "user: slow",
+      expect.stringMatching(/^assistant: one two three .*six$/)
+    ]);
+  }
+};
+
 const killedBeforeApproval: Scenario = {
   name: "SIGKILL while an approval is open",
   async play(stage) {
@@ -68,4 +91,4 @@ const killedBeforeApproval: Scenario = {
   }
 };
 
-export const failureScenarios: readonly Scenario[] = [serverError, killed, killedBeforeApproval];
+export const failureScenarios: readonly Scenario[] = [serverError, killed, killedAfterRefresh, killedBeforeApproval];
