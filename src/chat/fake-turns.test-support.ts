@@ -65,6 +65,10 @@ export class FakeTurns implements Turns {
     for (const { view } of this.#open()) this.cancel(view.requestId);
   }
 
+  fail(requestId: string): void {
+    this.cancel(requestId);
+  }
+
   clear(origin?: unknown): void {
     this.generation += 1;
     this.path = [];

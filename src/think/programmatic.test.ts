@@ -265,8 +265,9 @@ describe("chat", () => {
     notes.failing = "event";
     await programmatic.chat("Hi", notes);
     expect(notes.calls).toEqual(["start id-1", "event 1", "error described: event failed"]);
-    expect(turns.commands).toEqual(["cancel id-1 callback failed"]);
-    expect(described).toEqual([{ requestId: "id-1", stage: "stream", messagesPersisted: true }]);
+    expect(turns.commands).toEqual(["fail id-1"]);
+    // The engine describes what ends a turn, once.
+    expect(described).toEqual([]);
   });
 
   test("a caller that fails to take the id gets no turn", async () => {
@@ -357,7 +358,7 @@ describe("chat", () => {
       onDone: () => {},
       onError: (error) => void errors.push(error)
     });
-    await vi.waitFor(() => expect(turns.commands).toEqual(["cancel id-1 callback failed"]));
+    await vi.waitFor(() => expect(turns.commands).toEqual(["fail id-1"]));
     release.resolve();
     await chat;
     expect(events).toBe(1);

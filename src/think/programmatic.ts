@@ -160,7 +160,7 @@ export class Programmatic {
     const reader = new CallbackReader({
       callback,
       requestId,
-      stopTurn: () => turns.cancel(requestId, "callback failed"),
+      stopTurn: (error) => turns.fail(requestId, error),
       describe: (error) => this.#describe(error, requestId, true)
     });
     const stop = turns.listen(reader);

@@ -1,5 +1,5 @@
 // A caller of `chat()` as a reader of its turn: events in order, one at a time, each awaited; then the one call that
-// tells how it ended. A callback that throws, or falls too far behind, stops the turn; the caller then hears `onError`.
+// tells how it ended. A callback that throws, or falls too far behind, fails the turn; the caller then hears `onError`.
 import type { TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import { byteLength } from "../util/bytes.ts";
@@ -28,8 +28,8 @@ const CLEARED = "cleared";
 export interface CallbackReaderInit {
   readonly callback: StreamCallback;
   readonly requestId: string;
-  /** Stops the turn: nobody listens any more. */
-  readonly stopTurn: () => void;
+  /** Fails the turn: nobody listens any more. */
+  readonly stopTurn: (error: unknown) => void;
   /** The text for a failure of the callback itself. */
   readonly describe: (error: unknown) => string;
 }
@@ -64,7 +64,8 @@ export class CallbackReader implements TurnListener {
   /** Waits for everything that was delivered, and tells of a bad end. Rejects only if `onError` throws. */
   async end(outcome: TurnOutcome): Promise<void> {
     await this.#delivered;
-    const text = this.#failure ? this.#init.describe(this.#failure.error) : endText(outcome);
+    // A callback that failed after the turn was over changed nothing of its outcome.
+    const text = endText(outcome) ?? (this.#failure && this.#init.describe(this.#failure.error));
     if (text !== undefined) await this.#init.callback.onError(text);
   }
 
@@ -85,7 +86,7 @@ export class CallbackReader implements TurnListener {
   #fail(error: unknown): void {
     if (this.#failure) return;
     this.#failure = { error };
-    this.#init.stopTurn();
+    this.#init.stopTurn(error);
   }
 }
 

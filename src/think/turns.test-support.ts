@@ -67,6 +67,13 @@ export class FakeTurns implements ThinkTurns {
   cancelAll(reason?: string): void {
     this.commands.push(`cancel all ${reason}`);
   }
+  fail(requestId: string, error: unknown): void {
+    this.commands.push(`fail ${requestId}`);
+    const text = `described: ${error instanceof Error ? error.message : String(error)}`;
+    this.admitted
+      .find(({ admission }) => admission.requestId === requestId)
+      ?.settle({ status: "error", error: text, streamed: true });
+  }
   clear(): void {
     this.commands.push("clear");
   }

@@ -126,6 +126,13 @@ export class TurnEngine implements Turns {
     for (const { requestId } of this.#desk.openTurns) this.cancel(requestId, reason);
   }
 
+  fail(requestId: string, error: unknown): void {
+    const live = this.#desk.findByRequest(requestId);
+    if (!live) return;
+    live.failure ??= { error };
+    live.abort(error);
+  }
+
   clear(origin?: unknown): void {
     const { transcript, emit } = this.#desk.init;
     this.#giveUp((row) => {

@@ -18,6 +18,8 @@ export class LiveTurn {
   readonly isNested: boolean;
   /** The newest attempt this process made. */
   attempt = 0;
+  /** What made it stop, when that was neither a person nor a clear. */
+  failure: { readonly error: unknown } | undefined;
   /** Readers know how it ended; the record waits until the turns before it are over, so that order is kept. */
   isAnnounced = false;
   readonly settled: Promise<TurnOutcome>;

@@ -241,6 +241,8 @@ export class TurnRunner {
       case "answered":
         return { ...shown, status: "completed", output: result.output };
       case "aborted":
+        if (live.failure)
+          return { ...shown, status: "error", error: this.#describe(live, live.failure.error, "stream") };
         return { ...shown, status: "aborted", reason: "cancelled" };
       case "failed":
         if (result.stage === "turn") return { status: "error", error: this.#describe(live, result.error, "turn") };

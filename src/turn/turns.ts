@@ -40,6 +40,8 @@ export interface Turns {
   /** Ends a running or waiting turn; an unknown request is nothing. */
   cancel(requestId: string, reason?: string): void;
   cancelAll(reason?: string): void;
+  /** A reader the turn cannot do without has failed: it ends like a stream that broke. */
+  fail(requestId: string, error: unknown): void;
   /** Empties the conversation. `origin` is left out of the announcement. */
   clear(origin?: unknown): void;
   /** First answer wins; an answer to a settled or unknown call changes nothing. */

@@ -72,6 +72,16 @@ class Actor extends Think {
   async again() {
     return this.continueLastTurn();
   }
+  async talkBadly(input: string) {
+    const heard: string[] = [];
+    await this.chat(input, {
+      onStart: () => void heard.push("start"),
+      onEvent: (json) => (json.includes("half") ? Promise.reject(new Error("the caller is gone")) : undefined),
+      onDone: () => void heard.push("done"),
+      onError: () => void heard.push("error")
+    });
+    return heard;
+  }
   async talk(input: string) {
     const heard: string[] = [];
     const callback: StreamCallback = {
@@ -311,6 +321,14 @@ test("a clear during chat() leaves the transcript empty, and the callback gets i
   gate.open();
   expect((await talking).at(-1)).toMatch(/done|error/);
   expect(await actor.getMessages()).toEqual([]);
+});
+
+test("a callback that throws fails the turn like a broken stream: the partial is stored, and onError is told", async () => {
+  const host = open([reply(text("half"), text("more"))]);
+  const actor = await host.get(Actor, "a");
+  expect(await actor.talkBadly("hi")).toEqual(["start", "error"]);
+  expect(log).toContain("onChatResponse");
+  expect((await actor.getMessages()) as UIMessage[]).toHaveLength(2);
 });
 
 test("a message of five megabytes is stored, shown within the limit, and kept whole", async () => {
