@@ -3,6 +3,7 @@
 import type { UIMessage } from "ai";
 import type { ArmedContinuation, ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { ApprovalAnswered, CallOutcome, CallSettled, ClientTool } from "../journal/records.ts";
+import { isToolPart, toolNameOf } from "../model/index.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import type { Admission, TurnTicket } from "./admission.ts";
@@ -186,7 +187,8 @@ export class TurnEngine implements Turns {
       outcome,
       autoContinue
     });
-    if (answered.changed) this.#desk.init.emit("tool:result", { toolCallId, toolName: "" });
+    if (answered.changed)
+      this.#desk.init.emit("tool:result", { toolCallId, toolName: nameOf(answered.message, toolCallId) });
     this.#continueAfter(answered, autoContinue, origin);
     return answered;
   }
@@ -362,6 +364,11 @@ export class TurnEngine implements Turns {
 
 const CLEARED_WAITING = { status: "skipped", reason: "cleared" } as const;
 const CLEARED_RUNNING = { status: "aborted", reason: "cleared", streamed: true } as const;
+
+function nameOf(message: UIMessage, toolCallId: string): string {
+  const part = message.parts.find((one) => isToolPart(one) && one.toolCallId === toolCallId);
+  return part && isToolPart(part) ? toolNameOf(part) : "";
+}
 
 function isEqual(a: Json, b: Json): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
