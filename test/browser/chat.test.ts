@@ -7,7 +7,9 @@ import { launchBrowser } from "./browser.ts";
 import { isKnownGap } from "./known-gaps.ts";
 import type { GenerationName } from "./page-bundle.ts";
 import { PageServer } from "./page-server.ts";
-import { oneTurn, type Scenario, scenarios } from "./scenarios/index.ts";
+import { scenarios } from "./scenarios/all-scenarios.ts";
+import { oneTurn } from "./scenarios/one-turn.ts";
+import type { Scenario } from "./scenarios/scenario.ts";
 import { Stage } from "./stage.ts";
 import type { Received } from "./tab.ts";
 

@@ -1,5 +1,4 @@
-export { oneTurn } from "./one-turn.ts";
-export type { Scenario } from "./scenario.ts";
+// Every scenario, in the order they are told.
 import { branchingScenarios } from "./branching.ts";
 import { failureScenarios } from "./failures.ts";
 import type { Scenario } from "./scenario.ts";
