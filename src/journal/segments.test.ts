@@ -49,8 +49,8 @@ describe("flushing", () => {
     expect(packing.dueAt).toBeNull();
   });
 
-  it("is due a fixed time after the first unflushed chunk, which doubles up to a limit", () => {
-    const packing = packer({ firstDelayMs: 100, maxDelayMs: 300 });
+  it("is due a fixed time after the first unflushed chunk, short at first, then longer, then doubling up to a limit", () => {
+    const packing = packer({ firstDelayMs: 100, nextDelayMs: 200, maxDelayMs: 300 });
     const dueAfterPush = (now: number) => {
       packing.push(delta("a"), now);
       return packing.dueAt;

@@ -3,7 +3,8 @@
 // strictly one after another, and survive packing.
 //
 // What decides between cost and loss: a crash loses at most what is unflushed. The delay therefore starts short, so that
-// a stream is visible early, and doubles with each flush it causes, so that a slow stream does not cost a row per chunk.
+// what people saw first is kept, and then grows with each flush it causes, so that a slow stream does not cost a row per
+// chunk.
 import { byteLength } from "../util/bytes.ts";
 import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
@@ -13,13 +14,20 @@ import type { ContentSegment } from "./records.ts";
 export interface SegmentLimits {
   /** A segment is flushed before it would exceed this. A larger chunk is a segment of its own. */
   maxBytes: number;
-  /** Longest wait of the first unflushed chunk, at the start of the stream. */
+  /** How long the first text of a stream may be lost to a crash. */
   firstDelayMs: number;
+  /** Longest wait of the first unflushed chunk after that. */
+  nextDelayMs: number;
   /** What that wait grows to. */
   maxDelayMs: number;
 }
 
-export const SEGMENT_LIMITS: SegmentLimits = { maxBytes: 64 * 1024, firstDelayMs: 200, maxDelayMs: 1600 };
+export const SEGMENT_LIMITS: SegmentLimits = {
+  maxBytes: 64 * 1024,
+  firstDelayMs: 25,
+  nextDelayMs: 400,
+  maxDelayMs: 1600
+};
 
 export interface PackerInit {
   turnId: TurnId;
@@ -38,6 +46,7 @@ export class SegmentPacker {
   #pendingSince = 0;
   #firstPending: number;
   #delayMs: number;
+  #hasFlushed = false;
 
   constructor(init: PackerInit) {
     this.#turnId = init.turnId;
@@ -79,7 +88,9 @@ export class SegmentPacker {
   /** Flushes if the oldest unflushed chunk has waited long enough. */
   flushDue(now: number): ContentSegment[] {
     if (this.dueAt === null || now < this.dueAt) return [];
-    this.#delayMs = Math.min(this.#delayMs * 2, this.#limits.maxDelayMs);
+    const next = this.#hasFlushed ? this.#delayMs * 2 : this.#limits.nextDelayMs;
+    this.#hasFlushed = true;
+    this.#delayMs = Math.min(next, this.#limits.maxDelayMs);
     return this.flush(now);
   }
 

@@ -397,6 +397,10 @@ describe("a process that dies", () => {
     expect(w.texts()).toEqual(["user:r1", "assistant:whole"]);
     const ids = w.heard.flatMap((one) => (one.what === "streaming" ? [one.turn.messageId] : []));
     expect(new Set(ids).size).toBe(1);
+    // Who comes now is shown the answer, not the attempts that were begun before it.
+    const replayed = [...(w.engine.replay("r1")?.chunks ?? [])].map(({ body }) => body);
+    expect(replayed.filter((body) => body.includes('"start"'))).toHaveLength(1);
+    expect(replayed.join("")).not.toContain("half");
   });
 
   test("during every attempt ends in one error, and no further model call", async () => {

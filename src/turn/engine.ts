@@ -26,6 +26,9 @@ export const QUEUE_LIMIT = 1_000;
 /** What is recorded of an answer; when and to which turn is known where it is applied. */
 type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, "turnId" | "at">;
 
+/** Between the last answer and the continuation, so that a client that asks right after its answer finds it waiting. */
+export const CONTINUATION_PAUSE_MS = 50;
+
 /** Doors whose callers wait for the turn. */
 const BLOCKING = new Set<Admission["trigger"]>(["rpc", "programmatic"]);
 
@@ -349,6 +352,7 @@ export class TurnEngine implements Turns {
       extendsMessageId: armed.messageId,
       ...(this.body && { body: this.body }),
       clientTools: this.clientTools,
+      notBeforeAt: this.#desk.now() + CONTINUATION_PAUSE_MS,
       origin
     };
   }

@@ -1,23 +1,36 @@
 // What a reader that comes late is shown: the stored chunks of a request's stream, and of a running one also those that
 // are not stored yet. Read in pages, so that a long answer is never held whole.
 import type { Journal } from "../journal/journal.ts";
-import { turnId } from "../util/ids.ts";
+import { turnId, type TurnId } from "../util/ids.ts";
 
 export interface ReplayedChunk {
   readonly seq: number;
   readonly body: string;
 }
 
-/** The chunks of one turn from the journal, in order. */
+/** The chunks of one turn from the journal, in order: those of the answer, not of an attempt that was begun anew. */
 export function* storedChunks(
   journal: Journal,
   turn: { readonly turnId: string; readonly firstSequence: number }
 ): Generator<ReplayedChunk, void, undefined> {
   const options = { after: turn.firstSequence - 1, turnId: turnId(turn.turnId) };
-  for (const page of journal.reader.pages(options)) {
+  const from = firstOfAnswer(journal, options);
+  for (const page of journal.reader.pages({ ...options, fromChunk: from })) {
     for (const { record } of page.entries) {
       if (record.type !== "content-segment") continue;
-      yield* record.chunks.map((body, index) => ({ seq: record.firstChunk + index, body }));
+      const chunks = record.chunks.map((body, index) => ({ seq: record.firstChunk + index, body }));
+      yield* chunks.filter(({ seq }) => seq >= from);
     }
   }
+}
+
+/** Clients of the newest SDK would show both attempts one after the other. */
+function firstOfAnswer(journal: Journal, options: { after: number; turnId: TurnId }): number {
+  let first = 0;
+  for (const page of journal.reader.pages({ ...options, outline: true })) {
+    for (const { record } of page.entries) {
+      if (record.type === "attempt-started" && !record.keepsContent) first = record.firstChunk;
+    }
+  }
+  return first;
 }

@@ -278,7 +278,7 @@ test("evicting between sibling results does not lose the continuation", async ()
   await host.evict(Actor, "a");
   const failed = { state: "output-error", errorText: "no", autoContinue: false };
   socket.send({ type: "cf_agent_tool_result", toolCallId: "cb", toolName: "b", ...failed });
-  await host.idle();
+  await host.advance(100);
   expect(script.callCount).toBe(2);
   const messages = await (await host.get(Actor, "a")).getMessages();
   expect(messages).toHaveLength(2);
@@ -296,7 +296,7 @@ test("a pending client call survives an unrelated turn and can still be answered
   await actor.saveMessages([]);
   expect(parts(await actor.getMessages()).find(({ toolCallId }) => toolCallId === "ca")?.state).toBe("input-available");
   socket.send({ type: "cf_agent_tool_result", toolCallId: "ca", toolName: "a", output: 7, autoContinue: true });
-  await host.idle();
+  await host.advance(100);
   expect(parts(await actor.getMessages()).find(({ toolCallId }) => toolCallId === "ca")?.state).toBe(
     "output-available"
   );

@@ -200,7 +200,7 @@ describe("a chat over the wire", () => {
     await socket.next(terminal("r1"));
     socket.send({ type: "cf_agent_tool_approval", toolCallId: "c1", approved: true, autoContinue: true });
     socket.send({ type: "cf_agent_tool_approval", toolCallId: "c1", approved: true, autoContinue: true });
-    await host.idle();
+    await host.advance(100);
     expect(effects).toEqual(["paid"]);
     const messages = await stored(host);
     expect(messages).toHaveLength(2);
