@@ -53,6 +53,7 @@ export const openParts: OpenParts = (init) => {
   });
   evictMedia(init, store);
   runtime.wakes.add(() => journal.retention.nextSweepAt());
+  runtime.wakes.add((nowMs) => turns.nextWake(nowMs, runtime.options.keepAliveIntervalMs));
   runtime.extensions.push(
     chatExtension({
       runtime,
@@ -67,7 +68,7 @@ export const openParts: OpenParts = (init) => {
       changes: store.scope.changes,
       sweep: (now) => void journal.retention.sweep(now)
     }),
-    { ready: () => turns.resume() }
+    { ready: () => turns.resume(), runDue: async () => turns.runDue() }
   );
   return {
     turns,

@@ -84,6 +84,8 @@ export class World {
   readonly database = new DatabaseSync(":memory:");
   readonly heard: Heard[] = [];
   readonly hooksCalled: string[] = [];
+  /** The platform refuses the wake that must be armed before a turn runs. */
+  failsToStayAlive = false;
   readonly #init: WorldInit;
   #ids = 0;
   conversation!: Conversation;
@@ -117,7 +119,10 @@ export class World {
       ids: { next: () => `id-${++this.#ids}`, random: () => 0.5 },
       emit: () => undefined,
       background: (work) => void work.catch((error: unknown) => console.error(error)),
-      keepAlive: (work) => work()
+      keepAlive: async (work) => {
+        if (this.failsToStayAlive) throw new Error("the root is unreachable");
+        return work();
+      }
     });
     this.engine.listen({
       accepted: (turn) => void this.heard.push({ what: "accepted", turn }),

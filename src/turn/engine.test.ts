@@ -383,6 +383,20 @@ describe("replay", () => {
   });
 });
 
+test("a turn that nobody can work on now asks for a wake, and that wake runs it", async () => {
+  const w = world([reply(text("late"))]);
+  w.failsToStayAlive = true;
+  const ticket = w.engine.admit(ask("r1"));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(w.engine.nextWake(1_000, 30_000)).toBe(31_000);
+  w.failsToStayAlive = false;
+  w.engine.runDue();
+  expect(w.engine.nextWake(1_000, 30_000)).toBeNull();
+  expect(await ticket.settled).toMatchObject({ status: "completed" });
+  await untilIdle(w);
+  expect(w.engine.nextWake(1_000, 30_000)).toBeNull();
+});
+
 describe("a process that dies", () => {
   test("in the middle of an answer answers again after the restart, under the same id, and gives up after three tries", async () => {
     const w = world([reply(text("half"), stall()), reply(text("hal"), stall()), reply(text("whole"))]);

@@ -107,6 +107,17 @@ export class TurnEngine implements Turns {
     this.continueIfReady();
   }
 
+  /** An unsettled turn implies a wake. While the runner works, its keep-alive is that wake. */
+  nextWake(nowMs: number, pauseMs: number): number | null {
+    return this.#desk.openTurns.length > 0 && this.#runner.isIdle ? nowMs + pauseMs : null;
+  }
+
+  /** The wake came: goes on with turns that a failure left. */
+  runDue(): void {
+    this.#runner.drive();
+    this.continueIfReady();
+  }
+
   cancel(requestId: string, reason = "cancelled"): void {
     const live = this.#desk.findByRequest(requestId);
     if (!live) return;

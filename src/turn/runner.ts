@@ -41,8 +41,13 @@ export class TurnRunner {
       .finally(() => {
         this.#driving = undefined;
       });
-    // A turn admitted while the last one was being put away. Not after a failure: the wake that is armed tries again.
+    // A turn admitted while the last one was being put away. Not after a failure: `isIdle` asks for a wake then.
     this.#desk.init.background(this.#driving.then(() => this.drive()));
+  }
+
+  /** Nobody works on the open turns now. */
+  get isIdle(): boolean {
+    return this.#driving === undefined;
   }
 
   /** A crash kept the hook of a settled turn from running, and the user was promised to hear of it. */
