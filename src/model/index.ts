@@ -40,7 +40,6 @@ export {
   type FoldChunk,
   type MessageFold
 } from "./message-fold.ts";
-export { withoutOpenAiReferences } from "./provider-metadata.ts";
 export { installedSdk, openSdk, type ModelObject, type Sdk, type SdkModule } from "./sdk.ts";
 export type {
   ChunkEvent,

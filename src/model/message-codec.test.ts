@@ -17,7 +17,7 @@ import {
 } from "../testing/model/index.ts";
 import { CONTINUE_TEXT, endInQuestion, prepareMessages, toModelMessages, unpairedCallIds } from "./message-codec.ts";
 import { closeOpenParts, foldChunks, foldedMessage, startFold } from "./message-fold.ts";
-import { withoutOpenAiReferences } from "./provider-metadata.ts";
+import { sanitizeMessage } from "../util/sanitize-message.ts";
 import { majors, run, type TestMajor } from "./sdk-majors.test-support.ts";
 
 const user: UIMessage = { id: "u", role: "user", parts: [{ type: "text", text: "Hi" }] };
@@ -240,7 +240,7 @@ describe.each(majors)("with $name", (major) => {
         ),
         reply(text("Sunny.", { metadata: { start: { openai: { itemId: "msg_1" }, other: { kept: true } } } }))
       ];
-      const { reloaded } = await bothRequests(major, steps, { weather }, withoutOpenAiReferences);
+      const { reloaded } = await bothRequests(major, steps, { weather }, sanitizeMessage);
       const request = JSON.stringify(reloaded);
       expect(request).not.toMatch(/itemId|gAAA|reasoning/);
       expect(request).toContain('"kept":true');

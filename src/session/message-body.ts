@@ -5,7 +5,7 @@ import { byteLength } from "../util/bytes.ts";
 import { restoreFull, type StoredForms } from "./full-message.ts";
 import type { MessageHeader } from "./message-rows.ts";
 import { limitMessage, ROW_LIMIT_BYTES } from "./row-limit.ts";
-import { sanitizeMessage } from "./sanitize.ts";
+import { sanitizeMessage } from "../util/sanitize-message.ts";
 import { parseStoredMessage, type SessionMessage } from "./session-message.ts";
 import { estimateMessageTokens } from "./tokens.ts";
 

@@ -6,7 +6,7 @@ import { canonicalJson } from "../util/json.ts";
 import { clientToolResults, type ClientToolResult } from "./client-tool-results.ts";
 import { acceptPosted, withoutServerFields, withServerFields, type RejectReason } from "./posted-message.ts";
 import { limitMessage } from "./row-limit.ts";
-import { sanitizeMessage } from "./sanitize.ts";
+import { sanitizeMessage } from "../util/sanitize-message.ts";
 import { isToolPart, type SessionMessage } from "./session-message.ts";
 
 /** A stored message, as histories show it. */

@@ -20,7 +20,7 @@ import type { ThinkSettings } from "./settings.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { checkMessages, type MessagesInput } from "./turn-input.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
-import { partsGivenTo, type ThinkParts } from "./wiring.ts";
+import type { ThinkParts } from "./wiring.ts";
 
 export interface AddMessagesOptions extends ChainOptions {
   /** Whether clients are told (default true). While a turn streams they are told with what it sends next. */
@@ -63,7 +63,7 @@ export class ThinkRoom {
   }
 
   get parts(): ThinkParts {
-    this.#parts ??= (partsGivenTo(this.#agent.constructor) ?? openParts)({
+    this.#parts ??= openParts({
       runtime: this.runtime,
       settings: this.#agent,
       session: this.session,

@@ -15,7 +15,6 @@ import {
   type Script,
   type Steps
 } from "../testing/index.ts";
-import { EngineThink } from "./engine-parts.test-support.ts";
 import type { ChunkContext, ToolCallContext, ToolCallDecision, TurnConfig, TurnContext } from "./hooks.ts";
 import type { SaveMessagesResult, TurnResult } from "./programmatic.ts";
 import type { StreamCallback } from "./stream-callback.ts";
@@ -38,7 +37,7 @@ function playing(steps: Steps): void {
   world = { script: createScript(steps), trace: [] };
 }
 
-class Assistant extends EngineThink {
+class Assistant extends Think {
   override getModel(): LanguageModel {
     return scriptedModel(world.script);
   }
@@ -229,7 +228,7 @@ describe("failures", () => {
   });
 
   test("a class without a model says so", async () => {
-    class Mute extends EngineThink {
+    class Mute extends Think {
       ask(): Promise<TurnResult> {
         return this.runTurn({ input: "Hi" });
       }
@@ -294,7 +293,7 @@ test("a turn can be cancelled by the id it started with", async () => {
 
 describe("messages", () => {
   test("are given as copies, and cleared", async () => {
-    class Diary extends EngineThink {
+    class Diary extends Think {
       override getModel() {
         return scriptedModel(world.script);
       }
@@ -330,7 +329,7 @@ describe("the configuration", () => {
 
 describe("the start", () => {
   let seen: unknown[] = [];
-  class Careful extends EngineThink {
+  class Careful extends Think {
     override async configureSession(session: Session): Promise<Session> {
       seen.push(this.getConfig());
       try {
@@ -356,7 +355,7 @@ describe("the start", () => {
 
   test("fails when configureSession throws", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
-    class Broken extends EngineThink {
+    class Broken extends Think {
       override configureSession(): Session {
         throw new Error("no session");
       }
@@ -367,7 +366,7 @@ describe("the start", () => {
 });
 
 test("hooks a class does not have are not wired", async () => {
-  class Plain extends EngineThink {
+  class Plain extends Think {
     override getModel() {
       return scriptedModel(world.script);
     }

@@ -1,5 +1,5 @@
-// The seam between the `Think` class and the rooms it stands on. The class asks for its parts once, through a function of
-// this type; `parts.ts` has the one every class gets, and tests give a class their own.
+// The seam between the `Think` class and the rooms it stands on: what the class asks for, and what it gives. `parts.ts`
+// connects them.
 import type { UIMessage } from "ai";
 import type { Connection } from "../agent/connections/connection.ts";
 import type { AgentRuntime } from "../agent/runtime.ts";
@@ -56,19 +56,3 @@ export interface ThinkParts extends TurnFeatures {
 }
 
 export type OpenParts = (init: PartsInit) => ThinkParts;
-
-const givenParts = new WeakMap<object, OpenParts>();
-
-/** Gives a class and its subclasses parts of its own. For tests. */
-export function giveParts(agentClass: object, open: OpenParts): void {
-  givenParts.set(agentClass, open);
-}
-
-/** The nearest parts given to the class or one of its ancestors. */
-export function partsGivenTo(agentClass: object): OpenParts | undefined {
-  for (let current: object | null = agentClass; current !== null; current = Object.getPrototypeOf(current)) {
-    const open = givenParts.get(current);
-    if (open) return open;
-  }
-  return undefined;
-}

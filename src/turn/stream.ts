@@ -11,9 +11,9 @@ import {
   foldedMessage,
   isToolPart,
   startFold,
-  withoutOpenAiReferences,
   type MessageFold
 } from "../model/index.ts";
+import { sanitizeMessage } from "../util/sanitize-message.ts";
 import type { TurnId } from "../util/ids.ts";
 
 export interface StreamInit {
@@ -85,7 +85,8 @@ export class TurnStream {
   /** The answer as it will be stored; undefined when there is nothing a person could see. */
   finish(): UIMessage | undefined {
     this.#isOver = true;
-    const message = withoutOpenAiReferences(closeOpenParts(this.message));
+    // As the store would do it: readers are told exactly what is stored.
+    const message = sanitizeMessage(closeOpenParts(this.message));
     return message.parts.some((part) => part.type !== "step-start") ? message : undefined;
   }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SessionMessage, SessionMessagePart } from "./session-message.ts";
-import { sanitizeMessage } from "./sanitize.ts";
+import { sanitizeMessage } from "../util/sanitize-message.ts";
 
 const clean = (...parts: SessionMessagePart[]) => sanitizeMessage({ id: "m", role: "assistant", parts }).parts;
 
