@@ -2,7 +2,7 @@
 // changes nothing. No queue is involved, so it is safe from inside a tool.
 import { UnknownParentError } from "./errors.ts";
 import type { MessageStore } from "./message-store.ts";
-import type { SessionMessage } from "./session-message.ts";
+import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
 
 export interface AddMessagesOptions {
   /** Where the first one goes: below the latest message (default), as a root (`null`), or below this message. */
@@ -22,6 +22,8 @@ export function addMessages(
     if (typeof parentId === "string" && !store.has(parentId)) throw new UnknownParentError(parentId);
     let parent = parentId;
     for (const message of messages) {
+      // What a history shows may be added again; a summary is not part of the tree.
+      if (isCompactionMessage(message)) continue;
       const isNew = store.appendMessage(message, parent);
       if (!isNew && mode === "upsert") store.updateMessage(message);
       parent = message.id;

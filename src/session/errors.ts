@@ -22,10 +22,14 @@ export class UnknownParentError extends ThinkError {
 }
 
 export class SessionInUseError extends ThinkError {
-  constructor(readonly method: string) {
+  constructor(
+    readonly method: string,
+    /** What can still be called. */
+    readonly instead?: string
+  ) {
     super({
       code: "session-in-use",
-      message: `${method}() must be called before the session is first used.`,
+      message: `${method}() must be called before the session is first used${instead === undefined ? "" : `: call ${instead}() now`}.`,
       hint: "Configure the session in configureSession, before reading or writing messages."
     });
   }
@@ -37,6 +41,59 @@ export class SessionHostMissingError extends ThinkError {
       code: "session-host-missing",
       message: "Session.create needs an everthink agent or a SessionProvider.",
       hint: "Pass `this` from an Agent or Think subclass, or an object with the methods of SessionProvider."
+    });
+  }
+}
+
+export class SearchUnsupportedError extends ThinkError {
+  constructor() {
+    super({
+      code: "search-unsupported",
+      message: "Session provider does not support search",
+      hint: "Give the provider a searchMessages(query, limit) method, or use the agent's own storage."
+    });
+  }
+}
+
+export class CompactionRangeError extends ThinkError {
+  constructor(
+    readonly fromMessageId: string,
+    readonly toMessageId: string
+  ) {
+    super({
+      code: "compaction-range",
+      message: `There is no path from message "${fromMessageId}" to message "${toMessageId}".`,
+      hint: "Both must be stored in this session, and the first must come before the second on one branch."
+    });
+  }
+}
+
+export class SummaryRefusedError extends ThinkError {
+  constructor(readonly reason: string) {
+    super({
+      code: "summary-refused",
+      message: `The summary cannot stand for messages: ${reason}.`,
+      hint: "Nothing was hidden. Check what the summarizing model returned."
+    });
+  }
+}
+
+export class NoCompactionFunctionError extends ThinkError {
+  constructor() {
+    super({
+      code: "no-compaction-function",
+      message: "No compaction function registered. Call onCompaction() first.",
+      hint: "For example: session.onCompaction(createCompactFunction({ summarize }))."
+    });
+  }
+}
+
+export class CompactionUnsupportedError extends ThinkError {
+  constructor() {
+    super({
+      code: "compaction-unsupported",
+      message: "Session provider does not support compaction",
+      hint: "Give the provider addCompaction(summary, from, to) and getCompactions(), or use the agent's own storage."
     });
   }
 }

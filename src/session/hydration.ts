@@ -4,7 +4,7 @@
 import { byteLength } from "../util/bytes.ts";
 import { BATCH_ROWS } from "./message-rows.ts";
 import type { MessageStore, SizedMessage } from "./message-store.ts";
-import type { SessionMessage } from "./session-message.ts";
+import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
 import type { RecentHistoryResult, SessionProvider } from "./session-provider.ts";
 
 export const HYDRATION_BYTE_BUDGET = 24 * 1024 * 1024;
@@ -42,8 +42,8 @@ export class LiveView {
   constructor(init: LiveViewInit) {
     this.#init = init;
     this.#stop = init.store.scope.changes.subscribe((change) => {
-      if (change.kind === "restructured" || change.kind === "cleared") this.#entries = undefined;
-      else if (change.kind === "updated" || change.kind === "shortened") this.#stale.add(change.id);
+      if (change.kind === "updated" || change.kind === "shortened") this.#stale.add(change.id);
+      else if (change.kind !== "appended" && change.kind !== "repeated") this.#entries = undefined;
     });
   }
 
@@ -76,7 +76,7 @@ export class LiveView {
   }
 
   #load(leafId: string | null): SizedMessage[] {
-    return this.#init.store.readRecent(leafId, this.#budget(), MIN_HYDRATED_MESSAGES);
+    return this.#init.store.readRecent(leafId, this.#budget(), MIN_HYDRATED_MESSAGES).messages;
   }
 
   /** The entries as they are now, reading only new and changed messages. Undefined: read all of them again. */
@@ -85,7 +85,10 @@ export class LiveView {
     let kept = 0;
     if (leafId === this.#leafId) kept = entries.length;
     else if (leafId !== null) {
-      const added = this.#init.store.readUntil(leafId, (id) => this.#known.has(id), entries.length + BATCH_ROWS);
+      const added = this.#init.store.readUntil(leafId, {
+        isKnown: (id) => this.#known.has(id),
+        maxRows: entries.length + BATCH_ROWS
+      });
       if (added === undefined) return undefined;
       kept = entries.findLastIndex(({ message }) => message.id === added.knownId) + 1;
       fresh.push(...added.messages);
@@ -100,13 +103,18 @@ export class LiveView {
     return this.#fit([...current, ...fresh]);
   }
 
+  /** Drops the oldest until the rest fits. The newest summary stays: it is what is left of everything before it. */
   #fit(entries: SizedMessage[]): SizedMessage[] {
+    const summary = entries.findLast(({ message }) => isCompactionMessage(message));
+    const others = entries.filter((entry) => entry !== summary);
     let bytes = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     let first = 0;
-    while (bytes > this.#budget() && entries.length - first > MIN_HYDRATED_MESSAGES) {
-      bytes -= entries[first++]?.sizeBytes ?? 0;
+    while (bytes > this.#budget() && others.length - first > MIN_HYDRATED_MESSAGES) {
+      bytes -= others[first++]?.sizeBytes ?? 0;
     }
-    return first === 0 ? entries : entries.slice(first);
+    if (first === 0) return entries;
+    const kept = new Set(others.slice(first));
+    return entries.filter((entry) => entry === summary || kept.has(entry));
   }
 
   #show(entries: SizedMessage[], leafId: string | null): void {
@@ -119,7 +127,7 @@ export class LiveView {
   }
 
   #report(entries: readonly SizedMessage[]): void {
-    const { length, bytes } = this.#init.store.totals();
+    const { length, bytes } = this.#init.store.shownTotals();
     const shown = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     // A row that cannot be read is missing from the view, but not because of its size.
     if (entries.length >= length || shown >= bytes || bytes <= this.#budget()) return;

@@ -7,7 +7,8 @@ export type MessageChange =
   | { readonly kind: "shortened"; readonly id: string }
   /** An append of an id that is already stored. */
   | { readonly kind: "repeated"; readonly id: string }
-  | { readonly kind: "restructured" | "cleared" };
+  /** `compacted`: a summary is shown where messages were. */
+  | { readonly kind: "restructured" | "cleared" | "compacted" };
 
 export type MessageListener = (change: MessageChange) => void;
 

@@ -1,6 +1,7 @@
 // The message table, statement by statement. Everything an append, an update or a walk needs is found by primary key;
 // only branch points use the small partial index, and only what is documented as a scan reads more rows than it returns.
 // Walks go from a message towards its root. They cannot loop: a parent was always written before its child.
+import type { Quarantine } from "../host/quarantine.ts";
 import type { Sql, SqlValue } from "../host/ports.ts";
 
 /** All of a message but its content. */
@@ -45,11 +46,11 @@ const ALL_COLUMNS = `parent_id, role, sequence, is_branch, size_bytes, tokens, p
 
 const walkStatement = (columns: string) => `WITH RECURSIVE path AS (
     SELECT m.session_id AS sessionId, ${columns}, 1 AS count, m.size_bytes AS total FROM assistant_messages AS m
-      WHERE m.session_id = ? AND m.id = ? AND m.sequence < ?
+      WHERE m.session_id = ?1 AND m.id = ?2 AND m.sequence < ?3 AND m.sequence > ?6
     UNION ALL
     SELECT m.session_id, ${columns}, path.count + 1, path.total + m.size_bytes
       FROM path CROSS JOIN assistant_messages AS m ON m.session_id = path.sessionId AND m.id = path.parentId
-      WHERE m.sequence < path.sequence AND path.count < ? AND path.total + m.size_bytes <= ?
+      WHERE m.sequence < path.sequence AND m.sequence > ?6 AND path.count < ?4 AND path.total + m.size_bytes <= ?5
   ) SELECT * FROM path`;
 const WALK_HEADERS = walkStatement(HEADER);
 const WALK_ROWS = walkStatement(ROW);
@@ -59,13 +60,21 @@ export interface WalkLimits {
   readonly bytes: number;
 }
 
+/** Where a walk ends before the root: this message and what is older are not read. */
+export interface WalkStop {
+  readonly id: string;
+  readonly sequence: number;
+}
+
 export class MessageRows {
   readonly #sql: Sql;
   readonly #session: string;
+  readonly #setAside: Quarantine | undefined;
 
-  constructor(sql: Sql, session: string) {
+  constructor(sql: Sql, session: string, setAside?: Quarantine) {
     this.#sql = sql;
     this.#session = session;
+    this.#setAside = setAside;
   }
 
   header(id: string): MessageHeader | undefined {
@@ -94,36 +103,62 @@ export class MessageRows {
   }
 
   /** From a message up to its root, in growing batches: a short walk reads few rows. */
-  *path(fromId: string): Generator<MessageHeader, void, undefined> {
+  *path(fromId: string, stop?: WalkStop): Generator<MessageHeader, void, undefined> {
     let next: string | null = fromId;
     let below = Number.MAX_SAFE_INTEGER;
-    for (let rows = FIRST_HEADERS; next !== null; rows = Math.min(rows * 4, MAX_HEADERS)) {
+    let above: MessageHeader | undefined;
+    for (let rows = FIRST_HEADERS; next !== null && next !== stop?.id; rows = Math.min(rows * 4, MAX_HEADERS)) {
       const batch: MessageHeader[] = this.#walk<MessageHeader>(WALK_HEADERS, {
         next,
         below,
+        stop,
         rows,
         bytes: Number.MAX_SAFE_INTEGER
       });
       const last = batch.at(-1);
-      if (last === undefined) return;
       yield* batch;
-      next = last.parentId;
-      below = last.sequence;
+      next = last ? last.parentId : this.#mend(above);
+      above = last;
+      below = last?.sequence ?? below;
     }
   }
 
   /** The same with content, in batches no larger than `limits` says before each. */
-  *pathRows(fromId: string, limits: () => WalkLimits): Generator<MessageRow, void, undefined> {
+  *pathRows(fromId: string, limits: () => WalkLimits, stop?: WalkStop): Generator<MessageRow, void, undefined> {
     let next: string | null = fromId;
     let below = Number.MAX_SAFE_INTEGER;
-    while (next !== null) {
-      const batch: MessageRow[] = this.#walk<MessageRow>(WALK_ROWS, { next, below, ...limits() });
+    let above: MessageHeader | undefined;
+    while (next !== null && next !== stop?.id) {
+      const batch: MessageRow[] = this.#walk<MessageRow>(WALK_ROWS, { next, below, stop, ...limits() });
       const last = batch.at(-1);
-      if (last === undefined) return;
       yield* batch;
-      next = last.parentId;
-      below = last.sequence;
+      next = last ? last.parentId : this.#mend(above);
+      above = last;
+      below = last?.sequence ?? below;
     }
+  }
+
+  /**
+   * A message whose parent does not exist: every door that removes messages links their children anew, so the row is
+   * damaged. It gets the message written before it as its parent; what it hung below stays in the history.
+   */
+  #mend(orphan: MessageHeader | undefined): string | null {
+    if (!orphan) return null;
+    const before = this.#sql.one<{ id: string }>(
+      `SELECT id FROM assistant_messages WHERE session_id = ? AND sequence < ? ORDER BY sequence DESC LIMIT 1`,
+      this.#session,
+      orphan.sequence
+    );
+    const parentId = before?.id ?? null;
+    const error = `its parent does not exist; it is shown below ${parentId ?? "nothing"}`;
+    this.#setAside?.({ table: "assistant_messages", key: orphan.id, body: String(orphan.parentId), error });
+    this.#sql.run(
+      "UPDATE assistant_messages SET parent_id = ? WHERE session_id = ? AND id = ?",
+      parentId,
+      this.#session,
+      orphan.id
+    );
+    return parentId;
   }
 
   /** Children that have siblings, and roots (`null`), oldest first. An only child is not among them. */
@@ -200,9 +235,13 @@ export class MessageRows {
     this.#sql.run("DELETE FROM assistant_messages WHERE session_id = ?", this.#session);
   }
 
-  #walk<Row extends object>(statement: string, start: WalkLimits & { next: string; below: number }): Row[] {
-    const { next, below, rows, bytes } = start;
-    return this.#sql.all<Row>(statement, this.#session, next, below, rows, bytes);
+  #walk<Row extends object>(
+    statement: string,
+    start: WalkLimits & { next: string; below: number; stop: WalkStop | undefined }
+  ): Row[] {
+    const { next, below, rows, bytes, stop } = start;
+    const downTo = stop?.sequence ?? Number.MIN_SAFE_INTEGER;
+    return this.#sql.all<Row>(statement, this.#session, next, below, rows, bytes, downTo);
   }
 
   #byIds<Row extends MessageHeader>(columns: string, ids: readonly string[]): Map<string, Row> {

@@ -6,6 +6,9 @@ import type { ConversationRow } from "../journal/conversation.ts";
 import type { StoredForms } from "./full-message.ts";
 import { encodeMessage, encodeShortened, fullRefOf, keepFull, readFull, type MessageBody } from "./message-body.ts";
 import { BATCH_BYTES, BATCH_ROWS, MessageRows, type MessageHeader, type MessageRow } from "./message-rows.ts";
+import { overlayIdOf } from "./overlay-message.ts";
+import { readRecentPath, readUntilKnown, type KnownLimits, type RecentPath } from "./overlay-read.ts";
+import { Overlays, storedCompaction } from "./overlays.ts";
 import {
   addTotals,
   ownTotals,
@@ -15,9 +18,18 @@ import {
   ZERO_TOTALS,
   type PathTotals
 } from "./path-totals.ts";
+import { SearchIndex } from "./search-index.ts";
+import { searchLimit, searchMessages, type SearchResult } from "./search.ts";
 import type { SessionScope } from "./session-host.ts";
-import { isToolPart, parseStoredMessage, requireMessage, type SessionMessage } from "./session-message.ts";
-import type { HistoryRowStat, RecentHistoryResult, SessionProvider } from "./session-provider.ts";
+import {
+  isCompactionMessage,
+  isToolPart,
+  parseStoredMessage,
+  requireMessage,
+  type SessionMessage
+} from "./session-message.ts";
+import type { HistoryRowStat, RecentHistoryResult, SessionProvider, StoredCompaction } from "./session-provider.ts";
+import { ReportedUsage, type UsageReport } from "./tokens-reported.ts";
 import { deleteFromTree, newestLeaf, replaceAsBranch } from "./tree-surgery.ts";
 
 /** Above this many, parsing a message is cheaper than looking for each of them in its text. */
@@ -40,10 +52,16 @@ export interface Location {
 export class MessageStore implements SessionProvider {
   readonly scope: SessionScope;
   readonly rows: MessageRows;
+  readonly index: SearchIndex;
+  readonly overlays: Overlays;
+  readonly usage: ReportedUsage;
 
   constructor(scope: SessionScope) {
     this.scope = scope;
-    this.rows = new MessageRows(scope.host.sql, scope.sessionId);
+    this.rows = new MessageRows(scope.host.sql, scope.sessionId, scope.host.setAside);
+    this.index = new SearchIndex(this);
+    this.overlays = new Overlays(this);
+    this.usage = new ReportedUsage(this);
   }
 
   /** Newest message of the active path. */
@@ -58,7 +76,7 @@ export class MessageStore implements SessionProvider {
   /** The whole message, also when histories show it shortened. */
   getMessage(id: string): SessionMessage | null {
     const row = this.rows.row(id);
-    const shown = row && this.#decode(row);
+    const shown = row && this.decode(row);
     if (row === undefined || shown === undefined) return null;
     const ref = fullRefOf(row);
     return (ref && readFull(this.scope.host.blobs, ref)) ?? shown;
@@ -67,11 +85,11 @@ export class MessageStore implements SessionProvider {
   /** The message as histories show it. */
   getShown(id: string): SessionMessage | null {
     const row = this.rows.row(id);
-    return (row && this.#decode(row)) ?? null;
+    return (row && this.decode(row)) ?? null;
   }
 
   getHistory(leafId?: string | null): SessionMessage[] {
-    return this.readRecent(leafId, Number.POSITIVE_INFINITY).map(({ message }) => message);
+    return this.readRecent(leafId, Number.POSITIVE_INFINITY).messages.map(({ message }) => message);
   }
 
   getRecentHistory(
@@ -79,64 +97,32 @@ export class MessageStore implements SessionProvider {
     maxContentBytes: number,
     minRecentMessages = 1
   ): RecentHistoryResult {
-    const recent = this.readRecent(leafId, maxContentBytes, minRecentMessages);
+    const { messages, rowsRead } = this.readRecent(leafId, maxContentBytes, minRecentMessages);
     const { bytes, length } = this.totals(leafId);
     return {
-      messages: recent.map(({ message }) => message),
-      truncated: recent.rowsRead < length,
+      messages: messages.map(({ message }) => message),
+      truncated: rowsRead < length,
       totalContentBytes: bytes
     };
   }
 
-  /** The longest end of the path that fits into `maxBytes`, but at least `minMessages`; oldest first. */
-  readRecent(
-    leafId: string | null | undefined,
-    maxBytes: number,
-    minMessages = 1
-  ): SizedMessage[] & { readonly rowsRead: number } {
-    const newestFirst: SizedMessage[] = [];
-    let room = maxBytes;
-    let rowsRead = 0;
-    const limits = () => ({
-      rows: room > 0 ? BATCH_ROWS : Math.max(1, minMessages - newestFirst.length),
-      bytes: room > 0 ? Math.min(BATCH_BYTES, room) : BATCH_BYTES
-    });
+  /** The longest end of the shown path that fits into `maxBytes`, but at least `minMessages`; oldest first. */
+  readRecent(leafId: string | null | undefined, maxBytes: number, minMessages = 1): RecentPath {
     const start = leafId ?? this.leafId;
-    for (const row of start === null ? [] : this.rows.pathRows(start, limits)) {
-      room -= row.sizeBytes;
-      if (room < 0 && newestFirst.length >= minMessages) break;
-      rowsRead += 1;
-      const message = this.#decode(row);
-      if (message !== undefined) newestFirst.push({ message, sizeBytes: row.sizeBytes });
-    }
-    return Object.assign(newestFirst.reverse(), { rowsRead });
+    return start === null ? { messages: [], rowsRead: 0 } : readRecentPath(this, start, { maxBytes, minMessages });
   }
 
   /**
    * What was added to a path since somebody last looked: from `leafId` up to a message they know. Undefined if there is
    * none within `maxRows`.
    */
-  readUntil(
-    leafId: string,
-    isKnown: (id: string) => boolean,
-    maxRows: number
-  ): { messages: SizedMessage[]; knownId: string } | undefined {
-    const newestFirst: SizedMessage[] = [];
-    let rowsRead = 0;
-    // Mostly one message was added: its row and the one above it.
-    const limits = () => ({ rows: rowsRead === 0 ? 2 : BATCH_ROWS, bytes: BATCH_BYTES });
-    for (const row of this.rows.pathRows(leafId, limits)) {
-      if (isKnown(row.id)) return { messages: newestFirst.reverse(), knownId: row.id };
-      if (++rowsRead > maxRows) return undefined;
-      const message = this.#decode(row);
-      if (message !== undefined) newestFirst.push({ message, sizeBytes: row.sizeBytes });
-    }
-    return undefined;
+  readUntil(leafId: string, limits: KnownLimits): { messages: SizedMessage[]; knownId: string } | undefined {
+    return readUntilKnown(this, leafId, limits);
   }
 
   readSized(id: string): SizedMessage | undefined {
     const row = this.rows.row(id);
-    const message = row && this.#decode(row);
+    const message = row && this.decode(row);
     return row && message && { message, sizeBytes: row.sizeBytes };
   }
 
@@ -151,7 +137,7 @@ export class MessageStore implements SessionProvider {
     const rows = this.rows.rows(children);
     return children.flatMap((id) => {
       const row = rows.get(id);
-      return (row && this.#decode(row)) ?? [];
+      return (row && this.decode(row)) ?? [];
     });
   }
 
@@ -174,6 +160,11 @@ export class MessageStore implements SessionProvider {
     return leaf === undefined ? ZERO_TOTALS : pathTotals(leaf);
   }
 
+  /** Sums of the active path as histories show it. */
+  shownTotals(): PathTotals {
+    return subtractTotals(this.totals(), this.overlays.saved());
+  }
+
   /** The newest message of the active path that holds a tool call. */
   messageOfCall(toolCallId: string): SessionMessage | null {
     return this.messagesOfCalls(new Set([toolCallId])).get(toolCallId) ?? null;
@@ -189,7 +180,7 @@ export class MessageStore implements SessionProvider {
       if (row.role !== "assistant" || !row.content.includes('"toolCallId"')) continue;
       const isLikely =
         missing.size > MANY_CALLS || [...missing.values()].some((needle) => row.content.includes(needle));
-      const message = isLikely ? this.#decode(row) : undefined;
+      const message = isLikely ? this.decode(row) : undefined;
       for (const part of message?.parts ?? []) {
         if (message !== undefined && isToolPart(part) && missing.delete(part.toolCallId))
           found.set(part.toolCallId, message);
@@ -198,11 +189,20 @@ export class MessageStore implements SessionProvider {
     return found;
   }
 
-  /** True if something was written; false if the id is already stored. */
+  /** Best first, of all branches. Asynchronous, because a long history is indexed in several steps. */
+  searchMessages(query: string, limit?: number): Promise<SearchResult[]> {
+    return searchMessages(this, query, searchLimit(limit));
+  }
+
+  /**
+   * True if something was written; false if the id is already stored, or is that of a summary: those are shown, never
+   * stored. Below a summary means below the last message it stands for.
+   */
   appendMessage(message: SessionMessage, parentId?: string | null): boolean {
     requireMessage(message);
+    if (isCompactionMessage(message)) return false;
     return this.scope.conversation.transaction((row) => {
-      const wanted = parentId === undefined ? row.leaf : parentId;
+      const wanted = parentId === undefined ? row.leaf : this.#standFor(parentId);
       const found = this.rows.headers(distinct(message.id, row.leaf, wanted));
       if (found.has(message.id)) {
         this.scope.changes.emit({ kind: "repeated", id: message.id });
@@ -246,9 +246,31 @@ export class MessageStore implements SessionProvider {
     });
   }
 
+  /** Histories of paths through both ends show the summary instead. Throws CompactionRangeError, SummaryRefusedError. */
+  addCompaction(summary: string, fromMessageId: string, toMessageId: string): StoredCompaction {
+    return this.scope.conversation.transaction((row) => {
+      const added = this.overlays.add(row, { summary, fromId: fromMessageId, toId: toMessageId });
+      // What was counted before says nothing about the shorter path.
+      this.usage.forget();
+      this.scope.changes.emit({ kind: "compacted" });
+      return added;
+    });
+  }
+
+  /** All that were made, oldest first, also those that newer ones stand for. */
+  getCompactions(): StoredCompaction[] {
+    return this.overlays.rows.allWithSummary().map(storedCompaction);
+  }
+
+  /** What a provider counted, so that the size of the conversation is its number and not an estimate. */
+  noteUsage(report: UsageReport): void {
+    this.usage.note(report);
+  }
+
   /** Children of a deleted message move to its parent. Scans the session once, however many ids. */
   deleteMessages(messageIds: readonly string[]): void {
     this.scope.conversation.transaction((row) => {
+      this.index.forget(messageIds);
       deleteFromTree(this, row, messageIds);
       this.scope.changes.emit({ kind: "restructured" });
     });
@@ -261,7 +283,9 @@ export class MessageStore implements SessionProvider {
   editMessage(message: SessionMessage, archiveId: string): void {
     requireMessage(message);
     this.scope.conversation.transaction((row) => {
+      const before = this.rows.row(message.id);
       replaceAsBranch(this, row, { message, archiveId });
+      if (before !== undefined) this.index.edited(before, archiveId);
       this.scope.changes.emit({ kind: "restructured" });
     });
   }
@@ -269,6 +293,8 @@ export class MessageStore implements SessionProvider {
   clearMessages(): void {
     this.scope.conversation.transaction((row) => {
       for (const header of this.rows.scanHeaders()) this.release(header);
+      this.index.clear();
+      this.overlays.clear();
       this.rows.deleteAll();
       row.leaf = null;
       this.scope.changes.emit({ kind: "cleared" });
@@ -336,6 +362,7 @@ export class MessageStore implements SessionProvider {
     const leaf = found.get(row.leaf);
     if (leaf !== undefined) return leaf;
     const recovered = newestLeaf(this.rows.scanHeaders());
+    this.overlays.leafMoves(recovered?.id ?? null);
     row.leaf = recovered?.id ?? null;
     if (recovered === undefined) return undefined;
     return withTotals(recovered, this.#sumUp(recovered.id));
@@ -346,8 +373,9 @@ export class MessageStore implements SessionProvider {
     parent: MessageHeader | undefined,
     leaf: MessageHeader | undefined
   ): { totals: PathTotals; isBranch: boolean } {
+    if (parent !== undefined && parent.id === leaf?.id) return { totals: pathTotals(leaf), isBranch: false };
+    if (leaf !== undefined) this.overlays.leafMoves(parent?.id ?? null);
     if (parent === undefined) return { totals: ZERO_TOTALS, isBranch: true };
-    if (parent.id === leaf?.id) return { totals: pathTotals(leaf), isBranch: false };
     const location = this.locate(parent);
     const children = this.childrenOf(parent, location);
     const only = children[0];
@@ -403,8 +431,11 @@ export class MessageStore implements SessionProvider {
       fullBytes: ref?.sizeBytes ?? null,
       ...(isLeaf && { pathBytes: before.pathBytes + delta.bytes, pathTokens: before.pathTokens + delta.tokens })
     });
-    const isCounted = !isLeaf && (delta.bytes !== 0 || delta.tokens !== 0);
-    if (isCounted && (isOnPath ?? this.locate(before).isOnPath)) this.#correctLeaf(delta);
+    this.index.rewritten(before);
+    if (delta.bytes === 0 && delta.tokens === 0) return true;
+    if (!isLeaf && !(isOnPath ?? this.locate(before).isOnPath)) return true;
+    if (!isLeaf) this.#correctLeaf(delta);
+    this.overlays.rows.correct(before.sequence, delta);
     return true;
   }
 
@@ -414,13 +445,19 @@ export class MessageStore implements SessionProvider {
     if (leaf !== undefined) this.rows.replaceHeader(withTotals(leaf, addTotals(pathTotals(leaf), delta)));
   }
 
+  #standFor(parentId: string | null): string | null {
+    const overlayId = parentId === null ? undefined : overlayIdOf(parentId);
+    return overlayId === undefined ? parentId : (this.overlays.rows.one(overlayId)?.toId ?? parentId);
+  }
+
   #sumUp(fromId: string): PathTotals {
     let totals = ZERO_TOTALS;
     for (const header of this.rows.path(fromId)) totals = addTotals(totals, ownTotals(header));
     return totals;
   }
 
-  #decode(row: MessageRow): SessionMessage | undefined {
+  /** Undefined for a row nobody can read, which is set aside. */
+  decode(row: MessageRow): SessionMessage | undefined {
     // Set aside earlier: the row only holds its children's place in the tree.
     if (row.content === "") return undefined;
     const parsed = parseStoredMessage(row.content);

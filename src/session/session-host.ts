@@ -15,6 +15,8 @@ export interface SessionHost {
   now(): number;
   /** The one Conversation object of this id: it caches its row. */
   conversation(id: string): Conversation;
+  /** Lets other events of the object run in between long work. Absent: it is not interrupted. */
+  pause?(): Promise<void>;
   /** Absent when nobody could be listening. */
   broadcast?(frame: string): void;
 }

@@ -3,6 +3,7 @@
 import { Blobs } from "../host/blobs.ts";
 import { BLOB_TABLES } from "../host/migrations/001-journal.ts";
 import { conversation as createConversationTables } from "../host/migrations/002-conversation.ts";
+import { features as createFeatureTables } from "../host/migrations/003-features.ts";
 import type { Sql, SqlRow, SqlValue } from "../host/ports.ts";
 import type { BadRow } from "../host/quarantine.ts";
 import { Conversation } from "../journal/conversation.ts";
@@ -70,6 +71,7 @@ export function openTestSession(database: SqliteDatabase, sessionId = ""): TestS
   if (isNew) {
     for (const statement of BLOB_TABLES) memory.run(statement);
     createConversationTables(memory);
+    createFeatureTables(memory);
   }
   return open(memory, sessionId);
 }

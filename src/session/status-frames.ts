@@ -1,21 +1,38 @@
-// Tells clients how large the conversation is for the model: at most one frame per tick, however many writes it had.
-// The number is a running sum, so a frame reads one row. A session that nobody can watch sends and computes nothing.
+// Tells clients how large the conversation is for the model: at most one frame per tick, however many writes it had, and
+// the phases of a compaction. The number is a running sum, so a frame reads few rows. A session that nobody can watch
+// sends and computes nothing.
+import { errorMessage } from "../util/errors.ts";
 import type { SessionScope } from "./session-host.ts";
 
 export interface SessionStatus {
   readonly phase: "idle" | "compacting";
   readonly tokenEstimate: number;
   readonly tokenThreshold: number | null;
+  /** After a compaction that shortened the conversation. */
+  readonly compacted?: { readonly tokensBefore: number };
+}
+
+/** Whoever knows the numbers. */
+export interface StatusSource {
+  /** Later only if a prompt or a user's counter has to be asked. */
+  estimate(): number | Promise<number>;
+  readonly threshold: number | null;
 }
 
 export class StatusFrames {
   readonly #broadcast: (frame: string) => void;
-  readonly #status: () => SessionStatus;
+  #source: StatusSource;
+  #phase: SessionStatus["phase"] = "idle";
   #isDue = false;
 
-  constructor(init: { broadcast: (frame: string) => void; status: () => SessionStatus }) {
-    this.#broadcast = init.broadcast;
-    this.#status = init.status;
+  constructor(broadcast: (frame: string) => void, source: StatusSource) {
+    this.#broadcast = broadcast;
+    this.#source = source;
+  }
+
+  /** A session that knows when to compact knows better than one that only reads. */
+  offer(source: StatusSource): void {
+    if (source.threshold !== null || this.#source.threshold === null) this.#source = source;
   }
 
   /** Sends the status after the current tick, so that writes made together are reported together. */
@@ -24,29 +41,75 @@ export class StatusFrames {
     this.#isDue = true;
     queueMicrotask(() => {
       this.#isDue = false;
-      this.#send();
+      this.#report();
     });
   }
 
-  #send(): void {
+  compacting(tokenEstimate: number): void {
+    this.#phase = "compacting";
+    this.#status(tokenEstimate);
+  }
+
+  /** Ends the phase, whatever came of it. */
+  idle(tokenEstimate: number, compacted?: SessionStatus["compacted"]): void {
+    this.#phase = "idle";
+    this.#status(tokenEstimate, compacted);
+  }
+
+  failed(error: unknown): void {
+    this.#send({ type: "cf_agent_session_error", error: errorMessage(error) });
+  }
+
+  #report(): void {
     try {
-      this.#broadcast(JSON.stringify({ type: "cf_agent_session", ...this.#status() }));
+      const estimate = this.#source.estimate();
+      if (typeof estimate === "number") this.#status(estimate);
+      else void estimate.then((tokens) => this.#status(tokens), warnUnsent);
     } catch (error) {
-      // A write is never undone for a status nobody got.
-      console.warn("The session's status could not be sent:", error);
+      warnUnsent(error);
+    }
+  }
+
+  #status(tokenEstimate: number, compacted?: SessionStatus["compacted"]): void {
+    const status: SessionStatus = {
+      phase: this.#phase,
+      tokenEstimate,
+      tokenThreshold: this.#source.threshold,
+      ...(compacted && { compacted })
+    };
+    this.#send({ type: "cf_agent_session", ...status });
+  }
+
+  #send(frame: object): void {
+    try {
+      this.#broadcast(JSON.stringify(frame));
+    } catch (error) {
+      warnUnsent(error);
     }
   }
 }
 
-const watched = new WeakSet<SessionScope>();
+/** A write is never undone for a status nobody got. */
+function warnUnsent(error: unknown): void {
+  console.warn("The session's status could not be sent:", error);
+}
 
-/** Reports every change of the scope to its host's clients, once whoever asks. */
-export function reportStatus(scope: SessionScope, status: () => SessionStatus): void {
+const watched = new WeakMap<SessionScope, StatusFrames>();
+
+/** Reports every change of the scope to its host's clients, once whoever asks. Undefined when nobody could listen. */
+export function reportStatus(scope: SessionScope, source: StatusSource): StatusFrames | undefined {
   const { host } = scope;
-  if (host.broadcast === undefined || watched.has(scope)) return;
-  watched.add(scope);
-  const frames = new StatusFrames({ broadcast: (frame) => host.broadcast?.(frame), status });
+  if (host.broadcast === undefined) return undefined;
+  const known = watched.get(scope);
+  if (known !== undefined) {
+    known.offer(source);
+    return known;
+  }
+  const frames = new StatusFrames((frame) => host.broadcast?.(frame), source);
+  watched.set(scope, frames);
   scope.changes.subscribe((change) => {
-    if (change.kind !== "shortened") frames.changed();
+    // A compaction reports itself, with what it saved.
+    if (change.kind !== "shortened" && change.kind !== "compacted") frames.changed();
   });
+  return frames;
 }

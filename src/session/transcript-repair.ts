@@ -84,6 +84,12 @@ function repairPart(part: SessionMessagePart, options: RepairOptions): PartRepai
   return { part, shown: repaired, stored: isKept ? part : repaired };
 }
 
+/** The default: an error that says so. Parts that are no open call stay as they are. */
+export function interruptedPart<Part extends SessionMessagePart>(part: Part): Part {
+  // The same part in another state.
+  return isToolPart(part) && !isSettledToolPart(part) ? (interrupted(part) as Part & SessionToolPart) : part;
+}
+
 function interrupted(part: SessionToolPart): SessionToolPart {
   const { preliminary: _preliminary, output: _unfinished, ...call } = part;
   return { ...call, type: part.type, toolCallId: part.toolCallId, state: "output-error", errorText: INTERRUPTED_TEXT };

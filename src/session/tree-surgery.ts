@@ -30,6 +30,7 @@ export function deleteFromTree(store: MessageStore, row: ConversationRow, ids: r
   }
   const leaf = (row.leaf === null ? undefined : tree.get(row.leaf)) ?? newestLeaf(tree.values());
   row.leaf = leaf?.id ?? null;
+  store.overlays.removed(removed, tree, row.leaf);
   if (leaf !== undefined) store.rows.replaceHeader(withTotals(leaf, sumUp(tree, leaf)));
 }
 
@@ -79,7 +80,12 @@ export function replaceAsBranch(
   const location = store.locate(before);
   const children = store.childrenOf(before, location);
   const above = subtractTotals(store.exactTotals(before, location), ownTotals(before));
-  if (children.length > 0) archive(store, before, edit.archiveId);
+  if (children.length === 0) store.overlays.uncover(before);
+  store.overlays.leafMoves(before.parentId);
+  if (children.length > 0) {
+    archive(store, before, edit.archiveId);
+    store.overlays.archived(before.id, edit.archiveId);
+  }
   for (const child of children) store.rows.replaceHeader({ ...child, parentId: edit.archiveId });
 
   const body = encodeMessage(edit.message, store.forms(before));

@@ -29,6 +29,8 @@ export interface SessionPrompt {
   readonly text: string;
   /** The user declared the blocks and meant them as the prompt; blocks of features only add to it. */
   readonly replacesBase: boolean;
+  /** The same text, block by block; for explaining it. */
+  readonly blocks?: readonly { readonly label: string; readonly text: string }[];
 }
 
 export interface PromptInput {

@@ -12,6 +12,8 @@ const FOLDER = new URL("../fixtures/schema/", import.meta.url);
 const START = Date.UTC(2026, 10, 1);
 /** Our tables among those of the user and the platform. */
 const OURS = ["cf", "assistant", "think"].map((prefix) => `name LIKE '${prefix}\\_%' ESCAPE '\\'`).join(" OR ");
+/** Tables that SQLite makes itself for a full-text index. */
+const NO_SHADOW = "name NOT LIKE '%\\_fts\\_%' ESCAPE '\\'";
 const events: AgentEvent[] = [];
 /** While a fixture is made, queue items stay in flight. */
 let isHanging = false;
@@ -73,7 +75,7 @@ function dump(host: Host): string {
   const tables = host.sql<{ name: string; sql: string }>(
     Keeper,
     "k",
-    `SELECT name, sql FROM sqlite_master WHERE (${OURS}) AND sql IS NOT NULL ORDER BY type DESC, name`
+    `SELECT name, sql FROM sqlite_master WHERE (${OURS}) AND sql IS NOT NULL AND ${NO_SHADOW} ORDER BY type DESC, name`
   );
   const rows = tables.flatMap(({ name, sql }) => {
     if (!sql.startsWith("CREATE TABLE")) return [];

@@ -4,6 +4,7 @@ import { ThinkError } from "../../util/errors.ts";
 import type { Sql } from "../ports.ts";
 import { foundation } from "./001-foundation.ts";
 import { conversation } from "./002-conversation.ts";
+import { features } from "./003-features.ts";
 
 export interface Migration {
   /** Runs inside the transaction that also records the new version. */
@@ -11,7 +12,7 @@ export interface Migration {
 }
 
 /** Position + 1 is the version. Never edit or reorder a released entry: add one, with a fixture database. */
-export const MIGRATIONS: readonly Migration[] = [foundation, conversation];
+export const MIGRATIONS: readonly Migration[] = [foundation, conversation, features];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

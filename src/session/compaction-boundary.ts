@@ -1,0 +1,101 @@
+// Where a history may be cut for a summary: never between a tool call and its result when they are in two messages, and
+// never over a call that still waits for its result, because the answer to it could not be shown any more. Pure.
+import { isSettledToolPart, isToolPart, type SessionMessage, type SessionToolPart } from "./session-message.ts";
+import { estimateMessageTokens } from "./tokens.ts";
+
+/** Positions of a call and of the message with its result. */
+type Pair = readonly [call: number, result: number];
+
+/** The boundary, or the next one after it that splits no call from its result. A boundary is before the message there. */
+export function alignBoundaryForward(messages: readonly SessionMessage[], boundary: number): number {
+  const pairs = pairsOf(messages);
+  let aligned = boundary;
+  for (const split of splitsOf(pairs, () => aligned)) aligned = split[1] + 1;
+  return aligned;
+}
+
+/** The boundary, or the next one before it that splits no call from its result. */
+export function alignBoundaryBackward(messages: readonly SessionMessage[], boundary: number): number {
+  const pairs = pairsOf(messages);
+  let aligned = boundary;
+  for (const split of splitsOf(pairs, () => aligned)) aligned = split[0];
+  return aligned;
+}
+
+/** Position of the first message from `start` on with a call that has no result yet, or the number of messages. */
+export function firstOpenCall(messages: readonly SessionMessage[], start = 0): number {
+  const settled = new Set(messages.flatMap(toolParts).filter(isSettledToolPart).map(callIdOf));
+  const isOpen = (part: SessionToolPart) => !isSettledToolPart(part) && !settled.has(part.toolCallId);
+  for (let index = start; index < messages.length; index += 1) {
+    const message = messages[index];
+    if (message !== undefined && toolParts(message).some(isOpen)) return index;
+  }
+  return messages.length;
+}
+
+export interface TailOptions {
+  /** Messages at the start that are not part of the tail. */
+  readonly headEnd: number;
+  readonly tailTokenBudget: number;
+  readonly minTailMessages: number;
+  /** Default: an estimate. */
+  readonly countTokens?: (message: SessionMessage, index: number) => number;
+}
+
+/** Where the tail starts: the newest messages that fit into the budget, at least one and at least `minTailMessages`. */
+export function findTailCutByTokens(messages: readonly SessionMessage[], options: TailOptions): number {
+  const {
+    headEnd,
+    tailTokenBudget,
+    minTailMessages,
+    countTokens = (message) => estimateMessageTokens(message)
+  } = options;
+  let cut = messages.length;
+  let tokens = 0;
+  while (cut > headEnd) {
+    const message = messages[cut - 1];
+    if (message === undefined) break;
+    tokens += countTokens(message, cut - 1);
+    if (tokens > tailTokenBudget && cut < messages.length) break;
+    cut -= 1;
+  }
+  const latest = Math.max(headEnd, messages.length - Math.max(1, minTailMessages));
+  return alignBoundaryBackward(messages, Math.min(cut, latest));
+}
+
+function* splitsOf(pairs: readonly Pair[], boundary: () => number): Generator<Pair> {
+  for (;;) {
+    const split = pairs.find(([call, result]) => call < boundary() && boundary() <= result);
+    if (split === undefined) return;
+    yield split;
+  }
+}
+
+/** Two messages are a pair if the second settles a call the first left open, or follows it with the same call. */
+function pairsOf(messages: readonly SessionMessage[]): Pair[] {
+  const pairs: Pair[] = [];
+  const open = new Map<string, number>();
+  messages.forEach((message, index) => {
+    const before = messages[index - 1];
+    const parts = toolParts(message);
+    const earlier = new Set(before === undefined ? [] : toolParts(before).map(callIdOf));
+    for (const part of parts) {
+      const call = open.get(part.toolCallId);
+      if (call !== undefined && call < index) pairs.push([call, index]);
+      else if (earlier.has(part.toolCallId)) pairs.push([index - 1, index]);
+    }
+    for (const part of parts) {
+      if (isSettledToolPart(part)) open.delete(part.toolCallId);
+      else if (!open.has(part.toolCallId)) open.set(part.toolCallId, index);
+    }
+  });
+  return pairs;
+}
+
+function toolParts(message: SessionMessage): SessionToolPart[] {
+  return message.parts.filter(isToolPart);
+}
+
+function callIdOf(part: SessionToolPart): string {
+  return part.toolCallId;
+}

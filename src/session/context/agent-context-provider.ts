@@ -1,0 +1,68 @@
+// A context block kept as one row of the agent's own SQLite. A write is durable when the call returns; writing an empty
+// text deletes the row.
+import { byteLength } from "../../util/bytes.ts";
+import { sessionHostOf } from "../session-host.ts";
+import { BlockTooLargeError, NoLabelError } from "./errors.ts";
+import type { WritableContextProvider } from "./provider.ts";
+
+/** Well below what one row can hold. More is refused: a block is read into every prompt. */
+export const MAX_BLOCK_BYTES = 1_000_000;
+
+/**
+ * @example
+ * session.withContext("memory", { provider: new AgentContextProvider(this, "shared-memory") });
+ */
+export class AgentContextProvider implements WritableContextProvider {
+  readonly #agent: object;
+  /** A label given here belongs to the agent and not to a session: sessions may share it. */
+  readonly #ownLabel: string | undefined;
+  #row: { readonly sessionId: string; readonly label: string } | undefined;
+
+  constructor(agent: object, label?: string) {
+    this.#agent = agent;
+    this.#ownLabel = label;
+    if (label !== undefined) this.#row = { sessionId: "", label };
+  }
+
+  init(label: string, sessionId = ""): void {
+    if (this.#ownLabel === undefined) this.#row = { sessionId, label };
+  }
+
+  /** What `get` gives, at once. */
+  read(): string | null {
+    const { sessionId, label } = this.#place();
+    const row = sessionHostOf(this.#agent).sql.one<{ content: string }>(
+      "SELECT content FROM cf_context_blocks WHERE session_id = ? AND label = ?",
+      sessionId,
+      label
+    );
+    return row?.content ?? null;
+  }
+
+  async get(): Promise<string | null> {
+    return this.read();
+  }
+
+  async set(content: string): Promise<void> {
+    const { sessionId, label } = this.#place();
+    const { sql } = sessionHostOf(this.#agent);
+    const sizeBytes = byteLength(content);
+    if (sizeBytes > MAX_BLOCK_BYTES) throw new BlockTooLargeError(`Block "${label}"`, sizeBytes, MAX_BLOCK_BYTES);
+    if (content === "") {
+      sql.run("DELETE FROM cf_context_blocks WHERE session_id = ? AND label = ?", sessionId, label);
+      return;
+    }
+    sql.run(
+      `INSERT INTO cf_context_blocks (session_id, label, content) VALUES (?, ?, ?)
+       ON CONFLICT (session_id, label) DO UPDATE SET content = excluded.content`,
+      sessionId,
+      label,
+      content
+    );
+  }
+
+  #place(): { readonly sessionId: string; readonly label: string } {
+    if (this.#row === undefined) throw new NoLabelError("AgentContextProvider");
+    return this.#row;
+  }
+}

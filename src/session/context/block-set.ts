@@ -1,0 +1,112 @@
+// The blocks of one session, in the order they were declared and added. A block whose text cannot be read costs its
+// text, not the turn: what is rendered says so, and is not kept.
+import { errorMessage } from "../../util/errors.ts";
+import { blockOf, checkConfig, MAX_BLOCKS, type ContextBlock, type ContextConfig } from "./block.ts";
+import { BlockExistsError, InvalidBlockError, ReadonlyBlockError, UnknownBlockError } from "./errors.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { HeldBlock } from "./held-block.ts";
+import type { AnyContextProvider } from "./provider.ts";
+import { renderBlock, type PromptBlock } from "./render.ts";
+
+export interface BlockSetInit {
+  readonly sessionId: string;
+  /** For a block that names none. */
+  readonly defaultProvider?: () => AnyContextProvider;
+}
+
+/** Blocks as they stand in a prompt. */
+export interface RenderedBlocks {
+  readonly blocks: readonly PromptBlock[];
+  /** False when the text of some block could not be read. */
+  readonly isComplete: boolean;
+}
+
+const UNREADABLE = "(This section could not be read just now.)";
+
+export class BlockSet {
+  readonly #init: BlockSetInit;
+  readonly #held = new Map<string, HeldBlock>();
+
+  constructor(init: BlockSetInit) {
+    this.#init = init;
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  get all(): readonly HeldBlock[] {
+    return [...this.#held.values()];
+  }
+
+  /** Throws BlockExistsError or InvalidBlockError. */
+  add(config: ContextConfig, isDeclared: boolean): HeldBlock {
+    checkConfig(config);
+    const { label } = config;
+    if (this.#held.has(label)) throw new BlockExistsError(label);
+    if (this.#held.size >= MAX_BLOCKS) throw new InvalidBlockError(label, `a session has at most ${MAX_BLOCKS} blocks`);
+    const provider = config.provider ?? this.#init.defaultProvider?.();
+    const complete = { ...config, ...(provider && { provider }) };
+    const held = new HeldBlock(complete, { sessionId: this.#init.sessionId, isDeclared });
+    this.#held.set(label, held);
+    return held;
+  }
+
+  remove(label: string): boolean {
+    return this.#held.delete(label);
+  }
+
+  find(label: string): HeldBlock | undefined {
+    return this.#held.get(label);
+  }
+
+  /** Every block whose text was read. */
+  views(): ContextBlock[] {
+    return this.all.flatMap(({ view }) => view ?? []);
+  }
+
+  async replace(label: string, content: string): Promise<ContextBlock> {
+    const held = this.#held.get(label);
+    if (held === undefined) throw new ReadonlyBlockError(label);
+    return held.replace(content);
+  }
+
+  async append(label: string, content: string): Promise<ContextBlock> {
+    const held = this.#held.get(label);
+    if (held === undefined) throw new UnknownBlockError(label);
+    return held.append(content);
+  }
+
+  fingerprint(): string {
+    return fingerprintOf(this.all);
+  }
+
+  /** Reads every block that was not read yet. A failure is logged. */
+  async load(): Promise<void> {
+    await Promise.all(this.all.map((held) => readable(held, () => held.load())));
+  }
+
+  /** With `isFresh`, every text is read again first. */
+  async render(isFresh: boolean): Promise<RenderedBlocks> {
+    const rendered = await Promise.all(
+      this.all.map(async (held) => {
+        const block = await readable(held, () => held.load(!isFresh));
+        const shown = block ?? blockOf(held.config, UNREADABLE);
+        return { label: held.label, text: renderBlock(shown) ?? "", isDeclared: held.isDeclared, isRead: !!block };
+      })
+    );
+    return {
+      blocks: rendered.flatMap(({ isRead: _isRead, ...block }) => (block.text === "" ? [] : [block])),
+      isComplete: rendered.every(({ isRead }) => isRead)
+    };
+  }
+}
+
+async function readable(held: HeldBlock, read: () => Promise<ContextBlock>): Promise<ContextBlock | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    console.warn(`The context block "${held.label}" could not be read: ${errorMessage(error)}`);
+    return undefined;
+  }
+}

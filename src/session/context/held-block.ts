@@ -1,0 +1,130 @@
+// One block of a session: its declaration, its provider, and its text as it was last read. Reads and writes of the same
+// block wait for each other, so that two appends are both kept and a slow read never hides a write.
+import { blockOf, joinLines, type ContextBlock, type ContextConfig } from "./block.ts";
+import { AgentContextProvider } from "./agent-context-provider.ts";
+import { BlockOverTokensError, KeyedBlockError, ReadonlyBlockError } from "./errors.ts";
+import { isKeyedProvider, isSkillProvider, isWritableProvider, kindOf, type ProviderKind } from "./provider.ts";
+
+/** An entry of a collection as the model gives it. */
+export interface BlockEntry {
+  readonly key: string;
+  readonly content: string;
+  /** For collections that keep one. */
+  readonly description?: string;
+}
+
+export class HeldBlock {
+  readonly config: ContextConfig;
+  readonly kind: ProviderKind;
+  /** By withContext, and not at run time. */
+  readonly isDeclared: boolean;
+  readonly #sessionId: string;
+  #view: ContextBlock | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(config: ContextConfig, init: { sessionId: string; isDeclared: boolean }) {
+    this.config = config;
+    this.kind = kindOf(config.provider);
+    this.isDeclared = init.isDeclared;
+    this.#sessionId = init.sessionId;
+  }
+
+  get label(): string {
+    return this.config.label;
+  }
+
+  /** Undefined before the first read; a block in the agent's own storage is read when it is asked for. */
+  get view(): ContextBlock | undefined {
+    const { provider } = this.config;
+    if (this.#view === undefined && provider instanceof AgentContextProvider) {
+      provider.init(this.label, this.#sessionId);
+      this.#see(provider.read());
+    }
+    return this.#view;
+  }
+
+  /** Reads the provider; with `isEnough`, only if nothing was read yet. */
+  load(isEnough = true): Promise<ContextBlock> {
+    return this.#inTurn(async () => (isEnough ? this.#view : undefined) ?? this.#read());
+  }
+
+  replace(content: string): Promise<ContextBlock> {
+    // A block nobody could read is not overwritten unseen.
+    return this.#inTurn(async () => {
+      const provider = this.#writable();
+      if (this.#view === undefined) await this.#read();
+      this.#checkTokens(content);
+      await provider.set(content);
+      return this.#see(content);
+    });
+  }
+
+  append(addition: string): Promise<ContextBlock> {
+    return this.#inTurn(async () => {
+      const provider = this.#writable();
+      // Read again: somebody else may have written the same row.
+      const content = joinLines((await this.#read()).content, addition);
+      this.#checkTokens(content);
+      await provider.set(content);
+      return this.#see(content);
+    });
+  }
+
+  /** Writes one entry of a collection, and reads again what the collection says of itself. */
+  writeEntry({ key, content, description }: BlockEntry): Promise<void> {
+    return this.#inTurn(async () => {
+      const { provider } = this.config;
+      if (provider === undefined || !isKeyedProvider(provider) || !provider.set) {
+        throw new ReadonlyBlockError(this.label);
+      }
+      await provider.init?.(this.label, this.#sessionId);
+      if (isSkillProvider(provider)) await provider.set?.(key, content, description);
+      else await provider.set(key, content);
+      await this.#read();
+    });
+  }
+
+  async loadDocument(key: string): Promise<string | null> {
+    const { provider } = this.config;
+    if (provider === undefined || !isSkillProvider(provider)) return null;
+    await provider.init?.(this.label, this.#sessionId);
+    return provider.load(key);
+  }
+
+  async search(query: string): Promise<string | null> {
+    const { provider } = this.config;
+    if (provider === undefined || !("search" in provider)) return null;
+    await provider.init?.(this.label, this.#sessionId);
+    return provider.search(query);
+  }
+
+  #writable() {
+    const { provider } = this.config;
+    if (provider === undefined || !this.kind.writable) throw new ReadonlyBlockError(this.label);
+    if (!isWritableProvider(provider)) throw new KeyedBlockError(this.label);
+    return provider;
+  }
+
+  #checkTokens(content: string): void {
+    const { tokens, maxTokens } = blockOf(this.config, content);
+    if (maxTokens !== undefined && tokens > maxTokens) throw new BlockOverTokensError(this.label, tokens, maxTokens);
+  }
+
+  async #read(): Promise<ContextBlock> {
+    const { provider } = this.config;
+    await provider?.init?.(this.label, this.#sessionId);
+    return this.#see((await provider?.get()) ?? null);
+  }
+
+  #see(content: string | null): ContextBlock {
+    this.#view = blockOf(this.config, content ?? "");
+    return this.#view;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    // The next in line comes whatever became of this one.
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}

@@ -1,0 +1,80 @@
+// The one number for how large the conversation is to the model: what the provider last counted, and an estimate of what
+// is newer. The provider's count holds what an estimate cannot know (tools, prompt, its own tokenizer), so it is kept as
+// what it counted beyond the estimate of the same messages. It is forgotten when it no longer says anything: after a
+// compaction, on another branch, after deletions. One row per session.
+import type { MessageStore } from "./message-store.ts";
+
+/** A report that moves the number by less is not written: a turn whose count is as expected costs no row. */
+const NOTABLE_FRACTION = 0.02;
+
+export interface UsageReport {
+  /** The newest message the count includes. */
+  readonly messageId: string;
+  /** What the provider counted as input of the call. */
+  readonly inputTokens: number;
+  /** Its output, when `messageId` is the answer that the call wrote. */
+  readonly outputTokens?: number;
+}
+
+interface UsageRow {
+  readonly messageSequence: number;
+  readonly reportedTokens: number;
+  readonly extraTokens: number;
+}
+
+export class ReportedUsage {
+  readonly #store: MessageStore;
+
+  constructor(store: MessageStore) {
+    this.#store = store;
+  }
+
+  /** Of a message that is not on the active path, or that a summary covers, nothing is noted. */
+  note({ messageId, inputTokens, outputTokens = 0 }: UsageReport): void {
+    const reported = Math.ceil(inputTokens + outputTokens);
+    if (!Number.isSafeInteger(reported) || reported <= 0) return;
+    const { scope, rows, overlays } = this.#store;
+    scope.conversation.transaction(() => {
+      const header = rows.header(messageId);
+      if (header === undefined || overlays.isCovered(header)) return;
+      const { isOnPath, below } = this.#store.locate(header);
+      if (!isOnPath) return;
+      const extra = reported - (this.#store.shownTotals().tokens - below.tokens);
+      const before = this.#row();
+      if (before !== undefined && Math.abs(before.extraTokens - extra) <= reported * NOTABLE_FRACTION) return;
+      scope.host.sql.run(
+        `INSERT OR REPLACE INTO cf_session_usage (session_id, message_sequence, reported_tokens, extra_tokens)
+           VALUES (?, ?, ?, ?)`,
+        scope.sessionId,
+        header.sequence,
+        reported,
+        extra
+      );
+    });
+  }
+
+  /** What the provider counts beyond the estimate of the messages; undefined without a report that still holds. */
+  extraTokens(): number | undefined {
+    return this.#row()?.extraTokens;
+  }
+
+  /** Order of writing of the message the report is about. */
+  sequence(): number | undefined {
+    return this.#row()?.messageSequence;
+  }
+
+  forget(): void {
+    if (this.#row() === undefined) return;
+    const { host, sessionId } = this.#store.scope;
+    host.sql.run("DELETE FROM cf_session_usage WHERE session_id = ?", sessionId);
+  }
+
+  #row(): UsageRow | undefined {
+    const { host, sessionId } = this.#store.scope;
+    return host.sql.one<UsageRow>(
+      `SELECT message_sequence AS messageSequence, reported_tokens AS reportedTokens, extra_tokens AS extraTokens
+         FROM cf_session_usage WHERE session_id = ?`,
+      sessionId
+    );
+  }
+}
