@@ -5,6 +5,7 @@ export default defineConfig({
     index: "src/index.ts",
     agent: "src/agent/index.ts",
     observe: "src/observe/index.ts",
+    session: "src/session/index.ts",
     testing: "src/testing/index.ts",
     workflows: "src/agent/workflows/index.ts",
     "platform/workerd": "src/host/workerd/platform.ts",

@@ -1,8 +1,42 @@
 // The root of the package: the class users extend, and the types of its hooks.
 export { Think } from "./think/think.ts";
+export {
+  action,
+  isAction,
+  type Action,
+  type ActionApprovalDescriptor,
+  type ActionAuthorizationContext,
+  type ActionAuthorizationDecision,
+  type ActionConfig,
+  type ActionContext,
+  type ActionGrant,
+  type ActionKind,
+  type ActionLedgerEntry,
+  type ActionLedgerRetention,
+  type ActionOutput,
+  type ActionRisk,
+  type ActionSet,
+  type ApprovalAuthorizationContext,
+  type ApprovalDecision,
+  type LedgerResolution,
+  type LedgerResolutionResult,
+  type ListLedgerOptions,
+  type PendingApproval,
+  type ReplyAttachment
+} from "./actions/index.ts";
 export { CAPABILITY_SENTINEL } from "./think/prompt.ts";
 export { defaultContextOverflowClassifier } from "./think/overflow-classifier.ts";
+export { defaultChatErrorClassifier, retryAfterMs } from "./think/failure-classifier.ts";
 export { Session } from "./session/session.ts";
+export { createCompactFunction } from "./session/compact-function.ts";
+export type {
+  ChatRecoveryConfig,
+  ChatRecoveryContext,
+  ChatRecoveryExhaustedContext,
+  ChatRecoveryOptions,
+  ChatRecoveryProgressContext
+} from "./think/chat-recovery.ts";
+export type { ExplainedSection, PromptExplanation } from "./think/explain-prompt.ts";
 export type { ClientToolCall, ClientToolExecutor, ClientToolSchema } from "./think/client-tools.ts";
 export type {
   ChatErrorClassification,

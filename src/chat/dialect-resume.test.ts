@@ -29,7 +29,7 @@ describe("connect", () => {
 
   test("replays a recovery that is younger than 15 minutes", () => {
     const scene = new Scene();
-    scene.dialect.recovering({ requestId: "root" }, scene.now);
+    scene.turns.recover("root", scene.now);
     scene.now += 15 * 60_000 - 1;
     expect(scene.connect().take()[1]).toEqual({ type: "cf_agent_chat_recovering", recovering: true, id: "root" });
     scene.now += 1;

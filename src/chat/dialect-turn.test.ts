@@ -403,12 +403,12 @@ describe("clear", () => {
     const offered = scene.connect();
     a.take();
     offered.take();
-    scene.dialect.recovering({ requestId: "r0" });
-    scene.dialect.recovering({ requestId: "r0" });
+    scene.turns.recover("r0");
+    scene.turns.recover("r0");
     expect(a.takeTypes()).toEqual(["recovering"]);
     expect(offered.take()).toEqual([]);
-    scene.dialect.recovering(undefined);
-    scene.dialect.recovering(undefined);
+    scene.turns.recover(undefined);
+    scene.turns.recover(undefined);
     expect(a.takeTypes()).toEqual(["recovering"]);
     expect(offered.takeTypes()).toEqual(["recovering"]);
   });
@@ -416,10 +416,10 @@ describe("clear", () => {
   test("ends the recovery it interrupts, exactly once", () => {
     const scene = new Scene();
     const a = scene.tab();
-    scene.dialect.recovering({ requestId: "r1" });
-    scene.dialect.recovering({ requestId: "r1" });
+    scene.turns.recover("r1");
+    scene.turns.recover("r1");
     scene.receive(a, clear);
-    scene.dialect.recovering(undefined);
+    scene.turns.recover(undefined);
     expect(a.take()).toEqual([
       { type: "cf_agent_chat_recovering", recovering: true, id: "r1" },
       { type: "cf_agent_chat_recovering", recovering: false }

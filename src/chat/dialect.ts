@@ -36,7 +36,7 @@ export class ChatDialect implements TurnListener {
     this.#init = init;
     this.#audience = new Audience(init);
     this.#handshake = new ResumeHandshake(this.#audience, init.turns);
-    this.#recovery = new RecoveryFlag(this.#audience);
+    this.#recovery = new RecoveryFlag(this.#audience, init.turns);
     this.#submit = new Submit(init, this.#audience, this.#traces);
     init.turns.listen(this);
   }
@@ -85,14 +85,15 @@ export class ChatDialect implements TurnListener {
     }
   }
 
-  /** Which interrupted turn is being continued, if any. `since` tells a restarted process when that began. */
-  recovering(turn: Pick<TurnView, "requestId"> | undefined, since = this.#init.clock.now()): void {
-    this.#recovery.set(turn, since);
-  }
-
   /** Every turn and armed continuation was given up: nobody waits for one any more. */
   reset(): void {
     this.#handshake.releaseParked();
+    this.#recovery.refresh();
+  }
+
+  /** The request goes on: its stream stays open, and people are told why it pauses. */
+  interrupted(): void {
+    this.#recovery.refresh();
   }
 
   /**
@@ -124,6 +125,7 @@ export class ChatDialect implements TurnListener {
     const trace = this.#traces.take(turn.turnId);
     if (hasStreamed({ outcome, trace })) this.#closeStreamed(turn, outcome, trace);
     else this.#closeUnstreamed(turn, outcome, trace);
+    this.#recovery.refresh();
   }
 
   messageUpdated(message: UIMessage): void {
@@ -145,7 +147,7 @@ export class ChatDialect implements TurnListener {
     }
     const others = this.#audience.all().filter((view) => view.socket.key !== origin);
     this.#audience.sendAll(others, () => chatFrames.clear());
-    this.recovering(undefined);
+    this.#recovery.refresh();
   }
 
   /** Terminal and closing frame of a socket back to back, with nothing awaited: clients act on the pair. */

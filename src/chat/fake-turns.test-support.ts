@@ -10,7 +10,7 @@ import { trailingUserIds } from "../turn/admitting.ts";
 import { TurnListeners } from "../turn/listener.ts";
 import { isHalfAnswered, withApproval, withToolResult } from "../turn/tool-answer.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
-import type { AnswerOutcome, ApprovalAnswer, Replay, ToolResultAnswer, Turns } from "../turn/turns.ts";
+import type { AnswerOutcome, ApprovalAnswer, RecoveringTurn, Replay, ToolResultAnswer, Turns } from "../turn/turns.ts";
 
 interface FakeTurn {
   readonly view: TurnView;
@@ -28,6 +28,7 @@ export class FakeTurns implements Turns {
   readonly cancelled: string[] = [];
   path: UIMessage[] = [];
   failedTurn: FailedTurn | null = null;
+  recoveringTurn: RecoveringTurn | undefined;
   clientTools: readonly ClientTool[] = [];
   body: Record<string, unknown> | undefined;
   generation = 0;
@@ -40,6 +41,26 @@ export class FakeTurns implements Turns {
   readonly #turns: FakeTurn[] = [];
   #armed: { view: TurnView } | undefined;
   #count = 0;
+
+  recovering(): RecoveringTurn | undefined {
+    return this.recoveringTurn;
+  }
+
+  /** The turn is interrupted, or its recovery is over. */
+  recover(requestId: string | undefined, since = 0): void {
+    this.recoveringTurn = requestId === undefined ? undefined : { requestId, since };
+    this.readers.interrupted({
+      turnId: "interrupted",
+      requestId: requestId ?? "",
+      messageId: "answer",
+      trigger: "ws-chat",
+      continuation: false,
+      inputMessageIds: [],
+      origin: undefined
+    });
+  }
+
+  stash(): void {}
 
   admit(admission: Admission): TurnTicket {
     if (this.admissionFailure) throw this.admissionFailure;
@@ -70,6 +91,7 @@ export class FakeTurns implements Turns {
   }
 
   clear(origin?: unknown): void {
+    this.recoveringTurn = undefined;
     this.generation += 1;
     this.path = [];
     this.clientTools = [];

@@ -24,12 +24,24 @@ export class ResumeHandshake {
       waiting: this.#resumable(this.#turns.waiting(), view)
     });
     if (decision.send === "offer") {
+      this.#bringUpToDate(view);
       this.#offer(view, decision.requestId);
       return false;
     }
     if (decision.pending !== undefined) this.#park(view, decision.pending);
     this.#audience.sendSnapshot([view], true);
     return true;
+  }
+
+  /**
+   * A continuation is replayed onto the answer it extends. What became of that answer's calls is no part of the replay,
+   * and a client that has just fetched the transcript may have missed it.
+   */
+  #bringUpToDate(view: ClientView): void {
+    const turn = this.#turns.streaming();
+    if (!turn?.continuation) return;
+    const extended = this.#turns.transcript().find(({ id }) => id === turn.messageId);
+    if (extended) this.#audience.send(view, chatFrames.messageUpdated(extended));
   }
 
   /** Always answered, and only with one frame. */

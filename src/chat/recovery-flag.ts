@@ -1,6 +1,6 @@
-// Whether clients are shown that an interrupted turn is being continued. Which turn that is, and since when, is told by
-// whoever decides about recovery; here it only becomes frames, one per change.
-import type { TurnView } from "../turn/turn.ts";
+// Whether clients are shown that an interrupted turn is being continued. It is derived from the open turns; here it only
+// becomes frames, one per change.
+import type { RecoveringTurn } from "../turn/turns.ts";
 import type { Audience } from "./audience.ts";
 import type { ClientView } from "./client-view.ts";
 import { chatFrames } from "./frames.ts";
@@ -10,25 +10,30 @@ export const RECOVERING_LIFETIME_MS = 15 * 60_000;
 
 export class RecoveryFlag {
   readonly #audience: Audience;
-  #recovering: { readonly requestId: string; readonly since: number } | undefined;
+  readonly #turns: { recovering(): RecoveringTurn | undefined };
+  /** What clients were last told. An earlier process has told them of a turn that was being recovered then. */
+  #isOn: boolean;
 
-  constructor(audience: Audience) {
+  constructor(audience: Audience, turns: { recovering(): RecoveringTurn | undefined }) {
     this.#audience = audience;
+    this.#turns = turns;
+    this.#isOn = turns.recovering() !== undefined;
   }
 
-  /** `since`: when the interruption was noticed. Repeating what is known sends nothing. */
-  set(turn: Pick<TurnView, "requestId"> | undefined, since: number): void {
-    const wasOn = this.#recovering !== undefined;
-    this.#recovering = turn && { requestId: turn.requestId, since: this.#recovering?.since ?? since };
+  /** Something happened that may have changed it. */
+  refresh(): void {
+    const turn = this.#turns.recovering();
     const isOn = turn !== undefined;
-    if (wasOn === isOn) return;
+    if (this.#isOn === isOn) return;
+    this.#isOn = isOn;
     // One that was offered a stream learns of the end of the incident all the same: it may have seen its beginning.
     const hearers = this.#audience.all().filter((view) => !isOn || view.offered === undefined);
     this.#audience.sendAll(hearers, () => chatFrames.recovering(isOn, turn?.requestId));
   }
 
   greet(view: ClientView, now: number): void {
-    if (!this.#recovering || now - this.#recovering.since >= RECOVERING_LIFETIME_MS) return;
-    this.#audience.send(view, chatFrames.recovering(true, this.#recovering.requestId));
+    const turn = this.#turns.recovering();
+    if (!turn || now - turn.since >= RECOVERING_LIFETIME_MS) return;
+    this.#audience.send(view, chatFrames.recovering(true, turn.requestId));
   }
 }

@@ -5,7 +5,7 @@ import { decodeFrame, unpackBatch } from "./batch.ts";
 import { decodeBody, encodeRecord, type RecordHeader } from "./codec.ts";
 import { InvalidRecordError } from "./errors.ts";
 import { RECORD_SHAPES } from "./record-shapes.ts";
-import { admitted, delta, SAMPLES, segment, unknown } from "./record-samples.test-support.ts";
+import { admitted, delta, SAMPLES, segment, started, unknown } from "./record-samples.test-support.ts";
 import type { ReadableRecord } from "./records.ts";
 
 /** The one record of a row with this text. */
@@ -113,6 +113,33 @@ it("an older version is brought up step by step, and one without a way is damage
   const header: RecordHeader = { type: "turn-resumed", version: 1, turn: "t", at: 1, attempt: null, range: null };
   expect(decodeBody(header, shape, '{"reason":"answered"}')).toMatchObject({ ok: true, value: { cause: "answered" } });
   expect(decodeBody({ ...header, version: 0 }, shape, "{}").ok).toBe(false);
+});
+
+describe("an attempt as the first version wrote it", () => {
+  const { keeps: _keeps, repairs: _repairs, ...first } = JSON.parse(encodeRecord(started(2, 7)).split("\n")[1] ?? "");
+  const text = (body: object) => {
+    const [line = ""] = encodeRecord(started(2, 7)).split("\n");
+    return `${line.replace('"version":2', '"version":1')}\n${JSON.stringify({ ...first, ...body })}`;
+  };
+
+  it.each([
+    ["that kept what was there keeps every chunk before its own", true, 7],
+    ["that began anew keeps none", false, 0]
+  ])("%s", (_promise, keepsContent, keeps) => {
+    expect(decode(text({ keepsContent }))).toEqual({ ok: true, value: { ...started(2, 7), keeps, repairs: 0 } });
+  });
+
+  it("is written as the second, and then read the same", () => {
+    const upgraded = reencoded(text({ keepsContent: true }));
+    expect(upgraded).toContain('"version":2');
+    expect(decode(String(upgraded))).toEqual(decode(text({ keepsContent: true })));
+    expect(String(upgraded)).not.toContain("keepsContent");
+  });
+
+  it("is damaged where it does not say where its chunks begin", () => {
+    expect(decode(text({ keepsContent: true, firstChunk: undefined })).ok).toBe(false);
+    expect(decode(text({ keepsContent: true, firstChunk: "7" })).ok).toBe(false);
+  });
 });
 
 describe("the writing side", () => {

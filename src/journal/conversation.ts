@@ -1,6 +1,7 @@
 // The one row a conversation keeps beside its records and messages: where it stands now. Everything in it is a fold of
 // the journal, kept so that a boot and a turn read one row instead of the records. All rooms change it through
 // `transaction`, which writes it at most once, together with whatever else the transaction writes.
+import type { Quarantine } from "../host/quarantine.ts";
 import type { Sql } from "../host/ports.ts";
 import { parseJson, type Json } from "../util/json.ts";
 
@@ -17,6 +18,10 @@ export interface OpenTurn {
   readonly attemptOpen: boolean;
   /** Number of the next chunk of its stream, as of its last attempt's start. */
   readonly firstChunk: number;
+  /** Between attempts: when the next one is due. Absent or null: at once. */
+  readonly retryAt?: number | null;
+  /** When its first interruption was noticed; it stays until the turn is over. Absent: never interrupted. */
+  readonly recoveringSince?: number;
 }
 
 /** The last turn that failed, until something newer happened; shown to every client that asks. */
@@ -93,10 +98,18 @@ export class Conversation {
   /** The row while a transaction changes it; nested ones share it. */
   #draft: ConversationRow | undefined;
   #afterCommit: (() => void)[] = [];
+  readonly #setAside: Quarantine | undefined;
+  #isDamaged = false;
 
-  constructor(sql: Sql, id = "") {
+  constructor(sql: Sql, id = "", setAside?: Quarantine) {
     this.#sql = sql;
     this.id = id;
+    this.#setAside = setAside;
+  }
+
+  /** Which turns are open could not be read; the journal knows. */
+  get isDamaged(): boolean {
+    return this.#draft === undefined && this.row !== undefined && this.#isDamaged;
   }
 
   /** As the current transaction sees it, or as stored. */
@@ -154,13 +167,31 @@ export class Conversation {
       nextMessage: stored.next_message,
       clearedSequence: stored.cleared_sequence,
       journalFloor: stored.journal_floor,
-      openTurns: parsed<OpenTurn[]>(stored.open_turns) ?? [],
-      respondingTurns: parsed<string[]>(stored.responding_turns) ?? [],
-      failedTurn: parsed<FailedTurn>(stored.failed_turn),
-      clientTools: parsed<Json>(stored.client_tools),
-      body: parsed<Json>(stored.body),
-      armedContinuation: parsed<ArmedContinuation>(stored.armed_continuation)
+      openTurns: this.#list<OpenTurn>("open_turns", stored.open_turns),
+      respondingTurns: this.#list<string>("responding_turns", stored.responding_turns),
+      failedTurn: this.#parsed<FailedTurn>("failed_turn", stored.failed_turn),
+      clientTools: this.#parsed<Json>("client_tools", stored.client_tools),
+      body: this.#parsed<Json>("body", stored.body),
+      armedContinuation: this.#parsed<ArmedContinuation>("armed_continuation", stored.armed_continuation)
     };
+  }
+
+  #list<T>(field: string, text: string): T[] {
+    const value = this.#parsed<T[]>(field, text);
+    if (Array.isArray(value)) return value;
+    this.#isDamaged = true;
+    return [];
+  }
+
+  /** Written by `#store` only. A damaged field is lost, the conversation is not. */
+  #parsed<T>(field: string, text: string | null): T | null {
+    if (text === null) return null;
+    const value = parseJson(text);
+    if (value.ok) return value.value as T;
+    const row = { table: "cf_conversations", key: `${this.id}.${field}`, body: String(text), error: value.error };
+    if (this.#setAside) this.#setAside(row);
+    else console.error(`A field of the conversation could not be read: ${value.error}`);
+    return null;
   }
 
   #store(row: ConversationRow): void {
@@ -183,14 +214,6 @@ export class Conversation {
       printed(row.armedContinuation)
     );
   }
-}
-
-/** Written by `#store` only. A damaged field is lost, the conversation is not. */
-function parsed<T>(text: string | null): T | null {
-  if (text === null) return null;
-  const value = parseJson(text);
-  if (!value.ok) console.error(`A field of the conversation could not be read: ${value.error}`);
-  return value.ok ? (value.value as T) : null;
 }
 
 function printed(value: unknown): string | null {

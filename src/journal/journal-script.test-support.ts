@@ -76,7 +76,9 @@ function moveRecords(situation: Situation): WritableRecord[] {
     case "admit":
       return [{ ...admitted(turn, { generation }), at }];
     case "start":
-      return [of(started(attempt + 1, firstChunk, { keepsContent: move.flag, epoch: epochId(`epoch-${at}`) }))];
+      return [
+        of(started(attempt + 1, firstChunk, { keeps: move.flag ? firstChunk : 0, epoch: epochId(`epoch-${at}`) }))
+      ];
     case "content":
       return [
         of(

@@ -11,7 +11,7 @@ import {
   TurnSettledError,
   UnknownTurnError
 } from "./errors.ts";
-import type { ConversationCleared, TurnAdmitted, TurnResponded, WritableRecord } from "./records.ts";
+import type { AttemptEnded, ConversationCleared, TurnAdmitted, TurnResponded, WritableRecord } from "./records.ts";
 
 export type Standing = Pick<ConversationRow, "generation" | "openTurns" | "respondingTurns" | "clearedSequence">;
 
@@ -98,13 +98,20 @@ function advanceTurn(standing: Standing, record: WritableRecord & { turnId: Turn
 function advanceOpenTurn(turn: OpenTurn, record: WritableRecord): OpenTurn {
   switch (record.type) {
     case "attempt-started":
-      return { ...turn, attempt: record.attempt, attemptOpen: true, firstChunk: record.firstChunk };
+      return { ...turn, attempt: record.attempt, attemptOpen: true, firstChunk: record.firstChunk, retryAt: null };
     case "attempt-ended":
+      return { ...turn, attemptOpen: false, retryAt: record.retryAt, ...interruption(turn, record) };
     case "turn-parked":
       return { ...turn, attemptOpen: false };
     default:
       return turn;
   }
+}
+
+/** What people are told of as recovering. Beginning anew after an overflow or by order is part of a healthy turn. */
+function interruption(turn: OpenTurn, { reason, at }: AttemptEnded): Pick<OpenTurn, "recoveringSince"> {
+  if (reason === "overflow" || reason === "restarted") return {};
+  return { recoveringSince: turn.recoveringSince ?? at };
 }
 
 function settle(standing: Standing, turn: OpenTurn, responds: boolean): Partial<Standing> {

@@ -55,6 +55,8 @@ export interface ReaderInit {
   rows: JournalRows;
   conversation: Conversation;
   notifier: JournalNotifier;
+  /** Told of rows that cannot be read, each time somebody comes across them. */
+  onCorrupt?: ((rows: readonly CorruptRow[]) => void) | undefined;
 }
 
 export interface Subscription {
@@ -87,7 +89,9 @@ export class JournalReader {
     const taken = whole > 0 ? all.length : fittingFrames(all, options, limits);
     const cursor = all[taken - 1]?.sequence ?? last;
     const more = cursor < last || sizes.length > Math.max(1, whole);
-    return { ...decoded(loaded, options, cursor), cursor: more ? cursor : Math.max(last, rows.head()), more };
+    const { entries, corrupt } = decoded(loaded, options, cursor);
+    if (corrupt.length > 0) this.#init.onCorrupt?.(corrupt);
+    return { entries, corrupt, cursor: more ? cursor : Math.max(last, rows.head()), more };
   }
 
   /** All of it, page by page. Each page is read when it is asked for. */

@@ -50,7 +50,8 @@ export function started(attempt: number, firstChunk = 0, more: Partial<AttemptSt
     epoch: epochId("epoch-1"),
     kind: attempt === 1 ? "first" : "continue",
     firstChunk,
-    keepsContent: true,
+    keeps: firstChunk,
+    repairs: 0,
     ...more
   };
 }
@@ -182,6 +183,15 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
     at: 1,
     input: [{ id: "u2" }],
     inputMessageIds: [messageId("u2")]
+  },
+  "turn-granted": {
+    type: "turn-granted",
+    turnId: T1,
+    at: 1,
+    attempt: 1,
+    allowed: true,
+    reason: null,
+    permissions: ["billing:read"]
   },
   "turn-stashed": { type: "turn-stashed", turnId: T1, at: 1, attempt: 1, data: { page: 3 } },
   "turn-progressed": { type: "turn-progressed", turnId: T1, at: 1, attempt: 1, callId: callId("c1"), data: null },

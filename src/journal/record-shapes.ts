@@ -120,16 +120,26 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
   },
   "attempt-started": {
     ...attemptFact,
+    version: 2,
     body: {
       epoch,
       kind: oneOf("first", "retry", "continue", "resume", "overflow-retry"),
       firstChunk: count,
-      keepsContent: flag
+      keeps: count,
+      repairs: count
+    },
+    // Version 1 kept all or nothing.
+    upgrades: {
+      1: ({ keepsContent, ...body }) => ({ ...body, keeps: keepsContent ? body["firstChunk"] : 0, repairs: 0 })
     }
   },
   "attempt-ended": {
     ...attemptFact,
-    body: { reason: oneOf("failed", "stalled", "overflow", "evicted"), error, retryAt: nullable(count) }
+    body: {
+      reason: oneOf("failed", "stalled", "overflow", "interrupted", "restarted"),
+      error,
+      retryAt: nullable(count)
+    }
   },
   // Its body is not an object: chunk texts, one per line (see codec.ts). The checks serve the writing side.
   "content-segment": { ...attemptFact, body: { firstChunk: count, chunks: list(text) } },
@@ -167,6 +177,10 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
   "turn-parked": { ...attemptFact, body: { waitsFor: list(parkReason) } },
   "turn-resumed": { ...turnFact, body: { cause: text } },
   "turn-steered": { ...turnFact, body: { input: list(json), inputMessageIds: list(messageId) } },
+  "turn-granted": {
+    ...attemptFact,
+    body: { allowed: flag, reason: nullable(text), permissions: nullable(list(text)) }
+  },
   "turn-stashed": { ...attemptFact, body: { data: json } },
   "turn-progressed": { ...anybodysFact, body: { callId: nullable(callId), data: json } },
   "turn-cancel-requested": { ...turnFact, body: { by: nullable(text), reason: nullable(text) } },

@@ -73,13 +73,18 @@ export interface AttemptStarted extends AttemptFact<"attempt-started"> {
   readonly kind: "first" | "retry" | "continue" | "resume" | "overflow-retry";
   /** Number of the first chunk it will write. A reader that has shown later ones takes them back. */
   readonly firstChunk: number;
-  /** False: what earlier attempts wrote is not part of the answer (context overflow). */
-  readonly keepsContent: boolean;
+  /** Of what earlier attempts wrote, only chunks below this number are part of the answer. */
+  readonly keeps: number;
+  /** So many of its first chunks settle what earlier attempts left open, or only open the stream. They are no progress. */
+  readonly repairs: number;
 }
 
-/** The attempt handed over in good order while the turn goes on. Parking and settling end an attempt by themselves. */
+/**
+ * The attempt is over while the turn goes on. Parking and settling end an attempt by themselves. `interrupted` is written
+ * by the process that found it cut off; `restarted`: the attempt was asked to leave its content behind and begin anew.
+ */
 export interface AttemptEnded extends AttemptFact<"attempt-ended"> {
-  readonly reason: "failed" | "stalled" | "overflow" | "evicted";
+  readonly reason: "failed" | "stalled" | "overflow" | "interrupted" | "restarted";
   readonly error: RecordedError | null;
   /** When the next attempt is due; null: at once. */
   readonly retryAt: number | null;
@@ -184,6 +189,14 @@ export interface TurnSteered extends TurnFact<"turn-steered"> {
   readonly inputMessageIds: readonly MessageId[];
 }
 
+/** What the turn may do, once somebody was asked: later attempts run under the same rules. */
+export interface TurnGranted extends AttemptFact<"turn-granted"> {
+  readonly allowed: boolean;
+  readonly reason: string | null;
+  /** Null: everything. */
+  readonly permissions: readonly string[] | null;
+}
+
 /** The user's own recovery data; the newest replaces the others. */
 export interface TurnStashed extends AttemptFact<"turn-stashed"> {
   readonly data: Json;
@@ -278,6 +291,7 @@ export type JournalRecord =
   | TurnParked
   | TurnResumed
   | TurnSteered
+  | TurnGranted
   | TurnStashed
   | TurnProgressed
   | TurnCancelRequested

@@ -12,7 +12,7 @@ import {
   StepHookError
 } from "./errors.ts";
 import { guardModel } from "./guarded-model.ts";
-import type { ChunkReader, Sdk, StreamedPart } from "./sdk.ts";
+import type { ChunkReader, Sdk, StepChange, StreamedPart } from "./sdk.ts";
 import type {
   ChunkEvent,
   ModelSettings,
@@ -28,6 +28,8 @@ import { addUsage, normaliseUsage, NO_USAGE, type ModelUsage } from "./usage.ts"
 export const DEFAULT_MAX_STEPS = 10;
 
 export interface ModelCallHooks {
+  /** Asked before `prepareStep`: messages that take the place of those of this step and of every later one. */
+  readonly rebase?: (event: StepStart) => PromiseLike<ModelMessage[] | undefined>;
   /** Awaited before each step; what it returns changes that step. A throw fails the call. */
   readonly prepareStep?: (event: StepStart) => StepSettings | void | null | PromiseLike<StepSettings | void | null>;
   /** Awaited; a throw is logged. */
@@ -197,18 +199,21 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     else if (part.type === "finish") this.#finish = part;
   }
 
-  async #prepareStep(event: StepStart): Promise<StepSettings | undefined> {
+  async #prepareStep(event: StepStart): Promise<StepChange> {
     this.#signal.throwIfAborted();
     this.stepNumber = event.stepNumber;
+    const { model, hooks } = this.#input;
     let change: StepSettings | void | null;
+    let rebased: ModelMessage[] | undefined;
     try {
-      change = await this.#input.hooks?.prepareStep?.({ ...event, model: this.#input.model });
+      rebased = await hooks?.rebase?.({ ...event, model });
+      this.#signal.throwIfAborted();
+      change = await hooks?.prepareStep?.({ ...event, ...(rebased && { messages: rebased }), model });
     } catch (error) {
       throw new StepHookError(error);
     }
     this.#signal.throwIfAborted();
-    if (change === undefined || change === null) return undefined;
-    return this.#stepSettings(change);
+    return { rebased, settings: change ? this.#stepSettings(change) : undefined };
   }
 
   #stepSettings(change: StepSettings): StepSettings {

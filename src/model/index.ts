@@ -52,6 +52,7 @@ export type {
   StopWhen,
   SystemPrompt
 } from "./settings.ts";
+export { answeredCallIds, shrinkToolResults, SHRINKS_ABOVE_CHARS, toolResultChars } from "./shrink-results.ts";
 export {
   asMessagePart,
   isSettledToolPart,

@@ -50,11 +50,11 @@ export async function toModelMessages(
   return converted.filter((message) => message.role === "system" || message.content.length > 0);
 }
 
-/** Adds the request to continue when the last word is the assistant's; otherwise returns the same list. */
-export function endInQuestion(messages: ModelMessage[]): ModelMessage[] {
+/** Adds a request to go on when the last word is the assistant's; otherwise returns the same list. */
+export function endInQuestion(messages: ModelMessage[], request = CONTINUE_TEXT): ModelMessage[] {
   const last = messages.at(-1);
   if (last?.role !== "assistant") return messages;
-  return [...messages, { role: "user", content: [{ type: "text", text: CONTINUE_TEXT }] }];
+  return [...messages, { role: "user", content: [{ type: "text", text: request }] }];
 }
 
 /** Ids of tool calls without a result and of results without a call. Empty for everything this file produces. */

@@ -26,6 +26,13 @@ export interface StreamedPart {
   readonly [field: string]: unknown;
 }
 
+/** What is different about a step. */
+export interface StepChange {
+  readonly settings: StepSettings | undefined;
+  /** Messages for this step, unless its settings have their own, and for all later ones. */
+  readonly rebased: ModelMessage[] | undefined;
+}
+
 /** One streaming call in terms both majors understand. */
 export interface StreamRequest {
   readonly model: ModelObject;
@@ -35,7 +42,7 @@ export interface StreamRequest {
   readonly settings: ModelSettings;
   readonly stopWhen: StopWhen;
   readonly signal: AbortSignal;
-  readonly prepareStep: (event: StepStart) => Promise<StepSettings | undefined>;
+  readonly prepareStep: (event: StepStart) => Promise<StepChange>;
   readonly onChunk: ((event: ChunkEvent) => Promise<void>) | undefined;
   readonly onStepEnd: (event: StepEnd) => Promise<void>;
   /** Sees each part right before it becomes a chunk. */
@@ -170,11 +177,12 @@ function optionsOf7(request: StreamRequest): Record<string, unknown> {
     instructions: request.system,
     onStepEnd: request.onStepEnd,
     prepareStep: async (event: StepStart) => {
+      // What a step's messages are replaced with stays for the later ones: ai 7 sees to that itself.
       const change = await request.prepareStep({ ...event, experimental_context: event.runtimeContext });
-      if (change === undefined) return undefined;
-      const { system, experimental_context: next, ...others } = change;
+      const { system, experimental_context: next, messages = change.rebased, ...others } = change.settings ?? {};
       return {
         ...others,
+        ...(messages === undefined ? {} : { messages }),
         ...(system === undefined ? {} : { instructions: system }),
         ...(isObject(next) ? { runtimeContext: next } : {})
       };
@@ -192,12 +200,23 @@ function optionsOf6(request: StreamRequest): Record<string, unknown> {
     experimental_include: rest["experimental_include"] ?? include,
     system: request.system,
     onStepFinish: request.onStepEnd,
-    prepareStep: async (event: StepStart) => {
-      const change = await request.prepareStep(event);
-      if (change === undefined) return undefined;
-      const { instructions, ...others } = change;
-      return { ...others, system: others.system ?? instructions };
-    }
+    prepareStep: carryingStep6(request)
+  };
+}
+
+/** ai 6 begins each step with the messages of the call; those that took their place are put there again. */
+function carryingStep6(request: StreamRequest): (event: StepStart) => Promise<Record<string, unknown>> {
+  const { messages: initialMessages } = request;
+  let carried: { readonly messages: ModelMessage[]; readonly answers: number } | undefined;
+  return async (event) => {
+    // What the model and its tools have said in this call; ai 7 tells it by this name.
+    const responseMessages = event.messages.slice(initialMessages.length) as StepStart["responseMessages"];
+    const held = carried && [...carried.messages, ...responseMessages.slice(carried.answers)];
+    const told = { ...event, messages: held ?? event.messages, initialMessages, responseMessages };
+    const { rebased, settings } = await request.prepareStep(told);
+    if (rebased) carried = { messages: rebased, answers: responseMessages.length };
+    const { instructions, messages = rebased ?? held, ...others } = settings ?? {};
+    return { ...others, system: others.system ?? instructions, ...(messages === undefined ? {} : { messages }) };
   };
 }
 

@@ -1,8 +1,16 @@
 // Names and payloads of everything an agent reports. The names are a public contract: dashboards match on them.
 
 type Fiber = { fiberId: string; fiberName: string; managed: boolean };
+type Incident = {
+  incidentId: string;
+  requestId: string;
+  attempt: number;
+  maxAttempts: number;
+  recoveryKind: "retry" | "continue";
+};
 type Recovered = Fiber & { recoveryReason: string };
 type Job = { callback: string; id: string };
+type LedgerRow = { action: string; key: string; inputHash: string };
 type Turn = { requestId: string; trigger: string; admission: "queue"; continuation?: true; generation?: number };
 
 export interface EventPayloads {
@@ -51,7 +59,28 @@ export interface EventPayloads {
   };
   "chat:turn:start": Turn;
   "chat:turn:finish": Turn & { status: string; durationMs: number; error?: string };
+  "chat:recovery:detected": Incident;
+  "chat:recovery:attempt": Incident;
+  "chat:recovery:scheduled": Incident;
+  "chat:recovery:completed": Incident;
+  "chat:recovery:skipped": Incident & { reason?: string };
+  "chat:recovery:failed": Incident & { reason?: string };
+  "chat:recovery:exhausted": Incident & { reason: string };
+  "chat:stream:stalled": { requestId: string; timeoutMs: number };
+  "chat:context:compacted": { reason: string; shortened: boolean; requestId?: string; attempt?: number };
   "chat:request:failed": { requestId?: string; stage: string; messagesPersisted?: boolean; error: string };
+  "action:ledger:replayed": LedgerRow;
+  "action:ledger:pending": LedgerRow;
+  "action:ledger:conflict": LedgerRow;
+  "action:ledger:settled": LedgerRow;
+  "action:ledger:reclaimed": LedgerRow & { ageMs: number };
+  "action:ledger:serialize_failed": { action: string; key: string };
+  "action:ledger:swept": { settled: number; pending: number };
+  "action:pause:created": { action: string; executionId: string; toolCallId: string };
+  "action:pause:approved": { action: string; executionId: string };
+  "action:pause:rejected": { action: string; executionId: string };
+  "action:pause:swept": { swept: number };
+  "action:reply-attached": { action?: string; attachmentType: string };
   /** An internal start step failed; the object is up all the same. */
   "start:degraded": { step: string; error: string };
   /** A stored row could not be read; it was set aside so that the object still boots. */

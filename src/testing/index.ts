@@ -8,3 +8,4 @@ export { RpcTarget } from "../host/inprocess/rpc-target.ts";
 export type { TestWorker } from "./default-worker.ts";
 export type { Counts } from "../host/inprocess/crash.ts";
 export * from "./model/index.ts";
+export * from "./chaos/index.ts";

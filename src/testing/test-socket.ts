@@ -16,6 +16,7 @@ export class TestSocket {
   #unread: unknown[] = [];
   #closed: { code: number; reason: string } | undefined;
   #extraCopies = 0;
+  #listener: ((frame: unknown) => void) | undefined;
 
   constructor(engine: Engine, connection: Connection) {
     this.#engine = engine;
@@ -25,6 +26,7 @@ export class TestSocket {
         const frame = parseFrame(data);
         this.frames.push(frame);
         this.#unread.push(frame);
+        this.#listener?.(frame);
       },
       close: ({ code, reason }) => {
         this.#closed ??= { code, reason };
@@ -40,6 +42,12 @@ export class TestSocket {
   /** Frames `next` has not handed out yet. */
   get unread(): readonly unknown[] {
     return this.#unread;
+  }
+
+  /** Hears every frame as it arrives, those that arrived before first: for a client that answers in the middle of a stream. */
+  listen(listener: (frame: unknown) => void): void {
+    this.#listener = listener;
+    for (const frame of [...this.frames]) listener(frame);
   }
 
   /** Text and bytes go as they are, anything else as JSON. */

@@ -27,7 +27,7 @@ function assembly({ overrides, warn = () => {}, ...features }: Setup = {}): Asse
 }
 
 function assemble(setup: Setup = {}, turn = engineTurn(), messages: UIMessage[] = history) {
-  return assembly(setup).assemble(turn, messages, {});
+  return assembly(setup).assemble(turn, { history: messages, overflows: 0, modelHooks: {} });
 }
 
 const source = (layer: ToolSource["layer"], tools: ToolSet, more: Partial<ToolSource> = {}): ToolSource => ({
@@ -277,7 +277,11 @@ describe("tools", () => {
     const warn = vi.fn();
     const shared = assembly({ warn, overrides: { getTools: () => ({ a: named("class") }) } });
     for (let turn = 0; turn < 3; turn += 1) {
-      const { tools } = await shared.assemble(engineTurn({ clientTools: [clientTool("a")] }), history, {});
+      const { tools } = await shared.assemble(engineTurn({ clientTools: [clientTool("a")] }), {
+        history,
+        overflows: 0,
+        modelHooks: {}
+      });
       expect(tools["a"]?.description).toBe("client");
     }
     expect(warn.mock.calls).toEqual([[expect.stringContaining('A client tool replaces "a"')]]);

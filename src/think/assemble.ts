@@ -4,6 +4,7 @@
 import type { ModelMessage, ToolSet, UIMessage } from "ai";
 import {
   endInQuestion,
+  isToolPart,
   NoMessagesError,
   toModelMessages,
   truncateOldMessages,
@@ -17,9 +18,19 @@ import { canonicalJson } from "../util/json.ts";
 import { ChatCaller } from "./chat-caller.ts";
 import type { ChannelPolicy } from "./channel-policy.ts";
 import { clientToolSet } from "./client-tools.ts";
-import type { TurnConfig } from "./hooks.ts";
+import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
+import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { HistoryTruncation, ThinkOverrides } from "./overrides.ts";
-import { promptSections, renderPrompt, withCapabilities, type PromptSection, type SessionPrompt } from "./prompt.ts";
+import { explainPrompt, type PromptExplanation } from "./explain-prompt.ts";
+import {
+  promptSections,
+  renderPrompt,
+  withCapabilities,
+  type PromptInput,
+  type PromptSection,
+  type SessionPrompt
+} from "./prompt.ts";
+import type { ThinkActions } from "./think-actions.ts";
 import { mergeToolLayers, type MergedTools, type ToolCollision, type ToolLayer } from "./tool-layers.ts";
 import type { ToolSource } from "./tool-source.ts";
 import { factsOf } from "./turn-facts.ts";
@@ -35,17 +46,43 @@ export interface TurnFeatures {
   readonly sessionPrompt?: () => Promise<SessionPrompt | undefined>;
   /** Absent: there are no channels, and a turn's channel is only a name. */
   readonly channelPolicy?: (channel: string) => ChannelPolicy | undefined;
+  /** Absent: there are none. */
+  readonly actions?: ThinkActions;
   /** How many messages of the path come before the history given: the window did not reach them. */
   readonly hiddenMessages?: (history: readonly UIMessage[]) => number;
 }
 
+/** What the guard of the context window needs of the conversation. */
+export interface OverflowPort {
+  /** Shortens the history; false when it could not. Never throws. */
+  compact(turn: EngineTurn, attempt: number): Promise<boolean>;
+  /** The path that ends at a message, as it is shown now. */
+  path(leafId: string): UIMessage[];
+}
+
 export interface AssemblyInit {
   readonly overrides: ThinkOverrides;
+  /** Absent: there is no guard. */
+  readonly overflow?: OverflowPort;
   readonly sdk: Sdk;
   /** Looked up for each turn. */
   readonly features: () => TurnFeatures;
   readonly warn?: (message: string) => void;
 }
+
+/** What the model is told when an action it was waiting for is decided, and the last word is its own. */
+const DECIDED_TEXT = "The action that was waiting for approval has been decided; its outcome now stands above. Go on.";
+
+export interface AssemblyInput {
+  readonly history: UIMessage[];
+  /** How often the turn has outgrown the context window. */
+  readonly overflows: number;
+  /** The user's own; they are passed on. */
+  readonly modelHooks: ModelCallHooks;
+}
+
+/** How long the model may be silent when the class does not say; tools are not counted then. */
+export const DEFAULT_STALL_MS = 600_000;
 
 /** The tools and texts that `beforeTurn` is shown. */
 interface Draft {
@@ -64,30 +101,102 @@ export class Assembly {
     this.#warnings = new WarnOnce(init.warn);
   }
 
-  /** `modelHooks` are the user's own; they are passed on. */
-  async assemble(turn: EngineTurn, history: UIMessage[], modelHooks: ModelCallHooks): Promise<AssembledTurn> {
+  async assemble(turn: EngineTurn, input: AssemblyInput): Promise<AssembledTurn> {
+    const { history } = input;
     const { overrides } = this.#init;
     const draft = await this.#draft(turn, history);
     const model = overrides.getModel();
     const system = renderPrompt(withCapabilities(draft.sections, draft.merged.layerOf));
-    const config: TurnConfig =
-      (await overrides.beforeTurn({
-        ...factsOf(turn),
-        system,
-        messages: [...draft.messages],
-        tools: { ...draft.merged.tools },
-        model,
-        continuation: turn.continuation,
-        ...(turn.body !== undefined && { body: turn.body })
-      })) ?? {};
-    return { ...this.#settled(draft, config), model: config.model ?? model, modelHooks };
+    const context: TurnContext = {
+      ...factsOf(turn),
+      system,
+      messages: [...draft.messages],
+      tools: { ...draft.merged.tools },
+      model,
+      continuation: turn.continuation,
+      ...(turn.body !== undefined && { body: turn.body })
+    };
+    const config: TurnConfig = (await overrides.beforeTurn(context)) ?? {};
+    const settled = this.#fitted(turn, input, { draft, settled: this.#settled(draft, config, turn) });
+    return { ...(await this.#withActions(turn, context, settled)), model: config.model ?? model };
+  }
+
+  /** A turn that outgrew the context window is shown less of its own results, and any turn may be guarded. */
+  #fitted(
+    turn: EngineTurn,
+    { history, overflows, modelHooks }: AssemblyInput,
+    { draft, settled }: { draft: Draft; settled: Omit<AssembledTurn, "model" | "modelHooks"> }
+  ): Omit<AssembledTurn, "model"> {
+    const { overflow, overrides } = this.#init;
+    const ownCallIds = callIdsOf(history.find(({ id }) => id === turn.messageId));
+    const shrunk = (messages: ModelMessage[]) => shrunkAfterOverflows(messages, { overflows, ownCallIds });
+    const messages = shrunk(settled.messages);
+    const limits = proactiveLimits(overrides.contextOverflow);
+    if (!limits || !overflow) return { ...settled, messages, modelHooks };
+    const rebuild = this.#rebuilding(overflow, { history, draft, messages: settled.messages });
+    const guard = new ProactiveGuard({
+      limits,
+      ownCallIds,
+      compact: (attempt) => overflow.compact(turn, attempt),
+      rebuild: rebuild && (async () => shrunk(await rebuild()))
+    });
+    return { ...settled, messages, modelHooks: { ...modelHooks, rebase: (event) => guard.rebase(event) } };
+  }
+
+  /** The messages with what the history is now where it was then; undefined when they do not hold it as it was. */
+  #rebuilding(
+    overflow: OverflowPort,
+    { history, draft, messages }: { history: UIMessage[]; draft: Draft; messages: ModelMessage[] }
+  ): (() => Promise<ModelMessage[]>) | undefined {
+    const leaf = history.at(-1);
+    const start = startOfRun(messages, draft.messages);
+    if (leaf === undefined || start < 0) return undefined;
+    // As they were shown: what the turn itself changed of them since then comes after them.
+    const shown = new Map(history.map((message) => [message.id, message]));
+    return async () => {
+      const path = overflow.path(leaf.id).map((message) => shown.get(message.id) ?? message);
+      const converted = await this.#modelMessages(path, draft.merged.tools);
+      const rebuilt = messages.toSpliced(start, draft.messages.length, ...converted);
+      // Those of the beginning are part of the system prompt already.
+      return rebuilt.filter(({ role }) => role !== "system");
+    };
+  }
+
+  /** What actions add to every turn: who may do what, and the end of a turn that waits for people. */
+  async #withActions<Turn extends Omit<AssembledTurn, "model">>(
+    turn: EngineTurn,
+    context: TurnContext,
+    assembled: Turn
+  ): Promise<Turn> {
+    const { actions } = this.#init.features();
+    if (!actions?.desk) return assembled;
+    const grant = await actions.grant(turn, { ...context, tools: assembled.tools });
+    const { modelHooks, stopWhen = [] } = assembled;
+    const conditions = typeof stopWhen === "function" ? [stopWhen] : stopWhen;
+    return {
+      ...assembled,
+      ...(grant && { grant }),
+      annotate: (chunk) => actions.annotate(turn, chunk),
+      stopWhen: [...conditions, actions.stopWhen],
+      modelHooks: {
+        ...modelHooks,
+        prepareStep: async (event) => ({ ...(await modelHooks.prepareStep?.(event)), ...actions.prepareStep(event) })
+      }
+    };
+  }
+
+  /** What the prompt of a turn that starts now would be made of. */
+  async explainPrompt(turn: EngineTurn): Promise<PromptExplanation> {
+    const policy = this.#policyOf(turn);
+    const merged = await this.#narrowed(await this.#collect(turn), policy);
+    return explainPrompt(await this.#promptInput(policy), merged.layerOf);
   }
 
   async #draft(turn: EngineTurn, history: UIMessage[]): Promise<Draft> {
     await this.#untilConnected(turn);
     const policy = this.#policyOf(turn);
     const merged = await this.#narrowed(await this.#collect(turn), policy);
-    const sections = await this.#sections(policy);
+    const sections = promptSections(await this.#promptInput(policy));
     const messages = await this.#modelMessages(history, merged.tools);
     if (messages.length === 0) throw new NoMessagesError();
     return { merged, sections, messages, policy };
@@ -147,17 +256,17 @@ export class Assembly {
     return { ...merged, tools: kept, layerOf };
   }
 
-  async #sections(policy: ChannelPolicy | undefined): Promise<PromptSection[]> {
+  async #promptInput(policy: ChannelPolicy | undefined): Promise<PromptInput> {
     const { overrides } = this.#init;
     const { sessionPrompt } = this.#init.features();
     const { instructions } = policy ?? {};
     const channelInstructions = typeof instructions === "function" ? await instructions() : instructions;
     const session = await sessionPrompt?.();
-    return promptSections({
+    return {
       base: () => overrides.getSystemPrompt(),
       ...(channelInstructions !== undefined && { channelInstructions }),
       ...(session !== undefined && { session })
-    });
+    };
   }
 
   #modelMessages(history: UIMessage[], tools: ToolSet): Promise<ModelMessage[]> {
@@ -179,23 +288,46 @@ export class Assembly {
   }
 
   /** What is left when the turn's own configuration has had its say. */
-  #settled(draft: Draft, config: TurnConfig): Omit<AssembledTurn, "model" | "modelHooks"> {
+  #settled(draft: Draft, config: TurnConfig, turn: EngineTurn): Omit<AssembledTurn, "model" | "modelHooks"> {
     const { overrides } = this.#init;
-    const { model: _model, system, messages, tools: extra, maxSteps, stopWhen, sendReasoning, ...settings } = config;
+    const { model: _model, system, messages, tools: extra, maxSteps, stopWhen, sendReasoning, ...others } = config;
+    const { chatStreamStallTimeoutMs, maxTurnTokens, ...settings } = others;
     const own: ToolLayer[] = extra === undefined ? [] : [{ name: "turn", tools: extra }];
     const added = mergeToolLayers(own, { clientOverrides: true });
     const tools = { ...draft.merged.tools, ...added.tools };
     const exposed = new Map([...draft.merged.layerOf, ...added.layerOf]);
     return {
       system: system ?? renderPrompt(withCapabilities(draft.sections, exposed)),
-      messages: endInQuestion(messages ?? draft.messages),
+      messages: endInQuestion(messages ?? draft.messages, turn.trigger === "approval" ? DECIDED_TEXT : undefined),
       tools,
       settings,
       maxSteps: maxSteps ?? draft.policy?.maxTurns ?? overrides.maxSteps,
       ...(stopWhen !== undefined && { stopWhen }),
-      sendReasoning: sendReasoning ?? overrides.sendReasoning
+      sendReasoning: sendReasoning ?? overrides.sendReasoning,
+      stall: this.#stall(chatStreamStallTimeoutMs),
+      maxTokens: maxTurnTokens ?? overrides.maxTurnTokens
     };
   }
+
+  /** A window that the user chose counts tools, as documented; ours is safe because it does not. */
+  #stall(forTurn: number | undefined): AssembledTurn["stall"] {
+    const { chatStreamStallTimeoutMs, chatStreamStallIncludesTools } = this.#init.overrides;
+    const chosen = forTurn ?? chatStreamStallTimeoutMs;
+    return {
+      timeoutMs: chosen ?? DEFAULT_STALL_MS,
+      includesTools: chatStreamStallIncludesTools ?? chosen !== undefined
+    };
+  }
+}
+
+function callIdsOf(message: UIMessage | undefined): string[] {
+  return message?.parts.flatMap((part) => (isToolPart(part) ? [part.toolCallId] : [])) ?? [];
+}
+
+/** Where the same objects stand in the same order; -1 if they do not. */
+function startOfRun(messages: readonly ModelMessage[], run: readonly ModelMessage[]): number {
+  const start = run[0] === undefined ? -1 : messages.indexOf(run[0]);
+  return start >= 0 && run.every((message, index) => messages[start + index] === message) ? start : -1;
 }
 
 function keptOutputs(

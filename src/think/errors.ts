@@ -104,3 +104,20 @@ export class SubmissionsUnavailableError extends ThinkError {
     });
   }
 }
+
+/** What is to be kept over a restart must be JSON. */
+export class InvalidDataError extends ThinkError {
+  constructor(problem: string) {
+    super({ code: "invalid-data", message: `The data cannot be stored: ${problem}.`, hint: "Give a JSON value." });
+  }
+}
+
+export class ActionMapError extends ThinkError {
+  constructor() {
+    super({
+      code: "action-map",
+      message: "getActions() must return an object of actions.",
+      hint: "Make each with action(); plain tools belong to getTools()."
+    });
+  }
+}

@@ -11,7 +11,8 @@ import type {
   UIMessage
 } from "ai";
 import type { ModelSettings, StepSettings, StopWhen, SystemPrompt } from "../model/index.ts";
-import type { FailureStage } from "../turn/hooks.ts";
+import type { ReplyAttachment } from "./actions-port.ts";
+import type { FailureClass, FailureStage } from "../turn/hooks.ts";
 
 /** Which turn this is: enough to correlate work with it, and to stop the work when the turn is stopped. */
 export interface TurnFacts {
@@ -52,6 +53,10 @@ export interface TurnConfig extends ModelSettings {
   stopWhen?: StopWhen;
   /** Whether reasoning is streamed and stored. The model's own settings are not touched. */
   sendReasoning?: boolean;
+  /** How long the model may be silent in this turn; 0: for ever. */
+  chatStreamStallTimeoutMs?: number;
+  /** No model call starts once the turn has used so many tokens, over all its attempts. */
+  maxTurnTokens?: number;
 }
 
 /** What `beforeStep` may change for one step. */
@@ -110,10 +115,12 @@ export interface ChatResponseResult extends TurnFacts {
   readonly status: "completed" | "error" | "aborted";
   /** What clients were shown, when it failed. */
   readonly error?: string;
+  /** What actions attached to the reply. */
+  readonly attachments?: ReplyAttachment[];
 }
 
 /** A provider-neutral name for what went wrong. */
-export type ChatErrorClassification = "context_overflow" | "rate_limit" | "transient" | "fatal" | "unknown";
+export type ChatErrorClassification = FailureClass;
 
 /** Where a turn failed. A request that never became a turn has no facts of one. */
 export interface ChatErrorContext extends Partial<TurnFacts> {

@@ -1,48 +1,78 @@
 import { describe, expect, test } from "vitest";
+import { FATALS, RATE_LIMITS, TRANSIENTS } from "./failure-classifier.fixtures.ts";
+import { OVERFLOWS } from "./overflow-classifier.fixtures.ts";
 import { defaultContextOverflowClassifier } from "./overflow-classifier.ts";
 
-describe("the bundled classifier", () => {
+const title = "$provider ($source)";
+/** The ways a refusal reaches the classifier. */
+const wrapped = (error: unknown) => [
+  error,
+  new Error("outer", { cause: error }),
+  { name: "AI_RetryError", message: "Failed after 3 attempts.", errors: [new Error("first"), error], lastError: error },
+  { type: "error", error },
+  new Error("twice", { cause: new Error("outer", { cause: error }) })
+];
+
+describe("a prompt that is too long is recognised", () => {
+  test.each(OVERFLOWS)(`of ${title}`, ({ error }) => {
+    for (const each of wrapped(error)) expect(defaultContextOverflowClassifier(each)).toBe("context_overflow");
+  });
+
+  // The wordings every classifier of this kind must know, whoever says them.
   test.each([
-    "This model's maximum context length is 128000 tokens. However, your messages resulted in 130001 tokens.",
-    "Your input exceeds the context window of this model. Please adjust your input and try again.",
-    "prompt is too long: 208310 tokens > 200000 maximum",
-    "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000",
-    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-    "Input is too long for requested model.",
-    "Prompt contains 40000 tokens and is too large for model with 32768 maximum context length",
-    "This model's maximum prompt length is 131072 but the request contains 540000 tokens.",
-    "the request exceeds the available context size. try increasing the context size or enable context shift",
-    "Please reduce the length of the messages or completion."
-  ])("knows an overflow: %s", (text) => {
+    "prompt is too long",
+    "Prompt too long",
+    "context_length_exceeded",
+    "Context length exceeded",
+    "the maximum context length was reached",
+    "exceeds the maximum number of tokens",
+    "The input token count is higher than allowed",
+    "Please REDUCE THE LENGTH OF your input",
+    "input is too long",
+    "Input too long",
+    "too many tokens",
+    "Too many input tokens",
+    "the conversation does not fit the context window",
+    "Input tokens exceed the configured limit of 272000 tokens.",
+    "exceed_context_size_error"
+  ])("in the words %j", (text) => {
     expect(defaultContextOverflowClassifier(text)).toBe("context_overflow");
     expect(defaultContextOverflowClassifier(new Error(text))).toBe("context_overflow");
-    expect(defaultContextOverflowClassifier(new Error("outer", { cause: new Error(text) }))).toBe("context_overflow");
-  });
-
-  test("reads the body and the code of a provider's refusal", () => {
-    const body = JSON.stringify({ error: { code: "context_length_exceeded" } });
-    expect(defaultContextOverflowClassifier({ statusCode: 400, responseBody: body })).toBe("context_overflow");
-    expect(defaultContextOverflowClassifier({ code: "context_length_exceeded" })).toBe("context_overflow");
-    expect(defaultContextOverflowClassifier({ lastError: { responseBody: body } })).toBe("context_overflow");
-    expect(defaultContextOverflowClassifier({ type: "error", error: { message: "prompt is too long" } })).toBe(
+    expect(defaultContextOverflowClassifier({ statusCode: 400, responseBody: JSON.stringify({ text }) })).toBe(
       "context_overflow"
     );
+    expect(defaultContextOverflowClassifier({ detail: [{ why: text }] })).toBe("context_overflow");
+  });
+});
+
+describe("other failures are left alone", () => {
+  test.each([...RATE_LIMITS, ...TRANSIENTS, ...FATALS])(title, ({ error }) => {
+    for (const each of wrapped(error)) expect(defaultContextOverflowClassifier(each)).toBeUndefined();
   });
 
-  test.each([
-    "Rate limit reached for gpt-4 on tokens per min (TPM): Limit 10000. Please reduce the length of your prompt.",
-    "The server is overloaded.",
-    "Invalid API key.",
-    "max_tokens is too large: 100000",
-    ""
-  ])("leaves others alone: %s", (text) => {
-    expect(defaultContextOverflowClassifier(new Error(text))).toBeUndefined();
+  test("what the user wrote decides nothing", () => {
+    const error = {
+      requestBodyValues: { prompt: "prompt is too long" },
+      prompt: "context window",
+      body: "too many tokens"
+    };
+    expect(defaultContextOverflowClassifier(error)).toBeUndefined();
+    expect(defaultContextOverflowClassifier(Object.assign(new Error("refused"), error))).toBeUndefined();
   });
 
-  test("takes anything, and comes to an end", () => {
+  test("anything can be asked about, and gets an answer", () => {
     const loop: { cause?: unknown; message: string } = { message: "round" };
     loop.cause = loop;
-    for (const value of [undefined, null, 0, [], {}, Symbol("x"), loop]) {
+    const trap = {
+      get message(): string {
+        throw new Error("no");
+      }
+    };
+    const deep = Array.from({ length: 1000 }).reduce<unknown>(
+      (cause) => new Error("x", { cause }),
+      "prompt is too long"
+    );
+    for (const value of [undefined, null, 0, 1n, [], {}, Symbol("x"), "", loop, { big: 1n }, trap, deep]) {
       expect(defaultContextOverflowClassifier(value)).toBeUndefined();
     }
   });

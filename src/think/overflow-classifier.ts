@@ -1,38 +1,61 @@
 // Recognises, across providers, the refusal of a prompt that does not fit the model's context window. Pure; errs on the
-// side of "no": a turn is compacted and run again on a "yes".
-import { isObject } from "../util/json.ts";
+// side of "no": a turn is compacted and run again on a "yes". The wordings are pinned by overflow-classifier.fixtures.ts.
+import { failureFacts, type FailureFacts } from "./failure-facts.ts";
 import type { ChatErrorClassification } from "./hooks.ts";
 
 /** What providers say, each in its own way. */
 const OVERFLOW = [
-  // OpenAI and compatible servers
-  /context_length_exceeded/i,
+  // OpenAI and Azure, and those who copied their wording: DeepSeek, vLLM, OpenRouter, Groq, Cerebras, gateways
+  /context[_ ]length[_ ]exceeded/i,
   /maximum context length/i,
-  /exceeds? the (model'?s )?(maximum )?context (window|length|size)/i,
-  // Anthropic
-  /prompt is too long/i,
-  /input length and `?max_tokens`? exceed context limit/i,
+  /context[_ ]window/i,
+  /reduce the length of/i,
+  /input tokens exceed the configured limit/i,
+  // Anthropic, Fireworks, Ollama
+  /prompt (is |was )?too long/i,
+  /exceed.{0,40}context (length|limit|size)/i,
   // Google
-  /input token count.{0,40}exceeds the maximum number of (input )?tokens/i,
+  /input token count/i,
+  /exceeds? (the )?max(imum)? (number of )?(input )?tokens?( limit)?/i,
+  /prompt token count of \d+ exceeds/i,
   // Bedrock, Cohere, Mistral, xAI
-  /input is too long for (the )?requested model/i,
-  /too many tokens: .{0,40}(limit|max)/i,
-  /too large for model with \d+ maximum context length/i,
+  /input (is |was )?too long/i,
+  /number of input tokens exceeds/i,
+  /too many (input )?tokens/i,
   /maximum prompt length is \d+/i,
-  // local servers and gateways
-  /context window (is )?(exceeded|full|overflow)/i,
-  /exceeded (the )?context window/i,
-  /(prompt|request|input).{0,30}(exceeds|larger than).{0,30}(context|n_ctx)/i,
-  /reduce the length of (the|your) (messages|prompt|input)/i
+  /range of input length should be/i,
+  /exceeded model token limit/i,
+  // Together and text-generation-inference
+  /longer than the model'?s context length/i,
+  /`?inputs`? (tokens \+ `?max_new_tokens`? must be <=|must have less than \d+ tokens)/i,
+  /request body too large for .{0,80}max size: \d+ tokens/i,
+  // llama.cpp, LM Studio, vLLM
+  /exceed_context_size_error/i,
+  /greater than the context length/i,
+  /context the overflows|when (the )?context overflows/i,
+  /max_tokens must be at least 1, got -\d/i
 ];
 
-/** Refusals that speak of tokens and mean a rate. */
-const RATE = /rate.?limit|tokens per (min|minute|day)|quota|\bTPM\b/i;
+/** Refusals that speak of tokens and mean a rate, or an account that is used up. */
+const RATE = [
+  /rate.?limit/i,
+  /tokens[ _]?per[ _]?(min|minute|hour|day)/i,
+  /\b[TR]P[MD]\b/,
+  /quota/i,
+  /resource.?(has been )?exhausted/i,
+  /throttl/i,
+  /too many requests/i,
+  /(wait|slow down).{0,20}(before|and) (trying|try)/i
+];
 
-/** How many links of a chain of causes are looked at. */
-const MAX_CAUSE_DEPTH = 8;
-/** A body that is longer is not read to its end. */
-const MAX_TEXT_LENGTH = 16_384;
+/** True for what asks the caller to come back later: a prompt that is too long stays too long. */
+export function isRateRefusal({ status, texts }: FailureFacts): boolean {
+  return status === 429 || says(texts, RATE);
+}
+
+export function isOverflow(facts: FailureFacts): boolean {
+  return !isRateRefusal(facts) && says(facts.texts, OVERFLOW);
+}
 
 /**
  * "context_overflow" for the context-window errors of the common providers, nothing otherwise.
@@ -44,21 +67,9 @@ const MAX_TEXT_LENGTH = 16_384;
  * }
  */
 export function defaultContextOverflowClassifier(error: unknown): ChatErrorClassification | void {
-  const texts = textsOf(error);
-  if (texts.some((text) => RATE.test(text))) return undefined;
-  return texts.some((text) => OVERFLOW.some((pattern) => pattern.test(text))) ? "context_overflow" : undefined;
+  return isOverflow(failureFacts(error)) ? "context_overflow" : undefined;
 }
 
-function textsOf(error: unknown): string[] {
-  const texts: string[] = [];
-  let current = error;
-  for (let depth = 0; depth < MAX_CAUSE_DEPTH; depth += 1) {
-    if (typeof current === "string") texts.push(current);
-    if (!isObject(current)) break;
-    const { message, responseBody, code, error: inner } = current;
-    for (const text of [message, responseBody, code]) if (typeof text === "string") texts.push(text);
-    // The SDK's RetryError keeps the last refusal in `lastError`; a provider's error part nests it in `error`.
-    current = current["lastError"] ?? current["cause"] ?? inner;
-  }
-  return texts.map((text) => text.slice(0, MAX_TEXT_LENGTH));
+export function says(texts: readonly string[], patterns: readonly RegExp[]): boolean {
+  return texts.some((text) => patterns.some((pattern) => pattern.test(text)));
 }

@@ -1,7 +1,15 @@
 // What the turn asks of the user's class: the documented override points, without the class. The rooms beside `think.ts`
 // see this and not the class, so each can be read and tested alone.
-import type { LanguageModel, ToolSet } from "ai";
+import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import type { TruncateOptions } from "../model/index.ts";
+import type {
+  ActionAuthorizationContext,
+  ActionAuthorizationDecision,
+  ActionLedgerRetention,
+  ActionSet,
+  ApprovalAuthorizationContext
+} from "./actions-port.ts";
+import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
   ChatErrorClassification,
   ChatErrorContext,
@@ -30,8 +38,19 @@ export interface HistoryTruncation extends Pick<
 
 /** How turns that outgrow the model's context window are handled. */
 export interface ContextOverflowOptions {
-  /** Ask `classifyChatError` about every failed turn. */
+  /** Compact and run again a turn that `classifyChatError` calls a "context_overflow". */
   readonly reactive?: boolean;
+  /** How often one turn is compacted and run again (default 1). */
+  readonly maxRetries?: number;
+  /** Compact between two steps, before the next one would not fit. */
+  readonly proactive?: {
+    /** The model's context window. */
+    readonly maxInputTokens: number;
+    /** The part of it that may be used (default 0.9). */
+    readonly headroom?: number;
+    /** Compactions per run of the model (default 1). */
+    readonly maxCompactions?: number;
+  };
 }
 
 export interface ThinkOverrides {
@@ -41,6 +60,10 @@ export interface ThinkOverrides {
   readonly allowClientToolOverrides: boolean;
   readonly historyTruncation: HistoryTruncation;
   readonly contextOverflow: ContextOverflowOptions | undefined;
+  readonly chatRecovery: boolean | ChatRecoveryConfig;
+  readonly chatStreamStallTimeoutMs: number | undefined;
+  readonly chatStreamStallIncludesTools: boolean | undefined;
+  readonly maxTurnTokens: number;
   getModel(): LanguageModel;
   getSystemPrompt(): string;
   getTools(): ToolSet;
@@ -52,8 +75,27 @@ export interface ThinkOverrides {
   onChunk(context: ChunkContext): MaybePromise<void>;
   onChatResponse(result: ChatResponseResult): MaybePromise<void>;
   onChatError(error: unknown, context?: ChatErrorContext): unknown;
+  onChatRecovery(context: ChatRecoveryContext): MaybePromise<ChatRecoveryOptions | void>;
+  repairInterruptedToolPart(part: UIMessage["parts"][number]): UIMessage["parts"][number];
+  /** Read by the actions, when they need them. */
+  readonly actionLedgerPendingRetryLeaseMs: number | false;
+  readonly actionLedgerRetention: ActionLedgerRetention;
+  readonly actionPendingApprovalTtlMs: number | false;
+  getActions(): ActionSet;
+  authorizeTurn(context: TurnContext): MaybePromise<ActionAuthorizationDecision>;
+  authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
+  authorizeApproval(context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
   classifyChatError(error: unknown, context?: ChatErrorContext): ChatErrorClassification | void;
 }
 
-/** Hooks that cost something even when they do nothing; they are wired only if the class has its own. */
-export type OptionalHook = "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse";
+/** What costs something, or means something else, when the class does not have its own. */
+export type OptionalHook =
+  | "beforeStep"
+  | "onStepFinish"
+  | "onChunk"
+  | "onChatResponse"
+  | "classifyChatError"
+  | "getActions"
+  | "authorizeTurn"
+  | "authorizeAction"
+  | "authorizeApproval";

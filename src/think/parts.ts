@@ -1,13 +1,21 @@
 // The parts every Think stands on, connected: the session's store, the journal, the turn engine, the chat protocol.
 import { Connection } from "../agent/connections/connection.ts";
+import type { AgentExtension } from "../agent/extension.ts";
 import { openJournal } from "../journal/journal.ts";
 import { MediaEvictor } from "../session/media-evictor.ts";
 import type { MessageStore } from "../session/message-store.ts";
+import type { Session } from "../session/session.ts";
 import { TurnEngine } from "../turn/engine.ts";
+import type { TurnOutcome } from "../turn/turn.ts";
 import { ThinkError } from "../util/errors.ts";
+import { ActionConversation, type ActionConversationInit } from "./action-conversation.ts";
+import type { ActionsDesk } from "./actions-port.ts";
+import { approvalsResponse, type ApprovalsPort } from "./approvals-http.ts";
 import { chatExtension } from "./chat-extension.ts";
+import { contextPrompt, contextToolSource } from "./context-tools.ts";
 import { postedMessages } from "./posted-messages.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
+import { ThinkActions } from "./think-actions.ts";
 import type { OpenParts, PartsInit } from "./wiring.ts";
 
 export class CustomSessionError extends ThinkError {
@@ -30,13 +38,17 @@ export const openParts: OpenParts = (init) => {
     sql: runtime.sql,
     blobs: host.blobs,
     conversation,
-    report: (error) => console.error("A reader of the journal failed:", error)
+    report: (error) => console.error("A reader of the journal failed:", error),
+    setAside: runtime.quarantine,
+    now: () => runtime.clock.now()
   });
   const transcript = new StoredTranscript({
     store,
     budgetBytes: () => init.settings.hydrationByteBudget,
     announce: () => turns.announceTranscript(),
     onFailure: (error) => init.degrade("transcript-hydration", error),
+    repairPart: (part) => hooks.repairPart(part),
+    onClear: () => actions.desk?.conversationCleared(),
     emit
   });
   const turns = new TurnEngine({
@@ -51,10 +63,13 @@ export const openParts: OpenParts = (init) => {
     background: (work) => runtime.background(work),
     keepAlive: (work) => runtime.keepAlive.while(work)
   });
+  const actions = openActions(init, { conversation, journal, transcript, turns });
   evictMedia(init, store);
   runtime.wakes.add(() => journal.retention.nextSweepAt());
   runtime.wakes.add((nowMs) => turns.nextWake(nowMs, runtime.options.keepAliveIntervalMs));
+  runtime.wakes.add((nowMs) => actions.nextWake(nowMs));
   runtime.extensions.push(
+    approvalsExtension(actions),
     chatExtension({
       runtime,
       turns,
@@ -70,12 +85,50 @@ export const openParts: OpenParts = (init) => {
     }),
     { ready: () => turns.resume(), runDue: async () => turns.runDue() }
   );
+  turns.listen({
+    settled(turn, outcome) {
+      actions.desk?.turnSettled(turn.turnId);
+      noteUsage(init.session, outcome);
+    }
+  });
   return {
     turns,
     transcript,
+    actions,
+    toolSources: [...actions.toolSources, contextToolSource(init.session)],
+    sessionPrompt: () => contextPrompt(init.session),
     connectionOf: (origin) => (origin instanceof Connection ? origin : undefined)
   };
 };
+
+function openActions(
+  { overrides, isOverridden, runtime, sdk, env }: PartsInit,
+  side: Omit<ActionConversationInit, "newId">
+): ThinkActions {
+  const conversation = new ActionConversation({ ...side, newId: () => runtime.ids.next() });
+  return new ThinkActions({ overrides, isOverridden, runtime, sdk, env, conversation });
+}
+
+/** Approvals over HTTP, and what was decided before a crash. */
+function approvalsExtension(actions: ThinkActions): AgentExtension {
+  const port = (desk: ActionsDesk): ApprovalsPort => ({
+    pendingApprovals: (executionId) => desk.pendingApprovals(executionId),
+    approve: (executionId, decision) => desk.approveExecution(executionId, decision),
+    reject: (executionId, decision) => desk.rejectExecution(executionId, decision)
+  });
+  return {
+    ready: () => actions.resume(),
+    respond: (request) => approvalsResponse(request, actions.desk && port(actions.desk)),
+    runDue: () => actions.runDue()
+  };
+}
+
+/** What the provider counted is the one number that says when to compact. */
+function noteUsage(session: Session, { message, lastUsage }: TurnOutcome): void {
+  const { inputTokens, outputTokens } = lastUsage ?? {};
+  if (!message || inputTokens === undefined) return;
+  session.noteUsage({ messageId: message.id, inputTokens, ...(outputTokens !== undefined && { outputTokens }) });
+}
 
 function evictMedia({ runtime, settings }: PartsInit, store: MessageStore): void {
   new MediaEvictor({

@@ -3,6 +3,7 @@
 // contract: bad arguments, or waiting for a turn from inside one.
 import type { UIMessage } from "ai";
 import type { Admission } from "../turn/admission.ts";
+import type { FailureContext } from "../turn/hooks.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
 import type { Turns } from "../turn/turns.ts";
 import { isObject } from "../util/json.ts";
@@ -11,7 +12,6 @@ import { parseClientTools, type ClientToolExecutor, type ClientToolSchema } from
 import { EmptySubmissionError, FunctionInputError, SubmissionsUnavailableError } from "./errors.ts";
 import { CallbackReader, type StreamCallback } from "./stream-callback.ts";
 import { isEmptyInput, turnInput, type ChatInput } from "./turn-input.ts";
-import type { FailureContext } from "./turn-hooks.ts";
 
 /** What every way to start a turn takes. */
 export interface TurnOptions {
@@ -165,7 +165,10 @@ export class Programmatic {
     });
     const stop = turns.listen(reader);
     try {
-      await reader.end(await turns.admit(admission).settled);
+      const { settled } = turns.admit(admission);
+      const outcome = await Promise.race([settled, reader.interruption]);
+      if (outcome) await reader.end(outcome);
+      else await reader.leave();
     } finally {
       stop();
     }

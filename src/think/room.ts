@@ -10,14 +10,19 @@ import type { AddMessagesOptions as ChainOptions } from "../session/add-messages
 import { provideSessionHost } from "../session/session-host.ts";
 import { Session, type SessionAgent } from "../session/session.ts";
 import { errorMessage } from "../util/errors.ts";
+import type { ActionOutput, ApprovalDecision } from "./actions-port.ts";
 import { Assembly } from "./assemble.ts";
+import { ContextOverflow } from "./context-overflow.ts";
 import type { DegradableStep, OnStartDegradation } from "./degradation.ts";
+import type { PromptExplanation } from "./explain-prompt.ts";
 import { NotStartedError } from "./errors.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import { openParts } from "./parts.ts";
 import { Programmatic } from "./programmatic.ts";
+import { RecoveryHooks } from "./recovery-hooks.ts";
 import type { ThinkSettings } from "./settings.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
+import type { ThinkActions } from "./think-actions.ts";
 import { checkMessages, type MessagesInput } from "./turn-input.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import type { ThinkParts } from "./wiring.ts";
@@ -35,24 +40,54 @@ export interface RoomAgent extends ThinkOverrides, ThinkSettings, SessionAgent {
 export class ThinkRoom {
   readonly runtime: AgentRuntime;
   readonly hooks: UserTurnHooks;
+  readonly overflow: ContextOverflow;
   readonly #agent: RoomAgent;
+  readonly #isOverridden: (hook: OptionalHook) => boolean;
+  readonly #env: unknown;
   readonly #degradations: OnStartDegradation[] = [];
+  readonly #assembly: Assembly;
   #session: Session | undefined;
   #parts: ThinkParts | undefined;
   #programmatic: Programmatic | undefined;
 
-  constructor(agent: RoomAgent, isOverridden: (hook: OptionalHook) => boolean) {
+  constructor(agent: RoomAgent, isOverridden: (hook: OptionalHook) => boolean, env: unknown) {
     this.#agent = agent;
+    this.#isOverridden = isOverridden;
+    this.#env = env;
     this.runtime = runtimeOf(agent);
     this.#provideSession();
+    this.overflow = new ContextOverflow({
+      session: () => this.session,
+      clock: this.runtime.clock,
+      emit: (type, payload) => this.runtime.emit(type, payload)
+    });
     this.runtime.extensions.push({ start: () => this.start() });
+    // The parts need the hooks, and the hooks need this: they are looked up when a turn is assembled.
+    this.#assembly = new Assembly({
+      overrides: agent,
+      sdk: installedSdk(),
+      features: () => this.parts,
+      overflow: {
+        compact: (turn, attempt) => this.hooks.compact(turn, attempt, "proactive"),
+        path: (leafId) => this.parts.transcript.path(leafId)
+      }
+    });
     this.hooks = new UserTurnHooks({
       overrides: agent,
-      // The parts need the hooks, and the hooks need this: they are looked up when a turn is assembled.
-      assembly: new Assembly({ overrides: agent, sdk: installedSdk(), features: () => this.parts }),
+      assembly: this.#assembly,
       isOverridden,
       runAs: (origin, work) => this.runtime.runAs({ connection: this.parts.connectionOf(origin) }, work),
-      isInside: () => getCurrentAgent().agent === this.runtime.agent
+      isInside: () => getCurrentAgent().agent === this.runtime.agent,
+      recovery: new RecoveryHooks({
+        overrides: agent,
+        messages: () => [...this.parts.transcript.messages()],
+        settledPart: (part, requestId) => this.actions.settledPart(part, requestId)
+      }),
+      compact: (event, leafId) => this.overflow.compact(event, leafId),
+      prepare: () => (this.session.hasThreshold ? this.session.compactIfDue() : undefined),
+      now: () => this.runtime.clock.now(),
+      attachmentsOf: (turnId) => this.actions.desk?.attachmentsOf(turnId) ?? [],
+      annotateRepair: (chunk) => this.actions.annotateRepair(chunk)
     });
   }
 
@@ -69,9 +104,36 @@ export class ThinkRoom {
       session: this.session,
       hooks: this.hooks,
       sdk: installedSdk(),
+      overrides: this.#agent,
+      isOverridden: this.#isOverridden,
+      env: this.#env,
       degrade: (step, error) => this.degrade(step, error)
     });
     return this.#parts;
+  }
+
+  get actions(): ThinkActions {
+    return this.parts.actions;
+  }
+
+  approve(executionId: string, decision: ApprovalDecision = {}): Promise<ActionOutput> {
+    const { desk } = this.actions;
+    return (
+      desk?.approveExecution(executionId, { ...decision, ...this.#decider }) ?? Promise.resolve(noSuch(executionId))
+    );
+  }
+
+  reject(executionId: string, decision: ApprovalDecision & { reason?: string } = {}): Promise<ActionOutput> {
+    const { desk } = this.actions;
+    return (
+      desk?.rejectExecution(executionId, { ...decision, ...this.#decider }) ?? Promise.resolve(noSuch(executionId))
+    );
+  }
+
+  /** The client that calls, so that what follows is its own stream. */
+  get #decider(): { origin?: unknown } {
+    const { connection } = getCurrentAgent();
+    return connection === undefined ? {} : { origin: connection };
   }
 
   get programmatic(): Programmatic {
@@ -106,8 +168,9 @@ export class ThinkRoom {
       blobs: new Blobs(sql),
       setAside: quarantine,
       now: () => clock.now(),
+      pause: () => clock.sleep(0),
       conversation(id) {
-        const known = conversations.get(id) ?? new Conversation(sql, id);
+        const known = conversations.get(id) ?? new Conversation(sql, id, quarantine);
         conversations.set(id, known);
         return known;
       },
@@ -134,6 +197,18 @@ export class ThinkRoom {
     if (broadcast && turns.streaming() === undefined) transcript.announce();
   }
 
+  /** For a turn that nobody runs: the tools the client described last are part of it. */
+  explainPrompt(channel: string | undefined): Promise<PromptExplanation> {
+    const { turns } = this.parts;
+    return this.#assembly.explainPrompt({
+      ...NOBODYS_TURN,
+      body: turns.body,
+      channel,
+      clientTools: turns.clientTools,
+      signal: new AbortController().signal
+    });
+  }
+
   hasPendingInteraction(): boolean {
     return hasPendingInteraction(this.#stability());
   }
@@ -146,4 +221,19 @@ export class ThinkRoom {
     const { turns, transcript } = this.parts;
     return { turns, messages: () => transcript.messages() };
   }
+}
+
+const NOBODYS_TURN = {
+  turnId: "",
+  requestId: "",
+  messageId: "",
+  attempt: 0,
+  trigger: "programmatic",
+  continuation: false,
+  generation: 0,
+  origin: undefined
+} as const;
+
+function noSuch(executionId: string): { status: "error"; executionId: string; error: string } {
+  return { status: "error", executionId, error: "This execution is no longer pending." };
 }

@@ -5,16 +5,24 @@ import type { EventPayloads, EventType } from "../observe/events.ts";
 import { addMessages } from "../session/add-messages.ts";
 import { LiveView, MIN_HYDRATED_MESSAGES } from "../session/hydration.ts";
 import type { MessageStore } from "../session/message-store.ts";
-import type { SessionMessage } from "../session/session-message.ts";
+import type { SessionMessage, SessionMessagePart, SessionToolPart } from "../session/session-message.ts";
+import { mayMissFiles, withWholeFiles } from "../session/whole-files.ts";
 import { repairTranscript } from "../session/transcript-repair.ts";
 import type { PromptOptions, Transcript } from "../turn/transcript.ts";
 import type { ThinkTranscript } from "./wiring.ts";
+
+/** So many of the newest messages are shown with files of any size. */
+export const WHOLE_FILE_MESSAGES = 8;
 
 export interface StoredTranscriptInit {
   readonly store: MessageStore;
   readonly budgetBytes: () => number;
   readonly announce: () => void;
   readonly onFailure: (error: unknown) => void;
+  /** Part of the same transaction. */
+  readonly onClear: () => void;
+  /** What stands for a tool call that was cut off. */
+  readonly repairPart: (part: UIMessage["parts"][number]) => UIMessage["parts"][number];
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
 }
 
@@ -22,6 +30,8 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
   readonly #init: StoredTranscriptInit;
   readonly #store: MessageStore;
   readonly #view: LiveView;
+  /** By the message the view shows: as long as that is the same object, so is its whole form. */
+  readonly #whole = new WeakMap<SessionMessage, SessionMessage>();
 
   constructor(init: StoredTranscriptInit) {
     this.#init = init;
@@ -67,16 +77,33 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
   }
 
   path(leafId?: string): UIMessage[] {
-    if (leafId === undefined || leafId === this.leafId) return this.#view.messages.map(uiOf);
+    if (leafId === undefined || leafId === this.leafId) return this.#withFiles(this.#view.messages);
     const budget = this.#init.budgetBytes();
     const maxBytes = Number.isFinite(budget) && budget > 0 ? budget : Number.POSITIVE_INFINITY;
-    return this.#store.getRecentHistory(leafId, maxBytes, MIN_HYDRATED_MESSAGES).messages.map(uiOf);
+    return this.#withFiles(this.#store.getRecentHistory(leafId, maxBytes, MIN_HYDRATED_MESSAGES).messages);
+  }
+
+  /** The newest messages with files that are too large for a row; older ones say that there was one. */
+  #withFiles(messages: readonly SessionMessage[]): UIMessage[] {
+    const firstWhole = messages.length - WHOLE_FILE_MESSAGES;
+    return messages.map((message, index) => uiOf(index < firstWhole ? message : this.#withFilesOf(message)));
+  }
+
+  #withFilesOf(message: SessionMessage): SessionMessage {
+    if (!mayMissFiles(message)) return message;
+    const known = this.#whole.get(message);
+    if (known) return known;
+    const stored = this.#store.getMessage(message.id);
+    const whole = stored ? withWholeFiles(message, stored) : message;
+    this.#whole.set(message, whole);
+    return whole;
   }
 
   prompt(leafId: string | undefined, { clientTools, isUserTurn }: PromptOptions): UIMessage[] {
     const repaired = repairTranscript(this.path(leafId).map(asStored), {
       clientTools: new Set(clientTools),
-      isUserTurn
+      isUserTurn,
+      repairPart: (part) => this.#repaired(part)
     });
     for (const message of repaired.changed) this.#store.updateMessage(message);
     if (repaired.changed.length > 0) {
@@ -91,12 +118,19 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
     return repaired.messages.map(uiOf);
   }
 
+  #repaired(part: SessionToolPart): SessionMessagePart {
+    // Both are the same JSON.
+    return this.#init.repairPart(part as SessionToolPart & UIMessage["parts"][number]) as SessionMessagePart &
+      UIMessage["parts"][number];
+  }
+
   messageOfCall(toolCallId: string): UIMessage | undefined {
     return asUi(this.#store.messageOfCall(toolCallId));
   }
 
   clear(): void {
     this.#store.clearMessages();
+    this.#init.onClear();
   }
 
   invalidate(): void {

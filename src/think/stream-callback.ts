@@ -15,7 +15,10 @@ export interface StreamCallback {
   onDone(): void | Promise<void>;
   /** The turn failed, or the conversation was cleared. An aborted turn calls neither this nor `onDone`. */
   onError(error: string): void | Promise<void>;
-  /** The attempt was interrupted and goes on later without this caller: neither done nor failed. */
+  /**
+   * The attempt was interrupted and the turn goes on without this caller: neither done nor failed. A caller that does not
+   * have it stays with the turn to its end.
+   */
   onInterrupted?(): void | Promise<void>;
 }
 
@@ -40,6 +43,7 @@ export class CallbackReader implements TurnListener {
   #waiting = 0;
   #unreadBytes = 0;
   #failure: { readonly error: unknown } | undefined;
+  readonly #interruption = Promise.withResolvers<undefined>();
 
   constructor(init: CallbackReaderInit) {
     this.#init = init;
@@ -54,6 +58,22 @@ export class CallbackReader implements TurnListener {
       await this.#init.callback.onEvent(body);
       this.#unreadBytes -= sizeBytes;
     });
+  }
+
+  /** Resolves when the caller is to be told that the turn goes on without it. */
+  get interruption(): Promise<undefined> {
+    return this.#interruption.promise;
+  }
+
+  interrupted(turn: TurnView): void {
+    const { requestId, callback } = this.#init;
+    if (turn.requestId === requestId && callback.onInterrupted && !this.#failure) this.#interruption.resolve(undefined);
+  }
+
+  /** After everything that was delivered. */
+  async leave(): Promise<void> {
+    await this.#delivered;
+    await this.#init.callback.onInterrupted?.();
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {

@@ -1,10 +1,30 @@
 // The class users extend: override points and public names. What they do lives in the rooms beside this file.
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import { Agent } from "../agent/agent.ts";
+import type { Callables } from "../agent/connections/callable.ts";
 import type { MessageConcurrency } from "../chat/overlap.ts";
 import { DEFAULT_MAX_STEPS } from "../model/index.ts";
 import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
 import type { Session } from "../session/session.ts";
+import type { SessionMessagePart } from "../session/session-message.ts";
+import { interruptedPart } from "../session/transcript-repair.ts";
+import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
+import type {
+  ActionAuthorizationContext,
+  ActionAuthorizationDecision,
+  ActionLedgerEntry,
+  ActionLedgerRetention,
+  ActionOutput,
+  ActionSet,
+  ApprovalAuthorizationContext,
+  ApprovalDecision,
+  LedgerResolution,
+  LedgerResolutionResult,
+  ListLedgerOptions,
+  PendingApproval,
+  ReplyAttachment
+} from "./actions-port.ts";
+import { renderAttachment } from "./render-attachment.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import type { OnStartDegradation } from "./degradation.ts";
 import { NoModelError } from "./errors.ts";
@@ -22,6 +42,7 @@ import type {
   TurnConfig,
   TurnContext
 } from "./hooks.ts";
+import type { PromptExplanation } from "./explain-prompt.ts";
 import type { ContextOverflowOptions, HistoryTruncation, OptionalHook } from "./overrides.ts";
 import type {
   ChatOptions,
@@ -36,7 +57,7 @@ import { DEFAULT_SYSTEM_PROMPT } from "./prompt.ts";
 import { ThinkRoom, type AddMessagesOptions } from "./room.ts";
 import type { MediaEvictionOptions } from "./settings.ts";
 import type { StreamCallback } from "./stream-callback.ts";
-import { checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
+import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -58,6 +79,9 @@ export abstract class Think<
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
 > extends Agent<Env, State, Props> {
+  /** What clients may call. A class that overrides one of these lists it again. */
+  static callables: Callables = ["pendingApprovals", "approveExecution", "rejectExecution"];
+
   // ── Settings ──
 
   /** Model calls one turn may make. */
@@ -84,12 +108,36 @@ export abstract class Think<
   /** How much the model is shown of messages that are not recent. */
   historyTruncation: HistoryTruncation = {};
 
-  /** With `reactive`, `classifyChatError` is asked about failed turns. */
+  /** How turns that outgrow the model's context window are handled; needs a session with a compaction function. */
   contextOverflow: ContextOverflowOptions | undefined = undefined;
+
+  /** What becomes of a turn whose process died, or whose model went silent. False: it ends where it was. */
+  chatRecovery: boolean | ChatRecoveryConfig = true;
+
+  /**
+   * How long the model may be silent before the turn is recovered; 0: for ever. Left alone it is 10 minutes, and time
+   * spent in tools does not count.
+   */
+  chatStreamStallTimeoutMs: number | undefined = undefined;
+
+  /** Whether time spent in tools counts for `chatStreamStallTimeoutMs`. Default: yes, if that is set. */
+  chatStreamStallIncludesTools: boolean | undefined = undefined;
+
+  /** After this long without a sign of life, an action with an explicit key may run again; false: never. */
+  actionLedgerPendingRetryLeaseMs: number | false = 300_000;
+
+  /** How long the ledger of actions keeps its rows. */
+  actionLedgerRetention: ActionLedgerRetention = {};
+
+  /** How long a parked action waits for a human; false: for ever. */
+  actionPendingApprovalTtlMs: number | false = 30 * 24 * 3_600_000;
+
+  /** No model call starts once a turn has used so many tokens, over all its steps and attempts. */
+  maxTurnTokens: number = Infinity;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    rooms.set(this, new ThinkRoom(this, (hook) => isOverridden(this, hook)));
+    rooms.set(this, new ThinkRoom(this, (hook) => isOverridden(this, hook), env));
   }
 
   // ── Override points ──
@@ -106,6 +154,31 @@ export abstract class Think<
 
   getTools(): ToolSet {
     return {};
+  }
+
+  /** Server-side tools with a ledger, approvals and permissions; see `action()`. */
+  getActions(): ActionSet {
+    return {};
+  }
+
+  /** What a turn may do: everything (true), nothing (false), or a list of permissions. Asked once per turn. */
+  authorizeTurn(_context: TurnContext): MaybePromise<ActionAuthorizationDecision> {
+    return true;
+  }
+
+  /** Whether one call of an action may run. Default: what `authorizeTurn` granted covers what the action requires. */
+  authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision> {
+    return roomOf(this).actions.desk?.authorizeByGrant(context) ?? true;
+  }
+
+  /** Whether somebody may decide over a parked action. Default: everybody who can reach the agent. */
+  authorizeApproval(_context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision> {
+    return true;
+  }
+
+  /** A reply attachment as text, for channels that deliver text. Nothing: it is left out. */
+  renderAttachment(attachment: ReplyAttachment): MaybePromise<string | undefined> {
+    return renderAttachment(attachment);
   }
 
   /** Called once per start. What it returns becomes the agent's session. */
@@ -146,8 +219,20 @@ export abstract class Think<
   }
 
   /**
-   * Names what went wrong, from what the provider said; see `defaultContextOverflowClassifier`. Asked only when
-   * `contextOverflow.reactive` is on.
+   * Asked before an interrupted turn is tried again, within 10 seconds. A throw postpones it. Not asked for turns that
+   * are given up.
+   */
+  onChatRecovery(_context: ChatRecoveryContext): MaybePromise<ChatRecoveryOptions | void> {}
+
+  /** What stands for a tool call that was interrupted: a settled tool part, or any other part. */
+  repairInterruptedToolPart(part: UIMessage["parts"][number]): UIMessage["parts"][number] {
+    // Stored messages hold the same JSON.
+    return interruptedPart(part as UIMessage["parts"][number] & SessionMessagePart);
+  }
+
+  /**
+   * Names what went wrong, from what the provider said; see `defaultContextOverflowClassifier`. A "context_overflow" is
+   * handled as `contextOverflow` says; "rate_limit" and "transient" failures are tried again after a pause.
    */
   classifyChatError(_error: unknown, _context?: ChatErrorContext): ChatErrorClassification | void {}
 
@@ -205,6 +290,13 @@ export abstract class Think<
     return roomOf(this).programmatic.runTurn(options);
   }
 
+  /** Keeps data of the running turn: `onChatRecovery` gets the newest as `recoveryData`. A fiber's own goes to the fiber. */
+  override stash(data: unknown): void {
+    const room = roomOf(this);
+    if (room.runtime.fibers.isInside) super.stash(data);
+    else room.parts.turns.stash(checkJson(data));
+  }
+
   /** Stops a running or waiting turn; an unknown id is nothing. */
   cancelChat(requestId: string, reason?: string): void {
     roomOf(this).programmatic.cancel(requestId, reason);
@@ -235,6 +327,43 @@ export abstract class Think<
   /** Resolves true once no turn is running or waiting and nothing is asked of anybody; false after `timeout` ms. */
   protected waitUntilStable(options: { timeout?: number } = {}): Promise<boolean> {
     return roomOf(this).untilStable(options.timeout);
+  }
+
+  /** The system prompt a turn would have now, piece by piece, each with its size; also what was replaced. */
+  explainPrompt(options: { channel?: string } = {}): Promise<PromptExplanation> {
+    return roomOf(this).explainPrompt(options.channel);
+  }
+
+  // ── Actions ──
+
+  /** Actions that wait for a human, oldest first. */
+  pendingApprovals(executionId?: string): PendingApproval[] {
+    return roomOf(this).actions.desk?.pendingApprovals(executionId) ?? [];
+  }
+
+  /** Runs a parked action once and goes on with the conversation. Answers its output; a second call changes nothing. */
+  approveExecution(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput> {
+    return roomOf(this).approve(executionId, decision);
+  }
+
+  /** Decides against a parked action, which then never runs, and goes on with the conversation. */
+  rejectExecution(executionId: string, reason?: string, decision?: ApprovalDecision): Promise<ActionOutput> {
+    return roomOf(this).reject(executionId, { ...decision, ...(reason !== undefined && { reason }) });
+  }
+
+  /** What actions attached to the reply of the latest turn; empty if `requestId` names another. */
+  replyAttachments(requestId?: string): ReplyAttachment[] {
+    return roomOf(this).actions.desk?.replyAttachments(requestId) ?? [];
+  }
+
+  /** What the ledger knows of actions, newest first. */
+  listActionLedger(options?: ListLedgerOptions): ActionLedgerEntry[] {
+    return roomOf(this).actions.desk?.listActionLedger(options) ?? [];
+  }
+
+  /** An operator's word about an action whose outcome nobody knows: its output, or that it may run again. */
+  resolveActionLedger(key: string, resolution: LedgerResolution): LedgerResolutionResult {
+    return roomOf(this).actions.desk?.resolveActionLedger(key, resolution) ?? { ok: false, reason: "not-found" };
   }
 
   // ── Storage ──

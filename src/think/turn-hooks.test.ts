@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { ModelFailedError, type PendingToolCall } from "../model/index.ts";
 import { majors, run } from "../model/sdk-majors.test-support.ts";
 import { reply, scriptedModel, text } from "../testing/index.ts";
-import type { AssembledTurn } from "../turn/hooks.ts";
+import type { AssembledTurn, FailureContext } from "../turn/hooks.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
 import type {
   ChatErrorContext,
@@ -17,6 +17,7 @@ import { engineTurn, FACTS, overridesOf } from "./overrides.test-support.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import { withFacts } from "./turn-facts.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
+import { RecoveryHooks } from "./recovery-hooks.ts";
 import { answer } from "./turns.test-support.ts";
 
 afterEach(() => void vi.restoreAllMocks());
@@ -28,14 +29,19 @@ function hooksOf(overrides: Partial<ThinkOverrides>, more: { inside?: boolean; e
     overrides: overridesOf(overrides),
     assembly: {
       // Only what the hooks add is looked at.
-      assemble: async (_turn, _history, modelHooks) => ({ modelHooks }) as AssembledTurn
+      assemble: async (_turn, { modelHooks }) => ({ modelHooks }) as AssembledTurn
     },
     isOverridden: (hook: OptionalHook) => hook in overrides,
     runAs: (origin, work) => {
       more.entered?.push(origin);
       return work();
     },
-    isInside: () => more.inside ?? true
+    isInside: () => more.inside ?? true,
+    recovery: new RecoveryHooks({ overrides: overridesOf(overrides), messages: () => [] }),
+    compact: async () => false,
+    prepare: () => undefined,
+    now: () => 0,
+    attachmentsOf: () => []
   });
 }
 
@@ -93,9 +99,9 @@ describe("tool hooks", () => {
 
 describe("step and chunk hooks", () => {
   test("are wired only when the class has its own", async () => {
-    expect((await hooksOf({}).assemble(turn, [])).modelHooks).toEqual({});
+    expect((await hooksOf({}).assemble(turn, [], 0)).modelHooks).toEqual({});
     const noop = () => undefined;
-    const { modelHooks } = await hooksOf({ beforeStep: noop, onChunk: noop, onStepFinish: noop }).assemble(turn, []);
+    const { modelHooks } = await hooksOf({ beforeStep: noop, onChunk: noop, onStepFinish: noop }).assemble(turn, [], 0);
     expect(Object.keys(modelHooks)).toEqual(["prepareStep", "onChunk", "onStepFinish"]);
   });
 
@@ -108,7 +114,7 @@ describe("step and chunk hooks", () => {
       onStepFinish: (context) => void steps.push(context),
       onChunk: (context) => void chunks.push(context)
     });
-    const { modelHooks } = await hooks.assemble(turn, []);
+    const { modelHooks } = await hooks.assemble(turn, [], 0);
     await run(major, { steps: [reply(text("Hello"))], hooks: modelHooks });
     const facts = { ...FACTS, signal: turn.signal };
     expect(starts).toMatchObject([{ ...facts, stepNumber: 0, messages: [{ role: "user" }] }]);
@@ -129,7 +135,7 @@ describe("step and chunk hooks", () => {
     const origin = { socket: 1 };
     const from = engineTurn({ origin });
     const hooks = hooksOf({ onChunk: () => undefined }, { inside: false, entered });
-    const { modelHooks } = await hooks.assemble(from, []);
+    const { modelHooks } = await hooks.assemble(from, [], 0);
     await modelHooks.onChunk?.({ chunk: { type: "text-delta", id: "1", text: "a" } });
     expect(entered).toEqual([origin, origin]);
   });
@@ -189,42 +195,47 @@ describe("classifyChatError", () => {
   const stream = { requestId: "request-1", stage: "stream", messagesPersisted: true } as const;
   const provider = new Error("prompt is too long");
 
-  function classified(overrides: Partial<ThinkOverrides>, context: Parameters<UserTurnHooks["describeFailure"]>[1]) {
-    let classification: unknown;
-    hooksOf({
-      ...overrides,
-      onChatError: (error, told) => ((classification = told?.classification), error)
-    }).describeFailure(new ModelFailedError(provider), context);
-    return classification;
+  function classified(overrides: Partial<ThinkOverrides>, context: FailureContext = stream) {
+    return hooksOf(overrides).classifyFailure(new ModelFailedError(provider), context);
   }
 
-  test("is asked with the provider's own error, before onChatError, when the class wants it", () => {
-    const classifyChatError = vi.fn(() => "context_overflow" as const);
-    expect(classified({ contextOverflow: { reactive: true }, classifyChatError }, stream)).toBe("context_overflow");
+  test("is asked with the provider's own error when the class has its own", () => {
+    const classifyChatError = vi.fn(() => "rate_limit" as const);
+    expect(classified({ classifyChatError })).toBe("rate_limit");
     expect(classifyChatError.mock.calls).toEqual([[provider, { stage: "stream", requestId: "request-1" }]]);
   });
 
-  test.each<[string, Partial<ThinkOverrides>, "stream" | "turn"]>([
-    ["not switched on", {}, "stream"],
-    ["not a failure of the stream", { contextOverflow: { reactive: true } }, "turn"]
-  ])("is not asked when %s", (_why, overrides, stage) => {
+  test("is not asked about what is no failure of the stream", () => {
     const classifyChatError = vi.fn(() => "context_overflow" as const);
-    expect(classified({ ...overrides, classifyChatError }, { ...stream, stage })).toBeUndefined();
+    expect(classified({ classifyChatError }, { ...stream, stage: "turn" })).toBeUndefined();
     expect(classifyChatError).not.toHaveBeenCalled();
   });
 
-  test.each(["rate_limit", "transient", "fatal", "unknown", undefined] as const)("%s changes nothing", (answered) => {
-    const overrides = { contextOverflow: { reactive: true }, classifyChatError: () => answered };
-    expect(classified(overrides, stream)).toBeUndefined();
+  test("a class that wants overflows handled and cannot name them is warned once", () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const hooks = hooksOf({ contextOverflow: { reactive: true } });
+    for (let turns = 0; turns < 2; turns += 1) hooks.classifyFailure(provider, stream);
+    expect(warn).toHaveBeenCalledOnce();
   });
 
-  test("a throw is warned of and taken for no overflow", () => {
+  test("a throw is warned of and names nothing", () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const classifyChatError = () => {
       throw new Error("in the classifier");
     };
-    expect(classified({ contextOverflow: { reactive: true }, classifyChatError }, stream)).toBeUndefined();
+    expect(classified({ classifyChatError })).toBeUndefined();
     expect(warn).toHaveBeenCalledOnce();
+  });
+
+  test.each([
+    ["context_overflow", "context_overflow"],
+    ["rate_limit", undefined],
+    ["transient", undefined]
+  ] as const)("onChatError is told of %s as %s", (classification, told) => {
+    let heard: unknown;
+    const onChatError: ThinkOverrides["onChatError"] = (error, context) => ((heard = context?.classification), error);
+    hooksOf({ onChatError }).describeFailure(provider, { ...stream, classification });
+    expect(heard).toBe(told);
   });
 });
 

@@ -1,7 +1,7 @@
 // The user's hooks, as the engine calls them: each with the turn's facts, in the agent's context, and with the documented
 // consequence of a throw. Throws that must not reach the engine end here: those of `onChatError` and `classifyChatError`.
 // Throws of tool, step and chunk hooks are passed on to the model room, which makes them a tool's error or logs them.
-import type { UIMessage } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import {
   ModelCallError,
   type ChunkEvent,
@@ -12,14 +12,19 @@ import {
   type StepStart,
   type ToolDecision
 } from "../model/index.ts";
-import type { AssembledTurn, FailureStage, TurnHooks } from "../turn/hooks.ts";
+import type { AssembledTurn, FailureClass, FailureContext, TurnHooks } from "../turn/hooks.ts";
+import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/incident.ts";
 import type { TurnContext as EngineTurn, TurnOutcome } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
+import type { ReplyAttachment } from "./actions-port.ts";
 import type { Assembly } from "./assemble.ts";
 import { ToolDecisionError } from "./errors.ts";
-import type { ChatErrorClassification, ChatErrorContext } from "./hooks.ts";
+import { retryAfterMs } from "./failure-classifier.ts";
+import type { ChatErrorContext } from "./hooks.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
+import type { RecoveryHooks } from "./recovery-hooks.ts";
 import { factsOf, withFacts } from "./turn-facts.ts";
+import { WarnOnce } from "./warn-once.ts";
 
 export interface TurnHooksInit {
   readonly overrides: ThinkOverrides;
@@ -30,29 +35,37 @@ export interface TurnHooksInit {
   readonly runAs: <T>(origin: unknown, work: () => T) => T;
   /** The agent's context is current. */
   readonly isInside: () => boolean;
-}
-
-export interface FailureContext {
-  readonly requestId?: string;
-  readonly stage: FailureStage;
-  readonly messagesPersisted: boolean;
-  /** The turn that failed, if it had begun. */
-  readonly turn?: EngineTurn;
+  readonly recovery: RecoveryHooks;
+  /** Shortens the history that ends at a message (default: the latest); false when it could not. Never throws. */
+  readonly compact: (
+    event: { reason: string; requestId?: string; attempt?: number },
+    leafId?: string
+  ) => Promise<boolean>;
+  /** Between turns: what must happen before the history is read. Never throws. */
+  readonly prepare: () => Promise<unknown> | undefined;
+  readonly now: () => number;
+  readonly attachmentsOf: (turnId: string) => ReplyAttachment[];
+  /** Adds what people must see of a parked action to an outcome that was not streamed before a crash. */
+  readonly annotateRepair?: (chunk: UIMessageChunk) => UIMessageChunk;
 }
 
 export class UserTurnHooks implements TurnHooks {
   readonly #init: TurnHooksInit;
+  readonly #recovery: RecoveryHooks;
+  readonly #warnings = new WarnOnce();
 
   constructor(init: TurnHooksInit) {
     this.#init = init;
+    this.#recovery = init.recovery;
   }
 
   get wantsResponse(): boolean {
     return this.#init.isOverridden("onChatResponse");
   }
 
-  assemble(turn: EngineTurn, history: UIMessage[]): Promise<AssembledTurn> {
-    return this.#in(turn, () => this.#init.assembly.assemble(turn, history, this.#modelHooks(turn)));
+  assemble(turn: EngineTurn, history: UIMessage[], overflows: number): Promise<AssembledTurn> {
+    const input = { history, overflows, modelHooks: this.#modelHooks(turn) };
+    return this.#in(turn, () => this.#init.assembly.assemble(turn, input));
   }
 
   async beforeToolCall(turn: EngineTurn, call: PendingToolCall): Promise<ToolDecision | void> {
@@ -73,28 +86,87 @@ export class UserTurnHooks implements TurnHooks {
   }
 
   describeFailure(error: unknown, context: FailureContext): string {
-    const { turn, requestId, stage, messagesPersisted } = context;
-    const known: ChatErrorContext = {
-      ...(turn !== undefined && factsOf(turn)),
-      ...(requestId !== undefined && { requestId }),
-      stage
-    };
-    const classification = this.#classify(error, known);
-    const told = { ...known, messagesPersisted, ...(classification !== undefined && { classification }) };
+    const { messagesPersisted, classification } = context;
+    // Only what could not be helped is named.
+    const isOverflow = classification === "context_overflow";
+    const told = { ...toldOf(context), messagesPersisted, ...(isOverflow && { classification }) };
     return textOf(this.#askOnChatError(error, told), error);
+  }
+
+  classifyFailure(error: unknown, context: FailureContext): FailureClass | undefined {
+    const { overrides, isOverridden } = this.#init;
+    const wantsReactive = overrides.contextOverflow?.reactive === true;
+    const hasOwn = isOverridden("classifyChatError");
+    if (wantsReactive && !hasOwn) {
+      this.#warnings.warn("contextOverflow.reactive does nothing without classifyChatError.");
+    }
+    if (!hasOwn || context.stage !== "stream") return undefined;
+    try {
+      // The provider's own words, which is what classifiers match on.
+      const raw = error instanceof ModelCallError && error.cause !== undefined ? error.cause : error;
+      return overrides.classifyChatError(raw, toldOf(context)) ?? undefined;
+    } catch (thrown) {
+      console.warn("classifyChatError failed; the error is taken as it is.", thrown);
+      return undefined;
+    }
+  }
+
+  retryAfterMs(error: unknown): number | undefined {
+    return retryAfterMs(error, this.#init.now());
+  }
+
+  prepare(): Promise<unknown> | undefined {
+    return this.#init.prepare();
+  }
+
+  get recovery(): RecoveryPolicy {
+    return this.#recovery.policy;
+  }
+
+  recover(turn: EngineTurn, incident: RecoveryIncident): Promise<RecoveryChoice> {
+    return this.#recovery.recover(turn, incident);
+  }
+
+  keepsRecovering(turn: EngineTurn, incident: RecoveryIncident): Promise<boolean> {
+    return this.#in(turn, () => this.#recovery.keepsRecovering(incident));
+  }
+
+  exhausted(turn: EngineTurn, incident: Parameters<TurnHooks["exhausted"]>[1]): Promise<void> {
+    return this.#in(turn, () => this.#recovery.exhausted(incident));
+  }
+
+  repairPart(part: UIMessage["parts"][number], requestId?: string): UIMessage["parts"][number] {
+    return this.#recovery.repairPart(part, requestId);
+  }
+
+  annotateRepair(chunk: UIMessageChunk): UIMessageChunk {
+    return this.#init.annotateRepair?.(chunk) ?? chunk;
+  }
+
+  get overflowRetries(): number {
+    const { contextOverflow } = this.#init.overrides;
+    if (contextOverflow?.reactive !== true) return 0;
+    return Math.max(0, Math.floor(contextOverflow.maxRetries ?? 1));
+  }
+
+  compact(turn: EngineTurn, attempt: number, reason = "reactive"): Promise<boolean> {
+    const { requestId, parentMessageId } = turn;
+    return this.#in(turn, () => this.#init.compact({ reason, requestId, attempt }, parentMessageId));
   }
 
   async respond(turn: EngineTurn, outcome: TurnOutcome): Promise<void> {
     const { status, error } = outcome;
     if (status === "skipped" || !outcome.streamed || !this.wantsResponse) return;
     const { overrides } = this.#init;
+    const attachments = this.#init.attachmentsOf(turn.turnId);
     await this.#in(turn, () =>
       overrides.onChatResponse({
         ...factsOf(turn),
         message: outcome.message ?? { id: turn.messageId, role: "assistant", parts: [] },
         continuation: turn.continuation,
         status,
-        ...(error !== undefined && { error })
+        ...(error !== undefined && { error }),
+        ...(attachments.length > 0 && { attachments })
       })
     );
   }
@@ -123,20 +195,6 @@ export class UserTurnHooks implements TurnHooks {
     };
   }
 
-  /** Only an overflow is acted on; the other names are accepted and mean nothing yet. */
-  #classify(error: unknown, context: ChatErrorContext): ChatErrorClassification | undefined {
-    const { overrides } = this.#init;
-    if (overrides.contextOverflow?.reactive !== true || context.stage !== "stream") return undefined;
-    try {
-      // The provider's own words, which is what classifiers match on.
-      const raw = error instanceof ModelCallError && error.cause !== undefined ? error.cause : error;
-      return overrides.classifyChatError(raw, context) === "context_overflow" ? "context_overflow" : undefined;
-    } catch (thrown) {
-      console.warn("classifyChatError failed; the error is not taken for an overflow.", thrown);
-      return undefined;
-    }
-  }
-
   #askOnChatError(error: unknown, context: ChatErrorContext): unknown {
     try {
       const answer = this.#init.overrides.onChatError(error, context);
@@ -148,6 +206,10 @@ export class UserTurnHooks implements TurnHooks {
     }
     return error;
   }
+}
+
+function toldOf({ turn, requestId, stage }: FailureContext): ChatErrorContext {
+  return { ...(turn !== undefined && factsOf(turn)), ...(requestId !== undefined && { requestId }), stage };
 }
 
 const DECISIONS: ReadonlySet<unknown> = new Set(["allow", "block", "substitute"]);

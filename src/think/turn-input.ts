@@ -2,8 +2,9 @@
 // the transcript that is called when the turn's time has come. Messages are checked here: the engine trusts them.
 import type { UIMessage } from "ai";
 import type { TurnInput } from "../turn/admission.ts";
-import { isObject } from "../util/json.ts";
-import { InvalidMessageError } from "./errors.ts";
+import { errorMessage } from "../util/errors.ts";
+import { isObject, type Json } from "../util/json.ts";
+import { InvalidDataError, InvalidMessageError } from "./errors.ts";
 
 /** Messages, or a function of the current transcript. */
 export type MessagesInput = UIMessage[] | ((current: UIMessage[]) => UIMessage[] | Promise<UIMessage[]>);
@@ -55,4 +56,16 @@ function admitted(messages: unknown, { channel }: InputOptions): UIMessage[] {
       ? { ...message, metadata: { ...(isObject(message.metadata) && message.metadata), channel } }
       : message
   );
+}
+
+/** Throws InvalidDataError unless the value is the same after a restart. */
+export function checkJson(value: unknown): Json {
+  try {
+    const text = JSON.stringify(value);
+    // What JSON.stringify wrote is JSON.
+    if (text !== undefined) return JSON.parse(text) as Json;
+  } catch (error) {
+    throw new InvalidDataError(errorMessage(error));
+  }
+  throw new InvalidDataError("there is no value");
 }

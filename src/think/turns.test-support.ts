@@ -27,6 +27,10 @@ export class FakeTurns implements ThinkTurns {
   open: { view: TurnView; chunks: string[] } | undefined;
   armed: TurnView | undefined;
 
+  recovering(): undefined {}
+
+  stash(): void {}
+
   admit(admission: Admission): TurnTicket {
     if (this.refusal) throw this.refusal;
     const { requestId, trigger, continuation = false, origin } = admission;

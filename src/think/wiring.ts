@@ -10,7 +10,9 @@ import type { TurnHooks } from "../turn/hooks.ts";
 import type { Turns } from "../turn/turns.ts";
 import type { TurnFeatures } from "./assemble.ts";
 import type { DegradableStep } from "./degradation.ts";
+import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import type { ThinkSettings } from "./settings.ts";
+import type { ThinkActions } from "./think-actions.ts";
 
 /** What the class hands to whoever builds its parts. Nothing of the user's may be called while they are built. */
 export interface PartsInit {
@@ -23,6 +25,10 @@ export interface PartsInit {
   /** The engine's way to the user's overrides. */
   readonly hooks: TurnHooks;
   readonly sdk: Sdk;
+  readonly overrides: ThinkOverrides;
+  /** Whether the class has a hook of its own. */
+  readonly isOverridden: (hook: OptionalHook) => boolean;
+  readonly env: unknown;
   /** Something failed that the agent can be up without; see `getOnStartDegradations`. */
   readonly degrade: (step: DegradableStep, error: unknown) => void;
 }
@@ -37,6 +43,8 @@ export interface ThinkTurns extends Turns {
 export interface ThinkTranscript {
   /** The live view: the active path as far as it fits the budget. */
   messages(): readonly UIMessage[];
+  /** The path that ends at a message, as far as it fits the budget. */
+  path(leafId: string): UIMessage[];
   /** Newest message of the active path. */
   leaf(): UIMessage | undefined;
   add(messages: readonly UIMessage[], options: Pick<AddMessagesOptions, "parentId" | "mode">): void;
@@ -51,6 +59,7 @@ export interface ThinkTranscript {
 export interface ThinkParts extends TurnFeatures {
   readonly turns: ThinkTurns;
   readonly transcript: ThinkTranscript;
+  readonly actions: ThinkActions;
   /** The client behind a turn's origin, for `getCurrentAgent()` in hooks and tools; undefined if it was no client. */
   connectionOf(origin: unknown): Connection | undefined;
 }

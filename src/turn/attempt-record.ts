@@ -1,6 +1,4 @@
 // The record that charges an attempt, written before the attempt does anything.
-import type { OpenTurn } from "../journal/conversation.ts";
-import type { Journal } from "../journal/journal.ts";
 import type { AttemptStarted } from "../journal/records.ts";
 import { epochId, turnId } from "../util/ids.ts";
 
@@ -9,7 +7,10 @@ export interface AttemptRecordInit {
   readonly now: number;
 }
 
-/** The first attempt of a turn that is being admitted now. */
+/** A stream opens with the start of the message and of its step. Whoever says no more has made no progress. */
+export const OPENING_CHUNKS = 2;
+
+/** The first attempt of a turn. */
 export function firstAttempt(id: string, { epoch, now }: AttemptRecordInit): AttemptStarted {
   return {
     type: "attempt-started",
@@ -19,20 +20,16 @@ export function firstAttempt(id: string, { epoch, now }: AttemptRecordInit): Att
     epoch: epochId(epoch),
     kind: "first",
     firstChunk: 0,
-    keepsContent: true
+    keeps: 0,
+    repairs: OPENING_CHUNKS
   };
 }
 
-/** The next attempt of an open turn. Its chunks are numbered after those that are stored. */
-export function nextAttempt(open: OpenTurn, journal: Journal, init: AttemptRecordInit): AttemptStarted {
-  const attempt = open.attempt + 1;
-  if (attempt === 1) return firstAttempt(open.turnId, init);
-  return {
-    ...firstAttempt(open.turnId, init),
-    attempt,
-    kind: "retry",
-    firstChunk: journal.writer.nextChunk(open),
-    // The answer is written anew: what an earlier attempt left is replaced when this one starts to stream.
-    keepsContent: false
-  };
+/** A later one. Its chunks are numbered after those that are stored. */
+export function nextAttempt(
+  id: string,
+  next: Pick<AttemptStarted, "attempt" | "kind" | "firstChunk" | "keeps" | "repairs">,
+  init: AttemptRecordInit
+): AttemptStarted {
+  return { ...firstAttempt(id, init), ...next };
 }

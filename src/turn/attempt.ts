@@ -1,57 +1,78 @@
 // One attempt at a turn: assemble, call the model, stream, run tools. It writes records and feeds readers, and ends in a
 // plain result; what that result means for the turn is decided by whoever started it. Each tool call is a record before
 // it runs, and its outcome a record before the model sees it.
-import type { UIMessage } from "ai";
-import { createHash } from "node:crypto";
+import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
 import type { Clock } from "../host/ports.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { CallOutcome } from "../journal/records.ts";
+import type { JournalRecord, StepUsage } from "../journal/records.ts";
 import {
   callModel,
   NoMessagesError,
-  toolErrorText,
+  normaliseUsage,
+  StepHookError,
   wrapTools,
-  type FinishedToolCall,
   type ModelCall,
+  type ModelCallHooks,
   type ModelCallOutcome,
-  type PendingToolCall,
+  type ModelUsage,
   type Sdk,
-  type ToolDecision,
+  type StepEnd,
   type ToolWatch
 } from "../model/index.ts";
-import { callId, turnId as asTurnId } from "../util/ids.ts";
-import { canonicalJson, type Json } from "../util/json.ts";
+import { turnId as asTurnId } from "../util/ids.ts";
+import { approvalAsked, callSettled, callStarted, clientCallStarted, jsonOf, toolPartOf } from "./call-records.ts";
+import { StreamStalledError, TokenBudgetError } from "./errors.ts";
 import type { AssembledTurn, TurnHooks } from "./hooks.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnStream } from "./stream.ts";
 import type { TurnContext, TurnView } from "./turn.ts";
+import { Watchdog } from "./watchdog.ts";
 
 export interface AttemptInit {
+  /** Its signal is this attempt's own. */
   readonly turn: TurnContext;
   readonly view: TurnView;
-  readonly history: UIMessage[];
+  /** Read when everything that may shorten it is done. */
+  readonly history: () => UIMessage[];
   readonly stream: TurnStream;
+  /** Ends the attempt, and not the turn. */
+  readonly stop: AbortController;
+  /** Whether the `start` of the stream carries the id of the answer. */
+  readonly stampsId: boolean;
+  /** Text was cut off and is being continued. */
+  readonly continuesText: boolean;
+  /** What earlier attempts have used. */
+  readonly usedTokens: number;
+  /** How often it has outgrown the context window. */
+  readonly overflows: number;
   readonly sdk: Sdk;
   readonly hooks: TurnHooks;
   readonly journal: Journal;
   readonly readers: Required<Pick<TurnListener, "streaming" | "chunk">>;
   readonly clock: Clock;
-  /** Stores a message that an outcome changed, and tells the readers. */
-  readonly storeAnswer: (message: UIMessage) => void;
+  /** An outcome changed the answer that this turn extends: stores that, and tells the readers. */
+  readonly answerChanged: (changed: { readonly message: UIMessage; readonly stored: UIMessage }) => void;
 }
 
 export type AttemptResult =
-  | { readonly kind: "answered"; readonly output: unknown; readonly finishReason: string }
+  | { readonly kind: "answered"; readonly output: unknown; readonly lastUsage: ModelUsage }
   | { readonly kind: "aborted"; readonly reason: unknown }
+  | { readonly kind: "stalled"; readonly error: StreamStalledError }
+  /** The text so far cannot be continued: structured output is parsed whole. */
+  | { readonly kind: "restart" }
   | { readonly kind: "failed"; readonly error: unknown; readonly stage: "turn" | "stream" };
 
 export class Attempt {
   readonly #init: AttemptInit;
   #call: ModelCall | undefined;
+  #watchdog: Watchdog | undefined;
+  #stalled: StreamStalledError | undefined;
+  #usedTokens: number;
   #hasStreamed = false;
 
   constructor(init: AttemptInit) {
     this.#init = init;
+    this.#usedTokens = init.usedTokens;
   }
 
   get hasStreamed(): boolean {
@@ -59,8 +80,11 @@ export class Attempt {
   }
 
   /** Never throws. */
-  run(): Promise<AttemptResult> {
-    return this.#init.hooks.runIn(this.#init.turn, () => this.#run());
+  async run(): Promise<AttemptResult> {
+    const result = await this.#init.hooks.runIn(this.#init.turn, () => this.#run());
+    // What an attempt left running must not outlive it.
+    this.#init.stop.abort(new DOMException("The attempt is over.", "AbortError"));
+    return result;
   }
 
   async #run(): Promise<AttemptResult> {
@@ -68,22 +92,30 @@ export class Attempt {
     let assembled: AssembledTurn;
     try {
       if (turn.signal.aborted) return { kind: "aborted", reason: turn.signal.reason };
-      assembled = await this.#init.hooks.assemble(turn, this.#init.history);
+      const { hooks, history, overflows } = this.#init;
+      await hooks.prepare?.(turn);
+      assembled = await hooks.assemble(turn, history(), overflows);
       if (assembled.messages.length === 0) throw new NoMessagesError();
     } catch (error) {
       if (turn.signal.aborted) return { kind: "aborted", reason: turn.signal.reason };
       return { kind: "failed", error, stage: "turn" };
     }
+    if (this.#init.continuesText && assembled.settings.output !== undefined) return { kind: "restart" };
+    if (this.#usedTokens >= assembled.maxTokens) {
+      // As between two steps: the stream of the turn ends, whichever attempt notices it.
+      return { kind: "failed", error: new TokenBudgetError(assembled.maxTokens), stage: "stream" };
+    }
     try {
-      return toResult(await this.#stream(assembled));
+      if (assembled.grant && !turn.grant) this.#append({ ...this.#fact, type: "turn-granted", ...assembled.grant });
+      return this.#toResult(await this.#stream(assembled));
     } catch (error) {
       return { kind: "failed", error, stage: "stream" };
     }
   }
 
   async #stream(assembled: AssembledTurn): Promise<ModelCallOutcome> {
-    const { turn, view, readers, stream, sdk } = this.#init;
-    const { model, system, messages, settings, maxSteps, stopWhen, sendReasoning, modelHooks } = assembled;
+    const { turn, sdk } = this.#init;
+    const { model, system, messages, settings, maxSteps, stopWhen, sendReasoning } = assembled;
     const call = callModel(sdk, {
       model,
       ...(system !== undefined && { system }),
@@ -93,35 +125,124 @@ export class Attempt {
       maxSteps,
       ...(stopWhen !== undefined && { stopWhen }),
       sendReasoning,
-      ...(!turn.continuation && { messageId: turn.messageId }),
+      ...(this.#init.stampsId && { messageId: turn.messageId }),
       signal: turn.signal,
-      hooks: modelHooks,
+      hooks: this.#modelHooks(assembled),
       log: (message, error) => console.error(message, error)
     });
     this.#call = call;
-    for await (const chunk of call.chunks) {
-      if (!this.#hasStreamed) {
-        this.#hasStreamed = true;
-        readers.streaming(view);
+    const watchdog = this.#startWatchdog(assembled);
+    try {
+      for await (const chunk of call.chunks) {
+        watchdog.beat();
+        this.#pass(assembled.annotate?.(chunk) ?? chunk, assembled.tools);
       }
-      const streamed = stream.push(chunk);
-      if (streamed.kind === "chunk") readers.chunk(view, streamed);
-      else this.#init.storeAnswer(streamed.message);
+    } finally {
+      watchdog.stop();
     }
     return call.outcome;
+  }
+
+  #startWatchdog({ stall }: AssembledTurn): Watchdog {
+    const { clock, stop } = this.#init;
+    const onStall = () => {
+      this.#stalled = new StreamStalledError(stall.timeoutMs);
+      stop.abort(this.#stalled);
+    };
+    const watchdog = new Watchdog({ ...stall, clock, onStall });
+    this.#watchdog = watchdog;
+    watchdog.start();
+    return watchdog;
+  }
+
+  #pass(chunk: UIMessageChunk, tools: ToolSet): void {
+    const { view, readers, stream } = this.#init;
+    if (!this.#hasStreamed) {
+      this.#hasStreamed = true;
+      readers.streaming(view);
+    }
+    for (const streamed of stream.push(chunk)) {
+      if (streamed.kind === "chunk") readers.chunk(view, streamed);
+      else this.#init.answerChanged(streamed);
+    }
+    this.#recordQuestion(chunk, tools);
+  }
+
+  /** Who owes an answer must be known after a restart, before anything of the user's is asked. */
+  #recordQuestion(chunk: UIMessageChunk, tools: ToolSet): void {
+    const isAsked = chunk.type === "tool-approval-request";
+    if (!isAsked && chunk.type !== "tool-input-available") return;
+    const part = toolPartOf(this.#init.stream.message, chunk.toolCallId);
+    if (!part || part.providerExecuted) return;
+    const step = this.#call?.stepNumber ?? 0;
+    if (isAsked) this.#append(...approvalAsked(this.#writing, part, step));
+    else if (part.state === "input-available" && tools[chunk.toolName]?.execute === undefined) {
+      this.#append(clientCallStarted(this.#writing, part, step));
+    }
+  }
+
+  #modelHooks({ modelHooks, maxTokens }: AssembledTurn): ModelCallHooks {
+    const { rebase } = modelHooks;
+    return {
+      ...modelHooks,
+      ...(rebase && { rebase: (event) => this.#whilePaused(async () => rebase(event)) }),
+      onStepFinish: async (event) => {
+        this.#recordStep(event);
+        await modelHooks.onStepFinish?.(event);
+      },
+      ...(Number.isFinite(maxTokens) && {
+        prepareStep: async (event) => {
+          if (this.#usedTokens >= maxTokens) throw new TokenBudgetError(maxTokens);
+          // What was used is durable before more is: else each death would give it back.
+          this.#init.stream.flush();
+          return modelHooks.prepareStep?.(event);
+        }
+      })
+    };
+  }
+
+  /** Making room is not the model's silence. */
+  async #whilePaused<T>(work: () => Promise<T>): Promise<T> {
+    this.#watchdog?.pause();
+    try {
+      return await work();
+    } finally {
+      this.#watchdog?.resume();
+    }
+  }
+
+  /** Written with whatever is written next: a crash may lose the count of one step. */
+  #recordStep(event: StepEnd): void {
+    const usage = usageOf(event);
+    this.#usedTokens += usage.totalTokens ?? 0;
+    this.#init.stream.note({
+      ...this.#fact,
+      type: "step-finished",
+      step: this.#call?.stepNumber ?? 0,
+      finishReason: event.finishReason,
+      usage,
+      providerMetadata: jsonOf(event.providerMetadata)
+    });
   }
 
   #watch(): ToolWatch {
     const { hooks, turn, sdk, clock } = this.#init;
     return {
       before: async (call) => {
+        this.#watchdog?.toolStarted();
         const decision = await hooks.beforeToolCall(turn, call);
-        if (!decision || decision.action === "allow") this.#recordCall(call, decision);
+        turn.signal.throwIfAborted();
+        if (!decision || decision.action === "allow") this.#append(callStarted(this.#writing, call, decision));
         return decision;
       },
       after: async (call) => {
-        this.#recordOutcome(call);
-        await hooks.afterToolCall(turn, call);
+        try {
+          // The outcome must be durable before the model reads it: a restart in between would run the side effect again.
+          this.#append(callSettled(this.#writing, call));
+          await hooks.afterToolCall(turn, call);
+        } finally {
+          this.#watchdog?.toolEnded();
+        }
       },
       stepNumber: () => this.#call?.stepNumber ?? 0,
       validateInput: (schema, value) => sdk.validateInput(schema, value),
@@ -130,68 +251,46 @@ export class Attempt {
     };
   }
 
-  /** Should the process die in the tool, this row says that it may have run. */
-  #recordCall(call: PendingToolCall, decision: ToolDecision | void): void {
-    const { journal, stream, turn, clock } = this.#init;
-    const executed = decision?.action === "allow" && decision.input !== undefined ? decision.input : call.input;
-    const input = jsonOf(executed);
-    journal.writer.append([
-      ...stream.takeUnflushed(),
-      {
-        type: "call-started",
-        turnId: asTurnId(turn.turnId),
-        attempt: turn.attempt,
-        at: clock.now(),
-        callId: callId(call.toolCallId),
-        step: call.stepNumber,
-        toolName: call.toolName,
-        executor: "server",
-        dynamic: call.dynamic ?? false,
-        input,
-        inputHash: createHash("sha256").update(canonicalJson(input)).digest("base64url")
-      }
-    ]);
+  #append(...records: JournalRecord[]): void {
+    this.#init.journal.writer.append([...this.#init.stream.takeUnflushed(), ...records]);
   }
 
-  /** The outcome must be durable before the model reads it: a restart in between would run the side effect again. */
-  #recordOutcome(call: FinishedToolCall): void {
-    const { journal, stream, turn, clock } = this.#init;
-    const outcome: CallOutcome = call.success
-      ? { kind: "output", output: jsonOf(call.output) }
-      : { kind: "error", errorText: toolErrorText(call.error) };
-    journal.writer.append([
-      ...stream.takeUnflushed(),
-      {
-        type: "call-settled",
-        turnId: asTurnId(turn.turnId),
-        attempt: turn.attempt,
-        at: clock.now(),
-        callId: callId(call.toolCallId),
-        outcome,
-        autoContinue: false
-      }
-    ]);
+  get #writing() {
+    const { turn, clock } = this.#init;
+    return { turnId: turn.turnId, attempt: turn.attempt, at: clock.now() };
+  }
+
+  get #fact() {
+    return { ...this.#writing, turnId: asTurnId(this.#init.turn.turnId) };
+  }
+
+  #toResult(outcome: ModelCallOutcome): AttemptResult {
+    switch (outcome.status) {
+      case "completed":
+        return { kind: "answered", output: outcome.output, lastUsage: outcome.lastUsage };
+      case "aborted":
+        if (this.#stalled && outcome.reason === this.#stalled) return { kind: "stalled", error: this.#stalled };
+        return { kind: "aborted", reason: outcome.reason };
+      case "failed":
+        return { kind: "failed", error: budgetErrorIn(outcome.error) ?? outcome.error, stage: "stream" };
+    }
   }
 }
 
-function toResult(outcome: ModelCallOutcome): AttemptResult {
-  switch (outcome.status) {
-    case "completed":
-      return { kind: "answered", output: outcome.output, finishReason: outcome.finishReason };
-    case "aborted":
-      return { kind: "aborted", reason: outcome.reason };
-    case "failed":
-      return { kind: "failed", error: outcome.error, stage: "stream" };
-  }
+/** Thrown before a step, it comes back as the failure of a hook; people are told of the limit, not of the hook. */
+function budgetErrorIn(error: unknown): TokenBudgetError | undefined {
+  const cause = error instanceof StepHookError ? error.cause : error;
+  return cause instanceof TokenBudgetError ? cause : undefined;
 }
 
-/** What a record can hold of a value: undefined and what JSON cannot say become null. */
-function jsonOf(value: unknown): Json {
-  try {
-    const text = JSON.stringify(value);
-    return text === undefined ? null : (JSON.parse(text) as Json);
-  } catch {
-    // Circular values and big integers: that the call ended is what the record is for.
-    return null;
-  }
+function usageOf(event: StepEnd): StepUsage {
+  const usage = normaliseUsage(event.usage);
+  const sum = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+  return {
+    inputTokens: usage.inputTokens ?? null,
+    outputTokens: usage.outputTokens ?? null,
+    totalTokens: usage.totalTokens ?? (sum > 0 ? sum : null),
+    reasoningTokens: usage.reasoningTokens ?? null,
+    cachedInputTokens: usage.cachedInputTokens ?? null
+  };
 }

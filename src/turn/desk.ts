@@ -40,11 +40,14 @@ export class Desk {
   readonly init: EngineInit;
   readonly readers = new TurnListeners();
   readonly nesting = new Nesting();
+  /** Differs in every activation: an attempt of another epoch was cut off. */
+  readonly epoch: string;
   readonly #live = new Map<string, LiveTurn>();
   running: Running | undefined;
 
   constructor(init: EngineInit) {
     this.init = init;
+    this.epoch = init.ids.next();
   }
 
   now(): number {
@@ -53,6 +56,11 @@ export class Desk {
 
   get openTurns(): readonly OpenTurn[] {
     return this.init.conversation.row.openTurns;
+  }
+
+  /** What the conversation's row says of it; undefined when it is over. */
+  openTurnOf(live: LiveTurn): OpenTurn | undefined {
+    return this.openTurns.find(({ turnId: id }) => id === live.admitted.turnId);
   }
 
   add(live: LiveTurn): void {

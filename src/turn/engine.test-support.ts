@@ -10,8 +10,11 @@ import { conversation as conversationTables } from "../host/migrations/002-conve
 import { BLOB_TABLES, JOURNAL_TABLES } from "../host/migrations/001-journal.ts";
 import { MemorySql } from "../journal/memory-sql.test-support.ts";
 import { endInQuestion, installedSdk, isToolPart, toModelMessages, type ModelSettings } from "../model/index.ts";
+import type { SessionMessagePart } from "../session/session-message.ts";
+import { interruptedPart } from "../session/transcript-repair.ts";
 import { TurnEngine } from "./engine.ts";
-import type { TurnHooks } from "./hooks.ts";
+import type { FailureClass, TurnHooks } from "./hooks.ts";
+import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./incident.ts";
 import type { Transcript } from "./transcript.ts";
 import type { TurnContext, TurnOutcome, TurnView } from "./turn.ts";
 
@@ -70,10 +73,28 @@ export interface WorldInit {
   settings?: ModelSettings;
   respond?: (turn: TurnContext, outcome: TurnOutcome) => Promise<void>;
   beforeToolCall?: TurnHooks["beforeToolCall"];
+  stall?: { timeoutMs: number; includesTools?: boolean };
+  maxTokens?: number;
+  recovery?: Partial<RecoveryPolicy>;
+  recover?: (turn: TurnContext, incident: RecoveryIncident) => Promise<Partial<RecoveryChoice>>;
+  keepsRecovering?: TurnHooks["keepsRecovering"];
+  repairPart?: TurnHooks["repairPart"];
+  classifyFailure?: (error: unknown) => FailureClass | undefined;
+  overflowRetries?: number;
+  compact?: () => boolean;
 }
 
+const POLICY: RecoveryPolicy = {
+  enabled: true,
+  maxAttempts: 10,
+  noProgressTimeoutMs: 300_000,
+  maxRecoveryWork: 10_000,
+  maxInterruptedAttempts: 5,
+  terminalMessage: "gave up"
+};
+
 type Heard =
-  | { what: "accepted" | "streaming"; turn: TurnView }
+  | { what: "accepted" | "streaming" | "interrupted"; turn: TurnView }
   | { what: "chunk"; turn: TurnView; seq: number; body: string }
   | { what: "settled"; turn: TurnView; outcome: TurnOutcome }
   | { what: "updated"; message: UIMessage }
@@ -83,7 +104,9 @@ export class World {
   readonly transcript = new MemoryTranscript();
   readonly database = new DatabaseSync(":memory:");
   readonly heard: Heard[] = [];
+  readonly clock = new SkippingClock();
   readonly hooksCalled: string[] = [];
+  readonly incidents: RecoveryIncident[] = [];
   /** The platform refuses the wake that must be armed before a turn runs. */
   failsToStayAlive = false;
   readonly #init: WorldInit;
@@ -115,7 +138,7 @@ export class World {
       transcript: this.transcript,
       hooks: this.#hooks(),
       sdk: installedSdk(),
-      clock,
+      clock: this.clock,
       ids: { next: () => `id-${++this.#ids}`, random: () => 0.5 },
       emit: () => undefined,
       background: (work) => void work.catch((error: unknown) => console.error(error)),
@@ -128,6 +151,7 @@ export class World {
       accepted: (turn) => void this.heard.push({ what: "accepted", turn }),
       streaming: (turn) => void this.heard.push({ what: "streaming", turn }),
       chunk: (turn, chunk) => void this.heard.push({ what: "chunk", turn, ...chunk }),
+      interrupted: (turn) => void this.heard.push({ what: "interrupted", turn }),
       settled: (turn, outcome) => void this.heard.push({ what: "settled", turn, outcome }),
       messageUpdated: (message) => void this.heard.push({ what: "updated", message }),
       transcriptChanged: () => void this.heard.push({ what: "transcript" }),
@@ -160,6 +184,8 @@ export class World {
           settings: { maxRetries: 0, ...init.settings },
           maxSteps: 10,
           sendReasoning: true,
+          stall: { timeoutMs: 0, includesTools: false, ...init.stall },
+          maxTokens: init.maxTokens ?? Infinity,
           modelHooks: {}
         };
       },
@@ -169,6 +195,22 @@ export class World {
       },
       afterToolCall: async (_turn, call) => called(`after:${call.toolName}:${call.success}`),
       describeFailure: (_error, { stage }) => `failed in ${stage}`,
+      classifyFailure: (error) => init.classifyFailure?.(error),
+      retryAfterMs: () => undefined,
+      recovery: { ...POLICY, ...init.recovery },
+      recover: async (turn, incident) => {
+        called(`recover:${incident.recoveryKind}:${incident.attempt}`);
+        this.incidents.push(incident);
+        return { persist: true, continue: true, ...(await init.recover?.(turn, incident)) };
+      },
+      keepsRecovering: async (turn, incident) => init.keepsRecovering?.(turn, incident) ?? true,
+      exhausted: async (_turn, { reason }) => called(`exhausted:${reason}`),
+      repairPart: (part) => init.repairPart?.(part) ?? interruptedPart(part as typeof part & SessionMessagePart),
+      overflowRetries: init.overflowRetries ?? 0,
+      compact: async (_turn, attempt) => {
+        called(`compact:${attempt}`);
+        return init.compact?.() ?? true;
+      },
       wantsResponse: init.respond !== undefined,
       respond: async (turn, outcome) => {
         called(`respond:${turn.requestId}:${outcome.status}`);
@@ -179,17 +221,38 @@ export class World {
   }
 }
 
-const clock: Clock = {
-  now: () => Date.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, ms);
+/** Real time, which a test can skip. */
+export class SkippingClock implements Clock {
+  readonly #sleepers = new Set<{ readonly at: number; readonly wake: () => void }>();
+  #skippedMs = 0;
+
+  now(): number {
+    return Date.now() + this.#skippedMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const sleeper = { at: this.now() + ms, wake: () => wake() };
+      const timer = setTimeout(() => wake(), ms);
+      const wake = () => {
+        clearTimeout(timer);
+        this.#sleepers.delete(sleeper);
+        resolve();
+      };
+      this.#sleepers.add(sleeper);
       signal?.addEventListener("abort", () => {
         clearTimeout(timer);
+        this.#sleepers.delete(sleeper);
         reject(signal.reason);
       });
-    })
-};
+    });
+  }
+
+  skip(ms: number): void {
+    this.#skippedMs += ms;
+    for (const sleeper of this.#sleepers) if (sleeper.at <= this.now()) sleeper.wake();
+  }
+}
 
 export function user(id: string, text = id): UIMessage {
   return { id, role: "user", parts: [{ type: "text", text }] };

@@ -397,40 +397,6 @@ test("a turn that nobody can work on now asks for a wake, and that wake runs it"
   expect(w.engine.nextWake(1_000, 30_000)).toBeNull();
 });
 
-describe("a process that dies", () => {
-  test("in the middle of an answer answers again after the restart, under the same id, and gives up after three tries", async () => {
-    const w = world([reply(text("half"), stall()), reply(text("hal"), stall()), reply(text("whole"))]);
-    void w.engine.admit(ask("r1"));
-    await untilChunks(w, 2);
-    w.boot();
-    w.engine.resume();
-    await untilChunks(w, 5);
-    w.boot();
-    w.engine.resume();
-    await untilIdle(w);
-    expect(w.texts()).toEqual(["user:r1", "assistant:whole"]);
-    const ids = w.heard.flatMap((one) => (one.what === "streaming" ? [one.turn.messageId] : []));
-    expect(new Set(ids).size).toBe(1);
-    // Who comes now is shown the answer, not the attempts that were begun before it.
-    const replayed = [...(w.engine.replay("r1")?.chunks ?? [])].map(({ body }) => body);
-    expect(replayed.filter((body) => body.includes('"start"'))).toHaveLength(1);
-    expect(replayed.join("")).not.toContain("half");
-  });
-
-  test("during every attempt ends in one error, and no further model call", async () => {
-    const w = world([reply(text("1"), stall()), reply(text("2"), stall()), reply(text("3"), stall())]);
-    void w.engine.admit(ask("r1"));
-    for (let attempt = 1; attempt <= 3; attempt++) {
-      await untilChunks(w, attempt * 2);
-      w.boot();
-      w.engine.resume();
-    }
-    await untilIdle(w);
-    expect(w.model.callCount).toBe(3);
-    expect(w.engine.failed()).toMatchObject({ requestId: "r1", text: "failed in recovery" });
-  });
-});
-
 /** Event-loop turns until no turn is open; there is no I/O to wait for. */
 async function untilIdle(w: World): Promise<void> {
   await until(() => w.conversation.row.openTurns.length === 0 && w.conversation.row.armedContinuation === null);

@@ -3,14 +3,15 @@
 import type { UIMessage } from "ai";
 import type { ArmedContinuation, ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { ApprovalAnswered, CallOutcome, CallSettled, ClientTool } from "../journal/records.ts";
-import { isToolPart, toolNameOf } from "../model/index.ts";
+import { toolNameOf } from "../model/index.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import type { Admission, TurnTicket } from "./admission.ts";
 import { admittedRecord } from "./admitting.ts";
 import { firstAttempt } from "./attempt-record.ts";
+import { toolPartOf } from "./call-records.ts";
 import { Desk, type EngineInit } from "./desk.ts";
-import { NestedTurnError, QueueFullError } from "./errors.ts";
+import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
 import { LiveTurn } from "./live-turn.ts";
 import { storedChunks } from "./replay.ts";
@@ -18,13 +19,14 @@ import { TurnRunner } from "./runner.ts";
 import { announceEnding, placeInput, recordEnding } from "./settle.ts";
 import { isHalfAnswered, withApproval, withToolResult } from "./tool-answer.ts";
 import type { TurnOutcome, TurnView } from "./turn.ts";
-import type { AnswerOutcome, ApprovalAnswer, Replay, ToolResultAnswer, Turns } from "./turns.ts";
+import type { AnswerOutcome, ApprovalAnswer, RecoveringTurn, Replay, ToolResultAnswer, Turns } from "./turns.ts";
 
 /** Turns that may wait in one conversation. */
 export const QUEUE_LIMIT = 1_000;
 
 /** What is recorded of an answer; when and to which turn is known where it is applied. */
 type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, "turnId" | "at">;
+type AnswerRecordOf = (answered: UIMessage) => AnswerRecord;
 
 /** Between the last answer and the continuation, so that a client that asks right after its answer finds it waiting. */
 export const CONTINUATION_PAUSE_MS = 50;
@@ -81,7 +83,7 @@ export class TurnEngine implements Turns {
       });
       this.#desk.add(live);
       row.failedTurn = admission.trigger === "ws-chat" ? null : row.failedTurn;
-      const attempt = startsNow ? [firstAttempt(admitted.turnId, { epoch: this.#runner.epoch, now })] : [];
+      const attempt = startsNow ? [firstAttempt(admitted.turnId, { epoch: this.#desk.epoch, now })] : [];
       journal.writer.append([admitted, ...attempt]);
       if (startsNow) {
         placeInput(this.#desk, live);
@@ -102,7 +104,7 @@ export class TurnEngine implements Turns {
 
   /** After a start: goes on with what a crash left, and with hooks that were promised. */
   resume(): void {
-    for (const id of this.#desk.init.conversation.row.respondingTurns) this.#runner.respondAgain(id);
+    for (const id of this.#desk.init.conversation.row.respondingTurns) this.#runner.responses.tellAgain(id);
     this.#runner.drive();
     this.continueIfReady();
   }
@@ -194,33 +196,40 @@ export class TurnEngine implements Turns {
     const result = { toolCallId, output, ...(errorText !== undefined && { errorText }) };
     const outcome: CallOutcome =
       errorText === undefined ? { kind: "output", output: (output ?? null) as Json } : { kind: "error", errorText };
-    const answered = this.#answer(toolCallId, (message) => withToolResult(message, result), {
-      type: "call-settled",
-      attempt: null,
-      callId: callId(toolCallId),
-      outcome,
-      autoContinue
-    });
+    const answered = this.#answer(
+      { toolCallId, autoContinue, origin },
+      (message) => withToolResult(message, result),
+      () => ({ type: "call-settled", attempt: null, callId: callId(toolCallId), outcome, autoContinue })
+    );
     if (answered.changed)
       this.#desk.init.emit("tool:result", { toolCallId, toolName: nameOf(answered.message, toolCallId) });
-    this.#continueAfter(answered, autoContinue, origin);
+    if (answered.changed) this.continueIfReady();
     return answered;
   }
 
   answerApproval({ toolCallId, approved, autoContinue, origin }: ApprovalAnswer): AnswerOutcome {
-    const answered = this.#answer(toolCallId, (message) => withApproval(message, toolCallId, approved), {
-      type: "approval-answered",
-      callId: callId(toolCallId),
-      approvalId: approvalId(toolCallId),
-      approved,
-      inputHash: null,
-      by: null,
-      reason: null,
-      autoContinue
-    });
+    const answered = this.#answer(
+      { toolCallId, autoContinue, origin },
+      (message) => withApproval(message, toolCallId, approved),
+      (message) => ({
+        type: "approval-answered",
+        callId: callId(toolCallId),
+        approvalId: approvalId(toolPartOf(message, toolCallId)?.approval?.id ?? toolCallId),
+        approved,
+        inputHash: null,
+        by: null,
+        reason: null,
+        autoContinue
+      })
+    );
     if (answered.changed) this.#desk.init.emit("tool:approval", { toolCallId, approved });
-    this.#continueAfter(answered, autoContinue, origin);
+    if (answered.changed) this.continueIfReady();
     return answered;
+  }
+
+  /** A stored message was changed by another door. */
+  announceMessage(message: UIMessage): void {
+    this.#desk.readers.messageUpdated(message);
   }
 
   /** Messages joined or left by another door. */
@@ -248,6 +257,19 @@ export class TurnEngine implements Turns {
 
   isBusy(): boolean {
     return this.#desk.openTurns.some((turn) => turn.generation === this.generation);
+  }
+
+  recovering(): RecoveringTurn | undefined {
+    const open = this.#desk.openTurns.find((turn) => turn.recoveringSince !== undefined);
+    return open?.recoveringSince === undefined ? undefined : { requestId: open.requestId, since: open.recoveringSince };
+  }
+
+  stash(data: Json): void {
+    const { running, nesting, init } = this.#desk;
+    if (!running || !nesting.isInTurn) throw new OutsideTurnError("stash");
+    const { live } = running;
+    const fact = { turnId: live.admitted.turnId, attempt: live.attempt, at: this.#desk.now() };
+    init.journal.writer.append([{ ...fact, type: "turn-stashed", data }]);
   }
 
   failed(): FailedTurn | null {
@@ -307,11 +329,24 @@ export class TurnEngine implements Turns {
     return this.#desk.init.conversation.row.generation;
   }
 
-  /** The first answer wins. One that comes while its message streams is applied to the stream, and recorded. */
+  /** One state change: were the continuation armed later, a crash in between would leave an answer nobody goes on from. */
   #answer(
+    { toolCallId, autoContinue, origin }: Pick<ApprovalAnswer, "toolCallId" | "autoContinue" | "origin">,
+    change: (message: UIMessage) => UIMessage | undefined,
+    recordOf: AnswerRecordOf
+  ): AnswerOutcome {
+    return this.#desk.init.conversation.transaction(() => {
+      const answered = this.#applyAnswer(toolCallId, change, recordOf);
+      if (answered.changed && autoContinue) this.#arm(answered.message.id, origin);
+      return answered;
+    });
+  }
+
+  /** The first answer wins. One that comes while its message streams is applied to the stream, and recorded. */
+  #applyAnswer(
     toolCallId: string,
     change: (message: UIMessage) => UIMessage | undefined,
-    record: AnswerRecord
+    recordOf: AnswerRecordOf
   ): AnswerOutcome {
     const { running, init } = this.#desk;
     const inFlight = running?.stream.change(change);
@@ -319,23 +354,22 @@ export class TurnEngine implements Turns {
     const changed = inFlight ?? (stored && change(stored));
     if (!changed) return { changed: false };
     if (inFlight && running) {
-      init.journal.writer.append([{ ...record, turnId: running.live.admitted.turnId, at: this.#desk.now() }]);
+      const turnId = running.live.admitted.turnId;
+      init.journal.writer.append([{ ...recordOf(changed), turnId, at: this.#desk.now() }]);
     } else init.transcript.update(changed);
-    this.#desk.readers.messageUpdated(changed);
+    init.conversation.afterCommit(() => this.#desk.readers.messageUpdated(changed));
     return { changed: true, message: changed };
   }
 
-  /** Arms a continuation and starts it when nothing is in its way; otherwise it is looked at again later. */
-  #continueAfter(outcome: AnswerOutcome, autoContinue: boolean, origin: unknown): void {
+  /** A continuation that starts when nothing is in its way. */
+  #arm(messageId: string, origin: unknown): void {
     const { conversation, ids } = this.#desk.init;
-    if (outcome.changed && autoContinue && !conversation.row.armedContinuation) {
-      const armed: ArmedContinuation = { requestId: ids.next(), messageId: outcome.message.id };
-      conversation.transaction((row) => {
-        row.armedContinuation = armed;
-      });
-      this.#armedBy = origin;
-    }
-    if (outcome.changed) this.continueIfReady();
+    if (conversation.row.armedContinuation) return;
+    const armed: ArmedContinuation = { requestId: ids.next(), messageId };
+    conversation.transaction((row) => {
+      row.armedContinuation = armed;
+    });
+    this.#armedBy = origin;
   }
 
   /** No turn is open, and no sibling call still waits for its answer. */
@@ -381,8 +415,8 @@ const CLEARED_WAITING = { status: "skipped", reason: "cleared" } as const;
 const CLEARED_RUNNING = { status: "aborted", reason: "cleared", streamed: true } as const;
 
 function nameOf(message: UIMessage, toolCallId: string): string {
-  const part = message.parts.find((one) => isToolPart(one) && one.toolCallId === toolCallId);
-  return part && isToolPart(part) ? toolNameOf(part) : "";
+  const part = toolPartOf(message, toolCallId);
+  return part ? toolNameOf(part) : "";
 }
 
 function isEqual(a: Json, b: Json): boolean {

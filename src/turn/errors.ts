@@ -24,12 +24,46 @@ export class LostInputError extends ThinkError {
   }
 }
 
-export class InterruptedTurnError extends ThinkError {
-  constructor(readonly attempts: number) {
+/** The model's stream stopped without a word. */
+export class StreamStalledError extends ThinkError {
+  constructor(readonly timeoutMs: number) {
     super({
-      code: "turn-interrupted",
-      message: "The answer was interrupted and could not be completed.",
-      hint: `The process ended during each of ${attempts} attempts.`
+      code: "stream-stalled",
+      message: "The chat stream stalled: the model stopped answering.",
+      hint: `No chunk came for ${timeoutMs} ms (chatStreamStallTimeoutMs).`
+    });
+  }
+}
+
+/** `onChatRecovery` said that the turn must not go on. */
+export class RecoveryDisabledError extends ThinkError {
+  constructor() {
+    super({
+      code: "recovery-disabled",
+      message: "The answer was interrupted, and recovery was disabled for it.",
+      hint: "onChatRecovery returned { continue: false }."
+    });
+  }
+}
+
+/** A hook that decides over recovery did not answer. */
+export class RecoveryHookTimeoutError extends ThinkError {
+  constructor(readonly timeoutMs: number) {
+    super({
+      code: "recovery-hook-timeout",
+      message: "The decision over an interrupted answer took too long.",
+      hint: `onChatRecovery has ${timeoutMs} ms; a later answer is ignored.`
+    });
+  }
+}
+
+/** The turn has used the tokens it was given. */
+export class TokenBudgetError extends ThinkError {
+  constructor(readonly limit: number) {
+    super({
+      code: "token-budget-exceeded",
+      message: "This answer has reached its limit of tokens.",
+      hint: `maxTurnTokens is ${limit}, counted over every attempt of the turn.`
     });
   }
 }
@@ -40,6 +74,17 @@ export class QueueFullError extends ThinkError {
       code: "turn-queue-full",
       message: "Too many messages are waiting for an answer. Please try again later.",
       hint: `At most ${limit} turns wait in one conversation.`
+    });
+  }
+}
+
+/** Only a running turn has what is asked for. */
+export class OutsideTurnError extends ThinkError {
+  constructor(name: string) {
+    super({
+      code: "outside-turn",
+      message: `${name}() can only be called inside a turn.`,
+      hint: "Call it from a tool or a hook of a running turn."
     });
   }
 }

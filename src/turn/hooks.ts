@@ -1,6 +1,6 @@
 // What the engine asks of the class it runs for. `think/` implements it: it knows the user's overrides, the prompt and
 // the tools; the engine knows when to call.
-import type { LanguageModel, ModelMessage, ToolSet, UIMessage } from "ai";
+import type { LanguageModel, ModelMessage, ToolSet, UIMessage, UIMessageChunk } from "ai";
 import type {
   FinishedToolCall,
   ModelCallHooks,
@@ -10,10 +10,25 @@ import type {
   SystemPrompt,
   ToolDecision
 } from "../model/index.ts";
-import type { TurnContext, TurnOutcome } from "./turn.ts";
+import type { ExhaustionReason } from "./budget.ts";
+import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./incident.ts";
+import type { RecordedGrant, TurnContext, TurnOutcome } from "./turn.ts";
 
 /** Where a turn failed. */
 export type FailureStage = "parse" | "persist" | "turn" | "stream" | "recovery" | "transcript";
+
+/** A provider-neutral name for what went wrong. */
+export type FailureClass = "context_overflow" | "rate_limit" | "transient" | "fatal" | "unknown";
+
+/** What is known of a failure when people are told of it. */
+export interface FailureContext {
+  readonly requestId?: string;
+  readonly stage: FailureStage;
+  readonly messagesPersisted: boolean;
+  readonly classification?: FailureClass;
+  /** The turn that failed, if it had begun. */
+  readonly turn?: TurnContext;
+}
 
 /** Everything the model call needs, after all user hooks that shape it have run. */
 export interface AssembledTurn {
@@ -26,23 +41,52 @@ export interface AssembledTurn {
   readonly maxSteps: number;
   readonly stopWhen?: StopWhen;
   readonly sendReasoning: boolean;
+  /** How long the model may be silent, and whether time spent in tools counts. Zero: for ever. */
+  readonly stall: { readonly timeoutMs: number; readonly includesTools: boolean };
+  /** No model call starts once the turn has used so many tokens, over all its attempts. */
+  readonly maxTokens: number;
+  /** What the turn may do, if somebody was asked: it is recorded, and holds for later attempts. */
+  readonly grant?: RecordedGrant;
+  /** A last look at each chunk, before it is stored and sent. */
+  readonly annotate?: (chunk: UIMessageChunk) => UIMessageChunk;
   /** The user's step and chunk hooks. */
   readonly modelHooks: ModelCallHooks;
 }
 
 export interface TurnHooks {
+  /** Before the history is read; it may be shortened here. Never throws. */
+  prepare?(turn: TurnContext): Promise<unknown> | undefined;
   /**
    * `history` is the path the answer hangs below, already repaired. Runs the user's hooks up to and including
-   * `beforeTurn`. A throw fails the turn with stage "turn".
+   * `beforeTurn`. A throw fails the turn with stage "turn". `overflows`: how often it did not fit the context window.
    */
-  assemble(turn: TurnContext, history: UIMessage[]): Promise<AssembledTurn>;
+  assemble(turn: TurnContext, history: UIMessage[], overflows: number): Promise<AssembledTurn>;
   beforeToolCall(turn: TurnContext, call: PendingToolCall): Promise<ToolDecision | void>;
   afterToolCall(turn: TurnContext, call: FinishedToolCall): Promise<void>;
   /** Turns any failure into the text that clients, callbacks and results carry. Never throws. */
-  describeFailure(
-    error: unknown,
-    context: { requestId: string; stage: FailureStage; messagesPersisted: boolean; turn?: TurnContext }
-  ): string;
+  describeFailure(error: unknown, context: FailureContext): string;
+  /** What kind of failure the user takes this for. Never throws. */
+  classifyFailure(error: unknown, context: FailureContext): FailureClass | undefined;
+  /** How long the provider asked to be left alone. */
+  retryAfterMs(error: unknown): number | undefined;
+
+  /** Read anew for each decision. */
+  readonly recovery: RecoveryPolicy;
+  /** Asked before an interrupted turn is tried again. A throw ends the attempt. */
+  recover(turn: TurnContext, incident: RecoveryIncident): Promise<RecoveryChoice>;
+  /** Asked from the second interruption on. Never throws. */
+  keepsRecovering(turn: TurnContext, incident: RecoveryIncident): Promise<boolean>;
+  /** The turn is given up. Never throws. */
+  exhausted(turn: TurnContext, incident: RecoveryIncident & { readonly reason: ExhaustionReason }): Promise<void>;
+  /** What stands for a tool call that was cut off, in the turn of that request if it is known. */
+  repairPart(part: UIMessage["parts"][number], requestId?: string): UIMessage["parts"][number];
+  /** As `AssembledTurn.annotate`, for chunks that an earlier attempt did not get to write. Never throws. */
+  annotateRepair?(chunk: UIMessageChunk): UIMessageChunk;
+  /** How often a turn that outgrew the context window is compacted and begun anew; 0: never. */
+  readonly overflowRetries: number;
+  /** Makes the history shorter; false when it could not. Never throws. */
+  compact(turn: TurnContext, attempt: number): Promise<boolean>;
+
   /** The user wants to hear of finished turns: their hook is then called at least once per turn, even over a crash. */
   readonly wantsResponse: boolean;
   /** Runs after the turn is over, outside it: turns may be started and awaited here. A throw is logged. */

@@ -10,6 +10,8 @@ export interface TurnListener {
   streaming?(turn: TurnView): void;
   /** One UI message chunk as JSON text. `seq` is its number in the turn's stored stream. */
   chunk?(turn: TurnView, chunk: { readonly seq: number; readonly body: string }): void;
+  /** An attempt ended and the turn goes on, now or later: it is neither done nor failed. */
+  interrupted?(turn: TurnView): void;
   /** The outcome and the answer are stored. */
   settled?(turn: TurnView, outcome: TurnOutcome): void;
   /** A stored message changed outside its own stream: a tool result, an approval. */
@@ -40,6 +42,10 @@ export class TurnListeners implements Required<TurnListener> {
 
   chunk(turn: TurnView, chunk: { readonly seq: number; readonly body: string }): void {
     this.#tell((listener) => listener.chunk?.(turn, chunk));
+  }
+
+  interrupted(turn: TurnView): void {
+    this.#tell((listener) => listener.interrupted?.(turn));
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {

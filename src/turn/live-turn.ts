@@ -18,6 +18,8 @@ export class LiveTurn {
   readonly isNested: boolean;
   /** The newest attempt this process made. */
   attempt = 0;
+  /** When this process first worked on it. */
+  startedAt: number | undefined;
   /** What made it stop, when that was neither a person nor a clear. */
   failure: { readonly error: unknown } | undefined;
   /** Readers know how it ended; the record waits until the turns before it are over, so that order is kept. */
@@ -65,8 +67,9 @@ export class LiveTurn {
     };
   }
 
-  context(attempt: number): TurnContext {
-    const { body, channel, clientTools, generation } = this.admitted;
+  /** `signal`: of the attempt, if one runs. */
+  context(attempt: number, signal: AbortSignal = this.signal): TurnContext {
+    const { body, channel, clientTools, generation, parentMessageId } = this.admitted;
     const { inputMessageIds: _unused, ...view } = this.view;
     return {
       ...view,
@@ -76,7 +79,8 @@ export class LiveTurn {
       body: (body as Record<string, unknown> | null) ?? undefined,
       channel: channel ?? undefined,
       clientTools,
-      signal: this.signal
+      ...(parentMessageId !== null && { parentMessageId }),
+      signal
     };
   }
 

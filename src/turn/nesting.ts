@@ -2,25 +2,43 @@
 // whether a call may wait for another turn, and in which order response hooks run.
 import { AsyncLocalStorage } from "node:async_hooks";
 
-type Place = "turn" | "response";
+type PlaceName = "turn" | "response";
+
+interface Place {
+  readonly of: Nesting;
+  readonly name: PlaceName;
+  readonly outer: Place | undefined;
+}
+
+/** One for all engines: each storage costs every asynchronous step of the process something. */
+const places = new AsyncLocalStorage<Place>();
 
 /** One per engine: inside a turn of another agent, this agent's turns may be awaited. */
 export class Nesting {
-  readonly #place = new AsyncLocalStorage<Place>();
-
   inTurn<T>(work: () => T): T {
-    return this.#place.run("turn", work);
+    return this.#run("turn", work);
   }
 
   inResponse<T>(work: () => T): T {
-    return this.#place.run("response", work);
+    return this.#run("response", work);
   }
 
   get isInTurn(): boolean {
-    return this.#place.getStore() === "turn";
+    return this.#innermost === "turn";
   }
 
   get isInResponse(): boolean {
-    return this.#place.getStore() === "response";
+    return this.#innermost === "response";
+  }
+
+  #run<T>(name: PlaceName, work: () => T): T {
+    const place = places.getStore();
+    // A place of this engine is replaced, not nested: chains do not grow with the turns that hooks start.
+    return places.run({ of: this, name, outer: place?.of === this ? place.outer : place }, work);
+  }
+
+  get #innermost(): PlaceName | undefined {
+    for (let place = places.getStore(); place; place = place.outer) if (place.of === this) return place.name;
+    return undefined;
   }
 }

@@ -1,5 +1,6 @@
 // What a reader that comes late is shown: the stored chunks of a request's stream, and of a running one also those that
 // are not stored yet. Read in pages, so that a long answer is never held whole.
+import { keptRanges, type KeptRange } from "../journal/folds/turn-fold.ts";
 import type { Journal } from "../journal/journal.ts";
 import { turnId, type TurnId } from "../util/ids.ts";
 
@@ -8,29 +9,26 @@ export interface ReplayedChunk {
   readonly body: string;
 }
 
-/** The chunks of one turn from the journal, in order: those of the answer, not of an attempt that was begun anew. */
+/** The chunks of one turn from the journal, in order: those of the answer, not what later attempts took back. */
 export function* storedChunks(
   journal: Journal,
   turn: { readonly turnId: string; readonly firstSequence: number }
 ): Generator<ReplayedChunk, void, undefined> {
   const options = { after: turn.firstSequence - 1, turnId: turnId(turn.turnId) };
-  const from = firstOfAnswer(journal, options);
-  for (const page of journal.reader.pages({ ...options, fromChunk: from })) {
+  const kept = keptChunks(journal, options);
+  for (const page of journal.reader.pages({ ...options, fromChunk: kept[0]?.from ?? 0 })) {
     for (const { record } of page.entries) {
       if (record.type !== "content-segment") continue;
       const chunks = record.chunks.map((body, index) => ({ seq: record.firstChunk + index, body }));
-      yield* chunks.filter(({ seq }) => seq >= from);
+      yield* chunks.filter(({ seq }) => kept.some(({ from, to }) => from <= seq && seq < to));
     }
   }
 }
 
-/** Clients of the newest SDK would show both attempts one after the other. */
-function firstOfAnswer(journal: Journal, options: { after: number; turnId: TurnId }): number {
-  let first = 0;
+function keptChunks(journal: Journal, options: { after: number; turnId: TurnId }): readonly KeptRange[] {
+  let kept: readonly KeptRange[] = [];
   for (const page of journal.reader.pages({ ...options, outline: true })) {
-    for (const { record } of page.entries) {
-      if (record.type === "attempt-started" && !record.keepsContent) first = record.firstChunk;
-    }
+    for (const { record } of page.entries) if (record.type === "attempt-started") kept = keptRanges(kept, record);
   }
-  return first;
+  return kept;
 }

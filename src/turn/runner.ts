@@ -1,35 +1,39 @@
 // The one runner: takes the oldest turn whose time has come, tries it, settles it, and takes the next. It is the only
 // code that starts attempts. Between any two of its steps the process may die: what is recorded decides how it goes on.
-import type { UIMessage } from "ai";
 import type { OpenTurn } from "../journal/conversation.ts";
-import type { TurnAdmitted, TurnSettled } from "../journal/records.ts";
+import type { AttemptEnded } from "../journal/records.ts";
+import { errorMessage } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
-import { Attempt, type AttemptResult } from "./attempt.ts";
-import { nextAttempt } from "./attempt-record.ts";
+import { failuresInARow, type ExhaustionReason } from "./budget.ts";
+import { classify, type Decision, type TurnState } from "./classify.ts";
 import type { Desk } from "./desk.ts";
-import { InterruptedTurnError, LostInputError } from "./errors.ts";
-import { LiveTurn } from "./live-turn.ts";
-import { isAnswer, placeInput, settleTurn, type Ending } from "./settle.ts";
-import { TurnStream } from "./stream.ts";
+import { RecoveryDisabledError, type StreamStalledError } from "./errors.ts";
+import type { FailureClass, FailureContext } from "./hooks.ts";
+import { eventOfIncident, type IncidentEvent, type RecoveryChoice } from "./incident.ts";
+import type { LiveTurn } from "./live-turn.ts";
+import { DROPS_PARTIAL, leftOf, Recovery, type Examined } from "./recovery.ts";
+import { Responses } from "./responses.ts";
+import { hookPauseMs, Retries } from "./retries.ts";
+import { isAnswer, settleTurn, type Ending } from "./settle.ts";
+import { beginFirst, beginNext, runAttempt, storePartial, type Tried } from "./try-turn.ts";
 import type { TurnOutcome } from "./turn.ts";
-
-/** Attempts that the death of the process may cost a turn before it is given up. */
-export const ATTEMPT_LIMIT = 3;
 
 export class TurnRunner {
   readonly #desk: Desk;
-  /** Differs in every activation: an attempt of another epoch was cut off. */
-  readonly #epoch: string;
+  readonly #recovery: Recovery;
+  readonly #retries: Retries;
+  readonly responses: Responses;
   /** Turns whose first attempt was written with their admission, in this activation. */
   readonly #startedHere = new Set<string>();
   #driving: Promise<void> | undefined;
-  #responses: Promise<void> = Promise.resolve();
   #wakeUp = Promise.withResolvers<void>();
 
   constructor(desk: Desk) {
     this.#desk = desk;
-    this.#epoch = desk.init.ids.next();
+    this.#recovery = new Recovery(desk);
+    this.#retries = new Retries(desk, this.#recovery);
+    this.responses = new Responses(desk);
   }
 
   /** Makes sure somebody works on the open turns. */
@@ -50,34 +54,6 @@ export class TurnRunner {
     return this.#driving === undefined;
   }
 
-  /** A crash kept the hook of a settled turn from running, and the user was promised to hear of it. */
-  respondAgain(id: string): void {
-    const finished = this.#readFinished(id);
-    if (finished) this.#desk.init.background(this.#respond(finished.live, finished.outcome));
-    // Its records are gone: there is nothing left to tell.
-    else this.#appendResponded(id);
-  }
-
-  #readFinished(id: string): { live: LiveTurn; outcome: TurnOutcome } | undefined {
-    const { journal, transcript } = this.#desk.init;
-    let admitted: TurnAdmitted | undefined;
-    let settled: TurnSettled | undefined;
-    for (const page of journal.reader.pages({ turnId: turnId(id), outline: true })) {
-      for (const { record } of page.entries) {
-        if (record.type === "turn-admitted") admitted = record;
-        if (record.type === "turn-settled") settled = record;
-      }
-    }
-    if (!admitted || !settled) return undefined;
-    const message = settled.messageStored ? transcript.get(admitted.messageId) : undefined;
-    const status = settled.outcome === "failed" ? "error" : settled.outcome;
-    const error = settled.error && { error: settled.error.message };
-    return {
-      live: new LiveTurn({ admitted }),
-      outcome: { status, ...error, ...(message && { message }), streamed: true }
-    };
-  }
-
   async #work(): Promise<void> {
     for (;;) {
       const next = this.#next();
@@ -87,12 +63,20 @@ export class TurnRunner {
     }
   }
 
-  /** The turn to run now, or when one may be. Turns that wait out a quiet period let others pass. */
+  /**
+   * The turn to run now, or when one may be. Turns that wait out a quiet period let others pass; one that waits for its
+   * next attempt does not: what was asked after it is to be answered after it.
+   */
   #next(): OpenTurn | number | undefined {
+    const now = this.#desk.now();
     let earliest: number | undefined;
     for (const open of this.#desk.openTurns) {
-      const notBefore = this.#desk.find(open)?.admitted.notBeforeAt ?? 0;
-      if (notBefore <= this.#desk.now()) return open;
+      const live = this.#desk.find(open);
+      const isCancelled = live?.signal.aborted ?? false;
+      const retryAt = isCancelled ? 0 : (open.retryAt ?? 0);
+      if (retryAt > now) return Math.min(earliest ?? retryAt, retryAt);
+      const notBefore = live?.admitted.notBeforeAt ?? 0;
+      if (notBefore <= now) return open;
       earliest = Math.min(earliest ?? notBefore, notBefore);
     }
     return earliest;
@@ -101,7 +85,10 @@ export class TurnRunner {
   async #waitUntil(atMs: number): Promise<void> {
     this.#wakeUp = Promise.withResolvers();
     const timer = new AbortController();
-    const due = this.#desk.init.clock.sleep(atMs - this.#desk.now(), timer.signal).catch(() => undefined);
+    // Who stops a turn that waits need not wait with it. Those that are stopped already have had their say.
+    const stops = this.#desk.openTurns.flatMap((open) => this.#desk.find(open)?.signal ?? []);
+    const until = AbortSignal.any([timer.signal, ...stops.filter(({ aborted }) => !aborted)]);
+    const due = this.#desk.init.clock.sleep(atMs - this.#desk.now(), until).catch(() => undefined);
     await Promise.race([due, this.#wakeUp.promise]);
     timer.abort();
   }
@@ -109,16 +96,209 @@ export class TurnRunner {
   async #run(open: OpenTurn): Promise<void> {
     const live = this.#desk.find(open);
     if (!live) return this.#dropUnreadable(open);
-    const refusal = this.#refusal(open, live);
-    if (refusal) return this.#finish(live, settleTurn(this.#desk, live, refusal), refusal);
-    const startedAt = this.#desk.now();
-    this.#desk.init.emit("chat:turn:start", eventOf(live));
-    const ending = await this.#attempt(open, live);
+    const isFresh = open.attempt === 0 || this.#isOurs(open);
+    const examined = isFresh ? undefined : this.#recovery.examine(open, live);
+    const decision = classify(this.#stateOf(open, live, examined));
+    switch (decision.do) {
+      case "settle":
+        return this.#end(live, {
+          ...(examined && leftOf(examined)),
+          ...decision,
+          placesInput: open.attempt === 0 && decision.reason !== "cleared"
+        });
+      case "start":
+        return this.#tryFirst(open, live);
+      case "wait":
+        return;
+    }
+    // Everything else is about an attempt of the past.
+    if (examined) await this.#recover(open, live, { decision, examined });
+  }
+
+  async #recover(open: OpenTurn, live: LiveTurn, found: { decision: Decision; examined: Examined }): Promise<void> {
+    const { decision, examined } = found;
+    switch (decision.do) {
+      case "note-death":
+        return this.#recovery.noteDeath(live, examined);
+      case "complete":
+        return this.#end(live, { ...leftOf(examined), status: "completed" }, decision.reason);
+      case "give-up":
+        return this.#giveUp(live, examined, decision.reason);
+      case "retry":
+      case "continue":
+        return this.#tryAgain(open, live, examined);
+    }
+  }
+
+  #stateOf(open: OpenTurn, live: LiveTurn, examined: Examined | undefined): TurnState {
+    return {
+      refused: this.#refusal(open, live),
+      attempts: open.attempt,
+      isOurs: this.#isOurs(open),
+      isCutOff: open.attemptOpen,
+      // Handing over is part of a healthy attempt.
+      recovers: this.#desk.init.hooks.recovery.enabled || (examined?.isHandover ?? false),
+      exhausted: examined?.budget?.exhausted,
+      progress: examined?.salvage.progress ?? "nothing",
+      retryAt: open.retryAt ?? null,
+      nowMs: this.#desk.now()
+    };
+  }
+
+  async #tryFirst(open: OpenTurn, live: LiveTurn): Promise<void> {
+    this.#announceStart(live);
+    try {
+      if (this.#isOurs(open)) this.#startedHere.delete(open.turnId);
+      else await beginFirst(this.#desk, open, live);
+    } catch (error) {
+      return this.#fail(live, { error, stage: "turn" });
+    }
+    await this.#try(live, undefined);
+  }
+
+  async #tryAgain(open: OpenTurn, live: LiveTurn, examined: Examined): Promise<void> {
+    live.attempt = open.attempt;
+    if (!(await this.#recovery.mayGoOn(live, examined))) return this.#giveUp(live, examined, "recovery_aborted");
+    // The user's policy took its time.
+    if (!this.#isOpen(live) || live.signal.aborted) return;
+    this.#announceStart(live);
+    beginNext(this.#desk, live, examined);
+    live.attempt = open.attempt + 1;
+    let choice: RecoveryChoice;
+    try {
+      choice = await this.#recovery.ask(live, examined);
+    } catch (error) {
+      return this.#postpone(live, examined, error);
+    }
+    if (!this.#isOpen(live)) return this.#desk.forget(live);
+    const drops = !choice.persist && !examined.salvage.hasResults;
+    if (!choice.continue) return this.#endDisabled(live, examined, drops);
+    if (drops && examined.salvage.progress !== "nothing") {
+      const error = { code: DROPS_PARTIAL, message: "The partial answer is not kept." };
+      return this.#recovery.handOver(live, { reason: "restarted", error, retryAt: null });
+    }
+    storePartial(this.#desk, live, examined);
+    await this.#try(live, examined);
+  }
+
+  /** The hook failed: the attempt is spent, and the next one comes later. */
+  #postpone(live: LiveTurn, examined: Examined, error: unknown): void {
+    console.error("onChatRecovery failed; the answer is recovered later.", error);
+    const incident = this.#recovery.incident(live, examined);
+    const reason = errorMessage(error);
+    if (incident) this.#desk.init.emit("chat:recovery:failed", { ...eventOfIncident(incident), reason });
+    if (!this.#isOpen(live)) return;
+    this.#recovery.handOver(live, {
+      reason: "failed",
+      error: { code: "recovery-hook-failed", message: "The decision over an interrupted answer failed." },
+      retryAt: this.#desk.now() + hookPauseMs(failuresInARow(examined.turn.attempts))
+    });
+  }
+
+  #endDisabled(live: LiveTurn, examined: Examined, drops: boolean): void {
+    const { left, streamed } = leftOf(examined);
+    const kept = drops ? { chunkCount: left?.chunkCount ?? 0, answer: undefined } : left;
+    const ending = {
+      status: "error",
+      reason: "continue_disabled",
+      error: new RecoveryDisabledError().message
+    } as const;
+    this.#end(live, { ...ending, ...(kept && { left: kept }), ...(streamed && { streamed }) }, ending.reason);
+  }
+
+  async #try(live: LiveTurn, examined: Examined | undefined): Promise<void> {
+    live.attempt = Math.max(live.attempt, 1);
+    const tried = await runAttempt(this.#desk, live, examined);
     // A clear has already settled it.
     if (!this.#isOpen(live)) return this.#desk.forget(live);
+    const { result, stream, streamed } = tried;
+    switch (result.kind) {
+      case "answered":
+        return this.#end(live, {
+          stream,
+          streamed,
+          status: "completed",
+          output: result.output,
+          lastUsage: result.lastUsage
+        });
+      case "aborted":
+        if (live.failure) return this.#fail(live, { error: live.failure.error, stage: "stream", tried });
+        return this.#end(live, { stream, streamed, status: "aborted", reason: "cancelled" });
+      case "restart":
+        return this.#handOver(live, tried, { reason: "restarted", error: null, retryAt: null });
+      case "stalled":
+        return this.#stalled(live, tried, result.error);
+      case "failed":
+        return this.#failed(live, examined, tried);
+    }
+  }
+
+  #stalled(live: LiveTurn, tried: Tried, error: StreamStalledError): void {
+    const { hooks, emit } = this.#desk.init;
+    emit("chat:stream:stalled", { requestId: live.view.requestId, timeoutMs: error.timeoutMs });
+    if (!hooks.recovery.enabled) return this.#fail(live, { error, stage: "stream", tried });
+    this.#handOver(live, tried, {
+      reason: "stalled",
+      error: { code: error.code, message: error.message },
+      retryAt: null
+    });
+  }
+
+  async #failed(live: LiveTurn, examined: Examined | undefined, tried: Tried): Promise<void> {
+    const { hooks } = this.#desk.init;
+    if (tried.result.kind !== "failed") return;
+    const { error, stage } = tried.result;
+    const classification = hooks.classifyFailure(error, this.#failureContext(live, stage));
+    if (classification === "context_overflow" && (await this.#retries.shorten(live, tried.stream.message))) {
+      if (!this.#isOpen(live)) return this.#desk.forget(live);
+      return this.#handOver(live, tried, { reason: "overflow", error: null, retryAt: null });
+    }
+    if (!this.#isOpen(live)) return this.#desk.forget(live);
+    const retry = this.#retries.after(live, { error, classification, stream: tried.stream });
+    if (retry) return this.#handOver(live, tried, { reason: "failed", ...retry });
+    const isRecoveryOwn = stage === "turn" && examined !== undefined && !examined.isHandover;
+    if (!isRecoveryOwn) return this.#fail(live, { error, stage, tried, ...(classification && { classification }) });
+    console.error("Recovering an answer failed.", error);
+    await this.#giveUp(live, examined, "recovery_error");
+  }
+
+  /** The attempt is over and the turn goes on. */
+  #handOver(live: LiveTurn, { stream }: Tried, end: Pick<AttemptEnded, "reason" | "error" | "retryAt">): void {
+    stream.stop();
+    const unwritten = stream.takeUnflushed();
+    this.#desk.running = undefined;
+    this.#recovery.handOver(live, end, unwritten);
+  }
+
+  async #giveUp(live: LiveTurn, examined: Examined, reason: ExhaustionReason): Promise<void> {
+    const open = this.#desk.openTurnOf(live);
+    // What the last attempt left counts too.
+    const left = open && examined.turn.attempt < open.attempt ? this.#recovery.examine(open, live) : examined;
+    const outcome = await this.#recovery.giveUp(live, { ...left, budget: examined.budget }, reason);
+    this.#emitFinish(live, outcome);
+    this.#finish(live, outcome, true);
+  }
+
+  #fail(
+    live: LiveTurn,
+    failure: { error: unknown; stage: "turn" | "stream"; classification?: FailureClass; tried?: Tried }
+  ): void {
+    const { error, stage, tried, classification } = failure;
+    const text = this.#describe(live, error, { stage, ...(classification && { classification }) });
+    // Before the stream there is nothing to store, unless an earlier attempt left it.
+    const isBare = stage === "turn" && tried !== undefined && !tried.streamed;
+    const shown = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
+    this.#end(live, { ...shown, status: "error", error: text });
+  }
+
+  /** Records the outcome, tells everybody, and lets the next turn run. */
+  #end(live: LiveTurn, ending: Ending, recoveryReason?: string): void {
+    // Read while the turn is open.
+    const incident = this.#recovery.eventOf(live);
     const outcome = settleTurn(this.#desk, live, ending);
-    this.#emitFinish(live, outcome, startedAt);
-    this.#finish(live, outcome, ending);
+    if (incident) this.#emitRecovered(incident, outcome, recoveryReason);
+    this.#emitFinish(live, outcome);
+    this.#finish(live, outcome, isAnswer(ending));
   }
 
   /** Its admission cannot be read: nobody knows what was asked. It must not hold up the queue. */
@@ -141,18 +321,12 @@ export class TurnRunner {
   }
 
   /** Why a turn must not reach the model at all. */
-  #refusal(open: OpenTurn, live: LiveTurn): Ending | undefined {
+  #refusal(open: OpenTurn, live: LiveTurn): TurnState["refused"] {
     const { row } = this.#desk.init.conversation;
-    if (open.generation !== row.generation) return { status: "skipped", reason: "cleared" };
-    if (live.signal.aborted) return { status: "aborted", reason: "cancelled", placesInput: open.attempt === 0 };
-    if (notesOf(live.admitted).supersedable && this.#hasSuccessor(open)) {
-      return { status: "skipped", reason: "superseded", placesInput: true };
-    }
-    if (open.attempt >= ATTEMPT_LIMIT && !this.#isOurs(open)) {
-      const error = new InterruptedTurnError(open.attempt);
-      return { status: "error", reason: "attempts", error: this.#describe(live, error, "recovery") };
-    }
-    return undefined;
+    if (open.generation !== row.generation) return "cleared";
+    if (live.signal.aborted) return "cancelled";
+    const isSuperseded = open.attempt === 0 && notesOf(live.admitted).supersedable && this.#hasSuccessor(open);
+    return isSuperseded ? "superseded" : undefined;
   }
 
   #hasSuccessor(open: OpenTurn): boolean {
@@ -173,142 +347,49 @@ export class TurnRunner {
     this.#startedHere.add(id);
   }
 
-  get epoch(): string {
-    return this.#epoch;
-  }
-
-  async #attempt(open: OpenTurn, live: LiveTurn): Promise<Ending> {
-    const { init } = this.#desk;
-    try {
-      await this.#begin(open, live);
-    } catch (error) {
-      return { status: "error", error: this.#describe(live, error, "turn") };
-    }
-    const fence = this.#desk.openTurns.find((turn) => turn.turnId === open.turnId);
-    if (!fence) return { status: "aborted", reason: "cleared" };
-    live.attempt = fence.attempt;
-    const turn = live.context(fence.attempt);
-    const base = notesOf(live.admitted).extends ? init.transcript.get(live.admitted.messageId) : undefined;
-    const stream = new TurnStream({
-      turnId: turnId(turn.turnId),
-      attempt: turn.attempt,
-      firstChunk: fence.firstChunk,
-      messageId: turn.messageId,
-      extends: base,
-      clock: init.clock,
-      append: (segments) => void init.journal.writer.append(segments)
-    });
-    const attempt = new Attempt({
-      turn,
-      view: live.view,
-      history: init.transcript.prompt(base?.id ?? live.admitted.parentMessageId ?? undefined, {
-        clientTools: turn.clientTools.map(({ name }) => name),
-        isUserTurn: live.admitted.inputMessageIds.length > 0
-      }),
-      stream,
-      sdk: init.sdk,
-      hooks: init.hooks,
-      journal: init.journal,
-      readers: this.#desk.readers,
-      clock: init.clock,
-      storeAnswer: (message) => this.#storeAnswer(message)
-    });
-    this.#desk.running = { live, stream, attempt };
-    return this.#ending(live, await attempt.run(), { stream, streamed: attempt.hasStreamed });
-  }
-
-  /** The attempt is charged before it does anything, and its messages join the conversation with it. */
-  async #begin(open: OpenTurn, live: LiveTurn): Promise<void> {
-    if (this.#isOurs(open)) {
-      this.#startedHere.delete(open.turnId);
-      return;
-    }
-    const { init } = this.#desk;
-    const made = await this.#deferredInput(live);
-    init.conversation.transaction(() => {
-      init.journal.writer.append([nextAttempt(open, init.journal, { epoch: this.#epoch, now: this.#desk.now() })]);
-      placeInput(this.#desk, live);
-      for (const message of made) init.transcript.append(message);
-    });
-    // The others were told when they were accepted.
-    if (made.length > 0) this.#desk.readers.transcriptChanged(live.view.origin);
-  }
-
-  async #deferredInput(live: LiveTurn): Promise<readonly UIMessage[]> {
-    if (!notesOf(live.admitted).deferred) return [];
-    const make = live.inputFunction;
-    if (!make) throw new LostInputError();
-    return make(this.#desk.init.transcript.path());
-  }
-
-  #ending(live: LiveTurn, result: AttemptResult, shown: Pick<Ending, "stream" | "streamed">): Ending {
-    switch (result.kind) {
-      case "answered":
-        return { ...shown, status: "completed", output: result.output };
-      case "aborted":
-        if (live.failure)
-          return { ...shown, status: "error", error: this.#describe(live, live.failure.error, "stream") };
-        return { ...shown, status: "aborted", reason: "cancelled" };
-      case "failed":
-        if (result.stage === "turn") return { status: "error", error: this.#describe(live, result.error, "turn") };
-        return { ...shown, status: "error", error: this.#describe(live, result.error, "stream") };
-    }
-  }
-
-  #describe(live: LiveTurn, error: unknown, stage: "turn" | "stream" | "recovery"): string {
+  #describe(live: LiveTurn, error: unknown, failure: Pick<FailureContext, "stage" | "classification">): string {
     const { requestId } = live.view;
-    const turn = live.context(live.attempt);
-    const text = this.#desk.init.hooks.describeFailure(error, { requestId, stage, messagesPersisted: true, turn });
+    const context = { ...this.#failureContext(live, failure.stage), ...failure };
+    const text = this.#desk.init.hooks.describeFailure(error, context);
+    const { stage } = failure;
     this.#desk.init.emit("chat:request:failed", { requestId, stage, messagesPersisted: true, error: text });
     return text;
   }
 
-  #isOpen(live: LiveTurn): boolean {
-    return this.#desk.openTurns.some((turn) => turn.turnId === live.admitted.turnId);
+  #failureContext(live: LiveTurn, stage: FailureContext["stage"]): FailureContext {
+    return { requestId: live.view.requestId, stage, messagesPersisted: true, turn: live.context(live.attempt) };
   }
 
-  #storeAnswer(message: UIMessage): void {
-    this.#desk.init.transcript.update(message);
-    this.#desk.readers.messageUpdated(message);
+  #isOpen(live: LiveTurn): boolean {
+    return this.#desk.openTurnOf(live) !== undefined;
   }
 
   /** The turn is over and the next may run; its hook runs beside it. */
-  #finish(live: LiveTurn, outcome: TurnOutcome, ending: Ending): void {
+  #finish(live: LiveTurn, outcome: TurnOutcome, reachedModel: boolean): void {
     this.#desk.forget(live);
-    if (isAnswer(ending)) this.#desk.init.background(this.#respond(live, outcome));
+    if (reachedModel) this.#desk.init.background(this.responses.tell(live, outcome));
     else live.resolve(outcome);
   }
 
-  /** In turn order, except for a turn that a hook itself started and may be waiting for. */
-  async #respond(live: LiveTurn, outcome: TurnOutcome): Promise<void> {
-    const before = live.isNested ? Promise.resolve() : this.#responses;
-    const done = before.then(() => this.#desk.init.keepAlive(() => this.#callHook(live, outcome)));
-    if (!live.isNested) this.#responses = done;
-    await done;
-    live.resolve(outcome);
+  #announceStart(live: LiveTurn): void {
+    if (live.startedAt !== undefined) return;
+    live.startedAt = this.#desk.now();
+    this.#desk.init.emit("chat:turn:start", eventOf(live));
   }
 
-  async #callHook(live: LiveTurn, outcome: TurnOutcome): Promise<void> {
-    const { hooks, conversation } = this.#desk.init;
-    // The turn is over, and so is what could stop it.
-    const turn = { ...live.context(live.attempt), signal: new AbortController().signal };
-    try {
-      await this.#desk.nesting.inResponse(() => hooks.runIn(turn, () => hooks.respond(turn, outcome)));
-    } catch (error) {
-      console.error("The response hook failed:", error);
-    }
-    if (conversation.row.respondingTurns.includes(turn.turnId)) this.#appendResponded(turn.turnId);
-  }
-
-  #appendResponded(id: string): void {
-    const { journal } = this.#desk.init;
-    journal.writer.append([{ type: "turn-responded", turnId: turnId(id), at: this.#desk.now(), error: null }]);
-  }
-
-  #emitFinish(live: LiveTurn, outcome: TurnOutcome, startedAt: number): void {
-    const durationMs = this.#desk.now() - startedAt;
+  #emitFinish(live: LiveTurn, outcome: TurnOutcome): void {
+    if (live.startedAt === undefined) return;
+    const durationMs = this.#desk.now() - live.startedAt;
     const { status, error } = outcome;
     this.#desk.init.emit("chat:turn:finish", { ...eventOf(live), status, durationMs, ...(error && { error }) });
+  }
+
+  #emitRecovered(event: IncidentEvent, outcome: TurnOutcome, reason: string | undefined): void {
+    const { emit } = this.#desk.init;
+    if (reason !== undefined) emit("chat:recovery:skipped", { ...event, reason });
+    else if (outcome.status === "completed") emit("chat:recovery:completed", event);
+    else if (outcome.status === "error") emit("chat:recovery:failed", { ...event, reason: outcome.error ?? "error" });
+    else emit("chat:recovery:skipped", { ...event, reason: outcome.reason ?? outcome.status });
   }
 }
 

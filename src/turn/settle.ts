@@ -1,9 +1,9 @@
 // The one place that ends a turn. Answer, outcome and what the conversation row knows of it become durable together;
 // only then are readers told, and after them the user's hook.
 import type { UIMessage } from "ai";
+import type { ModelUsage } from "../model/index.ts";
 import { turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
-import { notesOf } from "./admitting.ts";
 import type { Desk } from "./desk.ts";
 import type { LiveTurn } from "./live-turn.ts";
 import type { TurnStream } from "./stream.ts";
@@ -14,8 +14,12 @@ export interface Ending {
   readonly reason?: string;
   readonly error?: string;
   readonly output?: unknown;
+  /** What the provider counted for the last call. */
+  readonly lastUsage?: ModelUsage;
   /** What was streamed; nothing for a turn that never started. */
   readonly stream?: TurnStream;
+  /** What earlier attempts left, for a turn that ends between two. */
+  readonly left?: { readonly answer: UIMessage | undefined; readonly chunkCount: number };
   readonly streamed?: boolean;
   /** The messages of a turn that ends before it started still belong to the conversation. */
   readonly placesInput?: boolean;
@@ -42,7 +46,7 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
   const message = conversation.transaction((row) => {
     if (ending.placesInput) placeInput(desk, live);
     const segments = ending.stream?.takeUnflushed() ?? [];
-    const answer = ending.stream?.finish();
+    const answer = ending.stream ? ending.stream.finish() : ending.left?.answer;
     if (answer) storeAnswer(desk, live, answer);
     journal.writer.append([
       ...segments,
@@ -56,7 +60,7 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
         error: ending.error === undefined ? null : { code: "turn-failed", message: ending.error },
         output: (ending.output ?? null) as Json,
         messageStored: answer !== undefined,
-        chunkCount: ending.stream?.chunkCount ?? 0,
+        chunkCount: (ending.stream ?? ending.left)?.chunkCount ?? 0,
         responds: desk.init.hooks.wantsResponse && isAnswer(ending)
       }
     ]);
@@ -74,13 +78,15 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
     ...(ending.error !== undefined && { error: ending.error }),
     ...(message && { message }),
     ...(ending.output !== undefined && { output: ending.output }),
+    ...(ending.lastUsage && { lastUsage: ending.lastUsage }),
     streamed: ending.streamed ?? false
   };
 }
 
 /** Hooks hear of turns that reached the model, whatever came of it. */
 export function isAnswer(ending: Ending): boolean {
-  return ending.stream !== undefined && ending.reason !== "cleared" && ending.status !== "skipped";
+  const reachedModel = ending.stream !== undefined || ending.left !== undefined;
+  return reachedModel && ending.reason !== "cleared" && ending.status !== "skipped";
 }
 
 /** The turn's time has come: its messages join the conversation. Those that are already there stay as they are. */
@@ -91,8 +97,9 @@ export function placeInput(desk: Desk, live: LiveTurn): void {
   }
 }
 
-function storeAnswer(desk: Desk, live: LiveTurn, answer: UIMessage): void {
+export function storeAnswer(desk: Desk, live: LiveTurn, answer: UIMessage): void {
   const { transcript } = desk.init;
-  if (notesOf(live.admitted).extends && transcript.has(answer.id)) transcript.update(answer);
+  // There already: it extends an earlier answer, or an interruption stored what there was of it.
+  if (transcript.has(answer.id)) transcript.update(answer);
   else transcript.append(answer, live.admitted.parentMessageId ?? undefined);
 }

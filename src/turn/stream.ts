@@ -3,47 +3,49 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { Clock } from "../host/ports.ts";
 import { SegmentPacker } from "../journal/segments.ts";
-import type { ContentSegment } from "../journal/records.ts";
-import {
-  closeOpenParts,
-  continueFold,
-  foldChunk,
-  foldedMessage,
-  isToolPart,
-  startFold,
-  type MessageFold
-} from "../model/index.ts";
+import type { ContentSegment, StepFinished } from "../journal/records.ts";
+import { closeOpenParts, foldChunk, foldedMessage, isToolPart, type MessageFold } from "../model/index.ts";
 import { sanitizeMessage } from "../util/sanitize-message.ts";
 import type { TurnId } from "../util/ids.ts";
+import type { Seam } from "./seam.ts";
 
 export interface StreamInit {
   readonly turnId: TurnId;
   readonly attempt: number;
   readonly firstChunk: number;
-  readonly messageId: string;
-  /** The stored answer this attempt extends. */
+  /** The answer before this attempt's first chunk. */
+  readonly fold: MessageFold;
+  /** The stored answer the turn extends. */
   readonly extends: UIMessage | undefined;
+  /** Joins the model's chunks to what was streamed before. */
+  readonly seam: Seam;
   readonly clock: Clock;
-  /** Makes segments durable. */
-  readonly append: (segments: readonly ContentSegment[]) => void;
+  /** Makes records durable. */
+  readonly append: (records: readonly StreamRecord[]) => void;
 }
+
+export type StreamRecord = ContentSegment | StepFinished;
 
 /** What becomes of one chunk. */
 export type Streamed =
   | { readonly kind: "chunk"; readonly seq: number; readonly body: string }
-  /** It settled a call that an earlier stream introduced: readers get the changed message instead. */
-  | { readonly kind: "answer"; readonly message: UIMessage };
+  /**
+   * It settled a call that an earlier stream introduced: readers get the changed message instead. Stored is the earlier
+   * answer alone, because what this stream adds to it is in the journal and is folded on top of it after a restart.
+   */
+  | { readonly kind: "answer"; readonly message: UIMessage; readonly stored: UIMessage };
 
 export class TurnStream {
   readonly #init: StreamInit;
   readonly #packer: SegmentPacker;
   #fold: MessageFold;
+  #notes: StepFinished[] = [];
   #flushing = false;
   #isOver = false;
 
   constructor(init: StreamInit) {
     this.#init = init;
-    this.#fold = init.extends ? continueFold(init.extends) : startFold(init.messageId);
+    this.#fold = init.fold;
     this.#packer = new SegmentPacker({ turnId: init.turnId, attempt: init.attempt, firstChunk: init.firstChunk });
   }
 
@@ -56,38 +58,55 @@ export class TurnStream {
     return this.#packer.nextChunk;
   }
 
-  /** Chunks that a crash would lose now, with their numbers. */
-  get unflushed(): { readonly seq: number; readonly body: string }[] {
-    const { firstChunk, chunks } = this.#packer.unflushed;
-    return chunks.map((body, index) => ({ seq: firstChunk + index, body }));
+  push(chunk: UIMessageChunk): Streamed[] {
+    return this.#init.seam(chunk).map((joined) => this.#take(joined));
   }
 
-  push(chunk: UIMessageChunk): Streamed {
+  #take(chunk: UIMessageChunk): Streamed {
     const foreign = this.#isForeignOutcome(chunk);
     this.#fold = foldChunk(this.#fold, chunk);
-    if (foreign) return { kind: "answer", message: this.message };
+    if (foreign) return { kind: "answer", message: this.message, stored: this.#extended };
     const seq = this.#packer.nextChunk;
-    const body = JSON.stringify(this.#init.extends ? withoutMessageId(chunk) : chunk);
-    this.#append(this.#packer.push(body, this.#init.clock.now()));
+    const body = JSON.stringify(chunk);
+    this.#appendDue(this.#packer.push(body, this.#init.clock.now()));
     if (this.#packer.dueAt !== null) void this.#flushLater();
     return { kind: "chunk", seq, body };
   }
 
+  get #extended(): UIMessage {
+    const { message } = this;
+    return { ...message, parts: message.parts.slice(0, this.#init.extends?.parts.length) };
+  }
+
+  /** A fact that need not be durable before the next one is. */
+  note(record: StepFinished): void {
+    this.#notes.push(record);
+  }
+
   /** What is not durable yet, to be appended with the record that needs it. */
-  takeUnflushed(): ContentSegment[] {
-    return this.#packer.flush(this.#init.clock.now());
+  takeUnflushed(): StreamRecord[] {
+    return [...this.#packer.flush(this.#init.clock.now()), ...this.#takeNotes()];
+  }
+
+  #takeNotes(): StepFinished[] {
+    const notes = this.#notes;
+    this.#notes = [];
+    return notes;
   }
 
   flush(): void {
     this.#append(this.takeUnflushed());
   }
 
+  /** Nothing is stored any more on its own account. */
+  stop(): void {
+    this.#isOver = true;
+  }
+
   /** The answer as it will be stored; undefined when there is nothing a person could see. */
   finish(): UIMessage | undefined {
-    this.#isOver = true;
-    // As the store would do it: readers are told exactly what is stored.
-    const message = sanitizeMessage(closeOpenParts(this.message));
-    return message.parts.some((part) => part.type !== "step-start") ? message : undefined;
+    this.stop();
+    return storableAnswer(this.message);
   }
 
   /** An answer from outside, to a call of the message that is being streamed. */
@@ -97,8 +116,13 @@ export class TurnStream {
     return changed;
   }
 
-  #append(segments: readonly ContentSegment[]): void {
-    if (segments.length > 0) this.#init.append(segments);
+  /** What is noted goes with it: a model that thinks for minutes must not keep what the step before it cost in memory. */
+  #appendDue(segments: readonly ContentSegment[]): void {
+    if (segments.length > 0) this.#append([...segments, ...this.#takeNotes()]);
+  }
+
+  #append(records: readonly StreamRecord[]): void {
+    if (records.length > 0) this.#init.append(records);
   }
 
   /** A stream that pauses must not keep its last words in memory. */
@@ -109,7 +133,7 @@ export class TurnStream {
       for (let due = this.#packer.dueAt; due !== null && !this.#isOver; due = this.#packer.dueAt) {
         const { clock } = this.#init;
         await clock.sleep(Math.max(0, due - clock.now()));
-        if (!this.#isOver) this.#append(this.#packer.flushDue(clock.now()));
+        if (!this.#isOver) this.#appendDue(this.#packer.flushDue(clock.now()));
       }
     } catch (error) {
       // The turn has ended or was overtaken, or the disk failed: the attempt meets the same at its next record.
@@ -128,9 +152,8 @@ export class TurnStream {
   }
 }
 
-/** Clients would take a continuation's id for a new message. */
-function withoutMessageId(chunk: UIMessageChunk): UIMessageChunk {
-  if (chunk.type !== "start" || chunk.messageId === undefined) return chunk;
-  const { messageId: _dropped, ...rest } = chunk;
-  return rest;
+/** The answer as the store would keep it, so that readers are told exactly that; nothing if nobody could see it. */
+export function storableAnswer(message: UIMessage): UIMessage | undefined {
+  const answer = sanitizeMessage(closeOpenParts(message));
+  return answer.parts.some((part) => part.type !== "step-start") ? answer : undefined;
 }

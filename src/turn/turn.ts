@@ -1,6 +1,7 @@
 // What a turn is to everybody outside the engine: plain values, passed along. Nobody keeps "the current turn".
 import type { UIMessage } from "ai";
-import type { ClientTool } from "../journal/records.ts";
+import type { ModelUsage } from "../model/index.ts";
+import type { ClientTool, TurnGranted } from "../journal/records.ts";
 
 /** Through which door a turn came. */
 export type TurnTrigger =
@@ -9,9 +10,14 @@ export type TurnTrigger =
   | "programmatic"
   | "submission"
   | "auto-continuation"
+  /** A parked action was decided. */
+  | "approval"
   | "agent-tool"
   | "recovery-retry"
   | "recovery-continue";
+
+/** What a turn may do, as it is kept with the turn. */
+export type RecordedGrant = Pick<TurnGranted, "allowed" | "reason" | "permissions">;
 
 /** A turn as its hooks, tools and readers see it. The same identity over every attempt. */
 export interface TurnContext {
@@ -29,6 +35,10 @@ export interface TurnContext {
   readonly body: Record<string, unknown> | undefined;
   readonly channel: string | undefined;
   readonly clientTools: readonly ClientTool[];
+  /** The message its answer hangs below, when that is not simply the latest. */
+  readonly parentMessageId?: string;
+  /** What an earlier attempt was allowed to do. */
+  readonly grant?: RecordedGrant;
   /** Fires on cancel, clear and the end of the attempt. */
   readonly signal: AbortSignal;
   /** Whoever asked, while this process lives: the socket of a chat request. Never stored. */
@@ -60,6 +70,8 @@ export interface TurnOutcome {
   readonly message?: UIMessage;
   /** Structured output, when the turn asked for it. */
   readonly output?: unknown;
+  /** What the provider counted for the last call of the turn. */
+  readonly lastUsage?: ModelUsage;
   /** It had begun to stream: readers saw it. */
   readonly streamed: boolean;
 }

@@ -2,6 +2,7 @@
 import type { UIMessage } from "ai";
 import type { FailedTurn } from "../journal/conversation.ts";
 import type { ClientTool } from "../journal/records.ts";
+import type { Json } from "../util/json.ts";
 import type { Admission, TurnTicket } from "./admission.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnOutcome, TurnView } from "./turn.ts";
@@ -17,6 +18,13 @@ export interface Replay {
 
 /** The result of a client's answer to a tool call. */
 export type AnswerOutcome = { readonly changed: true; readonly message: UIMessage } | { readonly changed: false };
+
+/** A turn that was interrupted and is not over. */
+export interface RecoveringTurn {
+  readonly requestId: string;
+  /** When that was first noticed. */
+  readonly since: number;
+}
 
 export interface ToolResultAnswer {
   readonly toolCallId: string;
@@ -55,6 +63,10 @@ export interface Turns {
   waiting(): TurnView | undefined;
   /** Any turn of this generation is running or queued. */
   isBusy(): boolean;
+  /** The interrupted turn that is being continued or retried. */
+  recovering(): RecoveringTurn | undefined;
+  /** Keeps data of the running turn for its recovery; the newest replaces the others. Throws outside a turn. */
+  stash(data: Json): void;
   failed(): FailedTurn | null;
   /** What is kept of a request's stream; undefined when nothing is known of it any more. */
   replay(requestId: string): Replay | undefined;

@@ -32,7 +32,19 @@ export const FAILURE = "The model broke down.";
 export const SHOWN_FAILURE = "Something went wrong. Please try again.";
 const LONG_WORDS = 400;
 
+/** How a model is asked to go on with an answer that was cut off. */
+const CONTINUE = /^Continue your previous response/;
+
 export function planReply(prompt: readonly PromptMessage[], answerNumber: number): Plan {
+  if (!CONTINUE.test(textOf(prompt.at(-1)))) return planAnswer(prompt, answerNumber);
+  // The words that are already said are not said again.
+  const said = textOf(prompt.at(-2));
+  const plan = planAnswer(prompt.slice(0, -2), answerNumber);
+  const words = plan.words.filter((_word, index) => plan.words.slice(0, index + 1).join("").length > said.length);
+  return { ...plan, words };
+}
+
+function planAnswer(prompt: readonly PromptMessage[], answerNumber: number): Plan {
   const asked = prompt.findLastIndex(({ role }) => role === "user");
   const text = textOf(prompt[asked]).trim();
   const results = prompt.slice(asked + 1).filter(({ role }) => role === "tool");

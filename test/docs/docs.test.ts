@@ -1,10 +1,13 @@
 // What the documentation shows is code that is compiled and run: every block stands, word for word, in a file of
 // examples/, and each of those is exercised below.
 import { readdirSync, readFileSync } from "node:fs";
+import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { createTestHost } from "everthink/testing";
-import { reply, scriptedModel, text, toolCall } from "everthink/testing";
+import { reply, scriptedModel, stall, text, toolCall } from "everthink/testing";
 import { Assistant } from "./examples/assistant.ts";
+import { Companion } from "./examples/memory.ts";
+import { Patient } from "./examples/recovery.ts";
 import { Concierge } from "./examples/hooks.ts";
 import { askFromAnywhere, Desk, Expert, Poll } from "./examples/agent.ts";
 import counterWorker, { Counter } from "./examples/readme-counter.ts";
@@ -124,4 +127,40 @@ test("the concierge of the chat page adds to the prompt and hears of its answers
   await concierge.saveMessages([question], { body: { mood: "sunny" } });
   expect(JSON.stringify(model.calls[0]?.prompt)).toContain("Today is a sunny day");
   expect(await concierge.log()).toHaveLength(1);
+});
+
+test("the patient of the durability page goes on after a death, and says when it gave up", async () => {
+  class Tested extends Patient {
+    override getModel() {
+      return model;
+    }
+  }
+  const model = scriptedModel([reply(text("Half "), stall()), reply(text("and half."))]);
+  const host = createTestHost({ agents: { Tested } });
+  const patient = await host.get(Tested, "p");
+  void patient.saveMessages([{ id: "u1", role: "user", parts: [{ type: "text", text: "hi" }] }]).catch(() => undefined);
+  await host.advance(2_000);
+  await host.restart();
+  await host.advance(60_000);
+  const messages: UIMessage[] = await (await host.get(Tested, "p")).getMessages();
+  expect(messages.at(-1)?.parts.filter(({ type }) => type === "text")).toMatchObject([{ text: "Half and half." }]);
+});
+
+test("the companion of the memory page remembers, finds and explains its prompt", async () => {
+  class Tested extends Companion {
+    override getModel() {
+      return model;
+    }
+  }
+  const remember = toolCall("set_context", { label: "memory", content: "Likes tea." }, { id: "c1" });
+  const model = scriptedModel([reply(remember), reply(text("Noted.")), reply(text("Tea."))]);
+  const host = createTestHost({ agents: { Tested } });
+  const companion = await host.get(Tested, "c");
+  const say = (id: string, words: string) =>
+    companion.saveMessages([{ id, role: "user", parts: [{ type: "text", text: words }] }]);
+  await say("u1", "I like tea.");
+  await say("u2", "What do I like?");
+  expect(await companion.find("tea")).toContainEqual({ id: "u1", content: "I like tea." });
+  const { sections } = await companion.promptCost();
+  expect(sections.join("\n")).toMatch(/persona: \d+ bytes[^]*memory: \d+ bytes[^]*library: \d+ bytes/);
 });

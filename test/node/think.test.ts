@@ -297,4 +297,4 @@ test("killed after any write or inside any await, the question is answered once 
     points: "both"
   });
   expect(result.points).toBeGreaterThan(10);
-});
+}, 60_000);

@@ -7,12 +7,14 @@ import type { Marked, Room } from "../conformance/agents.ts";
 import type { ImportParams, Library } from "../conformance/workflow-agents.ts";
 import { ClientSocket } from "./client-socket.ts";
 import type { Clerk } from "./clerk.ts";
+import type { Releaser } from "./releaser.ts";
 import type { Talker } from "./talker.ts";
 
 export interface TestEnv {
   Room: DurableObjectNamespace<Room>;
   Clerk: DurableObjectNamespace<Clerk>;
   Talker: DurableObjectNamespace<Talker>;
+  Releaser: DurableObjectNamespace<Releaser>;
   AIAssistant: DurableObjectNamespace<Marked>;
   BOOKS: DurableObjectNamespace<Library>;
   IMPORTER: Workflow<ImportParams>;

@@ -85,13 +85,20 @@ interface Execution {
 
 type FiberWork<T> = (context: FiberContext) => T | Promise<T>;
 
+interface Running {
+  readonly of: Fibers;
+  readonly execution: Execution;
+  readonly outer: Running | undefined;
+}
+
+/** One for all agents: each storage costs every asynchronous step of the process something. */
+const current = new AsyncLocalStorage<Running>();
+
 export class Fibers {
   readonly #core: AgentCore;
   readonly #keepAlive: KeepAlive;
   readonly #table: FiberTable;
   readonly #recovery: FiberRecovery;
-  /** One per agent: a stash belongs to the innermost fiber of this agent, never to a neighbour's. */
-  readonly #current = new AsyncLocalStorage<Execution>();
   readonly #executing = new Map<string, Execution>();
   readonly #waiters = new Map<string, PromiseWithResolvers<void>>();
   #isStopped = false;
@@ -135,9 +142,22 @@ export class Fibers {
     }
   }
 
+  /** A stash belongs to the innermost fiber of this agent, never to a neighbour's. */
+  #innermost(): Execution | undefined {
+    for (let running = current.getStore(); running; running = running.outer) {
+      if (running.of === this) return running.execution;
+    }
+    return undefined;
+  }
+
+  /** The caller runs in a fiber of this agent. */
+  get isInside(): boolean {
+    return this.#innermost() !== undefined;
+  }
+
   /** Writes the checkpoint of the fiber this code runs in. */
   stash(data: unknown): void {
-    const execution = this.#current.getStore();
+    const execution = this.#innermost();
     if (!execution) throw new OutsideFiberError();
     execution.stash(data);
   }
@@ -320,7 +340,9 @@ export class Fibers {
 
   async #enter<T>(execution: Execution, work: FiberWork<T>): Promise<T> {
     const { id, stash, controller } = execution;
-    return this.#current.run(execution, () => work({ id, stash, signal: controller.signal, snapshot: null }));
+    return current.run({ of: this, execution, outer: current.getStore() }, () =>
+      work({ id, stash, signal: controller.signal, snapshot: null })
+    );
   }
 
   /** Removes the row of an unmanaged run, once. */

@@ -88,9 +88,9 @@ describe("progress", () => {
   it("an overflow retry starts the answer anew, and the numbering goes on", () => {
     const turn = fold(
       ...[admitted(), started(1), segment(1, 0, [delta("a"), delta("b")])],
-      started(2, 2, { kind: "overflow-retry", keepsContent: false })
+      started(2, 2, { kind: "overflow-retry", keeps: 0 })
     );
-    expect(turn).toMatchObject({ contentFrom: 2, nextChunk: 2 });
+    expect(turn).toMatchObject({ kept: [{ from: 2, to: Infinity }], nextChunk: 2 });
   });
 });
 
@@ -183,7 +183,8 @@ describe("for any history", () => {
             const started = entries.findLast(
               ({ record }) => record.type === "attempt-started" && record.turnId === turn.turnId
             );
-            expect(open).toEqual({
+            const { retryAt: _due, recoveringSince: _since, ...standing } = open;
+            expect(standing).toEqual({
               turnId: turn.turnId,
               requestId: turn.admission?.requestId,
               firstSequence: entries.find(({ record }) => record === turn.admission)?.sequence,

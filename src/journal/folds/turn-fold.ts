@@ -10,8 +10,10 @@ import type {
   JournalEntry,
   ParkReason,
   ReadableRecord,
+  RecordedError,
   StepUsage,
   TurnAdmitted,
+  TurnGranted,
   TurnSettled,
   TurnSteered,
   UnknownRecord
@@ -35,8 +37,14 @@ export interface AttemptView {
   readonly startedAt: number;
   /** Records it added that took the turn forward. An interrupted attempt with none is a charged one. */
   readonly produced: number;
-  /** How it ended; null while open. `interrupted`: the next one began without a word from it. */
-  readonly end: AttemptEnded["reason"] | "parked" | "settled" | "interrupted" | null;
+  /** Chunks below this only settle what earlier attempts left open. */
+  readonly repairedTo: number;
+  /** How it ended; null while open. `interrupted` also: the next one began without a word from it. */
+  readonly end: AttemptEnded["reason"] | "parked" | "settled" | null;
+  /** When that was noticed. */
+  readonly endedAt: number | null;
+  /** What it failed of, as a code. */
+  readonly errorCode: string | null;
   readonly retryAt: number | null;
 }
 
@@ -57,10 +65,12 @@ export interface TurnFold {
   readonly progress: number;
   /** Number the next chunk will get. */
   readonly nextChunk: number;
-  /** First chunk that belongs to the answer: an overflow retry starts it anew. */
-  readonly contentFrom: number;
+  /** The chunks that belong to the answer: what each attempt wrote, as far as the later ones kept it. */
+  readonly kept: readonly KeptRange[];
   readonly steps: StepsView;
   readonly steered: readonly TurnSteered[];
+  /** What it may do, once somebody was asked. */
+  readonly grants: Pick<TurnGranted, "allowed" | "reason" | "permissions"> | null;
   readonly stash: Json;
   readonly outcome: TurnSettled | null;
   /** The response hook has returned, or never had to run. */
@@ -70,6 +80,12 @@ export interface TurnFold {
   /** Records this build does not understand, as they came. */
   readonly unknown: readonly JournalEntry<UnknownRecord>[];
   readonly lastSequence: number;
+}
+
+/** Chunks `from` up to, not including, `to`; the last range is open. */
+export interface KeptRange {
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface StepsView {
@@ -100,9 +116,10 @@ export function emptyTurn(turnId: TurnId): TurnFold {
     contentSequence: 0,
     progress: 0,
     nextChunk: 0,
-    contentFrom: 0,
+    kept: [],
     steps: { started: 0, finished: 0, usage: NO_USAGE },
     steered: [],
+    grants: null,
     stash: null,
     outcome: null,
     responded: false,
@@ -123,7 +140,7 @@ export function foldTurnEntry(turn: TurnFold, entry: JournalEntry): TurnFold {
   const { sequence, record } = entry;
   if (record.turnId !== turn.turnId || sequence <= turn.lastSequence) return turn;
   const next = { ...applyRecord(turn, record, sequence), lastSequence: sequence };
-  return takesForward(record) ? countProgress(next, sequence) : next;
+  return takesForward(record, next.attempts.at(-1)) ? countProgress(next, sequence) : next;
 }
 
 function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): TurnFold {
@@ -133,7 +150,7 @@ function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): 
     case "attempt-started":
       return startAttempt(turn, record);
     case "attempt-ended":
-      return { ...endAttempt(turn, record.reason, record.retryAt), phase: "recovering" };
+      return { ...endAttempt(turn, record.reason, record), phase: "recovering" };
     case "content-segment":
       return addContent(turn, { firstChunk: record.firstChunk, chunkCount: record.chunks.length }, sequence);
     case "content-outline":
@@ -148,7 +165,7 @@ function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): 
     case "step-finished":
       return { ...turn, steps: finishStep(turn.steps, record.usage) };
     case "turn-parked":
-      return { ...endAttempt(turn, "parked", null), phase: "parked", waitsFor: record.waitsFor };
+      return { ...endAttempt(turn, "parked", record), phase: "parked", waitsFor: record.waitsFor };
     case "turn-resumed":
       return { ...turn, phase: "recovering", waitsFor: [] };
     default:
@@ -160,6 +177,10 @@ function applyRest(turn: TurnFold, record: ReadableRecord, sequence: number): Tu
   switch (record.type) {
     case "turn-steered":
       return { ...turn, steered: [...turn.steered, record] };
+    case "turn-granted": {
+      const { allowed, reason, permissions } = record;
+      return { ...turn, grants: turn.grants ?? { allowed, reason, permissions } };
+    }
     case "turn-stashed":
       return { ...turn, stash: record.data };
     case "turn-cancel-requested":
@@ -183,22 +204,38 @@ function applyRest(turn: TurnFold, record: ReadableRecord, sequence: number): Tu
 
 function startAttempt(turn: TurnFold, record: AttemptStarted): TurnFold {
   const { attempt, epoch, kind, at: startedAt } = record;
-  const started: AttemptView = { attempt, epoch, kind, startedAt, produced: 0, end: null, retryAt: null };
+  const repairedTo = record.firstChunk + record.repairs;
+  const open = { produced: 0, repairedTo, end: null, endedAt: null, errorCode: null, retryAt: null };
   return {
     ...turn,
-    attempts: [...endAttempt(turn, "interrupted", null).attempts, started],
+    attempts: [...endAttempt(turn, "interrupted", record).attempts, { attempt, epoch, kind, startedAt, ...open }],
     attempt,
     phase: "running",
     waitsFor: [],
-    contentFrom: record.keepsContent ? turn.contentFrom : record.firstChunk
+    kept: keptRanges(turn.kept, record)
   };
 }
 
+/** The ranges after an attempt that keeps only chunks below `keeps` of those before it. */
+export function keptRanges(
+  kept: readonly KeptRange[],
+  { keeps, firstChunk }: Pick<AttemptStarted, "keeps" | "firstChunk">
+): KeptRange[] {
+  const end = Math.min(keeps, firstChunk);
+  const earlier = kept.map(({ from, to }) => ({ from, to: Math.min(to, end) })).filter(({ from, to }) => from < to);
+  return [...earlier, { from: firstChunk, to: Infinity }];
+}
+
 /** The first word about an attempt's end stays. */
-function endAttempt(turn: TurnFold, end: NonNullable<AttemptView["end"]>, retryAt: number | null): TurnFold {
+function endAttempt(
+  turn: TurnFold,
+  end: NonNullable<AttemptView["end"]>,
+  word: { readonly at: number; readonly retryAt?: number | null; readonly error?: RecordedError | null }
+): TurnFold {
   const last = turn.attempts.at(-1);
   if (!last || last.end !== null) return turn;
-  return { ...turn, attempts: [...turn.attempts.slice(0, -1), { ...last, end, retryAt }] };
+  const ended = { ...last, end, endedAt: word.at, errorCode: word.error?.code ?? null, retryAt: word.retryAt ?? null };
+  return { ...turn, attempts: [...turn.attempts.slice(0, -1), ended] };
 }
 
 function addContent(turn: TurnFold, range: ChunkRange, sequence: number): TurnFold {
@@ -208,7 +245,7 @@ function addContent(turn: TurnFold, range: ChunkRange, sequence: number): TurnFo
 function settle(turn: TurnFold, record: TurnSettled): TurnFold {
   if (turn.outcome) return turn;
   return {
-    ...endAttempt(turn, "settled", null),
+    ...endAttempt(turn, "settled", record),
     phase: "settled",
     outcome: record,
     waitsFor: [],
@@ -231,12 +268,15 @@ function finishStep(steps: StepsView, usage: StepUsage): StepsView {
   };
 }
 
-function takesForward(record: ReadableRecord): boolean {
+function takesForward(record: ReadableRecord, last: AttemptView | undefined): boolean {
   switch (record.type) {
     case "content-segment":
+      return record.firstChunk + record.chunks.length > (last?.repairedTo ?? 0);
     case "content-outline":
-    case "call-started":
+      return endOf(record) > (last?.repairedTo ?? 0);
     case "call-settled":
+      return record.outcome.kind !== "unknown";
+    case "call-started":
     case "step-finished":
     case "turn-progressed":
       return true;

@@ -1,0 +1,266 @@
+// From a human's decision to its outcome in the transcript. The decision is durable before anything runs; the outcome,
+// its place in the transcript and the turn that goes on are one transaction, which also ends the row. So a process that
+// dies anywhere in between finds the row in the state it had reached and goes on from there, under the ledger's rules.
+import { grantOf } from "../think/action-grant.ts";
+import type {
+  ActionOutput,
+  ActionsHost,
+  ApprovalDecision,
+  ParkedCall,
+  PendingApproval
+} from "../think/actions-port.ts";
+import { errorMessage } from "../util/errors.ts";
+import type { Json } from "../util/json.ts";
+import { expiredOutcome, failedOutcome, notPending, noteText, rejectedOutcome } from "./approval-outcome.ts";
+import { namedActions, type AnyAction } from "./descriptor.ts";
+import type { EffectOutcome, Effects } from "./effect.ts";
+import { errorEnvelope } from "./envelope.ts";
+import type { Ledger, LedgerCall } from "./ledger.ts";
+import type { Parked, ParkedAction } from "./parked.ts";
+import { ledgerKey } from "./policies.ts";
+import { contextOf } from "./run.ts";
+
+/** Rows one sweep or wake takes. */
+export const MAX_DUE_ROWS = 500;
+/** What could not be carried out for a reason of ours is tried again after this. */
+export const RETRY_MS = 60_000;
+/** While something runs, the object is woken after this: if the process died, that is who finds out. */
+export const RECHECK_MS = 30_000;
+
+export interface ApprovalsInit {
+  readonly host: ActionsHost;
+  readonly parked: Parked;
+  readonly ledger: Ledger;
+  readonly effects: Effects;
+}
+
+export class Approvals {
+  readonly #init: ApprovalsInit;
+  /** Rows this process is carrying out. */
+  readonly #running = new Map<string, Promise<ActionOutput>>();
+
+  constructor(init: ApprovalsInit) {
+    this.#init = init;
+  }
+
+  /** Oldest first. A row whose call was cut off before it was recorded as parked is nobody's question. */
+  pending(executionId?: string): PendingApproval[] {
+    const { parked, host } = this.#init;
+    const now = host.clock.now();
+    return parked
+      .waiting()
+      .filter((row) => executionId === undefined || row.executionId === executionId)
+      .filter((row) => !isExpired(row, now) && host.conversation.outputState(row) !== "resolved")
+      .map(approvalOf);
+  }
+
+  approve(executionId: string, decision: ApprovalDecision): Promise<ActionOutput> {
+    return this.#decide(executionId, { ...decision, state: "approved", reason: null });
+  }
+
+  reject(executionId: string, decision: ApprovalDecision & { readonly reason?: string }): Promise<ActionOutput> {
+    return this.#decide(executionId, { ...decision, state: "rejected", reason: decision.reason ?? null });
+  }
+
+  /** At a start: everything that is decided goes on, everything that is overdue expires. */
+  resume(): void {
+    for (const row of this.#init.parked.decided()) if (row.state === "done") this.#place(row, row.outcome);
+    this.runDue();
+  }
+
+  runDue(): void {
+    const { parked, host } = this.#init;
+    let swept = 0;
+    for (const row of parked.due(host.clock.now(), MAX_DUE_ROWS)) {
+      if (this.#running.has(row.executionId)) continue;
+      if (row.state === "parked") swept += this.#expire(row) ? 1 : 0;
+      else host.background(this.#start(row, undefined));
+    }
+    if (swept > 0) host.emit("action:pause:swept", { swept });
+    host.rearm();
+  }
+
+  /** The answer is stored: outcomes that came before it find their place now. */
+  turnSettled(turnId: string): void {
+    const { parked, host } = this.#init;
+    for (const row of parked.ofTurn(turnId)) {
+      if (row.state === "done") this.#place(row, row.outcome);
+      else if (row.state === "parked" && host.conversation.outputState(row) === "resolved")
+        parked.delete(row.executionId);
+    }
+  }
+
+  /** Somebody settled what approved actions were waiting for. */
+  retry(): void {
+    const { parked, host } = this.#init;
+    parked.hasten(host.clock.now());
+    this.runDue();
+  }
+
+  nextWake(nowMs: number): number | null {
+    const { parked } = this.#init;
+    const overdue = parked.due(nowMs, this.#running.size + 1);
+    if (overdue.some((row) => !this.#running.has(row.executionId))) return nowMs;
+    const later = parked.nextDue(nowMs);
+    if (this.#running.size === 0) return later;
+    return Math.min(later ?? Infinity, nowMs + RECHECK_MS);
+  }
+
+  /** A row that cannot be read: whoever waits for it is told. Part of the transaction that removed it. */
+  lost(call: ParkedCall): void {
+    this.#init.host.conversation.replaceOutput(
+      call,
+      failedOutcome(call, "What was to be approved can no longer be read.")
+    );
+  }
+
+  async #decide(executionId: string, decision: Decision): Promise<ActionOutput> {
+    const { parked, host } = this.#init;
+    const row = parked.find(executionId);
+    if (row?.state !== "parked") return notPending(executionId);
+    if (isExpired(row, host.clock.now())) {
+      this.runDue();
+      return notPending(executionId, "it waited too long and has expired");
+    }
+    if (host.conversation.outputState(row) === "resolved") {
+      parked.delete(executionId);
+      return notPending(executionId);
+    }
+    const refusal = await this.#refusal(row, decision);
+    if (refusal !== undefined) return failedOutcome(row, refusal);
+    const by = decision.by ?? null;
+    if (!parked.decide(executionId, { state: decision.state, by, reason: decision.reason }))
+      return notPending(executionId);
+    host.emit(`action:pause:${decision.state}`, { action: row.action, executionId });
+    return this.#start({ ...row, state: decision.state, decidedBy: by, reason: decision.reason }, decision.origin);
+  }
+
+  /** Why the caller may not decide this; undefined when it may. */
+  async #refusal(row: ParkedAction, decision: Decision): Promise<string | undefined> {
+    if (decision.inputHash !== undefined && decision.inputHash !== row.inputHash) {
+      return "Nothing was done: what waits for approval has another input than the one that was decided about.";
+    }
+    const { authorizeApproval } = this.#init.host;
+    if (!authorizeApproval) return undefined;
+    try {
+      const { allowed, reason } = grantOf(
+        await authorizeApproval({
+          ...approvalOf(row),
+          decision: decision.state === "approved" ? "approve" : "reject",
+          by: decision.by ?? null,
+          grant: row.grant
+        })
+      );
+      return allowed ? undefined : (reason ?? "Nothing was done: you may not decide this.");
+    } catch (error) {
+      return `Nothing was done: ${errorMessage(error)}`;
+    }
+  }
+
+  #start(row: ParkedAction, origin: unknown): Promise<ActionOutput> {
+    const { host, parked } = this.#init;
+    const running = host
+      .inAgent(() => this.#carryOut(row, origin))
+      .catch((error: unknown) => {
+        console.error(`A decided action "${row.action}" could not be carried out; it is tried again.`, error);
+        parked.postpone(row.executionId, host.clock.now() + RETRY_MS);
+        return failedOutcome(row, "The outcome could not be stored yet; it will be.");
+      })
+      .finally(() => {
+        this.#running.delete(row.executionId);
+        host.rearm();
+      });
+    this.#running.set(row.executionId, running);
+    host.rearm();
+    return running;
+  }
+
+  async #carryOut(row: ParkedAction, origin: unknown): Promise<ActionOutput> {
+    if (row.state === "rejected") {
+      const outcome = rejectedOutcome(row, row.reason);
+      this.#place(row, outcome, { origin, isRefused: true });
+      return outcome;
+    }
+    const { output, unknown } = await this.#runApproved(row);
+    if (unknown && unknown.retryAt !== null) this.#init.parked.postpone(row.executionId, unknown.retryAt);
+    else this.#place(row, output, { origin });
+    return output;
+  }
+
+  async #runApproved(row: ParkedAction): Promise<EffectOutcome> {
+    const { host, effects } = this.#init;
+    const { toolCallId, requestId, input } = row;
+    try {
+      const action = this.#actions().get(row.action);
+      if (!action) return { output: failedOutcome(row, `The action "${row.action}" does not exist any more.`) };
+      const signal = new AbortController().signal;
+      const ctx = contextOf(host, { requestId, toolCallId, messages: [], signal });
+      const call = { name: row.action, action, input, ctx };
+      const key = (await ledgerKey(call)) ?? { key: pauseKey(row), isExplicit: false };
+      const record: LedgerCall = { ...recordOf(row), key: key.key, keyIsExplicit: key.isExplicit };
+      return await effects.run({ ...call, record, attachTo: undefined, turnSignal: undefined });
+    } catch (error) {
+      return { output: { ...errorEnvelope(error) } };
+    }
+  }
+
+  #actions(): Map<string, AnyAction> {
+    return namedActions(this.#init.host.getActions());
+  }
+
+  /** Outcome, transcript, continuation and the end of the row: one state change. */
+  #place(row: ParkedAction, outcome: Json | undefined, how: { origin?: unknown; isRefused?: boolean } = {}): void {
+    const { host, parked, ledger } = this.#init;
+    const { conversation } = host;
+    conversation.atomically(() => {
+      // A conversation that was cleared meanwhile took its rows along.
+      if (!parked.find(row.executionId)) return;
+      if (how.isRefused === true) ledger.refuse({ ...recordOf(row), key: pauseKey(row) }, outcome ?? null);
+      const replaced = conversation.replaceOutput(row, outcome);
+      if (replaced === "not-yet") return parked.finish(row.executionId, outcome);
+      if (replaced === "gone") conversation.note(noteText(row, outcome));
+      if (replaced !== "already-resolved") conversation.continueTurn(row, how.origin);
+      parked.delete(row.executionId);
+    });
+  }
+
+  /** Nobody decided in time: said in the transcript, and no turn goes on. False when its message is still being written. */
+  #expire(row: ParkedAction): boolean {
+    const { host, parked, ledger } = this.#init;
+    return host.conversation.atomically(() => {
+      if (parked.find(row.executionId)?.state !== "parked") return false;
+      const outcome = expiredOutcome(row);
+      if (host.conversation.replaceOutput(row, outcome) === "not-yet") {
+        parked.postpone(row.executionId, host.clock.now() + RETRY_MS);
+        return false;
+      }
+      ledger.refuse({ ...recordOf(row), key: pauseKey(row) }, outcome);
+      parked.delete(row.executionId);
+      return true;
+    });
+  }
+}
+
+interface Decision extends ApprovalDecision {
+  readonly state: "approved" | "rejected";
+  readonly reason: string | null;
+}
+
+function approvalOf(row: ParkedAction): PendingApproval {
+  const { executionId, descriptor, inputHash } = row;
+  return { executionId, source: "action", descriptor, inputHash };
+}
+
+function isExpired(row: ParkedAction, nowMs: number): boolean {
+  return row.dueAt !== null && row.dueAt <= nowMs;
+}
+
+/** Under which a refusal is recorded: the effect's own key stays free for a later call. */
+function pauseKey({ executionId }: ParkedCall): string {
+  return `pause:${executionId}`;
+}
+
+function recordOf(row: ParkedAction): Omit<LedgerCall, "key"> {
+  const { action, inputHash, requestId, toolCallId, decidedBy } = row;
+  return { action, inputHash, requestId, toolCallId, approver: decidedBy, keyIsExplicit: false };
+}

@@ -1,0 +1,350 @@
+import { DatabaseSync } from "node:sqlite";
+import { beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { action } from "./action.ts";
+import { Process, settle, World } from "./actions.test-support.ts";
+
+const inputSchema = z.object({ id: z.string() });
+const DAY_MS = 24 * 60 * 60 * 1000;
+let world: World;
+/** What the running executions wait for. */
+let gates: PromiseWithResolvers<unknown>[];
+
+const actions = () => ({
+  charge: action({
+    description: "Charges once per invoice.",
+    inputSchema,
+    idempotencyKey: ({ input }) => `invoice:${input.id}`,
+    execute: ({ id }) => ({ id, charged: world.count("charge") })
+  }),
+  slow: action({
+    description: "Waits for the test.",
+    inputSchema,
+    idempotencyKey: ({ input }) => input.id,
+    timeoutMs: 0,
+    execute: () => {
+      world.count("slow");
+      const gate = Promise.withResolvers<unknown>();
+      gates.push(gate);
+      return gate.promise;
+    }
+  }),
+  unkeyed: action({ description: "Has no key.", inputSchema, execute: () => world.count("unkeyed") }),
+  silent: action({
+    description: "Returns nothing.",
+    inputSchema,
+    idempotencyKey: "silent",
+    execute: () => void world.count("silent")
+  }),
+  shared: action({
+    description: "The same key for every input.",
+    inputSchema,
+    idempotencyKey: "shared",
+    execute: () => world.count("shared")
+  })
+});
+
+const boot = (settings = {}) => new Process(world, actions, { settings });
+
+beforeEach(() => {
+  world = new World(new DatabaseSync(":memory:"));
+  gates = [];
+});
+
+describe("a key", () => {
+  it("that is settled never runs again, in later turns, calls and processes", async () => {
+    const first = await boot().call("charge", { id: "1" });
+    expect(await boot().call("charge", { id: "1" }, { toolCallId: "call-2", turnId: "turn-2" })).toEqual(first);
+    expect(world.effects).toEqual({ charge: 1 });
+    expect(world.eventTypes()).toEqual(["action:ledger:settled", "action:ledger:replayed"]);
+  });
+
+  it("gives undefined back as undefined", async () => {
+    expect(await boot().call("silent", { id: "1" })).toBeUndefined();
+    expect(await boot().call("silent", { id: "1" }, { toolCallId: "call-2" })).toBeUndefined();
+    expect(world.effects).toEqual({ silent: 1 });
+  });
+
+  it("with another input is a conflict that names key and action", async () => {
+    const process = boot();
+    await process.call("shared", { id: "1" });
+    const output = await process.call("shared", { id: "2" }, { toolCallId: "call-2" });
+    expect(output).toEqual({
+      error: {
+        name: "ActionKeyConflict",
+        message: expect.stringMatching(/"action:shared:shared".*"shared".*not retry/s)
+      }
+    });
+    expect(world.effects).toEqual({ shared: 1 });
+  });
+
+  it("does not depend on the order of the input's keys", async () => {
+    const process = boot();
+    await process.call("shared", { id: "1" });
+    expect(await process.call("shared", { id: "1" }, { toolCallId: "call-2" })).toBe(1);
+  });
+
+  it("that is executing is waited for: one execution, the same value", async () => {
+    const process = boot();
+    const calls = [
+      process.call("slow", { id: "1" }),
+      process.call("slow", { id: "1" }, { toolCallId: "call-2" }),
+      process.call("slow", { id: "1" }, { toolCallId: "call-3", turnId: "turn-2" })
+    ];
+    await settle();
+    gates[0]?.resolve("done");
+    expect(await Promise.all(calls)).toEqual(["done", "done", "done"]);
+    expect(world.effects).toEqual({ slow: 1 });
+  });
+
+  it("that is executing is left alone when one who waits is cancelled", async () => {
+    const process = boot();
+    const controller = new AbortController();
+    const owner = process.call("slow", { id: "1" });
+    const waiting = process.call("slow", { id: "1" }, { toolCallId: "call-2", signal: controller.signal });
+    await settle();
+    controller.abort();
+    expect(await waiting).toMatchObject({ error: { name: "AbortError" } });
+    gates[0]?.resolve("done");
+    expect(await owner).toBe("done");
+  });
+
+  it("that was left pending by a dead process is not run while it is fresh", async () => {
+    const dead = boot();
+    void dead.call("slow", { id: "1" });
+    await settle();
+    dead.kill();
+    expect(await boot().call("slow", { id: "1" }, { toolCallId: "call-2" })).toMatchObject({
+      error: { name: "ActionPendingError" }
+    });
+    expect(world.effects).toEqual({ slow: 1 });
+  });
+
+  it("that is stale runs once more, even under two concurrent calls", async () => {
+    const dead = boot();
+    void dead.call("slow", { id: "1" });
+    await settle();
+    dead.kill();
+    await world.advance(300_001);
+    const process = boot();
+    const calls = ["call-2", "call-3"].map((toolCallId) => process.call("slow", { id: "1" }, { toolCallId }));
+    await settle();
+    gates[1]?.resolve("second");
+    expect(await Promise.all(calls)).toEqual(["second", "second"]);
+    expect(world.effects).toEqual({ slow: 2 });
+    expect(world.events.find((event) => event.type === "action:ledger:reclaimed")?.payload).toMatchObject({
+      action: "slow",
+      key: "action:slow:1",
+      ageMs: 300_001
+    });
+  });
+
+  it("that is stale is never run again with the lease turned off", async () => {
+    const dead = boot();
+    void dead.call("slow", { id: "1" });
+    await settle();
+    dead.kill();
+    await world.advance(90 * DAY_MS);
+    const output = await boot({ actionLedgerPendingRetryLeaseMs: false }).call(
+      "slow",
+      { id: "1" },
+      { toolCallId: "c" }
+    );
+    expect(output).toMatchObject({ error: { name: "ActionPendingError" } });
+  });
+
+  it("made of a call id never runs again, however old", async () => {
+    world.sql(`INSERT INTO cf_action_ledger (key, action, input_hash, is_explicit, status, attempt, request_id,
+      tool_call_id, started_at, leased_at) SELECT 'tool:request-of-turn-1:call-1', 'unkeyed', '', 0, 'pending', 1, 'r', 'call-1', 0, 0`);
+    const [{ hash }] = [{ hash: await hashOf("unkeyed") }];
+    world.sql("UPDATE cf_action_ledger SET input_hash = ? WHERE tool_call_id = 'call-1'", hash);
+    world.nowMs += 80 * DAY_MS;
+    const output = await boot({ actionLedgerRetention: { pendingMs: false } }).call("unkeyed", { id: "1" });
+    expect(output).toMatchObject({ error: { name: "ActionPendingError" } });
+    expect(world.effects).toEqual({});
+  });
+
+  it("whose effect keeps killing the process is given up", async () => {
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      const dead = boot();
+      void dead.call("slow", { id: "1" }, { toolCallId: `call-${attempt}` });
+      await settle();
+      dead.kill();
+      await world.advance(300_001);
+    }
+    expect(world.effects).toEqual({ slow: 5 });
+    expect(await boot().call("slow", { id: "1" }, { toolCallId: "call-6" })).toMatchObject({
+      error: { name: "ActionPendingError" }
+    });
+    expect(boot().desk.listActionLedger()).toMatchObject([{ attempt: 5, effect: "unknown" }]);
+  });
+});
+
+/** The hash the ledger gives to `{ id: "1" }`. */
+async function hashOf(name: string): Promise<string> {
+  const other = new World(new DatabaseSync(":memory:"));
+  const before = world;
+  world = other;
+  await new Process(other, actions).call(name, { id: "1" });
+  world = before;
+  return other.rows<{ input_hash: string }>("SELECT input_hash FROM cf_action_ledger")[0]?.input_hash ?? "";
+}
+
+describe("a long execution", () => {
+  it("keeps its lease: another incarnation does not run beside it", async () => {
+    const first = boot();
+    const running = first.call("slow", { id: "1" });
+    await world.advance(900_000);
+    const other = boot();
+    expect(await other.call("slow", { id: "1" }, { toolCallId: "call-2" })).toMatchObject({
+      error: { name: "ActionPendingError" }
+    });
+    gates[0]?.resolve("done");
+    expect(await running).toBe("done");
+    expect(await other.call("slow", { id: "1" }, { toolCallId: "call-3" })).toBe("done");
+    expect(world.effects).toEqual({ slow: 1 });
+    expect(world.timers).toEqual([]);
+  });
+
+  it("that lost its key to a later attempt can no longer settle it", async () => {
+    const first = boot();
+    const late = first.call("slow", { id: "1" });
+    await settle();
+    world.timers = [];
+    world.nowMs += 300_001;
+    const second = boot().call("slow", { id: "1" }, { toolCallId: "call-2" });
+    await settle();
+    gates[0]?.resolve("late");
+    expect(await late).toBe("late");
+    expect(boot().desk.listActionLedger()).toMatchObject([{ status: "pending", attempt: 2 }]);
+    gates[1]?.resolve("second");
+    await second;
+    expect(boot().desk.listActionLedger()).toMatchObject([{ output: "second", attempt: 2 }]);
+  });
+});
+
+describe("the ledger's list", () => {
+  it("tells of each effect whether it ran, and of which call and input", async () => {
+    const process = boot();
+    await process.call("charge", { id: "1" }, { toolCallId: "c1" });
+    void process.call("slow", { id: "2" }, { toolCallId: "c2" });
+    await settle();
+    expect(process.desk.listActionLedger()).toMatchObject([
+      { key: "action:slow:2", status: "pending", effect: "running", attempt: 1, settledAt: null, toolCallId: "c2" },
+      {
+        key: "action:charge:invoice:1",
+        status: "settled",
+        effect: "ran",
+        keyIsExplicit: true,
+        inputHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        approver: null,
+        requestId: "request-of-turn-1",
+        output: { id: "1", charged: 1 }
+      }
+    ]);
+    process.kill();
+    expect(boot().desk.listActionLedger({ status: "pending" })).toMatchObject([{ effect: "unknown" }]);
+  });
+
+  it("comes in bounded pages, newest first", async () => {
+    const process = boot();
+    for (let id = 0; id < 5; id++) await process.call("charge", { id: `${id}` }, { toolCallId: `c${id}` });
+    const first = process.desk.listActionLedger({ limit: 2 });
+    expect(first.map((entry) => entry.toolCallId)).toEqual(["c4", "c3"]);
+    expect(process.desk.listActionLedger({ limit: 2, before: first[1]!.id }).map((entry) => entry.toolCallId)).toEqual([
+      "c2",
+      "c1"
+    ]);
+    expect(process.desk.listActionLedger({ limit: -3 })).toHaveLength(1);
+  });
+});
+
+describe("an operator", () => {
+  const leavePending = async () => {
+    const dead = boot();
+    void dead.call("slow", { id: "1" });
+    await settle();
+    dead.kill();
+    return boot();
+  };
+
+  it("can say what the outcome was", async () => {
+    const process = await leavePending();
+    expect(process.desk.resolveActionLedger("action:slow:1", { output: { paid: true }, by: "ada" })).toEqual({
+      ok: true
+    });
+    expect(await process.call("slow", { id: "1" }, { toolCallId: "call-2" })).toEqual({ paid: true });
+    expect(process.desk.listActionLedger()).toMatchObject([{ effect: "ran", approver: "ada" }]);
+    expect(world.effects).toEqual({ slow: 1 });
+  });
+
+  it("can allow another try", async () => {
+    const process = await leavePending();
+    expect(process.desk.resolveActionLedger("action:slow:1", { retry: true })).toEqual({ ok: true });
+    const retried = process.call("slow", { id: "1" }, { toolCallId: "call-2" });
+    await settle();
+    gates[1]?.resolve("again");
+    expect(await retried).toBe("again");
+  });
+
+  it("cannot touch what is settled, running or unknown", async () => {
+    const process = boot();
+    await process.call("charge", { id: "1" });
+    void process.call("slow", { id: "1" }, { toolCallId: "call-2" });
+    await settle();
+    const { desk } = process;
+    expect(desk.resolveActionLedger("action:charge:invoice:1", { retry: true })).toEqual({
+      ok: false,
+      reason: "not-pending"
+    });
+    expect(desk.resolveActionLedger("action:slow:1", { retry: true })).toEqual({ ok: false, reason: "running" });
+    expect(desk.resolveActionLedger("nothing", { output: 1 })).toEqual({ ok: false, reason: "not-found" });
+  });
+});
+
+describe("the sweep", () => {
+  it("removes old rows at a start and at most hourly, and tells how many", async () => {
+    const process = boot();
+    await process.call("charge", { id: "1" });
+    void process.call("slow", { id: "1" }, { toolCallId: "call-2" });
+    await settle();
+    process.kill();
+    world.nowMs += 30 * DAY_MS + 1;
+    boot().desk.resume();
+    expect(world.rows("SELECT key FROM cf_action_ledger")).toEqual([{ key: "action:slow:1" }]);
+    world.nowMs += 60 * DAY_MS;
+    boot().desk.resume();
+    expect(world.rows("SELECT key FROM cf_action_ledger")).toEqual([]);
+    const swept = world.events.filter((event) => event.type === "action:ledger:swept").map((event) => event.payload);
+    expect(swept).toEqual([
+      { settled: 1, pending: 0 },
+      { settled: 0, pending: 1 }
+    ]);
+  });
+
+  it("takes the oldest first, a bounded number at a time, and none where it is turned off", async () => {
+    const process = boot();
+    for (let id = 0; id < 5; id++) await process.call("charge", { id: `${id}` }, { toolCallId: `c${id}` });
+    world.nowMs += 40 * DAY_MS;
+    boot({ actionLedgerRetention: { settledMs: false } }).desk.resume();
+    expect(world.rows("SELECT key FROM cf_action_ledger")).toHaveLength(5);
+    boot({ actionLedgerRetention: { maxSweepRows: 2 } }).desk.resume();
+    expect(world.rows("SELECT key FROM cf_action_ledger ORDER BY id")[0]).toEqual({ key: "action:charge:invoice:2" });
+  });
+});
+
+it("a stored result that cannot be read any more is not a reason to run the effect again", async () => {
+  await boot().call("charge", { id: "1" });
+  world.sql("UPDATE cf_action_ledger SET output = '{broken'");
+  expect(await boot().call("charge", { id: "1" }, { toolCallId: "call-2" })).toMatchObject({ serialized: false });
+  expect(world.effects).toEqual({ charge: 1 });
+});
+
+it("an action writes its row twice: once to claim its key, once to settle it", async () => {
+  const process = boot();
+  await process.call("charge", { id: "0" }, { toolCallId: "c0" });
+  const before = process.sql.rowsWritten;
+  await process.call("charge", { id: "1" });
+  // Without the two rows of this test's own transcript. Entries of the unique index are not counted here.
+  expect(process.sql.rowsWritten - before - 2).toBe(2);
+});

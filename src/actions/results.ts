@@ -1,0 +1,150 @@
+// Results that were too long to show, kept whole so that the model can read on. Pages are cut by bytes and never in the
+// middle of a character; the pages of a result, joined, are the result. Oldest results go first.
+import type { BlobRef, Blobs } from "../host/blobs.ts";
+import type { Clock, Ids, Sql } from "../host/ports.ts";
+import { decodeText, encodeText } from "../util/bytes.ts";
+
+/** Values kept at once. */
+export const MAX_RESULTS = 100;
+/** A longer one is not kept: the model sees its beginning only. */
+export const MAX_RESULT_BYTES = 8 * 1024 * 1024;
+/** Of all kept values together. */
+export const MAX_RESULTS_BYTES = 64 * 1024 * 1024;
+export const RESULT_AGE_MS = 7 * 24 * 60 * 60 * 1000;
+/** Bytes of one page, and what a call without `length` gets. */
+export const MAX_PAGE_BYTES = 20_000;
+/** No page is shorter, so that every page has at least one whole character. */
+const MIN_PAGE_BYTES = 4;
+
+export interface ResultPage {
+  readonly id: string;
+  readonly from: number;
+  readonly totalBytes: number;
+  readonly text: string;
+  /** Where the next page starts; absent at the end. */
+  readonly next?: number;
+}
+
+interface ResultRow {
+  id: number;
+  result_id: string;
+  hash: string;
+  size_bytes: number;
+}
+
+export interface ResultsInit {
+  readonly sql: Sql;
+  readonly blobs: Blobs;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+export class Results {
+  readonly #init: ResultsInit;
+
+  constructor(init: ResultsInit) {
+    this.#init = init;
+  }
+
+  /** An id to show before the value is stored: the value is stored with the outcome that mentions it. */
+  newId(): string {
+    return `result_${this.#init.ids.next()}`;
+  }
+
+  fits(whole: string): boolean {
+    // Most texts need no second pass: a UTF-16 unit is at most three bytes.
+    return whole.length * 3 <= MAX_RESULT_BYTES || encodeText(whole).byteLength <= MAX_RESULT_BYTES;
+  }
+
+  /** Part of the caller's transaction. */
+  keep(resultId: string, whole: string): void {
+    const { sql, blobs, clock } = this.#init;
+    sql.transaction(() => {
+      const ref = blobs.put(whole, ownerOf(resultId));
+      sql.run(
+        "INSERT INTO cf_action_results (result_id, hash, size_bytes, created_at) VALUES (?, ?, ?, ?)",
+        resultId,
+        ref.hash,
+        ref.sizeBytes,
+        clock.now()
+      );
+      this.#makeRoom();
+    });
+  }
+
+  /** Undefined when there is no such result, or no longer. */
+  page(resultId: string, from: number, lengthBytes: number): ResultPage | undefined {
+    const { sql, blobs } = this.#init;
+    const row = sql.one<ResultRow>(
+      "SELECT id, result_id, hash, size_bytes FROM cf_action_results WHERE result_id = ?",
+      resultId
+    );
+    if (!row) return undefined;
+    const ref: BlobRef = { hash: row.hash, sizeBytes: row.size_bytes };
+    const length = Math.min(Math.max(MIN_PAGE_BYTES, lengthBytes), MAX_PAGE_BYTES);
+    const { start, text, end } = wholeCharacters(blobs.slice(ref, from, length), from, row.size_bytes);
+    return { id: resultId, from: start, totalBytes: row.size_bytes, text, ...(end < row.size_bytes && { next: end }) };
+  }
+
+  sweep(): void {
+    const { sql, clock } = this.#init;
+    const cutoff = clock.now() - RESULT_AGE_MS;
+    const old = sql.all<ResultRow>(
+      "SELECT id, result_id, hash, size_bytes FROM cf_action_results WHERE created_at < ? ORDER BY id",
+      cutoff
+    );
+    if (old.length > 0) sql.transaction(() => old.forEach((row) => this.#delete(row)));
+  }
+
+  #makeRoom(): void {
+    const rows = this.#init.sql.all<ResultRow>(
+      "SELECT id, result_id, hash, size_bytes FROM cf_action_results ORDER BY id DESC"
+    );
+    let bytes = 0;
+    for (const [index, row] of rows.entries()) {
+      bytes += row.size_bytes;
+      if (index >= MAX_RESULTS || bytes > MAX_RESULTS_BYTES) this.#delete(row);
+    }
+  }
+
+  #delete(row: ResultRow): void {
+    this.#init.sql.run("DELETE FROM cf_action_results WHERE id = ?", row.id);
+    this.#init.blobs.release(ownerOf(row.result_id));
+  }
+}
+
+function ownerOf(resultId: string): string {
+  return `action-result:${resultId}`;
+}
+
+/** The characters that lie wholly within the bytes, and where they lie. Pure. */
+export function wholeCharacters(
+  bytes: Uint8Array,
+  from: number,
+  totalBytes: number
+): { start: number; end: number; text: string } {
+  let first = 0;
+  while (first < bytes.length && isContinuation(bytes[first])) first += 1;
+  let end = bytes.length;
+  if (from + end < totalBytes) end = lastWhole(bytes);
+  const kept = bytes.subarray(first, Math.max(first, end));
+  return { start: from + first, end: from + Math.max(first, end), text: decodeText(kept) };
+}
+
+/** Where the last character that is complete ends. */
+function lastWhole(bytes: Uint8Array): number {
+  let lead = bytes.length - 1;
+  while (lead > 0 && isContinuation(bytes[lead])) lead -= 1;
+  return lead + lengthOf(bytes[lead] ?? 0) <= bytes.length ? bytes.length : lead;
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}
+
+/** Bytes of the UTF-8 character that starts with this one. */
+function lengthOf(lead: number): number {
+  if (lead < 0x80) return 1;
+  if (lead < 0xe0) return 2;
+  return lead < 0xf0 ? 3 : 4;
+}

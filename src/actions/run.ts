@@ -1,0 +1,170 @@
+// What happens to one call of an action, in this order: the approved input is the input; the permissions are there; a
+// durable pause parks; the effect runs under the ledger. Whatever goes wrong on the way is an output the model reads:
+// an action never fails the turn.
+import type { ModelMessage } from "ai";
+import { grantOf } from "../think/action-grant.ts";
+import type {
+  ActionApprovalDescriptor,
+  ActionGrant,
+  ActionsHost,
+  ActionTurn,
+  CallApproval
+} from "../think/actions-port.ts";
+import type { ActionContext } from "./action-context.ts";
+import { approvalIn } from "./approved-call.ts";
+import { authorizeByGrant } from "./authorization.ts";
+import type { AnyAction } from "./descriptor.ts";
+import type { Effects } from "./effect.ts";
+import { errorEnvelope } from "./envelope.ts";
+import { ActionApprovalInputError, ActionAuthorizationError, ActionNotApprovedError } from "./errors.ts";
+import { hashedInput } from "./input-hash.ts";
+import type { Parked } from "./parked.ts";
+import { ledgerKey, needsHuman, requiredPermissions, type AskedCall } from "./policies.ts";
+
+export interface RunPorts {
+  readonly host: Pick<ActionsHost, "agent" | "env" | "authorizeAction">;
+  readonly effects: Effects;
+  readonly parked: Parked;
+}
+
+/** One call, as the SDK makes it. */
+export interface IncomingCall {
+  readonly name: string;
+  readonly action: AnyAction;
+  readonly input: unknown;
+  readonly toolCallId: string;
+  readonly messages: ReadonlyArray<ModelMessage>;
+  readonly signal: AbortSignal | undefined;
+  readonly turn: ActionTurn;
+  /** Told of the descriptor when the call parks. */
+  readonly onParked: (descriptor: ActionApprovalDescriptor) => void;
+}
+
+/** The model's answer to the call. Never throws. */
+export async function runAction(ports: RunPorts, call: IncomingCall): Promise<unknown> {
+  try {
+    return await attempt(ports, call);
+  } catch (error) {
+    return errorEnvelope(error);
+  }
+}
+
+/** Whether the SDK must ask a human before the call runs, and what the human is asked. */
+export async function approvalFor(
+  ports: RunPorts,
+  call: IncomingCall
+): Promise<{ needed: false } | { needed: true; descriptor: ActionApprovalDescriptor | undefined }> {
+  try {
+    // The SDK asks again when an answered call is resumed; one major denies the call if the answer has changed.
+    if (approvalOf(call)) return { needed: true, descriptor: undefined };
+    const asked = askedCall(ports, call);
+    const permissions = await requiredPermissions(asked);
+    await authorize(ports, call, permissions);
+    if (!(await needsHuman(asked))) return { needed: false };
+    return { needed: true, descriptor: describeApproval(call, permissions) };
+  } catch {
+    // Nobody is asked about a call that will not run: the same failure ends it in `runAction`.
+    return { needed: false };
+  }
+}
+
+async function attempt(ports: RunPorts, call: IncomingCall): Promise<unknown> {
+  const { name, action, input, turn, toolCallId } = call;
+  const approval = approvalOf(call);
+  const { hash } = hashedInput(name, input);
+  if (approval && hashedInput(name, approval.input).hash !== hash) throw new ActionApprovalInputError(name);
+  call.signal?.throwIfAborted();
+  const asked = askedCall(ports, call);
+  const permissions = await requiredPermissions(asked);
+  const grant = await authorize(ports, call, permissions);
+  if (action.kind !== "server" && approval?.approved !== true && (await needsHuman(asked))) {
+    if (action.kind === "approval-gated") throw new ActionNotApprovedError(name);
+    const descriptor = describeApproval(call, permissions);
+    const paused = ports.parked.park({ turn, descriptor, grant });
+    call.onParked(descriptor);
+    return paused;
+  }
+  const key = await ledgerKey(asked);
+  const { output } = await ports.effects.run({
+    ...asked,
+    record: key && {
+      key: key.key,
+      keyIsExplicit: key.isExplicit,
+      action: name,
+      inputHash: hash,
+      requestId: turn.requestId,
+      toolCallId,
+      approver: approval?.by ?? null
+    },
+    attachTo: turn,
+    turnSignal: call.signal
+  });
+  return output;
+}
+
+/** Throws ActionAuthorizationError; otherwise the turn's grant, to be kept with what outlives the turn. */
+async function authorize(ports: RunPorts, call: IncomingCall, required: readonly string[]): Promise<ActionGrant> {
+  const { agent, env, authorizeAction } = ports.host;
+  const { name, action, input, turn, toolCallId, messages } = call;
+  const grant = grantOf(await turn.grant());
+  const context = {
+    requestId: turn.requestId,
+    toolCallId,
+    action: name,
+    kind: action.kind,
+    input,
+    requiredPermissions: required,
+    ...(grant.grantedPermissions !== undefined && { grantedPermissions: grant.grantedPermissions }),
+    grant,
+    messages,
+    agent,
+    env
+  };
+  const { allowed, reason } = grantOf(authorizeAction ? await authorizeAction(context) : authorizeByGrant(context));
+  if (!allowed) throw new ActionAuthorizationError({ action: name, permissions: required, reason });
+  return grant;
+}
+
+function approvalOf(call: IncomingCall): CallApproval | undefined {
+  return call.turn.approvalOf?.(call.toolCallId) ?? approvalIn(call.messages, call.toolCallId);
+}
+
+function askedCall(ports: RunPorts, call: IncomingCall): AskedCall {
+  const { name, action, input, toolCallId, messages, turn } = call;
+  const signal = call.signal ?? turn.signal;
+  return {
+    name,
+    action,
+    input,
+    ctx: contextOf(ports.host, { requestId: turn.requestId, toolCallId, messages, signal })
+  };
+}
+
+/** The context of every callback; whoever executes gives it a way to attach. */
+export function contextOf(
+  host: Pick<ActionsHost, "agent" | "env">,
+  call: Pick<ActionContext, "requestId" | "toolCallId" | "messages" | "signal">
+): ActionContext {
+  return {
+    // Only a Think opens a desk, with itself and its own environment.
+    agent: host.agent as ActionContext["agent"],
+    env: host.env as ActionContext["env"],
+    ...call,
+    attachReply: () => undefined
+  };
+}
+
+function describeApproval(call: IncomingCall, permissions: readonly string[]): ActionApprovalDescriptor {
+  const { approvalSummary, approvalRisk, description } = call.action.config;
+  return {
+    requestId: call.turn.requestId,
+    toolCallId: call.toolCallId,
+    action: call.name,
+    summary: approvalSummary ?? description,
+    // The input of a tool is an object: providers know nothing else.
+    input: call.input as object,
+    permissions: [...permissions],
+    ...(approvalRisk !== undefined && { risk: approvalRisk }),
+    kind: call.action.kind
+  };
+}

@@ -1,0 +1,120 @@
+import { tool } from "ai";
+import { expect, test, vi } from "vitest";
+import { z } from "zod";
+import { Think } from "../../think/think.ts";
+import {
+  chaos,
+  CHAOS_MODES,
+  formatChaos,
+  mergeChaos,
+  planModel,
+  UnsteadyConversationError,
+  type Scenario
+} from "../index.ts";
+
+let effects: Record<string, number> = {};
+let boundary = async () => {};
+const count = (name: string) => {
+  effects[name] = (effects[name] ?? 0) + 1;
+};
+
+const PLANS = { hi: [{ text: "Hello there." }], note: [{ calls: [{ tool: "note" }] }, { text: "Noted." }] };
+
+class Plain extends Think {
+  override getModel() {
+    return planModel(PLANS, { boundary: () => boundary(), pieceLength: 4 });
+  }
+
+  override getTools() {
+    const execute = async () => {
+      await boundary();
+      count("note");
+      return "noted";
+    };
+    return { note: tool({ inputSchema: z.object({}), execute }) };
+  }
+}
+
+/** Does something in a place that runs again after a crash. */
+class Careless extends Plain {
+  override async beforeTurn() {
+    count("careless");
+    await boundary();
+  }
+}
+
+/** Cannot start with a row that is not JSON. */
+class Brittle extends Plain {
+  override async onStart() {
+    this.sql`CREATE TABLE IF NOT EXISTS settings (id INTEGER PRIMARY KEY, json TEXT)`;
+    this.sql`INSERT OR IGNORE INTO settings VALUES (1, '{}')`;
+    for (const { json } of this.sql<{ json: string }>`SELECT json FROM settings`) JSON.parse(json);
+  }
+}
+
+class Forgetful extends Plain {
+  override async onStart() {
+    // What an earlier process stored is gone after each start.
+    this.sql`DELETE FROM assistant_messages`;
+  }
+}
+
+const scenario = (agent: Scenario["agent"], question = "hi"): Scenario => ({
+  agent,
+  conversation: (session) => session.ask(question),
+  begin: (run) => {
+    effects = {};
+    boundary = run.boundary;
+  },
+  effects: () => effects
+});
+
+vi.setConfig({ testTimeout: 60_000 });
+
+test("an agent that only answers comes through everything", async () => {
+  const modes = CHAOS_MODES.filter((mode) => mode !== "poison-row");
+  const result = await chaos({ ...scenario(Plain), modes, points: 5 });
+  expect(result.differences, formatChaos(result)).toEqual([]);
+  expect(result.modes.every(({ points }) => points > 0)).toBe(true);
+});
+
+test("an effect in a place that runs again is reported with the point and both counts", async () => {
+  const result = await chaos({ ...scenario(Careless), modes: ["inside-await"], points: 12 });
+  expect(new Set(result.differences.map(({ check }) => check))).toEqual(new Set(["effects"]));
+  expect(result.differences[0]).toMatchObject({ expected: '"careless" happens 1 times', actual: "2 times" });
+  expect(formatChaos(result)).toContain("inside-await, await");
+});
+
+test("an agent that loses messages over a restart is reported", async () => {
+  const result = await chaos({ ...scenario(Forgetful), modes: ["after-write"], points: 12 });
+  expect(result.differences.map(({ check }) => check)).toContain("messages");
+});
+
+test("an agent that a bad row keeps from starting is reported with the row", async () => {
+  const result = await chaos({ ...scenario(Brittle), modes: ["poison-row"], points: 24 });
+  const [difference] = result.differences.filter(({ check }) => check === "boots");
+  expect(difference?.point).toContain("settings.json of [1]");
+});
+
+test("only the points asked for are played", async () => {
+  const result = await chaos({ ...scenario(Plain), modes: ["inside-await"], at: ["await 3", "await 9"] });
+  expect(result.modes[0]).toMatchObject({ points: 2, deaths: 2 });
+});
+
+test("a conversation that differs by itself is refused", async () => {
+  let runs = 0;
+  const begin: Scenario["begin"] = (run) => {
+    boundary = run.boundary;
+    runs += 1;
+    effects = { runs };
+  };
+  await expect(chaos({ ...scenario(Plain), begin, modes: [] })).rejects.toThrow(UnsteadyConversationError);
+});
+
+test("shares of the work add up to the whole", async () => {
+  const options = { ...scenario(Plain), modes: ["inside-await" as const], points: 5 };
+  const whole = await chaos(options);
+  const results = [];
+  for (const index of [0, 1, 2]) results.push(await chaos({ ...options, share: { index, of: 3 } }));
+  expect(mergeChaos(results)).toEqual(whole);
+});

@@ -1,0 +1,104 @@
+// The conversation as parked actions change it: where a paused output stands, what takes its place, and the turn that
+// goes on from there. Each method is part of the caller's transaction; readers are told after it.
+import type { UIMessage } from "ai";
+import type { Conversation } from "../journal/conversation.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { CallOutcome } from "../journal/records.ts";
+import { asMessagePart, isSettledToolPart, isToolPart, type ToolPart } from "../model/index.ts";
+import { callId, turnId } from "../util/ids.ts";
+import { isObject, type Json } from "../util/json.ts";
+import type { TurnEngine } from "../turn/engine.ts";
+import type { ConversationSide, ParkedCall } from "./actions-port.ts";
+import type { StoredTranscript } from "./stored-transcript.ts";
+
+export interface ActionConversationInit {
+  readonly conversation: Conversation;
+  readonly journal: Journal;
+  readonly transcript: StoredTranscript;
+  readonly turns: TurnEngine;
+  readonly newId: () => string;
+}
+
+export class ActionConversation implements ConversationSide {
+  readonly #init: ActionConversationInit;
+
+  constructor(init: ActionConversationInit) {
+    this.#init = init;
+  }
+
+  atomically<T>(work: () => T): T {
+    return this.#init.conversation.transaction(work);
+  }
+
+  outputState(call: ParkedCall): "open" | "paused" | "resolved" | "gone" {
+    const open = this.#openTurn(call);
+    if (open) {
+      const outcome = this.#recordedOutcome(call, open.firstSequence);
+      if (!outcome) return "open";
+      return outcome.kind === "output" && isPausedOf(outcome.output, call) ? "paused" : "resolved";
+    }
+    const part = this.#storedPart(call)?.part;
+    if (!part) return "gone";
+    return isPausedOf(part.output, call) ? "paused" : isSettledToolPart(part) ? "resolved" : "open";
+  }
+
+  replaceOutput(call: ParkedCall, output: Json | undefined): "replaced" | "gone" | "already-resolved" | "not-yet" {
+    if (this.#openTurn(call)) return "not-yet";
+    const stored = this.#storedPart(call);
+    if (!stored) return "gone";
+    if (!isPausedOf(stored.part.output, call)) return "already-resolved";
+    const { transcript, conversation, turns } = this.#init;
+    const { message, index, part } = stored;
+    const resolved = asMessagePart({ ...part, output: output ?? null });
+    const changed: UIMessage = { ...message, parts: message.parts.with(index, resolved) };
+    transcript.update(changed);
+    conversation.afterCommit(() => turns.announceMessage(changed));
+    // Summarised, or on a branch nobody follows: people and the model no longer see the message.
+    return transcript.path().some(({ id }) => id === message.id) ? "replaced" : "gone";
+  }
+
+  continueTurn(_call: ParkedCall, origin: unknown): void {
+    const { turns, newId } = this.#init;
+    turns.admit({
+      requestId: newId(),
+      trigger: "approval",
+      input: [],
+      continuation: true,
+      ...(turns.body && { body: turns.body }),
+      clientTools: turns.clientTools,
+      origin
+    });
+  }
+
+  note(text: string): void {
+    const { transcript, conversation, newId } = this.#init;
+    transcript.append({ id: newId(), role: "assistant", parts: [{ type: "text", text }] });
+    conversation.afterCommit(() => transcript.announce());
+  }
+
+  #openTurn(call: ParkedCall) {
+    return this.#init.conversation.row.openTurns.find((open) => open.turnId === call.turnId);
+  }
+
+  #recordedOutcome(call: ParkedCall, firstSequence: number): CallOutcome | undefined {
+    const id = callId(call.toolCallId);
+    const options = { after: firstSequence - 1, turnId: turnId(call.turnId), outline: true };
+    for (const page of this.#init.journal.reader.pages(options)) {
+      for (const { record } of page.entries) {
+        if (record.type === "call-settled" && record.callId === id) return record.outcome;
+      }
+    }
+    return undefined;
+  }
+
+  #storedPart(call: ParkedCall): { message: UIMessage; part: ToolPart; index: number } | undefined {
+    const message = this.#init.transcript.messageOfCall(call.toolCallId);
+    const index = message?.parts.findIndex((one) => isToolPart(one) && one.toolCallId === call.toolCallId) ?? -1;
+    const part = message?.parts[index];
+    return message && part && isToolPart(part) ? { message, part, index } : undefined;
+  }
+}
+
+function isPausedOf(output: unknown, call: ParkedCall): boolean {
+  return isObject(output) && output["status"] === "paused" && output["executionId"] === call.executionId;
+}

@@ -1,0 +1,64 @@
+// Approvals over plain HTTP, for dashboards and scripts without a socket:
+//   GET  …/approvals                     what waits for a human
+//   POST …/approvals/<execution id>      { "decision": "approve" | "reject", "reason"?, "inputHash"?, "by"? }
+// Who may ask is decided where the request is routed, and by `authorizeApproval`.
+import { byteLength } from "../util/bytes.ts";
+import { isObject, parseJson } from "../util/json.ts";
+import type { ActionOutput, ApprovalDecision, PendingApproval } from "./actions-port.ts";
+
+export interface ApprovalsPort {
+  pendingApprovals(executionId?: string): PendingApproval[];
+  approve(executionId: string, decision: ApprovalDecision): Promise<ActionOutput>;
+  reject(executionId: string, decision: ApprovalDecision & { reason?: string }): Promise<ActionOutput>;
+}
+
+/** A decision is small; more than this is no decision. */
+const MAX_BODY_BYTES = 16 * 1024;
+
+const PATH = /\/approvals(?:\/([^/]+))?$/;
+
+/** The agent may be mounted anywhere, so only the end of the path counts. Undefined: the request is not about approvals. */
+export function approvalsResponse(
+  request: Request,
+  approvals: ApprovalsPort | undefined
+): Promise<Response> | undefined {
+  const match = PATH.exec(new URL(request.url).pathname);
+  if (!match || !approvals) return undefined;
+  // Ids of ours need no escapes; whatever else stands there is an id nobody knows.
+  const executionId = match[1];
+  if (request.method === "GET") return Promise.resolve(json(approvals.pendingApprovals(executionId)));
+  if (request.method !== "POST" || executionId === undefined) {
+    return Promise.resolve(json({ error: "Method not allowed" }, 405));
+  }
+  return decide(request, approvals, executionId);
+}
+
+async function decide(request: Request, approvals: ApprovalsPort, executionId: string): Promise<Response> {
+  const decision = readDecision(await request.text());
+  if (!decision) {
+    const error = 'Send { "decision": "approve" } or { "decision": "reject", "reason": "…" } as JSON.';
+    return json({ error }, 400);
+  }
+  const { isApproved, ...told } = decision;
+  const outcome = isApproved ? await approvals.approve(executionId, told) : await approvals.reject(executionId, told);
+  const isRefused = isObject(outcome) && outcome["status"] === "error" && outcome["executionId"] === executionId;
+  return json({ output: outcome ?? null }, isRefused ? 409 : 200);
+}
+
+function readDecision(text: string): (ApprovalDecision & { isApproved: boolean; reason?: string }) | undefined {
+  if (byteLength(text) > MAX_BODY_BYTES) return undefined;
+  const parsed = parseJson(text);
+  if (!parsed.ok || !isObject(parsed.value)) return undefined;
+  const { decision, reason, inputHash, by } = parsed.value;
+  if (decision !== "approve" && decision !== "reject") return undefined;
+  return {
+    isApproved: decision === "approve",
+    ...(typeof reason === "string" && { reason }),
+    ...(typeof inputHash === "string" && { inputHash }),
+    ...(typeof by === "string" && { by })
+  };
+}
+
+function json(value: unknown, status = 200): Response {
+  return Response.json(value, { status, headers: { "Cache-Control": "no-store" } });
+}

@@ -1,0 +1,127 @@
+// How far recovery of one turn may go, from its attempts alone. Pure: the same records give the same verdict, and it can
+// be reached before anything of the user's, or anything large, is touched. Progress is what attempts wrote, never what
+// was read again; waiting for a person suspends every bound.
+import type { AttemptView } from "../journal/folds/turn-fold.ts";
+
+export interface RecoveryLimits {
+  /** Attempts in a row that brought the turn no further. */
+  readonly maxAttempts: number;
+  readonly noProgressTimeoutMs: number;
+  /** Units of progress that recovery may make in all. */
+  readonly maxRecoveryWork: number;
+  /** Attempts whose process died, the first included. Progress does not take them back. */
+  readonly maxInterruptedAttempts: number;
+}
+
+export type ExhaustionReason =
+  | "max_attempts_exceeded"
+  | "no_progress_timeout"
+  | "work_budget_exceeded"
+  | "recovery_aborted"
+  | "recovery_error"
+  | "interrupted_attempts_exceeded"
+  | "out_of_memory";
+
+/** Interruptions closer together than this are one: a deploy restarts an object several times. */
+export const DEBOUNCE_MS = 30_000;
+
+/** Attempts in a row that ran out of memory. */
+export const OUT_OF_MEMORY_LIMIT = 3;
+
+/** How long the next attempt waits after so many quick deaths in a row; the last is kept. */
+const PAUSES_MS = [0, 5_000, 15_000, 40_000] as const;
+
+/** What an attempt failed of when the object was out of memory. */
+export const OUT_OF_MEMORY = "out-of-memory";
+
+export interface Budget {
+  /** Counts from 1; back to 1 when there was progress. */
+  readonly attempt: number;
+  /** Times the turn was found interrupted. */
+  readonly detections: number;
+  readonly work: number;
+  readonly interruptions: number;
+  /** When the first interruption was noticed. */
+  readonly openedAt: number;
+  readonly progressAt: number;
+  readonly exhausted: ExhaustionReason | undefined;
+}
+
+export interface BudgetInput {
+  readonly attempts: readonly AttemptView[];
+  readonly limits: RecoveryLimits;
+  readonly nowMs: number;
+  /** Somebody is asked something: nothing can be expected of the turn. */
+  readonly isAwaiting: boolean;
+}
+
+/** The budget after the newest interruption; undefined when there was none. */
+export function evaluateBudget({ attempts, limits, nowMs, isAwaiting }: BudgetInput): Budget | undefined {
+  const counted = countAttempts(attempts);
+  if (!counted) return undefined;
+  const spent = { ...counted, progressAt: isAwaiting ? nowMs : counted.progressAt };
+  return { ...spent, exhausted: isAwaiting ? undefined : exhaustion({ attempts, limits, nowMs }, spent) };
+}
+
+/** An attempt that somebody outside stopped, as opposed to one that handed over by itself. */
+function isInterruption({ end }: AttemptView): boolean {
+  return end === "interrupted" || end === "stalled" || end === "failed";
+}
+
+type Counted = Omit<Budget, "exhausted"> & { readonly countedAt: number };
+
+function countAttempts(attempts: readonly AttemptView[]): Counted | undefined {
+  let counted: Counted | undefined;
+  let produced = 0;
+  for (const attempt of attempts) {
+    if (counted) produced += attempt.produced;
+    if (!isInterruption(attempt)) continue;
+    counted = detect(counted, { at: attempt.endedAt ?? attempt.startedAt, produced });
+    produced = 0;
+  }
+  const interruptions = attempts.filter(({ end }) => end === "interrupted").length;
+  return counted && { ...counted, interruptions };
+}
+
+function detect(before: Counted | undefined, { at, produced }: { at: number; produced: number }): Counted {
+  if (!before) {
+    return { attempt: 1, detections: 1, work: 0, interruptions: 0, openedAt: at, progressAt: at, countedAt: at };
+  }
+  const seen = { ...before, detections: before.detections + 1, work: before.work + produced };
+  if (produced > 0) return { ...seen, attempt: 1, countedAt: at, progressAt: at };
+  if (at - before.countedAt < DEBOUNCE_MS) return seen;
+  return { ...seen, attempt: before.attempt + 1, countedAt: at };
+}
+
+function exhaustion(
+  { attempts, limits, nowMs }: Omit<BudgetInput, "isAwaiting">,
+  spent: Counted
+): ExhaustionReason | undefined {
+  if (lastOnes(attempts, ({ errorCode }) => errorCode === OUT_OF_MEMORY) >= OUT_OF_MEMORY_LIMIT) return "out_of_memory";
+  if (spent.interruptions >= limits.maxInterruptedAttempts) return "interrupted_attempts_exceeded";
+  if (spent.work > limits.maxRecoveryWork) return "work_budget_exceeded";
+  const isSecond = spent.detections > 1;
+  if (isSecond && nowMs - spent.progressAt > limits.noProgressTimeoutMs) return "no_progress_timeout";
+  return spent.attempt > limits.maxAttempts ? "max_attempts_exceeded" : undefined;
+}
+
+/** When the attempt after a death may start. Deaths in quick succession (a deploy, a crash loop) are spaced out. */
+export function pauseAfterDeath(attempts: readonly AttemptView[], nowMs: number): number | null {
+  const isQuickDeath = ({ end, startedAt, endedAt }: AttemptView) =>
+    (end === null || end === "interrupted") && (endedAt ?? nowMs) - startedAt < DEBOUNCE_MS;
+  const quick = lastOnes(attempts, isQuickDeath);
+  const pauseMs = PAUSES_MS[Math.min(Math.max(quick, 1), PAUSES_MS.length) - 1] ?? 0;
+  return pauseMs === 0 ? null : nowMs + pauseMs;
+}
+
+/** How many at the end are like this. */
+function lastOnes(attempts: readonly AttemptView[], isLike: (attempt: AttemptView) => boolean): number {
+  return attempts.length - 1 - attempts.findLastIndex((attempt) => !isLike(attempt));
+}
+
+/** Failures of the provider in a row that brought nothing, before the one that is failing now: the next pause depends on it. */
+export function failuresInARow(attempts: readonly AttemptView[]): number {
+  const last = attempts.at(-1);
+  const ended = last && last.end === null && last.produced === 0 ? attempts.slice(0, -1) : attempts;
+  return lastOnes(ended, ({ end, produced }) => end === "failed" && produced === 0);
+}

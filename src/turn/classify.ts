@@ -1,0 +1,65 @@
+// What is to be done with an open turn, from its records. Total and pure; the order of the rows is the contract: what a
+// person asked for comes first, then what is already known, then the budget, and only then another attempt.
+import type { ExhaustionReason } from "./budget.ts";
+
+/** What earlier attempts left of the answer. */
+export type Progress =
+  /** Nothing anybody could miss. */
+  | "nothing"
+  | "partial"
+  /** A person or a client is asked something. */
+  | "awaiting"
+  /** The model had finished. */
+  | "finished";
+
+export interface TurnState {
+  /** Why it must not run at all. */
+  readonly refused: "cleared" | "cancelled" | "superseded" | undefined;
+  /** How many attempts were started. */
+  readonly attempts: number;
+  /** The newest attempt was started by this process and waits to be run. */
+  readonly isOurs: boolean;
+  /** The newest attempt has no end: its process died. */
+  readonly isCutOff: boolean;
+  readonly recovers: boolean;
+  readonly exhausted: ExhaustionReason | undefined;
+  readonly progress: Progress;
+  /** When the next attempt is due. */
+  readonly retryAt: number | null;
+  readonly nowMs: number;
+}
+
+export type Decision =
+  | { readonly do: "settle"; readonly status: "aborted" | "skipped"; readonly reason: string }
+  /** The answer is there as it will ever be. */
+  | { readonly do: "complete"; readonly reason: "stream_terminal" | "awaiting_client_interaction" }
+  /** First of all, the death is recorded; then it is looked at again. */
+  | { readonly do: "note-death" }
+  | { readonly do: "give-up"; readonly reason: ExhaustionReason }
+  | { readonly do: "wait"; readonly until: number }
+  | { readonly do: "start" }
+  | { readonly do: "retry" }
+  | { readonly do: "continue" };
+
+export function classify(turn: TurnState): Decision {
+  if (turn.refused === "cleared" || turn.refused === "superseded") return settle("skipped", turn.refused);
+  if (turn.refused === "cancelled") return settle("aborted", turn.refused);
+  if (turn.attempts === 0 || turn.isOurs) return { do: "start" };
+  if (turn.isCutOff) return { do: "note-death" };
+  switch (turn.progress) {
+    case "finished":
+      return { do: "complete", reason: "stream_terminal" };
+    case "awaiting":
+      return { do: "complete", reason: "awaiting_client_interaction" };
+    case "nothing":
+    case "partial":
+      if (!turn.recovers) return settle("aborted", "interrupted");
+      if (turn.exhausted) return { do: "give-up", reason: turn.exhausted };
+      if (turn.retryAt !== null && turn.retryAt > turn.nowMs) return { do: "wait", until: turn.retryAt };
+      return { do: turn.progress === "nothing" ? "retry" : "continue" };
+  }
+}
+
+function settle(status: "aborted" | "skipped", reason: string): Decision {
+  return { do: "settle", status, reason };
+}

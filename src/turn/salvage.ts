@@ -1,0 +1,353 @@
+// What interrupted attempts left of an answer, and what it takes to go on from there. Pure, and total: damaged chunks are
+// skipped, never thrown over. Kept are text that was shown, and calls that ran or are somebody's to answer; reasoning and
+// half-written calls at the end led nowhere and are written anew. A recorded outcome always reaches its call, and a call
+// whose outcome nobody knows is settled as exactly that: it is never run again by itself.
+import type { UIMessage, UIMessageChunk } from "ai";
+import { isTerminal, type CallView } from "../journal/folds/calls-fold.ts";
+import type { TurnFold } from "../journal/folds/turn-fold.ts";
+import {
+  asMessagePart,
+  closeOpenParts,
+  foldChunk,
+  isSettledToolPart,
+  isToolPart,
+  resumeFold,
+  startFold,
+  toolInputObject,
+  toolNameOf,
+  type MessageFold,
+  type ToolPart
+} from "../model/index.ts";
+import type { CallId } from "../util/ids.ts";
+import { isObject, parseJson } from "../util/json.ts";
+import type { Progress } from "./classify.ts";
+
+type MessagePart = UIMessage["parts"][number];
+
+export interface SalvageInit {
+  readonly turn: Pick<TurnFold, "calls">;
+  readonly messageId: string;
+  /** The stored answer this turn extends. */
+  readonly base: UIMessage | undefined;
+  /** The chunks of the answer, as they are stored, with their numbers. */
+  readonly chunks: readonly { readonly seq: number; readonly body: string }[];
+  readonly clientTools: ReadonlySet<string>;
+  /** What stands for a call that was cut off. */
+  readonly repairPart: (part: MessagePart) => MessagePart;
+  /** A last look at recorded outcomes that were not streamed yet. */
+  readonly annotate?: (chunk: UIMessageChunk) => UIMessageChunk;
+  /** Keep finished steps only: text of the last one must not be continued. */
+  readonly wholeSteps?: boolean;
+}
+
+export interface Salvage {
+  /** Chunks below this number stay. */
+  readonly keeps: number;
+  /** The answer of the kept chunks and the repairs. Text that was cut off is still open. */
+  readonly fold: MessageFold;
+  /** What the next attempt streams before anything else. */
+  readonly repairs: readonly UIMessageChunk[];
+  /** Calls that may have run and whose outcome is now recorded as unknown. */
+  readonly unknownCalls: readonly CallId[];
+  /** The text block that was cut off. */
+  readonly openTextId: string | undefined;
+  readonly progress: Progress;
+  /** The stored answer, where outcomes of its own calls are new. */
+  readonly changedBase: UIMessage | undefined;
+  /** It holds the result of a call: that is never dropped. */
+  readonly hasResults: boolean;
+}
+
+export function salvage(init: SalvageInit): Salvage {
+  const chunks = init.chunks.flatMap(({ seq, body }) => parsed(seq, body));
+  const keptCount = init.wholeSteps
+    ? chunks.findLastIndex(({ chunk }) => chunk.type === "finish-step") + 1
+    : countKept(chunks, init);
+  const kept = chunks.slice(0, keptCount);
+  let fold = init.base ? resumeFold(closeOpenParts(init.base)) : startFold(init.messageId);
+  for (const { chunk } of kept) fold = safely(fold, chunk);
+  const repair = new Repair(init, fold, kept);
+  repair.run();
+  const baseCount = init.base?.parts.length ?? 0;
+  const added = repair.fold.message.parts.slice(baseCount);
+  const isFinished = kept.some(({ chunk }) => chunk.type === "finish");
+  return {
+    keeps: (kept.at(-1)?.seq ?? -1) + 1,
+    fold: repair.fold,
+    repairs: repair.chunks,
+    unknownCalls: repair.unknownCalls,
+    openTextId: repair.chunks.length > 0 ? undefined : openTextId(repair.fold),
+    progress: progressOf({ added, isFinished, isAwaiting: repair.isAwaiting }),
+    changedBase: repair.changesBase ? { ...repair.fold.message, parts: baseParts(repair.fold, baseCount) } : undefined,
+    hasResults: added.some((part) => isToolPart(part) && isSettledToolPart(part))
+  };
+}
+
+function baseParts(fold: MessageFold, count: number): MessagePart[] {
+  return fold.message.parts.slice(0, count);
+}
+
+interface ParsedChunk {
+  readonly seq: number;
+  readonly chunk: UIMessageChunk;
+}
+
+function parsed(seq: number, body: string): ParsedChunk[] {
+  const value = parseJson(body);
+  if (!value.ok || !isObject(value.value) || typeof value.value["type"] !== "string") return [];
+  // The engine stores chunks of the SDK as JSON and nothing else.
+  return [{ seq, chunk: value.value as UIMessageChunk }];
+}
+
+function safely(fold: MessageFold, chunk: UIMessageChunk): MessageFold {
+  try {
+    return foldChunk(fold, chunk);
+  } catch {
+    // A damaged chunk costs itself, not the answer.
+    return fold;
+  }
+}
+
+/** How many chunks at the beginning stay: up to the last that is worth it, and what closes it. */
+function countKept(chunks: readonly ParsedChunk[], init: SalvageInit): number {
+  // What a call follows from stays with it: providers refuse a call without the reasoning that led to it.
+  const leadsOn = hasUnseenCalls(chunks, init);
+  const isKept = ({ chunk }: ParsedChunk) =>
+    isWorthKeeping(chunk, init.turn) || (leadsOn && chunk.type === "reasoning-end");
+  let count = chunks.findLastIndex(isKept) + 1;
+  if (count === 0) return 0;
+  while (CLOSING.has(chunks[count]?.chunk.type ?? "")) count += 1;
+  return count;
+}
+
+/** Whether a call was recorded before its chunk was. */
+function hasUnseenCalls(chunks: readonly ParsedChunk[], { turn, base }: SalvageInit): boolean {
+  const seen = new Set<string>(base?.parts.map((part) => (isToolPart(part) ? part.toolCallId : "")));
+  for (const { chunk } of chunks) if (chunk.type === "tool-input-available") seen.add(chunk.toolCallId);
+  return [...turn.calls.keys()].some((id) => !seen.has(id));
+}
+
+const CLOSING: ReadonlySet<string> = new Set(["text-end", "finish-step", "message-metadata"]);
+const STEP: ReadonlySet<string> = new Set(["start-step", "finish-step"]);
+const CONTENT: ReadonlySet<string> = new Set([
+  "file",
+  "source-url",
+  "source-document",
+  "tool-input-error",
+  "tool-output-available",
+  "tool-output-error",
+  "tool-output-denied",
+  "tool-approval-request",
+  "finish"
+]);
+
+function isWorthKeeping(chunk: UIMessageChunk, { calls }: SalvageInit["turn"]): boolean {
+  if (chunk.type === "text-delta") return chunk.delta !== "";
+  // One that has not started can be asked for again.
+  if (chunk.type === "tool-input-available") return [...calls.keys()].some((id) => id === chunk.toolCallId);
+  if (chunk.type.startsWith("data-")) return !("transient" in chunk && chunk.transient === true);
+  return CONTENT.has(chunk.type);
+}
+
+/** Brings the recorded outcomes to the calls, and settles what nobody will. */
+class Repair {
+  fold: MessageFold;
+  readonly chunks: UIMessageChunk[] = [];
+  readonly unknownCalls: CallId[] = [];
+  changesBase = false;
+  isAwaiting = false;
+  readonly #init: SalvageInit;
+  readonly #hasStart: boolean;
+  #isInStep: boolean;
+
+  constructor(init: SalvageInit, fold: MessageFold, kept: readonly ParsedChunk[]) {
+    this.#init = init;
+    this.fold = fold;
+    this.#hasStart = kept.length > 0;
+    this.#isInStep = kept.findLast(({ chunk: { type } }) => STEP.has(type))?.chunk.type === "start-step";
+  }
+
+  run(): void {
+    for (const call of this.#init.turn.calls.values()) this.#settle(call);
+    for (const part of this.fold.message.parts.slice(this.#baseCount)) this.#settleOrphan(part);
+  }
+
+  get #baseCount(): number {
+    return this.#init.base?.parts.length ?? 0;
+  }
+
+  #settle(call: CallView): void {
+    const { outcome } = call;
+    if (outcome?.kind === "unknown" && this.#isReplacedInBase(call)) return;
+    this.#introduce(call);
+    if (outcome?.kind === "unknown") return this.#replace(call.callId, call);
+    if (outcome) return this.#apply(call, this.#annotated(outcomeChunk(call.callId, outcome)));
+    if (call.state === "approval-responded") return this.#approve(call);
+    if (call.executor === "server" && call.state === "input-available" && !this.#isSettled(call)) {
+      this.unknownCalls.push(call.callId);
+      this.#replace(call.callId, call);
+    }
+  }
+
+  /** What stood for it in the stored answer is no call: there is nothing more to say about it. */
+  #isReplacedInBase({ callId }: CallView): boolean {
+    return this.#init.base !== undefined && !this.#init.wholeSteps && !this.#find(callId);
+  }
+
+  #isSettled({ callId }: CallView): boolean {
+    const found = this.#find(callId);
+    return found !== undefined && isSettledToolPart(found.part);
+  }
+
+  /** Its record came before its chunks did, or its chunks are lost. */
+  #introduce(call: CallView): void {
+    const { callId, toolName, input, dynamic, approval } = call;
+    const found = this.#find(callId);
+    if (found && found.index < this.#baseCount) return;
+    if (!found) this.#openStep();
+    if (!found || found.part.state === "input-streaming") {
+      this.#push({ type: "tool-input-available", toolCallId: callId, toolName, input, ...(dynamic && { dynamic }) });
+    }
+    if (!approval || this.#find(callId)?.part.state !== "input-available") return;
+    const descriptor = approval.descriptor !== null && { approvalDescriptor: approval.descriptor };
+    this.#push({ type: "tool-approval-request", approvalId: approval.approvalId, toolCallId: callId, ...descriptor });
+  }
+
+  /** A call of the next step must not look like one of the last: the model made it after it had seen results. */
+  #openStep(): void {
+    if (this.#isInStep) return;
+    const { base, messageId } = this.#init;
+    if (!this.#hasStart) this.#push(base ? { type: "start" } : { type: "start", messageId });
+    this.#push({ type: "start-step" });
+    this.#isInStep = true;
+  }
+
+  #annotated(chunk: UIMessageChunk): UIMessageChunk {
+    return this.#init.annotate?.(chunk) ?? chunk;
+  }
+
+  #apply(call: CallView, chunk: UIMessageChunk): void {
+    const before = this.#find(call.callId);
+    if (!before || isSettledToolPart(before.part)) return;
+    if (before.index < this.#baseCount) {
+      this.fold = safely(this.fold, chunk);
+      this.changesBase = true;
+    } else this.#push(chunk);
+  }
+
+  #approve({ callId }: CallView): void {
+    const found = this.#find(callId);
+    if (found?.part.state !== "approval-requested") return;
+    const approval = { id: callId, ...found.part.approval, approved: true };
+    this.#put(found.index, asMessagePart({ ...found.part, state: "approval-responded", approval }));
+  }
+
+  #settleOrphan(part: MessagePart): void {
+    if (!isToolPart(part) || isSettledToolPart(part)) return;
+    const isClients = this.#init.clientTools.has(toolNameOf(part)) || this.#isClientCall(part.toolCallId);
+    const isQuestion = part.state === "approval-requested" || (isClients && part.state === "input-available");
+    if (isQuestion) this.isAwaiting = true;
+    else if (part.state !== "approval-responded") this.#replace(part.toolCallId);
+  }
+
+  #isClientCall(toolCallId: string): boolean {
+    return [...this.#init.turn.calls.values()].some((call) => call.callId === toolCallId && isClientsToRun(call));
+  }
+
+  /** A call that was cut off gets what stands for it, in the stream as far as chunks can say it, and in the message. */
+  #replace(toolCallId: string, call?: CallView): void {
+    const found = this.#find(toolCallId);
+    if (!found) return;
+    const { part, index } = found;
+    const open = openedAgain(part, call);
+    const repaired = this.#init.repairPart(asMessagePart(open));
+    if (index < this.#baseCount) this.changesBase = true;
+    else if (!isSettledToolPart(part)) this.#push(chunkOf(toolCallId, repaired));
+    this.#put(index, repaired);
+  }
+
+  #find(toolCallId: string): { readonly part: ToolPart; readonly index: number } | undefined {
+    const { parts } = this.fold.message;
+    const index = parts.findLastIndex((part) => isToolPart(part) && part.toolCallId === toolCallId);
+    const part = parts[index];
+    return part && isToolPart(part) ? { part, index } : undefined;
+  }
+
+  #put(index: number, part: MessagePart): void {
+    const { message } = this.fold;
+    this.fold = { ...this.fold, message: { ...message, parts: message.parts.with(index, part) } };
+  }
+
+  #push(...chunks: UIMessageChunk[]): void {
+    if (this.chunks.length === 0) this.#closeText();
+    for (const chunk of chunks) this.#stream(chunk);
+  }
+
+  /** Nothing may come between a text and its end. */
+  #closeText(): void {
+    const id = openTextId(this.fold);
+    if (id !== undefined) this.#stream({ type: "text-end", id });
+  }
+
+  #stream(chunk: UIMessageChunk): void {
+    this.chunks.push(chunk);
+    this.fold = safely(this.fold, chunk);
+  }
+}
+
+function isClientsToRun(call: CallView): boolean {
+  return call.executor === "client" && !isTerminal(call.state);
+}
+
+/** As the call was before it was cut off: what repairs it may look at its state. */
+function openedAgain(part: ToolPart, call: CallView | undefined): ToolPart {
+  const {
+    errorText: _text,
+    output: _output,
+    preliminary: _preliminary,
+    rawInput,
+    inputEncoding: _code,
+    ...rest
+  } = part;
+  const input = toolInputObject(part.input ?? call?.input ?? rawInput);
+  return { ...rest, state: part.state === "input-streaming" ? part.state : "input-available", input };
+}
+
+function outcomeChunk(toolCallId: string, outcome: NonNullable<CallView["outcome"]>): UIMessageChunk {
+  switch (outcome.kind) {
+    case "output":
+      return { type: "tool-output-available", toolCallId, output: outcome.output };
+    case "error":
+      return { type: "tool-output-error", toolCallId, errorText: outcome.errorText };
+    case "denied":
+      return { type: "tool-output-denied", toolCallId };
+    case "unknown":
+      return { type: "tool-output-error", toolCallId, errorText: outcome.reason };
+  }
+}
+
+const CUT_OFF = "The call was interrupted.";
+
+function chunkOf(toolCallId: string, repaired: MessagePart): UIMessageChunk {
+  if (!isToolPart(repaired)) return { type: "tool-output-error", toolCallId, errorText: CUT_OFF };
+  switch (repaired.state) {
+    case "output-available":
+      return { type: "tool-output-available", toolCallId, output: repaired.output };
+    case "output-denied":
+      return { type: "tool-output-denied", toolCallId };
+    default:
+      return { type: "tool-output-error", toolCallId, errorText: repaired.errorText ?? CUT_OFF };
+  }
+}
+
+/** The newest text block that has no end, if it is the last thing in the message. */
+function openTextId({ message, openText }: MessageFold): string | undefined {
+  const last = message.parts.length - 1;
+  return Object.entries(openText).find(([, index]) => index === last)?.[0];
+}
+
+function progressOf(seen: { added: readonly MessagePart[]; isFinished: boolean; isAwaiting: boolean }): Progress {
+  if (seen.isAwaiting) return "awaiting";
+  if (seen.isFinished) return "finished";
+  return seen.added.some((part) => part.type !== "step-start") ? "partial" : "nothing";
+}

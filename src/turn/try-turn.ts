@@ -1,0 +1,180 @@
+// Sets up one attempt: charges it, puts what earlier attempts left in its place, and connects the stream. It decides
+// nothing about the turn; what came of the attempt is told to the runner.
+import type { UIMessage } from "ai";
+import type { OpenTurn } from "../journal/conversation.ts";
+import type { AttemptStarted, JournalRecord } from "../journal/records.ts";
+import { continueFold, startFold } from "../model/index.ts";
+import { turnId } from "../util/ids.ts";
+import { notesOf } from "./admitting.ts";
+import { Attempt, type AttemptResult } from "./attempt.ts";
+import { firstAttempt, nextAttempt, OPENING_CHUNKS } from "./attempt-record.ts";
+import type { Desk } from "./desk.ts";
+import { LostInputError } from "./errors.ts";
+import type { LiveTurn } from "./live-turn.ts";
+import type { Examined } from "./recovery.ts";
+import type { Salvage } from "./salvage.ts";
+import { extendingSeam, noSeam, seamAfter, type Seam } from "./seam.ts";
+import { placeInput, storeAnswer } from "./settle.ts";
+import { storableAnswer, TurnStream } from "./stream.ts";
+import type { TurnTrigger } from "./turn.ts";
+
+/** What a cut-off call is recorded with. */
+const CUT_OFF_REASON = "The process ended while the call was running.";
+
+export interface Tried {
+  readonly result: AttemptResult;
+  readonly stream: TurnStream;
+  readonly streamed: boolean;
+}
+
+/** The first attempt is charged, and its messages join the conversation with it. */
+export async function beginFirst(desk: Desk, open: OpenTurn, live: LiveTurn): Promise<void> {
+  const { init, epoch } = desk;
+  const made = await deferredInput(desk, live);
+  init.conversation.transaction(() => {
+    init.journal.writer.append([firstAttempt(open.turnId, { epoch, now: desk.now() })]);
+    placeInput(desk, live);
+    for (const message of made) init.transcript.append(message);
+  });
+  // The others were told when they were accepted.
+  if (made.length > 0) desk.readers.transcriptChanged(live.view.origin);
+}
+
+async function deferredInput(desk: Desk, live: LiveTurn): Promise<readonly UIMessage[]> {
+  if (!notesOf(live.admitted).deferred) return [];
+  const make = live.inputFunction;
+  if (!make) throw new LostInputError();
+  return make(desk.init.transcript.path());
+}
+
+/** A later attempt is charged. Calls that were cut off are settled with it: nobody may run them again. */
+export function beginNext(desk: Desk, live: LiveTurn, examined: Examined): void {
+  const { init, epoch } = desk;
+  const { salvage } = examined;
+  const open = desk.openTurnOf(live);
+  if (!open) return;
+  const now = desk.now();
+  const id = turnId(open.turnId);
+  const attempt = open.attempt + 1;
+  const firstChunk = init.journal.writer.nextChunk(open);
+  const bodies = salvage.repairs.map((chunk) => JSON.stringify(chunk));
+  const repairs = bodies.length + openingOf(salvage);
+  const started = { attempt, kind: kindOf(examined), firstChunk, keeps: salvage.keeps, repairs };
+  const records: JournalRecord[] = [nextAttempt(open.turnId, started, { epoch, now })];
+  if (bodies.length > 0) {
+    records.push({ type: "content-segment", turnId: id, attempt, at: now, firstChunk, chunks: bodies });
+  }
+  const unknown = { kind: "unknown", reason: CUT_OFF_REASON } as const;
+  for (const callId of salvage.unknownCalls) {
+    records.push({ type: "call-settled", turnId: id, attempt, at: now, callId, outcome: unknown, autoContinue: false });
+  }
+  init.conversation.transaction(() => {
+    init.journal.writer.append(records);
+    if (salvage.changedBase) init.transcript.update(salvage.changedBase);
+  });
+  if (salvage.changedBase) desk.readers.messageUpdated(salvage.changedBase);
+  // Who followed the last attempt in this process has not seen its calls end. Others are replayed everything.
+  if (examined.turn.attempts.at(-1)?.end === "interrupted") return;
+  bodies.forEach((body, index) => desk.readers.chunk(live.view, { seq: firstChunk + index, body }));
+}
+
+function kindOf({ turn, salvage }: Examined): AttemptStarted["kind"] {
+  if (turn.attempts.at(-1)?.end === "overflow") return "overflow-retry";
+  return salvage.progress === "nothing" ? "retry" : "continue";
+}
+
+/** How many chunks come before the attempt says anything, as the seam passes them. */
+function openingOf({ progress, openTextId }: Salvage): number {
+  if (progress === "nothing") return OPENING_CHUNKS;
+  return openTextId === undefined ? 1 : 0;
+}
+
+/** What there is of the answer joins the conversation. An answer that is extended stays as it was until the end. */
+export function storePartial(desk: Desk, live: LiveTurn, { turn, salvage }: Examined): void {
+  const partial = storableAnswer(salvage.fold.message);
+  if (!partial || notesOf(live.admitted).extends) return;
+  desk.init.conversation.transaction(() => storeAnswer(desk, live, partial));
+  // Who followed the attempt in this process shows it already.
+  if (turn.attempts.at(-1)?.end === "interrupted") desk.readers.transcriptChanged(undefined);
+}
+
+/** Runs the attempt that is charged. Never throws. */
+export async function runAttempt(desk: Desk, live: LiveTurn, examined: Examined | undefined): Promise<Tried> {
+  const { init } = desk;
+  const fence = desk.openTurns.find((open) => open.turnId === live.admitted.turnId);
+  const stop = new AbortController();
+  const turn = {
+    ...live.context(live.attempt, AbortSignal.any([live.signal, stop.signal])),
+    ...(examined?.turn.grants && { grant: examined.turn.grants })
+  };
+  const base = notesOf(live.admitted).extends ? init.transcript.get(live.admitted.messageId) : undefined;
+  const stream = openStream(desk, live, { fence, base, examined });
+  const attempt = new Attempt({
+    turn,
+    view: live.view,
+    history: () => historyOf(desk, live, { base, examined }),
+    stream,
+    stop,
+    stampsId: !turn.continuation,
+    continuesText: examined?.salvage.openTextId !== undefined,
+    usedTokens: examined?.turn.steps.usage.totalTokens ?? 0,
+    overflows: examined?.turn.attempts.filter(({ end }) => end === "overflow").length ?? 0,
+    sdk: init.sdk,
+    hooks: init.hooks,
+    journal: init.journal,
+    readers: desk.readers,
+    clock: init.clock,
+    answerChanged: ({ message, stored }) => {
+      init.transcript.update(stored);
+      desk.readers.messageUpdated(message);
+    }
+  });
+  desk.running = { live, stream, attempt };
+  return { result: await attempt.run(), stream, streamed: attempt.hasStreamed || (examined?.salvage.keeps ?? 0) > 0 };
+}
+
+interface Setting {
+  readonly fence?: OpenTurn | undefined;
+  readonly base: UIMessage | undefined;
+  readonly examined: Examined | undefined;
+}
+
+function openStream(desk: Desk, live: LiveTurn, { fence, base, examined }: Setting): TurnStream {
+  const { init } = desk;
+  const repairs = examined?.salvage.repairs.length ?? 0;
+  return new TurnStream({
+    turnId: turnId(live.admitted.turnId),
+    attempt: live.attempt,
+    firstChunk: (fence?.firstChunk ?? 0) + repairs,
+    fold: examined?.salvage.fold ?? (base ? continueFold(base) : startFold(live.admitted.messageId)),
+    extends: base,
+    seam: seamOf(base, examined),
+    clock: init.clock,
+    append: (records) => void init.journal.writer.append(records)
+  });
+}
+
+function seamOf(base: UIMessage | undefined, examined: Examined | undefined): Seam {
+  const { progress, openTextId } = examined?.salvage ?? { progress: "nothing", openTextId: undefined };
+  if (progress !== "nothing") return seamAfter(openTextId);
+  return base ? extendingSeam : noSeam;
+}
+
+/** Doors a person speaks through: only they have gone past a question that is still open. Others leave it to them. */
+const ASKED_BY_PERSON: ReadonlySet<TurnTrigger> = new Set<TurnTrigger>(["ws-chat", "rpc"]);
+
+/** The path the answer hangs below, and of the answer what there is. */
+function historyOf(desk: Desk, live: LiveTurn, { base, examined }: Setting): UIMessage[] {
+  const { transcript } = desk.init;
+  const { messageId, parentMessageId, clientTools, inputMessageIds } = live.admitted;
+  const partial = examined && storableAnswer(examined.salvage.fold.message);
+  const isStored = base !== undefined || (examined !== undefined && transcript.has(messageId));
+  const leaf = isStored ? messageId : (parentMessageId ?? undefined);
+  const path = transcript.prompt(leaf, {
+    clientTools: clientTools.map(({ name }) => name),
+    isUserTurn: inputMessageIds.length > 0 && ASKED_BY_PERSON.has(live.view.trigger)
+  });
+  if (!examined) return path;
+  const before = path.at(-1)?.id === messageId ? path.slice(0, -1) : path;
+  return partial ? [...before, partial] : before;
+}

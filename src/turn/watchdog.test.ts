@@ -1,0 +1,190 @@
+// The watchdog on a clock that a test moves: nothing here waits.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Clock } from "../host/ports.ts";
+import { Watchdog, type WatchdogInit } from "./watchdog.ts";
+
+const TIMEOUT_MS = 100;
+
+describe("a stream", () => {
+  test("that is slow but steady never trips it", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 0, max: TIMEOUT_MS - 1 }), { maxLength: 40 }), async (gaps) => {
+        const scene = watch();
+        for (const gap of gaps) {
+          await scene.clock.advance(gap);
+          scene.dog.beat();
+        }
+        expect(scene.stalls).toEqual([]);
+      }),
+      { numRuns: 50 }
+    );
+  });
+
+  test("whose first chunk does not come trips it after the time, not before", async () => {
+    const { clock, stalls } = watch();
+    await clock.advance(TIMEOUT_MS - 1);
+    expect(stalls).toEqual([]);
+    await clock.advance(1);
+    expect(stalls).toEqual([TIMEOUT_MS]);
+  });
+
+  test("that falls silent trips it once, counted from its last chunk", async () => {
+    const { clock, dog, stalls } = watch();
+    await clock.advance(70);
+    dog.beat();
+    await clock.advance(10 * TIMEOUT_MS);
+    expect(stalls).toEqual([170]);
+  });
+
+  test("that trips it trips at the first silence of that length, wherever it is", async () => {
+    const gap = fc.integer({ min: 1, max: 2 * TIMEOUT_MS });
+    await fc.assert(
+      fc.asyncProperty(fc.array(gap, { maxLength: 12 }), async (gaps) => {
+        const { clock, dog, stalls } = watch();
+        for (const silence of gaps) {
+          await clock.advance(silence);
+          dog.beat();
+        }
+        const at = gaps.findIndex((silence) => silence >= TIMEOUT_MS);
+        const before = gaps.slice(0, at).reduce((sum, silence) => sum + silence, 0);
+        expect(stalls).toEqual(at < 0 ? [] : [before + TIMEOUT_MS]);
+      }),
+      { numRuns: 50 }
+    );
+  });
+
+  test.each([0, -1, Infinity, Number.NaN])("is not watched with a time of %s", async (timeoutMs) => {
+    const { clock, stalls } = watch({ timeoutMs });
+    await clock.advance(1e12);
+    expect(stalls).toEqual([]);
+    expect(clock.sleepers).toBe(0);
+  });
+
+  test("that has ended is not watched, and nobody sleeps on its account", async () => {
+    const { clock, dog, stalls } = watch();
+    await clock.advance(50);
+    dog.stop();
+    await clock.advance(TIMEOUT_MS);
+    expect(stalls).toEqual([]);
+    expect(clock.sleepers).toBe(0);
+  });
+});
+
+describe("time in tools", () => {
+  test("counts when told so: a tool longer than the time trips it", async () => {
+    const { clock, dog, stalls } = watch({ includesTools: true });
+    dog.toolStarted();
+    await clock.advance(TIMEOUT_MS);
+    expect(stalls).toEqual([TIMEOUT_MS]);
+  });
+
+  test("that counts is not reset by the end of a tool: only chunks are signs of life", async () => {
+    const { clock, dog, stalls } = watch({ includesTools: true });
+    dog.toolStarted();
+    await clock.advance(60);
+    dog.toolEnded();
+    await clock.advance(60);
+    expect(stalls).toEqual([TIMEOUT_MS]);
+  });
+
+  test("stands still otherwise, however long it takes, and begins anew after the last of them", async () => {
+    const { clock, dog, stalls } = watch({ includesTools: false });
+    await clock.advance(90);
+    dog.toolStarted();
+    dog.toolStarted();
+    await clock.advance(1_000);
+    dog.toolEnded();
+    await clock.advance(1_000);
+    expect(stalls).toEqual([]);
+    dog.toolEnded();
+    await clock.advance(TIMEOUT_MS - 1);
+    expect(stalls).toEqual([]);
+    await clock.advance(1);
+    expect(stalls).toEqual([90 + 2_000 + TIMEOUT_MS]);
+  });
+
+  test("does not outlive a stop", async () => {
+    const { clock, dog, stalls } = watch({ includesTools: false });
+    dog.toolStarted();
+    await clock.advance(1_000);
+    dog.stop();
+    dog.toolEnded();
+    await clock.advance(1_000);
+    expect(stalls).toEqual([]);
+    expect(clock.sleepers).toBe(0);
+  });
+});
+
+test("however many chunks come, there is one sleeper", async () => {
+  const { clock, dog } = watch();
+  for (let beat = 0; beat < 500; beat += 1) {
+    await clock.advance(1);
+    dog.beat();
+  }
+  expect(clock.sleepers).toBe(1);
+  expect(clock.slept).toBeLessThanOrEqual(8);
+});
+
+function watch(more: Partial<WatchdogInit> = {}) {
+  const clock = new HandClock();
+  const stalls: number[] = [];
+  const onStall = () => void stalls.push(clock.now());
+  const dog = new Watchdog({ clock, timeoutMs: TIMEOUT_MS, includesTools: false, onStall, ...more });
+  dog.start();
+  return { clock, dog, stalls };
+}
+
+interface Sleeper {
+  readonly at: number;
+  readonly wake: () => void;
+}
+
+/** Stands still until it is moved, and stops at each sleeper on the way. */
+class HandClock implements Clock {
+  readonly #sleepers = new Set<Sleeper>();
+  #nowMs = 0;
+  slept = 0;
+
+  get sleepers(): number {
+    return this.#sleepers.size;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    this.slept += 1;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const sleeper = { at: this.#nowMs + ms, wake: resolve };
+    this.#sleepers.add(sleeper);
+    signal?.addEventListener("abort", () => {
+      this.#sleepers.delete(sleeper);
+      reject(signal.reason);
+    });
+    return promise;
+  }
+
+  async advance(ms: number): Promise<void> {
+    const end = this.#nowMs + ms;
+    for (let next = this.#next(end); next; next = this.#next(end)) {
+      this.#nowMs = next.at;
+      this.#sleepers.delete(next);
+      next.wake();
+      await settled();
+    }
+    this.#nowMs = end;
+    await settled();
+  }
+
+  #next(limit: number): Sleeper | undefined {
+    const due = [...this.#sleepers].filter(({ at }) => at <= limit);
+    return due.toSorted((a, b) => a.at - b.at)[0];
+  }
+}
+
+/** Whoever was woken has had its say. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+}

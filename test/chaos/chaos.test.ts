@@ -1,0 +1,18 @@
+// A short run of the crash matrix; `npm run chaos` plays all of it.
+import { expect, test } from "vitest";
+import { chaos, CHAOS_MODES, formatChaos } from "../../src/testing/index.ts";
+import { trip } from "./conversation.ts";
+
+/** Of each disturbance, spread over the conversation. */
+const POINTS = 12;
+const TIMEOUT_MS = 60_000;
+
+test.each(CHAOS_MODES)(
+  "a whole conversation comes through: %s",
+  async (mode) => {
+    const result = await chaos({ ...trip, modes: [mode], points: POINTS });
+    expect(result.differences, formatChaos(result)).toEqual([]);
+    expect(result.modes[0]?.points).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS
+);

@@ -1,0 +1,114 @@
+// The conversation that the crash matrix plays: text, reasoning, two parallel tools of which one fails, a client tool, an
+// approval, structured output, a regeneration and a clear. Everything an answer consists of is in the plans.
+import { Output, tool } from "ai";
+import { z } from "zod";
+import { Think, type TurnConfig, type TurnContext } from "../../src/index.ts";
+import { planModel, type AnswerPlans, type ChaosSession, type Scenario } from "../../src/testing/index.ts";
+
+const PLANS: AnswerPlans = {
+  "Who are you?": (prompt) => {
+    const isSecond = prompt.some(({ role, content }) => role === "system" && content.includes("differently"));
+    return [{ text: isSecond ? "Somebody else, and glad to be of help." : "An assistant that nothing can stop." }];
+  },
+  "Why is the sky blue?": [
+    { reasoning: "Light is scattered, and blue most of all.", text: "Because air scatters blue light most." }
+  ],
+  "Book the trip.": [
+    {
+      text: "I book both now. ",
+      calls: [
+        { tool: "bookHotel", input: { city: "Paris" } },
+        { tool: "bookTrain", input: { city: "Paris" } }
+      ]
+    },
+    { reasoning: "No train, but a room.", text: "The hotel is booked, the train is full." }
+  ],
+  "Where am I?": [
+    { text: "Let me see. ", calls: [{ tool: "locate", input: { precise: true } }] },
+    { text: "You are in Rome." }
+  ],
+  "Pay the bill.": [{ calls: [{ tool: "pay", input: { amount: 12 } }] }, { text: "It is paid." }],
+  "Sum it up as data.": [{ text: JSON.stringify({ city: "Paris", nights: 2, paid: true }) }],
+  "Still there?": [{ text: "Always." }]
+};
+
+const summary = Output.object({ schema: z.object({ city: z.string(), nights: z.number(), paid: z.boolean() }) });
+
+let counted: Record<string, number> = {};
+let boundary = async () => {};
+
+/** A side effect with an await before and after it, so that a kill can fall on either side. */
+async function effect(name: string): Promise<void> {
+  await boundary();
+  counted[name] = (counted[name] ?? 0) + 1;
+  await boundary();
+}
+
+export class Traveller extends Think {
+  override getModel() {
+    return planModel(PLANS, { boundary: () => boundary(), pieceLength: 7 });
+  }
+
+  override getTools() {
+    return {
+      bookHotel: tool({
+        inputSchema: z.object({ city: z.string() }),
+        execute: async ({ city }) => {
+          await effect("bookHotel");
+          return { booked: city };
+        }
+      }),
+      bookTrain: tool({
+        inputSchema: z.object({ city: z.string() }),
+        execute: async ({ city }): Promise<{ booked: string }> => {
+          await effect("bookTrain");
+          throw new Error(`The train to ${city} is full.`);
+        }
+      }),
+      pay: tool({
+        inputSchema: z.object({ amount: z.number() }),
+        needsApproval: true,
+        execute: async ({ amount }) => {
+          await effect("pay");
+          return { paid: amount };
+        }
+      })
+    };
+  }
+
+  override async beforeTurn({ body, system }: TurnContext): Promise<TurnConfig> {
+    await boundary();
+    return {
+      system: body?.["tone"] === "different" ? `${system} Answer differently.` : system,
+      ...(body?.["asData"] === true && { output: summary })
+    };
+  }
+}
+
+const locate = { name: "locate", description: "Where the user is", parameters: { type: "object" } };
+
+async function conversation(session: ChaosSession): Promise<void> {
+  await session.ask("Who are you?");
+  await session.ask("Why is the sky blue?");
+  await session.ask("Book the trip.");
+  await session.ask("Where am I?", { clientTools: [locate] });
+  await session.answer({ tool: "locate", output: { city: "Rome" } });
+  await session.ask("Pay the bill.");
+  await session.approve("pay");
+  await session.ask("Sum it up as data.", { asData: true });
+  await session.ask("Who are you?");
+  await session.regenerate({ tone: "different" });
+  await session.clear();
+  await session.ask("Still there?");
+}
+
+/** The whole scenario: hand it to `chaos()`. */
+export const trip: Scenario = {
+  agent: Traveller,
+  conversation,
+  begin: (run) => {
+    counted = {};
+    boundary = run.boundary;
+  },
+  effects: () => counted
+};

@@ -1,0 +1,79 @@
+// The examples of docs/actions.md do what the page says.
+import { beforeEach, expect, test } from "vitest";
+import { createScript, createTestHost, reply, scriptedModel, text, toolCall, type Script } from "everthink/testing";
+import { Billing, reconcile, releaseEverything, Support, world } from "./examples/actions.ts";
+
+let script: Script;
+
+class ScriptedBilling extends Billing {
+  override getModel() {
+    return scriptedModel(script);
+  }
+}
+
+class ScriptedSupport extends Support {
+  override getModel() {
+    return scriptedModel(script);
+  }
+  texts() {
+    return this.delivered;
+  }
+}
+
+const user = (id: string) => ({ id, role: "user" as const, parts: [{ type: "text" as const, text: id }] });
+
+beforeEach(() => {
+  world.length = 0;
+});
+
+test("an invoice is charged once, under its key", async () => {
+  const charge = reply(toolCall("chargeInvoice", { invoiceId: "i1" }));
+  script = createScript([charge, reply(text("Charged.")), charge, reply(text("It was."))]);
+  const host = createTestHost({ agents: { ScriptedBilling } });
+  const agent = await host.get(ScriptedBilling, "a");
+  await agent.saveMessages([user("u1")]);
+  await agent.saveMessages([user("u2")]);
+  expect(world).toEqual(["charge i1 under i1"]);
+  expect(await agent.listActionLedger()).toMatchObject([{ key: "action:chargeInvoice:invoice:i1", effect: "ran" }]);
+});
+
+test("what nobody knows is settled by hand", async () => {
+  script = createScript([]);
+  const host = createTestHost({ agents: { ScriptedBilling } });
+  const agent = await host.get(ScriptedBilling, "a");
+  host.sql(
+    ScriptedBilling,
+    "a",
+    `INSERT INTO cf_action_ledger (key, action, input_hash, is_explicit, status, attempt, request_id, tool_call_id,
+       started_at, leased_at) VALUES ('action:chargeInvoice:invoice:i1', 'chargeInvoice', '', 1, 'pending', 1, 'r', 'c', 0, 0)`
+  );
+  // Comparing the two stub types is too deep for the compiler.
+  await reconcile(agent as object as Parameters<typeof reconcile>[0]);
+  const output = { id: "receipt-found-by-hand" };
+  expect(await agent.listActionLedger()).toMatchObject([{ status: "settled", approver: "ann", output }]);
+});
+
+test("a deployment waits, is approved by somebody, and is told; who does not say who they are decides nothing", async () => {
+  script = createScript([reply(toolCall("deploy", { ref: "main" })), reply(text("Waiting.")), reply(text("Out."))]);
+  const host = createTestHost({ agents: { ScriptedSupport } });
+  const agent = await host.get(ScriptedSupport, "a");
+  await agent.saveMessages([user("u1")]);
+  const [waiting] = await agent.pendingApprovals();
+  expect(await agent.approveExecution(waiting?.executionId ?? "")).toMatchObject({ error: "Say who you are." });
+  await releaseEverything(agent as object as Parameters<typeof releaseEverything>[0]);
+  await host.idle();
+  expect(world).toEqual(["ship main"]);
+  expect(await agent.pendingApprovals()).toEqual([]);
+});
+
+test("an account is deleted only after a yes, and a draft is delivered as text", async () => {
+  script = createScript([
+    reply(toolCall("draftReply", { to: "a@x.example", subject: "Bye" })),
+    reply(toolCall("deleteAccount", { userId: "u7" }))
+  ]);
+  const host = createTestHost({ agents: { ScriptedSupport } });
+  const agent = await host.get(ScriptedSupport, "a");
+  await agent.saveMessages([user("u1")]);
+  expect(world).toEqual([]);
+  expect(await agent.texts()).toEqual(["To: a@x.example\nSubject: Bye"]);
+});

@@ -1,0 +1,108 @@
+import type { LanguageModel } from "ai";
+import { action, Think } from "everthink";
+import type {
+  ActionAuthorizationDecision,
+  ApprovalAuthorizationContext,
+  ChatResponseResult,
+  TurnContext
+} from "everthink";
+import { z } from "zod";
+
+/** What the examples do to the world. */
+export const world: string[] = [];
+const bank = {
+  async charge(invoiceId: string, options: { idempotencyKey: string }) {
+    world.push(`charge ${invoiceId} under ${options.idempotencyKey}`);
+    return { id: `receipt-${invoiceId}` };
+  }
+};
+const ship = async (ref: string) => void world.push(`ship ${ref}`);
+const remove = async (userId: string) => void world.push(`remove ${userId}`);
+
+export class Billing extends Think {
+  override getModel(): LanguageModel {
+    return "openai/gpt-5";
+  }
+
+  override getActions() {
+    return {
+      chargeInvoice: action({
+        description: "Charge an invoice.",
+        inputSchema: z.object({ invoiceId: z.string() }),
+        idempotencyKey: ({ input }) => `invoice:${input.invoiceId}`,
+        execute: async ({ invoiceId }) => bank.charge(invoiceId, { idempotencyKey: invoiceId })
+      })
+    };
+  }
+}
+
+export class Support extends Think {
+  delivered: string[] = [];
+
+  override getModel(): LanguageModel {
+    return "openai/gpt-5";
+  }
+
+  override getActions() {
+    return {
+      deleteAccount: action({
+        description: "Delete an account for good.",
+        inputSchema: z.object({ userId: z.string() }),
+        approval: ({ input }) => input.userId !== "test-account",
+        approvalSummary: "Delete an account",
+        approvalRisk: "high",
+        execute: async ({ userId }) => remove(userId)
+      }),
+      deploy: action({
+        description: "Deploy to production.",
+        inputSchema: z.object({ ref: z.string() }),
+        kind: "durable-pause",
+        permissions: ["deploy:run"],
+        idempotencyKey: ({ input }) => input.ref,
+        execute: async ({ ref }, ctx) => {
+          await ship(ref);
+          return { deployed: ref, askedIn: ctx.requestId };
+        }
+      }),
+      draftReply: action({
+        description: "Draft an email.",
+        inputSchema: z.object({ to: z.string(), subject: z.string() }),
+        execute: async ({ to, subject }, ctx) => {
+          ctx.attachReply({ type: "email_draft", to: [to], subject });
+          return { drafted: true };
+        }
+      })
+    };
+  }
+
+  override authorizeTurn(turn: TurnContext): ActionAuthorizationDecision {
+    if (turn.body?.["role"] === "admin") return true;
+    return { allowed: true, grantedPermissions: ["deploy:run"] };
+  }
+
+  override authorizeApproval({ by }: ApprovalAuthorizationContext): ActionAuthorizationDecision {
+    return by !== null || { allowed: false, reason: "Say who you are." };
+  }
+
+  override async onChatResponse({ attachments = [] }: ChatResponseResult) {
+    for (const attachment of attachments) {
+      const text = await this.renderAttachment(attachment);
+      if (text !== undefined) this.delivered.push(text);
+    }
+  }
+}
+
+export async function releaseEverything(agent: DurableObjectStub<Support>) {
+  for (const { executionId, descriptor, inputHash = "" } of await agent.pendingApprovals()) {
+    if (descriptor.risk === "high") await agent.rejectExecution(executionId, "Not on a Friday", { by: "ann" });
+    else await agent.approveExecution(executionId, { by: "ann", inputHash });
+  }
+}
+
+export async function reconcile(agent: DurableObjectStub<Billing>) {
+  for (const { key, effect } of await agent.listActionLedger({ status: "pending" })) {
+    if (effect !== "unknown") continue;
+    // Look it up where it should have happened, then say so; or `{ retry: true }` if it did not.
+    await agent.resolveActionLedger(key, { output: { id: "receipt-found-by-hand" }, by: "ann" });
+  }
+}

@@ -1,0 +1,35 @@
+import type { LanguageModel, UIMessage } from "ai";
+import {
+  defaultChatErrorClassifier,
+  Think,
+  type ChatRecoveryContext,
+  type ChatRecoveryExhaustedContext,
+  type ChatRecoveryOptions
+} from "everthink";
+
+export class Patient extends Think {
+  gaveUp: string[] = [];
+
+  override chatRecovery = {
+    maxAttempts: 6,
+    terminalMessage: "The assistant was interrupted. Please try again.",
+    onExhausted: ({ reason }: ChatRecoveryExhaustedContext) => void this.gaveUp.push(reason)
+  };
+
+  override getModel(): LanguageModel {
+    return "openai/gpt-5";
+  }
+
+  override onChatRecovery({ recoveryKind, attempt }: ChatRecoveryContext): ChatRecoveryOptions {
+    console.log(`${recoveryKind}, attempt ${attempt}`);
+    return {}; // keep the partial answer and go on
+  }
+
+  override repairInterruptedToolPart(part: UIMessage["parts"][number]) {
+    if (part.type === "tool-ask_user") return { type: "text" as const, text: "(a question that nobody answered)" };
+    return super.repairInterruptedToolPart(part);
+  }
+
+  // Name what went wrong: overflows, rate limits and passing failures are then handled.
+  override classifyChatError = defaultChatErrorClassifier;
+}

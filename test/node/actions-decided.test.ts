@@ -1,0 +1,263 @@
+// How people decide about parked actions: through every door the same, late, twice, at once, and only if they may.
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { getCurrentAgent } from "../../src/agent/index.ts";
+import { action, type ApprovalAuthorizationContext } from "../../src/index.ts";
+import { createTestHost, reply, text } from "../../src/testing/index.ts";
+import {
+  agentOf,
+  callFromClient,
+  Clerk,
+  clientDoor,
+  DAY_MS,
+  firstWaiting,
+  httpDoor,
+  open,
+  outputAt,
+  post,
+  promptAt,
+  say,
+  scene,
+  soon,
+  stored,
+  stubDoor,
+  waiting,
+  words,
+  type Door,
+  type Host,
+  user
+} from "./actions-kit.ts";
+import { STEPS, parked, CONTINUED, deploy } from "./actions-deployment.ts";
+
+describe.each<[string, Door]>([
+  ["over the stub", stubDoor],
+  ["from a client", clientDoor],
+  ["over HTTP", httpDoor]
+])("decided %s", (_name, door) => {
+  test("yes: it runs once with its input, its output takes the place of the pause, and the answer goes on", async () => {
+    const { host, executionId } = await parked();
+    expect(await door.approve(host, executionId)).toEqual({ deployed: "main" });
+    await soon(host);
+    expect(scene.effects).toEqual(["deploy main"]);
+    expect(await outputAt(host)).toEqual({ deployed: "main" });
+    expect(promptAt(2)).toContain('"deployed":"main"');
+    expect(words(await stored(host))).toEqual(CONTINUED);
+    expect(await waiting(host)).toEqual([]);
+  });
+
+  test("no: it never runs, the model reads the reason, and the answer goes on", async () => {
+    const { host, executionId } = await parked();
+    const output = { status: "rejected", executionId, action: "deploy", reason: "Not this release" };
+    expect(await door.reject(host, executionId, "Not this release")).toEqual(output);
+    await soon(host);
+    expect(scene.effects).toEqual([]);
+    expect(await outputAt(host)).toEqual(output);
+    expect(words(await stored(host))).toEqual(CONTINUED);
+    expect(await (await agentOf(host)).listActionLedger()).toMatchObject([{ status: "refused", effect: "refused" }]);
+  });
+
+  test("twice: the second time changes nothing", async () => {
+    const { host, executionId } = await parked();
+    await door.approve(host, executionId);
+    expect(await door.approve(host, executionId)).toMatchObject({ status: "error", executionId });
+    expect(await door.reject(host, executionId)).toMatchObject({ status: "error", executionId });
+    await soon(host);
+    expect(scene.effects).toEqual(["deploy main"]);
+    expect(scene.script.callCount).toBe(3);
+  });
+
+  test("an id nobody knows is an answer, not a failure", async () => {
+    const { host } = await parked();
+    expect(await door.approve(host, "actpause_nothing")).toMatchObject({ status: "error" });
+    expect(await door.approve(host, "something else")).toMatchObject({ status: "error" });
+  });
+
+  test("days later, after restarts", async () => {
+    const { host, executionId } = await parked();
+    await host.restart();
+    await host.advance(9 * DAY_MS);
+    await host.restart();
+    await door.approve(host, executionId);
+    await soon(host);
+    expect(scene.effects).toEqual(["deploy main"]);
+    expect(words(await stored(host))).toEqual(CONTINUED);
+  });
+
+  test("after the object was evicted", async () => {
+    const { host, executionId } = await parked();
+    await host.evict(Clerk, "a");
+    await door.approve(host, executionId);
+    await soon(host);
+    expect(words(await stored(host))).toEqual(CONTINUED);
+  });
+});
+
+test("a class with callables of its own still lets clients decide", async () => {
+  class Own extends Clerk {
+    static override callables = ["ping"];
+    ping() {
+      return "pong";
+    }
+  }
+  open(STEPS, { deploy });
+  const host = createTestHost({ agents: { Own } });
+  const agent = await host.get(Own, "a");
+  await agent.saveMessages([user("u1")]);
+  const [waiting] = await agent.pendingApprovals();
+  const socket = await host.connect("/agents/own/a");
+  socket.send({ type: "rpc", id: "1", method: "ping", args: [] });
+  socket.send({ type: "rpc", id: "2", method: "approveExecution", args: [waiting?.executionId] });
+  expect(await socket.next("rpc")).toMatchObject({ result: "pong" });
+  expect(await socket.next("rpc")).toMatchObject({ result: { deployed: "main" } });
+});
+
+test("a class without actions has nothing to approve", async () => {
+  const host = open([reply(text("hi"))], {});
+  await say(host, "u1");
+  expect(await waiting(host)).toEqual([]);
+  expect(await stubDoor.approve(host, "actpause_x")).toMatchObject({ status: "error" });
+  expect(await stubDoor.reject(host, "actpause_x")).toMatchObject({ status: "error" });
+  const agent = await agentOf(host);
+  expect(await agent.replyAttachments()).toEqual([]);
+  expect(await agent.listActionLedger()).toEqual([]);
+  expect(await agent.resolveActionLedger("k", { retry: true })).toEqual({ ok: false, reason: "not-found" });
+});
+
+describe("two people at once", () => {
+  test.each<[string, (door: Door, host: Host, id: string) => Promise<unknown>]>([
+    ["approve", (door, host, id) => door.approve(host, id)],
+    ["reject", (door, host, id) => door.reject(host, id)]
+  ])("approve and %s: one wins, the other is told, and the effect happens at most once", async (_name, other) => {
+    for (const [first, second] of [
+      [stubDoor, httpDoor],
+      [clientDoor, stubDoor],
+      [httpDoor, clientDoor]
+    ] as const) {
+      const { host, executionId } = await parked();
+      const answers = await Promise.all([first.approve(host, executionId), other(second, host, executionId)]);
+      await soon(host);
+      const losers = answers.filter((answer) => (answer as { status?: string }).status === "error");
+      expect(losers).toHaveLength(1);
+      expect(scene.effects.length).toBeLessThanOrEqual(1);
+      expect(scene.script.callCount).toBe(3);
+      expect(words(await stored(host))).toEqual(CONTINUED);
+    }
+  });
+});
+
+describe("who decides", () => {
+  test("is recorded", async () => {
+    const { host, executionId } = await parked();
+    await (await agentOf(host)).approveExecution(executionId, { by: "ann" });
+    expect(await (await agentOf(host)).listActionLedger()).toMatchObject([{ approver: "ann", status: "settled" }]);
+  });
+
+  test("is recorded over HTTP and from a client, also for a refusal", async () => {
+    const first = await parked();
+    await post(first.host, first.executionId, { decision: "reject", by: "bob" });
+    expect(await (await agentOf(first.host)).listActionLedger()).toMatchObject([
+      { approver: "bob", status: "refused" }
+    ]);
+    const second = await parked();
+    await callFromClient(second.host, "approveExecution", second.executionId, { by: "eve" });
+    expect(await (await agentOf(second.host)).listActionLedger()).toMatchObject([{ approver: "eve" }]);
+  });
+
+  test("must be allowed to by authorizeApproval, which is told what the turn was granted", async () => {
+    const asked: ApprovalAuthorizationContext[] = [];
+    const { host, executionId } = await parked({
+      authorizeTurn: () => ({ allowed: true, grantedPermissions: ["deploy:run"] }),
+      authorizeApproval: (context) => {
+        asked.push(context);
+        return context.by === "boss" ? true : { allowed: false, reason: "Ask the boss." };
+      }
+    });
+    const agent = await agentOf(host);
+    expect(await agent.approveExecution(executionId, { by: "ann" })).toMatchObject({
+      status: "error",
+      error: "Ask the boss."
+    });
+    expect((await post(host, executionId, { decision: "approve" })).status).toBe(409);
+    expect(scene.effects).toEqual([]);
+    expect(await waiting(host)).toHaveLength(1);
+    await agent.approveExecution(executionId, { by: "boss" });
+    expect(scene.effects).toEqual(["deploy main"]);
+    expect(asked[0]).toMatchObject({
+      executionId,
+      decision: "approve",
+      by: "ann",
+      descriptor: { action: "deploy", input: { ref: "main" } },
+      grant: { allowed: true, grantedPermissions: ["deploy:run"] }
+    });
+  });
+
+  test("can be told by their connection or their request", async () => {
+    const doors: string[] = [];
+    const { host, executionId } = await parked({
+      authorizeApproval: () => {
+        const { connection, request } = getCurrentAgent();
+        doors.push(connection ? "client" : request ? `HTTP ${request.headers.get("x-user")}` : "stub");
+        return false;
+      }
+    });
+    await clientDoor.approve(host, executionId);
+    const headers = { "x-user": "ann" };
+    const init = { method: "POST", body: '{"decision":"approve"}', headers };
+    await host.fetch(`/agents/clerk/a/approvals/${executionId}`, init);
+    await stubDoor.approve(host, executionId);
+    expect(doors).toEqual(["client", "HTTP ann", "stub"]);
+  });
+
+  test("decides about the input that was shown: another hash is refused", async () => {
+    const { host, executionId } = await parked();
+    const { inputHash } = await firstWaiting(host);
+    expect(inputHash).toMatch(/^[0-9a-f]{64}$/);
+    const agent = await agentOf(host);
+    expect(await agent.approveExecution(executionId, { inputHash: "0".repeat(64) })).toMatchObject({ status: "error" });
+    expect(scene.effects).toEqual([]);
+    await agent.approveExecution(executionId, { inputHash: inputHash ?? "" });
+    expect(scene.effects).toEqual(["deploy main"]);
+  });
+});
+
+describe("over HTTP", () => {
+  test("what waits is listed, all of it or one", async () => {
+    const { host, executionId } = await parked();
+    const list = await host.fetch("/agents/clerk/a/approvals");
+    expect(list.headers.get("Cache-Control")).toBe("no-store");
+    expect(await list.json()).toEqual(await waiting(host));
+    expect(await (await host.fetch(`/agents/clerk/a/approvals/${executionId}`)).json()).toHaveLength(1);
+    expect(await (await host.fetch("/agents/clerk/a/approvals/other")).json()).toEqual([]);
+  });
+
+  test("what makes no sense is refused and decides nothing", async () => {
+    const { host, executionId } = await parked();
+    for (const body of ["", "[]", "{}", { decision: "maybe" }, { decision: true }, `"${"x".repeat(20_000)}"`]) {
+      expect((await post(host, executionId, body)).status).toBe(400);
+    }
+    expect((await post(host, "%E0%A4%A", { decision: "approve" })).status).toBe(409);
+    expect((await host.fetch("/agents/clerk/a/approvals", { method: "POST", body: "{}" })).status).toBe(405);
+    expect((await host.fetch(`/agents/clerk/a/approvals/${executionId}`, { method: "DELETE" })).status).toBe(405);
+    expect((await post(host, "actpause_x", { decision: "approve" })).status).toBe(409);
+    expect(await waiting(host)).toHaveLength(1);
+  });
+
+  test("an action's own failure is an outcome, not an HTTP error", async () => {
+    const failing = action({
+      description: "Deploy.",
+      inputSchema: z.object({ ref: z.string() }),
+      kind: "durable-pause",
+      execute: () => {
+        throw new Error("no servers");
+      }
+    });
+    const host = open(STEPS, { deploy: failing });
+    await say(host, "u1");
+    const { executionId } = await firstWaiting(host);
+    const response = await post(host, executionId, { decision: "approve" });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ output: { error: { name: "Error", message: "no servers" } } });
+    await soon(host);
+    expect(words(await stored(host))).toEqual(CONTINUED);
+  });
+});

@@ -1,0 +1,293 @@
+// What clients see of a turn that is interrupted and recovered: each test is named after its promise.
+import { tool } from "ai";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { reply, stall, text, toolCall, type TestHost, type TestSocket } from "../../src/testing/index.ts";
+import {
+  ask,
+  connect,
+  die,
+  endsOf,
+  eventsOf,
+  framesOf,
+  isTerminal,
+  never,
+  open,
+  recoveringFrames,
+  rejoin,
+  scene,
+  settleDown,
+  stored,
+  toolParts,
+  wake,
+  words,
+  type Frame
+} from "./recovery-kit.ts";
+
+const half = () => reply(text("half"), stall());
+const MINUTE = 60_000;
+
+/** What a client has built from the frames of one request. */
+function shownText(socket: TestSocket, id: string): string {
+  return framesOf(socket)
+    .filter(({ type, id: of, body }) => type === "cf_agent_use_chat_response" && of === id && body)
+    .map(({ body }) => JSON.parse(body ?? "{}") as { type: string; delta?: string })
+    .map(({ type, delta }) => (type === "text-delta" ? delta : ""))
+    .join("");
+}
+
+const chunkNumbers = (socket: TestSocket) =>
+  framesOf(socket).flatMap(({ seq }) => (typeof seq === "number" ? [seq] : []));
+
+/** The model goes silent for ten minutes in the same process, so clients stay connected. */
+const untilStalled = (host: TestHost<object>) => host.advance(11 * MINUTE);
+
+describe("a client that stays through it", () => {
+  test("is told once that the answer is being recovered, sees one stream, and is told that it is over", async () => {
+    const host = open([half(), reply(text(" and half"))]);
+    const [asker, observer] = [await connect(host), await connect(host)];
+    ask(asker, "r1");
+    await untilStalled(host);
+    for (const socket of [asker, observer]) {
+      expect(recoveringFrames(socket)).toEqual([true, false]);
+      expect(endsOf(socket, "r1")).toEqual(["completed"]);
+      expect(shownText(socket, "r1")).toBe("half and half");
+      const flag = framesOf(socket).find(({ type }) => type === "cf_agent_chat_recovering");
+      expect(flag).toMatchObject({ id: "r1" });
+    }
+    expect(chunkNumbers(asker)).toEqual([...new Set(chunkNumbers(asker))]);
+  });
+
+  test("is told once however often the recovery itself is interrupted", async () => {
+    const host = open([half(), reply(stall()), reply(stall()), reply(text(" and half"))], {
+      recovery: { noProgressTimeoutMs: 60 * MINUTE }
+    });
+    const socket = await connect(host);
+    ask(socket, "r1");
+    await host.advance(35 * MINUTE);
+    expect(recoveringFrames(socket)).toEqual([true, false]);
+    expect(words(await stored(host)).at(-1)).toBe("assistant:half and half");
+  });
+});
+
+describe("a client that comes back", () => {
+  /** Recovered attempts that hang before they stream. */
+  const hangs = ({ attempt }: { attempt: number }) => (attempt > 1 ? never<void>() : undefined);
+
+  test("is told that an answer is being recovered, also after another restart, for a quarter of an hour", async () => {
+    const host = open([half()], { beforeTurn: hangs, recovery: { noProgressTimeoutMs: 60 * MINUTE } });
+    ask(await connect(host), "r1");
+    await die(host);
+    await wake(host);
+    const flags = async () => {
+      const socket = await connect(host);
+      await host.idle();
+      return framesOf(socket).filter(({ type }) => type === "cf_agent_chat_recovering");
+    };
+    expect(await flags()).toEqual([{ type: "cf_agent_chat_recovering", recovering: true, id: "r1" }]);
+    await die(host);
+    await wake(host);
+    await host.advance(12 * MINUTE);
+    expect(await flags()).toMatchObject([{ recovering: true }]);
+    await host.advance(3 * MINUTE);
+    expect(await flags()).toEqual([]);
+  });
+
+  test("while the recovered answer streams, is offered the stream in place of that", async () => {
+    const host = open([half(), reply(text(" and"), stall()), reply(text(" half"))]);
+    ask(await connect(host), "r1");
+    await die(host);
+    await wake(host);
+    const socket = await connect(host);
+    await host.idle();
+    expect(framesOf(socket).find(({ type }) => type === "cf_agent_stream_resuming")).toMatchObject({ id: "r1" });
+    expect(recoveringFrames(socket)).toEqual([]);
+    await untilStalled(host);
+    expect(recoveringFrames(socket)).toEqual([false]);
+  });
+
+  test("between two attempts is shown the partial answer and that it is being recovered", async () => {
+    const host = open([half(), reply(stall()), reply(text(" and half"))]);
+    ask(await connect(host), "r1");
+    await die(host);
+    await rejoin(host);
+    // The second quick death: the third attempt waits for five seconds.
+    await die(host);
+    const socket = await rejoin(host);
+    expect(recoveringFrames(socket)).toEqual([true]);
+    expect(words(framesOf(socket).findLast(({ messages }) => messages)?.messages ?? [])).toEqual([
+      "user:u-r1",
+      "assistant:half"
+    ]);
+    await settleDown(host);
+    expect(recoveringFrames(socket)).toEqual([true, false]);
+    expect(endsOf(socket, "r1")).toEqual(["completed"]);
+    expect(shownText(socket, "r1")).toBe("half and half");
+  });
+
+  test("resumes the recovered stream from its first chunk, without gap or repetition", async () => {
+    const host = open([half(), reply(text(" and"), stall()), reply(text(" half"))]);
+    ask(await connect(host), "r1");
+    await die(host);
+    await wake(host);
+    const socket = await rejoin(host);
+    await untilStalled(host);
+    expect(shownText(socket, "r1")).toBe("half and half");
+    const numbers = chunkNumbers(socket);
+    expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+    expect(new Set(numbers).size).toBe(numbers.length);
+    expect(framesOf(socket).filter(isTerminal("r1"))).toHaveLength(1);
+  });
+
+  test("finds the failure that happened while nobody was there, and the partial answer", async () => {
+    const terminalMessage = "We could not finish this.";
+    const host = open([half(), reply(stall())], { recovery: { maxInterruptedAttempts: 2, terminalMessage } });
+    ask(await connect(host), "r1");
+    await die(host);
+    await wake(host);
+    await die(host);
+    await settleDown(host);
+    expect(eventsOf("chat:recovery:exhausted")).toHaveLength(1);
+    const socket = await rejoin(host);
+    expect(endsOf(socket, "r1")).toEqual([`error: ${terminalMessage}`]);
+    expect(recoveringFrames(socket)).toEqual([]);
+    const snapshot = framesOf(socket).find(({ messages }) => messages)?.messages ?? [];
+    expect(words(snapshot)).toEqual(["user:u-r1", "assistant:half"]);
+    await host.restart();
+    const later = await rejoin(host);
+    expect(endsOf(later, "r1")).toEqual([`error: ${terminalMessage}`]);
+  });
+});
+
+describe("onChatRecovery that refuses", () => {
+  const count = tool({ inputSchema: z.object({}), execute: async () => scene.effects.push("count") });
+  const refuse = () => ({ persist: false, continue: false });
+
+  test("keeps the result of a tool, does not go on, and a client that comes back is shown an error", async () => {
+    const host = open([reply(toolCall("count", {}, { id: "c1" })), reply(stall())], {
+      tools: () => ({ count }),
+      recover: refuse
+    });
+    ask(await connect(host), "r1");
+    await die(host);
+    await settleDown(host);
+    expect(scene.script.callCount).toBe(2);
+    expect(toolParts(await stored(host))).toMatchObject([{ toolCallId: "c1", state: "output-available", output: 1 }]);
+    expect(eventsOf("chat:recovery:skipped")).toMatchObject([{ reason: "continue_disabled" }]);
+    const socket = await rejoin(host);
+    expect(framesOf(socket).filter(isTerminal("r1"))).toMatchObject([{ error: true }]);
+    expect(recoveringFrames(socket)).toEqual([]);
+  });
+
+  test("of text alone stores nothing", async () => {
+    const host = open([half()], { recover: refuse });
+    ask(await connect(host), "r1");
+    await die(host);
+    await settleDown(host);
+    expect(words(await stored(host))).toEqual(["user:u-r1"]);
+    const socket = await rejoin(host);
+    expect(framesOf(socket).filter(isTerminal("r1"))).toMatchObject([{ error: true }]);
+  });
+
+  test("to keep the text, but goes on, has the answer written anew", async () => {
+    const host = open([half(), reply(text("whole"))], { recover: () => ({ persist: false }) });
+    ask(await connect(host), "r1");
+    await die(host);
+    await settleDown(host);
+    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:whole"]);
+    expect(scene.recoveries).toHaveLength(1);
+  });
+
+  test("to go on, but keeps the text, leaves it in the conversation", async () => {
+    const host = open([half()], { recover: () => ({ continue: false }) });
+    ask(await connect(host), "r1");
+    await die(host);
+    await settleDown(host);
+    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half"]);
+  });
+});
+
+describe("what people do while an answer is being recovered", () => {
+  /** Half an answer, a death, and a second attempt that hangs. */
+  async function hanging(
+    after: Parameters<typeof open>[0] = []
+  ): Promise<{ host: TestHost<object>; socket: TestSocket }> {
+    const host = open([half(), reply(text(" more"), stall()), ...after]);
+    ask(await connect(host), "r1");
+    await die(host);
+    const socket = await rejoin(host);
+    await host.advance(2_000);
+    return { host, socket };
+  }
+
+  test("a new message waits for its turn: no failure is shown and nothing is answered twice", async () => {
+    const { host, socket } = await hanging([reply(text(" end")), reply(text("two"))]);
+    ask(socket, "r2");
+    await untilStalled(host);
+    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half more end", "user:u-r2", "assistant:two"]);
+    const ends = framesOf(socket).filter((frame: Frame) => isTerminal("r1")(frame) || isTerminal("r2")(frame));
+    expect(ends.map(({ id, outcome, error }) => [id, outcome, error ?? false])).toEqual([
+      ["r1", "completed", false],
+      ["r2", "completed", false]
+    ]);
+    expect(recoveringFrames(socket).at(-1)).toBe(false);
+  });
+
+  test("stop ends it at once, keeps what there is, and nothing brings it back", async () => {
+    const { host, socket } = await hanging();
+    socket.send({ type: "cf_agent_chat_request_cancel", id: "r1" });
+    await host.idle();
+    expect(endsOf(socket, "r1")).toEqual(["aborted"]);
+    expect(recoveringFrames(socket).at(-1)).toBe(false);
+    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half more"]);
+    await die(host);
+    await settleDown(host);
+    expect(scene.script.callCount).toBe(2);
+    expect(eventsOf("chat:recovery:skipped")).toMatchObject([{ requestId: "r1", reason: "cancelled" }]);
+  });
+
+  test("stop between two attempts does not wait for the next one", async () => {
+    const host = open([half(), reply(stall())]);
+    ask(await connect(host), "r1");
+    await die(host);
+    await rejoin(host);
+    await die(host);
+    const socket = await rejoin(host);
+    expect(recoveringFrames(socket)).toEqual([true]);
+    socket.send({ type: "cf_agent_chat_request_cancel", id: "r1" });
+    await host.idle();
+    expect(recoveringFrames(socket)).toEqual([true, false]);
+    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half"]);
+    await settleDown(host);
+    expect(scene.script.callCount).toBe(2);
+  });
+
+  test("stop that the process did not live to obey is obeyed by the next one", async () => {
+    const host = open([half()], { beforeTurn: ({ attempt }) => (attempt === 2 ? never() : undefined) });
+    ask(await connect(host), "r1");
+    await die(host);
+    const socket = await rejoin(host);
+    socket.send({ type: "cf_agent_chat_request_cancel", id: "r1" });
+    await die(host);
+    await settleDown(host);
+    expect(scene.script.callCount).toBe(1);
+    expect(words(await stored(host))).toEqual(["user:u-r1", "assistant:half"]);
+    expect(recoveringFrames(await rejoin(host))).toEqual([]);
+  });
+
+  test("a clear empties the conversation, and nothing of the answer comes back", async () => {
+    const { host, socket } = await hanging([reply(text("two"))]);
+    const other = await connect(host);
+    socket.send({ type: "cf_agent_chat_clear" });
+    await other.next("cf_agent_chat_clear");
+    expect(recoveringFrames(socket).at(-1)).toBe(false);
+    expect(await stored(host)).toEqual([]);
+    await die(host);
+    await settleDown(host);
+    expect(scene.script.callCount).toBe(2);
+    expect(await stored(host)).toEqual([]);
+    ask(await connect(host), "r2");
+    await host.idle();
+    expect(words(await stored(host))).toEqual(["user:u-r2", "assistant:two"]);
+  });
+});

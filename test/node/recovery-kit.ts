@@ -1,0 +1,242 @@
+// What the recovery tests share: a Think whose hooks are written by each test, and the ways its process dies. The script
+// of the model and what the hooks saw live outside the class, so they outlive the process.
+import type { ToolSet, UIMessage } from "ai";
+import type { AgentEvent } from "../../src/observe/index.ts";
+import { Think, type ChatResponseResult, type TurnConfig, type TurnContext } from "../../src/index.ts";
+import {
+  createScript,
+  createTestHost,
+  scriptedModel,
+  type RecordedCall,
+  type Script,
+  type Step,
+  type TestHost,
+  type TestSocket
+} from "../../src/testing/index.ts";
+import type {
+  ChatRecoveryConfig,
+  ChatRecoveryContext,
+  ChatRecoveryExhaustedContext,
+  ChatRecoveryOptions
+} from "../../src/think/chat-recovery.ts";
+import type { ChannelPolicy } from "../../src/think/channel-policy.ts";
+import { roomOf } from "../../src/think/think.ts";
+
+type MaybePromise<T> = T | Promise<T>;
+
+export interface Behaviour {
+  recovery?: boolean | ChatRecoveryConfig;
+  tools?: (agent: Patient) => ToolSet;
+  beforeTurn?: (context: TurnContext, agent: Patient) => MaybePromise<TurnConfig | void>;
+  recover?: (context: ChatRecoveryContext) => MaybePromise<ChatRecoveryOptions | void>;
+  respond?: (result: ChatResponseResult) => MaybePromise<void>;
+  /** What a channel changes about a turn, until the class has a name for it. */
+  channelPolicy?: (channel: string) => ChannelPolicy;
+}
+
+/** What outlives the process. */
+export interface Scene {
+  script: Script;
+  behaviour: Behaviour;
+  /** What `onChatRecovery` was told. */
+  recoveries: ChatRecoveryContext[];
+  /** What `onExhausted` was told. */
+  exhausted: ChatRecoveryExhaustedContext[];
+  /** What `onChatResponse` was told. */
+  responses: ChatResponseResult[];
+  events: AgentEvent[];
+  /** Side effects, and whatever else a test wants to count. */
+  effects: string[];
+}
+
+export const scene: Scene = emptyScene([], {});
+
+function emptyScene(steps: Step[], behaviour: Behaviour): Scene {
+  const script = createScript(steps);
+  return { script, behaviour, recoveries: [], exhausted: [], responses: [], events: [], effects: [] };
+}
+
+export class Patient extends Think {
+  override chatRecovery = recoverySetting();
+  override observability = { emit: (event: AgentEvent) => void scene.events.push(event) };
+
+  override onStart() {
+    const { channelPolicy } = scene.behaviour;
+    if (channelPolicy) Object.assign(roomOf(this).parts, { channelPolicy });
+  }
+  override getModel() {
+    // The suite runs on both majors of the SDK; see vitest.config.ts.
+    const isOlder = process.env["AI_MAJOR"] === "6";
+    return isOlder ? scriptedModel(scene.script, { specification: "v3" }) : scriptedModel(scene.script);
+  }
+  override getTools(): ToolSet {
+    return scene.behaviour.tools?.(this) ?? {};
+  }
+  override async beforeTurn(context: TurnContext) {
+    return scene.behaviour.beforeTurn?.(context, this);
+  }
+  override async onChatRecovery(context: ChatRecoveryContext) {
+    scene.recoveries.push(context);
+    return scene.behaviour.recover?.(context);
+  }
+  override async onChatResponse(result: ChatResponseResult) {
+    scene.responses.push(result);
+    await scene.behaviour.respond?.(result);
+  }
+  async talk(input: string) {
+    await this.chat(input, { onStart: noop, onEvent: noop, onDone: noop, onError: noop });
+  }
+  /** The texts of the answers below a message, on all branches. */
+  async answersTo(messageId: string): Promise<string[]> {
+    const branches = await this.session.getBranches(messageId);
+    return branches.map(({ parts }) => parts.map(({ type, text }) => (type === "text" ? String(text) : "")).join(""));
+  }
+  async shorten(fromMessageId: string, toMessageId: string) {
+    await this.session.addCompaction("what was said", fromMessageId, toMessageId);
+  }
+  async remindIn(seconds: number) {
+    await this.schedule(seconds, "note", "reminded");
+  }
+  async askIn(seconds: number) {
+    await this.schedule(seconds, "askItself");
+  }
+  async askItself() {
+    await this.saveMessages([user("scheduled")]);
+  }
+  note(what: string) {
+    scene.effects.push(what);
+  }
+}
+
+function recoverySetting(): boolean | ChatRecoveryConfig {
+  const setting = scene.behaviour.recovery ?? true;
+  if (typeof setting === "boolean") return setting;
+  return { ...setting, onExhausted: (context) => void scene.exhausted.push(context) };
+}
+
+const noop = () => undefined;
+
+/** A fresh server on which the model answers with these steps. */
+export function open(steps: Step[], behaviour: Behaviour = {}) {
+  Object.assign(scene, emptyScene(steps, behaviour));
+  return createTestHost({ agents: { Patient } });
+}
+
+// ── Time and death ──
+
+/** A process that died is noticed after at most this. */
+export const HEARTBEAT_MS = 30_000;
+
+/** A promise that is never kept: what waits for it is cut off by the kill. */
+export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
+
+/** SIGKILL, once what people have seen for a moment is stored, and a new process that nobody talks to. */
+export async function die(host: TestHost<object>): Promise<void> {
+  await host.advance(2_000);
+  await host.restart();
+}
+
+/** Only the alarm wakes it. */
+export const wake = (host: TestHost<object>) => host.advance(HEARTBEAT_MS);
+
+/** Long enough for every pause between quick deaths. */
+export const settleDown = (host: TestHost<object>) => host.advance(120_000);
+
+// ── Clients ──
+
+export interface Frame {
+  readonly type: string;
+  readonly id?: string;
+  readonly body?: string;
+  readonly done?: boolean;
+  readonly recovering?: boolean;
+  readonly messages?: UIMessage[];
+  readonly [key: string]: unknown;
+}
+
+export const connect = (host: TestHost<object>) => host.connect("/agents/patient/a");
+
+/** Connects, asks what there is to resume, and accepts what it is offered, now or later. */
+export async function rejoin(host: TestHost<object>): Promise<TestSocket> {
+  const socket = await connect(host);
+  socket.send({ type: "cf_agent_stream_resume_request" });
+  await host.idle();
+  const accept = ({ type, id }: Frame) => {
+    if (type === "cf_agent_stream_resuming") socket.send({ type: "cf_agent_stream_resume_ack", id });
+  };
+  // The same stream is offered on connecting and again when asked for.
+  const known = socket.frames.length;
+  const offer = framesOf(socket).findLast(({ type }) => type === "cf_agent_stream_resuming");
+  if (offer) accept(offer);
+  let heard = 0;
+  socket.listen((frame) => {
+    heard += 1;
+    if (heard > known) accept(frame as Frame);
+  });
+  await host.idle();
+  return socket;
+}
+
+export const framesOf = (socket: TestSocket): Frame[] => socket.frames as Frame[];
+
+export const user = (id: string, words = id): UIMessage => ({
+  id,
+  role: "user",
+  parts: [{ type: "text", text: words }]
+});
+
+export function ask(socket: TestSocket, id: string, extra: object = {}): void {
+  const body = JSON.stringify({ messages: [user(`u-${id}`)], trigger: "submit-message", ...extra });
+  socket.send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+}
+
+export const isTerminal =
+  (id: string) =>
+  ({ type, id: of, done }: Frame): boolean =>
+    type === "cf_agent_use_chat_response" && of === id && done === true;
+
+/** How a client was told that a request ended. One that has not yet accepted an offer hears it twice. */
+export const endsOf = (socket: TestSocket, id: string): string[] => [
+  ...new Set(
+    framesOf(socket)
+      .filter(isTerminal(id))
+      .map(({ outcome, error, body }) => (error ? `error: ${body}` : String(outcome)))
+  )
+];
+
+/** Each time clients were told that an answer is being recovered, or no longer is. */
+export const recoveringFrames = (socket: TestSocket): (boolean | undefined)[] =>
+  framesOf(socket)
+    .filter(({ type }) => type === "cf_agent_chat_recovering")
+    .map(({ recovering }) => recovering);
+
+// ── What is left ──
+
+export async function stored(host: TestHost<object>): Promise<UIMessage[]> {
+  return (await host.fetch("/agents/patient/a/get-messages")).json() as Promise<UIMessage[]>;
+}
+
+export const textOf = (message: UIMessage | undefined): string =>
+  message?.parts.map((part) => (part.type === "text" ? part.text : "")).join("") ?? "";
+
+export const words = (messages: UIMessage[]): string[] =>
+  messages.map((message) => `${message.role}:${textOf(message)}`);
+
+export interface StoredToolPart {
+  readonly type: string;
+  readonly toolCallId: string;
+  readonly state: string;
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly errorText?: string;
+}
+
+export const toolParts = (messages: UIMessage[]): StoredToolPart[] =>
+  messages.flatMap(({ parts }) => parts.filter((part): part is typeof part & StoredToolPart => "toolCallId" in part));
+
+export const promptOf = (call: RecordedCall | undefined): string => JSON.stringify(call?.prompt ?? []);
+
+export const rolesOf = (call: RecordedCall | undefined): string[] => call?.prompt.map(({ role }) => role) ?? [];
+
+export const eventsOf = (type: AgentEvent["type"]): AgentEvent["payload"][] =>
+  scene.events.filter((event) => event.type === type).map(({ payload }) => payload);
