@@ -1,4 +1,5 @@
 // Joining a stream that is already there: connect, ask, acknowledge, wait.
+import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { FakeSocket, Scene, seqs, user } from "./chat-scene.test-support.ts";
 
@@ -18,6 +19,24 @@ describe("connect", () => {
     scene.submit(scene.tab(), "r1");
     scene.turns.start();
     expect(scene.connect().take()).toEqual([{ type: "cf_agent_stream_resuming", id: "r1" }]);
+  });
+
+  test("while a continuation streams, the answer it extends is sent first, as it is stored now", () => {
+    const scene = new Scene();
+    const answer: UIMessage = { id: "m1", role: "assistant", parts: [{ type: "text", text: "so far" }] };
+    scene.turns.path = [answer];
+    scene.turns.admit({
+      requestId: "r1",
+      trigger: "auto-continuation",
+      input: [],
+      continuation: true,
+      extendsMessageId: "m1"
+    });
+    scene.turns.start();
+    expect(scene.connect().take()).toEqual([
+      { type: "cf_agent_message_updated", message: answer },
+      { type: "cf_agent_stream_resuming", id: "r1" }
+    ]);
   });
 
   test("after a failure sends no error: nobody reads it yet", () => {

@@ -1,8 +1,9 @@
-// The conversation that the crash matrix plays: text, reasoning, two parallel tools of which one fails, a client tool, an
-// approval, structured output, a regeneration and a clear. Everything an answer consists of is in the plans.
+// The conversation that the crash matrix plays: text, reasoning, an action and a tool in parallel of which one fails, a
+// client tool, an action behind an approval, structured output, a regeneration and a clear. Everything an answer consists
+// of is in the plans.
 import { Output, tool } from "ai";
 import { z } from "zod";
-import { Think, type TurnConfig, type TurnContext } from "../../src/index.ts";
+import { action, Think, type TurnConfig, type TurnContext } from "../../src/index.ts";
 import { planModel, type AnswerPlans, type ChaosSession, type Scenario } from "../../src/testing/index.ts";
 
 const PLANS: AnswerPlans = {
@@ -51,23 +52,31 @@ export class Traveller extends Think {
 
   override getTools() {
     return {
-      bookHotel: tool({
-        inputSchema: z.object({ city: z.string() }),
-        execute: async ({ city }) => {
-          await effect("bookHotel");
-          return { booked: city };
-        }
-      }),
       bookTrain: tool({
         inputSchema: z.object({ city: z.string() }),
         execute: async ({ city }): Promise<{ booked: string }> => {
           await effect("bookTrain");
           throw new Error(`The train to ${city} is full.`);
         }
+      })
+    };
+  }
+
+  override getActions() {
+    return {
+      bookHotel: action({
+        description: "Books a room",
+        inputSchema: z.object({ city: z.string() }),
+        idempotencyKey: ({ input }) => `hotel in ${input.city}`,
+        execute: async ({ city }) => {
+          await effect("bookHotel");
+          return { booked: city };
+        }
       }),
-      pay: tool({
+      pay: action({
+        description: "Pays the bill",
         inputSchema: z.object({ amount: z.number() }),
-        needsApproval: true,
+        approval: true,
         execute: async ({ amount }) => {
           await effect("pay");
           return { paid: amount };

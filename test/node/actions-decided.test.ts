@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { getCurrentAgent } from "../../src/agent/index.ts";
-import { action, type ApprovalAuthorizationContext } from "../../src/index.ts";
-import { createTestHost, reply, text } from "../../src/testing/index.ts";
+import { action, type ApprovalAuthorizationContext, type TurnContext } from "../../src/index.ts";
+import { createGate, createTestHost, reply, text } from "../../src/testing/index.ts";
 import {
   agentOf,
   callFromClient,
@@ -143,6 +143,40 @@ describe("two people at once", () => {
       expect(words(await stored(host))).toEqual(CONTINUED);
     }
   });
+});
+
+test("two people who are checked at the same time: one wins", async () => {
+  const gate = createGate();
+  let asked = 0;
+  const { host, executionId } = await parked({
+    authorizeApproval: async () => {
+      asked += 1;
+      if (asked === 2) gate.open();
+      await gate.opened;
+      return true;
+    }
+  });
+  const agent = await agentOf(host);
+  const answers = await Promise.all([agent.approveExecution(executionId), agent.rejectExecution(executionId)]);
+  await soon(host);
+  const statuses = answers.map((answer) => (answer as { status?: string }).status ?? "ran");
+  expect(statuses.filter((status) => status === "error")).toHaveLength(1);
+  expect(scene.effects).toHaveLength(statuses.includes("ran") ? 1 : 0);
+  expect(scene.script.callCount).toBe(3);
+});
+
+test("what follows belongs to the client that approved, and to nobody if none did", async () => {
+  const turns: string[] = [];
+  const authorizeTurn = ({ continuation }: TurnContext) => {
+    if (continuation) turns.push(getCurrentAgent().connection ? "a client's" : "nobody's");
+    return true;
+  };
+  for (const door of [clientDoor, stubDoor]) {
+    const { host, executionId } = await parked({ authorizeTurn });
+    await door.approve(host, executionId);
+    await soon(host);
+  }
+  expect(turns).toEqual(["a client's", "nobody's"]);
 });
 
 describe("who decides", () => {
