@@ -4,6 +4,7 @@
 import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
 import type { Clock } from "../host/ports.ts";
 import type { Journal } from "../journal/journal.ts";
+import { AttemptFencedError, TurnSettledError } from "../journal/errors.ts";
 import type { JournalRecord, StepUsage } from "../journal/records.ts";
 import {
   callModel,
@@ -11,6 +12,7 @@ import {
   normaliseUsage,
   StepHookError,
   wrapTools,
+  type FinishedToolCall,
   type ModelCall,
   type ModelCallHooks,
   type ModelCallOutcome,
@@ -238,7 +240,7 @@ export class Attempt {
       after: async (call) => {
         try {
           // The outcome must be durable before the model reads it: a restart in between would run the side effect again.
-          this.#append(callSettled(this.#writing, call));
+          if (!this.#recordOutcome(call)) return;
           await hooks.afterToolCall(turn, call);
         } finally {
           this.#watchdog?.toolEnded();
@@ -249,6 +251,17 @@ export class Attempt {
       now: () => clock.now(),
       log: (message, error) => console.error(message, error)
     };
+  }
+
+  /** False: the turn went on, or ended, without this call. Its outcome is no longer asked for. */
+  #recordOutcome(call: FinishedToolCall): boolean {
+    try {
+      this.#append(callSettled(this.#writing, call));
+      return true;
+    } catch (error) {
+      if (error instanceof TurnSettledError || error instanceof AttemptFencedError) return false;
+      throw error;
+    }
   }
 
   #append(...records: JournalRecord[]): void {
