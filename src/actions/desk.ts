@@ -26,7 +26,6 @@ import { sweepLedger } from "./ledger-sweep.ts";
 import { Ledger } from "./ledger.ts";
 import { prepareOutput } from "./output.ts";
 import { isExecutionId, isPausedOutput, Parked } from "./parked.ts";
-import { readResultTool } from "./read-result.ts";
 import { Results } from "./results.ts";
 
 /** Sweeps are at most this frequent. */
@@ -82,7 +81,7 @@ class Desk implements ActionsDesk {
     const { tools, descriptors } = compileActions(ports, turn, namedActions(actions));
     return {
       tools,
-      resultTools: readResultTool(this.#results),
+      readResult: (id, from, length) => this.#results.page(id, from, length),
       descriptorOf: (toolCallId) => descriptors.get(toolCallId)
     };
   }

@@ -2,6 +2,7 @@
 // cut and the id under which the whole can be read in pages. Pure: keeping the whole value is the caller's.
 import { sliceText, truncateText, truncateToolOutput } from "../util/truncate-value.ts";
 import { isObject, type Json } from "../util/json.ts";
+import { whereTheRestIs } from "../think/read-result.ts";
 import { jsonCopy } from "./json-copy.ts";
 
 /** Characters of a text, or of the JSON of anything else. */
@@ -31,7 +32,8 @@ export function prepareOutput(value: unknown, keep: (whole: string) => string | 
 
 function cutText(text: string, resultId: string | undefined): string {
   const start = sliceText(text, MAX_OUTPUT_CHARS);
-  return `${start}\n... [truncated ${text.length - start.length} chars${whereTheRestIs(resultId)}]`;
+  const rest = resultId === undefined ? "" : `; ${whereTheRestIs(resultId)}`;
+  return `${start}\n... [truncated ${text.length - start.length} chars${rest}]`;
 }
 
 function cutValue(value: unknown, whole: string, resultId: string | undefined): Json {
@@ -49,8 +51,4 @@ function previewOf(value: unknown, whole: string): Json {
   const shrunk = truncateToolOutput(value, MAX_OUTPUT_CHARS) as Json;
   const isOnlyNote = isObject(shrunk) && Object.keys(shrunk).every((key) => key.startsWith("__") || key === "note");
   return isOnlyNote ? truncateText(whole, MAX_OUTPUT_CHARS) : shrunk;
-}
-
-function whereTheRestIs(resultId: string | undefined): string {
-  return resultId === undefined ? "" : `; read_result with id "${resultId}" gives the whole`;
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { Blobs } from "../host/blobs.ts";
 import { World } from "./actions.test-support.ts";
 import { MemorySql } from "../journal/memory-sql.test-support.ts";
-import { readResultTool } from "./read-result.ts";
+import { readResultTool } from "../think/read-result.ts";
 import { executeTool } from "./actions.test-support.ts";
 import { MAX_PAGE_BYTES, MAX_RESULTS, RESULT_AGE_MS, Results } from "./results.ts";
 
@@ -78,8 +78,8 @@ test("two results of the same content live and die separately", () => {
 test("read_result reads pages and answers any nonsense without failing", async () => {
   const { results } = open();
   results.keep("r", "x".repeat(MAX_PAGE_BYTES + 5));
-  const read = (input: unknown) =>
-    executeTool(readResultTool(results), "read_result", { input, toolCallId: "c", messages: [] });
+  const tools = readResultTool([(...asked) => results.page(...asked)]);
+  const read = (input: unknown) => executeTool(tools, "read_result", { input, toolCallId: "c", messages: [] });
   expect(await read({ id: "r" })).toMatchObject({ from: 0, next: MAX_PAGE_BYTES, totalBytes: MAX_PAGE_BYTES + 5 });
   expect(await read({ id: "r", from: MAX_PAGE_BYTES })).toEqual({
     id: "r",
@@ -88,5 +88,5 @@ test("read_result reads pages and answers any nonsense without failing", async (
     text: "xxxxx"
   });
   expect(await read({ id: "r", from: "abc", length: 1e9 })).toMatchObject({ from: 0 });
-  expect(await read({ id: 5 })).toMatchObject({ error: { name: "ActionResultGone" } });
+  expect(await read({ id: 5 })).toMatchObject({ error: { name: "ResultGone" } });
 });

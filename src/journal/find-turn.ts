@@ -15,7 +15,45 @@ export interface FoundTurn {
   readonly settled?: TurnSettled;
 }
 
-export function findTurn(
+/** Request ids remembered in one activation; above it they are read again. */
+const ALIAS_LIMIT = 10_000;
+
+/** Finds turns without reading the journal for every request id that is new: which ids it holds is read once. */
+export class TurnFinder {
+  readonly #rows: JournalRows;
+  /** Every alias that may be in the journal; some of them may be gone. */
+  #aliases: Set<string> | undefined;
+
+  constructor(rows: JournalRows) {
+    this.#rows = rows;
+  }
+
+  /** A turn of this name is being written. */
+  note(alias: string): void {
+    this.#aliases?.add(alias);
+    if (this.#aliases && this.#aliases.size > ALIAS_LIMIT) this.#aliases = undefined;
+  }
+
+  find(standing: Pick<ConversationRow, "openTurns" | "clearedSequence">, requestId: string): FoundTurn | undefined {
+    this.#aliases ??= allAliases(this.#rows, standing.clearedSequence);
+    const isOpen = standing.openTurns.some((turn) => turn.requestId === requestId);
+    return isOpen || this.#aliases.has(requestId) ? findTurn(this.#rows, standing, requestId) : undefined;
+  }
+}
+
+function allAliases(rows: JournalRows, floor: number): Set<string> {
+  const aliases = new Set<string>();
+  for (const row of rows.newestFirst(floor + 1, SEARCH_LIMITS)) {
+    for (const frame of unpackBatch(row, rows.text(row))) {
+      if (!frame.header.ok || frame.header.value.type !== "turn-admitted") continue;
+      const record = decodeFrame(frame);
+      if (record.ok && record.value.type === "turn-admitted") aliases.add(aliasOf(record.value));
+    }
+  }
+  return aliases;
+}
+
+function findTurn(
   rows: JournalRows,
   standing: Pick<ConversationRow, "openTurns" | "clearedSequence">,
   requestId: string

@@ -3,6 +3,7 @@ import type { Quarantine } from "../host/quarantine.ts";
 import type { Blobs } from "../host/blobs.ts";
 import type { Sql } from "../host/ports.ts";
 import type { Conversation } from "./conversation.ts";
+import { TurnFinder } from "./find-turn.ts";
 import { JournalNotifier } from "./notifier.ts";
 import { quarantineRow } from "./quarantine.ts";
 import { JournalReader, type CorruptRow } from "./reader.ts";
@@ -34,15 +35,16 @@ export function openJournal(init: JournalInit): Journal {
   const { conversation, setAside, now = Date.now } = init;
   const rows = new JournalRows(init);
   const notifier = new JournalNotifier(init.report);
+  const finder = new TurnFinder(rows);
   const onCorrupt =
     setAside &&
     ((corrupt: readonly CorruptRow[]) => {
       for (const row of corrupt) quarantineRow({ ...init, setAside }, row, now());
     });
-  const reader = new JournalReader({ rows, conversation, notifier, onCorrupt });
+  const reader = new JournalReader({ rows, conversation, notifier, finder, onCorrupt });
   if (conversation.isDamaged) rebuildStanding(conversation, reader);
   return {
-    writer: new JournalWriter({ rows, conversation, notifier }),
+    writer: new JournalWriter({ rows, conversation, notifier, finder }),
     reader,
     retention: new JournalRetention({ rows, conversation, options: init.retention })
   };

@@ -5,7 +5,7 @@ import { byteLength } from "../util/bytes.ts";
 import type { TurnId } from "../util/ids.ts";
 import { decodeFrame, unpackBatch, type Frame } from "./batch.ts";
 import type { Conversation } from "./conversation.ts";
-import { findTurn, type FoundTurn } from "./find-turn.ts";
+import type { FoundTurn, TurnFinder } from "./find-turn.ts";
 import type { JournalNotifier } from "./notifier.ts";
 import type { JournalEntry } from "./records.ts";
 import type { JournalRow, JournalRows } from "./rows.ts";
@@ -55,6 +55,7 @@ export interface ReaderInit {
   rows: JournalRows;
   conversation: Conversation;
   notifier: JournalNotifier;
+  finder: TurnFinder;
   /** Told of rows that cannot be read, each time somebody comes across them. */
   onCorrupt?: ((rows: readonly CorruptRow[]) => void) | undefined;
 }
@@ -162,7 +163,7 @@ export class JournalReader {
 
   /** The newest turn a client called so, as far back as retention kept records. Clients may reuse request ids. */
   findTurn(requestId: string): FoundTurn | undefined {
-    return findTurn(this.#init.rows, this.#init.conversation.row, requestId);
+    return this.#init.finder.find(this.#init.conversation.row, requestId);
   }
 
   #nextAppend(signal: AbortSignal): Promise<void> {

@@ -5,8 +5,9 @@ import type { TurnId } from "../util/ids.ts";
 import { packBatches, unpackBatch } from "./batch.ts";
 import { rangeOf } from "./codec.ts";
 import type { Conversation, OpenTurn } from "./conversation.ts";
+import type { TurnFinder } from "./find-turn.ts";
 import type { JournalNotifier } from "./notifier.ts";
-import { advance, freeTo } from "./open-turns.ts";
+import { advance, aliasOf, freeTo } from "./open-turns.ts";
 import type { WritableRecord } from "./records.ts";
 import { SEARCH_LIMITS, type JournalRows } from "./rows.ts";
 
@@ -14,6 +15,7 @@ export interface WriterInit {
   rows: JournalRows;
   conversation: Conversation;
   notifier: JournalNotifier;
+  finder: TurnFinder;
 }
 
 export interface AppendReceipt {
@@ -43,7 +45,7 @@ export class JournalWriter {
    * Writes one row, and the conversation's if it changed: a turn was admitted, changed attempts, or ended.
    */
   append(records: readonly WritableRecord[]): AppendReceipt {
-    const { rows, conversation, notifier } = this.#init;
+    const { rows, conversation, notifier, finder } = this.#init;
     const head = rows.head();
     const receipt = { first: head + 1, last: head + records.length };
     if (records.length === 0) return receipt;
@@ -68,6 +70,7 @@ export class JournalWriter {
       }
       this.#known = { head: last, streams };
     });
+    for (const record of records) if (record.type === "turn-admitted") finder.note(aliasOf(record));
     notifier.schedule();
     return receipt;
   }

@@ -2,9 +2,56 @@ import type { UIMessage } from "ai";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { truncateOldMessages, truncationBoundary } from "./truncate.ts";
-import { MAX_TRUNCATE_DEPTH, truncateText, truncateToolOutput } from "../util/truncate-value.ts";
+import {
+  MAX_TRUNCATE_DEPTH,
+  nameTheRest,
+  REST_FIELD,
+  truncateText,
+  truncateToolOutput,
+  truncateWithRest
+} from "../util/truncate-value.ts";
 
 const sizeOf = (value: unknown) => (typeof value === "string" ? value.length : JSON.stringify(value).length);
+
+describe("a value that is cut and says where the rest is", () => {
+  const rest = 'ask with id "call_1"';
+
+  test.each<[string, unknown, unknown]>([
+    ["a text", "x".repeat(900), expect.stringMatching(/^x+\.\.\. \[truncated 900 chars; ask with id "call_1"\]$/)],
+    ["an object", { a: "x".repeat(900), b: 1 }, { a: expect.stringMatching(/^x+\.\.\. /), b: 1, [REST_FIELD]: rest }],
+    [
+      "a list that lost items",
+      Array.from({ length: 90 }, () => "twelve chars"),
+      expect.arrayContaining([expect.stringContaining(rest)])
+    ],
+    ["a list of two", ["x".repeat(900), 1], [expect.stringMatching(/^x+/), 1, `... [${rest}]`]]
+  ])("is within the limit all the same: %s", (_name, value, expected) => {
+    const cut = truncateWithRest(value, 500, rest);
+    expect(cut).toEqual(expected);
+    expect(sizeOf(cut)).toBeLessThanOrEqual(500);
+  });
+
+  test("whatever it is, it is within the limit, keeps its kind, and says it once", () => {
+    const values = fc.oneof(fc.string({ minLength: 300 }), fc.array(fc.string({ minLength: 20 })), fc.object());
+    fc.assert(
+      fc.property(values, fc.integer({ min: 200, max: 600 }), (value, limit) => {
+        const cut = truncateWithRest(value, limit, rest);
+        if (sizeOf(value) <= limit) return void expect(cut).toBe(value);
+        expect(sizeOf(cut)).toBeLessThanOrEqual(limit);
+        expect(Array.isArray(cut)).toBe(Array.isArray(value));
+        expect(typeof cut).toBe(typeof value);
+        expect(JSON.stringify(cut).split(JSON.stringify(rest).slice(1, -1))).toHaveLength(2);
+      }),
+      { numRuns: 300 }
+    );
+  });
+
+  test("does not say so when that would take half of what may be shown, or when it is whole", () => {
+    expect(truncateWithRest("x".repeat(900), 100, rest)).toBe(truncateToolOutput("x".repeat(900), 100));
+    expect(truncateWithRest("short", 100, rest)).toBe("short");
+    expect(nameTheRest(5, rest)).toBe(5);
+  });
+});
 
 describe("a value", () => {
   test("within the limit is the same value", () => {

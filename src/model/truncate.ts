@@ -23,6 +23,14 @@ export interface TruncateOptions {
   readonly keepOutput?: (call: { toolName: string; input: unknown; output: unknown }) => string | undefined;
   /** All outputs kept that way together have at most this many characters, newest first. Default 100,000. */
   readonly maxKeptChars?: number;
+  /** Cuts an old output that is longer than `maxChars`; otherwise gives the same one. By default its shape is kept. */
+  readonly cutOutput?: (call: CutCall, maxChars: number) => unknown;
+}
+
+export interface CutCall {
+  readonly message: UIMessage;
+  readonly toolCallId: string;
+  readonly output: unknown;
 }
 
 const DEFAULTS = {
@@ -53,7 +61,7 @@ export function truncationBoundary(
   return Math.min(count, Math.max(0, Math.floor(aged / wholeSteps) * wholeSteps - offset));
 }
 
-type Limits = typeof DEFAULTS & Pick<TruncateOptions, "keepOutput">;
+type Limits = typeof DEFAULTS & Pick<TruncateOptions, "keepOutput" | "cutOutput">;
 
 /** Decided among old messages only: a new result for the same key must not change the prompt before the next step. */
 function keptCallIds(messages: readonly UIMessage[], limits: Limits): ReadonlySet<string> {
@@ -78,16 +86,20 @@ function keptCallIds(messages: readonly UIMessage[], limits: Limits): ReadonlySe
 function truncateMessage(message: UIMessage, limits: Limits, kept: ReadonlySet<string>): UIMessage {
   let changed = false;
   const parts = message.parts.map((part): MessagePart => {
-    const next = isToolPart(part) ? truncateCall(part, limits, kept) : truncateTextPart(part, limits);
+    if (isToolPart(part) && kept.has(part.toolCallId)) return part;
+    const next = isToolPart(part) ? truncateCall(part, message, limits) : truncateTextPart(part, limits);
     if (next !== part) changed = true;
     return next;
   });
   return changed ? { ...message, parts } : message;
 }
 
-function truncateCall(part: ToolPart & MessagePart, limits: Limits, kept: ReadonlySet<string>): MessagePart {
-  if (part.state !== "output-available" || kept.has(part.toolCallId)) return part;
-  const output = truncateToolOutput(part.output, limits.maxOutputChars);
+function truncateCall(part: ToolPart & MessagePart, message: UIMessage, limits: Limits): MessagePart {
+  if (part.state !== "output-available") return part;
+  const { maxOutputChars, cutOutput } = limits;
+  const { toolCallId, output: whole } = part;
+  const output =
+    cutOutput?.({ message, toolCallId, output: whole }, maxOutputChars) ?? truncateToolOutput(whole, maxOutputChars);
   return output === part.output ? part : asMessagePart({ ...part, output });
 }
 

@@ -76,6 +76,23 @@ test("the view never has fewer than four messages, whatever their size, and no l
   }
 });
 
+test("a branch off the beginning of a window is shown with what comes before it", () => {
+  const { store, view, sql } = open(6_000);
+  for (let index = 0; index < 40; index += 1) store.appendMessage(text(`m${index}`, "user", "x".repeat(500)));
+  const first = view.messages[0]?.id ?? "";
+  expect(ids(view.messages)).toHaveLength(10);
+  store.appendMessage(text("branch"), first);
+  const fits = store.readRecent(null, 6_000, 4).messages.map(({ message }) => message.id);
+  expect(fits.length).toBeGreaterThan(8);
+  expect(ids(view.messages)).toEqual(fits);
+  store.appendMessage(text("beside"), first);
+  expect(ids(view.messages)).toEqual([...fits.slice(0, -1), "beside"]);
+  store.appendMessage(text("below"));
+  sql.reset();
+  expect(view.messages.at(-1)?.id).toBe("below");
+  expect(sql.rowsRead).toBeLessThanOrEqual(3);
+});
+
 test("a failing look shows nothing, is reported, and the next one recovers", () => {
   const { store, memory, failures, view } = open();
   store.appendMessage(text("m1"));

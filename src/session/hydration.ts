@@ -100,7 +100,15 @@ export class LiveView {
       if (next === undefined) return undefined;
       current.push(next);
     }
-    return this.#fit([...current, ...fresh]);
+    const followed = this.#fit([...current, ...fresh]);
+    return kept < entries.length && this.#isMeagre(followed) ? undefined : followed;
+  }
+
+  /** Another branch began so far up that the window has room for much of what comes before it. */
+  #isMeagre(entries: readonly SizedMessage[]): boolean {
+    if (entries.length >= this.#init.store.shownTotals().length) return false;
+    const bytes = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    return entries.length < MIN_HYDRATED_MESSAGES || bytes * 2 < this.#budget();
   }
 
   /** Drops the oldest until the rest fits. The newest summary stays: it is what is left of everything before it. */

@@ -10,6 +10,8 @@ const PNG_URL = `data:image/png;base64,${Buffer.from(PNG).toString("base64")}`;
 const image: SessionMessagePart = { type: "file", mediaType: "image/png", url: PNG_URL };
 const picture = (id: string): SessionMessage => ({ id, role: "user", parts: [{ type: "text", text: "see" }, image] });
 
+const RULE = { minChars: 100 };
+
 describe("what is evicted", () => {
   const long = "x".repeat(200);
   const message: SessionMessage = {
@@ -33,17 +35,17 @@ describe("what is evicted", () => {
   };
 
   it("is data URLs and long strings in outputs, named by message, number and kind", () => {
-    expect(evictableValues(message, 100).map(({ name, mediaType, sizeBytes }) => [name, mediaType, sizeBytes])).toEqual(
-      [
-        ["/attachments/evicted/m%2F1-0.png", "image/png", 150],
-        ["/attachments/evicted/m%2F1-1.bin", "", 150],
-        ["/attachments/evicted/m%2F1-2.txt", undefined, 200]
-      ]
-    );
+    expect(
+      evictableValues(message, RULE).map(({ name, mediaType, sizeBytes }) => [name, mediaType, sizeBytes])
+    ).toEqual([
+      ["/attachments/evicted/m%2F1-0.png", "image/png", 150],
+      ["/attachments/evicted/m%2F1-1.bin", "", 150],
+      ["/attachments/evicted/m%2F1-2.txt", undefined, 200]
+    ]);
   });
 
   it("leaves a marker and the shape of everything", () => {
-    const evicted = evict(message, 100, ["/a.png", undefined, undefined]);
+    const evicted = evict(message, RULE, ["/a.png", undefined, undefined]);
     expect(evicted.parts[1]).toEqual({ type: "text", text: "[evicted image/png, 150 bytes; preserved at /a.png]" });
     expect(evicted.parts[4]).toEqual({ type: "text", text: "[evicted 150 bytes]" });
     expect(evicted.parts[5]).toMatchObject({
@@ -51,8 +53,15 @@ describe("what is evicted", () => {
       output: { a: ["[evicted 200 bytes]", "short"], b: 1 }
     });
     for (const index of [0, 2, 3, 6]) expect(evicted.parts[index]).toBe(message.parts[index]);
-    expect(evictableValues(evicted, 100)).toEqual([]);
-    expect(evict(evicted, 100, [])).toBe(evicted);
+    expect(evictableValues(evicted, RULE)).toEqual([]);
+    expect(evict(evicted, RULE, [])).toBe(evicted);
+  });
+
+  it("is no output that somebody still works with", () => {
+    const keeps = ({ toolName, input }: { toolName: string; input: unknown }) =>
+      toolName === "a" && JSON.stringify(input) === JSON.stringify({ a: long });
+    expect(evictableValues(message, { ...RULE, keeps })).toHaveLength(2);
+    expect(evict(message, { ...RULE, keeps }, []).parts[5]).toBe(message.parts[5]);
   });
 
   it("goes eight levels deep", () => {
@@ -63,14 +72,14 @@ describe("what is evicted", () => {
       state: "output-available",
       output: nest(depth)
     });
-    expect(evictableValues({ ...message, parts: [part(8)] }, 100)).toHaveLength(1);
-    expect(evictableValues({ ...message, parts: [part(9)] }, 100)).toHaveLength(0);
+    expect(evictableValues({ ...message, parts: [part(8)] }, RULE)).toHaveLength(1);
+    expect(evictableValues({ ...message, parts: [part(9)] }, RULE)).toHaveLength(0);
   });
 
   it("does not overwrite what an earlier eviction of the same message kept", () => {
-    const once = evict(message, 100, ["/attachments/evicted/m%2F1-0.png", undefined, undefined]);
+    const once = evict(message, RULE, ["/attachments/evicted/m%2F1-0.png", undefined, undefined]);
     const again = { ...once, parts: [...once.parts, message.parts[1]!] };
-    expect(evictableValues(again, 100)[0]?.name).toBe("/attachments/evicted/m%2F1-1.png");
+    expect(evictableValues(again, RULE)[0]?.name).toBe("/attachments/evicted/m%2F1-1.png");
   });
 });
 
@@ -193,6 +202,30 @@ describe("the evictor", () => {
     await settle();
     expect(store.getMessage("p0")).toEqual(picture("p0"));
   });
+});
+
+test("kept as a blob, an evicted output is noted with its call, and not when it is kept elsewhere or dropped", async () => {
+  const output = { log: "x".repeat(40_000) };
+  const called: SessionMessage = {
+    id: "p1",
+    role: "assistant",
+    parts: [{ type: "tool-a", toolCallId: "c1", state: "output-available", input: {}, output }],
+    metadata: { own: 1 }
+  };
+  const none = { preserve: undefined };
+  for (const [init, expected] of [
+    [none, { own: 1, compactedToolOutputs: ["c1"] }],
+    [{}, { own: 1 }],
+    [{ ...none, options: { externalizeToWorkspace: false } }, { own: 1 }]
+  ] as const) {
+    const { store, settle } = open(init as Partial<MediaEvictorInit>);
+    store.appendMessage(called);
+    for (let index = 0; index < 8; index += 1) store.appendMessage(text(`m${index}`));
+    await settle();
+    expect(JSON.stringify(store.getShown("p1")?.parts)).toContain("[evicted 40000 bytes");
+    expect(store.getShown("p1")?.metadata).toEqual(expected);
+    if (init === none) expect(store.getMessage("p1")).toEqual(called);
+  }
 });
 
 test("kept as a blob, an evicted value comes back with the whole message, is released with it, and can be dropped", async () => {

@@ -4,7 +4,7 @@
 import { byteLength, encodeText } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
 import { decodeDataUrl, describeDataUrl, evictionMarker, isDataUrl } from "./file-marker.ts";
-import { isToolPart, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
+import { isToolPart, toolNameOf, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
 
 /** Strings deeper inside an output stay. */
 const MAX_OUTPUT_DEPTH = 8;
@@ -20,11 +20,25 @@ export interface EvictableValue {
   bytes(): Uint8Array;
 }
 
-/** Values of at least `minChars` characters, in the order in which `evict` replaces them. */
-export function evictableValues(message: SessionMessage, minChars: number): EvictableValue[] {
+/** A call and what came of it. */
+export interface EvictableCall {
+  readonly toolName: string;
+  readonly input: unknown;
+  readonly output: unknown;
+}
+
+export interface EvictionRule {
+  /** Characters a single value has at least. */
+  readonly minChars: number;
+  /** Outputs that stay, however long they are. */
+  readonly keeps?: (call: EvictableCall) => boolean;
+}
+
+/** In the order in which `evict` replaces them. */
+export function evictableValues(message: SessionMessage, rule: EvictionRule): EvictableValue[] {
   const values: EvictableValue[] = [];
   let number = firstFreeNumber(message);
-  replaceValues(message, minChars, (value) => {
+  replaceValues(message, rule, (value) => {
     values.push(describe(value, `${FOLDER}/${encodeURIComponent(message.id)}-${number++}`));
     return value;
   });
@@ -34,11 +48,11 @@ export function evictableValues(message: SessionMessage, minChars: number): Evic
 /** The message with each of its evictable values replaced by a marker that names its path, if it has one. */
 export function evict(
   message: SessionMessage,
-  minChars: number,
+  rule: EvictionRule,
   paths: readonly (string | undefined)[]
 ): SessionMessage {
   let next = 0;
-  return replaceValues(message, minChars, (value) => {
+  return replaceValues(message, rule, (value) => {
     const path = paths[next++];
     const { mediaType, sizeBytes } = describe(value, "");
     return evictionMarker({
@@ -65,9 +79,14 @@ function firstFreeNumber(message: SessionMessage): number {
   return used.reduce((next, match) => Math.max(next, Number(match[1]) + 1), 0);
 }
 
-function replaceValues(message: SessionMessage, minChars: number, replace: (value: string) => string): SessionMessage {
+function replaceValues(
+  message: SessionMessage,
+  { minChars, keeps }: EvictionRule,
+  replace: (value: string) => string
+): SessionMessage {
   const parts = message.parts.map((part): SessionMessagePart => {
     if (isToolPart(part)) {
+      if (keeps?.({ toolName: toolNameOf(part), input: part["input"], output: part["output"] })) return part;
       const output = replaceStrings(part["output"], 0, (text) => (text.length >= minChars ? replace(text) : text));
       return output === part["output"] ? part : { ...part, output };
     }

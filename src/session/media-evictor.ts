@@ -1,9 +1,10 @@
 // Keeps old media out of the history, in the background: values of aged messages move to where they are kept (the
 // workspace, or a blob of the message), then the row is rewritten. One row at a time, oldest first, so that a crash
 // loses nothing and a rerun does nothing twice. A conversation without large values is never looked through.
-import { evict, evictableValues } from "./media-eviction.ts";
+import { evict, evictableValues, type EvictionRule } from "./media-eviction.ts";
 import type { MessageHeader } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
+import { noteCutCalls } from "./row-limit.ts";
 import type { SessionMessage } from "./session-message.ts";
 
 export interface MediaEvictionOptions {
@@ -36,6 +37,8 @@ export interface MediaEvictorInit {
   readonly options: MediaEvictionOptions | boolean;
   /** Absent: the whole message is kept as a blob, and `getMessage` still gives it. */
   readonly preserve?: Preserve;
+  /** Outputs the model works with however old they are. */
+  readonly keeps?: EvictionRule["keeps"];
   /** Runs work in the background, later than the current event's own. */
   readonly defer: (work: () => Promise<void>) => void;
   /** Once per pass that changed something. */
@@ -141,10 +144,11 @@ export class MediaEvictor {
   }
 
   async #evictRow(header: MessageHeader, summary: { -readonly [Key in keyof EvictionSummary]: number }): Promise<void> {
-    const { store, preserve } = this.#init;
+    const { store, preserve, keeps } = this.#init;
     const { minPartBytes, externalizeToWorkspace } = this.#options;
+    const rule = { minChars: minPartBytes, ...(keeps && { keeps }) };
     const message = store.getShown(header.id);
-    const values = message === null ? [] : evictableValues(message, minPartBytes);
+    const values = message === null ? [] : evictableValues(message, rule);
     if (message === null || values.length === 0) return;
     const { leafId } = store;
     const paths: (string | undefined)[] = [];
@@ -156,7 +160,9 @@ export class MediaEvictor {
     if (!isSame(store.getShown(header.id), message)) return;
     const keepWhole = externalizeToWorkspace && preserve === undefined;
     const isOnPath = leafId === store.leafId;
-    store.shortenMessage(evict(message, minPartBytes, paths), { keepWhole, ...(isOnPath && { isOnPath }) });
+    const evicted = evict(message, rule, paths);
+    const shown = keepWhole ? noteCutCalls(evicted, message) : evicted;
+    store.shortenMessage(shown, { keepWhole, ...(isOnPath && { isOnPath }) });
     const bytes = values.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     summary.messages += 1;
     summary.parts += values.length;

@@ -60,8 +60,8 @@ export function readUntilKnown(
 ): { messages: SizedMessage[]; knownId: string } | undefined {
   const newestFirst: SizedMessage[] = [];
   let rowsRead = 0;
-  // Mostly one message was added: its row and the one above it.
-  const limits = () => ({ rows: rowsRead === 0 ? 2 : BATCH_ROWS, bytes: BATCH_BYTES });
+  // Mostly a question and an answer were added: never more rows are read in vain than there are new ones.
+  const limits = () => ({ rows: Math.min(BATCH_ROWS, Math.max(2, rowsRead)), bytes: BATCH_BYTES });
   for (const entry of walk(store, { leafId, shown: store.overlays.shownOn(leafId), limits })) {
     const id = entry.overlay === undefined ? entry.row.id : overlayMessageId(entry.overlay);
     if (isKnown(id)) return { messages: newestFirst.reverse(), knownId: id };

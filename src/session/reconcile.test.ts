@@ -271,6 +271,37 @@ describe("editing", () => {
   });
 });
 
+describe("a list that ends in a summary", () => {
+  const compacted = () => {
+    const { store } = open(text("u1"), answer("a1"), text("u2"), answer("a2"));
+    store.addCompaction("S", "a1", "u2");
+    const [, summary] = store.getHistory();
+    return { store, posted: [text("u1", "user", "changed"), summary] };
+  };
+
+  it("says nothing new, edits nothing, and goes on at the leaf", () => {
+    const { store } = compacted();
+    const [first, summary] = store.getHistory();
+    const decided = submit(store, [first, summary]);
+    expect(decided).toMatchObject({ append: [], update: [], edit: undefined, parent: "a2" });
+  });
+
+  it("may still change a message before the summary in place", () => {
+    const { store, posted } = compacted();
+    const decided = submit(store, posted);
+    expect(decided).toMatchObject({ edit: undefined, parent: "a2" });
+    expect(store.getMessage("u1")).toEqual(text("u1", "user", "changed"));
+    expect(ids(store.getHistory())).toHaveLength(3);
+  });
+
+  it("asks for another answer below the last message that the summary stands for", () => {
+    const { store } = compacted();
+    const regenerate = { trigger: "regenerate-message" as const };
+    expect(submit(store, store.getHistory().slice(0, 2), regenerate).parent).toBe("u2");
+    expect(submit(store, [text("u1"), text("compaction_unknown", "assistant")], regenerate).parent).toBeNull();
+  });
+});
+
 test("whatever is posted, no answer is added or changed, and posting it again changes nothing more", () => {
   const postedMessage = fc.oneof(
     fc.record({

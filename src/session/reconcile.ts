@@ -7,7 +7,7 @@ import { clientToolResults, type ClientToolResult } from "./client-tool-results.
 import { acceptPosted, withoutServerFields, withServerFields, type RejectReason } from "./posted-message.ts";
 import { limitMessage } from "./row-limit.ts";
 import { sanitizeMessage } from "../util/sanitize-message.ts";
-import { isToolPart, type SessionMessage } from "./session-message.ts";
+import { checkMessage, isCompactionMessage, isToolPart, type SessionMessage } from "./session-message.ts";
 
 /** A stored message, as histories show it. */
 export interface StoredText {
@@ -27,6 +27,8 @@ export interface StoredLookup {
   ownersOfCalls(toolCallIds: ReadonlySet<string>): ReadonlyMap<string, SessionMessage>;
   /** Answers of the active path, newest first, as far back as a client's unsent copies can be. */
   recentAnswers(): Iterable<SessionMessage>;
+  /** The last message that a summary stands for; undefined for a summary that is not stored. */
+  lastCovered(summaryId: string): string | undefined;
 }
 
 export interface ReconcileInput {
@@ -83,7 +85,9 @@ export function reconcile(input: ReconcileInput): ReconcilePlan {
     const held = stored.get(aliases.get(message.id) ?? message.id) ?? lookUp(input.stored, aliases.get(message.id));
     return held === undefined ? [] : clientToolResults(message, held, input);
   });
-  const last = accepted.at(-1);
+  // A client whose list ends in a summary says nothing new: what comes before the summary is not the end of it.
+  const summaryId = summaryAtEnd(input.posted);
+  const last = summaryId === undefined ? accepted.at(-1) : undefined;
 
   const plan = {
     append: [] as SessionMessage[],
@@ -112,7 +116,22 @@ export function reconcile(input: ReconcileInput): ReconcilePlan {
     }
   });
   rejected.sort((first, second) => first.index - second.index);
-  return { ...plan, toolResults: results, answer: answerPlace(input, last, { stored, aliases }), aliases, rejected };
+  const answer =
+    summaryId === undefined
+      ? answerPlace(input, last, { stored, aliases })
+      : placeBelowSummary(input, input.stored.lastCovered(summaryId));
+  return { ...plan, toolResults: results, answer, aliases, rejected };
+}
+
+function summaryAtEnd(posted: readonly unknown[]): string | undefined {
+  const checked = checkMessage(posted.at(-1));
+  return checked.ok && isCompactionMessage(checked.value) ? checked.value.id : undefined;
+}
+
+/** To answer again what a summary ends with, the answer goes below the last message it stands for. */
+function placeBelowSummary({ trigger }: ReconcileInput, lastCovered: string | undefined): AnswerPlace {
+  if (trigger !== "regenerate-message") return { at: "leaf" };
+  return lastCovered === undefined ? { at: "nowhere" } : { at: "message", messageId: lastCovered };
 }
 
 function accept(input: ReconcileInput, rejected: Rejected[]): Accepted[] {

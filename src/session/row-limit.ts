@@ -29,6 +29,23 @@ export function limitMessage(message: SessionMessage, limitBytes = ROW_LIMIT_BYT
   return jsonBytes(limited) <= limitBytes ? limited : headOnly(message, sizeBytes, limitBytes);
 }
 
+/** The calls whose outputs a message in its row shows only in part. */
+export function cutCallIds({ metadata }: { readonly metadata?: unknown }): string[] {
+  const listed = isObject(metadata) ? metadata["compactedToolOutputs"] : undefined;
+  return Array.isArray(listed) ? listed.filter((id): id is string => typeof id === "string") : [];
+}
+
+/** The message with a note of the calls whose outputs are not what they were before. */
+export function noteCutCalls(message: SessionMessage, before: SessionMessage): SessionMessage {
+  const callIds = message.parts.flatMap((part, index) => {
+    const isCut = isToolPart(part) && part["output"] !== before.parts[index]?.["output"];
+    return isCut ? [part.toolCallId] : [];
+  });
+  if (callIds.length === 0) return message;
+  const notes = { compactedToolOutputs: [...new Set([...cutCallIds(message), ...callIds])] };
+  return { ...message, metadata: { ...(isObject(message.metadata) ? message.metadata : {}), ...notes } };
+}
+
 interface Candidate {
   readonly index: number;
   readonly field: string;

@@ -2,6 +2,7 @@
 import type { AnswerPlace, ReconcilePlan, StoredLookup, StoredText } from "./reconcile.ts";
 import { BATCH_BYTES, BATCH_ROWS } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
+import { overlayIdOf } from "./overlay-message.ts";
 import { parseStoredMessage, type SessionMessage } from "./session-message.ts";
 
 /** A client's own copy of an answer is of the last few turns: it never got the stored one. */
@@ -22,6 +23,11 @@ export function storedLookup(store: MessageStore, isQueued: (id: string) => bool
     hasChildren: (id) => store.hasChildren(id),
     parse: ({ text }) => parsed(text),
     ownersOfCalls: (toolCallIds) => store.messagesOfCalls(toolCallIds),
+    lastCovered(summaryId) {
+      const overlayId = overlayIdOf(summaryId);
+      const lastId = overlayId === undefined ? undefined : store.overlays.rows.one(overlayId)?.toId;
+      return lastId !== undefined && store.has(lastId) ? lastId : undefined;
+    },
     *recentAnswers() {
       let rowsRead = 0;
       const limits = () => ({ rows: BATCH_ROWS, bytes: BATCH_BYTES });

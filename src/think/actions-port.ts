@@ -9,6 +9,7 @@ import type { Quarantine } from "../host/quarantine.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
 import type { Json } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
+import type { ResultReader } from "./read-result.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -173,8 +174,8 @@ export interface CallApproval {
 export interface CompiledActions {
   /** Of the layer "actions". */
   readonly tools: ToolSet;
-  /** `read_result`, which pages through outputs that were too long; for the lowest layer, so that it hides nothing. */
-  readonly resultTools: ToolSet;
+  /** Pages through outputs that were too long. */
+  readonly readResult: ResultReader;
   /** Of a call whose approval was asked for, and of a parked one; for `approvalDescriptor` on chunk and part. */
   descriptorOf(toolCallId: string): ActionApprovalDescriptor | undefined;
 }

@@ -1,7 +1,7 @@
 import { hasToolCall, Output, tool, type ToolSet, type UIMessage } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { CONTINUE_TEXT, installedSdk } from "../model/index.ts";
+import { CONTINUE_TEXT, installedSdk, type StepStart } from "../model/index.ts";
 import { reply, scriptedModel, text } from "../testing/index.ts";
 import { Assembly, MCP_WAIT_MS, type TurnFeatures } from "./assemble.ts";
 import { ChatCaller } from "./chat-caller.ts";
@@ -68,13 +68,13 @@ describe("the order of assembly", () => {
     );
     expect(trace).toEqual([
       "mcp ready",
+      "messages",
       "getTools",
       "mcp tools",
       "channel tools",
       "channel instructions",
       "session prompt",
       "getSystemPrompt",
-      "messages",
       "getModel",
       "beforeTurn"
     ]);
@@ -249,6 +249,36 @@ describe("messages", () => {
       structuredClone(aged)
     );
     expect(JSON.stringify(messages)).not.toContain("truncated");
+  });
+});
+
+test("an output that is cut only after a compaction in the middle of a turn names its call, and can be read", async () => {
+  const called = (id: string): UIMessage => ({
+    id: `m-${id}`,
+    role: "assistant",
+    parts: [{ type: "tool-fetch", toolCallId: id, state: "output-available", input: {}, output: id.repeat(1_000) }]
+  });
+  const given = [userMessage("u1"), called("c1"), called("c2"), userMessage("u2")];
+  const features = {};
+  const compacting = new Assembly({
+    sdk,
+    features: () => features,
+    overrides: overridesOf({
+      historyTruncation: { keepRecent: 2, step: 1 },
+      contextOverflow: { proactive: { maxInputTokens: 100 } }
+    }),
+    overflow: { compact: async () => true, path: () => [called("c2"), userMessage("u1"), userMessage("u2")] }
+  });
+  const turn = await compacting.assemble(engineTurn(), { history: given, overflows: 0, modelHooks: {} });
+  expect(JSON.stringify(turn.messages)).toMatch(/id \\"c1\\" gives the whole/);
+  expect(JSON.stringify(turn.messages)).not.toMatch(/id \\"c2\\"/);
+  const usage = { inputTokens: 1_000, outputTokens: 1, totalTokens: 1_001 };
+  const event = { steps: [{ usage }], messages: turn.messages, responseMessages: [], stepNumber: 1 };
+  const rebuilt = await turn.modelHooks.rebase?.(event as object as StepStart);
+  expect(JSON.stringify(rebuilt)).toMatch(/id \\"c2\\" gives the whole/);
+  const read = turn.tools["read_result"]?.execute;
+  expect(await read?.({ id: "c2" }, { toolCallId: "r", messages: [], context: undefined })).toMatchObject({
+    totalChars: 2_000
   });
 });
 

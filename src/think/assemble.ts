@@ -1,26 +1,25 @@
-// Everything a turn's model call needs, gathered in one fixed order: wait for tools that are still connecting, collect
-// tools, apply the channel, build the prompt, convert the history, get the model, ask `beforeTurn`, and merge what it
-// said. Each step runs once per attempt. Wrapping tools, authorising them and making the call are left to the engine.
+// Everything a turn's model call needs, gathered in one fixed order: wait for tools that are still connecting, shorten
+// the history, collect tools, apply the channel, build the prompt, convert the history, get the model, ask `beforeTurn`,
+// and merge what it said. Each step runs once per attempt. Wrapping tools, authorising them and making the call are left
+// to the engine.
 import type { ModelMessage, ToolSet, UIMessage } from "ai";
 import {
   endInQuestion,
   isToolPart,
   NoMessagesError,
   toModelMessages,
-  truncateOldMessages,
   type ModelCallHooks,
-  type Sdk,
-  type TruncateOptions
+  type Sdk
 } from "../model/index.ts";
 import type { AssembledTurn } from "../turn/hooks.ts";
 import type { TurnContext as EngineTurn } from "../turn/turn.ts";
-import { canonicalJson } from "../util/json.ts";
 import { ChatCaller } from "./chat-caller.ts";
 import type { ChannelPolicy } from "./channel-policy.ts";
 import { clientToolSet } from "./client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
+import { CutOutputs } from "./cut-outputs.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
-import type { HistoryTruncation, ThinkOverrides } from "./overrides.ts";
+import type { ThinkOverrides } from "./overrides.ts";
 import { explainPrompt, type PromptExplanation } from "./explain-prompt.ts";
 import {
   promptSections,
@@ -30,9 +29,10 @@ import {
   type PromptSection,
   type SessionPrompt
 } from "./prompt.ts";
+import { READ_RESULT, readResultTool } from "./read-result.ts";
 import type { ThinkActions } from "./think-actions.ts";
 import { mergeToolLayers, type MergedTools, type ToolCollision, type ToolLayer } from "./tool-layers.ts";
-import type { ToolSource } from "./tool-source.ts";
+import { keptOutputs, type ToolSource } from "./tool-source.ts";
 import { factsOf } from "./turn-facts.ts";
 import { WarnOnce } from "./warn-once.ts";
 
@@ -50,6 +50,8 @@ export interface TurnFeatures {
   readonly actions?: ThinkActions;
   /** How many messages of the path come before the history given: the window did not reach them. */
   readonly hiddenMessages?: (history: readonly UIMessage[]) => number;
+  /** A message as it is stored, uncut. Absent: what is given is all there is. */
+  readonly wholeMessage?: (messageId: string) => UIMessage | undefined;
 }
 
 /** What the guard of the context window needs of the conversation. */
@@ -90,6 +92,9 @@ interface Draft {
   readonly sections: readonly PromptSection[];
   readonly messages: ModelMessage[];
   readonly policy: ChannelPolicy | undefined;
+  /** What of the history is shown only in part, and whether the model has our tool to read it. */
+  readonly cut: CutOutputs;
+  readonly canReadCut: boolean;
 }
 
 export class Assembly {
@@ -155,7 +160,8 @@ export class Assembly {
     const shown = new Map(history.map((message) => [message.id, message]));
     return async () => {
       const path = overflow.path(leaf.id).map((message) => shown.get(message.id) ?? message);
-      const converted = await this.#modelMessages(path, draft.merged.tools);
+      const cut = draft.cut.show(path, this.#truncation(path, draft.canReadCut));
+      const converted = await this.#modelMessages(cut, draft.merged.tools);
       const rebuilt = messages.toSpliced(start, draft.messages.length, ...converted);
       // Those of the beginning are part of the system prompt already.
       return rebuilt.filter(({ role }) => role !== "system");
@@ -188,18 +194,34 @@ export class Assembly {
   /** What the prompt of a turn that starts now would be made of. */
   async explainPrompt(turn: EngineTurn): Promise<PromptExplanation> {
     const policy = this.#policyOf(turn);
-    const merged = await this.#narrowed(await this.#collect(turn), policy);
+    const merged = await this.#narrowed(await this.#collect(turn, this.#resultTools(turn)), policy);
     return explainPrompt(await this.#promptInput(policy), merged.layerOf);
   }
 
   async #draft(turn: EngineTurn, history: UIMessage[]): Promise<Draft> {
     await this.#untilConnected(turn);
     const policy = this.#policyOf(turn);
-    const merged = await this.#narrowed(await this.#collect(turn), policy);
+    const cut = new CutOutputs();
+    const named = cut.show(history, this.#truncation(history, true));
+    const resultTools = this.#resultTools(turn, cut);
+    const merged = await this.#narrowed(await this.#collect(turn, resultTools), policy);
     const sections = promptSections(await this.#promptInput(policy));
-    const messages = await this.#modelMessages(history, merged.tools);
+    // The class may have a tool of that name, and a channel may leave it out: then nothing may point to it.
+    const canReadCut = !cut.isEmpty && merged.tools[READ_RESULT] === resultTools[READ_RESULT];
+    const shown = canReadCut || cut.isEmpty ? named : cut.show(history, this.#truncation(history, false));
+    const messages = await this.#modelMessages(shown, merged.tools);
     if (messages.length === 0) throw new NoMessagesError();
-    return { merged, sections, messages, policy };
+    return { merged, sections, messages, policy, cut, canReadCut };
+  }
+
+  /** One tool for everything that was or may be cut; none in a turn without such a thing. */
+  #resultTools(turn: EngineTurn, cut?: CutOutputs): ToolSet {
+    const { actions, wholeMessage } = this.#init.features();
+    const ofActions = actions?.resultReader(turn);
+    return readResultTool([
+      ...(cut === undefined || cut.isEmpty ? [] : [cut.reader((id) => wholeMessage?.(id))]),
+      ...(ofActions === undefined ? [] : [ofActions])
+    ]);
   }
 
   /** A server that cannot be reached costs its tools, not the turn. */
@@ -214,10 +236,14 @@ export class Assembly {
     turn.signal.throwIfAborted();
   }
 
-  async #collect(turn: EngineTurn): Promise<MergedTools> {
+  async #collect(turn: EngineTurn, resultTools: ToolSet): Promise<MergedTools> {
     const { overrides } = this.#init;
     const { toolSources = [] } = this.#init.features();
-    const layers: ToolLayer[] = [{ name: "tools", tools: overrides.getTools() }];
+    const layers: ToolLayer[] = [
+      { name: "tools", tools: overrides.getTools() },
+      // Below everything: it must not hide a tool of the same name.
+      { name: "workspace", tools: resultTools }
+    ];
     for (const source of toolSources) layers.push({ name: source.layer, tools: await source.tools(turn) });
     const executor = turn.origin instanceof ChatCaller ? turn.origin.onClientToolCall : undefined;
     const client = clientToolSet(turn.clientTools, executor);
@@ -269,16 +295,19 @@ export class Assembly {
     };
   }
 
-  #modelMessages(history: UIMessage[], tools: ToolSet): Promise<ModelMessage[]> {
-    const { sdk, overrides } = this.#init;
+  #truncation(history: readonly UIMessage[], areNamed: boolean): Parameters<CutOutputs["show"]>[1] {
     const { hiddenMessages, toolSources = [] } = this.#init.features();
-    const { wholeOutputs, ...limits } = overrides.historyTruncation;
-    const shown = truncateOldMessages(history, {
+    const { wholeOutputs, ...limits } = this.#init.overrides.historyTruncation;
+    return {
       ...limits,
       offset: hiddenMessages?.(history) ?? 0,
-      keepOutput: keptOutputs(wholeOutputs ?? [], toolSources)
-    });
-    return toModelMessages(sdk, shown, {
+      keepOutput: keptOutputs(wholeOutputs ?? [], toolSources),
+      areNamed
+    };
+  }
+
+  #modelMessages(shown: readonly UIMessage[], tools: ToolSet): Promise<ModelMessage[]> {
+    return toModelMessages(this.#init.sdk, shown, {
       tools,
       onDropped: (calls) => {
         const names = calls.map(({ toolName }) => toolName).join(", ");
@@ -328,18 +357,4 @@ function callIdsOf(message: UIMessage | undefined): string[] {
 function startOfRun(messages: readonly ModelMessage[], run: readonly ModelMessage[]): number {
   const start = run[0] === undefined ? -1 : messages.indexOf(run[0]);
   return start >= 0 && run.every((message, index) => messages[start + index] === message) ? start : -1;
-}
-
-function keptOutputs(
-  wholeOutputs: NonNullable<HistoryTruncation["wholeOutputs"]>,
-  sources: readonly ToolSource[]
-): NonNullable<TruncateOptions["keepOutput"]> {
-  return (call) => {
-    if (wholeOutputs.includes(call.toolName)) return `${call.toolName} ${canonicalJson(call.input)}`;
-    for (const source of sources) {
-      const key = source.keepOutput?.(call);
-      if (key !== undefined) return key;
-    }
-    return undefined;
-  };
 }

@@ -6,7 +6,7 @@ import { MediaEvictor } from "../session/media-evictor.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import type { Session } from "../session/session.ts";
 import { TurnEngine } from "../turn/engine.ts";
-import type { TurnOutcome } from "../turn/turn.ts";
+import type { CountedTokens } from "../turn/transcript.ts";
 import { ThinkError } from "../util/errors.ts";
 import { ActionConversation, type ActionConversationInit } from "./action-conversation.ts";
 import type { ActionsDesk } from "./actions-port.ts";
@@ -16,7 +16,8 @@ import { contextPrompt, contextToolSource } from "./context-tools.ts";
 import { postedMessages } from "./posted-messages.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
 import { ThinkActions } from "./think-actions.ts";
-import type { OpenParts, PartsInit } from "./wiring.ts";
+import { keptOutputs, type ToolSource } from "./tool-source.ts";
+import type { OpenParts, PartsInit, ThinkParts } from "./wiring.ts";
 
 export class CustomSessionError extends ThinkError {
   constructor() {
@@ -49,6 +50,7 @@ export const openParts: OpenParts = (init) => {
     onFailure: (error) => init.degrade("transcript-hydration", error),
     repairPart: (part) => hooks.repairPart(part),
     onClear: () => actions.desk?.conversationCleared(),
+    noteUsage: (messageId, usage) => noteUsage(init.session, messageId, usage),
     emit
   });
   const turns = new TurnEngine({
@@ -64,7 +66,7 @@ export const openParts: OpenParts = (init) => {
     keepAlive: (work) => runtime.keepAlive.while(work)
   });
   const actions = openActions(init, { conversation, journal, transcript, turns });
-  evictMedia(init, store);
+  evictMedia(init, store, () => parts.toolSources);
   runtime.wakes.add(() => journal.retention.nextSweepAt());
   runtime.wakes.add((nowMs) => turns.nextWake(nowMs, runtime.options.keepAliveIntervalMs));
   runtime.wakes.add((nowMs) => actions.nextWake(nowMs));
@@ -86,19 +88,18 @@ export const openParts: OpenParts = (init) => {
     { ready: () => turns.resume(), runDue: async () => turns.runDue() }
   );
   turns.listen({
-    settled(turn, outcome) {
-      actions.desk?.turnSettled(turn.turnId);
-      noteUsage(init.session, outcome);
-    }
+    settled: (turn) => actions.desk?.turnSettled(turn.turnId)
   });
-  return {
+  const parts = {
     turns,
     transcript,
     actions,
     toolSources: [...actions.toolSources, contextToolSource(init.session)],
     sessionPrompt: () => contextPrompt(init.session),
+    wholeMessage: (messageId) => transcript.get(messageId),
     connectionOf: (origin) => (origin instanceof Connection ? origin : undefined)
-  };
+  } satisfies ThinkParts;
+  return parts;
 };
 
 function openActions(
@@ -124,16 +125,20 @@ function approvalsExtension(actions: ThinkActions): AgentExtension {
 }
 
 /** What the provider counted is the one number that says when to compact. */
-function noteUsage(session: Session, { message, lastUsage }: TurnOutcome): void {
-  const { inputTokens, outputTokens } = lastUsage ?? {};
-  if (!message || inputTokens === undefined) return;
-  session.noteUsage({ messageId: message.id, inputTokens, ...(outputTokens !== undefined && { outputTokens }) });
+function noteUsage(session: Session, messageId: string, { inputTokens, outputTokens }: CountedTokens): void {
+  if (inputTokens === undefined) return;
+  session.noteUsage({ messageId, inputTokens, ...(outputTokens !== undefined && { outputTokens }) });
 }
 
-function evictMedia({ runtime, settings }: PartsInit, store: MessageStore): void {
+function evictMedia(
+  { runtime, settings, overrides }: PartsInit,
+  store: MessageStore,
+  sources: () => readonly ToolSource[]
+): void {
   new MediaEvictor({
     store,
     options: settings.mediaEviction,
+    keeps: (call) => keptOutputs(overrides.historyTruncation.wholeOutputs ?? [], sources())(call) !== undefined,
     defer: (work) => runtime.background(runtime.clock.sleep(0).then(work)),
     onEvicted: (summary) => runtime.emit("chat:media:evicted", { ...summary })
   });

@@ -37,7 +37,9 @@ export function postedMessages({ store, turns, newId }: PostedMessagesInit): Rec
       const stored = reconcile({ posted, trigger, stored: storedLookup(store, isQueued) });
       const { append, update, edit, answer, aliases, rejected } = stored;
       if (answer.at === "nowhere") throw new UnknownQuestionError();
-      const isOdd = edit !== undefined || aliases.size > 0 || rejected.length > 0;
+      // A summary is refused as a message, and compared with the one that is shown like any other.
+      const isRefused = rejected.some(({ reason }) => reason !== "compaction");
+      const isOdd = edit !== undefined || aliases.size > 0 || isRefused;
       const parentMessageId = edit?.id ?? (answer.at === "message" ? answer.messageId : undefined);
       return {
         stored,

@@ -8,7 +8,7 @@ import type { MessageStore } from "../session/message-store.ts";
 import type { SessionMessage, SessionMessagePart, SessionToolPart } from "../session/session-message.ts";
 import { mayMissFiles, withWholeFiles } from "../session/whole-files.ts";
 import { repairTranscript } from "../session/transcript-repair.ts";
-import type { PromptOptions, Transcript } from "../turn/transcript.ts";
+import type { CountedTokens, PromptOptions, Transcript } from "../turn/transcript.ts";
 import type { ThinkTranscript } from "./wiring.ts";
 
 /** So many of the newest messages are shown with files of any size. */
@@ -21,6 +21,8 @@ export interface StoredTranscriptInit {
   readonly onFailure: (error: unknown) => void;
   /** Part of the same transaction. */
   readonly onClear: () => void;
+  /** As `Transcript.noteUsage`. */
+  readonly noteUsage: (messageId: string, usage: CountedTokens) => void;
   /** What stands for a tool call that was cut off. */
   readonly repairPart: (part: UIMessage["parts"][number]) => UIMessage["parts"][number];
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
@@ -126,6 +128,10 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
 
   messageOfCall(toolCallId: string): UIMessage | undefined {
     return asUi(this.#store.messageOfCall(toolCallId));
+  }
+
+  noteUsage(messageId: string, usage: CountedTokens): void {
+    this.#init.noteUsage(messageId, usage);
   }
 
   clear(): void {

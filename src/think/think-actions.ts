@@ -21,6 +21,7 @@ import {
 import { ActionMapError } from "./errors.ts";
 import type { TurnContext } from "./hooks.ts";
 import type { ThinkOverrides } from "./overrides.ts";
+import type { ResultReader } from "./read-result.ts";
 import type { ToolSource } from "./tool-source.ts";
 import { WarnOnce } from "./warn-once.ts";
 
@@ -67,11 +68,12 @@ export class ThinkActions {
   }
 
   get toolSources(): ToolSource[] {
-    return [
-      { layer: "actions", tools: (turn) => this.#compile(turn)?.tools ?? {} },
-      // Below everything: it must not hide a tool of the same name.
-      { layer: "workspace", tools: (turn) => this.#compile(turn)?.resultTools ?? {} }
-    ];
+    return [{ layer: "actions", tools: (turn) => this.#compile(turn)?.tools ?? {} }];
+  }
+
+  /** Of outputs that are too long for the model; undefined in a turn without actions. */
+  resultReader(turn: EngineTurn): ResultReader | undefined {
+    return this.#compile(turn)?.readResult;
   }
 
   /** What the turn may do. Asked once per turn; what an earlier attempt was told holds. */

@@ -2,6 +2,7 @@
 import type { ToolSet } from "ai";
 import type { TruncateOptions } from "../model/index.ts";
 import type { TurnContext } from "../turn/turn.ts";
+import { canonicalJson } from "../util/json.ts";
 import type { ToolLayerName } from "./tool-layers.ts";
 
 export interface ToolSource {
@@ -13,4 +14,19 @@ export interface ToolSource {
   ready?(timeoutMs: number): Promise<void>;
   /** Outputs of its tools that the model must still read in full when they are old; see TruncateOptions. */
   readonly keepOutput?: TruncateOptions["keepOutput"];
+}
+
+/** The outputs that stay whole however old they are: those of tools the class names, and those of features. */
+export function keptOutputs(
+  wholeOutputs: readonly string[],
+  sources: readonly ToolSource[]
+): NonNullable<TruncateOptions["keepOutput"]> {
+  return (call) => {
+    if (wholeOutputs.includes(call.toolName)) return `${call.toolName} ${canonicalJson(call.input)}`;
+    for (const source of sources) {
+      const key = source.keepOutput?.(call);
+      if (key !== undefined) return key;
+    }
+    return undefined;
+  };
 }

@@ -210,3 +210,9 @@ export function leftOf({ turn, salvage: left }: Examined): Pick<Ending, "left" |
   const answer: UIMessage | undefined = storableAnswer(left.fold.message);
   return { left: { answer, chunkCount: turn.nextChunk }, streamed: turn.contentSequence > 0 };
 }
+
+/** What the provider counted for the last call of an answer that was complete when the process died. */
+export function countedOf({ turn }: Examined): Pick<Ending, "lastUsage"> {
+  const { inputTokens, outputTokens } = turn.steps.lastUsage;
+  return { lastUsage: { inputTokens: inputTokens ?? undefined, outputTokens: outputTokens ?? undefined } };
+}

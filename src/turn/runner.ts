@@ -12,7 +12,7 @@ import { RecoveryDisabledError, type StreamStalledError } from "./errors.ts";
 import type { FailureClass, FailureContext } from "./hooks.ts";
 import { eventOfIncident, type IncidentEvent, type RecoveryChoice } from "./incident.ts";
 import type { LiveTurn } from "./live-turn.ts";
-import { DROPS_PARTIAL, leftOf, Recovery, type Examined } from "./recovery.ts";
+import { countedOf, DROPS_PARTIAL, leftOf, Recovery, type Examined } from "./recovery.ts";
 import { Responses } from "./responses.ts";
 import { hookPauseMs, Retries } from "./retries.ts";
 import { isAnswer, settleTurn, type Ending } from "./settle.ts";
@@ -121,7 +121,7 @@ export class TurnRunner {
       case "note-death":
         return this.#recovery.noteDeath(live, examined);
       case "complete":
-        return this.#end(live, { ...leftOf(examined), status: "completed" }, decision.reason);
+        return this.#end(live, { ...leftOf(examined), ...countedOf(examined), status: "completed" }, decision.reason);
       case "give-up":
         return this.#giveUp(live, examined, decision.reason);
       case "retry":

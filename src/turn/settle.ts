@@ -1,12 +1,12 @@
 // The one place that ends a turn. Answer, outcome and what the conversation row knows of it become durable together;
 // only then are readers told, and after them the user's hook.
 import type { UIMessage } from "ai";
-import type { ModelUsage } from "../model/index.ts";
 import { turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import type { Desk } from "./desk.ts";
 import type { LiveTurn } from "./live-turn.ts";
 import type { TurnStream } from "./stream.ts";
+import type { CountedTokens } from "./transcript.ts";
 import type { TurnOutcome, TurnStatus } from "./turn.ts";
 
 export interface Ending {
@@ -15,7 +15,7 @@ export interface Ending {
   readonly error?: string;
   readonly output?: unknown;
   /** What the provider counted for the last call. */
-  readonly lastUsage?: ModelUsage;
+  readonly lastUsage?: CountedTokens;
   /** What was streamed; nothing for a turn that never started. */
   readonly stream?: TurnStream;
   /** What earlier attempts left, for a turn that ends between two. */
@@ -48,6 +48,7 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
     const segments = ending.stream?.takeUnflushed() ?? [];
     const answer = ending.stream ? ending.stream.finish() : ending.left?.answer;
     if (answer) storeAnswer(desk, live, answer);
+    if (answer && ending.lastUsage) desk.init.transcript.noteUsage?.(answer.id, ending.lastUsage);
     journal.writer.append([
       ...segments,
       {
@@ -78,7 +79,6 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
     ...(ending.error !== undefined && { error: ending.error }),
     ...(message && { message }),
     ...(ending.output !== undefined && { output: ending.output }),
-    ...(ending.lastUsage && { lastUsage: ending.lastUsage }),
     streamed: ending.streamed ?? false
   };
 }

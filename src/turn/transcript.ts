@@ -8,6 +8,12 @@ export interface PromptOptions {
   readonly isUserTurn: boolean;
 }
 
+/** Of one call of the model; undefined where the provider said nothing. */
+export interface CountedTokens {
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+}
+
 export interface Transcript {
   get(messageId: string): UIMessage | undefined;
   has(messageId: string): boolean;
@@ -20,5 +26,7 @@ export interface Transcript {
   prompt(leafId: string | undefined, options: PromptOptions): UIMessage[];
   /** The newest message that holds this tool call. */
   messageOfCall(toolCallId: string): UIMessage | undefined;
+  /** What the provider counted for the call that wrote a message. Part of the transaction that ends its turn. */
+  noteUsage?(messageId: string, usage: CountedTokens): void;
   clear(): void;
 }

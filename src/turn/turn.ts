@@ -1,6 +1,5 @@
 // What a turn is to everybody outside the engine: plain values, passed along. Nobody keeps "the current turn".
 import type { UIMessage } from "ai";
-import type { ModelUsage } from "../model/index.ts";
 import type { ClientTool, TurnGranted } from "../journal/records.ts";
 
 /** Through which door a turn came. */
@@ -70,8 +69,6 @@ export interface TurnOutcome {
   readonly message?: UIMessage;
   /** Structured output, when the turn asked for it. */
   readonly output?: unknown;
-  /** What the provider counted for the last call of the turn. */
-  readonly lastUsage?: ModelUsage;
   /** It had begun to stream: readers saw it. */
   readonly streamed: boolean;
 }

@@ -16,6 +16,35 @@ export function truncateToolOutput(value: unknown, maxChars: number): unknown {
   return shrink(value, { maxChars, depth: 0, length });
 }
 
+/** Under which an object that was cut says where the rest is. */
+export const REST_FIELD = "__rest";
+
+/** The same, and what is cut says where the rest is, also within `maxChars`; not if that would take half of it. */
+export function truncateWithRest(value: unknown, maxChars: number, rest: string): unknown {
+  if (sizeOf(value) <= maxChars) return value;
+  const room = JSON.stringify({ [REST_FIELD]: rest }).length + truncationNote(0).length;
+  return room > maxChars / 2
+    ? truncateToolOutput(value, maxChars)
+    : nameTheRest(truncateToolOutput(value, maxChars - room), rest);
+}
+
+/** A value that was cut, with a word on where the rest is. */
+export function nameTheRest(cut: unknown, rest: string): unknown {
+  if (typeof cut === "string") return withRest(cut, rest);
+  if (isObject(cut)) return { ...cut, [REST_FIELD]: rest };
+  if (!Array.isArray(cut)) return cut;
+  const items: readonly unknown[] = cut;
+  const last = items.at(-1);
+  const isNote = typeof last === "string" && NOTE.exec(last)?.index === 0;
+  return isNote ? [...items.slice(0, -1), withRest(last, rest)] : [...items, `... [${rest}]`];
+}
+
+const NOTE = /\.\.\. \[truncated \d+ chars\]$/;
+
+function withRest(text: string, rest: string): string {
+  return NOTE.test(text) ? `${text.slice(0, -1)}; ${rest}]` : `${text}... [${rest}]`;
+}
+
 /** The text, or its start and a note of how long it was; never longer than `maxChars`. */
 export function truncateText(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
@@ -89,7 +118,7 @@ function shrinkObject(object: Record<string, unknown>, task: Shrinking): Record<
   }
   if (sizeOf(marked) <= task.maxChars) return marked;
   const marker = { __truncated: true, __truncatedChars: task.length };
-  const explained = { ...marker, note: "The output was too long to keep." };
+  const explained = { ...marker, note: "The output was too long to show." };
   return sizeOf(explained) <= task.maxChars ? explained : marker;
 }
 

@@ -93,6 +93,8 @@ export interface StepsView {
   readonly finished: number;
   /** Sum of what was reported; null where nothing was. */
   readonly usage: StepUsage;
+  /** Of the newest finished step alone. */
+  readonly lastUsage: StepUsage;
 }
 
 const NO_USAGE: StepUsage = {
@@ -117,7 +119,7 @@ export function emptyTurn(turnId: TurnId): TurnFold {
     progress: 0,
     nextChunk: 0,
     kept: [],
-    steps: { started: 0, finished: 0, usage: NO_USAGE },
+    steps: { started: 0, finished: 0, usage: NO_USAGE, lastUsage: NO_USAGE },
     steered: [],
     grants: null,
     stash: null,
@@ -258,6 +260,7 @@ function finishStep(steps: StepsView, usage: StepUsage): StepsView {
   return {
     started: steps.started,
     finished: steps.finished + 1,
+    lastUsage: usage,
     usage: {
       inputTokens: sum(steps.usage.inputTokens, usage.inputTokens),
       outputTokens: sum(steps.usage.outputTokens, usage.outputTokens),
