@@ -5,9 +5,13 @@ export default defineConfig({
     index: "src/index.ts",
     agent: "src/agent/index.ts",
     observe: "src/observe/index.ts",
+    client: "src/client/index.ts",
+    react: "src/client/react.ts",
     session: "src/session/index.ts",
     testing: "src/testing/index.ts",
     workflows: "src/agent/workflows/index.ts",
+    "serve/cli": "src/framework/serve/cli.ts",
+    "serve/front-worker": "src/framework/serve/front/worker.ts",
     "platform/workerd": "src/host/workerd/platform.ts",
     "platform/node": "src/host/inprocess/platform.ts"
   },
@@ -19,5 +23,5 @@ export default defineConfig({
   dts: true,
   sourcemap: true,
   // Kept out of the bundle: the package's own "imports" map picks the platform at the user's build.
-  deps: { neverBundle: [/^cloudflare:/, /^node:/, "#platform"] }
+  deps: { neverBundle: [/^cloudflare:/, /^node:/, "#platform", "react"] }
 });

@@ -7,6 +7,7 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const inNode = [
   { find: "#platform", replacement: source("./src/host/inprocess/platform.ts") },
   { find: "everthink/workflows", replacement: source("./src/agent/workflows/index.ts") },
+  { find: "everthink/react", replacement: source("./src/client/react.ts") },
   { find: /^everthink$/, replacement: source("./src/index.ts") },
   { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }
 ];

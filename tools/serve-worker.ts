@@ -1,27 +1,24 @@
 // Runs a worker on a real `workerd serve` process: bundled once, then started, killed and started again on the same
 // data and the same port. Guarantees: `start` returns only when the port answers, `kill` and `stop` only when the
-// process is gone, and nothing outlives this process (see lifeline.ts). Data given by the caller is never removed.
-import { type ChildProcess, spawn } from "node:child_process";
+// process is gone, and nothing outlives this process. Data given by the caller is never removed. How workerd is
+// configured and started is shared with `everthink serve`; here nobody supervises it, because tests want to see it die.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { objectClasses } from "../src/framework/serve/object-classes.ts";
+import { findWorkerd } from "../src/framework/serve/workerd-binary.ts";
+import { DATA_SERVICE, workerdConfig } from "../src/framework/serve/workerd-config.ts";
+import { launchWorkerd, type WorkerdProcess } from "../src/framework/serve/workerd-process.ts";
 import { type Bundle, bundleWorker } from "./bundle-worker.ts";
-import { attachLifeline, type Lifeline } from "./lifeline.ts";
-import { DATA_SERVICE, SOCKET_NAME, workerdConfig } from "./workerd-config.ts";
 
-// The package ships no types; its default export is the path of the binary that fits this machine.
-const { default: workerdPath } = createRequire(import.meta.url)("workerd") as { default: string };
+export { PortTakenError, WorkerdStartError } from "../src/framework/serve/errors.ts";
 
-/** workerd listens within 0.2 s on a small machine; past this it is taken for stuck and killed. */
-const START_LIMIT_MS = 30_000;
 /** Time between SIGTERM and SIGKILL. workerd waits for open WebSockets, and those never end by themselves. */
 const STOP_GRACE_MS = 500;
 /** The newest output kept for `log`; older text is dropped. */
 const LOG_LIMIT_CHARACTERS = 1_000_000;
+const BUNDLE = "worker.js";
 
 export interface WorkerOptions {
   /** The worker's TypeScript file. */
@@ -37,35 +34,12 @@ export interface WorkerOptions {
   onOutput?: (text: string) => void;
 }
 
-export class PortTakenError extends Error {
-  readonly port: number;
-  constructor(port: number) {
-    super(`Port ${port} is already in use.`);
-    this.name = "PortTakenError";
-    this.port = port;
-  }
-}
-
-export class WorkerdStartError extends Error {
-  constructor(reason: string, log: string) {
-    super(`workerd did not start: ${reason}\n${log.trim()}`);
-    this.name = "WorkerdStartError";
-  }
-}
-
-interface Running {
-  child: ChildProcess;
-  lifeline: Lifeline;
-  exited: Promise<void>;
-}
-
 export async function serveWorker(options: WorkerOptions): Promise<WorkerServer> {
   const scratch = mkdtempSync(join(tmpdir(), "everthink-worker-"));
   try {
-    const bundle = await bundleWorker({ entry: filePath(options.entry), outputFile: join(scratch, "worker.js") });
+    const bundle = await bundleWorker({ entry: filePath(options.entry), outputFile: join(scratch, BUNDLE) });
     requireExports(options, bundle);
-    const config = workerdConfig({ ...options, moduleFile: "worker.js" });
-    writeFileSync(join(scratch, "config.capnp"), config);
+    writeFileSync(join(scratch, "config.capnp"), configText(options));
     const server = new WorkerServer(options, scratch, bundle);
     await server.start();
     return server;
@@ -73,6 +47,17 @@ export async function serveWorker(options: WorkerOptions): Promise<WorkerServer>
     rmSync(scratch, { recursive: true, force: true });
     throw error;
   }
+}
+
+function configText({ objects, loaderBinding }: WorkerOptions): string {
+  return workerdConfig({
+    modules: [{ name: BUNDLE, kind: "esModule", file: BUNDLE }],
+    objects: objectClasses([], objects),
+    bindings: [
+      ...objects.map((name) => ({ type: "object" as const, name, className: name })),
+      ...(loaderBinding === undefined ? [] : [{ type: "loader" as const, name: loaderBinding }])
+    ]
+  });
 }
 
 /** workerd only warns about a class it cannot find, and fails at the first request. */
@@ -88,7 +73,7 @@ export class WorkerServer {
   readonly #onOutput: ((text: string) => void) | undefined;
   #port: number;
   #log = "";
-  #running: Running | undefined;
+  #running: WorkerdProcess | undefined;
 
   constructor(options: WorkerOptions, scratch: string, bundle: Bundle) {
     this.bundle = bundle;
@@ -113,7 +98,7 @@ export class WorkerServer {
 
   /** The process id, for tests that watch the process from outside. */
   get pid(): number | undefined {
-    return this.#running?.child.pid;
+    return this.#running?.pid;
   }
 
   /** What workerd and the worker's console printed, over all starts. */
@@ -125,119 +110,48 @@ export class WorkerServer {
   async start(): Promise<void> {
     if (this.#running) return;
     mkdirSync(this.dataDirectory, { recursive: true });
-    const child = spawn(workerdPath, this.#commandLine(), {
-      stdio: ["ignore", "pipe", "pipe", "pipe"],
-      detached: true
+    const running = await launchWorkerd({
+      binary: findWorkerd([import.meta.dirname]),
+      configFile: join(this.#scratch, "config.capnp"),
+      host: "127.0.0.1",
+      port: this.#port,
+      folders: { [DATA_SERVICE]: this.dataDirectory },
+      scratchDirectory: this.#scratch,
+      onOutput: (text) => this.#note(text)
     });
-    const logStart = this.#log.length;
-    for (const stream of [child.stdout, child.stderr])
-      stream?.setEncoding("utf8").on("data", (text) => this.#note(text));
-    const exited = new Promise<void>((resolve) => {
-      child.once("close", () => resolve());
-      child.once("error", (error) => {
-        this.#note(`${error.message}\n`);
-        resolve();
-      });
+    this.#port = running.port;
+    this.#running = running;
+    void running.ended.then(() => {
+      if (this.#running === running) this.#running = undefined;
     });
-    if (child.pid !== undefined) this.#hold(child, child.pid, exited);
-    try {
-      this.#port = await listening(child, exited);
-    } catch (error) {
-      await this.kill();
-      const output = this.#log.slice(logStart);
-      if (/Address already in use/i.test(output)) throw new PortTakenError(this.#port);
-      throw new WorkerdStartError(error instanceof Error ? error.message : String(error), output);
-    }
   }
 
   /** SIGKILL, as a crash or a power cut would do it. `start` afterwards finds what was committed. */
   async kill(): Promise<void> {
-    await this.#end("SIGKILL");
+    const running = this.#running;
+    running?.signal("SIGKILL");
+    await running?.ended;
   }
 
   /** Ends the process and removes everything temporary. The server cannot be started again. */
   async stop(): Promise<void> {
-    const grace = setTimeout(() => this.#signal("SIGKILL"), STOP_GRACE_MS);
-    await this.#end("SIGTERM");
-    clearTimeout(grace);
+    await this.#running?.stop(STOP_GRACE_MS);
     rmSync(this.#scratch, { recursive: true, force: true });
   }
 
   /** Resolves when the process that runs now is gone, however it ended. */
   async exited(): Promise<void> {
-    await this.#running?.exited;
+    await this.#running?.ended;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
 
-  #commandLine(): string[] {
-    return [
-      "serve",
-      "--experimental",
-      "--control-fd=3",
-      `-s${SOCKET_NAME}=127.0.0.1:${this.#port}`,
-      `-d${DATA_SERVICE}=${this.dataDirectory}`,
-      join(this.#scratch, "config.capnp")
-    ];
-  }
-
-  #hold(child: ChildProcess, groupId: number, exited: Promise<void>): void {
-    const running: Running = { child, exited, lifeline: attachLifeline(groupId, this.#scratch) };
-    this.#running = running;
-    void exited.then(() => {
-      running.lifeline.release();
-      if (this.#running === running) this.#running = undefined;
-    });
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const running = this.#running;
-    if (!running) return;
-    this.#signal(signal);
-    await running.exited;
-  }
-
-  #signal(signal: NodeJS.Signals): void {
-    const pid = this.#running?.child.pid;
-    if (pid === undefined) return;
-    try {
-      process.kill(-pid, signal);
-    } catch {
-      // The group ended by itself in the meantime; `exited` reports it.
-    }
-  }
-
   #note(text: string): void {
     this.#log = (this.#log + text).slice(-LOG_LIMIT_CHARACTERS);
     this.#onOutput?.(text);
   }
-}
-
-/** The port, once workerd reports on its control descriptor that it listens. */
-async function listening(child: ChildProcess, exited: Promise<void>): Promise<number> {
-  let stuck: NodeJS.Timeout | undefined;
-  try {
-    return await Promise.race([
-      listenEvent(child.stdio[3] as Readable), // Opened as a pipe above, so it is a readable stream.
-      exited.then(() => Promise.reject(new Error(`it exited with ${child.exitCode ?? child.signalCode ?? "no code"}`))),
-      new Promise<never>((_resolve, reject) => {
-        stuck = setTimeout(() => reject(new Error(`no answer within ${START_LIMIT_MS} ms`)), START_LIMIT_MS);
-      })
-    ]);
-  } finally {
-    clearTimeout(stuck);
-  }
-}
-
-function listenEvent(control: Readable): Promise<number> {
-  return new Promise((resolve) => {
-    createInterface({ input: control }).on("line", (line) => {
-      const event = JSON.parse(line) as { event?: string; socket?: string; port?: number };
-      if (event.event === "listen" && event.socket === SOCKET_NAME && event.port !== undefined) resolve(event.port);
-    });
-  });
 }
 
 function filePath(entry: string | URL): string {

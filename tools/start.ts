@@ -1,15 +1,19 @@
-// `npm start`: serves examples/hello on workerd until Ctrl-C. PORT chooses the port (8787 without it), DATA_DIRECTORY
-// where the objects live (.data/hello without it). Builds the package first when dist/ is missing; it does not watch
-// for changes.
+// `npm start`: serves examples/hello with `everthink serve` until Ctrl-C. PORT chooses the port (8787 without it),
+// DATA_DIRECTORY where the objects live (.data/hello without it). Builds the package first when dist/ is missing; it
+// does not watch for changes.
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
-import { PortTakenError, serveWorker } from "./serve-worker.ts";
+import { existsSync, renameSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { runCommand } from "../src/framework/serve/command.ts";
+import { bundleWorker } from "./bundle-worker.ts";
 
 const DEFAULT_PORT = 8787;
 const HIGHEST_PORT = 65_535;
+/** Nobody waits for the sockets of an example. */
+const GRACE_SECONDS = 0.5;
 
 const root = join(import.meta.dirname, "..");
+const frontWorker = join(root, "dist", "serve", "front-worker.js");
 
 class StartError extends Error {}
 
@@ -21,43 +25,32 @@ function readPort(text: string | undefined): number {
 }
 
 function buildOnce(): void {
-  if (existsSync(join(root, "dist", "agent.js"))) return;
+  if (existsSync(join(root, "dist", "agent.js")) && existsSync(frontWorker)) return;
   console.log("Building the package (first start) …");
   const { status } = spawnSync("npm", ["run", "build", "--silent"], { cwd: root, stdio: "inherit" });
   if (status !== 0) throw new StartError("The build failed; see above.");
 }
 
-async function main(): Promise<void> {
+async function main(): Promise<number> {
   const port = readPort(process.env.PORT);
   const dataDirectory = resolve(process.env.DATA_DIRECTORY || join(root, ".data", "hello"));
   buildOnce();
-  const server = await serveWorker({
-    entry: join(root, "examples", "hello", "worker.ts"),
-    objects: ["Hello"],
-    dataDirectory,
-    port,
-    onOutput: (text) => process.stderr.write(text)
-  });
-  let isStopping = false;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => {
-      isStopping = true;
-      void server.stop();
-    });
-  }
-  console.log(
-    `Hello is at ${server.url}/ (Ctrl-C stops it; what it knows stays in ${relative(process.cwd(), dataDirectory)})`
-  );
-  await server.exited();
-  await server.stop();
-  if (!isStopping) throw new StartError("workerd ended by itself; see above.");
+  const place = ["--port", String(port), "--data", dataDirectory, "--grace", String(GRACE_SECONDS)];
+  return runCommand(["serve", await bundleHello(), "--objects", "Hello", ...place], { frontWorker, version: "" });
+}
+
+/** One place for all starts, put there whole: another start may be reading it. */
+async function bundleHello(): Promise<string> {
+  const bundle = join(root, ".tmp", "hello.js");
+  const outputFile = join(root, ".tmp", `hello-${process.pid}.js`);
+  await bundleWorker({ entry: join(root, "examples", "hello", "worker.ts"), outputFile });
+  renameSync(outputFile, bundle);
+  return bundle;
 }
 
 try {
-  await main();
+  process.exitCode = await main();
 } catch (error) {
-  if (error instanceof PortTakenError) console.error(`${error.message} Choose another one: PORT=8788 npm start`);
-  else if (error instanceof StartError) console.error(error.message);
-  else console.error(error);
+  console.error(error instanceof StartError ? error.message : error);
   process.exitCode = 1;
 }

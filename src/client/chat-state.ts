@@ -1,0 +1,345 @@
+// What a client knows of a conversation, and how each event changes it. Pure: no socket, no clock. Frames may come twice
+// and replays may start over; the same frame applied again changes nothing. What is shown is derived (view.ts).
+import type { UIMessage } from "ai";
+import { assertNever } from "../util/assert-never.ts";
+import type { ChatFrame, EndFrame, Outcome } from "./frames.ts";
+import { beginReplay, completeReplay, foldFrame, type OpenStream, type Streams, takeOver } from "./streams.ts";
+import { isParked, putMessage, replaceMessage, toolPartsOf } from "./message-list.ts";
+
+/** A request of this client that has not ended, as far as it has heard. */
+export interface OwnRequest {
+  readonly id: string;
+  /** As it goes over the wire. */
+  readonly frame: string;
+  /** Shown until the server shows them. */
+  readonly messages: readonly UIMessage[];
+  /** An edit or a regeneration: what is shown from this message on makes place. */
+  readonly replacesFrom: string | undefined;
+  /** On the socket that is open now. */
+  readonly isSent: boolean;
+  /** The server has it. */
+  readonly isDelivered: boolean;
+  /** A transcript came that does not hold its messages. */
+  readonly isMissing: boolean;
+}
+
+/** `unknown`: it ended while this client was away, and the server no longer says how. */
+export interface TurnEnd {
+  readonly requestId: string;
+  readonly outcome: Outcome | "unknown";
+  readonly error?: string;
+}
+
+export interface ChatState {
+  /** The transcript as the server last told it. */
+  readonly stored: readonly UIMessage[];
+  /** Answers being streamed, and replays being received, by request. */
+  readonly streams: Streams;
+  /** In the order they were made. */
+  readonly requests: readonly OwnRequest[];
+  /** The server says that a turn is accepted and will stream. */
+  readonly waitingFor: string | undefined;
+  /** An interrupted turn is being continued. Stale: said on an earlier connection. */
+  readonly recovering: { readonly requestId: string | undefined; readonly isStale: boolean } | undefined;
+  /** The last ends heard, newest last. */
+  readonly ends: readonly TurnEnd[];
+  /** The last turn failed. */
+  readonly error: string | undefined;
+  /** Calls this client has answered, until the transcript says so: the frame that answers, empty if it was a call. */
+  readonly answers: Readonly<Record<string, string>>;
+  /**
+   * Whose turn the newest answer belongs to: this client's, another's, or one that was found when this client came. It
+   * decides who runs client tools.
+   */
+  readonly driver: "me" | "other" | "found";
+}
+
+/** Older ends are forgotten; a frame of a request that ended so long ago does not come. */
+const REMEMBERED_ENDS = 64;
+
+export const INITIAL_CHAT: ChatState = {
+  stored: [],
+  streams: {},
+  requests: [],
+  waitingFor: undefined,
+  recovering: undefined,
+  ends: [],
+  error: undefined,
+  answers: {},
+  driver: "found"
+};
+
+export type ChatEvent =
+  | { readonly type: "frame"; readonly frame: ChatFrame }
+  /** A new connection. What was known may be old. */
+  | { readonly type: "opened" }
+  | { readonly type: "dropped" }
+  /** The server has answered what there is to resume. */
+  | { readonly type: "greeted" }
+  /** It has answered that nothing is going on. */
+  | { readonly type: "found-idle" }
+  /** The transcript, asked for over HTTP. */
+  | { readonly type: "fetched"; readonly messages: readonly UIMessage[] }
+  | { readonly type: "requested"; readonly request: Omit<OwnRequest, "isSent" | "isDelivered" | "isMissing"> }
+  | { readonly type: "sent"; readonly requestId: string }
+  /** A replay of this request was asked for and follows. */
+  | { readonly type: "acknowledged"; readonly requestId: string }
+  | { readonly type: "answered"; readonly callId: string; readonly frame: string }
+  /** The answer was not accepted: the question is open again. */
+  | { readonly type: "withdrawn"; readonly callId: string }
+  | { readonly type: "cleared" };
+
+export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
+  switch (event.type) {
+    case "frame":
+      return receive(state, event.frame);
+    case "opened":
+      return {
+        ...state,
+        recovering: state.recovering && { ...state.recovering, isStale: true },
+        driver: state.driver === "me" ? "me" : "found"
+      };
+    case "dropped":
+      return drop(state);
+    case "greeted":
+      return state.recovering?.isStale ? { ...state, recovering: undefined } : state;
+    case "found-idle":
+      return foundIdle(state);
+    case "fetched":
+      // A stream that is about to be joined again stays on show until its replay is there.
+      return takeTranscript(state, { messages: event.messages, keeps: () => true });
+    case "requested":
+      return {
+        ...state,
+        requests: [...state.requests, { ...event.request, isSent: false, isDelivered: false, isMissing: false }],
+        error: undefined
+      };
+    case "sent":
+      return changeRequest(state, event.requestId, { isSent: true, isMissing: false });
+    case "acknowledged":
+      return { ...state, streams: beginReplay(state.streams, event.requestId) };
+    case "answered":
+      return { ...state, answers: { ...state.answers, [event.callId]: event.frame }, driver: "me" };
+    case "withdrawn": {
+      const { [event.callId]: _withdrawn, ...answers } = state.answers;
+      return { ...state, answers };
+    }
+    case "cleared":
+      return cleared(withoutUnsent(state));
+    default:
+      return assertNever(event);
+  }
+}
+
+function receive(state: ChatState, frame: ChatFrame): ChatState {
+  switch (frame.type) {
+    case "chunk":
+      return chunk(state, frame);
+    case "replay-complete":
+      return { ...state, ...completeReplay(state, frame.requestId), waitingFor: undefined };
+    case "end":
+      return end(state, frame);
+    case "messages":
+      return takeTranscript(state, {
+        messages: frame.messages,
+        keeps: ({ isSuspended, replay }) => !isSuspended || replay !== undefined,
+        isCurrent: !frame.isConnect
+      });
+    case "message-updated":
+      return settleAnswers({
+        ...state,
+        stored: replaceMessage(state.stored, frame.message),
+        streams: takeOver(state.streams, [frame.message])
+      });
+    case "cleared":
+      return cleared(state);
+    case "resuming":
+      return hasEnded(state, frame.requestId) ? state : { ...state, waitingFor: frame.requestId };
+    case "pending":
+      return { ...state, waitingFor: frame.requestId ?? state.waitingFor ?? "" };
+    case "none":
+      return state.waitingFor === undefined ? state : { ...state, waitingFor: undefined };
+    case "recovering":
+      return {
+        ...state,
+        recovering: frame.isRecovering ? { requestId: frame.requestId, isStale: false } : undefined
+      };
+    default:
+      return assertNever(frame);
+  }
+}
+
+function chunk(state: ChatState, frame: Extract<ChatFrame, { type: "chunk" }>): ChatState {
+  const isKnown = state.streams[frame.requestId] !== undefined;
+  // A copy that was under way for too long; a replay that was asked for has its place among the streams.
+  if (!isKnown && (frame.isReplay || hasEnded(state, frame.requestId))) return state;
+  const isMine = state.requests.some(({ id }) => id === frame.requestId);
+  const begun = isMine ? promote(state, frame.requestId) : state;
+  const streams = foldFrame(begun, frame);
+  if (streams === begun.streams && begun === state) return state;
+  const isWaitedFor = state.waitingFor === frame.requestId && !frame.isReplay;
+  return {
+    ...begun,
+    streams,
+    ...(isWaitedFor && { waitingFor: undefined }),
+    ...(!isKnown && { error: undefined, driver: isMine ? "me" : driverOf(state, frame.isContinuation) }),
+    ...(isMine && { driver: "me" as const })
+  };
+}
+
+/** A continuation goes on with what the same client started. */
+function driverOf(state: ChatState, isContinuation: boolean): ChatState["driver"] {
+  return isContinuation && state.driver === "me" ? "me" : "other";
+}
+
+/** The server has begun with it: its messages have their place in the transcript. */
+function promote(state: ChatState, requestId: string): ChatState {
+  const request = state.requests.find(({ id }) => id === requestId);
+  if (request === undefined || (request.isDelivered && request.messages.length === 0)) return state;
+  const delivered = { ...request, isDelivered: true, messages: [], replacesFrom: undefined };
+  return {
+    ...state,
+    stored: withRequest(state.stored, request),
+    requests: state.requests.map((one) => (one === request ? delivered : one))
+  };
+}
+
+/** The transcript as it will be with the messages of a request. */
+export function withRequest(
+  messages: readonly UIMessage[],
+  request: Pick<OwnRequest, "messages" | "replacesFrom">
+): readonly UIMessage[] {
+  const from = request.replacesFrom === undefined ? -1 : messages.findIndex(({ id }) => id === request.replacesFrom);
+  let list = from < 0 ? messages : messages.slice(0, from);
+  for (const message of request.messages) list = putMessage(list, message);
+  return list;
+}
+
+function end(state: ChatState, frame: EndFrame): ChatState {
+  const { requestId, outcome, error } = frame;
+  const stream = state.streams[requestId];
+  const { [requestId]: _ended, ...streams } = state.streams;
+  const request = state.requests.find(({ id }) => id === requestId);
+  const isOver = outcome !== "recovering";
+  const next: ChatState = {
+    ...state,
+    stored: withAnswer(withEnded(state.stored, request, outcome), stream),
+    streams: stream ? streams : state.streams,
+    ...(state.waitingFor === requestId && { waitingFor: undefined }),
+    requests: request && isOver ? state.requests.filter((one) => one !== request) : state.requests
+  };
+  if (!isOver) return next;
+  const known = state.ends.find((one) => one.requestId === requestId);
+  const ended: TurnEnd = { requestId, outcome: outcome ?? "unknown", ...(error !== undefined && { error }) };
+  // Said once; a replay that was asked for says it again, with less to say.
+  if (known && (outcome === undefined || known.outcome === outcome)) return next;
+  return { ...next, ends: remember(state.ends, ended), ...(error !== undefined && { error }) };
+}
+
+function remember(ends: readonly TurnEnd[], ended: TurnEnd): readonly TurnEnd[] {
+  return [...ends.filter(({ requestId }) => requestId !== ended.requestId), ended].slice(-REMEMBERED_ENDS);
+}
+
+/** What becomes of the messages of a request that is over. What a person wrote stays, unless the server refused it. */
+function withEnded(
+  stored: readonly UIMessage[],
+  request: OwnRequest | undefined,
+  outcome: EndFrame["outcome"]
+): readonly UIMessage[] {
+  if (request === undefined || request.messages.length === 0) return stored;
+  const isRefused = outcome === "skipped" && request.isMissing;
+  // An edit that was not accepted takes nothing away.
+  const isRejectedEdit = request.replacesFrom !== undefined && !request.isDelivered;
+  return isRefused || isRejectedEdit ? stored : withRequest(stored, request);
+}
+
+/** The answer as it was streamed. What is stored of it follows, and replaces it. */
+function withAnswer(stored: readonly UIMessage[], stream: OpenStream | undefined): readonly UIMessage[] {
+  if (stream?.live === undefined) return stored;
+  const { fold, behind } = stream.live;
+  return fold.message.parts.length > 0 ? putMessage(stored, fold.message, behind) : stored;
+}
+
+interface Transcript {
+  readonly messages: readonly UIMessage[];
+  keeps(stream: OpenStream): boolean;
+  /** Not older than what this client has sent. */
+  readonly isCurrent?: boolean;
+}
+
+function takeTranscript(state: ChatState, { messages, keeps, isCurrent }: Transcript): ChatState {
+  const ids = new Set(messages.map(({ id }) => id));
+  const streams = Object.fromEntries(Object.entries(state.streams).filter(([, stream]) => keeps(stream)));
+  return settleAnswers({
+    ...state,
+    stored: messages,
+    streams: takeOver(streams, messages),
+    requests: state.requests.map((request) => {
+      // An edit keeps the id of its message, so its presence says nothing.
+      if (request.replacesFrom !== undefined || request.messages.length === 0) return request;
+      const isThere = request.messages.every(({ id }) => ids.has(id));
+      const isMissing = isCurrent === true && request.isSent && !isThere;
+      return { ...request, isMissing, isDelivered: request.isDelivered || isThere };
+    })
+  });
+}
+
+function settleAnswers(state: ChatState): ChatState {
+  const answered = Object.entries(state.answers);
+  if (answered.length === 0) return state;
+  const parts = state.stored.flatMap(toolPartsOf);
+  const open = new Set(
+    parts.filter((part) => isUnanswered(part.state) || isParked(part)).map(({ toolCallId }) => toolCallId)
+  );
+  const left = answered.filter(([callId]) => open.has(callId));
+  return left.length === answered.length ? state : { ...state, answers: Object.fromEntries(left) };
+}
+
+export function isUnanswered(toolState: string): boolean {
+  return toolState === "input-available" || toolState === "approval-requested";
+}
+
+function drop(state: ChatState): ChatState {
+  const streams: Record<string, OpenStream> = {};
+  for (const [id, { live }] of Object.entries(state.streams)) {
+    if (live) streams[id] = { live, replay: undefined, isSuspended: true };
+  }
+  return { ...state, streams, requests: state.requests.map((request) => ({ ...request, isSent: false })) };
+}
+
+/** What was being streamed will not go on. How open requests ended, the server still has to say. */
+function foundIdle(state: ChatState): ChatState {
+  return { ...state, streams: {}, waitingFor: undefined, recovering: undefined };
+}
+
+/** Requests that are still open end by themselves: each gets its end from the server. */
+function cleared(state: ChatState): ChatState {
+  return {
+    ...INITIAL_CHAT,
+    ends: state.ends,
+    requests: state.requests.map((request) => ({ ...request, messages: [], replacesFrom: undefined })),
+    driver: state.driver
+  };
+}
+
+/** What was asked for before, and never left this client, is not asked for any more. */
+function withoutUnsent(state: ChatState): ChatState {
+  const isUnsent = (request: OwnRequest) => !request.isSent && !request.isDelivered;
+  const ended = state.requests.filter(isUnsent).map(({ id }): TurnEnd => ({ requestId: id, outcome: "skipped" }));
+  return {
+    ...state,
+    requests: state.requests.filter((request) => !isUnsent(request)),
+    ends: [...state.ends, ...ended].slice(-REMEMBERED_ENDS)
+  };
+}
+
+function changeRequest(state: ChatState, requestId: string, change: Partial<OwnRequest>): ChatState {
+  return {
+    ...state,
+    requests: state.requests.map((request) => (request.id === requestId ? { ...request, ...change } : request))
+  };
+}
+
+function hasEnded(state: ChatState, requestId: string): boolean {
+  return state.ends.some((end) => end.requestId === requestId);
+}

@@ -1,0 +1,111 @@
+// Tools that run where the client runs, and approvals that a program gives. Each call is handled at most once by one
+// client, after the answer that made it has ended. Several tabs may show the same call: the one that asked runs it, and
+// the server takes the first answer only.
+import { errorMessage } from "../util/errors.ts";
+import type { ChatState } from "./chat-state.ts";
+import type { ClientToolDescription } from "./frames.ts";
+import type { ChatView, PendingApproval, PendingToolCall } from "./view.ts";
+
+export interface ClientTool {
+  readonly description?: string;
+  /** JSON Schema of the input. Left out: any object. */
+  readonly parameters?: object;
+  /** What it returns is the output; what it throws is an error that the model reads. */
+  execute(input: never, context: { readonly callId: string; readonly signal: AbortSignal }): unknown;
+  /**
+   * False: a call that is found waiting after a reload, or when a second tab opens, is not run: its first run may have
+   * had an effect. Answer it with `answerTool`. Default true.
+   */
+  readonly rerun?: boolean;
+}
+
+export type ClientTools = Readonly<Record<string, ClientTool>>;
+
+/** True or false decides. Nothing leaves the question to somebody else. */
+export type ApprovalHandler = (approval: PendingApproval) => boolean | void | Promise<boolean | void>;
+
+export interface ToolDesk {
+  readonly tools: ClientTools | undefined;
+  readonly onApproval: ApprovalHandler | undefined;
+  answer(call: PendingToolCall, outcome: { output: unknown } | { errorText: string }): void;
+  decide(approval: PendingApproval, isApproved: boolean): Promise<unknown>;
+}
+
+/** As the model is told. Undefined: this client says nothing about tools, and what was said before holds. */
+export function describeTools(tools: ClientTools | undefined): ClientToolDescription[] | undefined {
+  if (tools === undefined) return undefined;
+  return Object.entries(tools).map(([name, { description, parameters }]) => ({
+    name,
+    ...(description !== undefined && { description }),
+    ...(parameters !== undefined && { parameters })
+  }));
+}
+
+export class ToolRunner {
+  readonly #desk: ToolDesk;
+  /** Calls this client has taken up, as long as they are open. */
+  #taken = new Set<string>();
+  #abort = new AbortController();
+
+  constructor(desk: ToolDesk) {
+    this.#desk = desk;
+  }
+
+  /** Something changed: takes up what is new. */
+  look(view: ChatView, driver: ChatState["driver"]): void {
+    const open = [...view.pendingToolCalls, ...view.pendingApprovals];
+    const ids = new Set(open.map(({ callId }) => callId));
+    for (const callId of this.#taken) if (!ids.has(callId)) this.#taken.delete(callId);
+    // While an answer streams its calls may still change, and the server could not go on anyway.
+    if (view.status !== "parked" || driver === "other") return;
+    for (const call of view.pendingToolCalls) {
+      const tool = Object.hasOwn(this.#desk.tools ?? {}, call.toolName) ? this.#desk.tools?.[call.toolName] : undefined;
+      if (tool && (driver === "me" || tool.rerun !== false)) this.#take(call.callId, () => this.#run(tool, call));
+    }
+    const { onApproval } = this.#desk;
+    if (onApproval === undefined) return;
+    for (const approval of view.pendingApprovals) this.#take(approval.callId, () => this.#ask(onApproval, approval));
+  }
+
+  /** Tools that run are told to stop; their results are of no use. */
+  stop(): void {
+    this.#abort.abort();
+    this.#abort = new AbortController();
+  }
+
+  #take(callId: string, work: () => Promise<void>): void {
+    if (this.#taken.has(callId)) return;
+    this.#taken.add(callId);
+    void work();
+  }
+
+  async #run(tool: ClientTool, call: PendingToolCall): Promise<void> {
+    const { signal } = this.#abort;
+    const outcome = await execute(tool, call, signal);
+    if (!signal.aborted) this.#desk.answer(call, outcome);
+  }
+
+  async #ask(onApproval: ApprovalHandler, approval: PendingApproval): Promise<void> {
+    const { signal } = this.#abort;
+    try {
+      const isApproved = await onApproval(approval);
+      if (typeof isApproved === "boolean" && !signal.aborted) await this.#desk.decide(approval, isApproved);
+    } catch (error) {
+      // The question stays on the screen, for a person.
+      console.error(`The approval of "${approval.toolName}" could not be decided:`, error);
+    }
+  }
+}
+
+async function execute(
+  tool: ClientTool,
+  { callId, input }: PendingToolCall,
+  signal: AbortSignal
+): Promise<{ output: unknown } | { errorText: string }> {
+  try {
+    // The schema the tool declares is what the model was held to.
+    return { output: await tool.execute(input as never, { callId, signal }) };
+  } catch (error) {
+    return { errorText: errorMessage(error) };
+  }
+}

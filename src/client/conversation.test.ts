@@ -1,0 +1,205 @@
+// What goes over the wire, and when: a conversation whose server is played by the test, frame by frame.
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { Conversation, MAX_OPEN_REQUESTS } from "./conversation.ts";
+import { ClientQueueFullError } from "./errors.ts";
+import type { ChatFrame } from "./frames.ts";
+import { GREETING_TIMEOUT_MS, HISTORY_TIMEOUT_MS } from "./joining.ts";
+import { ManualTimers } from "./manual-timers.test-support.ts";
+import { planSend } from "./requests.ts";
+import { viewOf } from "./view.ts";
+
+function stage(fetchMessages: () => Promise<readonly UIMessage[] | undefined> = async () => []) {
+  const timers = new ManualTimers();
+  const sent: Record<string, unknown>[] = [];
+  let ids = 0;
+  const conversation = new Conversation({
+    timers,
+    newId: () => `id-${(ids += 1)}`,
+    fetchMessages,
+    onChange: () => undefined,
+    send: (text) => {
+      sent.push(JSON.parse(text) as Record<string, unknown>);
+      return true;
+    }
+  });
+  /** The types of what was sent since the last look. */
+  const types = () => sent.splice(0).map(({ type }) => String(type).replace(/^cf_agent_(stream_|chat_)?/, ""));
+  const probe = () => String(sent.findLast(({ type }) => type === "cf_agent_stream_resume_request")?.["probeId"]);
+  const receive = (...frames: ChatFrame[]) => frames.forEach((frame) => conversation.receive(frame));
+  /** A connection that finds nothing going on. */
+  const open = (...messages: UIMessage[]) => {
+    conversation.opened();
+    receive({ type: "messages", messages, isConnect: true }, { type: "none", reason: "idle", probeId: probe() });
+  };
+  const ask = (id: string) => void conversation.request(planSend(id, id), {});
+  return { conversation, timers, sent, types, probe, receive, open, ask };
+}
+
+const user = (id: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: id }] });
+const resuming = (requestId: string, probeId?: string): ChatFrame => ({ type: "resuming", requestId, probeId });
+const completed = (requestId: string): ChatFrame => ({
+  type: "end",
+  requestId,
+  outcome: "completed",
+  error: undefined
+});
+const later = () => new Promise((resolve) => setImmediate(resolve));
+
+const parked: UIMessage = {
+  id: "a1",
+  role: "assistant",
+  parts: [{ type: "tool-clock", toolCallId: "c1", state: "input-available", input: {} }]
+};
+
+test("a message waits for the answer of the server, and then goes out once", () => {
+  const { types, open, ask } = stage();
+  ask("u1");
+  expect(types()).toEqual([]);
+  open();
+  expect(types()).toEqual(["resume_request", "use_chat_request"]);
+});
+
+test("a server that does not answer is not waited for any longer", () => {
+  const { conversation, timers, types, ask } = stage();
+  ask("u1");
+  conversation.opened();
+  timers.advance(GREETING_TIMEOUT_MS);
+  expect(types()).toEqual(["resume_request", "use_chat_request"]);
+});
+
+test("a stream that is offered twice is accepted once per connection", () => {
+  const { conversation, types, receive, open } = stage();
+  open();
+  types();
+  receive(resuming("r1"), resuming("r1", "p"));
+  expect(types()).toEqual(["resume_ack"]);
+  conversation.dropped();
+  open();
+  types();
+  receive(resuming("r1"));
+  expect(types()).toEqual(["resume_ack"]);
+});
+
+test("before a stream is joined the messages are fetched, and the offer is accepted when they are there", async () => {
+  const { conversation, types, receive } = stage(async () => [user("u1")]);
+  conversation.opened();
+  receive(resuming("r1"));
+  expect(types()).toEqual(["resume_request"]);
+  await later();
+  expect(types()).toEqual(["resume_ack"]);
+  expect(conversation.state.stored).toEqual([user("u1")]);
+});
+
+test("messages that do not come hold a stream up for a while only", async () => {
+  const { conversation, timers, types, receive } = stage(() => new Promise(() => undefined));
+  conversation.opened();
+  receive(resuming("r1"));
+  timers.advance(HISTORY_TIMEOUT_MS);
+  expect(types()).toEqual(["resume_request", "resume_ack"]);
+});
+
+test("messages fetched for a connection that is gone are not shown", async () => {
+  const { promise, resolve } = Promise.withResolvers<readonly UIMessage[]>();
+  const { conversation, receive, open } = stage(() => promise);
+  conversation.opened();
+  receive(resuming("r1"));
+  conversation.dropped();
+  open(user("new"));
+  resolve([user("old")]);
+  await later();
+  expect(conversation.state.stored).toEqual([user("new")]);
+});
+
+test("a message the server shows is not sent again; one it does not show is", () => {
+  const { conversation, types, open, ask } = stage();
+  open();
+  ask("u1");
+  ask("u2");
+  types();
+  conversation.dropped();
+  open(user("u1"));
+  // The one it has and does not work on is over: it is asked how that ended.
+  expect(types()).toEqual(["resume_request", "resume_ack", "use_chat_request"]);
+});
+
+test("after a stream of others, a client that was away asks what became of its own", () => {
+  const { conversation, types, receive, open, ask, probe } = stage();
+  open();
+  ask("u1");
+  conversation.dropped();
+  conversation.opened();
+  receive({ type: "messages", messages: [user("u1")], isConnect: true });
+  receive(resuming("other", probe()));
+  types();
+  receive(completed("other"));
+  expect(types()).toEqual(["resume_request"]);
+});
+
+test("an answer to a call is followed by the question what it started, but not into a stream", () => {
+  const { conversation, types, receive, open } = stage();
+  open(parked);
+  types();
+  conversation.answerTool({ callId: "c1", toolName: "clock", output: 1 });
+  expect(types()).toEqual(["tool_result", "resume_request"]);
+  receive({
+    type: "chunk",
+    requestId: "r2",
+    seq: 0,
+    chunk: { type: "start", messageId: "a2" },
+    isReplay: false,
+    isContinuation: false
+  });
+  conversation.answerTool({ callId: "c1", toolName: "clock", output: 1 });
+  expect(types()).toEqual(["tool_result"]);
+});
+
+test("an answer given offline goes out with the next connection, if the call is still open then", () => {
+  const { conversation, types, open } = stage();
+  open(parked);
+  conversation.dropped();
+  conversation.answerTool({ callId: "c1", toolName: "clock", output: 1 });
+  types();
+  open(parked);
+  expect(types()).toEqual(["resume_request", "tool_result", "resume_request"]);
+  conversation.dropped();
+  open(user("u1"));
+  expect(types()).toEqual(["resume_request"]);
+});
+
+test("a clear goes out once, before what was written after it", () => {
+  const { conversation, types, open, ask } = stage();
+  conversation.clear();
+  ask("u1");
+  open(user("old"));
+  expect(types()).toEqual(["resume_request", "clear", "use_chat_request"]);
+  conversation.dropped();
+  open();
+  expect(types()).not.toContain("clear");
+});
+
+test("a decision that fails puts its question back on the screen", async () => {
+  const { conversation, open } = stage();
+  const paused = { status: "paused", executionId: "e1" };
+  open({
+    id: "a1",
+    role: "assistant",
+    parts: [{ type: "tool-wire", toolCallId: "c1", state: "output-available", input: {}, output: paused }]
+  });
+  const deciding = conversation.decide("c1", async () => {
+    expect(viewOf(conversation.state).pendingApprovals).toEqual([]);
+    throw new Error("no");
+  });
+  await expect(deciding).rejects.toThrow("no");
+  expect(viewOf(conversation.state).pendingApprovals).toMatchObject([{ executionId: "e1" }]);
+});
+
+test("there is a limit to what waits, and nobody waits for a closed client", async () => {
+  const { conversation } = stage();
+  const ends = Array.from({ length: MAX_OPEN_REQUESTS }, (_, index) =>
+    conversation.request(planSend(`${index}`, ""), {})
+  );
+  expect(() => conversation.request(planSend("more", ""), {})).toThrow(ClientQueueFullError);
+  conversation.close();
+  expect(new Set((await Promise.all(ends)).map(({ outcome }) => outcome))).toEqual(new Set(["unknown"]));
+});

@@ -1,0 +1,81 @@
+// What the client library throws, or rejects with. A failed turn is not among them: that is an outcome, on the screen
+// and in the result of `send`.
+import { ThinkError } from "../util/errors.ts";
+
+/** The options cannot name an agent. */
+export class ClientAddressError extends ThinkError {
+  constructor(problem: string) {
+    super({ code: "client-address", message: `This is no address of an agent: ${problem}.` });
+  }
+}
+
+/** Node before 22 has no WebSocket of its own. */
+export class NoWebSocketError extends ThinkError {
+  constructor() {
+    super({
+      code: "no-web-socket",
+      message: "There is no WebSocket here.",
+      hint: 'Pass one: createThinkClient({ WebSocket, ... }), for example that of the package "ws".'
+    });
+  }
+}
+
+/** The client was closed, by the application or for good by the server. */
+export class ClientClosedError extends ThinkError {
+  constructor(reason?: string) {
+    super({
+      code: "client-closed",
+      message: reason ? `The connection was closed: ${reason}` : "The client is closed."
+    });
+  }
+}
+
+/** The call was on its way when the connection broke: nobody here knows whether it ran. */
+export class CallLostError extends ThinkError {
+  constructor(readonly method: string) {
+    super({
+      code: "call-lost",
+      message: `The connection broke while "${method}" was being called; it may have run.`,
+      hint: "Calls are never repeated by themselves. Call again if the method may run twice."
+    });
+  }
+}
+
+export class CallTimeoutError extends ThinkError {
+  constructor(
+    readonly method: string,
+    readonly timeoutMs: number
+  ) {
+    super({ code: "call-timeout", message: `"${method}" was not answered within ${timeoutMs} ms.` });
+  }
+}
+
+/** The agent answered that the call failed. The message is the agent's. */
+export class CallFailedError extends ThinkError {
+  constructor(
+    readonly method: string,
+    message: string
+  ) {
+    super({ code: "call-failed", message });
+  }
+}
+
+/** More waits to be sent than the client keeps. */
+export class ClientQueueFullError extends ThinkError {
+  constructor(what: string, limit: number) {
+    super({
+      code: "client-queue-full",
+      message: `${limit} ${what} are waiting already; wait for some of them to end.`
+    });
+  }
+}
+
+/** There is nothing to edit, to answer again or to decide under this id. */
+export class UnknownTargetError extends ThinkError {
+  constructor(what: string, id: string | undefined) {
+    super({
+      code: "unknown-target",
+      message: id === undefined ? `There is no ${what}.` : `There is no ${what} "${id}".`
+    });
+  }
+}

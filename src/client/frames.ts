@@ -1,0 +1,211 @@
+// The `cf_agent_*` protocol as a client speaks it: text from the server becomes one typed frame or none, and what the
+// client says becomes text. The only place that knows the wire's names. Never throws.
+import type { UIMessage, UIMessageChunk } from "ai";
+import { isObject, parseJson } from "../util/json.ts";
+
+export type Outcome = "completed" | "error" | "aborted" | "skipped";
+
+export interface ChunkFrame {
+  readonly type: "chunk";
+  readonly requestId: string;
+  readonly chunk: UIMessageChunk;
+  /** Position in the request's sequence, the same live and replayed. */
+  readonly seq: number | undefined;
+  readonly isReplay: boolean;
+  readonly isContinuation: boolean;
+}
+
+export interface EndFrame {
+  readonly type: "end";
+  readonly requestId: string;
+  /** `recovering`: this attempt is over, the turn is not. Undefined: over, and nobody knows any more how. */
+  readonly outcome: Outcome | "recovering" | undefined;
+  readonly error: string | undefined;
+}
+
+/** What concerns the conversation. */
+export type ChatFrame =
+  | ChunkFrame
+  | EndFrame
+  | { readonly type: "replay-complete"; readonly requestId: string }
+  | { readonly type: "messages"; readonly messages: readonly UIMessage[]; readonly isConnect: boolean }
+  | { readonly type: "message-updated"; readonly message: UIMessage }
+  | { readonly type: "cleared" }
+  | { readonly type: "resuming"; readonly requestId: string; readonly probeId: string | undefined }
+  | { readonly type: "pending"; readonly requestId: string | undefined; readonly probeId: string | undefined }
+  | { readonly type: "none"; readonly reason: string | undefined; readonly probeId: string | undefined }
+  | { readonly type: "recovering"; readonly isRecovering: boolean; readonly requestId: string | undefined };
+
+/** What concerns the agent. */
+export type AgentFrame =
+  | { readonly type: "identity"; readonly name: string; readonly agent: string }
+  | { readonly type: "state"; readonly state: unknown }
+  | { readonly type: "state-error"; readonly error: string }
+  | { readonly type: "answer"; readonly callId: string; readonly answer: CallAnswer };
+
+export type CallAnswer =
+  | { readonly ok: true; readonly result: unknown; readonly isDone: boolean }
+  | { readonly ok: false; readonly error: string };
+
+export type ServerFrame =
+  { readonly kind: "chat"; readonly frame: ChatFrame } | { readonly kind: "agent"; readonly frame: AgentFrame };
+
+type Fields = Record<string, unknown>;
+
+const CHAT = new Map<string, (frame: Fields) => ChatFrame | undefined>([
+  ["cf_agent_use_chat_response", readResponse],
+  ["cf_agent_chat_messages", readMessages],
+  [
+    "cf_agent_message_updated",
+    ({ message }) => (isMessage(message) ? { type: "message-updated", message } : undefined)
+  ],
+  ["cf_agent_chat_clear", () => ({ type: "cleared" })],
+  [
+    "cf_agent_stream_resuming",
+    ({ id, probeId }) =>
+      typeof id === "string" ? { type: "resuming", requestId: id, probeId: textOf(probeId) } : undefined
+  ],
+  [
+    "cf_agent_stream_pending",
+    ({ id, probeId }) => ({ type: "pending", requestId: textOf(id), probeId: textOf(probeId) })
+  ],
+  [
+    "cf_agent_stream_resume_none",
+    ({ reason, probeId }) => ({ type: "none", reason: textOf(reason), probeId: textOf(probeId) })
+  ],
+  [
+    "cf_agent_chat_recovering",
+    ({ recovering, id }) => ({ type: "recovering", isRecovering: recovering === true, requestId: textOf(id) })
+  ]
+]);
+
+const AGENT = new Map<string, (frame: Fields) => AgentFrame | undefined>([
+  [
+    "cf_agent_identity",
+    ({ name, agent }) => ({ type: "identity", name: textOf(name) ?? "", agent: textOf(agent) ?? "" })
+  ],
+  ["cf_agent_state", ({ state }) => ({ type: "state", state })],
+  ["cf_agent_state_error", ({ error }) => ({ type: "state-error", error: textOf(error) ?? "State update rejected" })],
+  ["rpc", readAnswer]
+]);
+
+/** Undefined: not a frame of the protocol, but a message of the application. */
+export function readFrame(text: string): ServerFrame | undefined {
+  const parsed = parseJson(text);
+  if (!parsed.ok || !isObject(parsed.value) || typeof parsed.value["type"] !== "string") return undefined;
+  const chat = CHAT.get(parsed.value["type"])?.(parsed.value);
+  if (chat) return { kind: "chat", frame: chat };
+  const agent = AGENT.get(parsed.value["type"])?.(parsed.value);
+  return agent && { kind: "agent", frame: agent };
+}
+
+const OUTCOMES: ReadonlySet<unknown> = new Set(["completed", "error", "aborted", "skipped", "recovering"]);
+
+function readResponse(frame: Fields): ChatFrame | undefined {
+  const { id, body, done, error, outcome } = frame;
+  if (typeof id !== "string") return undefined;
+  if (done === true || error === true) {
+    // An older server says "error" in the frame only.
+    const known = OUTCOMES.has(outcome) ? (outcome as EndFrame["outcome"]) : error === true ? "error" : undefined;
+    return { type: "end", requestId: id, outcome: known, error: error === true ? String(body) : undefined };
+  }
+  if (frame["replayComplete"] === true) return { type: "replay-complete", requestId: id };
+  const parsed = typeof body === "string" && body !== "" ? parseJson(body) : undefined;
+  if (!parsed?.ok || !isChunk(parsed.value)) return undefined;
+  return {
+    type: "chunk",
+    requestId: id,
+    chunk: parsed.value,
+    seq: typeof frame["seq"] === "number" ? frame["seq"] : undefined,
+    isReplay: frame["replay"] === true,
+    isContinuation: frame["continuation"] === true
+  };
+}
+
+function readMessages({ messages, connect }: Fields): ChatFrame | undefined {
+  const list = messageList(messages);
+  return list && { type: "messages", messages: list, isConnect: connect === true };
+}
+
+/** A list of messages as the server sends it, or undefined. */
+export function messageList(value: unknown): UIMessage[] | undefined {
+  return Array.isArray(value) && value.every(isMessage) ? value : undefined;
+}
+
+function readAnswer({ id, success, result, error, done }: Fields): AgentFrame | undefined {
+  if (typeof id !== "string") return undefined;
+  const answer: CallAnswer =
+    success === true ? { ok: true, result, isDone: done !== false } : { ok: false, error: String(error) };
+  return { type: "answer", callId: id, answer };
+}
+
+/** The vocabulary is the SDK's; a chunk of a type that the fold does not know changes nothing. */
+function isChunk(value: unknown): value is UIMessageChunk {
+  return isObject(value) && typeof value["type"] === "string";
+}
+
+function isMessage(value: unknown): value is UIMessage {
+  return (
+    isObject(value) &&
+    typeof value["id"] === "string" &&
+    typeof value["role"] === "string" &&
+    Array.isArray(value["parts"])
+  );
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** A tool that runs in the client, as the model is told of it. */
+export interface ClientToolDescription {
+  readonly name: string;
+  readonly description?: string;
+  /** JSON Schema of its input. */
+  readonly parameters?: object;
+}
+
+export interface RequestFrame {
+  readonly requestId: string;
+  readonly messages: readonly UIMessage[];
+  readonly trigger: "submit-message" | "regenerate-message";
+  readonly clientTools?: readonly ClientToolDescription[];
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+export interface ToolResultFrame {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly output?: unknown;
+  /** Set: the tool failed. */
+  readonly errorText?: string;
+}
+
+export const clientFrames = {
+  request: ({ requestId, messages, trigger, clientTools, body }: RequestFrame) =>
+    JSON.stringify({
+      type: "cf_agent_use_chat_request",
+      id: requestId,
+      init: {
+        method: "POST",
+        body: JSON.stringify({ ...body, messages, trigger, ...(clientTools && { clientTools }) })
+      }
+    }),
+  cancel: (id: string) => JSON.stringify({ type: "cf_agent_chat_request_cancel", id }),
+  clear: () => JSON.stringify({ type: "cf_agent_chat_clear" }),
+  toolResult: ({ callId, toolName, output, errorText }: ToolResultFrame) =>
+    JSON.stringify({
+      type: "cf_agent_tool_result",
+      toolCallId: callId,
+      toolName,
+      output: output ?? null,
+      ...(errorText !== undefined && { state: "output-error", errorText }),
+      autoContinue: true
+    }),
+  approval: (callId: string, approved: boolean) =>
+    JSON.stringify({ type: "cf_agent_tool_approval", toolCallId: callId, approved, autoContinue: true }),
+  probe: (probeId: string) => JSON.stringify({ type: "cf_agent_stream_resume_request", probeId }),
+  acknowledge: (id: string) => JSON.stringify({ type: "cf_agent_stream_resume_ack", id }),
+  state: (state: unknown) => JSON.stringify({ type: "cf_agent_state", state }),
+  call: (id: string, method: string, args: readonly unknown[]) => JSON.stringify({ type: "rpc", id, method, args })
+};

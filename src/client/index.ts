@@ -1,0 +1,28 @@
+// `everthink/client`: the client library. Plain TypeScript for browsers and Node; React is not needed.
+export {
+  createThinkClient,
+  type ThinkClient,
+  type ThinkClientOptions,
+  type ThinkClientPlatform,
+  type ThinkClientSettings,
+  type ThinkSnapshot
+} from "./think-client.ts";
+export type { AgentAddress, AgentStep, Query } from "./address.ts";
+export type { AgentState, CallableMethods } from "./callables.ts";
+export type { CallOptions } from "./calls.ts";
+export type { TurnEnd } from "./chat-state.ts";
+export type { ApprovalHandler, ClientTool, ClientTools } from "./client-tools.ts";
+export {
+  CallFailedError,
+  CallLostError,
+  CallTimeoutError,
+  ClientAddressError,
+  ClientClosedError,
+  ClientQueueFullError,
+  NoWebSocketError,
+  UnknownTargetError
+} from "./errors.ts";
+export type { MessageInput } from "./requests.ts";
+export type { ConnectionState, WebSocketClass, WebSocketLike } from "./socket.ts";
+export type { Timers } from "./timers.ts";
+export type { ChatView, PendingApproval, PendingToolCall, Status } from "./view.ts";

@@ -1,0 +1,162 @@
+// How a connection joins what is going on: it asks once, accepts what it is offered, and knows when the server has told
+// it everything. Before it joins a stream it has the transcript: what follows is built on it. One of these per client;
+// each connection starts it anew, so nothing of an earlier one is left over.
+import type { UIMessage } from "ai";
+import type { ChatEvent, ChatState } from "./chat-state.ts";
+import { clientFrames, type ChatFrame } from "./frames.ts";
+import type { Timers } from "./timers.ts";
+
+/** The server always answers; one that does not is not waited for any longer than this. */
+export const GREETING_TIMEOUT_MS = 5_000;
+export const HISTORY_TIMEOUT_MS = 10_000;
+/** Frames kept while the transcript is fetched; with more, it is not waited for. */
+export const MAX_HELD_FRAMES = 1_000;
+
+export interface JoiningInit {
+  send(text: string): boolean;
+  dispatch(event: ChatEvent): void;
+  state(): ChatState;
+  /** The transcript over HTTP; undefined if it cannot be had. */
+  fetchMessages(): Promise<readonly UIMessage[] | undefined>;
+  /** What waited for this connection may go out now. */
+  onGreeted(): void;
+  newId(): string;
+  readonly timers: Timers;
+}
+
+interface Probe {
+  readonly id: string;
+  /** Open when it was asked. */
+  readonly requestIds: readonly string[];
+}
+
+export class Joining {
+  readonly #init: JoiningInit;
+  #probe: Probe | undefined;
+  #acknowledged = new Set<string>();
+  #hasTranscript = false;
+  #isGreeted = false;
+  /** Frames that wait for the transcript. */
+  #held: ChatFrame[] | undefined;
+  /** Makes what an earlier connection started void. */
+  #connection = 0;
+  #cancelTimer: () => void = () => undefined;
+
+  constructor(init: JoiningInit) {
+    this.#init = init;
+  }
+
+  /** The connection is open and the server has said what is going on: chat frames may go out. */
+  get isGreeted(): boolean {
+    return this.#isGreeted;
+  }
+
+  opened(): void {
+    this.#reset();
+    this.#init.dispatch({ type: "opened" });
+    this.#cancelTimer = this.#init.timers.after(GREETING_TIMEOUT_MS, () => this.#greeted());
+    this.ask();
+  }
+
+  dropped(): void {
+    this.#reset();
+    this.#init.dispatch({ type: "dropped" });
+  }
+
+  /** Is there something to resume? Not while a stream is heard: it would be held back until its replay. */
+  ask(): void {
+    const { state, newId, send } = this.#init;
+    this.#probe = { id: newId(), requestIds: state().requests.map(({ id }) => id) };
+    send(clientFrames.probe(this.#probe.id));
+  }
+
+  receive(frame: ChatFrame): void {
+    if (this.#held === undefined) return this.#take(frame);
+    this.#held.push(frame);
+    if (this.#held.length > MAX_HELD_FRAMES) this.#release();
+  }
+
+  #take(frame: ChatFrame): void {
+    if (frame.type === "messages") this.#hasTranscript = true;
+    if (frame.type === "resuming" && !this.#hasTranscript) return this.#fetchFirst(frame);
+    this.#init.dispatch({ type: "frame", frame });
+    if (frame.type === "resuming") this.#acknowledge(frame.requestId);
+    if (frame.type === "end") this.#askWhatElse();
+    if ("probeId" in frame && this.#probe !== undefined && frame.probeId === this.#probe.id) {
+      this.#answered(frame, this.#probe);
+    }
+  }
+
+  /** The end of a stream tells nothing of requests that may have ended while this client was away. */
+  #askWhatElse(): void {
+    const { requests, waitingFor } = this.#init.state();
+    const isInDoubt = waitingFor !== undefined || requests.some(({ isSent, isDelivered }) => isDelivered && !isSent);
+    if (isInDoubt) this.ask();
+  }
+
+  #answered(frame: ChatFrame, { requestIds }: Probe): void {
+    this.#probe = undefined;
+    if (frame.type === "none" && frame.reason === "idle") this.#foundIdle(new Set(requestIds));
+    this.#greeted();
+  }
+
+  /** Requests that the server has and does not work on are over: each is answered with its end. */
+  #foundIdle(asked: ReadonlySet<string>): void {
+    this.#init.dispatch({ type: "found-idle" });
+    for (const { id, isDelivered } of this.#init.state().requests) {
+      if (isDelivered && asked.has(id)) this.#acknowledge(id);
+    }
+  }
+
+  #greeted(): void {
+    this.#cancelTimer();
+    this.#init.dispatch({ type: "greeted" });
+    if (this.#isGreeted) return;
+    this.#isGreeted = true;
+    this.#init.onGreeted();
+  }
+
+  /** Once per stream and connection: each acknowledgement brings a complete replay. */
+  #acknowledge(requestId: string): void {
+    if (this.#acknowledged.has(requestId)) return;
+    this.#acknowledged.add(requestId);
+    this.#init.dispatch({ type: "acknowledged", requestId });
+    this.#init.send(clientFrames.acknowledge(requestId));
+  }
+
+  /** An offer comes in place of the transcript. The server holds the stream back until it is accepted. */
+  #fetchFirst(offer: ChatFrame): void {
+    this.#held = [offer];
+    const connection = this.#connection;
+    const isCurrent = () => connection === this.#connection && this.#held !== undefined;
+    const cancel = this.#init.timers.after(HISTORY_TIMEOUT_MS, () => {
+      if (isCurrent()) this.#release();
+    });
+    void this.#init
+      .fetchMessages()
+      .catch(() => undefined)
+      .then((messages) => {
+        cancel();
+        if (!isCurrent()) return;
+        if (messages) this.#init.dispatch({ type: "fetched", messages });
+        this.#release();
+      });
+  }
+
+  #release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    this.#hasTranscript = true;
+    for (const frame of held) this.#take(frame);
+  }
+
+  #reset(): void {
+    this.#cancelTimer();
+    this.#connection += 1;
+    this.#probe = undefined;
+    this.#acknowledged = new Set();
+    this.#hasTranscript = false;
+    this.#isGreeted = false;
+    this.#held = undefined;
+  }
+}

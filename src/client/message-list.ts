@@ -1,0 +1,79 @@
+// Lists of messages, changed by id. Unchanged messages stay the same objects, so a renderer can skip them. Tool parts
+// only move forward: news that took longer than newer news takes nothing back. Pure.
+import type { UIMessage } from "ai";
+import { asMessagePart, isSettledToolPart, isToolPart, type ToolPart } from "./answer-fold.ts";
+
+/** In its place; a new one behind the message with the given id, or at the end. */
+export function putMessage(list: readonly UIMessage[], message: UIMessage, behind?: string): readonly UIMessage[] {
+  const index = list.findIndex(({ id }) => id === message.id);
+  if (index < 0) {
+    const place = behind === undefined ? -1 : list.findIndex(({ id }) => id === behind);
+    return place < 0 ? [...list, message] : list.toSpliced(place + 1, 0, message);
+  }
+  return list[index] === message ? list : list.with(index, message);
+}
+
+/** A stored message changed: the one with its id, or the one that holds its call under another id. Never added. */
+export function replaceMessage(list: readonly UIMessage[], message: UIMessage): readonly UIMessage[] {
+  const index = indexOfSame(list, message);
+  const before = list[index];
+  if (before === undefined) return list;
+  const next = adoptToolParts({ ...message, id: before.id }, before);
+  return list.with(index, next);
+}
+
+function indexOfSame(list: readonly UIMessage[], message: UIMessage): number {
+  const byId = list.findIndex(({ id }) => id === message.id);
+  if (byId >= 0) return byId;
+  const calls = new Set(toolPartsOf(message).map(({ toolCallId }) => toolCallId));
+  return list.findLastIndex(({ parts }) => parts.some((part) => isToolPart(part) && calls.has(part.toolCallId)));
+}
+
+export function toolPartsOf(message: UIMessage): ToolPart[] {
+  return message.parts.flatMap((part) => (isToolPart(part) ? [part] : []));
+}
+
+/** The message with those of its tool parts that the other knows to be further. The same object if there are none. */
+export function adoptToolParts(message: UIMessage, other: UIMessage): UIMessage {
+  const known = new Map<string, ToolPart>();
+  for (const part of toolPartsOf(other)) known.set(part.toolCallId, part);
+  if (known.size === 0) return message;
+  let isChanged = false;
+  const parts = message.parts.map((part) => {
+    const further = isToolPart(part) ? known.get(part.toolCallId) : undefined;
+    if (!isToolPart(part) || further === undefined || progressOf(further) <= progressOf(part)) return part;
+    isChanged = true;
+    return asMessagePart(further);
+  });
+  return isChanged ? { ...message, parts } : message;
+}
+
+const PROGRESS: Readonly<Record<ToolPart["state"], number>> = {
+  "input-streaming": 0,
+  "input-available": 1,
+  "approval-requested": 2,
+  "approval-responded": 3,
+  "output-available": 4,
+  "output-error": 4,
+  "output-denied": 4
+};
+
+/** A parked call is settled with a note that it waits; what a person decides comes after that. */
+function progressOf(part: ToolPart): number {
+  if (!isSettledToolPart(part)) return Math.min(PROGRESS[part.state], 3);
+  return isParked(part) ? 4 : 5;
+}
+
+/** An action that waits for a human, for days if need be: its output says so and names the execution. */
+export function isParked(part: ToolPart): part is ToolPart & { output: { status: "paused"; executionId: string } } {
+  const { output } = part;
+  return (
+    part.state === "output-available" &&
+    typeof output === "object" &&
+    output !== null &&
+    "status" in output &&
+    output.status === "paused" &&
+    "executionId" in output &&
+    typeof output.executionId === "string"
+  );
+}

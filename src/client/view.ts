@@ -1,0 +1,130 @@
+// What a client shows, derived from what it knows: the messages, one status, and what waits for a person or for this
+// client. Nothing here is stored, so nothing here can disagree with the rest. Pure.
+import type { UIMessage } from "ai";
+import { foldedMessage, toolNameOf, type ToolPart } from "./answer-fold.ts";
+import { type ChatState, isUnanswered, type OwnRequest, withRequest } from "./chat-state.ts";
+import { isParked, putMessage, toolPartsOf } from "./message-list.ts";
+
+export type Status =
+  /** Nothing was asked yet. */
+  | "idle"
+  /** Asked, and no answer streams yet. */
+  | "queued"
+  /** An answer streams. */
+  | "running"
+  /** The answer waits for an approval, or for the result of a client tool. */
+  | "parked"
+  /** The answer was interrupted and is about to go on. */
+  | "recovering"
+  /** The last turn is over, however it ended. */
+  | "settled";
+
+/** A question to a person. */
+export interface PendingApproval {
+  /** Of the tool call. `approve` and `reject` take it. */
+  readonly callId: string;
+  /** Set: an action that is parked, and waits as long as it takes. */
+  readonly executionId?: string;
+  readonly toolName: string;
+  readonly input: unknown;
+  /** What the agent says about it, such as a summary and a risk. */
+  readonly descriptor?: unknown;
+}
+
+/** A call of a tool that runs in a client. */
+export interface PendingToolCall {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+}
+
+export interface ChatView {
+  readonly messages: readonly UIMessage[];
+  readonly status: Status;
+  readonly isRecovering: boolean;
+  readonly error: string | undefined;
+  readonly pendingApprovals: readonly PendingApproval[];
+  readonly pendingToolCalls: readonly PendingToolCall[];
+}
+
+export function viewOf(state: ChatState): ChatView {
+  const messages = shownMessages(state);
+  const last = messages.findLast(({ role }) => role === "assistant");
+  const isOpen = (part: ToolPart) => !(part.toolCallId in state.answers);
+  // Of the calls nobody has answered only the newest answer's can go on. A parked action waits wherever it is.
+  const newest = last ? toolPartsOf(last).filter((part) => isUnanswered(part.state) && isOpen(part)) : [];
+  const parked = messages.flatMap((message) => toolPartsOf(message).filter((part) => isParked(part) && isOpen(part)));
+  const pendingToolCalls = newest.filter(isClientCall).map(callOf);
+  const pendingApprovals = [...parked, ...newest].flatMap((part) => approvalOf(part) ?? []);
+  // A conversation that went on without a parked action does not wait for it.
+  const isWaiting =
+    newest.length > 0 || (last !== undefined && toolPartsOf(last).some((part) => parked.includes(part)));
+  return {
+    messages,
+    status: statusOf(state, isWaiting),
+    isRecovering: state.recovering !== undefined,
+    error: state.error,
+    pendingApprovals,
+    pendingToolCalls
+  };
+}
+
+function statusOf(state: ChatState, isWaiting: boolean): Status {
+  if (isStreaming(state)) return "running";
+  if (state.recovering !== undefined) return "recovering";
+  if (state.requests.length > 0 || state.waitingFor !== undefined) return "queued";
+  if (isWaiting) return "parked";
+  return state.ends.length > 0 ? "settled" : "idle";
+}
+
+export function isStreaming(state: ChatState): boolean {
+  return Object.values(state.streams).some(({ live }) => live !== undefined);
+}
+
+/** Requests that can be stopped, as far as this client knows. */
+export function activeRequests(state: ChatState): string[] {
+  const ids = new Set(state.requests.map(({ id }) => id));
+  for (const [id, { live }] of Object.entries(state.streams)) if (live) ids.add(id);
+  if (state.waitingFor) ids.add(state.waitingFor);
+  if (state.recovering?.requestId !== undefined) ids.add(state.recovering.requestId);
+  return [...ids];
+}
+
+function shownMessages(state: ChatState): readonly UIMessage[] {
+  let messages = state.stored;
+  for (const { live } of Object.values(state.streams)) {
+    if (live && live.fold.message.parts.length > 0)
+      messages = putMessage(messages, foldedMessage(live.fold), live.behind);
+  }
+  for (const request of state.requests) messages = withOptimistic(messages, request);
+  return messages;
+}
+
+/** What this client asked for and the server does not show yet. */
+function withOptimistic(messages: readonly UIMessage[], request: OwnRequest): readonly UIMessage[] {
+  if (request.replacesFrom !== undefined) return withRequest(messages, request);
+  const shown = new Set(messages.map(({ id }) => id));
+  const missing = request.messages.filter(({ id }) => !shown.has(id));
+  return missing.length === 0 ? messages : [...messages, ...missing];
+}
+
+function callOf(part: ToolPart): PendingToolCall {
+  return { callId: part.toolCallId, toolName: toolNameOf(part), input: part.input };
+}
+
+function approvalOf(part: ToolPart): PendingApproval | undefined {
+  if (isParked(part)) {
+    return { ...callOf(part), executionId: part.output.executionId, ...descriptorIn(part.approvalDescriptor) };
+  }
+  return part.state === "approval-requested"
+    ? { ...callOf(part), ...descriptorIn(part.approval?.descriptor) }
+    : undefined;
+}
+
+function descriptorIn(descriptor: unknown): { descriptor?: unknown } {
+  return descriptor === undefined ? {} : { descriptor };
+}
+
+function isClientCall(part: ToolPart): boolean {
+  return part.state === "input-available" && part.providerExecuted !== true;
+}

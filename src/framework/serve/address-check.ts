@@ -1,0 +1,31 @@
+// Whether an address can be listened on, asked before any data is touched. It may still be taken a moment later; then
+// workerd says so.
+import { createServer } from "node:net";
+import { AddressError, PortTakenError } from "./errors.ts";
+
+export function requireFreeAddress(host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => reject(addressError(error.code ?? "", host, port)));
+    server.listen({ ...(host === "*" ? {} : { host }), port, exclusive: true }, () => server.close(() => resolve()));
+  });
+}
+
+function addressError(code: string, host: string, port: number): Error {
+  switch (code) {
+    case "EADDRINUSE":
+      return new PortTakenError(port);
+    case "EACCES":
+      return new AddressError(
+        `This user may not listen on port ${port}.`,
+        "Ports below 1024 need a privilege: see --port."
+      );
+    case "EADDRNOTAVAIL":
+      return new AddressError(`${host} is not an address of this machine.`);
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return new AddressError(`The host name ${host} is not known.`);
+    default:
+      return new AddressError(`Cannot listen on ${host}, port ${port} (${code}).`);
+  }
+}

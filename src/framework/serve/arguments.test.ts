@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { HELP, parseArguments } from "./arguments.ts";
+import { UsageError } from "./errors.ts";
+
+const DEFAULTS = {
+  command: "serve",
+  host: "127.0.0.1",
+  port: 8787,
+  data: ".data",
+  variables: [],
+  allowsPrivateNetwork: false,
+  healthTimeoutMs: 30_000,
+  graceMs: 5_000,
+  objects: []
+};
+
+describe("the command line", () => {
+  test.each([
+    [["serve"], DEFAULTS],
+    [["serve", "dist/app"], { ...DEFAULTS, build: "dist/app" }],
+    [
+      ["serve", "--port", "0", "--host", "*", "--data", "/var/lib/app"],
+      { ...DEFAULTS, port: 0, host: "*", data: "/var/lib/app" }
+    ],
+    [["serve", "--port=65535"], { ...DEFAULTS, port: 65_535 }],
+    [
+      ["serve", "--var", "A", "--var", "B", "--var-file", "x"],
+      { ...DEFAULTS, variables: ["A", "B"], variableFile: "x" }
+    ],
+    [["serve", "w.js", "--objects", "A, B", "--objects=C"], { ...DEFAULTS, build: "w.js", objects: ["A", "B", "C"] }],
+    [["serve", "--loader", "LOADER", "--assets", "public"], { ...DEFAULTS, loader: "LOADER", assets: "public" }],
+    [["serve", "--health-timeout", "1.5", "--grace", "0"], { ...DEFAULTS, healthTimeoutMs: 1500, graceMs: 0 }],
+    [["serve", "--allow-private-network"], { ...DEFAULTS, allowsPrivateNetwork: true }],
+    [["serve", "--compatibility-date", "2026-01-02"], { ...DEFAULTS, compatibilityDate: "2026-01-02" }],
+    [["--help"], { command: "help" }],
+    [["serve", "-h", "--port", "nonsense"], { command: "help" }],
+    [["help"], { command: "help" }],
+    [["--version"], { command: "version" }]
+  ])("%j is understood", (args, expected) => {
+    expect(parseArguments(args)).toEqual(expected);
+  });
+
+  test.each([
+    [[], "Which command? There is one: everthink serve"],
+    [["server"], 'There is no command "server".'],
+    [["serve", "--prot", "1"], "Unknown option '--prot'."],
+    [["serve", "--port"], "Option '--port <value>' argument missing."],
+    [["serve", "--port", "eighty"], '--port must be a number from 0 to 65535, not "eighty".'],
+    [["serve", "--port", "65536"], '--port must be a number from 0 to 65535, not "65536".'],
+    [["serve", "--port", "1e3"], '--port must be a number from 0 to 65535, not "1e3".'],
+    [["serve", "--port="], '--port must be a number from 0 to 65535, not "".'],
+    [["serve", "--data", ""], "--data is empty."],
+    [["serve", "--host", " "], "--host is empty."],
+    [["serve", "a", "b"], 'One build at a time: "b" is one too many.'],
+    [["serve", "--var", "A=secret"], '--var takes names like Assistant or API_KEY, not "A=secret".'],
+    [["serve", "--objects", "A,,B"], '--objects takes names like Assistant or API_KEY, not "".'],
+    [["serve", "--grace", "-1"], "Option '--grace' argument is ambiguous."],
+    [["serve", "--grace", "soon"], '--grace must be a number of seconds from 0 to 3600, not "soon".'],
+    [["serve", "--health-timeout", "0"], '--health-timeout must be a number of seconds from 0.1 to 3600, not "0".'],
+    [["serve", "--compatibility-date", "today"], '--compatibility-date must look like 2026-09-18, not "today".']
+  ])("%j is refused in plain words", (args, message) => {
+    expect(() => parseArguments(args)).toThrow(new UsageError(message));
+  });
+
+  test("the help names every option", () => {
+    for (const option of [
+      "port",
+      "host",
+      "data",
+      "var",
+      "var-file",
+      "allow-private-network",
+      "health-timeout",
+      "grace",
+      "objects",
+      "loader",
+      "assets",
+      "compatibility-date"
+    ]) {
+      expect(HELP).toContain(`--${option}`);
+    }
+  });
+});

@@ -1,0 +1,122 @@
+// The Worker in front of the user's: it answers the health check, serves assets with their types, and hands everything
+// else on untouched. It runs inside workerd, so it imports nothing of Node; the build makes one file of this folder.
+import { contentType } from "./content-type.ts";
+import { findAsset, isServable, isWorkerFirst, notFoundPages } from "./routes.ts";
+import type { AssetSettings } from "./settings.ts";
+
+interface FrontEnvironment {
+  MAIN: Fetcher;
+  /** The folder of assets; absent when the build has none. */
+  DISK?: Fetcher;
+  SETTINGS: AssetSettings;
+  /** Reserved for this server; the Worker never sees it. */
+  HEALTH_PATH: string;
+}
+
+/** What the port answers. */
+export const front = {
+  async fetch(request: Request, env: FrontEnvironment): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    if (pathname === env.HEALTH_PATH)
+      return Response.json({ status: "ok" }, { headers: { "cache-control": "no-store" } });
+    const isAssetFirst = env.DISK && isReading(request) && !isWorkerFirst(pathname, env.SETTINGS.workerFirst);
+    const asset = isAssetFirst ? await serveAsset(request, env, isNavigation(request)) : undefined;
+    return asset ?? env.MAIN.fetch(request);
+  }
+};
+
+/** What the Worker reaches through its assets binding: always an answer. */
+export const assets = {
+  async fetch(request: Request, env: FrontEnvironment): Promise<Response> {
+    if (!isReading(request))
+      return new Response("Method Not Allowed", { status: 405, headers: { allow: "GET, HEAD" } });
+    return (await serveAsset(request, env, true)) ?? new Response("Not Found", { status: 404 });
+  }
+};
+
+function isReading(request: Request): boolean {
+  return (request.method === "GET" || request.method === "HEAD") && !request.headers.has("upgrade");
+}
+
+/** A person opens a page, rather than a script fetching data. */
+function isNavigation(request: Request): boolean {
+  return request.headers.get("sec-fetch-mode") === "navigate";
+}
+
+async function serveAsset(
+  request: Request,
+  env: FrontEnvironment,
+  withNotFoundPage: boolean
+): Promise<Response | undefined> {
+  const { DISK: disk, SETTINGS: settings } = env;
+  if (!disk) return undefined;
+  const url = new URL(request.url);
+  const exists = (file: string) => isFile(disk, file);
+  const answer = await findAsset(url.pathname, settings.htmlHandling, exists);
+  if (answer?.do === "redirect") {
+    return new Response(null, { status: 307, headers: { location: answer.to + url.search } });
+  }
+  if (answer) return sendFile({ request, disk, file: answer.file, status: 200 });
+  if (!withNotFoundPage) return undefined;
+  switch (settings.notFoundHandling) {
+    case "single-page-application":
+      return (await exists("/index.html")) ? sendFile({ request, disk, file: "/index.html", status: 200 }) : undefined;
+    case "404-page":
+      for (const file of notFoundPages(url.pathname).filter(isServable)) {
+        if (await exists(file)) return sendFile({ request, disk, file, status: 404 });
+      }
+      return undefined;
+    case "none":
+      return undefined;
+  }
+}
+
+/** The disk service lists folders as JSON and sends files as octets: that is how they differ. */
+async function isFile(disk: Fetcher, file: string): Promise<boolean> {
+  const answer = await disk.fetch(`http://disk${file}`, { method: "HEAD" });
+  return answer.status === 200 && answer.headers.get("content-type") === "application/octet-stream";
+}
+
+interface FileAnswer {
+  request: Request;
+  disk: Fetcher;
+  file: string;
+  status: number;
+}
+
+async function sendFile({ request, disk, file, status }: FileAnswer): Promise<Response> {
+  const range = status === 200 && !request.headers.has("if-range") ? request.headers.get("range") : null;
+  const found = await disk.fetch(`http://disk${file}`, {
+    method: request.method,
+    headers: range === null ? {} : { range }
+  });
+  const headers = new Headers({
+    "content-type": contentType(file),
+    "cache-control": "public, max-age=0, must-revalidate"
+  });
+  for (const name of ["content-length", "content-range", "last-modified"]) {
+    const value = found.headers.get(name);
+    if (value !== null) headers.set(name, value);
+  }
+  if (found.status !== 200) return new Response(found.body, { status: found.status, headers });
+  headers.set("accept-ranges", "bytes");
+  const tag = entityTag(found.headers);
+  headers.set("etag", tag);
+  const known =
+    request.headers
+      .get("if-none-match")
+      ?.split(",")
+      .map((one) => one.trim()) ?? [];
+  if (status === 200 && known.includes(tag)) {
+    await found.body?.cancel();
+    headers.delete("content-length");
+    return new Response(null, { status: 304, headers });
+  }
+  return new Response(found.body, { status, headers });
+}
+
+/** Weak: size and second of the last change, which is all the disk tells without reading the file. */
+function entityTag(headers: Headers): string {
+  const changed = Date.parse(headers.get("last-modified") ?? "") / 1000;
+  return `W/"${Number(headers.get("content-length")).toString(36)}-${changed.toString(36)}"`;
+}

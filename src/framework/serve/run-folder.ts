@@ -1,0 +1,57 @@
+// A copy of what this instance runs, in the data folder: the configuration and the modules. A restart after a crash then
+// runs the same code, even if a new build is being written meanwhile, and nothing depends on a temporary folder that the
+// system cleans. Written anew at every start, by whoever holds the lock.
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Build } from "./build.ts";
+import { OWN_FOLDER } from "./data-lock.ts";
+import { DataFolderError } from "./errors.ts";
+import { errorMessage } from "../../util/errors.ts";
+import { DEFAULT_ASSET_SETTINGS } from "./front/settings.ts";
+import type { Binding } from "./worker-manifest.ts";
+import { workerdConfig } from "./workerd-config.ts";
+
+export interface RunFolderContent {
+  build: Build;
+  bindings: readonly Binding[];
+  /** The built file of front/worker.ts. */
+  frontWorker: string;
+  allowsPrivateNetwork: boolean;
+}
+
+/** The path of the configuration. */
+export function writeRunFolder(dataFolder: string, content: RunFolderContent): string {
+  const folder = join(dataFolder, OWN_FOLDER, "run");
+  try {
+    rmSync(folder, { recursive: true, force: true });
+    for (const { name, file } of content.build.modules) {
+      const copy = join(folder, "modules", name);
+      mkdirSync(dirname(copy), { recursive: true });
+      copyFileSync(file, copy);
+    }
+    copyFileSync(content.frontWorker, join(folder, "front.js"));
+    const configFile = join(folder, "config.capnp");
+    writeFileSync(configFile, configText(content), { mode: 0o600 });
+    return configFile;
+  } catch (error) {
+    throw new DataFolderError(dataFolder, errorMessage(error));
+  }
+}
+
+function configText({ build, bindings, allowsPrivateNetwork }: RunFolderContent): string {
+  const { manifest } = build;
+  const { htmlHandling, notFoundHandling, workerFirst } = manifest.assets ?? DEFAULT_ASSET_SETTINGS;
+  return workerdConfig({
+    modules: build.modules.map(({ name, kind }) => ({ name, kind, file: `modules/${name}` })),
+    compatibilityDate: manifest.compatibilityDate,
+    compatibilityFlags: manifest.compatibilityFlags,
+    objects: manifest.objects,
+    bindings,
+    front: {
+      file: "front.js",
+      settings: { htmlHandling, notFoundHandling, workerFirst },
+      hasAssets: build.assetFolder !== undefined
+    },
+    allowsPrivateNetwork
+  });
+}

@@ -1,0 +1,119 @@
+// Serving one build until it is asked to stop: everything is read and checked first, then the data folder is locked,
+// then workerd is started under supervision. The lock is released last.
+import { existsSync, readFileSync } from "node:fs";
+import { join, relative, resolve, sep } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { requireFreeAddress } from "./address-check.ts";
+import type { ServeArguments } from "./arguments.ts";
+import { type Build, readBuild } from "./build.ts";
+import { lockDataFolder } from "./data-lock.ts";
+import { DataFolderError, PlatformError, UsageError } from "./errors.ts";
+import { isAnswering, reachableHost } from "./health-check.ts";
+import type { Log } from "./log.ts";
+import { writeRunFolder } from "./run-folder.ts";
+import { type StopSignals, supervise } from "./supervisor.ts";
+import { withVariables } from "./variables.ts";
+import { findWorkerd } from "./workerd-binary.ts";
+import { ASSETS_SERVICE, DATA_SERVICE, secretEnvironment } from "./workerd-config.ts";
+import { hostAndPort, launchWorkerd, type LaunchOptions } from "./workerd-process.ts";
+
+export interface ServeEnvironment {
+  workingFolder: string;
+  variables: Readonly<Record<string, string | undefined>>;
+  /** The built file of front/worker.ts. */
+  frontWorker: string;
+  log: Log;
+  signals: StopSignals;
+}
+
+/** Returns when it was stopped. Throws a ServeError when it cannot serve (any more). */
+export async function serve(options: ServeArguments, environment: ServeEnvironment): Promise<void> {
+  const { workingFolder, log, signals } = environment;
+  if (process.platform === "win32") throw new PlatformError();
+  const build = readBuild(options, workingFolder);
+  const dataFolder = resolve(workingFolder, options.data);
+  if (`${dataFolder}${sep}`.startsWith(`${build.assetFolder}${sep}`)) {
+    throw new DataFolderError(dataFolder, "it lies among the assets, where everybody could read it");
+  }
+  const bindings = withVariables(build.manifest, {
+    file: readVariableFile(options, build, workingFolder),
+    environment: environment.variables,
+    names: options.variables
+  });
+  const binary = findWorkerd([workingFolder, build.folder]);
+  await requireFreeAddress(options.host, options.port);
+  const lock = await lockDataFolder(dataFolder);
+  try {
+    for (const warning of build.manifest.warnings) log.warn(warning);
+    await keepRunning(options, environment, {
+      binary,
+      configFile: writeRunFolder(dataFolder, {
+        build,
+        bindings,
+        frontWorker: environment.frontWorker,
+        allowsPrivateNetwork: options.allowsPrivateNetwork
+      }),
+      host: options.host,
+      port: options.port,
+      folders: {
+        [DATA_SERVICE]: dataFolder,
+        ...(build.assetFolder === undefined ? {} : { [ASSETS_SERVICE]: build.assetFolder })
+      },
+      environment: secretEnvironment(bindings),
+      heldDescriptor: lock.descriptor
+    });
+    if (signals.stop.aborted) log.say("Stopped.");
+  } finally {
+    lock.release();
+  }
+}
+
+async function keepRunning(
+  options: ServeArguments,
+  { log, signals, workingFolder }: ServeEnvironment,
+  launch: LaunchOptions
+): Promise<void> {
+  const { host, healthTimeoutMs, graceMs } = options;
+  let { port } = launch;
+  let hasListened = false;
+  await supervise(
+    {
+      async launch() {
+        // The output of a first start that fails is in the error; printing it twice helps nobody.
+        const early: [string, "stdout" | "stderr"][] = [];
+        let isUp = hasListened;
+        const onOutput: LaunchOptions["onOutput"] = (text, stream) =>
+          isUp ? log.pass(text, stream) : early.push([text, stream]);
+        const running = await launchWorkerd({ ...launch, port, onOutput });
+        isUp = true;
+        for (const [text, stream] of early) log.pass(text, stream);
+        void running.ended.then(() => log.flush());
+        // A free port, once found, is kept: clients reconnect to it.
+        port = running.port;
+        if (!hasListened) {
+          const data = relative(workingFolder, launch.folders[DATA_SERVICE] ?? "") || ".";
+          log.say(`Ready: http://${hostAndPort(reachableHost(host), port)}/ (data: ${data}; Ctrl-C stops it)`);
+        }
+        hasListened = true;
+        return running;
+      },
+      isAnswering: (atPort, timeoutMs) => isAnswering({ host, port: atPort, timeoutMs }),
+      now: () => performance.now(),
+      // Aborted means that nobody waits any more.
+      pause: (durationMs, signal) => delay(durationMs, undefined, { signal }).catch(() => undefined),
+      log: (text) => log.warn(text)
+    },
+    { healthTimeoutMs, graceMs },
+    signals
+  );
+}
+
+function readVariableFile(options: ServeArguments, build: Build, workingFolder: string): string | undefined {
+  if (options.variableFile === undefined) {
+    const usual = join(build.folder, ".dev.vars");
+    return existsSync(usual) ? readFileSync(usual, "utf8") : undefined;
+  }
+  const file = resolve(workingFolder, options.variableFile);
+  if (!existsSync(file)) throw new UsageError(`The file ${options.variableFile} given with --var-file does not exist.`);
+  return readFileSync(file, "utf8");
+}

@@ -1,0 +1,188 @@
+import { describe, expect, test } from "vitest";
+import { GaveUpError, PortTakenError } from "./errors.ts";
+import { supervise, type Supervised } from "./supervisor.ts";
+
+/** How one run of the process goes, in milliseconds from its start. */
+interface Run {
+  dies?: number;
+  freezes?: number;
+  thaws?: number;
+  /** Connections fail at once. */
+  refuses?: { from: number; to: number };
+  failsToStart?: Error;
+}
+
+const LIMITS = { healthTimeoutMs: 30_000, graceMs: 5_000 };
+
+/** Processes that live and die in virtual time; `run` plays until the supervisor returns. */
+class World {
+  now = 0;
+  log: string[] = [];
+  /** What happened to processes, with its time. */
+  events: string[] = [];
+  alive = 0;
+  readonly stop = new AbortController();
+  readonly hurry = new AbortController();
+  readonly #runs: Run[];
+  #timers: { at: number; fire: () => void }[] = [];
+
+  constructor(runs: Run[]) {
+    this.#runs = runs;
+  }
+
+  async run(): Promise<string> {
+    let result: string | undefined;
+    void this.#supervise().then(
+      () => (result = "stopped"),
+      (error: unknown) => (result = error instanceof Error ? error.constructor.name : "?")
+    );
+    for (let turns = 0; turns < 10_000; turns += 1) {
+      await new Promise(setImmediate);
+      if (result !== undefined) return result;
+      const next = this.#timers.sort((a, b) => a.at - b.at).shift();
+      if (!next) throw new Error("nothing will ever happen again");
+      this.now = next.at;
+      next.fire();
+    }
+    throw new Error("it never ends");
+  }
+
+  at(ms: number, fire: () => void): void {
+    this.#timers.push({ at: this.now + ms, fire });
+  }
+
+  #supervise(): Promise<void> {
+    let current: Run & { startedAt: number } = { startedAt: 0 };
+    const isFrozen = () => {
+      const age = this.now - current.startedAt;
+      return age >= (current.freezes ?? Infinity) && age < (current.thaws ?? Infinity);
+    };
+    const ports = {
+      launch: () => {
+        const run = this.#runs.shift() ?? {};
+        if (run.failsToStart) return Promise.reject(run.failsToStart);
+        current = { ...run, startedAt: this.now };
+        return Promise.resolve(this.#process(run));
+      },
+      isAnswering: (_port: number, timeoutMs: number) =>
+        new Promise<boolean>((resolve) => {
+          const age = this.now - current.startedAt;
+          const { from, to } = current.refuses ?? { from: 0, to: 0 };
+          if (age >= from && age < to) resolve(false);
+          else if (!isFrozen()) resolve(true);
+          else this.at(timeoutMs, () => resolve(false));
+        }),
+      now: () => this.now,
+      pause: (ms: number, signal: AbortSignal) =>
+        new Promise<void>((resolve) => {
+          if (signal.aborted) resolve();
+          signal.addEventListener("abort", () => resolve());
+          this.at(ms, resolve);
+        }),
+      log: (text: string) => void this.log.push(text)
+    };
+    return supervise(ports, LIMITS, { stop: this.stop.signal, hurry: this.hurry.signal });
+  }
+
+  #process(run: Run): Supervised {
+    const { promise: ended, resolve } = Promise.withResolvers<string>();
+    this.alive += 1;
+    expect(this.alive, "two processes at once").toBe(1);
+    this.events.push(`start ${this.now}`);
+    const end = (how: string) => {
+      this.alive -= 1;
+      this.events.push(`${how} ${this.now}`);
+      resolve(how);
+    };
+    if (run.dies !== undefined) this.at(run.dies, () => end("code 1"));
+    return {
+      port: 1,
+      ended,
+      signal: () => this.at(10, () => end("SIGKILL")),
+      stop: (graceMs) => {
+        end(`stop within ${graceMs}`);
+        return Promise.resolve();
+      }
+    };
+  }
+}
+
+describe("the supervisor", () => {
+  test("stops the process when asked to, and returns", async () => {
+    const world = new World([{}]);
+    world.at(100_000, () => world.stop.abort());
+    expect(await world.run()).toBe("stopped");
+    expect(world.events).toEqual(["start 0", "stop within 5000 100000"]);
+    expect(world.log).toEqual([]);
+  });
+
+  test("starts a dead process again at once, and says so", async () => {
+    const world = new World([{ dies: 100_000 }, {}]);
+    world.at(200_000, () => world.stop.abort());
+    expect(await world.run()).toBe("stopped");
+    expect(world.events).toEqual(["start 0", "code 1 100000", "start 100000", "stop within 5000 200000"]);
+    expect(world.log).toEqual(["workerd ended: code 1.", "Starting it again.", "workerd runs again."]);
+  });
+
+  test("kills a frozen process, and starts another one only when it is gone", async () => {
+    const world = new World([{ freezes: 7_000 }, {}]);
+    world.at(200_000, () => world.stop.abort());
+    await world.run();
+    // Asked at 10 s, given up at 40 s, dead 10 ms later.
+    expect(world.events).toEqual(["start 0", "SIGKILL 40010", "start 40010", "stop within 5000 200000"]);
+    expect(world.log[0]).toBe("workerd did not answer for 30 s and was killed.");
+  });
+
+  test("lets a process be that was busy and answers the next question", async () => {
+    const world = new World([{ freezes: 7_000, thaws: 9_000 }]);
+    world.at(300_000, () => world.stop.abort());
+    await world.run();
+    expect(world.events).toEqual(["start 0", "stop within 5000 300000"]);
+  });
+
+  test("counts the time without an answer, not the questions: refused ones may repeat until then", async () => {
+    const world = new World([{ refuses: { from: 4_000, to: 34_000 } }, {}]);
+    world.at(300_000, () => world.stop.abort());
+    await world.run();
+    expect(world.events).toEqual(["start 0", "stop within 5000 300000"]);
+    const longer = new World([{ refuses: { from: 4_000, to: 36_000 } }, {}]);
+    longer.at(300_000, () => longer.stop.abort());
+    await longer.run();
+    expect(longer.events.slice(0, 2)).toEqual(["start 0", "SIGKILL 35010"]);
+  });
+
+  test("gives up on a process that only dies, with growing pauses before", async () => {
+    const world = new World(Array.from({ length: 20 }, () => ({ dies: 100 })));
+    expect(await world.run()).toBe(GaveUpError.name);
+    const starts = world.events.filter((event) => event.startsWith("start")).map((event) => Number(event.slice(6)));
+    expect(starts).toHaveLength(10);
+    expect(starts.slice(1).map((at, index) => at - (starts[index] ?? 0) - 100)).toEqual([
+      0, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000
+    ]);
+    expect(world.alive).toBe(0);
+  });
+
+  test("never gives up on one that runs a minute in between", async () => {
+    const world = new World(Array.from({ length: 50 }, () => ({ dies: 60_000 })));
+    world.at(40 * 60_000 + 1, () => world.stop.abort());
+    expect(await world.run()).toBe("stopped");
+  });
+
+  test("hands the failure of the first start to the caller, and takes a later one for a death", async () => {
+    const taken = { failsToStart: new PortTakenError(80) };
+    expect(await new World([taken]).run()).toBe(PortTakenError.name);
+    const world = new World([{ dies: 70_000 }, taken, taken, {}]);
+    world.at(200_000, () => world.stop.abort());
+    expect(await world.run()).toBe("stopped");
+    expect(world.events).toEqual(["start 0", "code 1 70000", "start 70500", "stop within 5000 200000"]);
+    expect(world.log).toContain("Port 80 is already in use.");
+  });
+
+  test("stops without another start when it is asked to during a pause", async () => {
+    const world = new World([{ dies: 1 }, { dies: 1 }, { dies: 1 }, { dies: 1 }]);
+    world.at(1_700, () => world.stop.abort());
+    expect(await world.run()).toBe("stopped");
+    expect(world.alive).toBe(0);
+    expect(world.events.at(-1)).toMatch(/^code 1/);
+  });
+});

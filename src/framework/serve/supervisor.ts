@@ -1,0 +1,119 @@
+// Keeps one workerd running: starts it, asks regularly whether it answers, kills it when it does not, starts it again
+// after it died, and gives up when it only dies. It knows processes, time and questions through ports, so that tests
+// need neither. Two never run at once: a new one is started only when the one before is gone.
+import { errorMessage } from "../../util/errors.ts";
+import { GaveUpError } from "./errors.ts";
+import { afterDeath, STABLE_MS } from "./restart-policy.ts";
+
+/** Longest pause between two questions. */
+export const HEALTH_PAUSE_MS = 5_000;
+/** Pause before asking again when the answer was no. */
+const RETRY_PAUSE_MS = 500;
+
+export interface Supervised {
+  readonly port: number;
+  readonly ended: Promise<string>;
+  signal(signal: "SIGKILL"): void;
+  stop(graceMs: number, hurry?: AbortSignal): Promise<void>;
+}
+
+export interface SupervisorPorts {
+  /** Resolves when it listens. */
+  launch(): Promise<Supervised>;
+  isAnswering(port: number, timeoutMs: number): Promise<boolean>;
+  /** Milliseconds that never jump. */
+  now(): number;
+  /** Returns early when aborted. */
+  pause(durationMs: number, signal: AbortSignal): Promise<void>;
+  log(text: string): void;
+}
+
+export interface SupervisorLimits {
+  /** Without an answer for this long it is taken for frozen. */
+  healthTimeoutMs: number;
+  /** From a graceful stop to SIGKILL. */
+  graceMs: number;
+}
+
+export interface StopSignals {
+  /** Aborted: stop gracefully. */
+  stop: AbortSignal;
+  /** Aborted: stop at once. */
+  hurry: AbortSignal;
+}
+
+/** Returns when it was asked to stop. Throws when the first start fails, or when it gives up. */
+export async function supervise(
+  ports: SupervisorPorts,
+  limits: SupervisorLimits,
+  { stop, hurry }: StopSignals
+): Promise<void> {
+  let quickDeaths = 0;
+  for (let isFirst = true; !stop.aborted; isFirst = false) {
+    const startedAt = ports.now();
+    const running = await startOnce(ports, isFirst);
+    if (running) {
+      const why = await watch(running, { ports, limits, stop });
+      if (why === undefined) return await running.stop(limits.graceMs, hurry);
+      ports.log(`workerd ${why}.`);
+    }
+    const next = afterDeath(quickDeaths, ports.now() - startedAt);
+    if (next.do === "give-up") throw new GaveUpError(next.quickDeaths, STABLE_MS);
+    quickDeaths = next.quickDeaths;
+    ports.log(next.afterMs === 0 ? "Starting it again." : `Starting it again in ${next.afterMs / 1000} s.`);
+    await ports.pause(next.afterMs, stop);
+  }
+}
+
+/** A first start that fails is for the person at the terminal; a later one is one more death. */
+async function startOnce(ports: SupervisorPorts, isFirst: boolean): Promise<Supervised | undefined> {
+  try {
+    const running = await ports.launch();
+    if (!isFirst) ports.log("workerd runs again.");
+    return running;
+  } catch (error) {
+    if (isFirst) throw error;
+    ports.log(errorMessage(error));
+    return undefined;
+  }
+}
+
+interface Watch {
+  ports: SupervisorPorts;
+  limits: SupervisorLimits;
+  stop: AbortSignal;
+}
+
+/** Why the process is gone, or undefined when it still runs and shall stop. */
+async function watch(running: Supervised, { ports, limits, stop }: Watch): Promise<string | undefined> {
+  const over = new AbortController();
+  const stopped = new Promise<"stopped">((resolve) => {
+    if (stop.aborted) resolve("stopped");
+    stop.addEventListener("abort", () => resolve("stopped"), { once: true, signal: over.signal });
+  });
+  const what = await Promise.race([
+    running.ended.then(() => "ended" as const),
+    untilFrozen(running.port, { ports, limits, stop: AbortSignal.any([stop, over.signal]) }),
+    stopped
+  ]);
+  over.abort();
+  if (what === "stopped") return undefined;
+  if (what === "frozen") running.signal("SIGKILL");
+  const how = await running.ended;
+  return what === "frozen" ? `did not answer for ${limits.healthTimeoutMs / 1000} s and was killed` : `ended: ${how}`;
+}
+
+/** Also a question that fails at once counts as unanswered: what matters is how long there has been no answer. */
+async function untilFrozen(port: number, { ports, limits, stop }: Watch): Promise<"frozen" | "stopped"> {
+  const usualPauseMs = Math.min(HEALTH_PAUSE_MS, limits.healthTimeoutMs);
+  let silentSince: number | undefined;
+  for (;;) {
+    await ports.pause(silentSince === undefined ? usualPauseMs : RETRY_PAUSE_MS, stop);
+    if (stop.aborted) return "stopped";
+    const askedAt = ports.now();
+    const patienceMs = limits.healthTimeoutMs - (askedAt - (silentSince ?? askedAt));
+    if (await ports.isAnswering(port, patienceMs)) silentSince = undefined;
+    else silentSince ??= askedAt;
+    if (silentSince !== undefined && ports.now() - silentSince >= limits.healthTimeoutMs) return "frozen";
+  }
+}

@@ -1,0 +1,60 @@
+// The examples of docs/client.md.
+import type { LanguageModel } from "ai";
+import { Think } from "everthink";
+import { createThinkClient, type ThinkClientOptions } from "everthink/client";
+import { useThink } from "everthink/react";
+
+export class Planner extends Think<unknown, { theme: string }> {
+  static override callables = ["daysUntil"];
+  override initialState = { theme: "light" };
+
+  override getModel(): LanguageModel {
+    return "openai/gpt-5";
+  }
+
+  daysUntil(date: string): number {
+    return Math.ceil((Date.parse(date) - Date.UTC(2030, 0, 1)) / 86_400_000);
+  }
+}
+
+export function openChat(options: ThinkClientOptions, show: (line: string) => void) {
+  const client = createThinkClient<Planner>(options);
+  client.subscribe(() => {
+    const { messages, status, error } = client.getSnapshot();
+    show(`${messages.length} messages, ${status}${error ? `: ${error}` : ""}`);
+  });
+  return client;
+}
+
+export async function planTrip(client: ReturnType<typeof openChat>) {
+  const { outcome } = await client.send("Plan a trip to Oslo.");
+  if (outcome === "error") await client.regenerate();
+  client.setState({ theme: "dark" });
+  return client.call("daysUntil", ["2030-02-01"], { timeoutMs: 5_000 });
+}
+
+export const browserTools: ThinkClientOptions["tools"] = {
+  screenSize: {
+    description: "How large the window is.",
+    execute: () => ({ width: 1280, height: 720 })
+  },
+  openDialog: {
+    description: "Asks the user something in a dialog.",
+    parameters: { type: "object", properties: { question: { type: "string" } }, required: ["question"] },
+    rerun: false,
+    execute: async ({ question }: { question: string }) => `The user was asked: ${question}`
+  }
+};
+
+export async function decideAll(client: ReturnType<typeof openChat>, mayRun: (toolName: string) => boolean) {
+  for (const { callId, toolName } of client.getSnapshot().pendingApprovals) {
+    if (mayRun(toolName)) await client.approve(callId);
+    else await client.reject(callId, "Not today.");
+  }
+}
+
+export function useConversation(options: ThinkClientOptions) {
+  const { messages, status, send, stop } = useThink<Planner>(options);
+  const isBusy = status === "queued" || status === "running" || status === "recovering";
+  return { messages, isBusy, submit: (text: string) => void send(text), stop };
+}
