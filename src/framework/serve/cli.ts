@@ -1,11 +1,31 @@
 #!/usr/bin/env node
-// The package's bin. It only says where its own files are; see command.ts.
+// The package's bin. It only says where its own files are, and that an older Node will not do: everything else is loaded
+// after that, because an older Node cannot even read it. See command.ts.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { runCommand } from "./command.ts";
 
 const besides = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 // Built, this file is dist/serve/cli.js.
-const { version } = JSON.parse(readFileSync(besides("../../package.json"), "utf8")) as { version: string };
+const manifest = JSON.parse(readFileSync(besides("../../package.json"), "utf8")) as {
+  version: string;
+  engines: { node: string };
+};
 
-process.exitCode = await runCommand(process.argv.slice(2), { frontWorker: besides("./front-worker.js"), version });
+const wanted = numbers(manifest.engines.node);
+if (isOlder(numbers(process.versions.node), wanted)) {
+  console.error(`everthink needs Node ${wanted.join(".")} or newer; this is ${process.versions.node}.`);
+  process.exitCode = 1;
+} else {
+  const { runCommand } = await import("./command.ts");
+  const { version } = manifest;
+  process.exitCode = await runCommand(process.argv.slice(2), { frontWorker: besides("./front-worker.js"), version });
+}
+
+function numbers(version: string): number[] {
+  return (version.match(/\d+/g) ?? []).map(Number);
+}
+
+function isOlder(version: readonly number[], than: readonly number[]): boolean {
+  const differing = than.findIndex((number, index) => number !== (version[index] ?? 0));
+  return differing >= 0 && (version[differing] ?? 0) < (than[differing] ?? 0);
+}
