@@ -20,9 +20,10 @@ const PATH = /\/approvals(?:\/([^/]+))?$/;
 /** The agent may be mounted anywhere, so only the end of the path counts. Undefined: the request is not about approvals. */
 export function approvalsResponse(
   request: Request,
-  approvals: ApprovalsPort | undefined
+  open: () => ApprovalsPort | undefined
 ): Promise<Response> | undefined {
   const match = PATH.exec(new URL(request.url).pathname);
+  const approvals = match ? open() : undefined;
   if (!match || !approvals) return undefined;
   // Ids of ours need no escapes; whatever else stands there is an id nobody knows.
   const executionId = match[1];

@@ -2,6 +2,7 @@
 // history shorter; what the turn itself has brought in cannot be compacted, so the oldest results of its tools are cut
 // in the prompt. What is stored of the turn is never touched.
 import type { ModelMessage } from "ai";
+import { beforeDeadline } from "../host/deadline.ts";
 import type { Clock } from "../host/ports.ts";
 import {
   answeredCallIds,
@@ -42,19 +43,13 @@ export class ContextOverflow {
    */
   async compact(event: Omit<CompactedEvent, "shortened">, leafId?: string): Promise<boolean> {
     const { session, clock, emit } = this.#init;
-    const timer = new AbortController();
+    const late = () => new Error(`It took longer than ${COMPACTION_WAIT_MS} ms.`);
     let shortened = false;
     try {
-      const late = clock.sleep(COMPACTION_WAIT_MS, timer.signal).then(() => {
-        throw new Error(`It took longer than ${COMPACTION_WAIT_MS} ms.`);
-      });
-      // Whoever loses the race has nobody left to tell.
-      late.catch(() => undefined);
-      shortened = (await Promise.race([session().compact(leafId), late])) !== null;
+      const compacted = session().compact(leafId);
+      shortened = (await beforeDeadline(compacted, { clock, timeoutMs: COMPACTION_WAIT_MS, late })) !== null;
     } catch (error) {
       console.warn("The history could not be compacted.", error);
-    } finally {
-      timer.abort();
     }
     emit("chat:context:compacted", { ...event, shortened });
     return shortened;

@@ -119,7 +119,8 @@ function approvalsExtension(actions: ThinkActions): AgentExtension {
   });
   return {
     ready: () => actions.resume(),
-    respond: (request) => approvalsResponse(request, actions.desk && port(actions.desk)),
+    // Looked at only for requests about approvals: it may call the user's getActions().
+    respond: (request) => approvalsResponse(request, () => actions.desk && port(actions.desk)),
     runDue: () => actions.runDue()
   };
 }

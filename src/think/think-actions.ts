@@ -109,14 +109,12 @@ export class ThinkActions {
     const isQuestion = chunk.type === "tool-approval-request";
     if (!isQuestion && !(chunk.type === "tool-output-available" && this.#desk?.isPausedOutput(chunk.output)))
       return chunk;
-    const approvalDescriptor = this.#compiled.get(turn.signal)?.descriptorOf(chunk.toolCallId);
-    return approvalDescriptor ? { ...chunk, ...{ approvalDescriptor } } : chunk;
+    return withDescriptor(chunk, this.#compiled.get(turn.signal)?.descriptorOf(chunk.toolCallId));
   }
 
   annotateRepair(chunk: UIMessageChunk): UIMessageChunk {
     if (chunk.type !== "tool-output-available" || !this.desk?.isPausedOutput(chunk.output)) return chunk;
-    const approvalDescriptor = this.desk.descriptorOf(chunk.output.executionId);
-    return approvalDescriptor ? { ...chunk, ...{ approvalDescriptor } } : chunk;
+    return withDescriptor(chunk, this.desk.descriptorOf(chunk.output.executionId));
   }
 
   #compile(turn: EngineTurn): CompiledActions | undefined {
@@ -192,4 +190,8 @@ export class ThinkActions {
       rearm: () => void runtime.wakes.rearm()
     };
   }
+}
+
+function withDescriptor(chunk: UIMessageChunk, approvalDescriptor: object | undefined): UIMessageChunk {
+  return approvalDescriptor ? { ...chunk, ...{ approvalDescriptor } } : chunk;
 }

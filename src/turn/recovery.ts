@@ -1,6 +1,7 @@
 // The shell around recovery: reads what an interrupted turn left, records interruptions, asks the user's hooks, and gives
 // up in one way whatever the cause. What to do is decided by classify.ts, how far by budget.ts, from where by salvage.ts.
 import type { UIMessage } from "ai";
+import { beforeDeadline } from "../host/deadline.ts";
 import { awaitedCalls } from "../journal/folds/calls-fold.ts";
 import { emptyTurn, foldTurn, type TurnFold } from "../journal/folds/turn-fold.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
@@ -126,19 +127,9 @@ export class Recovery {
     if (!incident || examined.isHandover) return { persist: true, continue: true };
     const { hooks, clock } = this.#desk.init;
     const turn = live.context(live.attempt);
-    const timer = new AbortController();
-    const late = clock.sleep(RECOVERY_HOOK_MS, timer.signal).then(() => {
-      throw new RecoveryHookTimeoutError(RECOVERY_HOOK_MS);
-    });
-    // Whoever loses the race has nobody left to tell.
-    late.catch(() => undefined);
-    const answer = Promise.resolve(hooks.runIn(turn, () => hooks.recover(turn, incident)));
-    answer.catch(() => undefined);
-    try {
-      return await Promise.race([answer, late]);
-    } finally {
-      timer.abort();
-    }
+    const answer = hooks.runIn(turn, () => hooks.recover(turn, incident));
+    const late = () => new RecoveryHookTimeoutError(RECOVERY_HOOK_MS);
+    return beforeDeadline(answer, { clock, timeoutMs: RECOVERY_HOOK_MS, late });
   }
 
   /** The same for every cause: the event, the user's hook, the outcome with the configured text. */

@@ -1,4 +1,5 @@
 // The user's hook after a turn: in turn order, at least once per turn, bounded in time. The turn is over when it runs.
+import { beforeDeadline } from "../host/deadline.ts";
 import type { TurnAdmitted, TurnSettled } from "../journal/records.ts";
 import { turnId } from "../util/ids.ts";
 import type { Desk } from "./desk.ts";
@@ -54,30 +55,17 @@ export class Responses {
   }
 
   async #callHook(live: LiveTurn, outcome: TurnOutcome): Promise<void> {
-    const { hooks, conversation } = this.#desk.init;
+    const { hooks, conversation, clock } = this.#desk.init;
     // The turn is over, and so is what could stop it.
     const turn = { ...live.context(live.attempt), signal: new AbortController().signal };
     try {
       const hook = this.#desk.nesting.inResponse(() => hooks.runIn(turn, () => hooks.respond(turn, outcome)));
-      await this.#withinLimit(hook);
+      const late = () => new Error(`It has not returned for ${RESPONSE_LIMIT_MS} ms.`);
+      await beforeDeadline(hook, { clock, timeoutMs: RESPONSE_LIMIT_MS, late });
     } catch (error) {
       console.error("The response hook failed:", error);
     }
     if (conversation.row.respondingTurns.includes(turn.turnId)) this.#appendResponded(turn.turnId);
-  }
-
-  async #withinLimit(hook: Promise<void>): Promise<void> {
-    const timer = new AbortController();
-    const late = this.#desk.init.clock.sleep(RESPONSE_LIMIT_MS, timer.signal).then(() => {
-      throw new Error(`It has not returned for ${RESPONSE_LIMIT_MS} ms.`);
-    });
-    // Only our own abort rejects the sleep, and then nobody waits for it.
-    late.catch(() => undefined);
-    try {
-      await Promise.race([hook, late]);
-    } finally {
-      timer.abort();
-    }
   }
 
   #appendResponded(id: string): void {

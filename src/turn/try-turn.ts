@@ -101,7 +101,7 @@ export function storePartial(desk: Desk, live: LiveTurn, { turn, salvage }: Exam
 /** Runs the attempt that is charged. Never throws. */
 export async function runAttempt(desk: Desk, live: LiveTurn, examined: Examined | undefined): Promise<Tried> {
   const { init } = desk;
-  const fence = desk.openTurns.find((open) => open.turnId === live.admitted.turnId);
+  const fence = desk.openTurnOf(live);
   const stop = new AbortController();
   const turn = {
     ...live.context(live.attempt, AbortSignal.any([live.signal, stop.signal])),

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { beforeDeadline } from "./deadline.ts";
+import type { Clock } from "./ports.ts";
+
+/** Sleeps end when the test says so; those that were given up are counted. */
+function handClock() {
+  const state = { ring: () => {}, givenUp: 0 };
+  const clock: Clock = {
+    now: () => 0,
+    sleep: (_ms, signal) =>
+      new Promise((resolve, reject) => {
+        state.ring = resolve;
+        signal?.addEventListener("abort", () => {
+          state.givenUp += 1;
+          reject(signal.reason);
+        });
+      })
+  };
+  return { state, init: { clock, timeoutMs: 5, late: () => new Error("too late") } };
+}
+
+test("work that ends in time gives its result or its own error, and leaves no timer behind", async () => {
+  const { state, init } = handClock();
+  await expect(beforeDeadline(Promise.resolve(7), init)).resolves.toBe(7);
+  await expect(beforeDeadline(Promise.reject(new Error("own")), init)).rejects.toThrow("own");
+  expect(state.givenUp).toBe(2);
+});
+
+test("work that is late is not waited for, and what it throws afterwards reaches nobody", async () => {
+  const { state, init } = handClock();
+  const { promise, reject } = Promise.withResolvers<void>();
+  const waited = beforeDeadline(promise, init);
+  state.ring();
+  await expect(waited).rejects.toThrow("too late");
+  reject(new Error("unheard"));
+  await new Promise((resolve) => setImmediate(resolve));
+});
