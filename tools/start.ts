@@ -1,6 +1,6 @@
 // `npm start`: serves examples/hello with `everthink serve` until Ctrl-C. PORT chooses the port (8787 without it),
-// DATA_DIRECTORY where the objects live (.data/hello without it). Builds the package first when dist/ is missing; it
-// does not watch for changes.
+// DATA_DIRECTORY where the objects live (.data/hello without it); options of `everthink serve` win over both. Builds the
+// package first when dist/ is missing; it does not watch for changes.
 import { spawnSync } from "node:child_process";
 import { existsSync, renameSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -36,7 +36,8 @@ async function main(): Promise<number> {
   const dataDirectory = resolve(process.env.DATA_DIRECTORY || join(root, ".data", "hello"));
   buildOnce();
   const place = ["--port", String(port), "--data", dataDirectory, "--grace", String(GRACE_SECONDS)];
-  return runCommand(["serve", await bundleHello(), "--objects", "Hello", ...place], { frontWorker, version: "" });
+  const options = [...place, ...process.argv.slice(2)];
+  return runCommand(["serve", await bundleHello(), "--objects", "Hello", ...options], { frontWorker, version: "" });
 }
 
 /** One place for all starts, put there whole: another start may be reading it. */
