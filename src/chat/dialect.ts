@@ -136,6 +136,9 @@ export class ChatDialect implements TurnListener {
   transcriptChanged(origin: unknown): void {
     this.#traces.disturbStreaming();
     this.#audience.sendSnapshot(this.#audience.all().filter((view) => view.socket.key !== origin));
+    const { turns } = this.#init;
+    // Another branch was chosen, and a continuation that somebody waited for belonged to the one that was left.
+    if (!turns.streaming() && !turns.waiting()) this.#handshake.releaseParked();
   }
 
   cleared(origin: unknown): void {

@@ -15,6 +15,8 @@ export type UseThinkResult<Agent> = ThinkSnapshot<AgentState<Agent>> &
     | "stop"
     | "regenerate"
     | "edit"
+    | "branches"
+    | "selectBranch"
     | "clear"
     | "answerTool"
     | "failTool"
@@ -46,8 +48,10 @@ export function useThink<Agent = unknown>(options: ThinkClientOptions): UseThink
 }
 
 function actionsOf<Agent>(client: ThinkClient<Agent>) {
-  const { send, stop, regenerate, edit, clear, answerTool, failTool, approve, reject, call, setState } = client;
-  return { send, stop, regenerate, edit, clear, answerTool, failTool, approve, reject, call, setState };
+  const { send, stop, regenerate, edit, branches, selectBranch, clear } = client;
+  const { answerTool, failTool, approve, reject, call, setState } = client;
+  const conversation = { send, stop, regenerate, edit, branches, selectBranch, clear };
+  return { ...conversation, answerTool, failTool, approve, reject, call, setState };
 }
 
 interface SharedClient {

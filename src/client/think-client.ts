@@ -180,6 +180,16 @@ export class ThinkClient<Agent = unknown> {
   readonly edit = (messageId: string, input: MessageInput): Promise<TurnEnd> =>
     this.#request(planEdit(this.getSnapshot().messages, messageId, input));
 
+  /** The messages shown that have other versions: the ids of all versions of each, oldest first. */
+  readonly branches = (): Promise<Readonly<Record<string, readonly string[]>>> =>
+    // What the agent's own method returns.
+    this.#call("listBranches", []) as Promise<Readonly<Record<string, readonly string[]>>>;
+
+  /** Shows everybody the branch through this message; the conversation goes on from there. Not while a turn is open. */
+  readonly selectBranch = async (messageId: string): Promise<void> => {
+    await this.#call("selectBranch", [messageId]);
+  };
+
   /** Empties the conversation, for everybody. */
   readonly clear = (): void => {
     this.#tools.stop();
@@ -229,7 +239,10 @@ export class ThinkClient<Agent = unknown> {
       get onApproval() {
         return settings().onApproval;
       },
-      answer: ({ callId, toolName }, outcome) => this.#conversation.answerTool({ callId, toolName, ...outcome }),
+      answer: ({ callId, toolName }, outcome) => {
+        // Not on the screen any more: somebody answered first, or went to another branch, where nobody takes it.
+        if (this.#isPending(callId)) this.#conversation.answerTool({ callId, toolName, ...outcome });
+      },
       decide: ({ callId }, isApproved) => this.#decide(callId, isApproved)
     });
   }
@@ -257,6 +270,10 @@ export class ThinkClient<Agent = unknown> {
 
   #approval(id: string): PendingApproval | undefined {
     return this.getSnapshot().pendingApprovals.find(({ callId, executionId }) => callId === id || executionId === id);
+  }
+
+  #isPending(callId: string): boolean {
+    return this.getSnapshot().pendingToolCalls.some((call) => call.callId === callId);
   }
 
   #toolName(callId: string): string {

@@ -21,6 +21,17 @@ export class UnknownParentError extends ThinkError {
   }
 }
 
+/** There is no such message to go to. */
+export class UnknownMessageError extends ThinkError {
+  constructor(readonly messageId: string) {
+    super({
+      code: "unknown-message",
+      message: `There is no message "${messageId.slice(0, 256)}" in this conversation.`,
+      hint: "It was deleted, or the conversation was cleared. listBranches() gives the ids of versions."
+    });
+  }
+}
+
 export class SessionInUseError extends ThinkError {
   constructor(
     readonly method: string,

@@ -1,8 +1,10 @@
-// A conversation's messages as a tree in SQLite; the active path runs from a root to the newest message. Appending
-// writes one row and reads two, whatever the length of the history: the newest message carries the sums of its path.
+// A conversation's messages as a tree in SQLite; the active path runs from a root to its newest message: the newest of
+// all, or of the branch somebody chose. Appending writes one row and reads two, whatever the length of the history: the
+// newest message carries the sums of its path.
 // Every call is synchronous and one transaction, or part of the caller's. A row that cannot be read is set aside and
 // skipped. Deleting and rewriting branches is left to tree-surgery.ts.
 import type { ConversationRow } from "../journal/conversation.ts";
+import { moveToBranch } from "./branches.ts";
 import type { StoredForms } from "./full-message.ts";
 import { encodeMessage, encodeShortened, fullRefOf, keepFull, readFull, type MessageBody } from "./message-body.ts";
 import { BATCH_BYTES, BATCH_ROWS, MessageRows, type MessageHeader, type MessageRow } from "./message-rows.ts";
@@ -287,6 +289,18 @@ export class MessageStore implements SessionProvider {
       replaceAsBranch(this, row, { message, archiveId });
       if (before !== undefined) this.index.edited(before, archiveId);
       this.scope.changes.emit({ kind: "restructured" });
+    });
+  }
+
+  /**
+   * Makes the path through a message the active one, down to what was written last below it. False if it is that
+   * already. Throws UnknownMessageError. Scans the session once.
+   */
+  selectBranch(messageId: string): boolean {
+    return this.scope.conversation.transaction((row) => {
+      const isMoved = moveToBranch(this, row, this.#standFor(messageId) ?? messageId);
+      if (isMoved) this.scope.changes.emit({ kind: "restructured" });
+      return isMoved;
     });
   }
 

@@ -53,7 +53,7 @@ export class ActionConversation implements ConversationSide {
     const changed: UIMessage = { ...message, parts: message.parts.with(index, resolved) };
     transcript.update(changed);
     conversation.afterCommit(() => turns.announceMessage(changed));
-    // Summarised, or on a branch nobody follows: people and the model no longer see the message.
+    // Summarised, or on a branch that is not shown: people and the model do not see the message.
     return transcript.path().some(({ id }) => id === message.id) ? "replaced" : "gone";
   }
 
@@ -92,7 +92,9 @@ export class ActionConversation implements ConversationSide {
   }
 
   #storedPart(call: ParkedCall): { message: UIMessage; part: ToolPart; index: number } | undefined {
-    const message = this.#init.transcript.messageOfCall(call.toolCallId);
+    const { transcript } = this.#init;
+    // On a branch that is not shown: whoever comes back finds what became of it.
+    const message = transcript.messageOfCall(call.toolCallId) ?? transcript.get(call.messageId);
     const index = message?.parts.findIndex((one) => isToolPart(one) && one.toolCallId === call.toolCallId) ?? -1;
     const part = message?.parts[index];
     return message && part && isToolPart(part) ? { message, part, index } : undefined;

@@ -40,6 +40,17 @@ export class SlowCallbackError extends ThinkError {
   }
 }
 
+/** A turn's place in the conversation must not move while it runs or waits. */
+export class BranchInUseError extends ThinkError {
+  constructor() {
+    super({
+      code: "branch-in-use",
+      message: "Another version can be shown when the current answer is complete.",
+      hint: "A turn is running or waiting. Wait for its end, or stop it, and call selectBranch() again."
+    });
+  }
+}
+
 /** What was given as a message is not one. */
 export class InvalidMessageError extends ThinkError {
   constructor(problem: string) {

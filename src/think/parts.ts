@@ -11,6 +11,7 @@ import { ThinkError } from "../util/errors.ts";
 import { ActionConversation, type ActionConversationInit } from "./action-conversation.ts";
 import type { ActionsDesk } from "./actions-port.ts";
 import { approvalsResponse, type ApprovalsPort } from "./approvals-http.ts";
+import { Branches } from "./branches.ts";
 import { chatExtension } from "./chat-extension.ts";
 import { contextPrompt, contextToolSource } from "./context-tools.ts";
 import { postedMessages } from "./posted-messages.ts";
@@ -94,6 +95,7 @@ export const openParts: OpenParts = (init) => {
     turns,
     transcript,
     actions,
+    branches: new Branches({ store, transcript }),
     toolSources: [...actions.toolSources, contextToolSource(init.session)],
     sessionPrompt: () => contextPrompt(init.session),
     wholeMessage: (messageId) => transcript.get(messageId),

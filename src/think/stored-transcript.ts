@@ -74,6 +74,11 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
     return this.path();
   }
 
+  /** Ids of `messages()`, without reading their files. */
+  shownIds(): string[] {
+    return this.#view.messages.map(({ id }) => id);
+  }
+
   leaf(): UIMessage | undefined {
     return asUi(this.#store.getLatestLeaf());
   }

@@ -54,6 +54,7 @@ import type {
   TurnResult
 } from "./programmatic.ts";
 import { DEFAULT_SYSTEM_PROMPT } from "./prompt.ts";
+import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { ThinkRoom, type AddMessagesOptions } from "./room.ts";
 import type { MediaEvictionOptions } from "./settings.ts";
 import type { StreamCallback } from "./stream-callback.ts";
@@ -80,7 +81,13 @@ export abstract class Think<
   Props extends Record<string, unknown> = Record<string, unknown>
 > extends Agent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
-  static callables: Callables = ["pendingApprovals", "approveExecution", "rejectExecution"];
+  static callables: Callables = [
+    "pendingApprovals",
+    "approveExecution",
+    "rejectExecution",
+    "listBranches",
+    "selectBranch"
+  ];
 
   // ── Settings ──
 
@@ -258,6 +265,22 @@ export abstract class Think<
     await roomOf(this).addMessages(messages, options);
   }
 
+  /**
+   * The messages shown that have other versions, left by edits and regenerations: the ids of all versions of each,
+   * oldest first, the one shown among them. At most the 100 newest of a message.
+   */
+  listBranches(): Record<string, string[]> {
+    return roomOf(this).parts.branches.list();
+  }
+
+  /**
+   * Shows everybody the branch through this message, down to what was said last below it; the conversation goes on from
+   * there. Refused while a turn is running or waiting.
+   */
+  async selectBranch(messageId: string): Promise<void> {
+    roomOf(this).parts.branches.select(messageId);
+  }
+
   /** Empties the conversation and gives up its turns. */
   async clearMessages(): Promise<void> {
     roomOf(this).parts.turns.clear();
@@ -332,6 +355,18 @@ export abstract class Think<
   /** The system prompt a turn would have now, piece by piece, each with its size; also what was replaced. */
   explainPrompt(options: { channel?: string } = {}): Promise<PromptExplanation> {
     return roomOf(this).explainPrompt(options.channel);
+  }
+
+  /**
+   * What was written down about the conversation's turns, without contents, for inspectors. Clients may call it only if
+   * the class lists it among its `callables`.
+   *
+   * @example
+   * const newest = this.readJournal({ after: -50 });
+   * const since = this.readJournal({ after: newest.cursor });
+   */
+  readJournal(options?: ReadJournalOptions): ReadJournalResult {
+    return readJournal(this.session, options);
   }
 
   // ── Actions ──

@@ -9,6 +9,7 @@ import type { Session } from "../session/session.ts";
 import type { TurnHooks } from "../turn/hooks.ts";
 import type { Turns } from "../turn/turns.ts";
 import type { TurnFeatures } from "./assemble.ts";
+import type { Branches } from "./branches.ts";
 import type { DegradableStep } from "./degradation.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import type { ThinkSettings } from "./settings.ts";
@@ -60,6 +61,7 @@ export interface ThinkParts extends TurnFeatures {
   readonly turns: ThinkTurns;
   readonly transcript: ThinkTranscript;
   readonly actions: ThinkActions;
+  readonly branches: Branches;
   /** The client behind a turn's origin, for `getCurrentAgent()` in hooks and tools; undefined if it was no client. */
   connectionOf(origin: unknown): Connection | undefined;
 }

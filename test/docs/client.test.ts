@@ -11,7 +11,15 @@ import {
   type Script
 } from "everthink/testing";
 import { Network } from "../node/client-kit.ts";
-import { browserTools, decideAll, openChat, Planner, planTrip, useConversation } from "./examples/client.ts";
+import {
+  browserTools,
+  decideAll,
+  openChat,
+  Planner,
+  planTrip,
+  showVersion,
+  useConversation
+} from "./examples/client.ts";
 
 let script: Script;
 
@@ -54,6 +62,30 @@ test("the tools of the client page answer the model", async () => {
   await network.settle();
   expect(JSON.stringify(script.calls[1]?.prompt)).toMatch(/1280[^]*The user was asked: Where\?/);
   expect(client.getSnapshot().status).toBe("settled");
+});
+
+test("the versions of the client page are paged through in both directions", async () => {
+  const { network } = stage(reply(text("Fly.")), reply(text("Sail.")));
+  const client = openChat(network.options({}, "a"), () => undefined);
+  await network.settle();
+  void client.send("How?");
+  await network.settle();
+  void client.regenerate();
+  await network.settle();
+  const answer = () => client.getSnapshot().messages.at(-1);
+  const page = async (step: 1 | -1) => {
+    const shown = showVersion(client, answer()?.id ?? "", step);
+    for (let round = 0; round < 3; round += 1) await network.settle();
+    return [
+      await shown,
+      answer()
+        ?.parts.map((part) => ("text" in part ? part.text : ""))
+        .join("")
+    ];
+  };
+  expect(await page(1)).toEqual(["2 of 2", "Sail."]);
+  expect(await page(-1)).toEqual(["1 of 2", "Fly."]);
+  expect(await page(1)).toEqual(["2 of 2", "Sail."]);
 });
 
 test("the hook of the client page is one", () => {

@@ -77,6 +77,9 @@ test("a component shows the conversation, the state and the answers of calls", a
   const sum = latest().call("add", [2]);
   await settle();
   expect(await sum).toBe(3);
+  const [branches, refused] = [latest().branches(), latest().selectBranch("nobody").catch(String)];
+  await settle();
+  expect([await branches, await refused]).toEqual([{}, expect.stringContaining('no message "nobody"')]);
   root.unmount();
 });
 

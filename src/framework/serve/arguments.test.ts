@@ -9,10 +9,13 @@ const DEFAULTS = {
   data: ".data",
   variables: [],
   allowsPrivateNetwork: false,
+  hasPlug: false,
   healthTimeoutMs: 30_000,
   graceMs: 5_000,
   objects: []
 };
+
+const PLUG_REFUSAL = "--plug is for this machine only, so --host must be 127.0.0.1 or localhost or ::1.";
 
 describe("the command line", () => {
   test.each([
@@ -31,6 +34,9 @@ describe("the command line", () => {
     [["serve", "--loader", "LOADER", "--assets", "public"], { ...DEFAULTS, loader: "LOADER", assets: "public" }],
     [["serve", "--health-timeout", "1.5", "--grace", "0"], { ...DEFAULTS, healthTimeoutMs: 1500, graceMs: 0 }],
     [["serve", "--allow-private-network"], { ...DEFAULTS, allowsPrivateNetwork: true }],
+    [["serve", "--plug"], { ...DEFAULTS, hasPlug: true }],
+    [["serve", "--plug", "--host", "localhost"], { ...DEFAULTS, hasPlug: true, host: "localhost" }],
+    [["serve", "--plug", "--host", "::1"], { ...DEFAULTS, hasPlug: true, host: "::1" }],
     [["serve", "--compatibility-date", "2026-01-02"], { ...DEFAULTS, compatibilityDate: "2026-01-02" }],
     [["--help"], { command: "help" }],
     [["serve", "-h", "--port", "nonsense"], { command: "help" }],
@@ -57,6 +63,9 @@ describe("the command line", () => {
     [["serve", "--grace", "-1"], "Option '--grace' argument is ambiguous."],
     [["serve", "--grace", "soon"], '--grace must be a number of seconds from 0 to 3600, not "soon".'],
     [["serve", "--health-timeout", "0"], '--health-timeout must be a number of seconds from 0.1 to 3600, not "0".'],
+    [["serve", "--plug", "--host", "*"], PLUG_REFUSAL],
+    [["serve", "--host", "0.0.0.0", "--plug"], PLUG_REFUSAL],
+    [["serve", "--plug", "--host", "box.local"], PLUG_REFUSAL],
     [["serve", "--compatibility-date", "today"], '--compatibility-date must look like 2026-09-18, not "today".']
   ])("%j is refused in plain words", (args, message) => {
     expect(() => parseArguments(args)).toThrow(new UsageError(message));
@@ -72,6 +81,7 @@ describe("the command line", () => {
       "allow-private-network",
       "health-timeout",
       "grace",
+      "plug",
       "objects",
       "loader",
       "assets",

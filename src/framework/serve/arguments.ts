@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { errorMessage } from "../../util/errors.ts";
 import type { BuildOptions } from "./build.ts";
 import { UsageError } from "./errors.ts";
+import { LOOPBACK_HOSTS } from "./workerd-config.ts";
 
 const HIGHEST_PORT = 65_535;
 const LONGEST_SECONDS = 3_600;
@@ -15,6 +16,8 @@ export interface ServeArguments extends BuildOptions {
   variables: readonly string[];
   variableFile?: string;
   allowsPrivateNetwork: boolean;
+  /** Pages on this machine may kill workerd, to see what happens. */
+  hasPlug: boolean;
   healthTimeoutMs: number;
   graceMs: number;
 }
@@ -36,6 +39,7 @@ Runs a built Worker on this machine, with its data in a folder, and keeps it run
   --allow-private-network  lets the Worker's fetch() reach this machine and its local network
   --health-timeout <s>     30; without an answer for so long, the Worker is killed and started again
   --grace <s>              5; what running requests get when the server is asked to stop
+  --plug                   for development: POST /__think/plug of a page kills workerd, which is started again at once
 
 For a build without a wrangler.json:
 
@@ -59,6 +63,7 @@ const OPTIONS = {
   "allow-private-network": { type: "boolean" },
   "health-timeout": { type: "string" },
   grace: { type: "string" },
+  plug: { type: "boolean" },
   objects: { type: "string", multiple: true },
   loader: { type: "string" },
   assets: { type: "string" },
@@ -79,13 +84,19 @@ export function parseArguments(args: readonly string[]): Command {
   if (date !== undefined && !/^\d{4}-\d{2}-\d{2}$/.test(date)) {
     throw new UsageError(`--compatibility-date must look like 2026-09-18, not "${date}".`);
   }
+  const host = filled("host", values.host) ?? "127.0.0.1";
+  const hasPlug = values.plug ?? false;
+  if (hasPlug && !LOOPBACK_HOSTS.includes(host)) {
+    throw new UsageError(`--plug is for this machine only, so --host must be ${LOOPBACK_HOSTS.join(" or ")}.`);
+  }
   return {
     command: "serve",
-    host: filled("host", values.host) ?? "127.0.0.1",
+    host,
     port: wholeNumber("port", values.port ?? "8787", HIGHEST_PORT),
     data: filled("data", values.data) ?? ".data",
     variables: (values.var ?? []).map((name) => requireName("var", name)),
     allowsPrivateNetwork: values["allow-private-network"] ?? false,
+    hasPlug,
     healthTimeoutMs: seconds("health-timeout", values["health-timeout"] ?? "30", 0.1),
     graceMs: seconds("grace", values.grace ?? "5", 0),
     objects: (values.objects ?? [])

@@ -17,6 +17,8 @@ export interface RunFolderContent {
   /** The built file of front/worker.ts. */
   frontWorker: string;
   allowsPrivateNetwork: boolean;
+  /** Where the supervisor hears that the plug was pulled. */
+  plugSocket?: string;
 }
 
 /** The path of the configuration. */
@@ -38,7 +40,7 @@ export function writeRunFolder(dataFolder: string, content: RunFolderContent): s
   }
 }
 
-function configText({ build, bindings, allowsPrivateNetwork }: RunFolderContent): string {
+function configText({ build, bindings, allowsPrivateNetwork, plugSocket }: RunFolderContent): string {
   const { manifest } = build;
   const { htmlHandling, notFoundHandling, workerFirst } = manifest.assets ?? DEFAULT_ASSET_SETTINGS;
   return workerdConfig({
@@ -50,7 +52,8 @@ function configText({ build, bindings, allowsPrivateNetwork }: RunFolderContent)
     front: {
       file: "front.js",
       settings: { htmlHandling, notFoundHandling, workerFirst },
-      hasAssets: build.assetFolder !== undefined
+      hasAssets: build.assetFolder !== undefined,
+      ...(plugSocket === undefined ? {} : { plugSocket })
     },
     allowsPrivateNetwork
   });

@@ -10,6 +10,7 @@ import { lockDataFolder } from "./data-lock.ts";
 import { DataFolderError, PlatformError, UsageError } from "./errors.ts";
 import { isAnswering, reachableHost } from "./health-check.ts";
 import type { Log } from "./log.ts";
+import { Plug } from "./plug.ts";
 import { writeRunFolder } from "./run-folder.ts";
 import { type StopSignals, supervise } from "./supervisor.ts";
 import { withVariables } from "./variables.ts";
@@ -43,15 +44,18 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
   const binary = findWorkerd([workingFolder, build.folder]);
   await requireFreeAddress(options.host, options.port);
   const lock = await lockDataFolder(dataFolder);
+  let plug: Plug | undefined;
   try {
+    if (options.hasPlug) plug = await Plug.open();
     for (const warning of build.manifest.warnings) log.warn(warning);
-    await keepRunning(options, environment, {
+    const launch: LaunchOptions = {
       binary,
       configFile: writeRunFolder(dataFolder, {
         build,
         bindings,
         frontWorker: environment.frontWorker,
-        allowsPrivateNetwork: options.allowsPrivateNetwork
+        allowsPrivateNetwork: options.allowsPrivateNetwork,
+        ...(plug && { plugSocket: plug.socketPath })
       }),
       host: options.host,
       port: options.port,
@@ -60,19 +64,26 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
         ...(build.assetFolder === undefined ? {} : { [ASSETS_SERVICE]: build.assetFolder })
       },
       environment: secretEnvironment(bindings),
-      heldDescriptor: lock.descriptor
-    });
+      heldDescriptor: lock.descriptor,
+      ...(plug && { scratchDirectory: plug.folder })
+    };
+    await keepRunning({ options, environment, launch, plug });
     if (signals.stop.aborted) log.say("Stopped.");
   } finally {
+    plug?.close();
     lock.release();
   }
 }
 
-async function keepRunning(
-  options: ServeArguments,
-  { log, signals, workingFolder }: ServeEnvironment,
-  launch: LaunchOptions
-): Promise<void> {
+interface Running {
+  options: ServeArguments;
+  environment: ServeEnvironment;
+  launch: LaunchOptions;
+  plug: Plug | undefined;
+}
+
+async function keepRunning({ options, environment, launch, plug }: Running): Promise<void> {
+  const { log, signals, workingFolder } = environment;
   const { host, healthTimeoutMs, graceMs } = options;
   let { port } = launch;
   let hasListened = false;
@@ -101,7 +112,8 @@ async function keepRunning(
       now: () => performance.now(),
       // Aborted means that nobody waits any more.
       pause: (durationMs, signal) => delay(durationMs, undefined, { signal }).catch(() => undefined),
-      log: (text) => log.warn(text)
+      log: (text) => log.warn(text),
+      ...(plug && { untilPulled: (over: AbortSignal) => plug.untilPulled(over) })
     },
     { healthTimeoutMs, graceMs },
     signals

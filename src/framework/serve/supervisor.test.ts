@@ -10,6 +10,8 @@ interface Run {
   /** Connections fail at once. */
   refuses?: { from: number; to: number };
   failsToStart?: Error;
+  /** Somebody pulls the plug. */
+  pulled?: number;
 }
 
 const LIMITS = { healthTimeoutMs: 30_000, graceMs: 5_000 };
@@ -79,7 +81,11 @@ class World {
           signal.addEventListener("abort", () => resolve());
           this.at(ms, resolve);
         }),
-      log: (text: string) => void this.log.push(text)
+      log: (text: string) => void this.log.push(text),
+      untilPulled: (over: AbortSignal) =>
+        new Promise<void>((resolve) => {
+          if (current.pulled !== undefined) this.at(current.pulled, () => over.aborted || resolve());
+        })
     };
     return supervise(ports, LIMITS, { stop: this.stop.signal, hurry: this.hurry.signal });
   }
@@ -160,6 +166,26 @@ describe("the supervisor", () => {
       0, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000
     ]);
     expect(world.alive).toBe(0);
+  });
+
+  test("starts it again at once when the plug was pulled, however often", async () => {
+    const world = new World(Array.from({ length: 15 }, () => ({ pulled: 100 })));
+    world.at(50_000, () => world.stop.abort());
+    expect(await world.run()).toBe("stopped");
+    const starts = world.events.filter((event) => event.startsWith("start")).map((event) => Number(event.slice(6)));
+    // Pulled after 100 ms, dead 10 ms later.
+    expect(starts).toEqual(Array.from({ length: 16 }, (_, index) => index * 110));
+    expect(world.log.slice(0, 2)).toEqual(["The plug was pulled: workerd was killed.", "workerd runs again."]);
+  });
+
+  test("counts the deaths around a pulled plug as if it had not been pulled", async () => {
+    const dies = { dies: 100 };
+    const world = new World([dies, dies, { pulled: 100 }, ...Array.from({ length: 20 }, () => dies)]);
+    expect(await world.run()).toBe(GaveUpError.name);
+    const deaths = world.events.filter((event) => event.startsWith("code 1")).map((event) => Number(event.slice(7)));
+    expect(deaths).toHaveLength(10);
+    // 500 ms after the second death, 110 ms with the plug, 100 ms until the third; then 1 s as ever.
+    expect(deaths.slice(1, 4).map((at, index) => at - (deaths[index] ?? 0))).toEqual([100, 710, 1100]);
   });
 
   test("never gives up on one that runs a minute in between", async () => {

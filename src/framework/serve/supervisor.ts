@@ -26,6 +26,8 @@ export interface SupervisorPorts {
   /** Returns early when aborted. */
   pause(durationMs: number, signal: AbortSignal): Promise<void>;
   log(text: string): void;
+  /** Resolves when somebody wants the process dead, to see what happens; never after `over`. */
+  untilPulled?(over: AbortSignal): Promise<void>;
 }
 
 export interface SupervisorLimits {
@@ -53,9 +55,11 @@ export async function supervise(
     const startedAt = ports.now();
     const running = await startOnce(ports, isFirst);
     if (running) {
-      const why = await watch(running, { ports, limits, stop });
-      if (why === undefined) return await running.stop(limits.graceMs, hurry);
-      ports.log(`workerd ${why}.`);
+      const end = await watch(running, { ports, limits, stop });
+      if (end.what === "stopped") return await running.stop(limits.graceMs, hurry);
+      ports.log(end.text);
+      // Somebody plays with it: no sign of bad health, and no reason to wait.
+      if (end.what === "pulled") continue;
     }
     const next = afterDeath(quickDeaths, ports.now() - startedAt);
     if (next.do === "give-up") throw new GaveUpError(next.quickDeaths, STABLE_MS);
@@ -84,8 +88,13 @@ interface Watch {
   stop: AbortSignal;
 }
 
-/** Why the process is gone, or undefined when it still runs and shall stop. */
-async function watch(running: Supervised, { ports, limits, stop }: Watch): Promise<string | undefined> {
+type WatchEnd =
+  /** It still runs, and shall stop. */
+  | { what: "stopped" }
+  /** It is gone. */
+  | { what: "died" | "pulled"; text: string };
+
+async function watch(running: Supervised, { ports, limits, stop }: Watch): Promise<WatchEnd> {
   const over = new AbortController();
   const stopped = new Promise<"stopped">((resolve) => {
     if (stop.aborted) resolve("stopped");
@@ -94,13 +103,21 @@ async function watch(running: Supervised, { ports, limits, stop }: Watch): Promi
   const what = await Promise.race([
     running.ended.then(() => "ended" as const),
     untilFrozen(running.port, { ports, limits, stop: AbortSignal.any([stop, over.signal]) }),
-    stopped
+    stopped,
+    ...(ports.untilPulled ? [ports.untilPulled(over.signal).then(() => "pulled" as const)] : [])
   ]);
   over.abort();
-  if (what === "stopped") return undefined;
-  if (what === "frozen") running.signal("SIGKILL");
+  if (what === "stopped") return { what };
+  if (what !== "ended") running.signal("SIGKILL");
   const how = await running.ended;
-  return what === "frozen" ? `did not answer for ${limits.healthTimeoutMs / 1000} s and was killed` : `ended: ${how}`;
+  switch (what) {
+    case "pulled":
+      return { what, text: "The plug was pulled: workerd was killed." };
+    case "frozen":
+      return { what: "died", text: `workerd did not answer for ${limits.healthTimeoutMs / 1000} s and was killed.` };
+    case "ended":
+      return { what: "died", text: `workerd ended: ${how}.` };
+  }
 }
 
 /** Also a question that fails at once counts as unanswered: what matters is how long there has been no answer. */

@@ -28,3 +28,17 @@ test("without a front the Worker answers the port itself, and fetch() reaches th
   expect(text).toContain('service = "main")]');
   expect(text).not.toMatch(/front|internet/);
 });
+
+test("the plug is bound to the front, and to nothing else", () => {
+  const front = {
+    file: "front.js",
+    settings: { htmlHandling: "none" as const, notFoundHandling: "none" as const, workerFirst: [] },
+    hasAssets: false
+  };
+  expect(workerdConfig({ modules, objects: [], bindings: [], front })).not.toMatch(/plug/i);
+  const text = workerdConfig({ modules, objects: [], bindings: [], front: { ...front, plugSocket: "/tmp/a/plug" } });
+  expect(text).toContain('(name = "plug", external = (address = "unix:/tmp/a/plug", http = ()))');
+  const [main = "", behind = ""] = text.slice(text.indexOf("const main")).split("const front");
+  expect(main).not.toMatch(/plug/i);
+  expect(behind).toContain('(name = "PLUG", service = "plug")');
+});

@@ -13,6 +13,11 @@ export const COMPATIBILITY_FLAGS = ["enable_abortsignal_rpc"];
 /** What the front answers by itself, and the supervisor asks. */
 export const HEALTH_PATH = "/__think/health";
 
+/** What this machine calls itself, and nobody else can reach: where the front has a plug. */
+export const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
+/** The same, as they stand in an address. */
+const PLUG_HOSTS = LOOPBACK_HOSTS.map((host) => (host.includes(":") ? `[${host}]` : host));
+
 /** Names used on workerd's command line. */
 export const SOCKET_NAME = "http";
 export const DATA_SERVICE = "data";
@@ -34,7 +39,7 @@ export interface WorkerdConfig {
   objects: readonly ObjectClass[];
   bindings: readonly Binding[];
   /** The Worker that answers the port before the user's; without it the user's does. */
-  front?: { file: string; settings: AssetSettings; hasAssets: boolean };
+  front?: { file: string; settings: AssetSettings; hasAssets: boolean; plugSocket?: string };
   /** fetch() may reach this machine and its local network too. */
   allowsPrivateNetwork?: boolean;
 }
@@ -47,6 +52,10 @@ export function workerdConfig(config: WorkerdConfig): string {
     ...(front ? [`(name = "front", worker = .front)`] : []),
     // Which hidden files may be seen is decided in front: /.well-known is hidden too.
     ...(front?.hasAssets ? [`(name = ${quote(ASSETS_SERVICE)}, disk = (allowDotfiles = true))`] : []),
+    // Reached by the front only: the user's Worker has no binding to it.
+    ...(front?.plugSocket === undefined
+      ? []
+      : [`(name = "plug", external = (address = ${quote(`unix:${front.plugSocket}`)}, http = ()))`]),
     ...(config.allowsPrivateNetwork
       ? [`(name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true)))`]
       : [])
@@ -109,12 +118,15 @@ function namespaceOf({ className, key, hasSql }: ObjectClass): string {
   return `(className = ${quote(className)}, uniqueKey = ${quote(key)}, enableSql = ${hasSql})`;
 }
 
-function frontWorker({ file, settings, hasAssets }: NonNullable<WorkerdConfig["front"]>): string {
+function frontWorker({ file, settings, hasAssets, plugSocket }: NonNullable<WorkerdConfig["front"]>): string {
   const bindings = [
     `(name = "MAIN", service = "main")`,
     `(name = "HEALTH_PATH", text = ${quote(HEALTH_PATH)})`,
     `(name = "SETTINGS", json = ${quote(JSON.stringify(settings))})`,
-    ...(hasAssets ? [`(name = "DISK", service = ${quote(ASSETS_SERVICE)})`] : [])
+    ...(hasAssets ? [`(name = "DISK", service = ${quote(ASSETS_SERVICE)})`] : []),
+    ...(plugSocket === undefined
+      ? []
+      : [`(name = "PLUG", service = "plug")`, `(name = "PLUG_HOSTS", json = ${quote(JSON.stringify(PLUG_HOSTS))})`])
   ];
   return `
 const front :Workerd.Worker = (

@@ -33,6 +33,13 @@ export async function planTrip(client: ReturnType<typeof openChat>) {
   return client.call("daysUntil", ["2030-02-01"], { timeoutMs: 5_000 });
 }
 
+export async function showVersion(client: ReturnType<typeof openChat>, messageId: string, step: 1 | -1) {
+  const versions = (await client.branches())[messageId] ?? [messageId];
+  const next = versions[versions.indexOf(messageId) + step];
+  if (next !== undefined) await client.selectBranch(next);
+  return `${versions.indexOf(next ?? messageId) + 1} of ${versions.length}`;
+}
+
 export const browserTools: ThinkClientOptions["tools"] = {
   screenSize: {
     description: "How large the window is.",

@@ -1,6 +1,7 @@
 // The Worker in front of the user's: it answers the health check, serves assets with their types, and hands everything
 // else on untouched. It runs inside workerd, so it imports nothing of Node; the build makes one file of this folder.
 import { contentType } from "./content-type.ts";
+import { PLUG_PATH, plugAnswer } from "./plug.ts";
 import { findAsset, isServable, isWorkerFirst, notFoundPages } from "./routes.ts";
 import type { AssetSettings } from "./settings.ts";
 
@@ -11,6 +12,10 @@ interface FrontEnvironment {
   SETTINGS: AssetSettings;
   /** Reserved for this server; the Worker never sees it. */
   HEALTH_PATH: string;
+  /** The supervisor's ear; absent without --plug. */
+  PLUG?: Fetcher;
+  /** Names of this machine under which the plug may be pulled. */
+  PLUG_HOSTS?: readonly string[];
 }
 
 /** What the port answers. */
@@ -19,6 +24,9 @@ export const front = {
     const { pathname } = new URL(request.url);
     if (pathname === env.HEALTH_PATH)
       return Response.json({ status: "ok" }, { headers: { "cache-control": "no-store" } });
+    if (env.PLUG && pathname === PLUG_PATH) {
+      return answerPlug(request, { plug: env.PLUG, hosts: env.PLUG_HOSTS ?? [] });
+    }
     const isAssetFirst = env.DISK && isReading(request) && !isWorkerFirst(pathname, env.SETTINGS.workerFirst);
     const asset = isAssetFirst ? await serveAsset(request, env, isNavigation(request)) : undefined;
     return asset ?? env.MAIN.fetch(request);
@@ -33,6 +41,29 @@ export const assets = {
     return (await serveAsset(request, env, true)) ?? new Response("Not Found", { status: 404 });
   }
 };
+
+interface PlugPlace {
+  plug: Fetcher;
+  hosts: readonly string[];
+}
+
+async function answerPlug(request: Request, { plug, hosts }: PlugPlace): Promise<Response> {
+  const headers = { "cache-control": "no-store" };
+  switch (plugAnswer(request, hosts)) {
+    case "tell":
+      return Response.json({ plug: true }, { headers });
+    case "pull":
+      // An answer means that it did not happen: this process would be gone.
+      return new Response("Not ready", {
+        status: (await plug.fetch("http://plug/", { method: "POST" })).status,
+        headers
+      });
+    case "wrong-method":
+      return new Response("Method Not Allowed", { status: 405, headers: { ...headers, allow: "GET, HEAD, POST" } });
+    case "refuse":
+      return new Response("Forbidden", { status: 403, headers });
+  }
+}
 
 function isReading(request: Request): boolean {
   return (request.method === "GET" || request.method === "HEAD") && !request.headers.has("upgrade");
