@@ -3,6 +3,14 @@
 // every decision takes for the worse case.
 import type { ChatSocket } from "./sockets.ts";
 
+/** A request, as far as it tells what its client shows. */
+export interface Posting {
+  readonly posted: readonly { readonly id: string }[];
+  readonly now: number;
+  /** How long a frame may be under way. */
+  readonly periodMs: number;
+}
+
 export class ClientView {
   /** The newest wrapper of the socket; the key behind it never changes. */
   socket: ChatSocket;
@@ -15,6 +23,8 @@ export class ClientView {
   #isParked = false;
   #inStep = false;
   #snapshotAt: number | undefined;
+  /** The newest answer it heard to the end since that snapshot. */
+  #heardSince: string | undefined;
 
   constructor(socket: ChatSocket) {
     this.socket = socket;
@@ -82,13 +92,24 @@ export class ClientView {
   /** In the middle of a stream it takes the unfinished answer off the screen: what follows does not bring it back. */
   tookSnapshot(now: number): void {
     this.#snapshotAt = now;
+    this.#heardSince = undefined;
     this.#inStep = true;
     this.#following = undefined;
   }
 
-  /** A snapshot this recent may have crossed a message the client was just sending, and erased it there. */
-  tookSnapshotWithin(periodMs: number, now: number): boolean {
-    return this.#snapshotAt !== undefined && now - this.#snapshotAt < periodMs;
+  /** It was sent an answer, live and whole. */
+  heard(messageId: string): void {
+    this.#heardSince = messageId;
+  }
+
+  /**
+   * A snapshot this recent may have crossed a message the client was just sending, and erased it there. Not if it was
+   * sent an answer behind the snapshot and posts that, or nothing but the new message: then it had the snapshot before.
+   */
+  mayHaveCrossed({ posted, now, periodMs }: Posting): boolean {
+    if (this.#snapshotAt === undefined || now - this.#snapshotAt >= periodMs) return false;
+    const heard = this.#heardSince;
+    return heard === undefined || !(posted.length === 1 || posted.some(({ id }) => id === heard));
   }
 
   setInStep(inStep: boolean): void {

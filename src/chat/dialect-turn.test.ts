@@ -37,6 +37,22 @@ describe("a normal turn", () => {
     expect(a.take()).toEqual([]);
   });
 
+  test.each([
+    { shows: "the answer it heard", messages: ["u-r1", "a1", "u-r2"], sent: [] },
+    { shows: "its new question only", messages: ["u-r2"], sent: [] },
+    { shows: "no answer yet", messages: ["u-r1", "u-r2"], sent: ["msgs"] }
+  ])("A asks again at once and posts $shows: it is sent $sent", ({ messages, sent }) => {
+    const scene = new Scene();
+    const a = scene.connect();
+    scene.submit(a, "r1");
+    scene.turns.answer();
+    a.take();
+    scene.now += 10;
+    const shown = new Map(scene.turns.path.map((message) => [message.id, message]));
+    scene.submit(a, "r2", { messages: messages.map((id) => shown.get(id) ?? user(id)) });
+    expect(a.takeTypes()).toEqual(sent);
+  });
+
   test("start.messageId equals the id of the message that closes the turn and of the stored one", () => {
     const scene = new Scene();
     const a = scene.tab();

@@ -162,7 +162,10 @@ export class ChatDialect implements TurnListener {
       view.endStream(turn.requestId);
       this.#audience.send(view, terminal);
       if (closing === "snapshot") this.#audience.sendSnapshotFrame(view, texts.snapshot);
-      else if (closing === "message") this.#audience.send(view, texts.message);
+      else if (closing === "message") {
+        this.#audience.send(view, texts.message);
+        if (outcome.message) view.heard(outcome.message.id);
+      }
     }
   }
 

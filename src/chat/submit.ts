@@ -64,7 +64,7 @@ export class Submit {
       this.#drop(view, request);
       return "answered";
     }
-    const mayBeErased = view.tookSnapshotWithin(CROSSING_PERIOD_MS, now);
+    const mayBeErased = view.mayHaveCrossed({ posted: request.messages, now, periodMs: CROSSING_PERIOD_MS });
     try {
       this.#accept(view, request, overlap.do === "run" ? undefined : newestOnly(overlap, now));
     } catch (error) {
