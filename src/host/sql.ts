@@ -23,11 +23,12 @@ export function openSql(storage: DurableObjectStorage): Sql {
   };
 }
 
-/** The platform gives blobs as ArrayBuffer; the port promises Uint8Array. */
+/** The platform gives blobs as ArrayBuffer; the port promises Uint8Array. Rows are nobody else's, and mostly have none. */
 function withBytes(row: Record<string, SqlStorageValue>): SqlRow {
-  const converted: SqlRow = {};
-  for (const [key, value] of Object.entries(row)) {
-    converted[key] = value instanceof ArrayBuffer ? new Uint8Array(value) : value;
+  const converted: SqlRow = row as Record<string, Exclude<SqlStorageValue, ArrayBuffer>>;
+  for (const key in row) {
+    const value = row[key];
+    if (value instanceof ArrayBuffer) converted[key] = new Uint8Array(value);
   }
   return converted;
 }

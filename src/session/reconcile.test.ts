@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { MessageStore } from "./message-store.ts";
+import { sameJson } from "../util/json.ts";
 import { reconcile, type ReconcileInput } from "./reconcile.ts";
 import type { SessionMessage, SessionMessagePart } from "./session-message.ts";
 import { ids, openTestSession, text } from "./session.test-support.ts";
@@ -49,6 +50,29 @@ describe("a posted list", () => {
     expect(cost(10)).toEqual([1, 2, 4]);
   });
 
+  it("reads nothing of messages that are shown as they were posted", () => {
+    const history = Array.from({ length: 1_000 }, (_, index) => (index % 2 === 0 ? text : answer)(`m${index}`));
+    const { store, sql } = open(...history);
+    const shown = new Map(history.map((message) => [message.id, message]));
+    const stored = storedLookup(store, { isAsShown: (message) => sameJson(message, shown.get(message.id)) });
+    expect(ids(plan(store, [...history, text("new")], { stored }).append)).toEqual(["new"]);
+    expect([sql.rowsRead, sql.statements.length]).toEqual([0, 1]);
+  });
+
+  it("means the same whether or not it is known what is shown", () => {
+    const history = [text("u1"), answer("a1"), text("u2"), call("a2"), text("u3"), answer("a3")];
+    const others = [text("u2", "user", "edited"), answer("u1"), answer("mine", "text of a1"), text("new"), call("a9")];
+    const lists = fc.shuffledSubarray([...history, ...others, ...history.map(({ id }) => text(id, "user", "other"))]);
+    fc.assert(
+      fc.property(lists, fc.constantFrom("submit-message", "regenerate-message"), (posted, trigger) => {
+        const { store } = open(...history);
+        const shown = new Map(store.getHistory().map((message) => [message.id, message]));
+        const knowing = storedLookup(store, { isAsShown: (message) => sameJson(message, shown.get(message.id)) });
+        expect(plan(store, posted, { trigger, stored: knowing })).toEqual(plan(store, posted, { trigger }));
+      })
+    );
+  });
+
   it("reads each stored message once when all are posted", () => {
     const history = Array.from({ length: 1_000 }, (_, index) => (index % 2 === 0 ? text : answer)(`m${index}`));
     const { store, sql } = open(...history);
@@ -83,7 +107,7 @@ describe("a posted list", () => {
   it("does not add a message that waits for its turn", () => {
     const { store } = open(text("u1"));
     const decided = plan(store, [text("u1"), text("queued"), text("u3")], {
-      stored: storedLookup(store, (id) => id === "queued")
+      stored: storedLookup(store, { isQueued: (id) => id === "queued" })
     });
     expect(ids(decided.append)).toEqual(["u3"]);
     expect(decided.rejected).toEqual([]);

@@ -1,7 +1,7 @@
 // Decides what a client's list of messages means for the stored conversation. The list is untrusted and usually stale:
 // from it come new user messages, new versions of user messages, results of tools the client runs, and where the answer
 // goes. Nothing is ever deleted or reordered by omission, and no answer is written or changed by a client. Looks up only
-// what the list names; a list of known, unchanged messages costs one comparison of texts each. Pure over its lookup.
+// what the list names and is not shown as it was posted, which is nearly always the new message only. Pure over its lookup.
 import { canonicalJson } from "../util/json.ts";
 import { clientToolResults, type ClientToolResult } from "./client-tool-results.ts";
 import { acceptPosted, withoutServerFields, withServerFields, type RejectReason } from "./posted-message.ts";
@@ -17,6 +17,8 @@ export interface StoredText {
 }
 
 export interface StoredLookup {
+  /** A stored message that is shown exactly as it was posted: there is nothing to look up about it. */
+  isAsShown(posted: SessionMessage): boolean;
   /** Stored messages among these ids. */
   texts(ids: readonly string[]): ReadonlyMap<string, StoredText>;
   /** Accepted earlier, but not in the tree yet because a turn is running. */
@@ -79,8 +81,9 @@ interface Accepted {
 export function reconcile(input: ReconcileInput): ReconcilePlan {
   const rejected: Rejected[] = [];
   const accepted = accept(input, rejected);
-  const stored = input.stored.texts(accepted.map(({ message }) => message.id));
-  const aliases = aliasesOf(input, accepted, stored);
+  const known = lookUpAll(input.stored, accepted);
+  const { stored } = known;
+  const aliases = aliasesOf(input, accepted, known);
   const results = accepted.flatMap(({ message }) => {
     const held = stored.get(aliases.get(message.id) ?? message.id) ?? lookUp(input.stored, aliases.get(message.id));
     return held === undefined ? [] : clientToolResults(message, held, input);
@@ -94,8 +97,9 @@ export function reconcile(input: ReconcileInput): ReconcilePlan {
     update: [] as SessionMessage[],
     edit: undefined as SessionMessage | undefined
   };
-  const lastKnown = accepted.findLastIndex(({ message }) => isKnown(message.id, stored, aliases));
+  const lastKnown = accepted.findLastIndex(({ message: { id } }) => isKnown(known, id) || aliases.has(id));
   accepted.forEach(({ index, message }, position) => {
+    if (known.unchanged.has(message.id)) return;
     const reject = (reason: RejectReason) => rejected.push({ index, id: message.id, reason });
     const before = stored.get(message.id);
     if (before !== undefined && before.role !== message.role) reject("role-mismatch");
@@ -118,7 +122,7 @@ export function reconcile(input: ReconcileInput): ReconcilePlan {
   rejected.sort((first, second) => first.index - second.index);
   const answer =
     summaryId === undefined
-      ? answerPlace(input, last, { stored, aliases })
+      ? answerPlace(input, last, { known, aliases })
       : placeBelowSummary(input, input.stored.lastCovered(summaryId));
   return { ...plan, toolResults: results, answer, aliases, rejected };
 }
@@ -154,8 +158,26 @@ function accept(input: ReconcileInput, rejected: Rejected[]): Accepted[] {
   return accepted;
 }
 
-function isKnown(id: string, stored: ReadonlyMap<string, StoredText>, aliases: ReadonlyMap<string, string>): boolean {
-  return stored.has(id) || aliases.has(id);
+/** What the store knows of a posted list. */
+interface Known {
+  /** Ids of messages that are shown as they were posted. */
+  readonly unchanged: ReadonlySet<string>;
+  /** The other stored ones. */
+  readonly stored: ReadonlyMap<string, StoredText>;
+}
+
+function lookUpAll(lookup: StoredLookup, accepted: readonly Accepted[]): Known {
+  const unchanged = new Set<string>();
+  const others: string[] = [];
+  for (const { message } of accepted) {
+    if (lookup.isAsShown(message)) unchanged.add(message.id);
+    else others.push(message.id);
+  }
+  return { unchanged, stored: lookup.texts(others) };
+}
+
+function isKnown({ unchanged, stored }: Known, id: string): boolean {
+  return unchanged.has(id) || stored.has(id);
 }
 
 function lookUp(lookup: StoredLookup, id: string | undefined): StoredText | undefined {
@@ -163,19 +185,15 @@ function lookUp(lookup: StoredLookup, id: string | undefined): StoredText | unde
 }
 
 /** Answers the client holds under an id of its own: the same tool call, or the same words, each used once. */
-function aliasesOf(
-  input: ReconcileInput,
-  accepted: readonly Accepted[],
-  stored: ReadonlyMap<string, StoredText>
-): Map<string, string> {
+function aliasesOf(input: ReconcileInput, accepted: readonly Accepted[], known: Known): Map<string, string> {
   const aliases = new Map<string, string>();
   const unknown = accepted.flatMap(({ message }) =>
-    message.role === "assistant" && !stored.has(message.id) ? [message] : []
+    message.role === "assistant" && !isKnown(known, message.id) ? [message] : []
   );
   if (unknown.length === 0) return aliases;
   const calls = new Set(unknown.flatMap(callIdsOf));
   const owners = calls.size === 0 ? new Map<string, SessionMessage>() : input.stored.ownersOfCalls(calls);
-  const answers = new AnswerTexts(input.stored, new Set(stored.keys()));
+  const answers = new AnswerTexts(input.stored, new Set([...known.unchanged, ...known.stored.keys()]));
   // Newest first, as the stored answers are given: two equal answers map to two rows in the same order.
   for (const message of unknown.toReversed()) {
     const held = callIdsOf(message);
@@ -238,11 +256,11 @@ function comparable(message: SessionMessage): string {
 function answerPlace(
   { trigger, stored: lookup }: ReconcileInput,
   last: Accepted | undefined,
-  known: { stored: ReadonlyMap<string, StoredText>; aliases: ReadonlyMap<string, string> }
+  { known, aliases }: { known: Known; aliases: ReadonlyMap<string, string> }
 ): AnswerPlace {
   if (last === undefined) return trigger === "regenerate-message" ? { at: "nowhere" } : { at: "leaf" };
   const { id, role } = last.message;
-  const messageId = known.stored.has(id) ? id : known.aliases.get(id);
+  const messageId = isKnown(known, id) ? id : aliases.get(id);
   if (trigger === "regenerate-message") {
     if (messageId !== undefined) return { at: "message", messageId };
     return role === "assistant" || lookup.isQueued(id) ? { at: "nowhere" } : { at: "leaf" };

@@ -8,8 +8,15 @@ import { parseStoredMessage, type SessionMessage } from "./session-message.ts";
 /** A client's own copy of an answer is of the last few turns: it never got the stored one. */
 const RECENT_ANSWER_ROWS = 50;
 
-export function storedLookup(store: MessageStore, isQueued: (id: string) => boolean = () => false): StoredLookup {
+/** What a caller knows besides the store. */
+export interface LookupHints {
+  isQueued?(id: string): boolean;
+  isAsShown?(posted: SessionMessage): boolean;
+}
+
+export function storedLookup(store: MessageStore, hints: LookupHints = {}): StoredLookup {
   return {
+    isAsShown: (posted) => hints.isAsShown?.(posted) ?? false,
     texts(ids) {
       const found = new Map<string, StoredText>();
       for (let start = 0; start < ids.length; start += BATCH_ROWS) {
@@ -19,7 +26,7 @@ export function storedLookup(store: MessageStore, isQueued: (id: string) => bool
       }
       return found;
     },
-    isQueued,
+    isQueued: (id) => hints.isQueued?.(id) ?? false,
     hasChildren: (id) => store.hasChildren(id),
     parse: ({ text }) => parsed(text),
     ownersOfCalls: (toolCallIds) => store.messagesOfCalls(toolCallIds),

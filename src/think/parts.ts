@@ -76,7 +76,7 @@ export const openParts: OpenParts = (init) => {
     chatExtension({
       runtime,
       turns,
-      reconciler: postedMessages({ store, turns, newId: () => runtime.ids.next() }),
+      reconciler: postedMessages({ store, turns, transcript, newId: () => runtime.ids.next() }),
       clock: runtime.clock,
       describeFailure: (error, context) => hooks.describeFailure(error, context),
       concurrency: () => init.settings.messageConcurrency,

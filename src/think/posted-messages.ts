@@ -5,8 +5,10 @@ import type { ReconcilePlan as ChatPlan, Reconciler } from "../chat/index.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import { reconcile, type ReconcilePlan } from "../session/reconcile.ts";
 import { applyPlan, storedLookup } from "../session/stored-lookup.ts";
+import type { Transcript } from "../turn/transcript.ts";
 import type { Turns } from "../turn/turns.ts";
 import { ThinkError } from "../util/errors.ts";
+import { sameJson } from "../util/json.ts";
 
 interface PostedPlan extends ChatPlan {
   readonly stored: ReconcilePlan;
@@ -26,15 +28,20 @@ export class UnknownQuestionError extends ThinkError {
 export interface PostedMessagesInit {
   readonly store: MessageStore;
   readonly turns: Turns;
+  /** The stored messages, as they are shown. */
+  readonly transcript: Pick<Transcript, "path">;
   readonly newId: () => string;
 }
 
-export function postedMessages({ store, turns, newId }: PostedMessagesInit): Reconciler<PostedPlan> {
+export function postedMessages({ store, turns, transcript, newId }: PostedMessagesInit): Reconciler<PostedPlan> {
   return {
     plan(posted, trigger) {
       const shown = turns.transcript();
+      const placed = new Map(transcript.path().map((message) => [message.id, message]));
+      const isAsShown = (message: { readonly id: string }) => sameJson(message, placed.get(message.id));
       const isQueued = (id: string) => !store.has(id) && shown.some((message) => message.id === id);
-      const stored = reconcile({ posted, trigger, stored: storedLookup(store, isQueued) });
+      const lookup = storedLookup(store, { isQueued, isAsShown });
+      const stored = reconcile({ posted, trigger, stored: lookup });
       const { append, update, edit, answer, aliases, rejected } = stored;
       if (answer.at === "nowhere") throw new UnknownQuestionError();
       // A summary is refused as a message, and compared with the one that is shown like any other.
@@ -68,7 +75,7 @@ function comparison(
   const known = posted.slice(0, posted.length - newCount);
   if (known.length > shown.length) return "different";
   const tail = shown.slice(shown.length - known.length);
-  const isSame = known.every((message, index) => JSON.stringify(message) === JSON.stringify(tail[index]));
+  const isSame = known.every((message, index) => sameJson(message, tail[index]));
   if (!isSame) return "different";
   return known.length === shown.length ? "equal" : "part";
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalJson, parseJson } from "./json.ts";
+import { canonicalJson, parseJson, sameJson } from "./json.ts";
 
 test("equal values print alike whatever the order of their keys", () => {
   fc.assert(
@@ -22,4 +22,29 @@ test("a canonical text reads back as the same value", () => {
 
 test("parsing never throws", () => {
   fc.assert(fc.property(fc.string(), (text) => void expect(typeof parseJson(text).ok).toBe("boolean")));
+});
+
+test("two values are the same when they print alike", () => {
+  const small = fc.jsonValue({ maxDepth: 2 });
+  const pair = fc.oneof(
+    fc.tuple(small, small),
+    small.map((value) => [value, JSON.parse(canonicalJson(value)) as unknown] as const)
+  );
+  fc.assert(
+    fc.property(pair, ([first, second]) => {
+      // Minus zero prints as zero, and is equal to it.
+      expect(sameJson(first, second)).toBe(canonicalJson(first) === canonicalJson(second));
+    })
+  );
+});
+
+test.each([
+  [{ a: 1 }, { a: 1, b: 2 }],
+  [{ toString: 1 }, {}],
+  [JSON.parse('{"__proto__":{}}'), {}],
+  [[1], { 0: 1 }],
+  [null, {}],
+  [[], [undefined]]
+])("%j and %j differ", (first: unknown, second: unknown) => {
+  expect([sameJson(first, second), sameJson(second, first)]).toEqual([false, false]);
 });

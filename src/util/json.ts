@@ -21,3 +21,21 @@ export function canonicalJson(value: unknown): string {
     isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner
   );
 }
+
+/** Whether two values of JSON are equal, whatever the order of their keys. Makes no text of either. */
+export function sameJson(first: unknown, second: unknown): boolean {
+  if (first === second) return true;
+  if (Array.isArray(first)) {
+    return (
+      Array.isArray(second) &&
+      first.length === second.length &&
+      first.every((inner, index) => sameJson(inner, second[index]))
+    );
+  }
+  if (!isObject(first) || !isObject(second)) return false;
+  const keys = Object.keys(first);
+  return (
+    keys.length === Object.keys(second).length &&
+    keys.every((key) => Object.hasOwn(second, key) && sameJson(first[key], second[key]))
+  );
+}
