@@ -157,7 +157,8 @@ export class Conversation {
 
   #sendStops(): void {
     const active = new Set(activeRequests(this.#state));
-    for (const id of this.#stopping) {
+    // Newest first: when the one that runs ends, none that waited behind it may begin.
+    for (const id of [...this.#stopping].reverse()) {
       if (active.has(id)) this.#init.send(clientFrames.cancel(id));
       else this.#stopping.delete(id);
     }

@@ -156,13 +156,16 @@ describe("deaths", () => {
   });
 
   test("in quick succession are spaced out; a long attempt before its death is no quick one", () => {
+    const pause = (attempts: AttemptView[], nowMs: number, maxInterruptedAttempts = 5) =>
+      pauseAfterDeath({ attempts, nowMs, maxInterruptedAttempts });
     const quick = (count: number) => history(...Array.from({ length: count }, (_, at) => dies(at * 1_000 + 1)));
-    const pauses = [0, 1, 2, 3, 4, 9].map((count) =>
-      pauseAfterDeath([...quick(count), ...history(open(20_000))], 20_001)
-    );
-    expect(pauses).toEqual([null, 25_001, 35_001, 60_001, 60_001, 60_001]);
-    expect(pauseAfterDeath([...quick(4), ...history(open(0))], DEBOUNCE_MS)).toBeNull();
-    expect(pauseAfterDeath([...quick(4), ...history(stalls(5_000)), ...history(open(5_000))], 6_000)).toBeNull();
+    const pauses = (counts: number[], allowed?: number) =>
+      counts.map((count) => pause([...quick(count), ...history(open(20_000))], 20_001, allowed));
+    expect(pauses([0, 1, 2, 3, 4, 9])).toEqual([null, 25_001, 35_001, 60_001, 60_001, 60_001]);
+    expect(pauses([1, 4, 5, 6, 7, 8], 10)).toEqual([null, null, null, 25_001, 35_001, 60_001]);
+    expect(pauses([1, 99], Infinity)).toEqual([null, null]);
+    expect(pause([...quick(4), ...history(open(0))], DEBOUNCE_MS)).toBeNull();
+    expect(pause([...quick(4), ...history(stalls(5_000)), ...history(open(5_000))], 6_000)).toBeNull();
   });
 
   const open = (startedAt: number): Past => ({ end: null, startedAt });

@@ -28,7 +28,7 @@ export const DEBOUNCE_MS = 30_000;
 /** Attempts in a row that ran out of memory. */
 export const OUT_OF_MEMORY_LIMIT = 3;
 
-/** How long the next attempt waits after so many quick deaths in a row; the last is kept. */
+/** How long the next attempt waits after so many quick deaths in a row, when the budget allows one more than that many. */
 const PAUSES_MS = [0, 5_000, 15_000, 40_000] as const;
 
 /** What an attempt failed of when the object was out of memory. */
@@ -105,12 +105,23 @@ function exhaustion(
   return spent.attempt > limits.maxAttempts ? "max_attempts_exceeded" : undefined;
 }
 
-/** When the attempt after a death may start. Deaths in quick succession (a deploy, a crash loop) are spaced out. */
-export function pauseAfterDeath(attempts: readonly AttemptView[], nowMs: number): number | null {
-  const isQuickDeath = ({ end, startedAt, endedAt }: AttemptView) =>
-    (end === null || end === "interrupted") && (endedAt ?? nowMs) - startedAt < DEBOUNCE_MS;
-  const quick = lastOnes(attempts, isQuickDeath);
-  const pauseMs = PAUSES_MS[Math.min(Math.max(quick, 1), PAUSES_MS.length) - 1] ?? 0;
+export interface Death {
+  readonly attempts: readonly AttemptView[];
+  readonly nowMs: number;
+  readonly maxInterruptedAttempts: number;
+}
+
+/**
+ * When the attempt after a death may start. Deaths in quick succession (a deploy, a crash loop) are spaced out the more,
+ * the fewer of them are left.
+ */
+export function pauseAfterDeath({ attempts, nowMs, maxInterruptedAttempts }: Death): number | null {
+  const isDeath = ({ end }: AttemptView) => end === null || end === "interrupted";
+  const isQuick = ({ startedAt, endedAt }: AttemptView) => (endedAt ?? nowMs) - startedAt < DEBOUNCE_MS;
+  const quick = lastOnes(attempts, (attempt) => isDeath(attempt) && isQuick(attempt));
+  const left = maxInterruptedAttempts - attempts.filter(isDeath).length;
+  const place = Math.min(quick, PAUSES_MS.length, PAUSES_MS.length + 1 - left);
+  const pauseMs = PAUSES_MS[Math.max(place, 1) - 1] ?? 0;
   return pauseMs === 0 ? null : nowMs + pauseMs;
 }
 

@@ -71,10 +71,11 @@ export class Recovery {
 
   /** The process that ran the newest attempt is gone. */
   noteDeath(live: LiveTurn, { turn }: Examined): void {
+    const { maxInterruptedAttempts } = this.#desk.init.hooks.recovery;
     this.handOver(live, {
       reason: "interrupted",
       error: null,
-      retryAt: pauseAfterDeath(turn.attempts, this.#desk.now())
+      retryAt: pauseAfterDeath({ attempts: turn.attempts, nowMs: this.#desk.now(), maxInterruptedAttempts })
     });
   }
 

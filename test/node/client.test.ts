@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { createGate, reply, stall, text } from "../../src/testing/index.ts";
 import { shown, statuses, statusOf } from "./client-kit.ts";
-import { later, open, ready, stored } from "./client-subject.ts";
+import { later, open, ready, scene, stored } from "./client-subject.ts";
 
 test("a message is shown at once, answered, and ends as what is stored", async () => {
   const { host, network } = open(reply(text("Hello.")));
@@ -60,6 +60,17 @@ test("D5: stop ends the turn from any tab, and nobody spins afterwards", async (
   expect([statusOf(one), statusOf(two)]).toEqual(["settled", "settled"]);
   expect(shown(one)).toEqual(["user:Hi", "assistant:Half "]);
   expect(one.getSnapshot().messages).toEqual(await stored(host));
+});
+
+test("stop also ends what waits: it never begins", async () => {
+  const { network } = open(reply(text("Half "), stall()), reply(text("Never said.")));
+  const client = await ready(network);
+  const ends = [client.send("first"), client.send("second")];
+  await network.settle();
+  client.stop();
+  await network.settle();
+  expect(await Promise.all(ends)).toMatchObject([{ outcome: "aborted" }, { outcome: "aborted" }]);
+  expect(scene.script.calls).toHaveLength(1);
 });
 
 test("D1, D7: a question asked while another is answered waits behind that answer, for every tab", async () => {
