@@ -17,8 +17,9 @@ export function openLifecycle(ctx: DurableObjectState, clock: Clock): Lifecycle 
     gate: (work) => ctx.blockConcurrencyWhile(work),
     waitUntil: (work) => ctx.waitUntil(work),
     async wipe() {
-      await ctx.storage.deleteAlarm();
+      // The alarm last: whoever dies in between is woken once more. The other way round nobody would finish the work.
       await ctx.storage.deleteAll();
+      await ctx.storage.deleteAlarm();
     },
     abortSoon(reason) {
       // abort() throws through whatever is running, and nothing can catch it.

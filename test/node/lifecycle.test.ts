@@ -118,6 +118,22 @@ test("destroy() interrupted after its first step is completed by the next alarm 
   expect(host.sql(Parent, "p", "SELECT name FROM sqlite_master WHERE name = 'cf_meta'")).toEqual([]);
 });
 
+test("killed anywhere, a destruction that was begun is finished without a visitor", async () => {
+  await everyCrash({
+    create: async () => {
+      const host = open();
+      await (await host.get(Parent, "p")).plan();
+      return host;
+    },
+    script: async (host) => (await host.get(Parent, "p")).destroy().catch(() => undefined),
+    finish: (host) => host.advance(600_000),
+    inspect: async (host) => {
+      const isStored = host.sql(Parent, "p", "SELECT 1 FROM sqlite_master WHERE name = 'cf_meta'").length > 0;
+      return isStored && host.sql(Parent, "p", "SELECT 1 FROM cf_meta WHERE condemned = 1").length > 0;
+    }
+  });
+});
+
 test("an agent that is being destroyed refuses requests, sockets and calls", async () => {
   const host = open();
   const parent = await host.get(Parent, "p");
