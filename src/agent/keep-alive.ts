@@ -44,7 +44,8 @@ export class KeepAlive {
       if (this.#references === 0) this.#core.background(this.#core.wakes.rearm());
     };
     try {
-      await this.#core.wakes.rearm();
+      const { wakes, clock } = this.#core;
+      await wakes.armBy(this.#heartbeat.next(clock.now()));
     } catch (error) {
       release();
       throw error;

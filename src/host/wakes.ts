@@ -56,6 +56,16 @@ export class Wakes {
   }
 
   /**
+   * Makes sure of a wake at this time or before, without asking the sources: one that comes too early is harmless, and
+   * `rearm` moves it where it belongs. For the moment before work begins, which should not wait for a dozen tables.
+   */
+  async armBy(atMs: number): Promise<void> {
+    if (typeof this.#armed === "number" && this.#armed <= atMs) return;
+    if (this.#armed === UNKNOWN) return this.rearm();
+    await this.#arm(atMs);
+  }
+
+  /**
    * Call after every change to a source's table. Resolves when the wake is durable. `notBefore` spaces out wakes that
    * keep failing: overdue work would otherwise be due again at once.
    */
@@ -63,6 +73,10 @@ export class Wakes {
     const wanted = this.next();
     const next = wanted === null ? null : Math.max(wanted, notBefore);
     if (next === this.#armed || this.#isOverdue(next)) return;
+    await this.#arm(next);
+  }
+
+  async #arm(next: number | null): Promise<void> {
     const before = this.#armed;
     this.#armed = next;
     try {

@@ -4,6 +4,7 @@ import { createGate, reply, text, textChunks } from "../testing/model/index.ts";
 import { coalesceParts, MAX_MERGED_CHARS, MAX_READ_AHEAD_PARTS, type ModelPart, type PartReader } from "./coalesce.ts";
 import { guardModel } from "./guarded-model.ts";
 import { majors, readAll, run, textOf } from "./sdk-majors.test-support.ts";
+import type { FastReadableStream } from "./streams/readable.ts";
 
 interface TestPart extends ModelPart {
   readonly id?: string;
@@ -39,7 +40,7 @@ class ListReader implements PartReader<TestPart> {
 const macrotask = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Reads as a busy consumer does: `pauses[n]` says whether it is away before the n-th read. */
-async function consume(stream: ReadableStream<TestPart>, pauses: readonly boolean[] = []): Promise<TestPart[]> {
+async function consume(stream: FastReadableStream<TestPart>, pauses: readonly boolean[] = []): Promise<TestPart[]> {
   const reader = stream.getReader();
   const parts: TestPart[] = [];
   for (let count = 0; ; count += 1) {

@@ -5,6 +5,7 @@
 // never change, metadata never moves from one delta to another, and an error or the end comes after everything that
 // was sent before it. What the parts mean is none of this file's business.
 import { canonicalJson } from "../util/json.ts";
+import { FastReadableStream } from "./streams/readable.ts";
 
 /** A merged delta grows no further than this, so that readers still see progress in a burst. */
 export const MAX_MERGED_CHARS = 16_384;
@@ -41,9 +42,9 @@ export interface PartReader<Part> {
 }
 
 /** The source's parts with bursts merged. Nothing is read before the first read; cancelling cancels the source. */
-export function coalesceParts<Part extends ModelPart>(source: PartReader<Part>): ReadableStream<Part> {
+export function coalesceParts<Part extends ModelPart>(source: PartReader<Part>): FastReadableStream<Part> {
   const ahead = new ReadAhead(source);
-  return new ReadableStream<Part>(
+  return new FastReadableStream<Part>(
     {
       async pull(controller) {
         const next = await ahead.next();

@@ -4,6 +4,7 @@
 import { coalesceParts, type ModelPart, type PartReader } from "./coalesce.ts";
 import { ModelInterruptedError } from "./errors.ts";
 import type { ModelObject } from "./sdk.ts";
+import { FastReadableStream } from "./streams/readable.ts";
 
 export interface GuardOptions {
   /** Merge bursts of deltas (default true). */
@@ -18,11 +19,16 @@ interface Streamed {
   readonly stream: ReadableStream<ModelPart>;
 }
 
+/** The SDK reads it, or pipes it on; it meets a native stream as a native one. */
+interface Guarded {
+  readonly stream: FastReadableStream<ModelPart>;
+}
+
 /** The same model with a dependable stream; everything else is passed through to it. */
 export function guardModel(model: ModelObject, options: GuardOptions = {}): ModelObject {
   // The specifications differ in types we do not touch; what is used here is the same in all of them.
   const original = model.doStream as (options: CallOptions) => PromiseLike<Streamed>;
-  const doStream = async (callOptions: CallOptions): Promise<Streamed> => {
+  const doStream = async (callOptions: CallOptions): Promise<Guarded> => {
     const result = await original.call(model, callOptions);
     const reader = new GuardedReader(result.stream, callOptions.abortSignal);
     return { ...result, stream: options.coalesce === false ? plainStream(reader) : coalesceParts(reader) };
@@ -96,8 +102,8 @@ function errorPart(error: unknown): ModelPart & { readonly error: unknown } {
   return { type: "error", error };
 }
 
-function plainStream(reader: PartReader<ModelPart>): ReadableStream<ModelPart> {
-  return new ReadableStream<ModelPart>(
+function plainStream(reader: PartReader<ModelPart>): FastReadableStream<ModelPart> {
+  return new FastReadableStream<ModelPart>(
     {
       async pull(controller) {
         let parts = await reader.read();

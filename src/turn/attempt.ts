@@ -64,6 +64,9 @@ export type AttemptResult =
   | { readonly kind: "restart" }
   | { readonly kind: "failed"; readonly error: unknown; readonly stage: "turn" | "stream" };
 
+/** One for all: a new exception would collect a stack at the end of every turn. */
+const ATTEMPT_OVER = new DOMException("The attempt is over.", "AbortError");
+
 export class Attempt {
   readonly #init: AttemptInit;
   #call: ModelCall | undefined;
@@ -85,7 +88,7 @@ export class Attempt {
   async run(): Promise<AttemptResult> {
     const result = await this.#init.hooks.runIn(this.#init.turn, () => this.#run());
     // What an attempt left running must not outlive it.
-    this.#init.stop.abort(new DOMException("The attempt is over.", "AbortError"));
+    this.#init.stop.abort(ATTEMPT_OVER);
     return result;
   }
 

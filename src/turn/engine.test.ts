@@ -166,7 +166,8 @@ describe("tools", () => {
         tools: weather(async () => {
           atExecution = types(w);
           return "sun";
-        })
+        }),
+        respond: async () => undefined
       }
     );
     await w.engine.admit(ask("r1")).settled;
@@ -282,6 +283,13 @@ describe("tools", () => {
 });
 
 describe("the response hook", () => {
+  test("that nobody has is not called, and nothing is recorded for it", async () => {
+    const w = world([reply(text("one"))]);
+    expect(await w.engine.admit(ask("r1")).settled).toMatchObject({ status: "completed" });
+    expect(w.hooksCalled).toEqual(["assemble:r1"]);
+    expect(w.conversation.row.respondingTurns).toEqual([]);
+  });
+
   test("may start and await a turn, whose own hook runs too", async () => {
     const w: World = world([reply(text("one")), reply(text("two"))], {
       respond: async (turn) => {
@@ -320,7 +328,7 @@ describe("the response hook", () => {
 describe("a clear", () => {
   test("ends what runs and what waits, stores nothing of it, and lets the next one run", async () => {
     const gate = createGate();
-    const w = world([reply(text("half"), gate.wait()), reply(text("fresh"))]);
+    const w = world([reply(text("half"), gate.wait()), reply(text("fresh"))], { respond: async () => undefined });
     const running = w.engine.admit(ask("r1"));
     const waiting = w.engine.admit(ask("r2"));
     await gate.reached;

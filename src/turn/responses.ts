@@ -28,7 +28,7 @@ export class Responses {
   /** In turn order, except for a turn that a hook itself started and may be waiting for. */
   async tell(live: LiveTurn, outcome: TurnOutcome): Promise<void> {
     const before = live.isNested ? Promise.resolve() : this.#last;
-    const done = before.then(() => this.#desk.init.keepAlive(() => this.#callHook(live, outcome)));
+    const done = before.then(() => this.#callIfOwed(live, outcome));
     if (!live.isNested) this.#last = done;
     await done;
     live.resolve(outcome);
@@ -54,6 +54,13 @@ export class Responses {
     };
   }
 
+  /** Nobody is kept awake for a hook that was not promised: most agents have none. */
+  async #callIfOwed(live: LiveTurn, outcome: TurnOutcome): Promise<void> {
+    const { conversation, keepAlive } = this.#desk.init;
+    if (!conversation.row.respondingTurns.includes(live.admitted.turnId)) return;
+    await keepAlive(() => this.#callHook(live, outcome));
+  }
+
   async #callHook(live: LiveTurn, outcome: TurnOutcome): Promise<void> {
     const { hooks, conversation, clock } = this.#desk.init;
     // The turn is over, and so is what could stop it.
@@ -65,6 +72,7 @@ export class Responses {
     } catch (error) {
       console.error("The response hook failed:", error);
     }
+    // A clear may have forgotten the turn meanwhile.
     if (conversation.row.respondingTurns.includes(turn.turnId)) this.#appendResponded(turn.turnId);
   }
 

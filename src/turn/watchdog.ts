@@ -11,6 +11,9 @@ export interface WatchdogInit {
   readonly onStall: () => void;
 }
 
+/** One for all, so that stopping collects no stack. Nobody sees it. */
+const STOPPED = new DOMException("The stream is over.", "AbortError");
+
 export class Watchdog {
   readonly #init: WatchdogInit;
   readonly #stop = new AbortController();
@@ -51,7 +54,7 @@ export class Watchdog {
   }
 
   stop(): void {
-    this.#stop.abort();
+    this.#stop.abort(STOPPED);
   }
 
   async #watch(): Promise<void> {
