@@ -10,6 +10,9 @@ export default defineConfig({
     session: "src/session/index.ts",
     testing: "src/testing/index.ts",
     workflows: "src/agent/workflows/index.ts",
+    build: "src/framework/build/index.ts",
+    // Named by build.js, at its side.
+    streams: "src/model/streams/index.ts",
     "serve/cli": "src/framework/serve/cli.ts",
     "serve/front-worker": "src/framework/serve/front/worker.ts",
     "platform/workerd": "src/host/workerd/platform.ts",

@@ -1,16 +1,25 @@
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { withFastStreams } from "./src/model/streams/inject.ts";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 const inNode = [
   { find: "#platform", replacement: source("./src/host/inprocess/platform.ts") },
   { find: "everthink/workflows", replacement: source("./src/agent/workflows/index.ts") },
+  { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },
   { find: /^everthink$/, replacement: source("./src/index.ts") },
   { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }
 ];
+
+/** As `fastStreams()`, from the sources. */
+const fastStreamsOfSource = {
+  name: "fast-streams-of-source",
+  enforce: "pre" as const,
+  transform: (code: string, id: string) => withFastStreams({ id, code }, source("./src/model/streams/index.ts"))
+};
 
 /** No test waits for time; a property or a crash run on a busy machine may take a while all the same. */
 const PATIENCE_MS = 60_000;
@@ -28,7 +37,9 @@ export default defineConfig({
             "test/node/**/*.test.ts",
             "test/chaos/*.test.ts",
             "test/docs/**/*.test.ts",
-            "tools/**/*.test.ts"
+            "tools/**/*.test.ts",
+            "bench/*.test.ts",
+            "examples/**/*.test.ts"
           ],
           testTimeout: PATIENCE_MS
         }
@@ -49,6 +60,17 @@ export default defineConfig({
         }
       },
       {
+        // The same turns with the streams that `everthink/build` gives the SDK.
+        resolve: { alias: inNode },
+        plugins: [fastStreamsOfSource],
+        test: {
+          name: "node-fast-streams",
+          include: ["src/turn/**/*.test.ts", "test/node/{think,recovery-answers,stall}.test.ts"],
+          server: { deps: { inline: [/node_modules[\\/]ai[\\/]/] } },
+          testTimeout: PATIENCE_MS
+        }
+      },
+      {
         // The same promises inside workerd.
         resolve: { alias: { "#platform": source("./src/host/workerd/platform.ts") } },
         plugins: [cloudflareTest({ wrangler: { configPath: "./test/workers/wrangler.jsonc" } })],
@@ -62,6 +84,7 @@ export default defineConfig({
             "test/process/**/*.test.ts",
             "test/package/**/*.test.ts",
             "test/browser/**/*.test.ts",
+            "test/assistant/**/*.test.ts",
             "test/chaos/process/**/*.test.ts"
           ],
           testTimeout: 120_000,

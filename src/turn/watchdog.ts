@@ -11,8 +11,8 @@ export interface WatchdogInit {
   readonly onStall: () => void;
 }
 
-/** One for all, so that stopping collects no stack. Nobody sees it. */
-const STOPPED = new DOMException("The stream is over.", "AbortError");
+/** No exception, which would collect a stack: nobody sees it. */
+const STOPPED = "The stream is over.";
 
 export class Watchdog {
   readonly #init: WatchdogInit;

@@ -14,11 +14,11 @@ async function openPlug(temporaryFolder?: string): Promise<Plug> {
   return plug;
 }
 
-/** The status of the answer; 0: the connection ended without one. */
-function ask({ socketPath }: Plug): Promise<number> {
-  return new Promise((resolve) => {
-    request({ socketPath, method: "POST", agent: false }, (answer) => resolve(answer.statusCode ?? 0))
-      .once("error", () => resolve(0))
+/** The status of the answer. */
+function ask({ socketPath }: Plug): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request({ socketPath, method: "POST", agent: false }, ({ statusCode }) => resolve(statusCode))
+      .once("error", reject)
       .end();
   });
 }
@@ -30,14 +30,12 @@ test("only this user can reach the socket, and nothing of it stays", async () =>
   expect(existsSync(plug.folder)).toBe(false);
 });
 
-test("a pull is told to whoever watches", async () => {
+test("a pull is answered, and told to whoever watches", async () => {
   const plug = await openPlug();
   const over = new AbortController();
   const pulled = plug.untilPulled(over.signal);
-  const asked = ask(plug);
+  expect(await ask(plug)).toBe(202);
   await pulled;
-  plug.close();
-  expect(await asked).toBe(0);
 });
 
 test("a pull that nobody watches for is answered, and not kept for later", async () => {

@@ -10,6 +10,9 @@ import { join } from "node:path";
 /** The kernel takes no longer address of a socket (108 bytes on Linux, 104 on macOS, with the zero at the end). */
 const LONGEST_SOCKET_PATH = 100;
 
+/** The answer's way to the browser. Without one, browsers send the request again, and would kill the next process too. */
+const ANSWER_MS = 50;
+
 export class Plug {
   readonly folder: string;
   readonly socketPath: string;
@@ -20,9 +23,9 @@ export class Plug {
     this.folder = folder;
     this.socketPath = join(folder, "plug");
     this.#server = createServer((_request, response) => {
-      // Whoever asked is about to die and needs no answer, unless nobody watches it yet.
-      if (this.#pull) this.#pull();
-      else response.writeHead(503).end();
+      const pull = this.#pull;
+      response.writeHead(pull ? 202 : 503).end();
+      if (pull) setTimeout(pull, ANSWER_MS);
     });
   }
 

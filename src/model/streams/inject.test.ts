@@ -4,12 +4,13 @@ import { describe, expect, test } from "vitest";
 import { withFastStreams } from "./inject.ts";
 
 const MAKING = `const stream = new TransformStream();\nexport { stream };`;
+const STREAMS = "/streams.js";
 const SDK_FILE = "/project/node_modules/ai/dist/index.js";
 
 describe("fast streams are given", () => {
   test("to modules of the SDK, without moving a line", () => {
-    const code = withFastStreams({ id: SDK_FILE, code: MAKING });
-    expect(code).toBe(`import { ReadableStream, TransformStream } from "everthink/streams"; ${MAKING}`);
+    const code = withFastStreams({ id: SDK_FILE, code: MAKING }, STREAMS);
+    expect(code).toBe(`import { ReadableStream, TransformStream } from "/streams.js"; ${MAKING}`);
   });
 
   test.each([
@@ -17,7 +18,7 @@ describe("fast streams are given", () => {
     ["a Windows path", "C:\\p\\node_modules\\ai\\dist\\index.mjs"],
     ["a bundler's query", `${SDK_FILE}?v=1`]
   ])("whatever the file is called: %s", (_name, id) => {
-    expect(withFastStreams({ id, code: MAKING })).toContain("everthink/streams");
+    expect(withFastStreams({ id, code: MAKING }, STREAMS)).toContain(STREAMS);
   });
 
   test.each([
@@ -27,7 +28,7 @@ describe("fast streams are given", () => {
     ["a module that makes none", SDK_FILE, "export { a };"],
     ["a module that cannot import", SDK_FILE, "module.exports = { stream: new TransformStream() };"]
   ])("and not to %s", (_name, id, code) => {
-    expect(withFastStreams({ id, code })).toBeUndefined();
+    expect(withFastStreams({ id, code }, STREAMS)).toBeUndefined();
   });
 
   test.each(["ai", "ai6"])("to the installed %s, which declares neither name itself", (name) => {
@@ -35,6 +36,6 @@ describe("fast streams are given", () => {
     const file = require.resolve(name).replace(/ai6([\\/]dist[\\/]index)\.js$/, "ai6$1.mjs");
     const code = readFileSync(file, "utf8");
     expect(code).not.toMatch(/\b(?:class|const|let|var|function) (?:Readable|Transform)Stream\b/);
-    expect(withFastStreams({ id: SDK_FILE, code })).toBeDefined();
+    expect(withFastStreams({ id: SDK_FILE, code }, STREAMS)).toBeDefined();
   });
 });

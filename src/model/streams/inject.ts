@@ -2,9 +2,6 @@
 // the two global names in its own scope. For bundlers, at build time; no global is replaced, and a program built
 // without it works the same, only slower. Pure.
 
-/** Where a bundle finds the streams. */
-export const STREAMS_MODULE = "everthink/streams";
-
 /** A file of the package `ai` itself, not of its providers: theirs end in bodies. */
 const SDK_FILE = /[\\/]node_modules[\\/]ai[\\/]dist[\\/][^?]*\.m?js(?:\?|$)/;
 const IS_MODULE = /^export\s*[{*]/m;
@@ -16,8 +13,8 @@ export interface BundledModule {
   readonly code: string;
 }
 
-/** The code with fast streams; undefined for a module that stays as it is. */
-export function withFastStreams({ id, code }: BundledModule, from = STREAMS_MODULE): string | undefined {
+/** The code with the streams of the module `from`; undefined for a module that stays as it is. */
+export function withFastStreams({ id, code }: BundledModule, from: string): string | undefined {
   if (!SDK_FILE.test(id) || !IS_MODULE.test(code) || !MAKES_STREAMS.test(code)) return undefined;
   // On the first line, so that no line number changes.
   return `import { ReadableStream, TransformStream } from ${JSON.stringify(from)}; ${code}`;

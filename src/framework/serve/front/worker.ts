@@ -53,11 +53,8 @@ async function answerPlug(request: Request, { plug, hosts }: PlugPlace): Promise
     case "tell":
       return Response.json({ plug: true }, { headers });
     case "pull":
-      // An answer means that it did not happen: this process would be gone.
-      return new Response("Not ready", {
-        status: (await plug.fetch("http://plug/", { method: "POST" })).status,
-        headers
-      });
+      // The last thing this process says, unless nobody watches it yet.
+      return new Response(null, { status: (await plug.fetch("http://plug/", { method: "POST" })).status, headers });
     case "wrong-method":
       return new Response("Method Not Allowed", { status: 405, headers: { ...headers, allow: "GET, HEAD, POST" } });
     case "refuse":
