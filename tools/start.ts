@@ -1,11 +1,11 @@
-// `npm start`: serves examples/hello with `everthink serve` until Ctrl-C. PORT chooses the port (8787 without it),
-// DATA_DIRECTORY where the objects live (.data/hello without it); options of `everthink serve` win over both. Builds the
-// package first when dist/ is missing; it does not watch for changes.
+// `npm start`: serves examples/assistant with `everthink serve` until Ctrl-C. PORT chooses the port (8787 without it),
+// DATA_DIRECTORY where the conversations live (.data/assistant without it); options of `everthink serve` win over both.
+// Builds the package and the example first when they changed since they were last built; it does not watch.
 import { spawnSync } from "node:child_process";
-import { existsSync, renameSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { MODEL_VARIABLES } from "../examples/assistant/shared/model-variables.ts";
 import { runCommand } from "../src/framework/serve/command.ts";
-import { bundleWorker } from "./bundle-worker.ts";
+import { isOutdated } from "./newest-change.ts";
 
 const DEFAULT_PORT = 8787;
 const HIGHEST_PORT = 65_535;
@@ -13,7 +13,9 @@ const HIGHEST_PORT = 65_535;
 const GRACE_SECONDS = 0.5;
 
 const root = join(import.meta.dirname, "..");
+const example = join(root, "examples", "assistant");
 const frontWorker = join(root, "dist", "serve", "front-worker.js");
+const exampleBuild = join(example, "dist", "assistant", "wrangler.json");
 
 class StartError extends Error {}
 
@@ -24,29 +26,40 @@ function readPort(text: string | undefined): number {
   throw new StartError(`PORT must be a number from 0 to ${HIGHEST_PORT}, not "${text}".`);
 }
 
-function buildOnce(): void {
-  if (existsSync(join(root, "dist", "agent.js")) && existsSync(frontWorker)) return;
-  console.log("Building the package (first start) …");
-  const { status } = spawnSync("npm", ["run", "build", "--silent"], { cwd: root, stdio: "inherit" });
-  if (status !== 0) throw new StartError("The build failed; see above.");
+function buildWhatChanged(): void {
+  const isPackageOutdated = isOutdated(frontWorker, [join(root, "src"), join(root, "tsdown.config.ts")]);
+  if (isPackageOutdated) build("the package", root);
+  if (isPackageOutdated || isOutdated(exampleBuild, [example])) build("the example", example);
+}
+
+function build(what: string, folder: string): void {
+  console.log(`Building ${what} …`);
+  // Whatever started this: React's development build is twice as large and much slower.
+  const env = { ...process.env, NODE_ENV: "production" };
+  const options = { cwd: folder, env, encoding: "utf8" } as const;
+  const { status, stdout, stderr } = spawnSync("npm", ["run", "build", "--silent"], options);
+  if (status === 0) return;
+  console.error(stdout + stderr);
+  throw new StartError(`Building ${what} failed; see above.`);
+}
+
+/** What the person set, and what a model on their own machine needs. */
+function modelOptions(): string[] {
+  const names = MODEL_VARIABLES.filter((name) => process.env[name]);
+  const variables = names.flatMap((name) => ["--var", name]);
+  return names.includes("OPENAI_COMPATIBLE_URL") ? [...variables, "--allow-private-network"] : variables;
 }
 
 async function main(): Promise<number> {
   const port = readPort(process.env.PORT);
-  const dataDirectory = resolve(process.env.DATA_DIRECTORY || join(root, ".data", "hello"));
-  buildOnce();
+  const dataDirectory = resolve(process.env.DATA_DIRECTORY || join(root, ".data", "assistant"));
+  buildWhatChanged();
   const place = ["--port", String(port), "--data", dataDirectory, "--grace", String(GRACE_SECONDS)];
-  const options = [...place, ...process.argv.slice(2)];
-  return runCommand(["serve", await bundleHello(), "--objects", "Hello", ...options], { frontWorker, version: "" });
-}
-
-/** One place for all starts, put there whole: another start may be reading it. */
-async function bundleHello(): Promise<string> {
-  const bundle = join(root, ".tmp", "hello.js");
-  const outputFile = join(root, ".tmp", `hello-${process.pid}.js`);
-  await bundleWorker({ entry: join(root, "examples", "hello", "worker.ts"), outputFile });
-  renameSync(outputFile, bundle);
-  return bundle;
+  const given = process.argv.slice(2);
+  // The plug is for this machine only: whoever opens the page to others does without it.
+  const plug = given.some((option) => option.startsWith("--host")) ? [] : ["--plug"];
+  const options = [...place, ...plug, ...modelOptions(), ...given];
+  return runCommand(["serve", exampleBuild, ...options], { frontWorker, version: "" });
 }
 
 try {

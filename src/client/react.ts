@@ -8,6 +8,8 @@ import { createThinkClient, type ThinkClient, type ThinkClientOptions, type Thin
 /** Components that leave and come at once, as on navigation or in React's strict mode, keep the connection. */
 const LINGER_MS = 1_000;
 
+const FRAME_MS = 16;
+
 export type UseThinkResult<Agent> = ThinkSnapshot<AgentState<Agent>> &
   Pick<
     ThinkClient<Agent>,
@@ -54,6 +56,33 @@ function actionsOf<Agent>(client: ThinkClient<Agent>) {
   return { ...conversation, answerTool, failTool, approve, reject, call, setState };
 }
 
+/**
+ * The first change is shown at once, further ones once a frame. An answer may come in hundreds of pieces a second, and
+ * React takes renders that follow each other without a pause for an endless loop.
+ */
+function onceAFrame(listener: () => void): { tell(): void; stop(): void } {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isChanged = false;
+  const wait = () => {
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (isChanged) show();
+    }, FRAME_MS);
+  };
+  const show = () => {
+    isChanged = false;
+    wait();
+    listener();
+  };
+  return {
+    tell() {
+      isChanged = true;
+      if (timer === undefined) show();
+    },
+    stop: () => clearTimeout(timer)
+  };
+}
+
 interface SharedClient {
   readonly client: ThinkClient;
   subscribe(listener: () => void): () => void;
@@ -71,9 +100,11 @@ function sharedClient(key: string, options: ThinkClientOptions): SharedClient {
     users += 1;
     shared.set(key, entry);
     client.connect();
-    const unsubscribe = client.subscribe(listener);
+    const paced = onceAFrame(listener);
+    const unsubscribe = client.subscribe(paced.tell);
     return () => {
       unsubscribe();
+      paced.stop();
       users -= 1;
       setTimeout(leave, LINGER_MS);
     };

@@ -332,7 +332,7 @@ export class ThinkClient<Agent = unknown> {
 
   #changed(): void {
     this.#snapshot = undefined;
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) tell(listener);
     this.#lookForWork();
   }
 
@@ -356,6 +356,15 @@ export class ThinkClient<Agent = unknown> {
   async #fetchMessages(): Promise<readonly UIMessage[] | undefined> {
     const response = await this.#platform.fetch(messagesUrl(this.url, await this.#query()));
     return response.ok ? messageList(await response.json()) : undefined;
+  }
+}
+
+/** What a subscriber throws is its own affair: the conversation goes on. */
+function tell(listener: () => void): void {
+  try {
+    listener();
+  } catch (error) {
+    console.error("A subscriber of a client failed:", error);
   }
 }
 

@@ -1,16 +1,20 @@
 // What the documentation shows is code that is compiled and run: every block stands, word for word, in a file of
 // examples/, and each of those is exercised below.
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { UIMessage } from "ai";
-import { expect, test } from "vitest";
+import { createElement } from "react";
+import { renderToString } from "react-dom/server";
+import { afterEach, expect, test, vi } from "vitest";
 import { createTestHost } from "everthink/testing";
 import { reply, scriptedModel, stall, text, toolCall } from "everthink/testing";
 import { Assistant } from "./examples/assistant.ts";
 import { Companion } from "./examples/memory.ts";
 import { Patient } from "./examples/recovery.ts";
+import { Chat } from "./examples/getting-started-page.tsx";
+import readmeWorker, { Assistant as LogKeeper } from "./examples/readme-worker.ts";
 import { Concierge } from "./examples/hooks.ts";
 import { askFromAnywhere, Desk, Expert, Poll } from "./examples/agent.ts";
-import counterWorker, { Counter } from "./examples/readme-counter.ts";
+import counterWorker, { Counter } from "./examples/counter.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
@@ -23,7 +27,7 @@ const pages = [
     .map((name) => `docs/${name}`)
 ];
 const blocks = pages.flatMap((page) =>
-  [...read(page).matchAll(/```ts\n([\s\S]*?)```/g)].map((match, index) => ({ page, index, code: match[1] ?? "" }))
+  [...read(page).matchAll(/```tsx?\n([\s\S]*?)```/g)].map((match, index) => ({ page, index, code: match[1] ?? "" }))
 );
 
 /** Line breaks and indentation are the formatter's business. */
@@ -41,16 +45,13 @@ test("there are examples to check", () => {
 
 test("every link between pages leads somewhere", () => {
   for (const page of pages) {
-    for (const [, target] of read(page).matchAll(/\]\(((?!https?:)[^)#]+)\)/g)) {
-      expect(
-        () => read(new URL(target ?? "", new URL(page, "file:///")).pathname.slice(1)),
-        `${page} -> ${target}`
-      ).not.toThrow();
+    for (const [, target] of read(page).matchAll(/\]\(((?!https?:)[^)#]+)/g)) {
+      expect(existsSync(new URL(target ?? "", new URL(page, root))), `${page} -> ${target}`).toBe(true);
     }
   }
 });
 
-test("the README's counter counts, reminds and answers through its worker", async () => {
+test("the counter of the agent page counts, reminds and answers through its worker", async () => {
   const host = createTestHost({ agents: { Counter }, worker: counterWorker });
   const socket = await host.connect("/agents/counter/main");
   expect(await socket.next("cf_agent_state")).toMatchObject({ state: { count: 0 } });
@@ -92,7 +93,30 @@ test("the desk of the agent page schedules, imports through a crash and asks its
   );
 });
 
-test("the assistant of the README answers, uses its tool and remembers", async () => {
+test("the assistant of the README answers through its worker and keeps a log", async () => {
+  const model = scriptedModel([reply(toolCall("log", { line: "lamp lit" })), reply(text("Line 1."))]);
+  class Scripted extends LogKeeper {
+    override getModel() {
+      return model as never;
+    }
+  }
+  const host = createTestHost({ agents: { Assistant: Scripted }, worker: readmeWorker });
+  const assistant = await host.get(Scripted, "ada");
+  const question = { id: "u1", role: "user" as const, parts: [{ type: "text" as const, text: "The lamp is lit." }] };
+  expect(await assistant.saveMessages([question])).toMatchObject({ status: "completed" });
+  expect(JSON.stringify(model.calls[1]?.prompt)).toContain("Line 1 of the log");
+  expect(await (await host.fetch("/agents/assistant/ada/get-messages")).json()).toHaveLength(2);
+  expect((await host.fetch("/elsewhere")).status).toBe(404);
+});
+
+afterEach(() => vi.unstubAllGlobals());
+
+test("the page of the first steps shows a form before it is connected", () => {
+  vi.stubGlobal("location", { origin: "http://localhost:8787" });
+  expect(renderToString(createElement(Chat, { name: "north" }))).toContain('aria-label="Message"');
+});
+
+test("the assistant of the chat page answers, uses its tool and remembers", async () => {
   const model = scriptedModel([reply(toolCall("remember", { note: "dentist" })), reply(text("Noted."))]);
   class Scripted extends Assistant {
     override getModel() {

@@ -19,6 +19,8 @@ class Subject extends Think<unknown, { count: number }> {
   }
 }
 
+/** A component is shown changes once in this time. */
+const FRAME_MS = 16;
 const nothing = () => undefined;
 const listeners = { addEventListener: nothing, removeEventListener: nothing };
 
@@ -60,10 +62,11 @@ function stage() {
   const settle = async () => {
     for (let round = 0; round < 5; round += 1) {
       await network.settle();
+      vi.advanceTimersByTime(FRAME_MS);
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { network, root, Chat, latest, settle };
+  return { network, root, Chat, latest, settle, renders: () => results.length };
 }
 
 test("a component shows the conversation, the state and the answers of calls", async () => {
@@ -83,6 +86,18 @@ test("a component shows the conversation, the state and the answers of calls", a
   root.unmount();
 });
 
+test("hundreds of changes within a frame are at most two renders, and the newest is shown", async () => {
+  const { root, Chat, latest, settle, renders } = stage();
+  root.render(createElement(Chat, { name: "fast" }));
+  await settle();
+  const before = renders();
+  for (let count = 1; count <= 300; count += 1) latest().setState({ count });
+  await settle();
+  expect(renders() - before).toBeLessThanOrEqual(2);
+  expect(latest().state).toEqual({ count: 300 });
+  root.unmount();
+});
+
 test("two components and strict mode share one connection, and a new token does not make another", async () => {
   const { network, root, Chat, latest, settle } = stage();
   const two = (token: string) =>
@@ -99,6 +114,7 @@ test("two components and strict mode share one connection, and a new token does 
   expect(network.urls).toHaveLength(1);
   await network.cut();
   await network.reconnect();
+  await settle();
   expect(new URL(network.urls.at(-1) ?? "").searchParams.get("token")).toBe("2");
   expect(latest().connection).toBe("open");
   root.unmount();

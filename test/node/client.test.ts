@@ -1,6 +1,6 @@
 // The client library against a real Think on the in-process host: what people in one or several tabs see and do. Rows of
 // the lessons' section D are named where they are pinned.
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createGate, reply, stall, text } from "../../src/testing/index.ts";
 import { shown, statuses, statusOf } from "./client-kit.ts";
 import { later, open, ready, scene, stored } from "./client-subject.ts";
@@ -16,6 +16,22 @@ test("a message is shown at once, answered, and ends as what is stored", async (
   expect(shown(client)).toEqual(["user:Hi", "assistant:Hello."]);
   expect(client.getSnapshot().messages).toEqual(await stored(host));
   expect(seen).toEqual(["idle", "queued", "running", "settled"]);
+});
+
+test("a subscriber that fails does not keep the client, or other subscribers, from what is said", async () => {
+  const complaint = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const { host, network } = open(reply(text("Hello.")));
+  const client = await ready(network);
+  client.subscribe(() => {
+    throw new Error("broken component");
+  });
+  const seen = statuses(client);
+  void client.send("Hi");
+  await network.settle();
+  expect(client.getSnapshot().messages).toEqual(await stored(host));
+  expect(seen.at(-1)).toBe("settled");
+  expect(complaint).toHaveBeenCalled();
+  complaint.mockRestore();
 });
 
 test("D6: a page refreshed in the middle shows the question and what was said, and then the rest", async () => {

@@ -47,7 +47,7 @@ function serve(args: readonly string[]): ServeRun {
 async function pull(run: ServeRun): Promise<void> {
   const [pid] = run.workerds();
   const origin = await run.url();
-  await expect(run.fetch(PLUG, { method: "POST", headers: { origin } })).rejects.toThrow();
+  expect((await run.fetch(PLUG, { method: "POST", headers: { origin } })).status).toBe(202);
   await expect.poll(() => isAlive(pid!), PATIENCE).toBe(false);
 }
 

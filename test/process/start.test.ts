@@ -24,9 +24,9 @@ interface Start {
   url: Promise<string>;
 }
 
-function start(port: string): Start {
+function start(port: string, options: readonly string[] = []): Start {
   const environment = { ...process.env, PORT: port, DATA_DIRECTORY: dataDirectory };
-  const child = spawn(process.execPath, [script], { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [script, ...options], { env: environment, stdio: ["ignore", "pipe", "pipe"] });
   children.push(child);
   let output = "";
   const url = new Promise<string>((resolve) => {
@@ -42,54 +42,55 @@ function start(port: string): Start {
   return { child, ended, url };
 }
 
-async function call(url: string, method: string, args: unknown[]): Promise<unknown[]> {
-  const socket = new WebSocket(`${url.replace("http", "ws")}/agents/hello/test`);
-  const results: unknown[] = [];
+async function call(url: string, method: string, args: unknown[]): Promise<unknown> {
+  const socket = new WebSocket(`${url.replace("http", "ws")}/agents/directory/main`);
   return new Promise((resolve, reject) => {
     socket.once("error", reject);
     socket.once("open", () => socket.send(JSON.stringify({ type: "rpc", id: "1", method, args })));
     socket.on("message", (data) => {
       const frame = JSON.parse(String(data)) as Record<string, unknown>;
       if (frame.type !== "rpc") return;
-      results.push(frame.success ? frame.result : frame.error);
-      if (frame.success && frame.done === false) return;
       socket.close();
-      resolve(results);
+      resolve(frame.success ? frame.result : frame.error);
     });
   });
 }
 
-/** Resolves with the notes of the first state that has any. */
-async function reminders(url: string): Promise<string[]> {
-  const socket = new WebSocket(`${url.replace("http", "ws")}/agents/hello/test`);
+/** The titles of the conversations a page is told of when it connects. */
+async function titles(url: string): Promise<string[]> {
+  const socket = new WebSocket(`${url.replace("http", "ws")}/agents/directory/main`);
   return new Promise((resolve, reject) => {
     socket.once("error", reject);
     socket.on("message", (data) => {
-      const frame = JSON.parse(String(data)) as { type: string; state?: { reminders: { note: string }[] } };
-      if (frame.type !== "cf_agent_state" || !frame.state?.reminders.length) return;
+      const frame = JSON.parse(String(data)) as { type: string; state?: { conversations: { title: string }[] } };
+      if (frame.type !== "cf_agent_state" || !frame.state) return;
       socket.close();
-      resolve(frame.state.reminders.map(({ note }) => note));
+      resolve(frame.state.conversations.map(({ title }) => title));
     });
   });
 }
 
 describe("npm start", () => {
-  test("serves the page and the agent, and what it knows survives a restart", async () => {
+  test("serves the page, the agents and the plug, and what they know survives a restart", async () => {
     const first = start("0");
     const url = await first.url;
-    expect(await (await fetch(url)).text()).toContain("Hello from everthink");
-    expect(await call(url, "add", [2])).toEqual([2]);
-    expect(await call(url, "countTo", [3])).toEqual([1, 2, 3, "done"]);
-    expect(await call(url, "add", ["many"])).toEqual(["amount must be a whole number from -100 to 100."]);
-    await call(url, "remindIn", [1, "water"]);
+    expect(await (await fetch(url)).text()).toContain("Assistant · everthink");
+    expect(await (await fetch(`${url}/__think/plug`)).json()).toEqual({ plug: true });
+    const { id } = (await call(url, "create", [])) as { id: string };
+    await call(url, "rename", [id, "Lamp oil"]);
     first.child.kill("SIGTERM");
     expect((await first.ended).code).toBe(0);
 
     const second = start("0");
-    expect(await call(await second.url, "add", [1])).toEqual([3]);
-    expect(await reminders(await second.url)).toEqual(["water"]);
+    expect(await titles(await second.url)).toEqual(["Lamp oil"]);
     second.child.kill("SIGINT");
     expect((await second.ended).code).toBe(0);
+  });
+
+  test("keeps the plug away from a page that others can open", async () => {
+    const run = start("0", ["--host", "0.0.0.0"]);
+    const { port } = new URL(await run.url);
+    expect((await fetch(`http://127.0.0.1:${port}/__think/plug`)).headers.get("content-type")).not.toContain("json");
   });
 
   test("says plainly that a port is taken, and exits with 1", async () => {

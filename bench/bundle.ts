@@ -1,0 +1,59 @@
+// Builds one contender's worker into the one minified module its process runs. The settings are the same for all, those
+// of a user's build: package "exports" with the workerd conditions, platform modules left out.
+import { readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { gzipSync } from "node:zlib";
+import { build, type Plugin } from "esbuild";
+import type { Contender } from "./contenders.ts";
+
+export interface BundleSize {
+  minifiedBytes: number;
+  gzipBytes: number;
+}
+
+export async function bundleContender(contender: Contender, outputFile: string): Promise<BundleSize> {
+  await build({
+    entryPoints: [contender.entry],
+    outfile: outputFile,
+    bundle: true,
+    minify: true,
+    // A class's name is its identity: it is looked up in ctx.exports and sent to clients.
+    keepNames: true,
+    format: "esm",
+    platform: "neutral",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser", "import"],
+    mainFields: ["module", "main"],
+    external: ["cloudflare:*", "node:*"],
+    plugins: [
+      nodeModulesByShortName,
+      emailModule,
+      ...(contender.hasFastStreams ? [(await import("everthink/build")).fastStreamsForEsbuild()] : [])
+    ],
+    tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
+    logLevel: "silent"
+  });
+  const code = readFileSync(outputFile);
+  return { minifiedBytes: code.byteLength, gzipBytes: gzipSync(code, { level: 9 }).byteLength };
+}
+
+/** Older packages say "path" or require("path") for what workerd knows as "node:path" and only by import. */
+const nodeModulesByShortName: Plugin = {
+  name: "node-modules-by-short-name",
+  setup({ onResolve, onLoad }) {
+    const names = builtinModules.filter((name) => !name.startsWith("_")).join("|");
+    onResolve({ filter: new RegExp(`^(${names})$`) }, ({ path }) => ({ path, namespace: "node-module" }));
+    onLoad({ filter: /.*/, namespace: "node-module" }, ({ path }) => ({
+      contents: `export * from "node:${path}"; export { default } from "node:${path}";`
+    }));
+  }
+};
+
+/** Plain workerd has no "cloudflare:email", and the originals import its one class. No benchmark sends mail. */
+const emailModule: Plugin = {
+  name: "email-module",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^cloudflare:email$/ }, ({ path }) => ({ path, namespace: "email-module" }));
+    onLoad({ filter: /.*/, namespace: "email-module" }, () => ({ contents: "export class EmailMessage {}" }));
+  }
+};

@@ -1,0 +1,63 @@
+// The page: the list of conversations on the left, one conversation in the middle, what happens underneath on the right.
+import { useCallback, useState } from "react";
+import { Conversation } from "./conversation/conversation.tsx";
+import { useHasPlug } from "./header/use-plug.ts";
+import { useDirectory } from "./sidebar/use-directory.ts";
+import { Sidebar } from "./sidebar/sidebar.tsx";
+import { useStoredFlag } from "./stored-setting.ts";
+
+/** With less room than this the panel would leave too little for the conversation, so it is not open by itself. */
+const ROOM_FOR_PANEL = "(min-width: 1180px)";
+
+export function App() {
+  const directory = useDirectory();
+  const hasPlug = useHasPlug();
+  const [isDrawerOpen, setDrawerOpen] = useState(false);
+  const [isPanelOpen, setPanelOpen] = useStoredFlag("panel-open", matchMedia(ROOM_FOR_PANEL).matches);
+  const showDrawer = useCallback(() => setDrawerOpen(true), []);
+  const hideDrawer = useCallback(() => setDrawerOpen(false), []);
+  const { currentId } = directory;
+  return (
+    <div
+      className="app"
+      data-panel={isPanelOpen || undefined}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !isDrawerOpen) return;
+        event.preventDefault();
+        hideDrawer();
+      }}
+    >
+      <Sidebar
+        directory={directory.state}
+        currentId={currentId}
+        isOpen={isDrawerOpen}
+        onHide={hideDrawer}
+        onNew={() => {
+          hideDrawer();
+          directory.create();
+        }}
+        onOpen={(id) => {
+          hideDrawer();
+          directory.open(id);
+        }}
+        onRename={directory.rename}
+        onDelete={directory.remove}
+      />
+      {currentId === undefined ? (
+        <main className="conversation" aria-busy="true">
+          {directory.problem !== undefined && <p className="conversation-problem">{directory.problem}</p>}
+        </main>
+      ) : (
+        <Conversation
+          key={currentId}
+          id={currentId}
+          title={directory.title}
+          hasPlug={hasPlug}
+          isPanelOpen={isPanelOpen}
+          onTogglePanel={() => setPanelOpen(!isPanelOpen)}
+          onShowConversations={showDrawer}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+// One conversation with everything around it: header, log, composer and the panel underneath. Each part shows what it
+// is given.
+import type { UIMessage } from "ai";
+import { Dock } from "../composer/dock.tsx";
+import { useAttachments } from "../composer/use-attachments.ts";
+import { Header } from "../header/header.tsx";
+import { ModelNotice } from "../header/model-notice.tsx";
+import { PlugButton } from "../header/plug-button.tsx";
+import { PlugLine } from "../header/plug-line.tsx";
+import { isOver } from "../header/plug-story.ts";
+import { Panel } from "../panel/panel.tsx";
+import { DecisionsContext } from "../parts/decisions.ts";
+import { Announcer } from "./announcer.tsx";
+import { EmptyConversation } from "./empty-conversation.tsx";
+import { Log } from "./log.tsx";
+import { useConversation } from "./use-conversation.ts";
+import { useDrop } from "./use-drop.ts";
+import { useStickToEnd } from "./use-stick-to-end.ts";
+
+interface ConversationProps {
+  id: string;
+  title: string;
+  hasPlug: boolean;
+  isPanelOpen: boolean;
+  onTogglePanel(): void;
+  onShowConversations(): void;
+}
+
+export function Conversation(props: ConversationProps) {
+  const { id, title, hasPlug, isPanelOpen, onTogglePanel, onShowConversations } = props;
+  const chat = useConversation(id, isPanelOpen);
+  const { messages, status, connection, interruption, error, versions, actions } = chat;
+  const { story, pullPlug } = chat.plug;
+  const model = chat.state?.model;
+  const stick = useStickToEnd(messages.length > 0);
+  const attachments = useAttachments();
+  const drop = useDrop((files) => void attachments.add(files));
+  const send = (parts: UIMessage["parts"]) => {
+    actions.send(parts);
+    stick.jumpToEnd();
+  };
+  return (
+    <>
+      <main className="conversation" {...drop.handlers}>
+        <Header {...{ title, model, status, connection, isPanelOpen, onTogglePanel, onShowConversations }}>
+          {hasPlug && (
+            <PlugButton
+              isPulled={story !== undefined && !isOver(story)}
+              isInviting={status === "running"}
+              onPull={pullPlug}
+            />
+          )}
+        </Header>
+        <ModelNotice model={model} />
+        {story !== undefined && <PlugLine story={story} />}
+        <DecisionsContext value={chat.decisions}>
+          <Log
+            {...{ messages, status, connection, interruption, error, versions, actions, stick }}
+            onRetry={actions.retry}
+            empty={
+              connection === "open" && (
+                <EmptyConversation hasPlug={hasPlug} onSuggestion={(text) => send([{ type: "text", text }])} />
+              )
+            }
+          />
+        </DecisionsContext>
+        <Dock
+          pending={chat.pendingApprovals}
+          problem={chat.problem}
+          attachments={attachments}
+          isBusy={chat.isBusy}
+          onForgetProblem={chat.forgetProblem}
+          onSend={send}
+          onStop={chat.stop}
+        />
+        {drop.isOver && <div className="drop-veil">Drop pictures to attach them</div>}
+        <Announcer messages={messages} status={status} />
+      </main>
+      {isPanelOpen && <Panel status={status} connection={connection} notes={chat.notes} journal={chat.journal} />}
+    </>
+  );
+}

@@ -1,0 +1,19 @@
+// The words of a message, without its tools and thoughts: for editing, for announcing, for measuring how far it is. Pure.
+import type { UIMessage } from "ai";
+
+export function messageText(message: UIMessage): string {
+  return message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+}
+
+/** Grows with everything that is added to the answer. */
+export function answerLength(message: UIMessage | undefined): number {
+  if (message === undefined) return 0;
+  return message.parts.reduce(
+    (sum, part) => sum + 1 + (part.type === "text" || part.type === "reasoning" ? part.text.length : 0),
+    0
+  );
+}
+
+export function picturesOf(message: UIMessage) {
+  return message.parts.filter((part) => part.type === "file");
+}

@@ -1,0 +1,43 @@
+// Everything one conversation knows and can do, from its one client: the chat, its versions, the plug's story, and what
+// happens underneath.
+import { useCallback, useMemo } from "react";
+import type { Status } from "everthink/client";
+import { useThink } from "everthink/react";
+import type { Assistant } from "../../server/assistant.ts";
+import { browserTools } from "../browser-info.ts";
+import { usePlug } from "../header/use-plug.ts";
+import { useConnectionNotes, usePanelNotes } from "../panel/panel-notes.ts";
+import { useJournal } from "../panel/use-journal.ts";
+import type { Decisions } from "../parts/decisions.ts";
+import { answerLength } from "./message-text.ts";
+import { useActions } from "./use-actions.ts";
+import { type Interruption, useInterruption } from "./use-interruption.ts";
+import { isBusy } from "./use-live-answer.ts";
+import { useVersions } from "./use-versions.ts";
+
+export function useConversation(id: string, isPanelOpen: boolean) {
+  const notes = usePanelNotes();
+  const think = useThink<Assistant>({ agent: "assistant", name: id, tools: browserTools, onMessage: notes.receive });
+  const { messages, status, connection, isRecovering, pendingApprovals, approve, reject, call, client } = think;
+  useConnectionNotes(connection, notes.add);
+  const busy = isBusy(status);
+  const { versions, select } = useVersions(think);
+  const acting = useActions(think, select);
+  const length = answerLength(messages.findLast(({ role }) => role === "assistant"));
+  const sight = { connection, isBusy: busy, answerLength: length };
+  const plug = usePlug(sight, client.retryNow);
+  const seen = useInterruption({ ...sight, hasProcessDied: isRecovering || plug.story !== undefined });
+  const interruption = seen ?? (busy && isRecovering ? toldInterruption(status) : undefined);
+  const read = useCallback((after: number, limit: number) => call("readJournal", [{ after, limit }]), [call]);
+  const journal = useJournal({ isWatched: isPanelOpen && connection === "open", isWriting: busy, read });
+  const decisions = useMemo(
+    (): Decisions => ({ pending: pendingApprovals, approve, reject }),
+    [pendingApprovals, approve, reject]
+  );
+  return { ...think, ...acting, isBusy: busy, interruption, versions, plug, journal, notes: notes.list, decisions };
+}
+
+/** The agent says so: this page came when the answer was already interrupted. */
+function toldInterruption(status: Status): Interruption {
+  return { phase: status === "running" ? "goes-on" : "cut", cause: "process" };
+}

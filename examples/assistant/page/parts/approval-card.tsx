@@ -1,0 +1,64 @@
+// A question to a person, where the call stands. A parked action says that it can wait, and takes a reason with a no.
+import { useState } from "react";
+import { approvalElementId, useDecisions } from "./decisions.ts";
+import { approvalWords, isParked, toolName, type ToolPart } from "./tool-part.ts";
+
+type Progress = { readonly step: "open" | "sent" } | { readonly step: "failed"; readonly why: string };
+
+export function ApprovalCard({ part }: { part: ToolPart }) {
+  const { pending, approve, reject } = useDecisions();
+  const [progress, setProgress] = useState<Progress>({ step: "open" });
+  const [reason, setReason] = useState("");
+  const isOpen = pending.some(({ callId }) => callId === part.toolCallId);
+  const parked = isParked(part);
+  const { summary, risk } = approvalWords(part.approvalDescriptor ?? part.approval?.descriptor, toolName(part));
+  const decide = async (decision: Promise<unknown>) => {
+    setProgress({ step: "sent" });
+    try {
+      await decision;
+    } catch (error) {
+      setProgress({ step: "failed", why: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  return (
+    <div className="approval-card" id={approvalElementId(part.toolCallId)} data-risk={risk} tabIndex={-1}>
+      <p className="approval-summary">
+        {summary}
+        {risk !== undefined && <span className="risk">{risk} risk</span>}
+      </p>
+      {parked && isOpen && <p className="approval-note">It waits as long as it takes. You may close this page.</p>}
+      {progress.step === "failed" && <p className="tool-failure">{progress.why}</p>}
+      {!isOpen && progress.step !== "failed" && <p className="approval-note">Decided; the outcome follows.</p>}
+      {isOpen && (
+        <div className="approval-actions">
+          <button
+            type="button"
+            className="solid-button"
+            disabled={progress.step === "sent"}
+            onClick={() => void decide(approve(part.toolCallId))}
+          >
+            Approve
+          </button>
+          <button
+            type="button"
+            className="line-button"
+            disabled={progress.step === "sent"}
+            onClick={() => void decide(reject(part.toolCallId, reason.trim() || undefined))}
+          >
+            Reject
+          </button>
+          {parked && (
+            <input
+              className="text-field"
+              aria-label="Reason for rejecting"
+              placeholder="Reason, if you reject"
+              maxLength={500}
+              value={reason}
+              onChange={(event) => setReason(event.target.value)}
+            />
+          )}
+        </div>
+      )}
+    </div>
+  );
+}

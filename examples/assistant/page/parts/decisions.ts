@@ -1,0 +1,27 @@
+// How a card deep in a message reaches the conversation it belongs to, to decide over a call. Only what is pending now
+// can be decided; a card whose call is not in the list is a memory.
+import { createContext, useContext } from "react";
+import type { PendingApproval } from "everthink/client";
+
+export interface Decisions {
+  readonly pending: readonly PendingApproval[];
+  approve(id: string): Promise<unknown>;
+  reject(id: string, reason?: string): Promise<unknown>;
+}
+
+const NOBODY: Decisions = {
+  pending: [],
+  approve: () => Promise.resolve(),
+  reject: () => Promise.resolve()
+};
+
+export const DecisionsContext = createContext<Decisions>(NOBODY);
+
+export function useDecisions(): Decisions {
+  return useContext(DecisionsContext);
+}
+
+/** The element of a waiting call, for finding it again from elsewhere on the page. */
+export function approvalElementId(callId: string): string {
+  return `approval-${callId}`;
+}

@@ -1,0 +1,114 @@
+// What a tool part of a message says, in the words the cards use. The parts come over the wire, so their fields are
+// looked at, not trusted. Pure.
+
+export type ToolState =
+  | "input-streaming"
+  | "input-available"
+  | "approval-requested"
+  | "approval-responded"
+  | "output-available"
+  | "output-error"
+  | "output-denied";
+
+export interface ToolPart {
+  readonly type: string;
+  readonly toolCallId: string;
+  readonly toolName?: string;
+  readonly state: ToolState;
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly errorText?: string;
+  readonly preliminary?: boolean;
+  readonly approval?: { readonly approved?: boolean; readonly reason?: string; readonly descriptor?: unknown };
+  readonly approvalDescriptor?: unknown;
+}
+
+export function isToolPart(part: object): part is ToolPart {
+  if (!("type" in part) || typeof part.type !== "string" || !("toolCallId" in part)) return false;
+  return part.type === "dynamic-tool" || part.type.startsWith("tool-");
+}
+
+export function toolName(part: ToolPart): string {
+  return part.type === "dynamic-tool" ? (part.toolName ?? "tool") : part.type.slice("tool-".length);
+}
+
+/** An action that waits for a person as long as it takes. */
+export function isParked(part: ToolPart): boolean {
+  return part.state === "output-available" && field(part.output, "status") === "paused";
+}
+
+/** Between 0 and 1, while a tool reports how far it is. */
+export function progressOf(part: ToolPart): number | undefined {
+  if (part.preliminary !== true) return undefined;
+  const progress = field(part.output, "progress");
+  return typeof progress === "number" ? Math.min(1, Math.max(0, progress)) : undefined;
+}
+
+/** Why it failed: what the tool threw, or the error an action gave as its output. */
+export function failureOf(part: ToolPart): string | undefined {
+  if (part.state === "output-error") return part.errorText ?? "The tool failed.";
+  if (part.state !== "output-available" || part.preliminary === true) return undefined;
+  const error = field(part.output, "error");
+  const message = field(error, "message");
+  return typeof message === "string" ? message : undefined;
+}
+
+export type CardTone = "busy" | "done" | "failed" | "waiting" | "refused";
+
+/** One word for the state, and how it looks. */
+export function toneOf(part: ToolPart): { readonly tone: CardTone; readonly word: string } {
+  if (failureOf(part) !== undefined) return { tone: "failed", word: "failed" };
+  if (isParked(part)) return { tone: "waiting", word: "waiting for a decision" };
+  switch (part.state) {
+    case "input-streaming":
+      return { tone: "busy", word: "preparing" };
+    case "input-available":
+      return { tone: "busy", word: "running" };
+    case "approval-requested":
+      return { tone: "waiting", word: "asks first" };
+    case "approval-responded":
+      return part.approval?.approved === false
+        ? { tone: "refused", word: "rejected" }
+        : { tone: "busy", word: "approved" };
+    case "output-denied":
+      return { tone: "refused", word: "rejected" };
+    case "output-error":
+      return { tone: "failed", word: "failed" };
+    case "output-available":
+      return settledTone(part);
+  }
+}
+
+function settledTone(part: ToolPart): { readonly tone: CardTone; readonly word: string } {
+  if (part.preliminary === true) return { tone: "busy", word: "running" };
+  const status = field(part.output, "status");
+  if (status === "rejected" || status === "expired") return { tone: "refused", word: status };
+  return { tone: "done", word: "done" };
+}
+
+export interface ApprovalWords {
+  readonly summary: string;
+  readonly risk: string | undefined;
+}
+
+/** What the agent says about a call that waits for a person. */
+export function approvalWords(descriptor: unknown, tool: string): ApprovalWords {
+  const summary = field(descriptor, "summary");
+  const risk = field(descriptor, "risk");
+  return {
+    summary: typeof summary === "string" && summary !== "" ? summary : `Run ${tool}`,
+    risk: typeof risk === "string" ? risk : undefined
+  };
+}
+
+/** One line for the closed card. */
+export function inputLine(input: unknown): string {
+  if (typeof input !== "object" || input === null) return input === undefined ? "" : String(input);
+  return Object.entries(input)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join("  ");
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}

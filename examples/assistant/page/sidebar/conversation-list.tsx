@@ -1,0 +1,73 @@
+// The conversations by day. Arrow keys go from one to the next, Home and End to the first and the last.
+import { useRef, useState, type KeyboardEvent } from "react";
+import type { ConversationEntry } from "../../shared/demo.ts";
+import { ConversationRow } from "./conversation-row.tsx";
+import { dayGroups } from "./day-groups.ts";
+import { DeleteDialog } from "./delete-dialog.tsx";
+
+interface ConversationListProps {
+  conversations: readonly ConversationEntry[];
+  currentId: string | undefined;
+  onOpen(id: string): void;
+  onRename(id: string, title: string): void;
+  onDelete(id: string): void;
+}
+
+export function ConversationList({ conversations, currentId, onOpen, onRename, onDelete }: ConversationListProps) {
+  const list = useRef<HTMLDivElement>(null);
+  const [doomed, setDoomed] = useState<ConversationEntry>();
+  const onKeyDown = (event: KeyboardEvent) => {
+    const links = [...(list.current?.querySelectorAll("a") ?? [])];
+    const place = links.findIndex((link) => link === document.activeElement);
+    const target = place < 0 ? undefined : targetOf(event.key, place, links.length);
+    if (target === undefined) return;
+    event.preventDefault();
+    links[target]?.focus();
+  };
+  return (
+    <div className="conversation-list" ref={list} onKeyDown={onKeyDown}>
+      {dayGroups(conversations, Date.now()).map((group) => (
+        <section key={group.label} aria-label={group.label}>
+          <h3>{group.label}</h3>
+          <ul>
+            {group.conversations.map((conversation) => (
+              <ConversationRow
+                key={conversation.id}
+                conversation={conversation}
+                isCurrent={conversation.id === currentId}
+                onOpen={onOpen}
+                onRename={onRename}
+                onDelete={setDoomed}
+              />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {doomed !== undefined && (
+        <DeleteDialog
+          title={doomed.title}
+          onKeep={() => setDoomed(undefined)}
+          onDelete={() => {
+            setDoomed(undefined);
+            onDelete(doomed.id);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function targetOf(key: string, place: number, count: number): number | undefined {
+  switch (key) {
+    case "ArrowDown":
+      return Math.min(count - 1, place + 1);
+    case "ArrowUp":
+      return Math.max(0, place - 1);
+    case "Home":
+      return 0;
+    case "End":
+      return count - 1;
+    default:
+      return undefined;
+  }
+}

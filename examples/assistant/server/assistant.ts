@@ -1,0 +1,191 @@
+// One conversation. The class says which model, tools, actions and memory it has, and tells its pages what happens
+// underneath; everything durable about it is Think's.
+import {
+  defaultChatErrorClassifier,
+  Think,
+  type ChatErrorContext,
+  type ChatRecoveryContext,
+  type ChatResponseResult,
+  type PrepareStepContext,
+  type ReadJournalOptions,
+  type Session,
+  type StepContext,
+  type ToolCallContext,
+  type ToolCallResultContext,
+  type TurnContext
+} from "everthink";
+import { getAgentByName, type Connection, type StateSource } from "everthink/agent";
+import { diagnosticsObservability, type AgentEvent, type Observability } from "everthink/observe";
+import type { AssistantState, PanelNote, PublishedNote } from "../shared/demo.ts";
+import { noteActions } from "./actions.ts";
+import { DIRECTORY_NAME, paceMs, type Env } from "./env.ts";
+import { failureForPeople } from "./failure.ts";
+import { withFallback } from "./fallback.ts";
+import type { Model } from "./language-model.ts";
+import { chooseModel, statusOf, type ModelProblem } from "./models.ts";
+import { Notebook, type Note } from "./notes.ts";
+import { offlineModel } from "./offline/offline-model.ts";
+import { callDetail, eventNote, hookNote, resultDetail, stepNote, turnDetail } from "./panel.ts";
+import { pause } from "./pause.ts";
+import { INSTRUCTIONS } from "./prompt.ts";
+import { remoteModel } from "./provider-models.ts";
+import { demoTools } from "./tools.ts";
+import { problemIn } from "./unusable.ts";
+
+/** A report of progress is looked at longer than a word. */
+const PROGRESS_PACE = 6;
+/** Of what the model may keep about the user. */
+const MEMORY_TOKENS = 1_000;
+/** Somebody may pull the plug again and again; a real agent gives an answer up that killed it five times. */
+const MAX_PULLED_PLUGS = 100;
+/** What a page that connects is told of what happened just before, such as the recovery of a turn. */
+const RECENT_NOTES = 30;
+
+export class Assistant extends Think<Env, AssistantState> {
+  /** Besides those of Think. */
+  static override callables = ["readJournal"];
+  override initialState: AssistantState = { model: statusOf(chooseModel(this.env)) };
+  override classifyChatError = defaultChatErrorClassifier;
+  override chatRecovery = { maxInterruptedAttempts: MAX_PULLED_PLUGS };
+  override observability: Observability = {
+    emit: (event) => {
+      diagnosticsObservability.emit(event);
+      this.#forward(event);
+    }
+  };
+  readonly #notes = new Notebook(this);
+  readonly #recent: PanelNote[] = [];
+
+  override onStart(): void {
+    this.#notes.open();
+    // The environment may be another one than at the last start.
+    this.#showModel(undefined);
+  }
+
+  override getModel(): Model {
+    const choice = chooseModel(this.env);
+    const offline = offlineModel({ pause: (signal) => pause(paceMs(this.env), signal) });
+    if (!("modelId" in choice)) return offline;
+    return withFallback({
+      model: remoteModel(choice),
+      standIn: offline,
+      problemIn: (error) => problemIn(error, choice),
+      report: (problem) => this.#showModel(problem)
+    });
+  }
+
+  override configureSession(session: Session): Session {
+    return session
+      .withContext("instructions", { provider: { get: async () => INSTRUCTIONS } })
+      .withContext("memory", { description: "What you should know about the user", maxTokens: MEMORY_TOKENS })
+      .withCachedPrompt();
+  }
+
+  override getTools() {
+    return demoTools({
+      notes: this.#notes,
+      now: () => Date.now(),
+      pause: (signal) => pause(paceMs(this.env) * PROGRESS_PACE, signal)
+    });
+  }
+
+  override getActions() {
+    return noteActions({ notes: this.#notes, publish: (note) => this.#publish(note) });
+  }
+
+  // ── What the pages are told ──
+
+  /** After a death the turn goes on before any page is back. */
+  override onConnect(connection: Connection): void {
+    for (const note of this.#recent) connection.send(JSON.stringify(note));
+  }
+
+  override async beforeTurn(turn: TurnContext): Promise<void> {
+    this.#hook("beforeTurn", turnDetail(turn));
+    // In the queue, so that a directory that cannot be reached now costs this turn nothing.
+    if (!turn.continuation) await this.queue("announce", this.#firstQuestion());
+  }
+
+  override beforeStep(step: PrepareStepContext): void {
+    this.#hook("beforeStep", `step ${step.stepNumber + 1}`);
+  }
+
+  override beforeToolCall(call: ToolCallContext): void {
+    this.#hook("beforeToolCall", callDetail(call));
+  }
+
+  override afterToolCall(result: ToolCallResultContext): void {
+    this.#hook("afterToolCall", resultDetail(result));
+  }
+
+  override onStepFinish(step: StepContext): void {
+    this.#tell(stepNote(step, Date.now()));
+  }
+
+  override async onChatResponse({ status, message }: ChatResponseResult): Promise<void> {
+    this.#hook("onChatResponse", status);
+    // The prompt is kept as it is for the provider's cache; what the model wrote into its memory must show, though.
+    if (message.parts.some(({ type }) => type === "tool-set_context")) await this.session.refreshSystemPrompt();
+  }
+
+  override onChatRecovery({ recoveryKind, attempt }: ChatRecoveryContext): void {
+    this.#hook("onChatRecovery", `${recoveryKind}, attempt ${attempt}`);
+  }
+
+  override onChatError(error: unknown, { stage, classification }: ChatErrorContext = { stage: "turn" }): Error {
+    this.#hook("onChatError", [stage, classification].filter(Boolean).join(", "));
+    return failureForPeople(error);
+  }
+
+  /** Think has it and leaves it to each class whether clients may call it: it tells what was written, not what it says. */
+  override readJournal(options?: ReadJournalOptions) {
+    return super.readJournal(options);
+  }
+
+  /** Clients follow the state; they do not write it. */
+  override validateStateChange(_next: AssistantState, source: StateSource): void {
+    if (source !== "server") throw new Error("The state of an assistant is not the page's to change.");
+  }
+
+  // ── The directory ──
+
+  /** From the queue. */
+  async announce(title: string | null): Promise<void> {
+    const directory = await getAgentByName(this.env.Directory, DIRECTORY_NAME);
+    await directory.touch(this.name, title ?? undefined);
+  }
+
+  async #publish({ id, text }: Note): Promise<PublishedNote> {
+    const note = { id: `${this.name}:${id}`, text, publishedAt: Date.now() };
+    const directory = await getAgentByName(this.env.Directory, DIRECTORY_NAME);
+    await directory.publish(note);
+    return note;
+  }
+
+  /** The title of the conversation; null when this is not its first question. */
+  #firstQuestion(): string | null {
+    const asked = this.messages.filter(({ role }) => role === "user");
+    if (asked.length !== 1) return null;
+    return asked.flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : ""))).join(" ");
+  }
+
+  #showModel(problem: ModelProblem | undefined): void {
+    const model = statusOf(chooseModel(this.env), problem);
+    if (JSON.stringify(model) !== JSON.stringify(this.state.model)) this.setState({ ...this.state, model });
+  }
+
+  #forward(event: AgentEvent): void {
+    const note = eventNote(event);
+    if (note) this.#tell(note);
+  }
+
+  #hook(name: string, detail: string): void {
+    this.#tell(hookNote(name, detail, Date.now()));
+  }
+
+  #tell(note: PanelNote): void {
+    this.#recent.push(note);
+    if (this.#recent.length > RECENT_NOTES) this.#recent.shift();
+    this.broadcast(JSON.stringify(note));
+  }
+}

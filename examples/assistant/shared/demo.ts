@@ -1,0 +1,69 @@
+// What the Worker and the page tell each other besides the chat itself. Types only: nothing of one side reaches the other.
+
+export interface ConversationEntry {
+  /** The name of its `Assistant`. */
+  id: string;
+  /** The beginning of the first question; "New conversation" before there is one. */
+  title: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface PublishedNote {
+  id: string;
+  text: string;
+  publishedAt: number;
+}
+
+/** The state of the one `Directory`, called "main": every page follows it. */
+export interface DirectoryState {
+  /** Newest first. */
+  conversations: ConversationEntry[];
+  /** What `publish_note` has put on the board, newest first. */
+  board: PublishedNote[];
+}
+
+export type ModelProvider = "offline" | "openai" | "anthropic" | "google" | "compatible";
+
+export interface ModelStatus {
+  provider: ModelProvider;
+  /** For people: "Built-in offline model", "OpenAI gpt-5". */
+  label: string;
+  /** The chosen model cannot be used, so the offline model answers in its place. */
+  problem?: {
+    /** "OpenAI refused the key in OPENAI_API_KEY (401)." */
+    what: string;
+    /** "Set OPENAI_API_KEY to a valid key and start again." */
+    fix: string;
+  };
+}
+
+/** The state of an `Assistant`. */
+export interface AssistantState {
+  model: ModelStatus;
+}
+
+/** Sent to every page of a conversation as text, next to the protocol, while a turn runs. Not stored. */
+export interface PanelNote {
+  type: "panel";
+  /** A page that connects is told again of what happened just before. */
+  id: string;
+  at: number;
+  /** A hook of the class that fired, or an event it reported. */
+  kind: "hook" | "event";
+  /** "beforeTurn", "chat:recovery:detected" */
+  name: string;
+  /** One short line for people; may be empty. */
+  detail: string;
+  /** Set by onStepFinish: what this step used. */
+  usage?: { inputTokens: number; outputTokens: number };
+}
+
+/** One record of the journal, as `Assistant.readJournal` tells it. */
+export interface JournalEntry {
+  position: number;
+  type: string;
+  at: number;
+  sizeBytes: number;
+  turnId?: string;
+}

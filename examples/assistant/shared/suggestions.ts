@@ -1,0 +1,17 @@
+// What an empty conversation proposes. Every model can follow these; the offline model knows each by its words.
+
+export interface Suggestion {
+  title: string;
+  prompt: string;
+}
+
+export const SUGGESTIONS: readonly Suggestion[] = [
+  { title: "Tell a long story", prompt: "Tell me a long story about a lighthouse keeper." },
+  { title: "Think it through", prompt: "Think it through: how many days are left until New Year?" },
+  { title: "Use a slow tool", prompt: "Count the primes below 200000 and show your progress." },
+  { title: "Ask before deleting", prompt: 'Take a note that says "buy oil for the lamp", then delete it.' },
+  { title: "Wait for a decision", prompt: 'Take a note that says "the lamp is lit", then publish it on the board.' },
+  { title: "Look at this browser", prompt: "How large is my browser window, and what time zone am I in?" },
+  { title: "Remember something", prompt: "Remember that my boat is called Aurora." },
+  { title: "Fail on purpose", prompt: "Please fail on purpose, so that I see an error." }
+];

@@ -1,0 +1,39 @@
+// The built example, as `npm start` runs it, in a real browser.
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe } from "vitest";
+import { launchBrowser } from "../browser/browser.ts";
+import { type ExampleServer, startProduction } from "./example-server.ts";
+import { declare } from "./scenario.ts";
+import { accessScenarios } from "./scenarios/access.ts";
+import { answerScenarios } from "./scenarios/answers.ts";
+import { approvalScenarios } from "./scenarios/approvals.ts";
+import { conversationScenarios } from "./scenarios/conversations.ts";
+import { memoryAndFailureScenarios } from "./scenarios/memory-and-failure.ts";
+import { pictureScenarios } from "./scenarios/pictures.ts";
+import { plugScenarios } from "./scenarios/plug.ts";
+import { toolScenarios } from "./scenarios/tools.ts";
+import { versionScenarios } from "./scenarios/versions.ts";
+
+let server: ExampleServer;
+let browser: Browser;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startProduction(), launchBrowser()]);
+});
+afterAll(() => browser?.close());
+
+describe("the built assistant:", () => {
+  declare(
+    [
+      ...answerScenarios,
+      ...plugScenarios,
+      ...toolScenarios,
+      ...approvalScenarios,
+      ...versionScenarios,
+      ...pictureScenarios,
+      ...memoryAndFailureScenarios,
+      ...conversationScenarios,
+      ...accessScenarios
+    ],
+    () => ({ server, browser })
+  );
+});

@@ -1,0 +1,179 @@
+// For everybody: by keyboard alone, on a phone, in the dark, and read aloud.
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { namelessControls } from "../accessible-names.ts";
+import type { Scenario } from "../scenario.ts";
+import { eventually, type Visitor } from "../visitor.ts";
+import { STORY } from "./whole-story.ts";
+
+const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 };
+/** More than the page has. */
+const MOST_STOPS = 200;
+
+export const changesTheme: Scenario = {
+  name: "the theme follows the system until it is chosen, and the choice is kept",
+  device: { colorScheme: "dark" },
+  async play({ visitor }) {
+    const dark = await background(visitor.page);
+    await visitor.suggest("Wait for a decision");
+    await visitor.button("Approve").waitFor();
+    await visitor.photograph("dark");
+    await visitor.button("Switch to light theme").click();
+    const light = await background(visitor.page);
+    expect(light).not.toBe(dark);
+    await visitor.reload();
+    await visitor.button("Switch to dark theme").waitFor();
+    expect(await background(visitor.page)).toBe(light);
+    await visitor.button("Reject").click();
+    await visitor.isSettled();
+  }
+};
+
+function background(page: Page): Promise<string> {
+  return page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+}
+
+export const worksByKeyboard: Scenario = {
+  name: "everything can be reached and done by keyboard: Tab reaches every control, Enter sends, Escape stops",
+  async play({ visitor }) {
+    const { page } = visitor;
+    await page.keyboard.press("/");
+    await page.keyboard.type(STORY);
+    await page.keyboard.press("Enter");
+    await visitor.reads(80);
+    await page.keyboard.press("Escape");
+    await visitor.isSettled();
+    await page.keyboard.type("What is 6*7?");
+    await page.keyboard.press("Enter");
+    await visitor.counts(visitor.answers, 2);
+    await visitor.answerHas("42");
+    await visitor.isSettled();
+    const reached = await reachedByTab(page);
+    const wanted = ["Message", "Attach images", "New conversation", "Pull the plug", "Switch to dark theme"];
+    wanted.push("Hide what happens underneath", "Regenerate answer", "Edit message");
+    expect(wanted.filter((name) => !reached.has(name))).toEqual([]);
+    expect(await unreachable(page)).toEqual([]);
+  }
+};
+
+/** Names of what Tab stops at, once round the page; each stop is marked. */
+async function reachedByTab(page: Page): Promise<Set<string>> {
+  const reached = new Set<string>();
+  for (let stop = 0; stop < MOST_STOPS; stop += 1) {
+    await page.keyboard.press("Tab");
+    const name = await page.evaluate(() => {
+      const element = document.activeElement;
+      if (element === null || element === document.body) return "";
+      if (element.hasAttribute("data-test-reached")) return undefined;
+      element.setAttribute("data-test-reached", "");
+      return element.getAttribute("aria-label") ?? element.textContent ?? "";
+    });
+    if (name === undefined) return reached;
+    reached.add(name.trim());
+  }
+  throw new Error(`Tab does not come round within ${MOST_STOPS} stops.`);
+}
+
+/** Controls that are shown and can be used, and that Tab did not stop at. */
+function unreachable(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("button, a[href], input, textarea, summary")]
+      .filter((element) => element.checkVisibility() && !element.hasAttribute("data-test-reached"))
+      .filter((element) => !(element instanceof HTMLButtonElement && element.disabled))
+      .map((element) => element.getAttribute("aria-label") ?? element.textContent)
+  );
+}
+
+export const fitsAPhone: Scenario = {
+  name: "on a phone the conversations are a drawer, nothing scrolls sideways, and the composer is usable",
+  device: PHONE,
+  arrivesOnly: true,
+  async play({ visitor }) {
+    await visitor.button("Show conversations").tap();
+    await isInView(visitor, "New conversation");
+    await visitor.photograph("phone-drawer");
+    await visitor.button("Hide conversations").tap();
+    await visitor.button("Show conversations").tap();
+    await visitor.newConversation();
+    await fits(visitor);
+    await visitor.photograph("phone-empty");
+    await visitor.askAndHear("Show me some markdown.");
+    await fits(visitor);
+    await visitor.askAndHear("Think it through: how many days are left until New Year?");
+    await fits(visitor);
+    await visitor.photograph("phone");
+    await visitor.button("Show what happens underneath").tap();
+    await visitor.panel.waitFor();
+    await fits(visitor);
+    await visitor.photograph("phone-underneath");
+    expect(await smallTargets(visitor.page)).toEqual([]);
+  }
+};
+
+async function isInView(visitor: Visitor, name: string): Promise<void> {
+  await eventually(async () => (await visitor.button(name).boundingBox())?.x ?? -1).satisfy((x: number) => x >= 0);
+}
+
+async function fits({ page, field }: Visitor): Promise<void> {
+  const { width, height } = page.viewportSize()!;
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  expect(
+    await page.evaluate(() => {
+      const scroller = document.querySelector("[role=log]")!.parentElement!;
+      return scroller.scrollWidth - scroller.clientWidth;
+    })
+  ).toBe(0);
+  const box = await field.boundingBox();
+  expect(box!.x + box!.width).toBeLessThanOrEqual(width);
+  expect(box!.y + box!.height).toBeLessThanOrEqual(height);
+}
+
+/** Buttons that a thumb would miss. */
+function smallTargets(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("button")].flatMap((button) => {
+      const { width, height } = button.getBoundingClientRect();
+      const isShown = button.checkVisibility() && width > 0;
+      return isShown && Math.min(width, height) < 40
+        ? [`${button.ariaLabel ?? button.textContent} ${width}×${height}`]
+        : [];
+    })
+  );
+}
+
+export const namesEverything: Scenario = {
+  name: "every control has an accessible name, in every state of the page",
+  async play({ visitor }) {
+    const { page } = visitor;
+    const state = async (what: string) => {
+      expect((await namelessControls(page)).map((control) => `${what}: ${control}`)).toEqual([]);
+    };
+    await state("empty");
+    await visitor.ask(STORY);
+    await visitor.reads(60);
+    await state("streaming");
+    await visitor.button("Stop").click();
+    await visitor.isSettled();
+    await visitor.ask('Take a note that says "names", then delete it.');
+    await visitor.button("Approve").waitFor();
+    await state("approval");
+    await visitor.button("Reject").click();
+    await visitor.isSettled();
+    await visitor.button("Edit message").first().click();
+    await state("editing");
+    await visitor.button("Cancel edit").click();
+    await visitor.ask("Please fail on purpose.");
+    await visitor.button("Try again").waitFor();
+    await state("failed");
+    await visitor.askAndHear("Show me some markdown.");
+    await state("markdown");
+    await page
+      .getByRole("button", { name: /^Delete / })
+      .first()
+      .click();
+    await state("dialog");
+    await visitor.button("Keep it").click();
+  }
+};
+
+export const accessScenarios: readonly Scenario[] = [changesTheme, worksByKeyboard, fitsAPhone, namesEverything];

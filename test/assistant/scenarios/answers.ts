@@ -1,0 +1,93 @@
+// Asking and being answered.
+import { expect } from "vitest";
+import type { Scenario } from "../scenario.ts";
+import { eventually, textIn, type Visitor } from "../visitor.ts";
+import { storedAnswers, STORY, wholeStory } from "./whole-story.ts";
+
+export const answersASuggestion: Scenario = {
+  name: "an empty conversation proposes what to ask, and the answer to a proposal is stored and shown after a reload",
+  async play({ visitor, server }) {
+    await visitor.photograph("empty");
+    expect(await visitor.log.getByRole("button").count()).toBe(8);
+    await visitor.suggest("Tell a long story");
+    await visitor.answer.getByRole("heading", { name: "The Keeper of Gull Rock" }).waitFor();
+    await visitor.photograph("streaming");
+    await visitor.isSettled();
+    const shown = await textIn(visitor.answer);
+    await visitor.reload();
+    await visitor.answer.getByRole("heading", { name: "The Keeper of Gull Rock" }).waitFor();
+    expect(await textIn(visitor.answer)).toBe(shown);
+    expect(await visitor.questions.innerText()).toContain(STORY);
+    expect(await storedAnswers(server, visitor.conversationId)).toHaveLength(1);
+  }
+};
+
+export const stops: Scenario = {
+  name: "Stop ends a long answer and keeps the part that was there",
+  async play(stage) {
+    const { visitor, server } = stage;
+    const whole = await wholeStory(stage);
+    const seen = await statusesOf(visitor);
+    await visitor.ask(STORY);
+    await visitor.reads(200);
+    await visitor.button("Stop").click();
+    await visitor.isSettled();
+    const part = await textIn(visitor.answer);
+    expect(part.length).toBeGreaterThanOrEqual(200);
+    expect(whole.shown.length).toBeGreaterThan(part.length);
+    const [stored = ""] = await storedAnswers(server, visitor.conversationId);
+    expect(whole.stored.startsWith(stored)).toBe(true);
+    expect(await visitor.button("Stop").count()).toBe(0);
+    const statuses = await seen();
+    expect(statuses).toContain("running");
+    expect(statuses.at(-1)).toBe("settled");
+    await visitor.reload();
+    await visitor.answer.waitFor();
+    expect(await textIn(visitor.answer)).toBe(part);
+  }
+};
+
+/** Every status the page shows from here on. */
+async function statusesOf({ page }: Visitor): Promise<() => Promise<string[]>> {
+  const seen = await page.evaluateHandle(() => {
+    const pill = document.querySelector("[role=status]")!;
+    const statuses = [pill.getAttribute("data-status") ?? ""];
+    const note = () => statuses.push(pill.getAttribute("data-status") ?? "");
+    new MutationObserver(note).observe(pill, { attributeFilter: ["data-status"] });
+    return statuses;
+  });
+  return () => seen.jsonValue();
+}
+
+export const rendersMarkdown: Scenario = {
+  name: "an answer in Markdown is shown as table, code, quote, list and link, and nothing of its marks is left",
+  async play({ visitor, server }) {
+    const answer = await visitor.askAndHear("Show me some markdown.");
+    await answer.getByRole("heading", { name: "The light characteristics of three towers" }).waitFor();
+    expect(await answer.getByRole("row").count()).toBe(4);
+    expect(await answer.getByRole("blockquote").count()).toBe(1);
+    expect(await answer.getByRole("link", { name: "an encyclopedia" }).getAttribute("rel")).toContain("noopener");
+    expect(await textIn(answer)).not.toMatch(/\*\*|~~|```|\| :---/);
+    await answer.getByRole("button", { name: "Copy code" }).click();
+    expect(await storedAnswers(server, visitor.conversationId)).toEqual([expect.stringContaining("```ts")]);
+    await visitor.photograph("markdown");
+  }
+};
+
+export const queues: Scenario = {
+  name: "a question asked during an answer waits for its turn and is answered after it",
+  async play({ visitor }) {
+    await visitor.ask("Count the primes below 200000.");
+    await visitor.tool("count_primes").waitFor();
+    await visitor.ask("What is 6*7?");
+    await visitor.questions.last().getByText("Waiting for its turn").waitFor();
+    await visitor.photograph("queued");
+    await visitor.counts(visitor.answers, 2);
+    await visitor.answerHas("42");
+    await visitor.isSettled();
+    await visitor.answers.first().getByText("17,984").waitFor();
+    await eventually(() => visitor.page.getByText("Waiting for its turn").count()).toBe(0);
+  }
+};
+
+export const answerScenarios: readonly Scenario[] = [answersASuggestion, stops, rendersMarkdown, queues];

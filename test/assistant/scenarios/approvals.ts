@@ -1,0 +1,89 @@
+// Actions that need a person: asked in the answer, or parked until somebody decides.
+import { expect } from "vitest";
+import type { Scenario } from "../scenario.ts";
+import { eventually } from "../visitor.ts";
+
+export const approves: Scenario = {
+  name: "an approved action runs once: the note it deletes is gone",
+  async play({ visitor }) {
+    await visitor.suggest("Ask before deleting");
+    const card = visitor.tool("delete_note");
+    await card.getByText("Delete this note for good").waitFor();
+    await visitor.status("parked");
+    await visitor.photograph("approval-inline");
+    await card.getByRole("button", { name: "Approve" }).click();
+    await visitor.answerHas("is deleted");
+    await visitor.isSettled();
+    expect(await visitor.answers.count()).toBe(1);
+    expect(await card.getByRole("button", { name: "Approve" }).count()).toBe(0);
+    await visitor.askAndHear("List my notes");
+    await visitor.answerHas("There are no notes yet.");
+  }
+};
+
+export const rejects: Scenario = {
+  name: "a rejected action does not run: the note stays",
+  async play({ visitor }) {
+    await visitor.suggest("Ask before deleting");
+    await visitor.tool("delete_note").getByRole("button", { name: "Reject" }).click();
+    await visitor.answerHas("was not deleted");
+    await visitor.isSettled();
+    await visitor.askAndHear("List my notes");
+    await visitor.answerHas("buy oil for the lamp");
+  }
+};
+
+export const parks: Scenario = {
+  name: "a parked action outlives its tab and its process, is approved by somebody else, and takes effect exactly once",
+  async play({ visitor, server, somebodyElse }) {
+    const text = `the lamp of ${crypto.randomUUID().slice(0, 8)} is lit`;
+    await visitor.ask(`Take a note that says "${text}", then publish it on the board.`);
+    await visitor.tool("publish_note").getByRole("button", { name: "Approve" }).waitFor();
+    await visitor.answerHas("waits for somebody's decision");
+    const path = new URL(visitor.page.url()).pathname;
+    const witness = await somebodyElse();
+    await witness.newConversation();
+    await visitor.page.close();
+
+    const pid = server.workerd();
+    await witness.pullThePlug();
+    await eventually(() => server.workerd()).satisfy((now: number | undefined) => now !== undefined && now !== pid);
+    await witness.isConnected();
+    // The conversation that waits is in nobody's way.
+    await witness.askAndHear("What is 6*7?");
+    await witness.answerHas("42");
+    expect(await witness.board.getByText(text).count()).toBe(0);
+
+    const decider = await somebodyElse();
+    await decider.page.goto(server.url + path);
+    const card = decider.tool("publish_note");
+    await card.getByText("Publish this note on the board").waitFor();
+    await decider.photograph("parked");
+    await card.getByRole("button", { name: "Approve" }).click();
+    await decider.board.getByText(text).waitFor();
+    await witness.board.getByText(text).waitFor();
+    await decider.answerHas("is on the board now");
+    await decider.isSettled();
+    await decider.photograph("parked-board");
+    await decider.reload();
+    await decider.board.getByText(text).first().waitFor();
+    expect(await decider.board.getByText(text).count()).toBe(1);
+    expect(await decider.button("Approve").count()).toBe(0);
+  }
+};
+
+export const rejectsParked: Scenario = {
+  name: "a parked action that is rejected with a reason leaves the board alone",
+  async play({ visitor }) {
+    const text = `nobody reads ${crypto.randomUUID().slice(0, 8)}`;
+    await visitor.ask(`Take a note that says "${text}", then publish it on the board.`);
+    const card = visitor.tool("publish_note");
+    await card.getByRole("textbox", { name: "Reason for rejecting" }).fill("Not today");
+    await card.getByRole("button", { name: "Reject" }).click();
+    await visitor.answerHas("stays off the board");
+    await visitor.isSettled();
+    expect(await visitor.board.getByText(text).count()).toBe(0);
+  }
+};
+
+export const approvalScenarios: readonly Scenario[] = [approves, rejects, parks, rejectsParked];

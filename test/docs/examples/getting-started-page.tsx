@@ -1,0 +1,35 @@
+import { isTextUIPart } from "ai";
+import { useThink } from "everthink/react";
+import type { Keeper } from "./getting-started.ts";
+
+export function Chat({ name }: { name: string }) {
+  const { messages, status, pendingApprovals, send, stop, approve, reject } = useThink<Keeper>({
+    agent: "keeper",
+    name
+  });
+  return (
+    <main>
+      {messages.map(({ id, role, parts }) => (
+        <p key={id}>
+          <b>{role}:</b> {parts.filter(isTextUIPart).map(({ text }) => text)}
+        </p>
+      ))}
+      {pendingApprovals.map(({ callId, toolName, input }) => (
+        <p key={callId}>
+          {toolName} {JSON.stringify(input)}
+          <button onClick={() => void approve(callId)}>Approve</button>
+          <button onClick={() => void reject(callId)}>Reject</button>
+        </p>
+      ))}
+      <form action={(form) => void send(String(form.get("text")))}>
+        <input name="text" aria-label="Message" />
+        <button>Send</button>
+        {status === "running" && (
+          <button type="button" onClick={stop}>
+            Stop
+          </button>
+        )}
+      </form>
+    </main>
+  );
+}
