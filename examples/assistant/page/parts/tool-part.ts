@@ -106,7 +106,7 @@ export function inputLine(input: unknown): string {
   if (typeof input !== "object" || input === null) return input === undefined ? "" : String(input);
   return Object.entries(input)
     .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join("  ");
+    .join(" · ");
 }
 
 function field(value: unknown, name: string): unknown {
