@@ -27,7 +27,8 @@ export const fails: Scenario = {
     await visitor.photograph("error");
     expect((await error.innerText()).replace(/This answer failed\.|Try again/g, "").trim()).not.toBe("");
     await visitor.button("Try again").click();
-    await error.waitFor({ state: "detached" });
+    // It fails again, sooner than a look could tell that the first error had gone.
+    await visitor.counts(visitor.panel.getByText("onChatError", { exact: true }), 2);
     await error.waitFor();
     await visitor.askAndHear("Hello");
     await visitor.answerHas("Hello!");
