@@ -130,7 +130,7 @@ export class Scene {
       emit: (type) => void this.events.push(type),
       ...overrides
     });
-    this.turns.onWrite = (id, kind) => this.dialect.messagesChanged({ kind, id, sizeBytes: 0 });
+    this.turns.onWrite = (id, kind) => this.dialect.messagesChanged({ kind, id });
   }
 
   /** A new socket; its connect frames stay to be taken. */

@@ -1,7 +1,7 @@
 // The `cf_agent_*` chat protocol: one reader of turns and one handler of commands. The engine says what happened; here
 // it becomes frames, in the order clients rely on, for the sockets it concerns. Stores nothing.
 import type { UIMessage } from "ai";
-import type { MessageChange } from "../session/message-changes.ts";
+import type { MessageTrace } from "../session/message-changes.ts";
 import type { TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import { assertNever } from "../util/assert-never.ts";
@@ -100,9 +100,9 @@ export class ChatDialect implements TurnListener {
    * Something was written to the stored messages, by whomever. What no announcement follows (messages added inside a
    * turn, silent appends, compaction) is brought to clients by the transcript at the end of the turn.
    */
-  messagesChanged(change: MessageChange): void {
+  messagesChanged(change: MessageTrace): void {
     if (change.kind === "repeated" || change.kind === "shortened") return;
-    if ("id" in change && this.#traces.isOwnWrite(change.id)) return;
+    if (change.id !== undefined && this.#traces.isOwnWrite(change.id)) return;
     this.#traces.disturbStreaming();
     for (const view of this.#audience.known()) view.setInStep(false);
   }

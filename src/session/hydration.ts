@@ -2,7 +2,7 @@
 // few messages. It is read when somebody first looks, not at boot, and from then on only what changed is read again. It
 // is derived from what is stored: a change that was undone leaves no trace. Storage is never touched.
 import { byteLength } from "../util/bytes.ts";
-import { BATCH_ROWS } from "./message-rows.ts";
+import { BATCH_ROWS, type MessageRow } from "./message-rows.ts";
 import type { MessageStore, SizedMessage } from "./message-store.ts";
 import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
 import type { RecentHistoryResult, SessionProvider } from "./session-provider.ts";
@@ -37,13 +37,18 @@ export class LiveView {
   #leafId: string | null = null;
   #messages: readonly SessionMessage[] = [];
   readonly #stale = new Set<string>();
+  /** Appended since the last look, or undone. By id; the path to the newest message tells which are there. */
+  readonly #appended = new Map<string, MessageRow>();
+  /** Messages of the path are missing here. */
+  #isPartial = false;
   #reported = "";
 
   constructor(init: LiveViewInit) {
     this.#init = init;
     this.#stop = init.store.scope.changes.subscribe((change) => {
-      if (change.kind === "updated" || change.kind === "shortened") this.#stale.add(change.id);
-      else if (change.kind !== "appended" && change.kind !== "repeated") this.#entries = undefined;
+      if (change.kind === "appended") this.#note(change.row);
+      else if (change.kind === "updated" || change.kind === "shortened") this.#stale.add(change.id);
+      else if (change.kind !== "repeated") this.#entries = undefined;
     });
   }
 
@@ -68,6 +73,12 @@ export class LiveView {
     this.#stop();
   }
 
+  #note(row: MessageRow): void {
+    // Nobody looks: they are read when somebody does.
+    if (this.#appended.size >= BATCH_ROWS) this.#appended.clear();
+    this.#appended.set(row.id, row);
+  }
+
   #refresh(): void {
     const { leafId } = this.#init.store;
     if (this.#entries !== undefined && this.#leafId === leafId && this.#stale.size === 0) return;
@@ -76,6 +87,7 @@ export class LiveView {
   }
 
   #load(leafId: string | null): SizedMessage[] {
+    this.#isPartial = true;
     return this.#init.store.readRecent(leafId, this.#budget(), MIN_HYDRATED_MESSAGES).messages;
   }
 
@@ -85,10 +97,7 @@ export class LiveView {
     let kept = 0;
     if (leafId === this.#leafId) kept = entries.length;
     else if (leafId !== null) {
-      const added = this.#init.store.readUntil(leafId, {
-        isKnown: (id) => this.#known.has(id),
-        maxRows: entries.length + BATCH_ROWS
-      });
+      const added = this.#added(leafId) ?? this.#readAdded(leafId, entries.length + BATCH_ROWS);
       if (added === undefined) return undefined;
       kept = entries.findLastIndex(({ message }) => message.id === added.knownId) + 1;
       fresh.push(...added.messages);
@@ -102,6 +111,24 @@ export class LiveView {
     }
     const followed = this.#fit([...current, ...fresh]);
     return kept < entries.length && this.#isMeagre(followed) ? undefined : followed;
+  }
+
+  /** What was appended since the last look, without reading it. Undefined: not all of it is known. */
+  #added(leafId: string): Added | undefined {
+    const newestFirst: SizedMessage[] = [];
+    let id: string | null = leafId;
+    while (id !== null && !this.#known.has(id)) {
+      const row: MessageRow | undefined = this.#appended.get(id);
+      const message = row && !this.#stale.has(id) ? this.#init.store.decode(row) : undefined;
+      if (row === undefined || message === undefined) return undefined;
+      newestFirst.push({ message, sizeBytes: row.sizeBytes });
+      id = row.parentId;
+    }
+    return id === null ? undefined : { messages: newestFirst.reverse(), knownId: id };
+  }
+
+  #readAdded(leafId: string, maxRows: number): Added | undefined {
+    return this.#init.store.readUntil(leafId, { isKnown: (id) => this.#known.has(id), maxRows });
   }
 
   /** Another branch began so far up that the window has room for much of what comes before it. */
@@ -121,6 +148,7 @@ export class LiveView {
       bytes -= others[first++]?.sizeBytes ?? 0;
     }
     if (first === 0) return entries;
+    this.#isPartial = true;
     const kept = new Set(others.slice(first));
     return entries.filter((entry) => entry === summary || kept.has(entry));
   }
@@ -131,11 +159,13 @@ export class LiveView {
     this.#messages = entries.map(({ message }) => message);
     this.#leafId = leafId;
     this.#stale.clear();
-    this.#report(entries);
+    this.#appended.clear();
+    if (this.#isPartial) this.#report(entries);
   }
 
   #report(entries: readonly SizedMessage[]): void {
     const { length, bytes } = this.#init.store.shownTotals();
+    this.#isPartial = entries.length < length;
     const shown = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     // A row that cannot be read is missing from the view, but not because of its size.
     if (entries.length >= length || shown >= bytes || bytes <= this.#budget()) return;
@@ -152,6 +182,12 @@ export class LiveView {
     const budget = this.#init.budgetBytes();
     return Number.isFinite(budget) && budget > 0 ? budget : Number.POSITIVE_INFINITY;
   }
+}
+
+interface Added {
+  readonly messages: SizedMessage[];
+  /** The message they come after. */
+  readonly knownId: string;
 }
 
 const warned = new WeakSet<SessionProvider>();

@@ -1,14 +1,21 @@
 // Tells whoever keeps a picture of the conversation that it changed. A change is told while its transaction is still
-// open, which may yet be undone: it says what to look at again, never what is there now.
+// open, which may yet be undone: it says what to look at again. Whoever takes a row from it checks that it is on the path.
+
+import type { MessageRow } from "./message-rows.ts";
 
 export type MessageChange =
-  | { readonly kind: "appended" | "updated"; readonly id: string; readonly sizeBytes: number }
+  /** `row` is what is there, if it is not undone. */
+  | { readonly kind: "appended"; readonly id: string; readonly sizeBytes: number; readonly row: MessageRow }
+  | { readonly kind: "updated"; readonly id: string; readonly sizeBytes: number }
   /** Maintenance: what is shown of a message became shorter. Nobody needs to be told. */
   | { readonly kind: "shortened"; readonly id: string }
   /** An append of an id that is already stored. */
   | { readonly kind: "repeated"; readonly id: string }
   /** `compacted`: a summary is shown where messages were. */
   | { readonly kind: "restructured" | "cleared" | "compacted" };
+
+/** What changed, for those who need not know what is there now. */
+export type MessageTrace = { readonly kind: MessageChange["kind"]; readonly id?: string };
 
 export type MessageListener = (change: MessageChange) => void;
 

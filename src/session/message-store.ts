@@ -423,7 +423,7 @@ export class MessageStore implements SessionProvider {
     this.rows.insert(stored, this.createdAt());
     row.nextMessage += 1;
     row.leaf = message.id;
-    this.scope.changes.emit({ kind: "appended", id: message.id, sizeBytes: body.sizeBytes });
+    this.scope.changes.emit({ kind: "appended", id: message.id, sizeBytes: body.sizeBytes, row: stored });
   }
 
   #rewrite(before: MessageRow, body: MessageBody & { role: string }, isOnPath?: boolean): boolean {

@@ -21,7 +21,7 @@ export interface StoredLookup {
   isAsShown(posted: SessionMessage): boolean;
   /** Stored messages among these ids. */
   texts(ids: readonly string[]): ReadonlyMap<string, StoredText>;
-  /** Accepted earlier, but not in the tree yet because a turn is running. */
+  /** Of a message that is not stored: accepted earlier, and not in the tree yet because a turn is running. */
   isQueued(id: string): boolean;
   hasChildren(id: string): boolean;
   parse(stored: StoredText): SessionMessage | undefined;

@@ -39,7 +39,8 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
       const shown = turns.transcript();
       const placed = new Map(transcript.path().map((message) => [message.id, message]));
       const isAsShown = (message: { readonly id: string }) => sameJson(message, placed.get(message.id));
-      const isQueued = (id: string) => !store.has(id) && shown.some((message) => message.id === id);
+      // Asked of messages that are not stored.
+      const isQueued = (id: string) => shown.some((message) => message.id === id);
       const lookup = storedLookup(store, { isQueued, isAsShown });
       const stored = reconcile({ posted, trigger, stored: lookup });
       const { append, update, edit, answer, aliases, rejected } = stored;
