@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { gzipSync } from "node:zlib";
 import { build, type Plugin } from "esbuild";
+import { WORKER_BUILD } from "../tools/bundle-worker.ts";
 import type { Contender } from "./contenders.ts";
 
 export interface BundleSize {
@@ -13,25 +14,15 @@ export interface BundleSize {
 
 export async function bundleContender(contender: Contender, outputFile: string): Promise<BundleSize> {
   await build({
+    ...WORKER_BUILD,
     entryPoints: [contender.entry],
     outfile: outputFile,
-    bundle: true,
     minify: true,
-    // A class's name is its identity: it is looked up in ctx.exports and sent to clients.
-    keepNames: true,
-    format: "esm",
-    platform: "neutral",
-    target: "es2024",
-    conditions: ["workerd", "worker", "browser", "import"],
-    mainFields: ["module", "main"],
-    external: ["cloudflare:*", "node:*"],
     plugins: [
       nodeModulesByShortName,
       emailModule,
       ...(contender.hasFastStreams ? [(await import("everthink/build")).fastStreamsForEsbuild()] : [])
-    ],
-    tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
-    logLevel: "silent"
+    ]
   });
   const code = readFileSync(outputFile);
   return { minifiedBytes: code.byteLength, gzipBytes: gzipSync(code, { level: 9 }).byteLength };

@@ -11,6 +11,7 @@ import { build } from "esbuild";
 import { attachLifeline } from "../src/framework/serve/lifeline.ts";
 import { findWorkerd } from "../src/framework/serve/workerd-binary.ts";
 import { DATA_SERVICE, SOCKET_NAME } from "../src/framework/serve/workerd-config.ts";
+import { WORKER_BUILD } from "../tools/bundle-worker.ts";
 import { Connection } from "./driver/connection.ts";
 import { heaviest, type Profile, timeByFolder, timeByFunction, timeWithin } from "./profile-sums.ts";
 import { SETTLE_MS } from "./rounds.ts";
@@ -64,20 +65,13 @@ async function profileTurns(asked: Partial<Script>): Promise<void> {
 /** The file each line of the bundle comes from. */
 async function bundle(): Promise<string[]> {
   const outfile = join(folder, "worker.js");
+  const { tsconfigRaw: _ownPaths, ...settings } = WORKER_BUILD;
   await build({
+    ...settings,
     entryPoints: [join(import.meta.dirname, "workers", `${contender}.ts`)],
     outfile,
-    bundle: true,
-    keepNames: true,
-    format: "esm",
-    platform: "neutral",
-    target: "es2024",
-    conditions: ["workerd", "worker", "browser", "import"],
-    mainFields: ["module", "main"],
-    external: ["cloudflare:*", "node:*"],
     // The repository's own, which leads imports of everthink to src/.
-    tsconfig: join(import.meta.dirname, "..", "tsconfig.json"),
-    logLevel: "silent"
+    tsconfig: join(import.meta.dirname, "..", "tsconfig.json")
   });
   let file = "";
   return readFileSync(outfile, "utf8")

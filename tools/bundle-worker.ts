@@ -1,7 +1,7 @@
 // Turns a worker written in TypeScript into the one module workerd runs, the way a user's build would: package imports
 // go through "exports" and "imports" with the workerd conditions, so a worker of this repository that imports
 // "everthink/agent" gets what is in dist/. Type checking is left to tsc.
-import { build } from "esbuild";
+import { build, type BuildOptions } from "esbuild";
 
 export interface BundleOptions {
   entry: string;
@@ -15,24 +15,28 @@ export interface Bundle {
   exports: readonly string[];
 }
 
+/** What every bundle of a Worker in this repository has in common. */
+export const WORKER_BUILD = {
+  bundle: true,
+  format: "esm",
+  platform: "neutral",
+  target: "es2024",
+  conditions: ["workerd", "worker", "browser", "import"],
+  mainFields: ["module", "main"],
+  external: ["cloudflare:*", "node:*"],
+  // A class's name is its identity: it is looked up in ctx.exports and sent to clients.
+  keepNames: true,
+  // The repository's own tsconfig maps imports to src/; a user's build does not have it.
+  tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
+  logLevel: "silent"
+} satisfies BuildOptions;
+
 export async function bundleWorker(options: BundleOptions): Promise<Bundle> {
   const result = await build({
+    ...WORKER_BUILD,
     entryPoints: [options.entry],
     outfile: options.outputFile,
-    bundle: true,
-    format: "esm",
-    platform: "neutral",
-    target: "es2024",
-    conditions: ["workerd", "worker", "browser", "import"],
-    mainFields: ["module", "main"],
-    external: ["cloudflare:*", "node:*"],
-    loader: { ".html": "text", ".txt": "text" },
-    // A class's name is its identity: it is looked up in ctx.exports and sent to clients.
-    keepNames: true,
     minify: options.minify ?? false,
-    // The repository's own tsconfig maps imports to src/; a user's build does not have it.
-    tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
-    logLevel: "silent",
     metafile: true
   });
   const [output] = Object.values(result.metafile.outputs);
