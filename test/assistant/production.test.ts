@@ -9,6 +9,7 @@ import { answerScenarios } from "./scenarios/answers.ts";
 import { approvalScenarios } from "./scenarios/approvals.ts";
 import { conversationScenarios } from "./scenarios/conversations.ts";
 import { memoryAndFailureScenarios } from "./scenarios/memory-and-failure.ts";
+import { phoneScenarios } from "./scenarios/phone.ts";
 import { pictureScenarios } from "./scenarios/pictures.ts";
 import { plugScenarios } from "./scenarios/plug.ts";
 import { toolScenarios } from "./scenarios/tools.ts";
@@ -32,7 +33,8 @@ describe("the built assistant:", () => {
       ...pictureScenarios,
       ...memoryAndFailureScenarios,
       ...conversationScenarios,
-      ...accessScenarios
+      ...accessScenarios,
+      ...phoneScenarios
     ],
     () => ({ server, browser })
   );

@@ -41,7 +41,7 @@ test("with a key that is refused, a banner says what failed and what to set, and
   const visitor = await Visitor.arrive(browser, server);
   const heard: string[] = [];
   visitor.page.on("websocket", (socket) => socket.on("framereceived", ({ payload }) => heard.push(String(payload))));
-  await visitor.newConversation();
+  await visitor.reload();
   await visitor.page.getByText("Compatible server lamp-1").waitFor();
   await visitor.askAndHear("What is 6*7?");
   await visitor.answerHas("42");

@@ -1,11 +1,14 @@
 // The list of conversations and the board.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
+  asked,
   cutTitle,
   EMPTY_DIRECTORY,
   MAX_BOARD_NOTES,
   MAX_CONVERSATIONS,
   MAX_TITLE_LENGTH,
+  UNTITLED,
+  unusedConversation,
   withNote
 } from "../../examples/assistant/server/conversation-list.ts";
 import { everyCrash } from "../../src/testing/index.ts";
@@ -33,6 +36,13 @@ test.each([
 ])("a title is one line of at most 60 characters (%#)", (text, title) => {
   expect(cutTitle(text)).toBe(title);
   expect([...cutTitle(text)].length).toBeLessThanOrEqual(MAX_TITLE_LENGTH);
+});
+
+test("a conversation that nobody listed is used once it was asked, whatever the clock says", () => {
+  for (const now of [4, 5, 6]) {
+    const entry = asked({ id: "a", title: UNTITLED, createdAt: 5, updatedAt: 5 }, now);
+    expect(unusedConversation({ ...EMPTY_DIRECTORY, conversations: [entry] })).toBeUndefined();
+  }
 });
 
 test("the Worker leads to the agents and knows nothing else", async () => {
@@ -68,6 +78,35 @@ describe("the directory", () => {
     expect((await directoryState(host)).conversations[0]?.title).toBe("The keeper");
   });
 
+  test("a conversation that was never used serves again, until it is asked, named or removed", async () => {
+    const host = openHost();
+    const stub = await directory(host);
+    const first = await stub.create();
+    expect((await stub.create()).id).toBe(first.id);
+    await stub.touch("elsewhere", "A question");
+    expect((await stub.create()).id).toBe(first.id);
+    expect((await directoryState(host)).conversations.map(({ id }) => id)).toEqual([first.id, "elsewhere"]);
+
+    // A question of pictures alone leaves the title as it was, and may come within the same millisecond.
+    await stub.touch(first.id, "");
+    const second = await stub.create();
+    expect(second.id).not.toBe(first.id);
+    await stub.rename(second.id, "Kept for later");
+    const third = await stub.create();
+    expect(third.id).not.toBe(second.id);
+    await stub.remove(third.id);
+    expect((await stub.create()).id).not.toBe(third.id);
+    expect((await directoryState(host)).conversations).toHaveLength(4);
+  });
+
+  test("two tabs that want a new conversation at the same time get the same one", async () => {
+    const host = openHost();
+    const stub = await directory(host);
+    const [one, other] = await Promise.all([stub.create(), stub.create()]);
+    expect(other.id).toBe(one.id);
+    expect((await directoryState(host)).conversations).toHaveLength(1);
+  });
+
   test("removing a conversation destroys what it stored", async () => {
     const host = openHost();
     const page = new Page(host);
@@ -86,7 +125,7 @@ describe("the directory", () => {
     await page.ask("hello");
     page.client.close();
     const stub = await directory(host);
-    for (let number = 1; number < MAX_CONVERSATIONS; number += 1) await stub.create();
+    for (let number = 1; number < MAX_CONVERSATIONS; number += 1) await stub.touch(`c${number}`, "Asked");
     expect(isStored(host, "a")).toBe(true);
     await stub.create();
     await host.idle();

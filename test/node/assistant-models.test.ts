@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ModelEnv } from "../../examples/assistant/server/env.ts";
 import { paceMs } from "../../examples/assistant/server/env.ts";
 import { failureForPeople } from "../../examples/assistant/server/failure.ts";
+import { failureOnPurpose } from "../../examples/assistant/server/offline/failure-on-purpose.ts";
 import { chooseModel, statusOf, type RemoteChoice } from "../../examples/assistant/server/models.ts";
 import { remoteModel } from "../../examples/assistant/server/provider-models.ts";
 import { problemIn } from "../../examples/assistant/server/unusable.ts";
@@ -135,6 +136,8 @@ test("people are told what Think says for them, and nothing of a bug", () => {
   expect(failureForPeople(new ReferenceError("secret is not defined")).message).toBe(
     "The turn failed. Please try again."
   );
+  const onPurpose = new Error("wrapped", { cause: failureOnPurpose() });
+  expect(failureForPeople(onPurpose).message).toBe("The offline model failed, as you asked.");
   expect(failureForPeople("thrown").message).toBe("The turn failed. Please try again.");
 });
 

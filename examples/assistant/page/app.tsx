@@ -2,25 +2,22 @@
 import { useCallback, useState } from "react";
 import { Conversation } from "./conversation/conversation.tsx";
 import { useHasPlug } from "./header/use-plug.ts";
+import { usePanel } from "./panel/use-panel.ts";
 import { useDirectory } from "./sidebar/use-directory.ts";
 import { Sidebar } from "./sidebar/sidebar.tsx";
-import { useStoredFlag } from "./stored-setting.ts";
-
-/** With less room than this the panel would leave too little for the conversation, so it is not open by itself. */
-const ROOM_FOR_PANEL = "(min-width: 1180px)";
 
 export function App() {
   const directory = useDirectory();
   const hasPlug = useHasPlug();
   const [isDrawerOpen, setDrawerOpen] = useState(false);
-  const [isPanelOpen, setPanelOpen] = useStoredFlag("panel-open", matchMedia(ROOM_FOR_PANEL).matches);
+  const panel = usePanel();
   const showDrawer = useCallback(() => setDrawerOpen(true), []);
   const hideDrawer = useCallback(() => setDrawerOpen(false), []);
   const { currentId } = directory;
   return (
     <div
       className="app"
-      data-panel={isPanelOpen || undefined}
+      data-panel={panel.isOpen || undefined}
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !isDrawerOpen) return;
         event.preventDefault();
@@ -53,8 +50,7 @@ export function App() {
           id={currentId}
           title={directory.title}
           hasPlug={hasPlug}
-          isPanelOpen={isPanelOpen}
-          onTogglePanel={() => setPanelOpen(!isPanelOpen)}
+          panel={panel}
           onShowConversations={showDrawer}
         />
       )}

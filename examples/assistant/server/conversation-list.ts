@@ -18,6 +18,16 @@ export function cutTitle(text: string): string {
   return `${characters.slice(0, MAX_TITLE_LENGTH - 1).join("")}…`;
 }
 
+/** Made, and never asked anything or named: `asked` sees to it that these two times tell. */
+export function unusedConversation({ conversations }: DirectoryState): ConversationEntry | undefined {
+  return conversations.find(({ title, createdAt, updatedAt }) => title === UNTITLED && createdAt === updatedAt);
+}
+
+/** Its time is later than that of its making, also when both happen within one tick of the clock. */
+export function asked(entry: ConversationEntry, now: number): ConversationEntry {
+  return { ...entry, updatedAt: Math.max(now, entry.createdAt + 1) };
+}
+
 /** `dropped`: conversations there was no room for any more. */
 export function withConversation(
   state: DirectoryState,

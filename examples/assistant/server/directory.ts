@@ -3,9 +3,11 @@
 import { Agent, getAgentByName, type StateSource } from "everthink/agent";
 import type { ConversationEntry, DirectoryState, PublishedNote } from "../shared/demo.ts";
 import {
+  asked,
   cutTitle,
   EMPTY_DIRECTORY,
   UNTITLED,
+  unusedConversation,
   withConversation,
   withNote,
   withoutConversation,
@@ -17,9 +19,11 @@ export class Directory extends Agent<Env, DirectoryState> {
   static callables = ["create", "rename", "remove"];
   override initialState: DirectoryState = EMPTY_DIRECTORY;
 
+  /** One that was never used serves again, so that empty conversations do not pile up, whoever made them. */
   async create(): Promise<ConversationEntry> {
     const now = Date.now();
-    const entry = { id: crypto.randomUUID(), title: UNTITLED, createdAt: now, updatedAt: now };
+    const id = unusedConversation(this.state)?.id ?? crypto.randomUUID();
+    const entry = { id, title: UNTITLED, createdAt: now, updatedAt: now };
     await this.#list(entry);
     return entry;
   }
@@ -39,9 +43,9 @@ export class Directory extends Agent<Env, DirectoryState> {
     const known = this.#find(id);
     if (!known && title === undefined) return;
     const now = Date.now();
-    const entry = known ?? { id, title: UNTITLED, createdAt: now };
+    const entry = known ?? { id, title: UNTITLED, createdAt: now, updatedAt: now };
     const isNamed = title !== undefined && entry.title === UNTITLED;
-    await this.#list({ ...entry, title: isNamed ? cutTitle(title) : entry.title, updatedAt: now });
+    await this.#list(asked({ ...entry, title: isNamed ? cutTitle(title) : entry.title }, now));
   }
 
   /** The same note, published twice, stands there once. */

@@ -29,26 +29,58 @@ export function turnDetail({ messages, tools, attempt, continuation }: TurnConte
 
 export const callDetail = ({ toolName }: ToolCallContext): string => toolName;
 
-export function resultDetail({ toolName, success, durationMs }: ToolCallResultContext): string {
-  return `${toolName} ${success ? "done" : "failed"} in ${Math.round(durationMs)} ms`;
+export function resultDetail(result: ToolCallResultContext): string {
+  const { toolName, durationMs } = result;
+  if (!result.success) return `${toolName} failed after ${durationText(durationMs)}`;
+  return isParked(result.output)
+    ? `${toolName} waits for a decision`
+    : `${toolName} done in ${durationText(durationMs)}`;
 }
 
-/** Facts for people; ids and hashes would only fill the line. */
-const SHOWN = [
-  "recoveryKind",
-  "attempt",
-  "reason",
-  "status",
-  "durationMs",
-  "trigger",
-  "action",
-  "toolName",
-  "approved"
-];
+/** The action did not run: what the model reads is that somebody has to decide first. */
+function isParked(output: unknown): boolean {
+  return typeof output === "object" && output !== null && "status" in output && output.status === "paused";
+}
+
+const TRIGGERS = new Map([
+  ["ws-chat", "asked in the chat"],
+  ["approval", "a decision was made"],
+  ["auto-continuation", "a tool has answered"],
+  ["programmatic", "asked by code"],
+  ["rpc", "asked by code"],
+  ["submission", "submitted"],
+  ["recovery-retry", "recovering"],
+  ["recovery-continue", "recovering"]
+]);
+const RECOVERIES = new Map([
+  ["retry", "starts again"],
+  ["continue", "goes on where it stopped"]
+]);
+
+const STATUSES = new Map([
+  ["error", "failed"],
+  ["aborted", "stopped"]
+]);
+
+/** Facts for people, in their words; ids and hashes would only fill the line. */
+const WORDS = new Map<string, (value: unknown) => string>([
+  ["recoveryKind", (kind) => RECOVERIES.get(String(kind)) ?? String(kind)],
+  ["attempt", (attempt) => `attempt ${String(attempt)}`],
+  ["reason", (reason) => String(reason).replaceAll("_", " ")],
+  ["status", (status) => STATUSES.get(String(status)) ?? String(status)],
+  ["durationMs", (durationMs) => `took ${durationText(Number(durationMs))}`],
+  ["trigger", (trigger) => TRIGGERS.get(String(trigger)) ?? String(trigger)],
+  ["action", String],
+  ["toolName", String],
+  ["approved", (approved) => (approved === true ? "approved" : "rejected")]
+]);
 
 function detailOf(payload: object): string {
-  return Object.entries(payload)
-    .filter(([name]) => SHOWN.includes(name))
-    .map(([name, value]) => `${name} ${String(value)}`)
-    .join(", ");
+  const words = Object.entries(payload).map(([name, value]) => WORDS.get(name)?.(value) ?? "");
+  return words.filter((word) => word !== "").join(", ");
+}
+
+function durationText(milliseconds: number): string {
+  const whole = Math.round(milliseconds);
+  return whole < 1_000 ? `${whole} ms` : `${(milliseconds / 1_000).toFixed(1)} s`;
 }

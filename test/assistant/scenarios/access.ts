@@ -1,12 +1,10 @@
-// For everybody: by keyboard alone, on a phone, in the dark, and read aloud.
+// For everybody: by keyboard alone, in the dark, and read aloud.
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { namelessControls } from "../accessible-names.ts";
 import type { Scenario } from "../scenario.ts";
-import { eventually, type Visitor } from "../visitor.ts";
 import { STORY } from "./whole-story.ts";
 
-const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 };
 /** More than the page has. */
 const MOST_STOPS = 200;
 
@@ -84,63 +82,6 @@ function unreachable(page: Page): Promise<string[]> {
   );
 }
 
-export const fitsAPhone: Scenario = {
-  name: "on a phone the conversations are a drawer, nothing scrolls sideways, and the composer is usable",
-  device: PHONE,
-  arrivesOnly: true,
-  async play({ visitor }) {
-    await visitor.button("Show conversations").tap();
-    await isInView(visitor, "New conversation");
-    await visitor.photograph("phone-drawer");
-    await visitor.button("Hide conversations").tap();
-    await visitor.button("Show conversations").tap();
-    await visitor.newConversation();
-    await fits(visitor);
-    await visitor.photograph("phone-empty");
-    await visitor.askAndHear("Show me some markdown.");
-    await fits(visitor);
-    await visitor.askAndHear("Think it through: how many days are left until New Year?");
-    await fits(visitor);
-    await visitor.photograph("phone");
-    await visitor.button("Show what happens underneath").tap();
-    await visitor.panel.waitFor();
-    await fits(visitor);
-    await visitor.photograph("phone-underneath");
-    expect(await smallTargets(visitor.page)).toEqual([]);
-  }
-};
-
-async function isInView(visitor: Visitor, name: string): Promise<void> {
-  await eventually(async () => (await visitor.button(name).boundingBox())?.x ?? -1).satisfy((x: number) => x >= 0);
-}
-
-async function fits({ page, field }: Visitor): Promise<void> {
-  const { width, height } = page.viewportSize()!;
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-  expect(
-    await page.evaluate(() => {
-      const scroller = document.querySelector("[role=log]")!.parentElement!;
-      return scroller.scrollWidth - scroller.clientWidth;
-    })
-  ).toBe(0);
-  const box = await field.boundingBox();
-  expect(box!.x + box!.width).toBeLessThanOrEqual(width);
-  expect(box!.y + box!.height).toBeLessThanOrEqual(height);
-}
-
-/** Buttons that a thumb would miss. */
-function smallTargets(page: Page): Promise<string[]> {
-  return page.evaluate(() =>
-    [...document.querySelectorAll("button")].flatMap((button) => {
-      const { width, height } = button.getBoundingClientRect();
-      const isShown = button.checkVisibility() && width > 0;
-      return isShown && Math.min(width, height) < 40
-        ? [`${button.ariaLabel ?? button.textContent} ${width}×${height}`]
-        : [];
-    })
-  );
-}
-
 export const namesEverything: Scenario = {
   name: "every control has an accessible name, in every state of the page",
   async play({ visitor }) {
@@ -176,4 +117,4 @@ export const namesEverything: Scenario = {
   }
 };
 
-export const accessScenarios: readonly Scenario[] = [changesTheme, worksByKeyboard, fitsAPhone, namesEverything];
+export const accessScenarios: readonly Scenario[] = [changesTheme, worksByKeyboard, namesEverything];

@@ -1,5 +1,6 @@
 // Actions that need a person: asked in the answer, or parked until somebody decides.
 import { expect } from "vitest";
+import { crowded } from "../rhythm.ts";
 import type { Scenario } from "../scenario.ts";
 import { eventually } from "../visitor.ts";
 
@@ -40,6 +41,7 @@ export const parks: Scenario = {
     await visitor.ask(`Take a note that says "${text}", then publish it on the board.`);
     await visitor.tool("publish_note").getByRole("button", { name: "Approve" }).waitFor();
     await visitor.answerHas("waits for somebody's decision");
+    await visitor.panel.getByText("publish_note waits for a decision").waitFor();
     const path = new URL(visitor.page.url()).pathname;
     const witness = await somebodyElse();
     await witness.newConversation();
@@ -65,6 +67,8 @@ export const parks: Scenario = {
     await decider.answerHas("is on the board now");
     await decider.isSettled();
     await decider.photograph("parked-board");
+    expect(await decider.answers.count()).toBe(2);
+    expect(await crowded(decider)).toEqual([]);
     await decider.reload();
     await decider.board.getByText(text).first().waitFor();
     expect(await decider.board.getByText(text).count()).toBe(1);

@@ -40,6 +40,30 @@ export const keepsConversations: Scenario = {
   }
 };
 
+export const reusesTheUnused: Scenario = {
+  name: "a new conversation that nobody used yet is used by everybody who wants one, and is listed once",
+  async play({ visitor, anotherTab, somebodyElse }) {
+    const unused = visitor.conversations.getByRole("link", { name: "New conversation", exact: true });
+    const empty = visitor.conversationId;
+    expect(await visitor.newConversation()).toBe(empty);
+    const other = await anotherTab("/");
+    expect(other.conversationId).toBe(empty);
+    expect(await other.newConversation()).toBe(empty);
+    expect(await unused.count()).toBe(1);
+
+    await visitor.askAndHear(`What is 3+4? ${crypto.randomUUID().slice(0, 8)}`);
+    await visitor.counts(unused, 0);
+    const next = await visitor.newConversation();
+    expect(next).not.toBe(empty);
+    // Somebody whose conversation is in use is led to the one that is not.
+    await other.answer.waitFor();
+    expect(await other.newConversation()).toBe(next);
+    const stranger = await somebodyElse();
+    expect(await stranger.newConversation()).toBe(next);
+    await visitor.counts(unused, 1);
+  }
+};
+
 export const showsTheUnderneath: Scenario = {
   name: "the panel lists hooks and records while a turn runs and its tokens afterwards, and can be hidden",
   async play({ visitor }) {
@@ -68,4 +92,4 @@ export const showsTheUnderneath: Scenario = {
   }
 };
 
-export const conversationScenarios: readonly Scenario[] = [keepsConversations, showsTheUnderneath];
+export const conversationScenarios: readonly Scenario[] = [keepsConversations, reusesTheUnused, showsTheUnderneath];

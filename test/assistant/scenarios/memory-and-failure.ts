@@ -1,7 +1,7 @@
 // What is remembered, and what goes wrong on purpose.
 import { expect } from "vitest";
 import type { Scenario } from "../scenario.ts";
-import { eventually } from "../visitor.ts";
+import { eventually, type Visitor } from "../visitor.ts";
 
 export const remembers: Scenario = {
   name: "what it was told to remember it knows in a later answer, also after the process was killed",
@@ -13,26 +13,47 @@ export const remembers: Scenario = {
     await visitor.pullThePlug();
     await eventually(() => server.workerd()).satisfy((now: number | undefined) => now !== undefined && now !== pid);
     await visitor.isConnected();
+    // Nobody counts for a page that was not open.
+    await visitor.reload();
+    await visitor.counts(visitor.panel.getByText("none since opened"), 2);
     await visitor.askAndHear("What do you remember?");
     await visitor.answer.getByRole("listitem").filter({ hasText: "my boat is called Aurora" }).waitFor();
   }
 };
 
+const FAILURE_ALOUD = "This answer failed. The offline model failed, as you asked.";
+
+/** Everything that is read aloud from here on. */
+async function announcementsOf({ page }: Visitor): Promise<() => Promise<string[]>> {
+  const said = await page.evaluateHandle(() => {
+    const texts: string[] = [];
+    const voice = document.querySelector("main > [aria-live=polite]")!;
+    const note = () => texts.push(voice.textContent ?? "");
+    new MutationObserver(note).observe(voice, { subtree: true, childList: true, characterData: true });
+    return texts;
+  });
+  return () => said.jsonValue();
+}
+
 export const fails: Scenario = {
-  name: "an answer that fails says why and can be tried again, and the conversation goes on",
+  name: "an answer that fails says why, on the page and once aloud, can be tried again, and the conversation goes on",
   async play({ visitor }) {
+    const said = await announcementsOf(visitor);
     await visitor.suggest("Fail on purpose");
     const error = visitor.page.getByRole("group", { name: "Error" });
-    await error.waitFor();
+    await error.getByText("The offline model failed, as you asked.").waitFor();
     await visitor.photograph("error");
-    expect((await error.innerText()).replace(/This answer failed\.|Try again/g, "").trim()).not.toBe("");
+    await eventually(said).toContain(FAILURE_ALOUD);
     await visitor.button("Try again").click();
     // It fails again, sooner than a look could tell that the first error had gone.
     await visitor.counts(visitor.panel.getByText("onChatError", { exact: true }), 2);
     await error.waitFor();
+    await eventually(async () => (await said()).filter((text) => text === FAILURE_ALOUD).length).toBe(2);
     await visitor.askAndHear("Hello");
     await visitor.answerHas("Hello!");
     expect(await error.count()).toBe(0);
+    await eventually(async () => (await said()).at(-1)).toMatch(/^Hello!/);
+    expect((await said()).filter((text) => text === FAILURE_ALOUD)).toHaveLength(2);
     await visitor.reload();
     await visitor.answerHas("Hello!");
   }

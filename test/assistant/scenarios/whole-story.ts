@@ -21,12 +21,12 @@ export function wholeStory(stage: Stage): Promise<Told> {
 }
 
 async function tell(stage: Stage): Promise<Told> {
-  const listener = await stage.somebodyElse();
-  await listener.newConversation();
+  // Not a new one by its button: that would be the one the visitor has not used yet.
+  const listener = await stage.anotherTab(`/c/${crypto.randomUUID()}`);
   const answer = await listener.askAndHear(STORY);
   const shown = await textIn(answer);
   const stored = await storedAnswers(stage.server, listener.conversationId);
-  await listener.leave();
+  await listener.page.close();
   return { shown, stored: stored.join() };
 }
 

@@ -9,6 +9,7 @@ import { PlugButton } from "../header/plug-button.tsx";
 import { PlugLine } from "../header/plug-line.tsx";
 import { isOver } from "../header/plug-story.ts";
 import { Panel } from "../panel/panel.tsx";
+import type { PanelSwitch } from "../panel/use-panel.ts";
 import { DecisionsContext } from "../parts/decisions.ts";
 import { Announcer } from "./announcer.tsx";
 import { EmptyConversation } from "./empty-conversation.tsx";
@@ -21,14 +22,13 @@ interface ConversationProps {
   id: string;
   title: string;
   hasPlug: boolean;
-  isPanelOpen: boolean;
-  onTogglePanel(): void;
+  panel: PanelSwitch;
   onShowConversations(): void;
 }
 
 export function Conversation(props: ConversationProps) {
-  const { id, title, hasPlug, isPanelOpen, onTogglePanel, onShowConversations } = props;
-  const chat = useConversation(id, isPanelOpen);
+  const { id, title, hasPlug, panel, onShowConversations } = props;
+  const chat = useConversation(id, panel.isOpen);
   const { messages, status, connection, interruption, error, versions, actions } = chat;
   const { story, pullPlug } = chat.plug;
   const model = chat.state?.model;
@@ -42,7 +42,7 @@ export function Conversation(props: ConversationProps) {
   return (
     <>
       <main className="conversation" {...drop.handlers}>
-        <Header {...{ title, model, status, connection, isPanelOpen, onTogglePanel, onShowConversations }}>
+        <Header {...{ title, model, status, connection, panel, onShowConversations }}>
           {hasPlug && (
             <PlugButton
               isPulled={story !== undefined && !isOver(story)}
@@ -74,9 +74,18 @@ export function Conversation(props: ConversationProps) {
           onStop={chat.stop}
         />
         {drop.isOver && <div className="drop-veil">Drop pictures to attach them</div>}
-        <Announcer messages={messages} status={status} />
+        <Announcer messages={messages} status={status} error={error} />
       </main>
-      {isPanelOpen && <Panel status={status} connection={connection} notes={chat.notes} journal={chat.journal} />}
+      {panel.isOpen && (
+        <Panel
+          headingRef={panel.headingRef}
+          status={status}
+          connection={connection}
+          notes={chat.notes}
+          journal={chat.journal}
+          onHide={panel.hide}
+        />
+      )}
     </>
   );
 }

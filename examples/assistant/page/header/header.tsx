@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import type { ConnectionState, Status } from "everthink/client";
 import type { ModelStatus } from "../../shared/demo.ts";
 import { IconButton } from "../icon-button.tsx";
+import { HIDE_PANEL, SHOW_PANEL, type PanelSwitch } from "../panel/use-panel.ts";
 import { chooseTheme, useTheme } from "../theme.ts";
 import { StatusPill } from "./status-pill.tsx";
 
@@ -11,15 +12,14 @@ interface HeaderProps {
   model: ModelStatus | undefined;
   status: Status;
   connection: ConnectionState;
-  isPanelOpen: boolean;
-  onTogglePanel(): void;
+  panel: PanelSwitch;
   onShowConversations(): void;
   /** The plug, where there is one. */
   children: ReactNode;
 }
 
 export function Header(props: HeaderProps) {
-  const { title, model, status, connection, isPanelOpen, onTogglePanel, onShowConversations, children } = props;
+  const { title, model, status, connection, panel, onShowConversations, children } = props;
   const theme = useTheme();
   const other = theme === "dark" ? "light" : "dark";
   return (
@@ -44,9 +44,10 @@ export function Header(props: HeaderProps) {
       />
       <IconButton
         icon="layers"
-        label={isPanelOpen ? "Hide what happens underneath" : "Show what happens underneath"}
-        aria-expanded={isPanelOpen}
-        onClick={onTogglePanel}
+        label={panel.isOpen ? HIDE_PANEL : SHOW_PANEL}
+        aria-expanded={panel.isOpen}
+        ref={panel.toggleRef}
+        onClick={panel.toggle}
       />
     </header>
   );

@@ -1,7 +1,7 @@
 // What the panel keeps of the agent's notes, and which records of the journal tell of a recovery.
 import { expect, test } from "vitest";
 import type { PanelNote } from "../../shared/demo.ts";
-import { NO_NOTES, readNote, withNote } from "./panel-notes.ts";
+import { hasSeenTurn, NO_NOTES, readNote, withNote } from "./panel-notes.ts";
 import { recoveryPositions } from "./recovery-records.ts";
 
 let made = 0;
@@ -21,6 +21,12 @@ test("tokens are summed over the page's life and per turn", () => {
   const list = told.reduce(withNote, NO_NOTES);
   expect(list.total).toEqual({ input: 20, output: 6 });
   expect(list.lastTurn).toEqual({ input: 10, output: 3 });
+});
+
+test("a turn is seen when it begins, and also when only its tokens were told", () => {
+  expect(hasSeenTurn(withNote(NO_NOTES, note("connection:lost")))).toBe(false);
+  expect(hasSeenTurn(withNote(NO_NOTES, note("beforeTurn")))).toBe(true);
+  expect(hasSeenTurn(withNote(NO_NOTES, note("onStepFinish", { inputTokens: 1, outputTokens: 0 })))).toBe(true);
 });
 
 test("old notes go, newest come first, and each keeps its number", () => {

@@ -39,6 +39,11 @@ export function withNote(list: NoteList, note: PanelNote): NoteList {
   };
 }
 
+/** Since this page was opened. */
+export function hasSeenTurn({ notes, total }: NoteList): boolean {
+  return total.input + total.output > 0 || notes.some(({ name }) => name === TURN_BEGINS);
+}
+
 function plus(tokens: Tokens, usage: PanelNote["usage"]): Tokens {
   if (usage === undefined) return tokens;
   return { input: tokens.input + usage.inputTokens, output: tokens.output + usage.outputTokens };

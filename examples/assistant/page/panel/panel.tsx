@@ -1,23 +1,40 @@
-// "Underneath": what the agent does while it answers. A column beside the conversation, or a sheet where there is no
-// room for one.
+// "Underneath": what the agent does while it answers. A column beside the conversation, or a sheet below it where there
+// is no room for one.
+import type { KeyboardEvent, RefObject } from "react";
 import type { ConnectionState, Status } from "everthink/client";
-import { countText } from "../amounts.ts";
+import { IconButton } from "../icon-button.tsx";
 import { JournalSection } from "./journal-section.tsx";
-import type { NoteList, Tokens } from "./panel-notes.ts";
+import { hasSeenTurn, type NoteList } from "./panel-notes.ts";
 import { TimelineSection } from "./timeline-section.tsx";
+import { tokensText } from "./tokens-text.ts";
 import type { JournalView } from "./use-journal.ts";
+import { hasRoom, HIDE_PANEL } from "./use-panel.ts";
 
 interface PanelProps {
+  headingRef: RefObject<HTMLHeadingElement | null>;
   status: Status;
   connection: ConnectionState;
   notes: NoteList;
   journal: JournalView;
+  onHide(): void;
 }
 
-export function Panel({ status, connection, notes, journal }: PanelProps) {
+export function Panel({ headingRef, status, connection, notes, journal, onHide }: PanelProps) {
+  const isReopened = journal.records > 0 && !hasSeenTurn(notes);
+  const onKeyDown = (event: KeyboardEvent) => {
+    // A column stays: there Escape is the answer's.
+    if (event.key !== "Escape" || hasRoom()) return;
+    event.preventDefault();
+    onHide();
+  };
   return (
-    <aside className="panel" aria-label="Underneath">
-      <h2>Underneath</h2>
+    <aside className="panel" aria-label="Underneath" onKeyDown={onKeyDown}>
+      <div className="panel-head">
+        <h2 ref={headingRef} tabIndex={-1}>
+          Underneath
+        </h2>
+        <IconButton icon="close" label={HIDE_PANEL} onClick={onHide} />
+      </div>
       <dl className="panel-facts">
         <div>
           <dt>Status</dt>
@@ -29,20 +46,15 @@ export function Panel({ status, connection, notes, journal }: PanelProps) {
         </div>
         <div>
           <dt>Last turn</dt>
-          <dd>{tokensText(notes.lastTurn)}</dd>
+          <dd>{tokensText(notes.lastTurn, isReopened)}</dd>
         </div>
         <div>
           <dt>Since opened</dt>
-          <dd>{tokensText(notes.total)}</dd>
+          <dd>{tokensText(notes.total, isReopened)}</dd>
         </div>
       </dl>
       <JournalSection journal={journal} />
       <TimelineSection notes={notes.notes} />
     </aside>
   );
-}
-
-function tokensText({ input, output }: Tokens): string {
-  if (input === 0 && output === 0) return "no tokens yet";
-  return `${countText(input)} in · ${countText(output)} out`;
 }

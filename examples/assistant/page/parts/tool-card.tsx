@@ -35,7 +35,8 @@ export function ToolCard({ part }: { part: ToolPart }) {
           </span>
           <span className="tool-name">{name}</span>
           <span className="tool-input">{inputLine(part.input)}</span>
-          <span className="tool-word">{word}</span>
+          {/* The check mark says "done" to everybody who sees it. */}
+          <span className={tone === "done" ? "only-heard" : "tool-word"}>{word}</span>
           <Icon name="chevron" size={16} />
         </summary>
         <div className="tool-detail">

@@ -1,8 +1,8 @@
 // The built-in model: a script that needs no key and no network. It has no memory and decides from the prompt alone, so
 // after a crash it sends exactly what is missing. It streams word by word, at a pace that people can watch.
-import { APICallError } from "ai";
 import type { GenerateResult, Model, ModelCall, StreamPart } from "../language-model.ts";
 import { nextStep } from "./answer.ts";
+import { failureOnPurpose } from "./failure-on-purpose.ts";
 import type { Step } from "./plan.ts";
 
 export interface OfflineModelInit {
@@ -34,17 +34,6 @@ export function offlineModel({ pause }: OfflineModelInit): Model {
 
 function isFailingAtOnce({ fails, text, reasoning }: Step): boolean {
   return fails === true && text === undefined && reasoning === undefined;
-}
-
-/** As a provider would refuse a request: final, so that nobody waits for retries. */
-function failureOnPurpose(): APICallError {
-  return new APICallError({
-    message: "The offline model was asked to fail.",
-    url: "offline:built-in",
-    requestBodyValues: {},
-    statusCode: 400,
-    isRetryable: false
-  });
 }
 
 async function* parts(step: Step, call: ModelCall, pause: OfflineModelInit["pause"]): AsyncGenerator<StreamPart> {
