@@ -28,6 +28,9 @@ export interface MessageRow extends MessageHeader {
   readonly content: string;
 }
 
+/** What a history needs of a message. It reads thousands, and handing over all columns costs more than finding the rows. */
+export type PathRow = Pick<MessageRow, "id" | "parentId" | "role" | "sequence" | "sizeBytes" | "content">;
+
 /** Rows and bytes of content one statement may return; a single larger row is returned alone. */
 export const BATCH_ROWS = 50;
 export const BATCH_BYTES = 4 * 1024 * 1024;
@@ -44,16 +47,19 @@ const ROW = `${HEADER}, m.content`;
 const ALL_COLUMNS = `parent_id, role, sequence, is_branch, size_bytes, tokens, path_length, path_bytes, path_tokens,
   full_hash, full_bytes`;
 
+const PATH_ROW = "m.id, m.parent_id AS parentId, m.role, m.sequence, m.size_bytes AS sizeBytes, m.content";
+
+// The outer SELECT takes the same columns by the names they have in `path`.
 const walkStatement = (columns: string) => `WITH RECURSIVE path AS (
-    SELECT m.session_id AS sessionId, ${columns}, 1 AS count, m.size_bytes AS total FROM assistant_messages AS m
+    SELECT ${columns}, 1 AS count, m.size_bytes AS total FROM assistant_messages AS m
       WHERE m.session_id = ?1 AND m.id = ?2 AND m.sequence < ?3 AND m.sequence > ?6
     UNION ALL
-    SELECT m.session_id, ${columns}, path.count + 1, path.total + m.size_bytes
-      FROM path CROSS JOIN assistant_messages AS m ON m.session_id = path.sessionId AND m.id = path.parentId
+    SELECT ${columns}, path.count + 1, path.total + m.size_bytes
+      FROM path CROSS JOIN assistant_messages AS m ON m.session_id = ?1 AND m.id = path.parentId
       WHERE m.sequence < path.sequence AND m.sequence > ?6 AND path.count < ?4 AND path.total + m.size_bytes <= ?5
-  ) SELECT * FROM path`;
+  ) SELECT ${columns.replaceAll(/m\.(\w+ AS )?/g, "")} FROM path`;
 const WALK_HEADERS = walkStatement(HEADER);
-const WALK_ROWS = walkStatement(ROW);
+const WALK_ROWS = walkStatement(PATH_ROW);
 
 export interface WalkLimits {
   readonly rows: number;
@@ -124,12 +130,12 @@ export class MessageRows {
   }
 
   /** The same with content, in batches no larger than `limits` says before each. */
-  *pathRows(fromId: string, limits: () => WalkLimits, stop?: WalkStop): Generator<MessageRow, void, undefined> {
+  *pathRows(fromId: string, limits: () => WalkLimits, stop?: WalkStop): Generator<PathRow, void, undefined> {
     let next: string | null = fromId;
     let below = Number.MAX_SAFE_INTEGER;
-    let above: MessageHeader | undefined;
+    let above: PathRow | undefined;
     while (next !== null && next !== stop?.id) {
-      const batch: MessageRow[] = this.#walk<MessageRow>(WALK_ROWS, { next, below, stop, ...limits() });
+      const batch: PathRow[] = this.#walk<PathRow>(WALK_ROWS, { next, below, stop, ...limits() });
       const last = batch.at(-1);
       yield* batch;
       next = last ? last.parentId : this.#mend(above);
@@ -142,7 +148,7 @@ export class MessageRows {
    * A message whose parent does not exist: every door that removes messages links their children anew, so the row is
    * damaged. It gets the message written before it as its parent; what it hung below stays in the history.
    */
-  #mend(orphan: MessageHeader | undefined): string | null {
+  #mend(orphan: Pick<MessageHeader, "id" | "parentId" | "sequence"> | undefined): string | null {
     if (!orphan) return null;
     const before = this.#sql.one<{ id: string }>(
       `SELECT id FROM assistant_messages WHERE session_id = ? AND sequence < ? ORDER BY sequence DESC LIMIT 1`,

@@ -471,7 +471,7 @@ export class MessageStore implements SessionProvider {
   }
 
   /** Undefined for a row nobody can read, which is set aside. */
-  decode(row: MessageRow): SessionMessage | undefined {
+  decode(row: Pick<MessageRow, "id" | "content">): SessionMessage | undefined {
     // Set aside earlier: the row only holds its children's place in the tree.
     if (row.content === "") return undefined;
     const parsed = parseStoredMessage(row.content);

@@ -1,7 +1,7 @@
 // The newest part of a path as histories show it, read from its end: by bytes, or up to a message somebody knows. What a
 // summary covers is not read. A window that ends before the newest summary still has it: without it the model would
 // forget everything before the window.
-import { BATCH_BYTES, BATCH_ROWS, type MessageRow, type WalkLimits } from "./message-rows.ts";
+import { BATCH_BYTES, BATCH_ROWS, type PathRow, type WalkLimits } from "./message-rows.ts";
 import type { MessageStore, SizedMessage } from "./message-store.ts";
 import { overlayMessage, overlayMessageId } from "./overlay-message.ts";
 import type { Overlay } from "./overlay-rows.ts";
@@ -74,14 +74,14 @@ export function readUntilKnown(
 function walk(
   store: MessageStore,
   { leafId, shown, limits }: { leafId: string; shown: readonly Overlay[]; limits: () => WalkLimits }
-): Iterable<Shown<MessageRow>> {
+): Iterable<Shown<PathRow>> {
   return walkShown(leafId, shown, {
     segment: (fromId, stop) => store.rows.pathRows(fromId, limits, stop),
     header: (id) => store.rows.header(id)
   });
 }
 
-function sized(store: MessageStore, { row, overlay }: Shown<MessageRow>): SizedMessage[] {
+function sized(store: MessageStore, { row, overlay }: Shown<PathRow>): SizedMessage[] {
   if (row !== undefined) {
     const message = store.decode(row);
     return message === undefined ? [] : [{ message, sizeBytes: row.sizeBytes }];

@@ -3,7 +3,7 @@
 import type { MessageHeader, WalkStop } from "./message-rows.ts";
 import type { Overlay } from "./overlay-rows.ts";
 
-export interface WalkSource<Row extends MessageHeader> {
+export interface WalkSource<Row extends Pick<MessageHeader, "parentId">> {
   /** Messages from one upwards, to the root or to the message where it stops, which is not given. */
   segment(fromId: string, stop?: WalkStop): Iterable<Row>;
   header(id: string): MessageHeader | undefined;
@@ -13,7 +13,7 @@ export type Shown<Row> =
   { readonly row: Row; readonly overlay?: never } | { readonly overlay: Overlay; readonly row?: never };
 
 /** `shown`: the summaries of this path, by position. */
-export function* walkShown<Row extends MessageHeader>(
+export function* walkShown<Row extends Pick<MessageHeader, "parentId">>(
   fromId: string,
   shown: readonly Overlay[],
   source: WalkSource<Row>
