@@ -38,6 +38,11 @@ test("two values are the same when they print alike", () => {
   );
 });
 
+test("what is undefined is not there", () => {
+  expect(sameJson({ a: 1, b: undefined }, { a: 1 })).toBe(true);
+  expect(sameJson({ a: 1, b: undefined }, { a: 1, b: null })).toBe(false);
+});
+
 test.each([
   [{ a: 1 }, { a: 1, b: 2 }],
   [{ toString: 1 }, {}],

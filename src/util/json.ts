@@ -22,7 +22,7 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-/** Whether two values of JSON are equal, whatever the order of their keys. Makes no text of either. */
+/** Whether two values are the same JSON, whatever the order of their keys; what is undefined is not there. Makes no text of either. */
 export function sameJson(first: unknown, second: unknown): boolean {
   if (first === second) return true;
   if (Array.isArray(first)) {
@@ -33,9 +33,14 @@ export function sameJson(first: unknown, second: unknown): boolean {
     );
   }
   if (!isObject(first) || !isObject(second)) return false;
-  const keys = Object.keys(first);
+  const keys = definedKeys(first);
   return (
-    keys.length === Object.keys(second).length &&
+    keys.length === definedKeys(second).length &&
     keys.every((key) => Object.hasOwn(second, key) && sameJson(first[key], second[key]))
   );
+}
+
+function definedKeys(value: Record<string, unknown>): string[] {
+  const keys = Object.keys(value);
+  return keys.every((key) => value[key] !== undefined) ? keys : keys.filter((key) => value[key] !== undefined);
 }
