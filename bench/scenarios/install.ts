@@ -20,7 +20,7 @@ export const installSize: Scenario = {
     const folder = mkdtempSync(join(tmpdir(), "everthink-install-"));
     try {
       writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", private: true }));
-      const packed = contender.name === "everthink" ? [await pack(folder)] : [];
+      const packed = contender.name.startsWith("everthink") ? [await pack(folder)] : [];
       return await install(folder, [...packed, ...(contender.installs ?? FLOOR_INSTALLS)]);
     } finally {
       rmSync(folder, { recursive: true, force: true });
