@@ -11,6 +11,9 @@ export const HYDRATION_BYTE_BUDGET = 24 * 1024 * 1024;
 /** The view has at least these, whatever their size. */
 export const MIN_HYDRATED_MESSAGES = 4;
 
+/** Rows kept between two looks; a turn appends two. More are read from storage. */
+const KEPT_APPENDS = 8;
+
 /** Payload of `chat:hydration:windowed`. */
 export interface HydrationWindow {
   readonly totalContentBytes: number;
@@ -74,9 +77,9 @@ export class LiveView {
   }
 
   #note(row: MessageRow): void {
-    // Nobody looks: they are read when somebody does.
-    if (this.#appended.size >= BATCH_ROWS) this.#appended.clear();
-    this.#appended.set(row.id, row);
+    // Where nobody looks they are not kept, but read when somebody does.
+    if (this.#entries === undefined || this.#appended.size >= KEPT_APPENDS) this.#appended.clear();
+    else this.#appended.set(row.id, row);
   }
 
   #refresh(): void {
