@@ -104,7 +104,8 @@ export class ClientView {
 
   /**
    * A snapshot this recent may have crossed a message the client was just sending, and erased it there. Not if it was
-   * sent an answer behind the snapshot and posts that, or nothing but the new message: then it had the snapshot before.
+   * sent an answer behind the snapshot and posts that: then it had the snapshot before. One that posts its new message
+   * alone does not say; it is taken to have waited for the answer.
    */
   mayHaveCrossed({ posted, now, periodMs }: Posting): boolean {
     if (this.#snapshotAt === undefined || now - this.#snapshotAt >= periodMs) return false;

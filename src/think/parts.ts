@@ -15,6 +15,7 @@ import { Branches } from "./branches.ts";
 import { chatExtension } from "./chat-extension.ts";
 import { contextPrompt, contextToolSource } from "./context-tools.ts";
 import { postedMessages } from "./posted-messages.ts";
+import { readJournal } from "./read-journal.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
 import { ThinkActions } from "./think-actions.ts";
 import { keptOutputs, type ToolSource } from "./tool-source.ts";
@@ -96,6 +97,7 @@ export const openParts: OpenParts = (init) => {
     transcript,
     actions,
     branches: new Branches({ store, transcript }),
+    readJournal: (options) => readJournal({ reader: journal.reader, scope: store.scope }, options),
     toolSources: [...actions.toolSources, contextToolSource(init.session)],
     sessionPrompt: () => contextPrompt(init.session),
     wholeMessage: (messageId) => transcript.get(messageId),

@@ -38,7 +38,12 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
     plan(posted, trigger) {
       const shown = turns.transcript();
       const placed = new Map(transcript.path().map((message) => [message.id, message]));
-      const isAsShown = (message: { readonly id: string }) => sameJson(message, placed.get(message.id));
+      const same = new Set<string>();
+      const isAsShown = (message: { readonly id: string }) => {
+        const isSame = sameJson(message, placed.get(message.id));
+        if (isSame) same.add(message.id);
+        return isSame;
+      };
       // Asked of messages that are not stored.
       const isQueued = (id: string) => shown.some((message) => message.id === id);
       const lookup = storedLookup(store, { isQueued, isAsShown });
@@ -55,7 +60,10 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
         input: append as readonly unknown[] as readonly UIMessage[],
         changesStored: update.length > 0 || edit !== undefined,
         ...(parentMessageId !== undefined && { parentMessageId }),
-        clientShows: isOdd || parentMessageId !== undefined ? "different" : comparison(posted, shown, append.length)
+        clientShows:
+          isOdd || parentMessageId !== undefined
+            ? "different"
+            : comparison(posted.slice(0, posted.length - append.length), shown, same)
       };
     },
     apply({ stored }) {
@@ -67,19 +75,20 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
   };
 }
 
-/** Whether a client that posted this list shows what is stored. When in doubt it does not: it is sent a snapshot then. */
+/**
+ * Whether a client that posted these known messages shows what is stored; `same` are those that were compared already.
+ * When in doubt it does not: it is sent a snapshot then.
+ */
 function comparison(
-  posted: readonly UIMessage[],
+  known: readonly UIMessage[],
   shown: readonly UIMessage[],
-  newCount: number
+  same: ReadonlySet<string>
 ): ChatPlan["clientShows"] {
-  const known = posted.slice(0, posted.length - newCount);
   if (known.length > shown.length) return "different";
   const tail = shown.slice(shown.length - known.length);
-  // A summary holds a date, which a client was sent as text.
-  const isSame = known.every(
-    (message, index) => sameJson(message, tail[index]) || JSON.stringify(message) === JSON.stringify(tail[index])
-  );
-  if (!isSame) return "different";
+  const isShownAt = (message: UIMessage, index: number) =>
+    // A summary holds a date, which a client was sent as text; so the texts decide.
+    same.has(message.id) ? tail[index]?.id === message.id : JSON.stringify(message) === JSON.stringify(tail[index]);
+  if (!known.every(isShownAt)) return "different";
   return known.length === shown.length ? "equal" : "part";
 }

@@ -2,10 +2,10 @@
 // A page is bounded by number and, like every page of the journal, by bytes. Reads only; a row that cannot be read is set
 // aside, as whoever comes across one does it.
 import { unpackBatch } from "../journal/batch.ts";
-import { openJournal } from "../journal/journal.ts";
+import type { JournalReader } from "../journal/reader.ts";
 import type { ReadableRecord } from "../journal/records.ts";
 import { JournalRows } from "../journal/rows.ts";
-import type { Session } from "../session/session.ts";
+import type { SessionScope } from "../session/session-host.ts";
 import { byteLength } from "../util/bytes.ts";
 
 export const DEFAULT_JOURNAL_LIMIT = 100;
@@ -45,10 +45,13 @@ export interface ReadJournalResult {
   readonly more: boolean;
 }
 
-export function readJournal({ store }: Pick<Session, "store">, options: ReadJournalOptions = {}): ReadJournalResult {
-  // Only a session over the agent's own storage has a journal.
-  if (!store) return { entries: [], cursor: 0, more: false };
-  const { conversation, host } = store.scope;
+export interface ReadJournalInit {
+  readonly reader: JournalReader;
+  readonly scope: SessionScope;
+}
+
+export function readJournal({ reader, scope }: ReadJournalInit, options: ReadJournalOptions = {}): ReadJournalResult {
+  const { conversation, host } = scope;
   // Clients may give anything, where a class lets them call this.
   const limit = Math.min(Math.max(wholeNumber(options.limit, DEFAULT_JOURNAL_LIMIT), 1), HIGHEST_JOURNAL_LIMIT);
   const after = wholeNumber(options.after, 0);
@@ -57,7 +60,6 @@ export function readJournal({ store }: Pick<Session, "store">, options: ReadJour
   // A cursor beyond the end is of a conversation that is gone: it would wait for ever.
   const wanted = after < 0 ? head + after : Math.min(after, head);
   const start = Math.max(wanted, conversation.row.clearedSequence - 1, 0);
-  const { reader } = openJournal({ ...host, conversation, report: () => undefined });
   const { entries, cursor, more } = reader.read({ after: start, maxRecords: limit, outline: true });
   const sizes = storedSizes(rows, start, cursor);
   return {

@@ -54,7 +54,7 @@ import type {
   TurnResult
 } from "./programmatic.ts";
 import { DEFAULT_SYSTEM_PROMPT } from "./prompt.ts";
-import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
+import type { ReadJournalOptions, ReadJournalResult } from "./read-journal.ts";
 import { ThinkRoom, type AddMessagesOptions } from "./room.ts";
 import type { MediaEvictionOptions } from "./settings.ts";
 import type { StreamCallback } from "./stream-callback.ts";
@@ -366,7 +366,7 @@ export abstract class Think<
    * const since = this.readJournal({ after: newest.cursor });
    */
   readJournal(options?: ReadJournalOptions): ReadJournalResult {
-    return readJournal(this.session, options);
+    return roomOf(this).parts.readJournal(options);
   }
 
   // ── Actions ──

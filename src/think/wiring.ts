@@ -12,6 +12,7 @@ import type { TurnFeatures } from "./assemble.ts";
 import type { Branches } from "./branches.ts";
 import type { DegradableStep } from "./degradation.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
+import type { ReadJournalOptions, ReadJournalResult } from "./read-journal.ts";
 import type { ThinkSettings } from "./settings.ts";
 import type { ThinkActions } from "./think-actions.ts";
 
@@ -62,6 +63,7 @@ export interface ThinkParts extends TurnFeatures {
   readonly transcript: ThinkTranscript;
   readonly actions: ThinkActions;
   readonly branches: Branches;
+  readJournal(options?: ReadJournalOptions): ReadJournalResult;
   /** The client behind a turn's origin, for `getCurrentAgent()` in hooks and tools; undefined if it was no client. */
   connectionOf(origin: unknown): Connection | undefined;
 }

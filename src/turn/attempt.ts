@@ -64,7 +64,7 @@ export type AttemptResult =
   | { readonly kind: "restart" }
   | { readonly kind: "failed"; readonly error: unknown; readonly stage: "turn" | "stream" };
 
-/** One for all: a new exception would collect a stack at the end of every turn. Not at the start of the program, where that is slowest. */
+/** One for all, made at the first end: each exception collects a stack, which costs most while the program loads. */
 let attemptOver: DOMException | undefined;
 
 export class Attempt {

@@ -22,7 +22,7 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-/** Whether two values are the same JSON, whatever the order of their keys; what is undefined is not there. Makes no text of either. */
+/** Whether two values are the same JSON, whatever the order of keys; what is undefined is not there. Prints neither. */
 export function sameJson(first: unknown, second: unknown): boolean {
   if (first === second) return true;
   if (Array.isArray(first)) {
