@@ -1,8 +1,9 @@
 // Makes sure there is something to measure: everthink built from the sources as they are, the opponents installed if
 // they take part, and every contender bundled.
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { isOutdated } from "../tools/newest-change.ts";
 import { Arena } from "./arena.ts";
 import { bundleContender } from "./bundle.ts";
 import type { Contender } from "./contenders.ts";
@@ -11,9 +12,7 @@ const repository = join(import.meta.dirname, "..");
 const opponents = join(import.meta.dirname, "opponents");
 
 export function buildIfNeeded(): void {
-  const built = join(repository, "dist", "index.js");
-  const builtAt = existsSync(built) ? statSync(built).mtimeMs : 0;
-  if (newest(join(repository, "src")) <= builtAt) return;
+  if (!isOutdated(join(repository, "dist", "index.js"), [join(repository, "src")])) return;
   console.error("Building everthink …");
   npm(["run", "build"], repository);
 }
@@ -38,14 +37,4 @@ export async function openArenas(contenders: readonly Contender[], folder: strin
 
 function npm(args: readonly string[], cwd: string): void {
   execFileSync("npm", args, { cwd, stdio: ["ignore", "ignore", "inherit"] });
-}
-
-function newest(folder: string): number {
-  const entries = readdirSync(folder, { withFileTypes: true, recursive: true });
-  return Math.max(...entries.filter((entry) => entry.isFile()).map((entry) => changedAt(entry.parentPath, entry.name)));
-}
-
-function changedAt(folder: string, name: string): number {
-  // Tests are not part of what is built.
-  return name.includes(".test") ? 0 : statSync(join(folder, name)).mtimeMs;
 }

@@ -58,12 +58,3 @@ export interface PanelNote {
   /** Set by onStepFinish: what this step used. */
   usage?: { inputTokens: number; outputTokens: number };
 }
-
-/** One record of the journal, as `Assistant.readJournal` tells it. */
-export interface JournalEntry {
-  position: number;
-  type: string;
-  at: number;
-  sizeBytes: number;
-  turnId?: string;
-}

@@ -1,5 +1,5 @@
 // The newest records as a strip of ticks, like the paper of a barograph: one tick per record, as high as it is large.
-import type { JournalEntry } from "../../shared/demo.ts";
+import type { JournalEntry } from "everthink";
 
 const TICKS = 96;
 const HEIGHT = 36;

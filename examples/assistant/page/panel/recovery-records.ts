@@ -1,5 +1,5 @@
 // Which records tell of a recovery: an attempt that ended before its turn did, and the attempt that took over. Pure.
-import type { JournalEntry } from "../../shared/demo.ts";
+import type { JournalEntry } from "everthink";
 
 /** Takes the records newest first, as they are shown. */
 export function recoveryPositions(entries: readonly JournalEntry[]): ReadonlySet<number> {

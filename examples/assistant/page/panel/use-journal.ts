@@ -2,19 +2,13 @@
 // runs, and once more when it is over. Everything is counted; only the newest records are kept.
 import { useEffect, useRef, useState } from "react";
 import { CallFailedError } from "everthink/client";
-import type { JournalEntry } from "../../shared/demo.ts";
+import type { JournalEntry, ReadJournalResult } from "everthink";
 
 const POLL_MS = 300;
 const PAGE_RECORDS = 200;
 /** So many pages at a time; the next reading goes on from there. */
 const PAGES_PER_READING = 25;
 const KEPT_RECORDS = 300;
-
-export interface JournalPage {
-  readonly entries: readonly JournalEntry[];
-  readonly cursor: number;
-  readonly more: boolean;
-}
 
 export interface JournalView {
   /** Newest first. */
@@ -29,7 +23,7 @@ interface JournalSource {
   /** Somebody looks, and there is a connection. */
   readonly isWatched: boolean;
   readonly isWriting: boolean;
-  read(after: number, limit: number): Promise<JournalPage>;
+  read(after: number, limit: number): Promise<ReadJournalResult>;
 }
 
 const NOTHING: JournalView = { entries: [], records: 0, bytes: 0, isAvailable: true };
@@ -68,7 +62,7 @@ export function useJournal({ isWatched, isWriting, read }: JournalSource): Journ
   return view;
 }
 
-function withPage(view: JournalView, { entries }: JournalPage): JournalView {
+function withPage(view: JournalView, { entries }: ReadJournalResult): JournalView {
   return {
     ...view,
     entries: [...entries.toReversed(), ...view.entries].slice(0, KEPT_RECORDS),
