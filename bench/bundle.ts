@@ -18,14 +18,16 @@ export async function bundleContender(contender: Contender, outputFile: string):
     entryPoints: [contender.entry],
     outfile: outputFile,
     minify: true,
-    plugins: [
-      nodeModulesByShortName,
-      emailModule,
-      ...(contender.hasFastStreams ? [(await import("everthink/build")).fastStreamsForEsbuild()] : [])
-    ]
+    plugins: [nodeModulesByShortName, emailModule, ...(contender.hasPlugins ? await pluginsOfPackage() : [])]
   });
   const code = readFileSync(outputFile);
   return { minifiedBytes: code.byteLength, gzipBytes: gzipSync(code, { level: 9 }).byteLength };
+}
+
+/** Built with the package, so not there before the contenders are prepared. */
+async function pluginsOfPackage(): Promise<Plugin[]> {
+  const { fastStreamsForEsbuild, zodLocalesForEsbuild } = await import("everthink/build");
+  return [fastStreamsForEsbuild(), zodLocalesForEsbuild()];
 }
 
 /** Older packages say "path" or require("path") for what workerd knows as "node:path" and only by import. */

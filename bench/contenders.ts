@@ -10,8 +10,8 @@ export interface Contender {
   label: string;
   entry: string;
   isOpponent: boolean;
-  /** Built with the streams of `everthink/build`. */
-  hasFastStreams?: true;
+  /** Built with the plugins of `everthink/build`. */
+  hasPlugins?: true;
   /** What a user of it installs; a user of everthink installs the packed package. */
   installs?: readonly string[];
 }
@@ -29,10 +29,10 @@ export const CONTENDERS: readonly Contender[] = [
   },
   {
     name: "everthink-fast",
-    label: "with fast streams",
+    label: "with its plugins",
     entry: join(here, "workers", "everthink.ts"),
     isOpponent: false,
-    hasFastStreams: true
+    hasPlugins: true
   },
   {
     name: "original-10",

@@ -32,18 +32,20 @@ export function renderReport(run: Run): string {
 }
 
 export function renderAims(results: Results): string {
-  const rows = judge(results).map(({ aim, reached, isMet }) => [
+  const rendered = (value: number | undefined) => (value === undefined ? "–" : renderNumber(value));
+  const rows = judge(results).map(({ aim, reached, isMet, withPlugins }) => [
     aimLabel(aim),
     `${metricOf(aim.metric).higherIsBetter ? "≥" : "≤"} ${renderNumber(aim.limit)}`,
-    reached === undefined ? "–" : renderNumber(reached),
-    isMet === undefined ? "not measured" : isMet ? "met" : "missed"
+    rendered(reached),
+    isMet === undefined ? "not measured" : isMet ? "met" : "missed",
+    rendered(withPlugins)
   ]);
-  return renderTable(["Aim", "limit", "reached", ""], rows);
+  return renderTable(["Aim", "limit", "reached", "", "with its plugins"], rows);
 }
 
 function aimLabel({ metric, comparedTo, of }: Verdict["aim"]): string {
   const compared = comparedTo === undefined ? "" : comparedTo === "floor" ? " / floor" : ` / ${comparedTo}`;
-  return `${metricOf(metric).label}${compared}${of === "everthink-fast" ? ", with fast streams" : ""}`;
+  return `${metricOf(metric).label}${compared}${of === "everthink-fast" ? ", with its plugins" : ""}`;
 }
 
 /** Everything, for other programs. */

@@ -46,6 +46,25 @@ describe("keepAlive", () => {
     expect(world.alarmAt).toBeNull();
   });
 
+  test("work that comes again soon finds its wake; a second after the last of it there is none", async () => {
+    const world = new World();
+    const { keepAlive } = world.boot();
+    await keepAlive.whileActive(() => undefined);
+    const armedAt = world.alarmAt;
+    expect(armedAt).toBe(world.nowMs + INTERVAL_MS);
+    await world.advance(999);
+    await keepAlive.whileActive(async () => {
+      await world.advance(1_000);
+      expect(world.alarmAt).toBe(armedAt);
+    });
+    await world.advance(999);
+    expect(world.alarmAt).toBe(armedAt);
+    await world.advance(1);
+    expect(world.alarmAt).toBeNull();
+    await world.advance(24 * 3_600_000);
+    expect(world.alarmsFired).toBe(0);
+  });
+
   test("while() returns the value, passes the error on, and always releases", async () => {
     const world = new World();
     const { keepAlive } = world.boot();

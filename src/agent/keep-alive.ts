@@ -2,6 +2,9 @@
 // the next wake is at most one interval away. Nothing is stored: what the references protect dies with the process too.
 import type { AgentCore } from "./core.ts";
 
+/** How long the wake of a turn stays after its end. */
+const LINGER_MS = 1_000;
+
 /** A wake that is always less than one interval away but stays put, so that re-arming does not write each time. */
 export class Heartbeat {
   readonly #intervalMs: number;
@@ -22,6 +25,7 @@ export class KeepAlive {
   readonly #core: AgentCore;
   readonly #heartbeat: Heartbeat;
   #references = 0;
+  #isLingering = false;
 
   constructor(core: AgentCore) {
     this.#core = core;
@@ -34,14 +38,33 @@ export class KeepAlive {
   }
 
   /** Resolves when the wake is durable. The disposer may be called any number of times. */
-  async acquire(): Promise<() => void> {
+  acquire(): Promise<() => void> {
+    return this.#acquire(() => this.#core.background(this.#core.wakes.rearm()));
+  }
+
+  while<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#during(this.acquire(), work);
+  }
+
+  /**
+   * For work that mostly comes again soon, as turns do: its wake stays for a moment, and the next one finds it. A wake
+   * that comes too early does no harm, and each one that is set is a row written.
+   */
+  whileActive<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#during(
+      this.#acquire(() => void this.#linger()),
+      work
+    );
+  }
+
+  async #acquire(letGo: () => void): Promise<() => void> {
     this.#references++;
     let isHeld = true;
     const release = () => {
       if (!isHeld) return;
       isHeld = false;
       this.#references--;
-      if (this.#references === 0) this.#core.background(this.#core.wakes.rearm());
+      if (this.#references === 0) letGo();
     };
     try {
       const { wakes, clock } = this.#core;
@@ -53,12 +76,26 @@ export class KeepAlive {
     return release;
   }
 
-  async while<T>(work: () => T | Promise<T>): Promise<T> {
-    const release = await this.acquire();
+  async #during<T>(held: Promise<() => void>, work: () => T | Promise<T>): Promise<T> {
+    const release = await held;
     try {
       return await work();
     } finally {
       release();
     }
+  }
+
+  /** Nobody waits for it: an object that goes before has a wake too many, once. */
+  async #linger(): Promise<void> {
+    if (this.#isLingering) return;
+    this.#isLingering = true;
+    try {
+      await this.#core.clock.sleep(LINGER_MS);
+    } catch {
+      return; // The object is gone.
+    } finally {
+      this.#isLingering = false;
+    }
+    if (this.#references === 0) this.#core.background(this.#core.wakes.rearm());
   }
 }

@@ -2,10 +2,10 @@
 // never throws, and what has a chat type but makes no sense becomes a command that says so.
 import { DEFAULT_ERROR_TEXT } from "../turn/tool-answer.ts";
 import type { ClientTool } from "../journal/records.ts";
-import { MAX_CALL_ID_BYTES, MAX_ID_BYTES } from "../util/ids.ts";
+import { isUsableId, MAX_CALL_ID_BYTES } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { MalformedRequestError, type RequestTooLargeError } from "./errors.ts";
-import { isUsableId, parseRequestBody, readClientTools, type ChatRequestBody } from "./request-body.ts";
+import { parseRequestBody, readClientTools, type ChatRequestBody } from "./request-body.ts";
 
 export type ChatCommand =
   | ({ readonly type: "request"; readonly requestId: string } & ChatRequestBody)
@@ -71,7 +71,7 @@ function readRequest({ id, init }: Fields): ChatCommand {
   if (typeof id !== "string" || id === "") return ignored("a chat request without an id");
   if (!isObject(init) || init.method !== "POST") return ignored("a chat request that is not a POST");
   if (init.body === undefined || init.body === null) return ignored("a chat request without a body");
-  if (!isUsableId(id, MAX_ID_BYTES)) {
+  if (!isUsableId(id)) {
     return { type: "malformed-request", requestId: id, error: new MalformedRequestError("its id cannot be used") };
   }
   const body = parseRequestBody(init.body);

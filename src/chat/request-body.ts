@@ -2,8 +2,8 @@
 // it may change is decided elsewhere. Its size is bounded by the platform's limit for one frame.
 import type { UIMessage } from "ai";
 import type { ClientTool } from "../journal/records.ts";
-import { byteLength } from "../util/bytes.ts";
-import { MAX_CALL_ID_BYTES, MAX_ID_BYTES } from "../util/ids.ts";
+import { isLongerThan } from "../util/bytes.ts";
+import { isUsableId, MAX_CALL_ID_BYTES } from "../util/ids.ts";
 import { isObject, parseJson, type Json } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
 import { MalformedRequestError, RequestTooLargeError } from "./errors.ts";
@@ -78,7 +78,7 @@ function firstProblem(messages: readonly unknown[]): string | undefined {
 function messageProblem(message: unknown): string | undefined {
   if (!isObject(message)) return "is not an object";
   const { id, role, parts } = message;
-  if (!isUsableId(id, MAX_ID_BYTES)) return "has no usable id";
+  if (!isUsableId(id)) return "has no usable id";
   if (typeof role !== "string" || !ROLES.has(role)) return "has no known role";
   if (!Array.isArray(parts)) return "has no list of parts";
   return parts.every(isPart) ? undefined : "has a part that cannot be read";
@@ -93,12 +93,8 @@ function isPart(part: unknown): boolean {
   return true;
 }
 
-export function isUsableId(id: unknown, maxBytes: number): id is string {
-  return typeof id === "string" && id !== "" && !id.includes("\0") && byteLength(id) <= maxBytes;
-}
-
 function isLarger(value: unknown, limitBytes: number): boolean {
-  return byteLength(JSON.stringify(value)) > limitBytes;
+  return isLongerThan(JSON.stringify(value), limitBytes);
 }
 
 function malformed(problem: string): Result<never, BodyError> {

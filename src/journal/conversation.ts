@@ -4,6 +4,7 @@
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Sql } from "../host/ports.ts";
 import { parseJson, type Json } from "../util/json.ts";
+import { Facts } from "./facts.ts";
 
 /** A turn that is accepted and has no outcome yet. */
 export interface OpenTurn {
@@ -92,6 +93,8 @@ interface StoredRow {
 
 export class Conversation {
   readonly id: string;
+  /** Of the tables that change in this conversation's transactions only. */
+  readonly facts = new Facts();
   readonly #sql: Sql;
   /** Write-through: the object is the only writer of its database. */
   #row: ConversationRow | undefined;
@@ -136,6 +139,7 @@ export class Conversation {
     } catch (error) {
       // An outer transaction may catch this and go on: it must not see what was undone.
       Object.assign(draft, before);
+      this.facts.forgetAll();
       if (isOutermost) {
         this.#draft = undefined;
         this.#afterCommit = [];

@@ -42,6 +42,8 @@ export interface RowsInit {
   conversation: Conversation;
 }
 
+/** Sequence of the newest stored record. */
+const NEWEST = "journal:newest";
 const COLUMNS = "last, count, size_bytes, blob, body";
 
 export class JournalRows {
@@ -57,9 +59,11 @@ export class JournalRows {
 
   /** Sequence of the newest record ever written, 0 for none. */
   head(): number {
-    const newest = this.#sql.one<{ last: number | null }>("SELECT max(last) AS last FROM cf_journal");
+    const newest = this.#conversation.facts.get(NEWEST, () => {
+      return this.#sql.one<{ last: number | null }>("SELECT max(last) AS last FROM cf_journal")?.last ?? 0;
+    });
     // Retention may have deleted the newest record; its sequence must not come back with another meaning.
-    return Math.max(newest?.last ?? 0, this.#conversation.row.journalFloor);
+    return Math.max(newest, this.#conversation.row.journalFloor);
   }
 
   insert(row: NewRow): void {
@@ -68,6 +72,7 @@ export class JournalRows {
       "INSERT INTO cf_journal (last, count, at, free_to, size_bytes, blob, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
       ...[row.last, row.count, row.at, row.freeTo, row.sizeBytes, blob, body]
     );
+    this.#conversation.facts.set(NEWEST, row.last);
   }
 
   /** Other text for the same sequences. */
@@ -150,6 +155,7 @@ export class JournalRows {
     if (!newest) return 0;
     for (const { last, blob } of rows) if (blob !== null) this.#blobs.release(bodyOwner(last));
     this.#sql.run("DELETE FROM cf_journal WHERE last <= ?", newest.last);
+    this.#conversation.facts.forget(NEWEST);
     return rows.length;
   }
 

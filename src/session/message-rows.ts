@@ -3,6 +3,7 @@
 // Walks go from a message towards its root. They cannot loop: a parent was always written before its child.
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Sql, SqlValue } from "../host/ports.ts";
+import type { Facts } from "../journal/facts.ts";
 
 /** All of a message but its content. */
 export interface MessageHeader {
@@ -34,6 +35,8 @@ export type PathRow = Pick<MessageRow, "id" | "parentId" | "role" | "sequence" |
 /** Rows and bytes of content one statement may return; a single larger row is returned alone. */
 export const BATCH_ROWS = 50;
 export const BATCH_BYTES = 4 * 1024 * 1024;
+/** The message that was last written, or asked for as the newest. */
+const NEWEST = "session:newest";
 const FIRST_HEADERS = 8;
 const MAX_HEADERS = 500;
 /** The platform takes 100 parameters in one statement. */
@@ -75,11 +78,13 @@ export interface WalkStop {
 export class MessageRows {
   readonly #sql: Sql;
   readonly #session: string;
+  readonly #facts: Facts;
   readonly #setAside: Quarantine | undefined;
 
-  constructor(sql: Sql, session: string, setAside?: Quarantine) {
+  constructor(sql: Sql, session: string, { facts, setAside }: { facts: Facts; setAside?: Quarantine }) {
     this.#sql = sql;
     this.#session = session;
+    this.#facts = facts;
     this.#setAside = setAside;
   }
 
@@ -89,6 +94,14 @@ export class MessageRows {
       this.#session,
       id
     );
+  }
+
+  /** The same of the newest message, which is asked for all the time. */
+  newestHeader(id: string): MessageHeader | undefined {
+    const known = this.#facts.get(NEWEST, () => this.header(id));
+    if (known?.id === id) return known;
+    this.#facts.forget(NEWEST);
+    return this.#facts.get(NEWEST, () => this.header(id));
   }
 
   row(id: string): MessageRow | undefined {
@@ -158,7 +171,7 @@ export class MessageRows {
     const parentId = before?.id ?? null;
     const error = `its parent does not exist; it is shown below ${parentId ?? "nothing"}`;
     this.#setAside?.({ table: "assistant_messages", key: orphan.id, body: String(orphan.parentId), error });
-    this.#sql.run(
+    this.#change(
       "UPDATE assistant_messages SET parent_id = ? WHERE session_id = ? AND id = ?",
       parentId,
       this.#session,
@@ -204,11 +217,13 @@ export class MessageRows {
       createdAt,
       row.content
     );
+    const { content: _, ...header } = row;
+    this.#facts.set(NEWEST, header);
   }
 
   /** Replaces everything but the id and the time of creation. */
   replace(row: MessageRow): void {
-    this.#sql.run(
+    this.#change(
       `UPDATE assistant_messages SET (${ALL_COLUMNS}, content) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          WHERE session_id = ? AND id = ?`,
       ...columnValues(row),
@@ -220,7 +235,7 @@ export class MessageRows {
 
   /** Replaces what is not content. */
   replaceHeader(header: MessageHeader): void {
-    this.#sql.run(
+    this.#change(
       `UPDATE assistant_messages SET (${ALL_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          WHERE session_id = ? AND id = ?`,
       ...columnValues(header),
@@ -230,15 +245,20 @@ export class MessageRows {
   }
 
   blank(id: string): void {
-    this.#sql.run("UPDATE assistant_messages SET content = '' WHERE session_id = ? AND id = ?", this.#session, id);
+    this.#change("UPDATE assistant_messages SET content = '' WHERE session_id = ? AND id = ?", this.#session, id);
   }
 
   delete(id: string): void {
-    this.#sql.run("DELETE FROM assistant_messages WHERE session_id = ? AND id = ?", this.#session, id);
+    this.#change("DELETE FROM assistant_messages WHERE session_id = ? AND id = ?", this.#session, id);
   }
 
   deleteAll(): void {
-    this.#sql.run("DELETE FROM assistant_messages WHERE session_id = ?", this.#session);
+    this.#change("DELETE FROM assistant_messages WHERE session_id = ?", this.#session);
+  }
+
+  #change(statement: string, ...values: SqlValue[]): void {
+    this.#sql.run(statement, ...values);
+    this.#facts.forget(NEWEST);
   }
 
   #walk<Row extends object>(

@@ -60,7 +60,8 @@ export class MessageStore implements SessionProvider {
 
   constructor(scope: SessionScope) {
     this.scope = scope;
-    this.rows = new MessageRows(scope.host.sql, scope.sessionId, scope.host.setAside);
+    const { host, sessionId, conversation } = scope;
+    this.rows = new MessageRows(host.sql, sessionId, { facts: conversation.facts, setAside: host.setAside });
     this.index = new SearchIndex(this);
     this.overlays = new Overlays(this);
     this.usage = new ReportedUsage(this);
@@ -158,7 +159,7 @@ export class MessageStore implements SessionProvider {
     const start = leafId ?? this.leafId;
     if (start === null) return ZERO_TOTALS;
     if (start !== this.leafId) return this.#sumUp(start);
-    const leaf = this.rows.header(start);
+    const leaf = this.rows.newestHeader(start);
     return leaf === undefined ? ZERO_TOTALS : pathTotals(leaf);
   }
 

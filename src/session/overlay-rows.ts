@@ -1,6 +1,7 @@
 // The table of summaries, statement by statement. Of the active path, the rows say themselves whether their end is on it
 // and whether histories show them, so that an append and a look at the newest messages read one or few of them.
-import type { Sql } from "../host/ports.ts";
+import type { Sql, SqlValue } from "../host/ports.ts";
+import type { Facts } from "../journal/facts.ts";
 
 /** A summary that stands for the messages from one to another, both on one path. */
 export interface Overlay {
@@ -34,13 +35,19 @@ const HEADER = `id, sequence, from_message_id AS fromId, to_message_id AS toId, 
   covered_length AS coveredLength, covered_bytes AS coveredBytes, covered_tokens AS coveredTokens,
   size_bytes AS sizeBytes, tokens`;
 
+const SHOWN = "session:shown-summaries";
+const SELECT_SHOWN = `SELECT ${HEADER} FROM assistant_compactions
+  WHERE session_id = ? AND is_shown = 1 ORDER BY to_sequence`;
+
 export class OverlayRows {
   readonly #sql: Sql;
   readonly #session: string;
+  readonly #facts: Facts;
 
-  constructor(sql: Sql, session: string) {
+  constructor(sql: Sql, session: string, facts: Facts) {
     this.#sql = sql;
     this.#session = session;
+    this.#facts = facts;
   }
 
   /** Oldest first. */
@@ -59,11 +66,8 @@ export class OverlayRows {
   }
 
   /** Those that histories of the active path show, without their summaries. */
-  shown(): Overlay[] {
-    return this.#sql.all<Overlay>(
-      `SELECT ${HEADER} FROM assistant_compactions WHERE session_id = ? AND is_shown = 1 ORDER BY to_sequence`,
-      this.#session
-    );
+  shown(): readonly Overlay[] {
+    return this.#facts.get(SHOWN, () => this.#sql.all<Overlay>(SELECT_SHOWN, this.#session));
   }
 
   one(id: string): OverlayWithSummary | undefined {
@@ -75,7 +79,7 @@ export class OverlayRows {
   }
 
   insert(overlay: OverlayWithSummary): void {
-    this.#sql.run(
+    this.#write(
       `INSERT INTO assistant_compactions (session_id, id, sequence, from_message_id, to_message_id, from_sequence,
          to_sequence, created_at, is_on_path, is_shown, covered_length, covered_bytes, covered_tokens, size_bytes,
          tokens, summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -100,7 +104,7 @@ export class OverlayRows {
 
   /** Replaces its ends, its flags and what it covers. */
   replace(overlay: Overlay): void {
-    this.#sql.run(
+    this.#write(
       `UPDATE assistant_compactions SET (from_message_id, to_message_id, from_sequence, to_sequence, is_on_path,
          is_shown, covered_length, covered_bytes, covered_tokens) = (?, ?, ?, ?, ?, ?, ?, ?, ?)
          WHERE session_id = ? AND id = ?`,
@@ -120,7 +124,7 @@ export class OverlayRows {
 
   /** A message of the active path changed its size: whatever covers it there covers more or less now. */
   correct(sequence: number, delta: { bytes: number; tokens: number }): void {
-    this.#sql.run(
+    this.#write(
       `UPDATE assistant_compactions SET covered_bytes = covered_bytes + ?, covered_tokens = covered_tokens + ?
          WHERE session_id = ? AND is_on_path = 1 AND from_sequence <= ? AND to_sequence >= ?`,
       delta.bytes,
@@ -132,10 +136,15 @@ export class OverlayRows {
   }
 
   delete(id: string): void {
-    this.#sql.run("DELETE FROM assistant_compactions WHERE session_id = ? AND id = ?", this.#session, id);
+    this.#write("DELETE FROM assistant_compactions WHERE session_id = ? AND id = ?", this.#session, id);
   }
 
   deleteAll(): void {
-    this.#sql.run("DELETE FROM assistant_compactions WHERE session_id = ?", this.#session);
+    this.#write("DELETE FROM assistant_compactions WHERE session_id = ?", this.#session);
+  }
+
+  #write(statement: string, ...values: SqlValue[]): void {
+    this.#sql.run(statement, ...values);
+    this.#facts.forget(SHOWN);
   }
 }

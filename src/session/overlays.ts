@@ -23,11 +23,11 @@ export class Overlays {
 
   constructor(store: MessageStore) {
     this.#store = store;
-    this.rows = new OverlayRows(store.scope.host.sql, store.scope.sessionId);
+    this.rows = new OverlayRows(store.scope.host.sql, store.scope.sessionId, store.scope.conversation.facts);
   }
 
   /** What histories of the path that ends at this message show, by position. */
-  shownOn(leafId: string): Overlay[] {
+  shownOn(leafId: string): readonly Overlay[] {
     if (leafId === this.#store.leafId) return this.rows.shown();
     const all = this.rows.all();
     return all.length === 0 ? [] : shownOf(this.#onPathOf(leafId, all));

@@ -1,8 +1,9 @@
 // What a client sent as a message, made safe to store: checked for shape, without the keys only the server may set, and
 // without parts only the server may write. Pure.
+import { isUsableId } from "../util/ids.ts";
 import { isObject } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
-import { checkMessage, isCompactionMessage, isToolPart, isUsableId, type SessionMessage } from "./session-message.ts";
+import { checkMessage, isCompactionMessage, isToolPart, type SessionMessage } from "./session-message.ts";
 
 /** Says where a message came from or went to: never a client's to decide. */
 export const RESERVED_METADATA_KEYS: readonly string[] = ["channel", "turnMetadata", "messenger", "deliveryKind"];

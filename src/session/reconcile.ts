@@ -2,7 +2,8 @@
 // from it come new user messages, new versions of user messages, results of tools the client runs, and where the answer
 // goes. Nothing is ever deleted or reordered by omission, and no answer is written or changed by a client. Looks up only
 // what the list names and is not shown as it was posted, which is nearly always the new message only. Pure over its lookup.
-import { canonicalJson } from "../util/json.ts";
+import { canonicalJson, isObject } from "../util/json.ts";
+import { ok } from "../util/result.ts";
 import { clientToolResults, type ClientToolResult } from "./client-tool-results.ts";
 import { acceptPosted, withoutServerFields, withServerFields, type RejectReason } from "./posted-message.ts";
 import { limitMessage } from "./row-limit.ts";
@@ -76,6 +77,8 @@ export interface ReconcilePlan {
 interface Accepted {
   readonly index: number;
   readonly message: SessionMessage;
+  /** It is shown as it was posted. */
+  readonly isUnchanged: boolean;
 }
 
 export function reconcile(input: ReconcileInput): ReconcilePlan {
@@ -142,10 +145,12 @@ function accept(input: ReconcileInput, rejected: Rejected[]): Accepted[] {
   const accepted: Accepted[] = [];
   const seen = new Set<string>();
   input.posted.forEach((posted, index) => {
-    const result = acceptPosted(posted, { acceptSystem: input.acceptSystem ?? false });
+    // Most of a list is: it was checked when it was stored.
+    const isUnchanged = isSaid(posted) && input.stored.isAsShown(posted);
+    const result = isUnchanged ? ok(posted) : acceptPosted(posted, { acceptSystem: input.acceptSystem ?? false });
     if (result.ok && !seen.has(result.value.id)) {
       seen.add(result.value.id);
-      accepted.push({ index, message: result.value });
+      accepted.push({ index, message: result.value, isUnchanged });
       return;
     }
     const id: unknown = typeof posted === "object" && posted !== null && "id" in posted ? posted.id : undefined;
@@ -156,6 +161,12 @@ function accept(input: ReconcileInput, rejected: Rejected[]): Accepted[] {
     });
   });
   return accepted;
+}
+
+/** By a user or an assistant, and not a summary. Its shape is unknown beyond that: it is compared before it is used. */
+function isSaid(posted: unknown): posted is SessionMessage {
+  if (!isObject(posted) || typeof posted["id"] !== "string" || isCompactionMessage({ id: posted["id"] })) return false;
+  return posted["role"] === "user" || posted["role"] === "assistant";
 }
 
 /** What the store knows of a posted list. */
@@ -169,8 +180,8 @@ interface Known {
 function lookUpAll(lookup: StoredLookup, accepted: readonly Accepted[]): Known {
   const unchanged = new Set<string>();
   const others: string[] = [];
-  for (const { message } of accepted) {
-    if (lookup.isAsShown(message)) unchanged.add(message.id);
+  for (const { message, isUnchanged } of accepted) {
+    if (isUnchanged) unchanged.add(message.id);
     else others.push(message.id);
   }
   return { unchanged, stored: lookup.texts(others) };

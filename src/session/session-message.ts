@@ -1,6 +1,6 @@
 // What a message of a conversation is, as far as storage cares: an id, a role, and a list of typed parts. Every other
 // field is the user's and survives storing. The SDK's UIMessage is one of these. Pure.
-import { MAX_ID_BYTES, messageId } from "../util/ids.ts";
+import { messageId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
 import { InvalidMessageError } from "./errors.ts";
@@ -71,13 +71,6 @@ export function requireMessage(message: SessionMessage): void {
   const checked = checkMessage(message);
   if (!checked.ok) throw new InvalidMessageError(checked.error);
   messageId(message.id);
-}
-
-/** An id a client may give to a message of its own. */
-export function isUsableId(id: string): boolean {
-  return (
-    id !== "" && id.length <= MAX_ID_BYTES && !id.includes("\0") && new TextEncoder().encode(id).length <= MAX_ID_BYTES
-  );
 }
 
 /** Reads a stored message; the error says why it cannot be one. */

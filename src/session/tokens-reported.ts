@@ -7,6 +7,10 @@ import type { MessageStore } from "./message-store.ts";
 /** A report that moves the number by less is not written: a turn whose count is as expected costs no row. */
 const NOTABLE_FRACTION = 0.02;
 
+const USAGE = "session:usage";
+const SELECT_USAGE = `SELECT message_sequence AS messageSequence, reported_tokens AS reportedTokens,
+  extra_tokens AS extraTokens FROM cf_session_usage WHERE session_id = ?`;
+
 export interface UsageReport {
   /** The newest message the count includes. */
   readonly messageId: string;
@@ -50,6 +54,7 @@ export class ReportedUsage {
         reported,
         extra
       );
+      scope.conversation.facts.forget(USAGE);
     });
   }
 
@@ -65,16 +70,13 @@ export class ReportedUsage {
 
   forget(): void {
     if (this.#row() === undefined) return;
-    const { host, sessionId } = this.#store.scope;
+    const { host, sessionId, conversation } = this.#store.scope;
     host.sql.run("DELETE FROM cf_session_usage WHERE session_id = ?", sessionId);
+    conversation.facts.forget(USAGE);
   }
 
   #row(): UsageRow | undefined {
-    const { host, sessionId } = this.#store.scope;
-    return host.sql.one<UsageRow>(
-      `SELECT message_sequence AS messageSequence, reported_tokens AS reportedTokens, extra_tokens AS extraTokens
-         FROM cf_session_usage WHERE session_id = ?`,
-      sessionId
-    );
+    const { host, sessionId, conversation } = this.#store.scope;
+    return conversation.facts.get(USAGE, () => host.sql.one<UsageRow>(SELECT_USAGE, sessionId));
   }
 }

@@ -65,7 +65,7 @@ export const openParts: OpenParts = (init) => {
     ids: runtime.ids,
     emit,
     background: (work) => runtime.background(work),
-    keepAlive: (work) => runtime.keepAlive.while(work)
+    keepAlive: (work) => runtime.keepAlive.whileActive(work)
   });
   const actions = openActions(init, { conversation, journal, transcript, turns });
   evictMedia(init, store, () => parts.toolSources);

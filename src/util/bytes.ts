@@ -7,6 +7,11 @@ export function byteLength(text: string): number {
   return encoder.encode(text).byteLength;
 }
 
+/** Counts only where it is not plain from the number of characters, of which each is one to three bytes. */
+export function isLongerThan(text: string, limitBytes: number): boolean {
+  return text.length > limitBytes || (text.length * 3 > limitBytes && byteLength(text) > limitBytes);
+}
+
 export function encodeText(text: string): Uint8Array {
   return encoder.encode(text);
 }

@@ -1,7 +1,7 @@
 // Names of things, each with its own type so that a call id can never be passed where a turn id is meant. The types are
 // erased at run time; the constructors are the only way to make one from plain text, and they refuse what cannot be a key.
 // Minting fresh ids is the host's job (the Ids port): these functions only give the text its type.
-import { byteLength } from "./bytes.ts";
+import { isLongerThan } from "./bytes.ts";
 import { ThinkError } from "./errors.ts";
 
 declare const brand: unique symbol;
@@ -41,10 +41,15 @@ export const requestId = (text: string): RequestId => checked<RequestId>("reques
 export const approvalId = (text: string): ApprovalId => checked<ApprovalId>("approval", text, MAX_CALL_ID_BYTES);
 export const epochId = (text: string): EpochId => checked<EpochId>("epoch", text, MAX_ID_BYTES);
 
+/** What somebody else calls a thing of theirs, if it can be a key here. */
+export function isUsableId(id: unknown, maxBytes: number = MAX_ID_BYTES): id is string {
+  return typeof id === "string" && id !== "" && !id.includes("\0") && !isLongerThan(id, maxBytes);
+}
+
 function checked<Id extends string>(kind: string, text: string, maxBytes: number): Id {
   if (text === "") throw new InvalidIdError(kind, "it is empty");
   if (text.includes("\0")) throw new InvalidIdError(kind, "it contains a NUL character");
-  if (byteLength(text) > maxBytes) throw new InvalidIdError(kind, `it is longer than ${maxBytes} bytes`);
+  if (isLongerThan(text, maxBytes)) throw new InvalidIdError(kind, `it is longer than ${maxBytes} bytes`);
   // The brand exists in the type only; this is the one place that grants it.
   return text as Id;
 }

@@ -242,7 +242,10 @@ describe("programmatic turns", () => {
 });
 
 describe("cost", () => {
-  test("a one-chunk turn writes six rows and changes the alarm twice, whatever the length of the history", async () => {
+  test.each([
+    ["soon after another one, six rows", 0, 6],
+    ["after a while, six rows and two changes of the alarm", 60_000, 6 + 2]
+  ])("a one-chunk turn writes, %s, whatever the length of the history", async (_when, pauseMs, written) => {
     const costs: { written: number; read: number }[] = [];
     for (const history of [10, 300]) {
       script = createScript([reply(text("warm")), reply(text("one"))]);
@@ -251,15 +254,15 @@ describe("cost", () => {
       const socket = await host.connect("/agents/plain/a");
       send(socket, "r0", [user("w")]);
       await socket.next(terminal("r0"));
-      await host.idle();
+      await host.advance(pauseMs);
       const before = host.counts;
       send(socket, "r1", [user("u1")]);
       await socket.next(terminal("r1"));
-      await host.idle();
+      await host.advance(pauseMs);
       const { rowsWritten, rowsRead } = host.counts;
       costs.push({ written: rowsWritten - before.rowsWritten, read: rowsRead - before.rowsRead });
     }
-    expect(costs[0]?.written).toBe(6 + 2);
+    expect(costs[0]?.written).toBe(written);
     expect(costs[1]).toEqual(costs[0]);
   });
 });

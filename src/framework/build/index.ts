@@ -1,2 +1,3 @@
 export { fastStreams, fastStreamsForEsbuild } from "./fast-streams.ts";
-export type { FastStreamsEsbuildPlugin, FastStreamsPlugin } from "./fast-streams.ts";
+export type { BundlerPlugin, EsbuildPlugin } from "./plugins.ts";
+export { zodLocales, zodLocalesForEsbuild } from "./zod-locales.ts";

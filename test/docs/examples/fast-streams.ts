@@ -1,5 +1,0 @@
-import { cloudflare } from "@cloudflare/vite-plugin";
-import { fastStreams } from "everthink/build";
-import { defineConfig } from "vite";
-
-export default defineConfig({ plugins: [cloudflare(), fastStreams()] });
