@@ -220,7 +220,7 @@ describe("a model that goes on from there", () => {
 describe("damage", () => {
   const bodies = fc.constantFrom("", "{", "null", "7", "[]", "{}", '{"type":7}', '{"type":"text-delta"}');
 
-  test("is skipped: salvage never throws, and settles everything that ran here", () => {
+  test("is skipped: salvage never throws, and settles everything that ran here, with its input", () => {
     const damage = fc.array(fc.tuple(fc.nat(), fc.option(bodies)), { maxLength: 4 });
     fc.assert(
       fc.property(anyAnswer, fc.nat(), damage, fc.boolean(), (plan, at, damaged, wholeSteps) => {
@@ -234,6 +234,8 @@ describe("damage", () => {
           if (waits)
             expect(["client", "approval-requested"]).toContain(waits.executor === "client" ? "client" : waits.state);
         }
+        const inputs = new Map(toolParts(found.fold.message).map(({ toolCallId, input }) => [toolCallId, input]));
+        for (const { callId, input } of left.calls.values()) expect(inputs.get(callId)).toEqual(input);
         const second = rescue(beginAndDie({ ...left, chunks }, found));
         expect(toolParts(second.fold.message)).toEqual(toolParts(found.fold.message));
         expect(textOfParts(second.fold.message)).toBe(textOfParts(found.fold.message));

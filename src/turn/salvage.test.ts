@@ -252,6 +252,32 @@ test("a result that was streamed stays, even if its record is lost", () => {
   expect(left.unknownCalls).toEqual([]);
 });
 
+describe("a call whose input is lost from the middle of its chunks", () => {
+  const torn: UIMessageChunk[] = [
+    { type: "tool-input-start", toolCallId: "c", toolName: "weather" },
+    { type: "tool-input-delta", toolCallId: "c", inputTextDelta: 'ty":"Ulm"}' }
+  ];
+  const rows: [string, Written[], string][] = [
+    ["that was asked for and cut off", wrote(asks("c"), call("c")), "| c=cut off"],
+    ["that is a question", wrote(asks("c"), call("c"), asked("c")), "| c=approval-requested"],
+    ["that has its result", wrote(call("c"), succeeded("c"), output("c")), "| c=21"]
+  ];
+
+  test.each(rows)("%s has the input of its record, after every death", (_promise, events, says) => {
+    const left = leave([...wrote(start, step, ...torn), ...events]);
+    const first = rescue(left);
+    expect(line(first)).toBe(says);
+    expect(first.fold.message.parts[1]).toMatchObject({ toolCallId: "c", input });
+    expect(rescue(beginAndDie(left, first)).fold.message).toEqual(first.fold.message);
+  });
+
+  test("has the input that was streamed, if that is still there: a hook may have run it with another", () => {
+    const ran = call("c", { input: { city: "Bonn" } });
+    const left = leave(wrote(start, step, ...torn, whole("c"), ran, succeeded("c"), output("c")));
+    expect(rescue(left).fold.message.parts[1]).toMatchObject({ toolCallId: "c", input });
+  });
+});
+
 describe("whole steps", () => {
   const first = wrote(start, step, whole("c"), call("c"), succeeded("c"), output("c"), endStep);
 

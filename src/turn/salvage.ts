@@ -20,6 +20,7 @@ import {
 } from "../model/index.ts";
 import type { CallId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
+import { toolPartOf } from "./call-records.ts";
 import type { Progress } from "./classify.ts";
 
 type MessagePart = UIMessage["parts"][number];
@@ -65,7 +66,7 @@ export function salvage(init: SalvageInit): Salvage {
     : countKept(chunks, init);
   const kept = chunks.slice(0, keptCount);
   let fold = init.base ? resumeFold(closeOpenParts(init.base)) : startFold(init.messageId);
-  for (const { chunk } of kept) fold = safely(fold, chunk);
+  for (const { chunk } of kept) fold = safely(withLostInput(fold, chunk, init.turn), chunk);
   const repair = new Repair(init, fold, kept);
   repair.run();
   const baseCount = init.base?.parts.length ?? 0;
@@ -106,6 +107,26 @@ function safely(fold: MessageFold, chunk: UIMessageChunk): MessageFold {
     // A damaged chunk costs itself, not the answer.
     return fold;
   }
+}
+
+const AFTER_INPUT: ReadonlySet<string> = new Set([
+  "tool-approval-request",
+  "tool-output-available",
+  "tool-output-error",
+  "tool-output-denied"
+]);
+
+/** A chunk that follows an input shows that the input was complete. If it is lost, the record of the call has it. */
+function withLostInput(fold: MessageFold, chunk: UIMessageChunk, { calls }: SalvageInit["turn"]): MessageFold {
+  if (!AFTER_INPUT.has(chunk.type) || !("toolCallId" in chunk)) return fold;
+  const { toolCallId } = chunk;
+  if (toolPartOf(fold.message, toolCallId)?.state !== "input-streaming") return fold;
+  const call = [...calls.values()].find(({ callId }) => callId === toolCallId);
+  return call ? safely(fold, inputChunk(call)) : fold;
+}
+
+function inputChunk({ callId, toolName, input, dynamic }: CallView): UIMessageChunk {
+  return { type: "tool-input-available", toolCallId: callId, toolName, input, ...(dynamic && { dynamic }) };
 }
 
 /** How many chunks at the beginning stay: up to the last that is worth it, and what closes it. */
@@ -201,13 +222,11 @@ class Repair {
 
   /** Its record came before its chunks did, or its chunks are lost. */
   #introduce(call: CallView): void {
-    const { callId, toolName, input, dynamic, approval } = call;
+    const { callId, approval } = call;
     const found = this.#find(callId);
     if (found && found.index < this.#baseCount) return;
     if (!found) this.#openStep();
-    if (!found || found.part.state === "input-streaming") {
-      this.#push({ type: "tool-input-available", toolCallId: callId, toolName, input, ...(dynamic && { dynamic }) });
-    }
+    if (!found || found.part.state === "input-streaming") this.#push(inputChunk(call));
     if (!approval || this.#find(callId)?.part.state !== "input-available") return;
     const descriptor = approval.descriptor !== null && { approvalDescriptor: approval.descriptor };
     this.#push({ type: "tool-approval-request", approvalId: approval.approvalId, toolCallId: callId, ...descriptor });
