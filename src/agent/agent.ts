@@ -170,7 +170,7 @@ export abstract class Agent<
   ): Row[] {
     const query = strings.join("?");
     try {
-      return runtimeOf(this).sql.all(
+      return runtimeOf(this).userSql.all(
         query,
         ...values.map((value) => (typeof value === "boolean" ? Number(value) : value))
       ) as Row[];

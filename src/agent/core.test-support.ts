@@ -2,6 +2,7 @@
 // and time that moves only when told. A crash throws the instances away; what they still do reaches nothing.
 import { DatabaseSync } from "node:sqlite";
 import { openSchema } from "../host/migrations/schema.ts";
+import { Tables } from "../host/tables.ts";
 import type { Clock, Ids, Sql, SqlRow, SqlValue } from "../host/ports.ts";
 import { openQuarantine } from "../host/quarantine.ts";
 import { Wakes } from "../host/wakes.ts";
@@ -177,7 +178,13 @@ export class World {
   }
 
   rows(query: string, ...values: (string | number | null)[]): Record<string, unknown>[] {
-    return this.database.prepare(query).all(...values);
+    try {
+      return this.database.prepare(query).all(...values);
+    } catch (error) {
+      // Tables are made when something is first written to them.
+      if (error instanceof Error && error.message.includes("no such table")) return [];
+      throw error;
+    }
   }
 
   count(table: "cf_schedules" | "cf_queue" | "cf_fibers" | "cf_quarantine"): number {
@@ -208,8 +215,9 @@ export class TestAgent implements AgentCore {
     this.#setup = setup;
     this.methods = setup.methods ?? {};
     this.options = resolveOptions(setup.options);
-    this.sql = openTestSql(world, () => this.isDead);
-    openSchema(this.sql);
+    const storage = openTestSql(world, () => this.isDead);
+    openSchema(storage);
+    this.sql = new Tables(storage).lenient;
     this.clock = { now: () => world.nowMs, sleep: (ms, signal) => this.#sleep(ms, signal) };
     this.ids = { next: () => world.nextId(), random: () => world.random() };
     this.wakes = new Wakes({ now: () => world.nowMs, arm: (at) => this.#arm(at), firingConsumes: true });

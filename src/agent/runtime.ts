@@ -10,6 +10,7 @@ import type { Alarm, Clock, Ids, Sockets, Sql } from "../host/ports.ts";
 import { openQuarantine, type Quarantine } from "../host/quarantine.ts";
 import { openSockets } from "../host/sockets.ts";
 import { openSql } from "../host/sql.ts";
+import { Tables } from "../host/tables.ts";
 import { Wakes } from "../host/wakes.ts";
 import type { AgentEvent, EventPayloads, EventType } from "../observe/events.ts";
 import { errorMessage } from "../util/errors.ts";
@@ -51,6 +52,8 @@ export class AgentRuntime implements AgentCore {
   readonly ctx: DurableObjectState;
   readonly env: unknown;
   readonly sql: Sql;
+  /** For the statements of users. */
+  readonly userSql: Sql;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly alarm: Alarm;
@@ -84,12 +87,15 @@ export class AgentRuntime implements AgentCore {
     const { clock, ids } = servicesOf(ctx);
     this.clock = clock;
     this.ids = ids;
-    this.sql = openSql(ctx.storage);
     this.alarm = openAlarm(ctx.storage);
     this.sockets = openSockets(ctx);
     this.lifecycle = openLifecycle(ctx, clock);
     this.options = resolveOptions(init.options);
-    const meta = openSchema(this.sql);
+    const storage = openSql(ctx.storage);
+    const meta = openSchema(storage);
+    const tables = new Tables(storage);
+    this.sql = tables.lenient;
+    this.userSql = tables.exact;
     this.#isCondemned = meta.condemned === 1;
     this.#storedIdentity = meta.identity;
     const facet = (ctx.props as Partial<FacetProps> | undefined)?.everthink as FacetIdentity | undefined;

@@ -43,7 +43,7 @@ describe("the state", () => {
         await host.restart();
         expect(await (await host.get(Note, "a")).read()).toEqual({ state: JSON.parse(JSON.stringify(value)) });
       }),
-      { numRuns: 30 }
+      { numRuns: 30, examples: [[[{ ["__proto__"]: null }]]] }
     );
   });
 

@@ -17,6 +17,7 @@ import type { SqlRow, SqlValue } from "../host/ports.ts";
 import { defaultWorker, type TestWorker } from "./default-worker.ts";
 import { UpgradeRefused } from "./errors.ts";
 import { TestSocket } from "./test-socket.ts";
+import { runOnStored } from "./stored-tables.ts";
 
 /** A Durable Object class; its instances' public methods are what stubs offer. */
 export type AgentClass<T extends Rpc.DurableObjectBranded = Rpc.DurableObjectBranded> = new (
@@ -187,7 +188,7 @@ export class TestHost<Env = Record<string, unknown>> {
     const path = typeof first === "string" ? [] : standIn<{ path: readonly string[] }>(first).path;
     // The overloads above say what the rest holds.
     const [query, ...values] = (typeof first === "string" ? rest : rest.slice(1)) as [string, ...SqlValue[]];
-    const { columns, rows } = this.#facet(this.#record(agent, name), path).database.run(query, ...values);
+    const { columns, rows } = runOnStored(this.#facet(this.#record(agent, name), path).database, query, values);
     return rows.map((row) =>
       standIn<Row>(Object.fromEntries(columns.map((column, index) => [column, readable(row[index])])))
     );

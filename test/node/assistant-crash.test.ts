@@ -70,7 +70,7 @@ test("killed after every write or inside any await, answers with tools and text 
       };
     }
   });
-  expect(points).toBeGreaterThan(100);
+  expect(points).toBeGreaterThan(70);
 }, 240_000);
 
 test("killed anywhere, a note that was approved is on the board once, and that is said once", async () => {

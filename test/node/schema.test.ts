@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { Agent, type FiberRecoveryContext } from "../../src/agent/index.ts";
 import { NewerSchemaError, SCHEMA_VERSION } from "../../src/host/migrations/schema.ts";
+import { TABLES } from "../../src/host/migrations/tables.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { createTestHost, type TestHost } from "../../src/testing/index.ts";
 
@@ -133,6 +134,9 @@ test.each(fixtures)("a database of %s opens and finishes the work that was in fl
   expect(host.sql(Keeper, "k", "SELECT version FROM cf_meta")).toEqual([{ version: SCHEMA_VERSION }]);
   const fresh = open();
   await fresh.get(Keeper, "k");
+  // A new object has none of them until it needs them; deleting from one makes it.
+  expect(schemaOf(fresh)).toHaveLength(1);
+  for (const table of TABLES.keys()) fresh.sql(Keeper, "k", `DELETE FROM ${table}`);
   expect(schemaOf(host)).toEqual(schemaOf(fresh));
 });
 

@@ -59,9 +59,11 @@ type Row = Record<string, SqlStorageValue>;
 export function sqlOf<T extends Agent>(
   stub: DurableObjectStub<T>,
   query: string,
-  ...values: SqlStorageValue[]
+  ...values: (string | number | null)[]
 ): Promise<Row[]> {
-  return inside(stub, (_agent, state) => state.storage.sql.exec(query, ...values).toArray());
+  // As the agent's own statements: a table that it has not needed yet is an empty one.
+  const parts = Object.assign(query.split("?"), { raw: [] });
+  return inside(stub, (agent) => agent.sql<Row>(parts, ...values));
 }
 
 export function alarmOf<T extends Agent>(stub: DurableObjectStub<T>): Promise<number | null> {

@@ -84,7 +84,10 @@ class Copy {
       );
     if (Object.getPrototypeOf(value) !== Object.prototype) return undefined;
     const copy: Record<string, unknown> = this.#remember(value, {});
-    for (const [key, item] of Object.entries(value)) copy[key] = this.of(item);
+    for (const [key, item] of Object.entries(value)) {
+      // "__proto__" is a key like any other in JSON, and means something else to an assignment.
+      Object.defineProperty(copy, key, { value: this.of(item), writable: true, enumerable: true, configurable: true });
+    }
     return copy;
   }
 

@@ -3,18 +3,22 @@ import type { Sql } from "../ports.ts";
 import { BLOB_TABLES, JOURNAL_TABLES } from "./001-journal.ts";
 
 export function foundation(sql: Sql): void {
-  for (const statement of [...STATEMENTS, ...BLOB_TABLES, ...JOURNAL_TABLES]) sql.run(statement);
+  for (const statement of [META_TABLE, ...AGENT_TABLES, ...BLOB_TABLES, ...JOURNAL_TABLES]) sql.run(statement);
 }
 
 // Each table: who owns it, what bounds it, what deletes from it.
-const STATEMENTS = [
+
+/** What every object has. */
+export const META_TABLE =
   // host: one row, for the life of the object.
   `CREATE TABLE cf_meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     version INTEGER NOT NULL,
     identity TEXT,
     condemned INTEGER NOT NULL DEFAULT 0
-  )`,
+  )`;
+
+export const AGENT_TABLES: readonly string[] = [
   // host/quarantine: 100 rows, oldest dropped.
   `CREATE TABLE cf_quarantine (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

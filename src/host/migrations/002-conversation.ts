@@ -3,11 +3,11 @@ import type { Sql } from "../ports.ts";
 import { createMessageTables } from "./002-messages.ts";
 
 export function conversation(sql: Sql): void {
-  for (const statement of STATEMENTS) sql.run(statement);
+  for (const statement of CONVERSATION_TABLES) sql.run(statement);
   createMessageTables(sql);
 }
 
-const STATEMENTS = [
+export const CONVERSATION_TABLES: readonly string[] = [
   // Owner: think/config. Bound: one row per key, of which there is one. Deleted: with the object.
   `CREATE TABLE think_config (
     key TEXT PRIMARY KEY,

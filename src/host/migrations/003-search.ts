@@ -13,10 +13,11 @@ export const SEARCH_TABLES: readonly string[] = [
   `CREATE TABLE cf_search_messages (
     entry INTEGER PRIMARY KEY,
     message_id TEXT NOT NULL
-  )`,
-  // What an older program indexed for the messages we took over (002-messages).
-  `DROP TABLE IF EXISTS assistant_fts`
+  )`
 ];
+
+/** What an older program indexed for the messages we took over (002-messages). */
+export const DROP_OLD_INDEX = "DROP TABLE IF EXISTS assistant_fts";
 
 /**
  * Made by the first search of an object. Owner, bound, deletion: as cf_search_messages; the table itself goes with the

@@ -2,7 +2,7 @@
 // runs; one written by a newer everthink is refused untouched.
 import { ThinkError } from "../../util/errors.ts";
 import type { Sql } from "../ports.ts";
-import { foundation } from "./001-foundation.ts";
+import { foundation, META_TABLE } from "./001-foundation.ts";
 import { conversation } from "./002-conversation.ts";
 import { features } from "./003-features.ts";
 
@@ -35,20 +35,32 @@ export interface MetaRow {
   condemned: number;
 }
 
-/** Brings the schema to the newest version and returns the meta row. One read when it is up to date. */
+/**
+ * Brings the schema to the newest version and returns the meta row. One read when it is up to date. A new object gets
+ * the one table that all have, and makes the others when it needs them (host/tables.ts).
+ */
 export function openSchema(sql: Sql): MetaRow {
   const meta = readMeta(sql);
   const version = meta?.version ?? 0;
   if (version > SCHEMA_VERSION) throw new NewerSchemaError(version);
   if (meta && version === SCHEMA_VERSION) return meta;
   sql.transaction(() => {
-    for (const migrate of MIGRATIONS.slice(version)) migrate(sql);
+    // What another program left is taken over table by table.
+    if (tablesOf(sql).size === 0) sql.run(META_TABLE);
+    else for (const migrate of MIGRATIONS.slice(version)) migrate(sql);
     sql.run(
       "INSERT INTO cf_meta (id, version) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version",
       SCHEMA_VERSION
     );
   });
   return { version: SCHEMA_VERSION, identity: meta?.identity ?? null, condemned: meta?.condemned ?? 0 };
+}
+
+/** Without those of SQLite and of the platform. */
+export function tablesOf(sql: Sql): Set<string> {
+  const query = "SELECT json_group_array(name) AS names FROM sqlite_master WHERE type = 'table'";
+  const names = JSON.parse(sql.one<{ names: string }>(query)?.names ?? "[]") as string[];
+  return new Set(names.filter((name) => !/^(?:sqlite_|_cf_)/.test(name)));
 }
 
 function readMeta(sql: Sql): MetaRow | undefined {
