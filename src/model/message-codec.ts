@@ -81,6 +81,7 @@ export function prepareMessages(messages: readonly UIMessage[]): PreparedMessage
   const dropped: DroppedCall[] = [];
   const seen = new Set<string>();
   const prepared = messages.map((message, index): UIMessage => {
+    if (!message.parts.some((part) => part.type === "file" || isToolPart(part))) return message;
     const resumable = index === messages.length - 1 ? lastStepStart(message) : message.parts.length;
     const parts = message.parts.flatMap((part, partIndex): MessagePart[] => {
       if (part.type === "file") return [readableFile(part)];

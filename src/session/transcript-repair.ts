@@ -43,6 +43,10 @@ export function repairTranscript(messages: readonly SessionMessage[], options: R
   let removedToolCalls = 0;
   let normalizedInputs = 0;
   for (const message of messages) {
+    if (!message.parts.some(isToolPart)) {
+      shown.push(message);
+      continue;
+    }
     const repairs = message.parts.map((part) => repairPart(part, options));
     for (const { stored, part } of repairs) {
       if (stored === part || !isToolPart(part)) continue;

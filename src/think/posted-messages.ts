@@ -10,6 +10,8 @@ import type { Turns } from "../turn/turns.ts";
 import { ThinkError } from "../util/errors.ts";
 import { sameJson } from "../util/json.ts";
 
+const FEW_LOOKUPS = 4;
+
 interface PostedPlan extends ChatPlan {
   readonly stored: ReconcilePlan;
 }
@@ -37,10 +39,10 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
   return {
     plan(posted, trigger) {
       const shown = turns.transcript();
-      const placed = new Map(transcript.path().map((message) => [message.id, message]));
+      const placed = finder(transcript.path(), posted.length);
       const same = new Set<string>();
       const isAsShown = (message: { readonly id: string }) => {
-        const isSame = sameJson(message, placed.get(message.id));
+        const isSame = sameJson(message, placed(message.id));
         if (isSame) same.add(message.id);
         return isSame;
       };
@@ -73,6 +75,14 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
       }
     }
   };
+}
+
+/** Looks messages up by id, so many of them. */
+function finder(messages: readonly UIMessage[], lookups: number): (id: string) => UIMessage | undefined {
+  // Most clients of ours post the new message only: going through the list is cheaper than an index of all of it.
+  if (lookups <= FEW_LOOKUPS) return (id) => messages.findLast((message) => message.id === id);
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  return (id) => byId.get(id);
 }
 
 /**

@@ -92,8 +92,9 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
 
   /** The newest messages with files that are too large for a row; older ones say that there was one. */
   #withFiles(messages: readonly SessionMessage[]): UIMessage[] {
-    const firstWhole = messages.length - WHOLE_FILE_MESSAGES;
-    return messages.map((message, index) => uiOf(index < firstWhole ? message : this.#withFilesOf(message)));
+    const shown = messages.slice(0, -WHOLE_FILE_MESSAGES);
+    for (const message of messages.slice(-WHOLE_FILE_MESSAGES)) shown.push(this.#withFilesOf(message));
+    return shown as (SessionMessage & UIMessage)[];
   }
 
   #withFilesOf(message: SessionMessage): SessionMessage {
@@ -107,7 +108,7 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
   }
 
   prompt(leafId: string | undefined, { clientTools, isUserTurn }: PromptOptions): UIMessage[] {
-    const repaired = repairTranscript(this.path(leafId).map(asStored), {
+    const repaired = repairTranscript(this.path(leafId) as (UIMessage & SessionMessage)[], {
       clientTools: new Set(clientTools),
       isUserTurn,
       repairPart: (part) => this.#repaired(part)
@@ -122,7 +123,7 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
       });
       this.announce();
     }
-    return repaired.messages.map(uiOf);
+    return repaired.messages as (SessionMessage & UIMessage)[];
   }
 
   #repaired(part: SessionToolPart): SessionMessagePart {
