@@ -61,6 +61,17 @@ describe("content", () => {
     expect(decode(withBody(text, "not\nJSON"), true)).toMatchObject({ ok: true, value: outline });
   });
 
+  it("of the first version, which had whole lines only, reads the same", () => {
+    const chunks = [delta("a"), delta("b")];
+    const text = encodeRecord(segment(1, 0, chunks)).replace('"version":2', '"version":1');
+    expect(decode(withBody(text, chunks.join("\n")))).toMatchObject({ ok: true, value: { chunks } });
+  });
+
+  it("whose first line is lost has no meaning for the short ones after it", () => {
+    const text = encodeRecord(segment(1, 0, [delta("a"), delta("b")]));
+    expect(decode(withBody(text, '{"type":"text-end","id":"x"}\n"b"')).ok).toBe(false);
+  });
+
   it("with a chunk too many or too few is damaged", () => {
     const text = encodeRecord(segment(1, 0, [delta("a"), delta("b")]));
     expect(decode(text.replace('"chunks":[0,2]', '"chunks":[0,3]')).ok).toBe(false);
@@ -80,7 +91,7 @@ describe("records of the future", () => {
       encodeRecord(
         unknown({
           recordType: "content-segment",
-          version: 2,
+          version: 3,
           attempt: 3,
           range: { firstChunk: 10, chunkCount: 4 },
           body: "packed\n\ndifferently\n"

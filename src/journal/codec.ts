@@ -1,10 +1,11 @@
 // Record <-> text. A record is a header line of JSON and the lines it announces: the body's JSON on one, or a chunk per
-// line, so that nothing is escaped twice and a replay parses no chunk. Encoding checks the shape, so nothing unreadable
+// line (chunk-lines.ts), so that nothing is escaped twice and a replay parses no chunk. Encoding checks the shape, so nothing unreadable
 // is ever written. Decoding never throws: it gives a record, or one this build does not know (carried, and encoded back
 // byte for byte), or says what is damaged. How records share a row is in batch.ts.
 import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
+import { chunksOf, linesOf } from "./chunk-lines.ts";
 import { InvalidRecordError } from "./errors.ts";
 import { failingField, isRecordType, RECORD_SHAPES, type RecordShape } from "./record-shapes.ts";
 import type {
@@ -135,14 +136,14 @@ function joinChunks(segment: ContentSegment): string {
   if (segment.chunks.length === 0) throw new InvalidRecordError(segment.type, "it has no chunks");
   const odd = segment.chunks.findIndex((chunk) => chunk.includes("\n") || !looksLikeChunk(chunk));
   if (odd >= 0) throw new InvalidRecordError(segment.type, `chunk ${odd} is not a JSON object on one line`);
-  return segment.chunks.join("\n");
+  return linesOf(segment.chunks);
 }
 
 function decodeSegment(header: RecordHeader, body: string): Result<ContentSegment> {
   const outline = decodeOutline(header);
   if (!outline.ok) return outline;
   const { firstChunk, chunkCount, turnId, at, attempt } = outline.value;
-  const chunks = body.split("\n");
+  const chunks = chunksOf(body);
   if (chunks.length !== chunkCount) return err(`it holds ${chunks.length} chunks instead of ${chunkCount}`);
   const odd = chunks.findIndex((chunk) => !looksLikeChunk(chunk));
   if (odd >= 0) return err(`chunk ${firstChunk + odd} is not a JSON object`);
