@@ -53,6 +53,44 @@ test("a transaction that throws leaves memory and disk as they were", () => {
   expect(stored().leaf).toBe("kept");
 });
 
+test("a part that joins is written with the rest, and alone where there is none", () => {
+  conversation.join((row) => {
+    row.leaf = "alone";
+  });
+  expect(stored().leaf).toBe("alone");
+  conversation.transaction((row) => {
+    row.nextMessage = 5;
+    conversation.join((inner) => {
+      inner.leaf = "joined";
+    });
+    expect(stored().leaf).toBe("alone");
+  });
+  expect(stored()).toMatchObject({ leaf: "joined", nextMessage: 5 });
+});
+
+test("a part that joins and fails undoes all of it, also when somebody in between goes on", () => {
+  const fail = () =>
+    conversation.join((row) => {
+      row.leaf = "half";
+      throw new Error("no");
+    });
+  const attempt = () =>
+    conversation.transaction((row) => {
+      row.nextMessage = 9;
+      expect(fail).toThrow("no");
+      row.leaf = "whole";
+    });
+  expect(attempt).toThrow("no");
+  expect(stored()).toMatchObject({ leaf: null, nextMessage: 1 });
+  expect(conversation.row).toMatchObject({ leaf: null, nextMessage: 1 });
+  conversation.transaction((row) => {
+    const inner = () => conversation.transaction(() => fail());
+    expect(inner).toThrow("no");
+    row.leaf = "goes on";
+  });
+  expect(stored().leaf).toBe("goes on");
+});
+
 test("an inner transaction that throws is undone alone when the outer one goes on", () => {
   conversation.transaction((row) => {
     row.leaf = "outer";

@@ -101,6 +101,8 @@ export class Conversation {
   /** The row while a transaction changes it; nested ones share it. */
   #draft: ConversationRow | undefined;
   #afterCommit: (() => void)[] = [];
+  /** A part that was joined to the current transaction has failed. */
+  #failure: { readonly error: unknown } | undefined;
   readonly #setAside: Quarantine | undefined;
   #isDamaged = false;
 
@@ -131,6 +133,7 @@ export class Conversation {
     try {
       const result = this.#sql.transaction(() => {
         const value = work(draft);
+        if (this.#failure !== undefined) throw this.#failure.error;
         if (isOutermost && !isSame(before, draft)) this.#store(draft);
         return value;
       });
@@ -139,11 +142,28 @@ export class Conversation {
     } catch (error) {
       // An outer transaction may catch this and go on: it must not see what was undone.
       Object.assign(draft, before);
+      // What this one undid is no reason to undo more.
+      this.#failure = undefined;
       this.facts.forgetAll();
       if (isOutermost) {
         this.#draft = undefined;
         this.#afterCommit = [];
       }
+      throw error;
+    }
+  }
+
+  /**
+   * The same as a part of the caller's transaction, if there is one, without a savepoint of its own: what fails here
+   * fails all of it, also when somebody in between goes on.
+   */
+  join<T>(work: (row: ConversationRow) => T): T {
+    const draft = this.#draft;
+    if (draft === undefined) return this.transaction(work);
+    try {
+      return work(draft);
+    } catch (error) {
+      this.#failure = { error };
       throw error;
     }
   }

@@ -49,7 +49,7 @@ export class JournalWriter {
     const head = rows.head();
     const receipt = { first: head + 1, last: head + records.length };
     if (records.length === 0) return receipt;
-    conversation.transaction((row) => {
+    conversation.join((row) => {
       const batches = packBatches(records);
       const streams = new Map(this.#streamsAt(head));
       records.forEach((record, index) => {

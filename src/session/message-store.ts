@@ -5,9 +5,10 @@
 // skipped. Deleting and rewriting branches is left to tree-surgery.ts.
 import type { ConversationRow } from "../journal/conversation.ts";
 import { moveToBranch } from "./branches.ts";
+import { findCalls } from "./find-calls.ts";
 import type { StoredForms } from "./full-message.ts";
 import { encodeMessage, encodeShortened, fullRefOf, keepFull, readFull, type MessageBody } from "./message-body.ts";
-import { BATCH_BYTES, BATCH_ROWS, MessageRows, type MessageHeader, type MessageRow } from "./message-rows.ts";
+import { MessageRows, type MessageHeader, type MessageRow } from "./message-rows.ts";
 import { overlayIdOf } from "./overlay-message.ts";
 import { readRecentPath, readUntilKnown, type KnownLimits, type RecentPath } from "./overlay-read.ts";
 import { Overlays, storedCompaction } from "./overlays.ts";
@@ -23,19 +24,10 @@ import {
 import { SearchIndex } from "./search-index.ts";
 import { searchLimit, searchMessages, type SearchResult } from "./search.ts";
 import type { SessionScope } from "./session-host.ts";
-import {
-  isCompactionMessage,
-  isToolPart,
-  parseStoredMessage,
-  requireMessage,
-  type SessionMessage
-} from "./session-message.ts";
+import { isCompactionMessage, parseStoredMessage, requireMessage, type SessionMessage } from "./session-message.ts";
 import type { HistoryRowStat, RecentHistoryResult, SessionProvider, StoredCompaction } from "./session-provider.ts";
 import { ReportedUsage, type UsageReport } from "./tokens-reported.ts";
 import { deleteFromTree, newestLeaf, replaceAsBranch } from "./tree-surgery.ts";
-
-/** Above this many, parsing a message is cheaper than looking for each of them in its text. */
-const MANY_CALLS = 16;
 
 export interface SizedMessage {
   readonly message: SessionMessage;
@@ -163,6 +155,11 @@ export class MessageStore implements SessionProvider {
     return leaf === undefined ? ZERO_TOTALS : pathTotals(leaf);
   }
 
+  /** No message was ever written that is not on the active path: none was deleted, and there are no branches. */
+  get isLinear(): boolean {
+    return this.totals().length === this.scope.conversation.row.nextMessage - 1;
+  }
+
   /** Sums of the active path as histories show it. */
   shownTotals(): PathTotals {
     return subtractTotals(this.totals(), this.overlays.saved());
@@ -175,21 +172,7 @@ export class MessageStore implements SessionProvider {
 
   /** The same for several calls, in one walk that ends when all are found. */
   messagesOfCalls(toolCallIds: ReadonlySet<string>): Map<string, SessionMessage> {
-    const missing = new Map([...toolCallIds].map((id) => [id, JSON.stringify(id)]));
-    const found = new Map<string, SessionMessage>();
-    const limits = () => ({ rows: BATCH_ROWS, bytes: BATCH_BYTES });
-    for (const row of this.leafId === null ? [] : this.rows.pathRows(this.leafId, limits)) {
-      if (missing.size === 0) break;
-      if (row.role !== "assistant" || !row.content.includes('"toolCallId"')) continue;
-      const isLikely =
-        missing.size > MANY_CALLS || [...missing.values()].some((needle) => row.content.includes(needle));
-      const message = isLikely ? this.decode(row) : undefined;
-      for (const part of message?.parts ?? []) {
-        if (message !== undefined && isToolPart(part) && missing.delete(part.toolCallId))
-          found.set(part.toolCallId, message);
-      }
-    }
-    return found;
+    return findCalls(this, toolCallIds);
   }
 
   /** Best first, of all branches. Asynchronous, because a long history is indexed in several steps. */
@@ -204,7 +187,7 @@ export class MessageStore implements SessionProvider {
   appendMessage(message: SessionMessage, parentId?: string | null): boolean {
     requireMessage(message);
     if (isCompactionMessage(message)) return false;
-    return this.scope.conversation.transaction((row) => {
+    return this.scope.conversation.join((row) => {
       const wanted = parentId === undefined ? row.leaf : this.#standFor(parentId);
       const found = this.rows.headers(distinct(message.id, row.leaf, wanted));
       if (found.has(message.id)) {

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { MessageStore } from "./message-store.ts";
-import { ids, openTestSession, text } from "./session.test-support.ts";
+import { ids, openTestSession, text, type TestSession } from "./session.test-support.ts";
 
 /** One change, by numbers that pick the messages it is about. */
 type Change = readonly [kind: (typeof KINDS)[number], first: number, second: number];
@@ -35,6 +35,14 @@ const facts = (store: MessageStore) => ({
   history: ids(store.getHistory())
 });
 
+const pathIds = (store: MessageStore) =>
+  store
+    .getHistoryRowStats()
+    .map(({ id }) => id)
+    .sort();
+const storedIds = ({ sql }: TestSession) =>
+  sql.all<{ id: string }>("SELECT id FROM assistant_messages ORDER BY id").map(({ id }) => id);
+
 test("what is remembered is what is stored, whatever was written or undone in between", () => {
   fc.assert(
     fc.property(plan, (steps) => {
@@ -58,6 +66,7 @@ test("what is remembered is what is stored, whatever was written or undone in be
           if (!(error instanceof Undone)) throw error;
         }
         expect(facts(store)).toEqual(facts(session.reboot().store));
+        if (store.isLinear) expect(storedIds(session)).toEqual(pathIds(store));
       }
     }),
     { numRuns: 150 }

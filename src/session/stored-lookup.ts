@@ -12,6 +12,8 @@ const RECENT_ANSWER_ROWS = 50;
 export interface LookupHints {
   isQueued?(id: string): boolean;
   isAsShown?(posted: SessionMessage): boolean;
+  /** There is no stored message of this id. False when in doubt. */
+  isUnknown?(id: string): boolean;
 }
 
 export function storedLookup(store: MessageStore, hints: LookupHints = {}): StoredLookup {
@@ -19,8 +21,9 @@ export function storedLookup(store: MessageStore, hints: LookupHints = {}): Stor
     isAsShown: (posted) => hints.isAsShown?.(posted) ?? false,
     texts(ids) {
       const found = new Map<string, StoredText>();
-      for (let start = 0; start < ids.length; start += BATCH_ROWS) {
-        for (const row of store.rows.rows(ids.slice(start, start + BATCH_ROWS)).values()) {
+      const asked = ids.filter((id) => !hints.isUnknown?.(id));
+      for (let start = 0; start < asked.length; start += BATCH_ROWS) {
+        for (const row of store.rows.rows(asked.slice(start, start + BATCH_ROWS)).values()) {
           found.set(row.id, { role: row.role, text: row.content });
         }
       }

@@ -38,7 +38,7 @@ export class ReportedUsage {
     const reported = Math.ceil(inputTokens + outputTokens);
     if (!Number.isSafeInteger(reported) || reported <= 0) return;
     const { scope, rows, overlays } = this.#store;
-    scope.conversation.transaction(() => {
+    scope.conversation.join(() => {
       const header = rows.header(messageId);
       if (header === undefined || overlays.isCovered(header)) return;
       const { isOnPath, below } = this.#store.locate(header);

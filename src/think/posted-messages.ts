@@ -39,7 +39,9 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
   return {
     plan(posted, trigger) {
       const shown = turns.transcript();
-      const placed = finder(transcript.path(), posted.length);
+      const path = transcript.path();
+      const placed = finder(path, posted.length);
+      const isWhole = store.isLinear && path.length === store.getPathLength();
       const same = new Set<string>();
       const isAsShown = (message: { readonly id: string }) => {
         const isSame = sameJson(message, placed(message.id));
@@ -48,7 +50,8 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
       };
       // Asked of messages that are not stored.
       const isQueued = (id: string) => shown.some((message) => message.id === id);
-      const lookup = storedLookup(store, { isQueued, isAsShown });
+      const isUnknown = (id: string) => isWhole && placed(id) === undefined;
+      const lookup = storedLookup(store, { isQueued, isAsShown, isUnknown });
       const stored = reconcile({ posted, trigger, stored: lookup });
       const { append, update, edit, answer, aliases, rejected } = stored;
       if (answer.at === "nowhere") throw new UnknownQuestionError();

@@ -58,8 +58,8 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
     return this.#store.has(messageId);
   }
 
-  append(message: UIMessage, parentId?: string | null): void {
-    this.#store.appendMessage(asStored(message), parentId);
+  append(message: UIMessage, parentId?: string | null): boolean {
+    return this.#store.appendMessage(asStored(message), parentId);
   }
 
   update(message: UIMessage): void {

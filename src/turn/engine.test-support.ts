@@ -30,10 +30,11 @@ export class MemoryTranscript implements Transcript {
     return this.#messages.has(messageId);
   }
 
-  append(message: UIMessage, parentId: string | null = this.leaf): void {
-    if (this.has(message.id)) return;
+  append(message: UIMessage, parentId: string | null = this.leaf): boolean {
+    if (this.has(message.id)) return false;
     this.#messages.set(message.id, { message, parent: parentId });
     this.leaf = message.id;
+    return true;
   }
 
   update(message: UIMessage): void {

@@ -68,7 +68,7 @@ export class TurnEngine implements Turns {
   /** One transaction: the turn, and if nothing is before it, its first attempt and its place in the conversation. */
   #write(admission: Admission): LiveTurn {
     const { conversation, journal, ids } = this.#desk.init;
-    return conversation.transaction((row) => {
+    return conversation.join((row) => {
       if (row.openTurns.length >= QUEUE_LIMIT) throw new QueueFullError(QUEUE_LIMIT);
       const now = this.#desk.now();
       const generation = admission.generation ?? row.generation;

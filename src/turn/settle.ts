@@ -99,7 +99,7 @@ export function placeInput(desk: Desk, live: LiveTurn): void {
 
 export function storeAnswer(desk: Desk, live: LiveTurn, answer: UIMessage): void {
   const { transcript } = desk.init;
-  // There already: it extends an earlier answer, or an interruption stored what there was of it.
-  if (transcript.has(answer.id)) transcript.update(answer);
-  else transcript.append(answer, live.admitted.parentMessageId ?? undefined);
+  const isNew = transcript.append(answer, live.admitted.parentMessageId ?? undefined);
+  // It extends an earlier answer, or an interruption stored what there was of it.
+  if (!isNew) transcript.update(answer);
 }

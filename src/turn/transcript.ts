@@ -17,8 +17,8 @@ export interface CountedTokens {
 export interface Transcript {
   get(messageId: string): UIMessage | undefined;
   has(messageId: string): boolean;
-  /** Under the leaf, or under `parentId`; an id that is already stored is left as it is. */
-  append(message: UIMessage, parentId?: string | null): void;
+  /** Under the leaf, or under `parentId`. False: the id is stored already, and is left as it is. */
+  append(message: UIMessage, parentId?: string | null): boolean;
   update(message: UIMessage): void;
   /** The path that ends at a message (default: the leaf), as clients see it. */
   path(leafId?: string): UIMessage[];
