@@ -2,7 +2,8 @@
 import type { Sql, SqlRow, SqlValue } from "./ports.ts";
 
 export function openSql(storage: DurableObjectStorage): Sql {
-  const exec = (query: string, values: SqlValue[]) => storage.sql.exec(query, ...values);
+  const { sql } = storage;
+  const exec = (query: string, values: SqlValue[]) => sql.exec(query, ...values);
   return {
     // Row shapes are the caller's word: SQLite has no types to check against.
     all: <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) =>

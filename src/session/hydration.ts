@@ -85,8 +85,23 @@ export class LiveView {
   #refresh(): void {
     const { leafId } = this.#init.store;
     if (this.#entries !== undefined && this.#leafId === leafId && this.#stale.size === 0) return;
+    if (this.#entries !== undefined && this.#extend(this.#entries, leafId)) return;
     const entries = this.#entries && this.#follow(this.#entries, leafId);
     this.#show(entries ?? this.#load(leafId), leafId);
+  }
+
+  /** What nearly every look finds: messages were added, and all else is as it was. False: it is not so. */
+  #extend(entries: SizedMessage[], leafId: string | null): boolean {
+    if (this.#stale.size > 0 || leafId === null) return false;
+    const added = this.#added(leafId);
+    if (added === undefined || added.knownId !== entries.at(-1)?.message.id) return false;
+    const extended = [...entries, ...added.messages];
+    if (this.#fit(extended) !== extended) return false;
+    this.#entries = extended;
+    for (const { message } of added.messages) this.#known.add(message.id);
+    this.#messages = [...this.#messages, ...added.messages.map(({ message }) => message)];
+    this.#shown(leafId);
+    return true;
   }
 
   #load(leafId: string | null): SizedMessage[] {
@@ -143,9 +158,11 @@ export class LiveView {
 
   /** Drops the oldest until the rest fits. The newest summary stays: it is what is left of everything before it. */
   #fit(entries: SizedMessage[]): SizedMessage[] {
+    let bytes = 0;
+    for (const { sizeBytes } of entries) bytes += sizeBytes;
+    if (bytes <= this.#budget()) return entries;
     const summary = entries.findLast(({ message }) => isCompactionMessage(message));
     const others = entries.filter((entry) => entry !== summary);
-    let bytes = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     let first = 0;
     while (bytes > this.#budget() && others.length - first > MIN_HYDRATED_MESSAGES) {
       bytes -= others[first++]?.sizeBytes ?? 0;
@@ -160,10 +177,14 @@ export class LiveView {
     this.#entries = entries;
     this.#known = new Set(entries.map(({ message }) => message.id));
     this.#messages = entries.map(({ message }) => message);
-    this.#leafId = leafId;
     this.#stale.clear();
+    this.#shown(leafId);
+  }
+
+  #shown(leafId: string | null): void {
+    this.#leafId = leafId;
     this.#appended.clear();
-    if (this.#isPartial) this.#report(entries);
+    if (this.#isPartial) this.#report(this.#entries ?? []);
   }
 
   #report(entries: readonly SizedMessage[]): void {
