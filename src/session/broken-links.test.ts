@@ -21,3 +21,30 @@ test("the first message of a history with an unreadable parent is its beginning"
   session.memory.run(`UPDATE assistant_messages SET parent_id = 'x' WHERE id = 'm0'`);
   expect(ids(session.reboot().store.getHistory())).toEqual(["m0", "m1"]);
 });
+
+test("a newest message that is unreadable is found again at the first look, and said to be bad", () => {
+  const session = openTestSession(new DatabaseSync(":memory:"));
+  for (const id of ["m0", "m1", "m2", "m3"]) session.store.appendMessage(text(id));
+  session.store.addCompaction("summary", "m0", "m1");
+  const totals = session.store.shownTotals();
+  session.memory.run(`UPDATE cf_conversations SET leaf = '{"'`);
+  const after = session.reboot();
+  expect(after.store.leafId).toBe("m3");
+  expect(ids(after.store.getHistory()).slice(1)).toEqual(["m2", "m3"]);
+  expect(after.store.shownTotals()).toEqual(totals);
+  expect(after.setAside).toMatchObject([{ table: "cf_conversations", key: ".leaf", body: '{"' }]);
+  after.store.appendMessage(text("m4"));
+  const again = after.reboot();
+  expect(ids(again.store.getHistory()).slice(1)).toEqual(["m2", "m3", "m4"]);
+  expect(again.setAside).toEqual([]);
+});
+
+test("of a conversation whose messages are all gone, nothing is the newest", () => {
+  const session = openTestSession(new DatabaseSync(":memory:"));
+  session.store.appendMessage(text("m0"));
+  session.memory.run("DELETE FROM assistant_messages");
+  const after = session.reboot();
+  expect(after.store.leafId).toBeNull();
+  after.store.appendMessage(text("m1"));
+  expect(ids(after.store.getHistory())).toEqual(["m1"]);
+});

@@ -27,7 +27,7 @@ import type { SessionScope } from "./session-host.ts";
 import { isCompactionMessage, parseStoredMessage, requireMessage, type SessionMessage } from "./session-message.ts";
 import type { HistoryRowStat, RecentHistoryResult, SessionProvider, StoredCompaction } from "./session-provider.ts";
 import { ReportedUsage, type UsageReport } from "./tokens-reported.ts";
-import { deleteFromTree, newestLeaf, replaceAsBranch } from "./tree-surgery.ts";
+import { deleteFromTree, recoverLeaf, replaceAsBranch } from "./tree-surgery.ts";
 
 export interface SizedMessage {
   readonly message: SessionMessage;
@@ -49,6 +49,7 @@ export class MessageStore implements SessionProvider {
   readonly index: SearchIndex;
   readonly overlays: Overlays;
   readonly usage: ReportedUsage;
+  #isRecovering = false;
 
   constructor(scope: SessionScope) {
     this.scope = scope;
@@ -61,7 +62,9 @@ export class MessageStore implements SessionProvider {
 
   /** Newest message of the active path. */
   get leafId(): string | null {
-    return this.scope.conversation.row.leaf;
+    const { leaf } = this.scope.conversation.row;
+    const isThere = leaf === null || this.#isRecovering || this.rows.newestHeader(leaf) !== undefined;
+    return isThere ? leaf : this.#recoverLeaf(leaf);
   }
 
   has(id: string): boolean {
@@ -356,14 +359,19 @@ export class MessageStore implements SessionProvider {
 
   /** The newest message as stored. If somebody else removed its row, the newest that is left. */
   #currentLeaf(row: ConversationRow, found: Map<string, MessageHeader>): MessageHeader | undefined {
-    if (row.leaf === null) return undefined;
-    const leaf = found.get(row.leaf);
-    if (leaf !== undefined) return leaf;
-    const recovered = newestLeaf(this.rows.scanHeaders());
-    this.overlays.leafMoves(recovered?.id ?? null);
-    row.leaf = recovered?.id ?? null;
-    if (recovered === undefined) return undefined;
-    return withTotals(recovered, this.#sumUp(recovered.id));
+    const leaf = row.leaf === null ? undefined : found.get(row.leaf);
+    if (row.leaf === null || leaf !== undefined) return leaf;
+    const recovered = this.#recoverLeaf(row.leaf);
+    return recovered === null ? undefined : this.rows.header(recovered);
+  }
+
+  #recoverLeaf(lost: string): string | null {
+    this.#isRecovering = true;
+    try {
+      return recoverLeaf(this, lost);
+    } finally {
+      this.#isRecovering = false;
+    }
   }
 
   /** The sums of the parent's path, and whether the new message will have siblings; its only sibling is told. */

@@ -1,6 +1,6 @@
-// The rare changes of a message tree that move rows: deleting messages, and answering an edited one again. Afterwards no
-// message hangs on one that is gone, every group of siblings is flagged, and the newest message's sums are exact.
-// Runs inside the store's transaction.
+// The rare changes of a message tree that move rows: deleting messages, answering an edited one again, and finding a
+// newest message that was lost. Afterwards no message hangs on one that is gone, every group of siblings is flagged, and
+// the newest message's sums are exact. Runs inside the store's transaction.
 import type { ConversationRow } from "../journal/conversation.ts";
 import { byteLength } from "../util/bytes.ts";
 import { encodeMessage, fullRefOf, keepFull, readFull } from "./message-body.ts";
@@ -126,4 +126,23 @@ function archive(store: MessageStore, before: MessageRow, archiveId: string): vo
     fullBytes: kept?.sizeBytes ?? null
   };
   store.rows.insert(withTotals(copy, pathTotals(before)), store.createdAt());
+}
+
+/** The conversation's row names a newest message that is not there: it is damaged. The newest that is left takes over. */
+export function recoverLeaf(store: MessageStore, lost: string): string | null {
+  const { conversation, host, sessionId, changes } = store.scope;
+  return conversation.transaction((row) => {
+    const recovered = newestLeaf(store.rows.scanHeaders());
+    const leafId = recovered?.id ?? null;
+    const error = `this newest message does not exist; it is ${leafId ?? "none"} now`;
+    host.setAside({ table: "cf_conversations", key: `${sessionId}.leaf`, body: lost, error });
+    store.overlays.leafMoves(leafId);
+    row.leaf = leafId;
+    if (recovered) {
+      const totals = store.exactTotals(recovered, { isOnPath: false, below: ZERO_TOTALS });
+      store.rows.replaceHeader(withTotals(recovered, totals));
+    }
+    changes.emit({ kind: "restructured" });
+    return leafId;
+  });
 }

@@ -241,6 +241,25 @@ describe("programmatic turns", () => {
   });
 });
 
+test("a question that was being answered when its place became unreadable is answered, and the conversation is whole", async () => {
+  const host = open([]);
+  script = createScript([reply(text("one")), reply(text("two"))], { advance: "at-end" });
+  const socket = await host.connect("/agents/chat/a");
+  send(socket, "r1", [user("u1")]);
+  await host.idle();
+  // The fourth write admits the question; the answer dies with the process.
+  host.crashAfterWrite(4);
+  send(socket, "r2", [user("u2")]);
+  await host.idle();
+  expect(host.crashed).toBe(true);
+  const before = host.sql(Chat, "a", "SELECT leaf FROM cf_conversations");
+  expect(before).toEqual([{ leaf: "u2" }]);
+  host.sql(Chat, "a", `UPDATE cf_conversations SET leaf = '{"broken'`);
+  await host.restart();
+  await host.advance(120_000);
+  expect(words(await stored(host))).toEqual(["user:u1", "assistant:one", "user:u2", "assistant:two"]);
+});
+
 describe("cost", () => {
   test.each([
     ["soon after another one, six rows", 0, 6],

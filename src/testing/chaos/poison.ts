@@ -14,7 +14,7 @@ import type { Stage } from "./stage.ts";
 import type { ObjectUnderTest } from "./stored-facts.ts";
 
 /** Deaths whose databases are poisoned, and cells tried over all of them. */
-const DEATHS = 12;
+const DEATHS = 24;
 const DEFAULT_CELLS = 400;
 const GARBAGE = '{"broken';
 const TELLING_EVENTS: ReadonlySet<string> = new Set(["storage:row:quarantined", "start:degraded"]);
