@@ -243,7 +243,7 @@ describe("programmatic turns", () => {
 
 test("a question that was being answered when its place became unreadable is answered, and the conversation is whole", async () => {
   const host = open([]);
-  script = createScript([reply(text("one")), reply(text("two"))], { advance: "at-end" });
+  script = createScript([reply(text("one")), reply(text("two"))], { advance: "at-end", onExhausted: "repeat-last" });
   const socket = await host.connect("/agents/chat/a");
   send(socket, "r1", [user("u1")]);
   await host.idle();
