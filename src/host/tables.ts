@@ -5,8 +5,9 @@ import { tablesOf } from "./migrations/schema.ts";
 import { TABLES } from "./migrations/tables.ts";
 import type { Sql, SqlRow, SqlValue } from "./ports.ts";
 
-/** Statements whose tables are remembered. Ours are fewer; those of a user may be any number. */
+/** Statements whose tables are remembered. Ours are fewer and shorter; those of a user may be any. */
 const KNOWN_STATEMENTS = 500;
+const KNOWN_STATEMENT_CHARS = 4_000;
 
 interface Statement {
   /** Tables of ours that it names. */
@@ -24,6 +25,7 @@ function statementOf(query: string): Statement {
     tables: [...names].filter((name) => TABLES.has(name)),
     inserts: /^\s*(?:INSERT|REPLACE)\b/i.test(query)
   };
+  if (query.length > KNOWN_STATEMENT_CHARS) return statement;
   if (statements.size >= KNOWN_STATEMENTS) statements.clear();
   statements.set(query, statement);
   return statement;
