@@ -2,7 +2,7 @@
 // the one before in a few words only: such a line has these words and not the forty bytes around them. A whole line
 // begins with a brace, a short one with the quote of its text.
 
-/** What begins the text of a delta. A JSON text has it nowhere else but before a value: inside of strings quotes are escaped. */
+/** Comes before the text of a delta, and before values only: inside of strings quotes are escaped. */
 const DELTA = '"delta":';
 
 export function linesOf(chunks: readonly string[]): string {

@@ -1,7 +1,7 @@
 // Record <-> text. A record is a header line of JSON and the lines it announces: the body's JSON on one, or a chunk per
-// line (chunk-lines.ts), so that nothing is escaped twice and a replay parses no chunk. Encoding checks the shape, so nothing unreadable
-// is ever written. Decoding never throws: it gives a record, or one this build does not know (carried, and encoded back
-// byte for byte), or says what is damaged. How records share a row is in batch.ts.
+// line (chunk-lines.ts), so that nothing is escaped twice and a replay parses no chunk. Encoding checks the shape, so
+// nothing unreadable is ever written. Decoding never throws: it gives a record, or one this build does not know (carried,
+// and encoded back byte for byte), or says what is damaged. How records share a row is in batch.ts.
 import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";

@@ -1,10 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { MemorySql } from "../../src/journal/memory-sql.test-support.ts";
+import { createTestHost, reply, scriptedModel, text } from "../../src/testing/index.ts";
 import { openSchema, tablesOf } from "../../src/host/migrations/schema.ts";
 import { TABLES } from "../../src/host/migrations/tables.ts";
 import type { Sql } from "../../src/host/ports.ts";
 import { Tables } from "../../src/host/tables.ts";
+import { Think } from "../../src/index.ts";
 
 function open() {
   const storage = new MemorySql(new DatabaseSync(":memory:"));
@@ -104,4 +106,37 @@ test("an object that was there before, or begins on another program's tables, ha
   openSchema(storage);
   const tables = tablesOf(storage);
   expect([...TABLES.keys()].filter((table) => !tables.has(table))).toEqual([]);
+});
+
+describe("a conversation", () => {
+  class Chat extends Think {
+    override getModel() {
+      return scriptedModel([reply(text("one"))]);
+    }
+  }
+  const open = async () => {
+    const host = createTestHost({ agents: { Chat } });
+    return { host, chat: await host.get(Chat, "a") };
+  };
+  const tables = (host: Awaited<ReturnType<typeof open>>["host"]) =>
+    host
+      .sql<{ name: string }>(Chat, "a", "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+      .map(({ name }) => name)
+      .filter((name) => !name.startsWith("_"));
+
+  test("that uses nothing else has four tables after its first answer", async () => {
+    const { host, chat } = await open();
+    await chat.saveMessages([{ id: "u1", role: "user", parts: [{ type: "text", text: "Hi" }] }]);
+    await host.idle();
+    expect(tables(host)).toEqual(["assistant_messages", "cf_conversations", "cf_journal", "cf_meta"]);
+  });
+
+  test("shows a test empty tables where there are none yet, and is as it was", async () => {
+    const { host } = await open();
+    const before = tables(host);
+    expect(host.sql(Chat, "a", "SELECT COUNT(*) AS count FROM cf_schedules")).toEqual([{ count: 0 }]);
+    expect(tables(host)).toEqual(before);
+    host.sql(Chat, "a", "INSERT INTO cf_state (id, json) VALUES (1, '7')");
+    expect(host.sql(Chat, "a", "SELECT json FROM cf_state")).toEqual([{ json: "7" }]);
+  });
 });
