@@ -297,6 +297,30 @@ describe("cancel and resolve", () => {
     expect(world.alarmAt).toBeNull();
   });
 
+  test.each([
+    ["cancelled", async () => undefined, { status: "aborted" }],
+    ["completed", async (open: () => void) => open(), { status: "completed" }]
+  ] as const)("a late stash does not change a fiber that was %s", async (_how, end, ended) => {
+    const { opened, open } = gate();
+    const { fibers } = boot();
+    let late: ((data: unknown) => void) | undefined;
+    await fibers.start(
+      "import",
+      async ({ stash }) => {
+        late = stash;
+        stash({ page: 1 });
+        await opened;
+      },
+      { fiberId: "f" }
+    );
+    await world.settle();
+    await end(open);
+    await world.settle();
+    await fibers.cancel("f");
+    late?.({ page: 2 });
+    expect(fibers.inspect("f")).toMatchObject({ ...ended, snapshot: { page: 1 } });
+  });
+
   test("a callback that throws because of the signal leaves it aborted", async () => {
     const { fibers } = boot();
     await fibers.start(

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { gate, World, type Methods, type TestAgent } from "../core.test-support.ts";
+import { gate, seeded, World, type Methods, type TestAgent } from "../core.test-support.ts";
 import { CONCURRENCY_LIMIT } from "./schedule-runner.ts";
 
 let world: World;
@@ -97,6 +97,39 @@ describe("order and concurrency", () => {
     open();
     await world.advance(1000);
     expect(runs).toBe(2);
+  });
+
+  test("overlapping wakes with more than eight due rows run each schedule once", async () => {
+    const starts = new Map<unknown, number>();
+    const gates: (() => void)[] = [];
+    const random = seeded(3);
+    const agent = boot({
+      work: async (payload) => {
+        starts.set(payload, (starts.get(payload) ?? 0) + 1);
+        const { opened, open } = gate();
+        gates.push(open);
+        await opened;
+      }
+    });
+    const count = 3 * CONCURRENCY_LIMIT;
+    for (let i = 0; i < count; i++) {
+      if (i % 2 === 0) await agent.schedules.schedule(1, "work", i);
+      else await agent.schedules.scheduleEvery(1, "work", i);
+    }
+    await world.advance(1000);
+    const others: Promise<void>[] = [];
+    while (gates.length > 0) {
+      // Ends in any order: a row is met by the lists of other wakes while it runs, and after it ended.
+      gates.splice(Math.floor(random() * gates.length), 1)[0]?.();
+      // A wake at every step in between: it may take a place before the wake whose row has ended does.
+      for (let step = 0; step < 20; step++) {
+        others.push(agent.schedules.runDue());
+        await Promise.resolve();
+      }
+      await world.settle();
+    }
+    await Promise.all(others);
+    expect([...starts.values()]).toEqual(Array.from({ length: count }, () => 1));
   });
 
   test("a callback that schedules its own successor for now goes through the wake each time", async () => {
