@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Agent } from "./agent.ts";
 import type { Connection } from "./connections/connection.ts";
+import type { DurableScope } from "./durable-work.ts";
 
 export interface AgentContext<T = Agent> {
   agent: T | undefined;
@@ -13,7 +14,15 @@ export interface AgentContext<T = Agent> {
 }
 
 const NOBODY: AgentContext = { agent: undefined, connection: undefined, request: undefined, email: undefined };
-const storage = new AsyncLocalStorage<AgentContext>();
+
+/** Carried together: each storage costs every asynchronous step of the process something. */
+interface Ambient {
+  readonly context: AgentContext;
+  /** Of the same agent; entering an agent, or one of its turns, leaves it. */
+  readonly durable?: DurableScope;
+}
+
+const storage = new AsyncLocalStorage<Ambient>();
 
 /**
  * The agent whose code is running, with the connection or request that caused it. All fields are `undefined` outside an
@@ -27,14 +36,24 @@ const storage = new AsyncLocalStorage<AgentContext>();
  */
 export function getCurrentAgent<T = Agent>(): AgentContext<T> {
   // The caller names the class; the context holds whichever agent is running.
-  return (storage.getStore() ?? NOBODY) as AgentContext<T>;
+  return (storage.getStore()?.context ?? NOBODY) as AgentContext<T>;
 }
 
 export function runAs<T>(context: Partial<Omit<AgentContext, "agent">> & { agent: Agent }, work: () => T): T {
-  return storage.run({ ...NOBODY, ...context }, work);
+  return storage.run({ context: { ...NOBODY, ...context } }, work);
 }
 
 /** Leaves every agent: what runs inside must not inherit the caller's connection or request. */
 export function runAsNobody<T>(work: () => T): T {
-  return storage.run(NOBODY, work);
+  return storage.run({ context: NOBODY }, work);
+}
+
+/** Stays in the current context, as part of durable work. */
+export function runDurably<T>(durable: DurableScope, work: () => T): T {
+  return storage.run({ context: storage.getStore()?.context ?? NOBODY, durable }, work);
+}
+
+/** The durable work that the current code is part of. */
+export function currentDurable(): DurableScope | undefined {
+  return storage.getStore()?.durable;
 }

@@ -93,6 +93,28 @@ test("the desk of the agent page schedules, imports through a crash and asks its
   );
 });
 
+test("the import of the agent page, killed twice, does no finished page again", async () => {
+  const cutOff = new Set([2, 4]);
+  class Mortal extends Desk {
+    override async importPage(page: number) {
+      if (cutOff.delete(page)) await new Promise(() => undefined);
+      await super.importPage(page);
+    }
+  }
+  const host = createTestHost({ agents: { Desk: Mortal } });
+  await (await host.get(Mortal, "front")).importAll(6);
+  for (const left of [1, 0]) {
+    await host.advance(60_000);
+    expect(cutOff.size).toBe(left);
+    await host.restart();
+  }
+  await host.advance(60_000);
+  const desk = await host.get(Mortal, "front");
+  expect(await desk.pages()).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(await desk.inspectFiberByKey("import")).toMatchObject({ status: "completed" });
+  expect(host.sql(Mortal, "front", "SELECT name FROM cf_fibers")).toEqual([{ name: "import" }]);
+});
+
 test("the assistant of the README answers through its worker and keeps a log", async () => {
   const model = scriptedModel([reply(toolCall("log", { line: "lamp lit" })), reply(text("Line 1."))]);
   class Scripted extends LogKeeper {

@@ -5,10 +5,12 @@ import { isPlatformTransient } from "../../host/platform-errors.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
 import { backoffMs } from "../backoff.ts";
+import { runDurably } from "../context.ts";
 import type { AgentCore } from "../core.ts";
+import { DurableWork, type DurableScope } from "../durable-work.ts";
 import { FiberRecoveryTimeoutError } from "./fiber-errors.ts";
 import { isFiberResult, readMetadata, type FiberRecoveryContext, type FiberRow } from "./fiber-row.ts";
-import type { FiberTable } from "./fiber-table.ts";
+import type { FiberTable, OrphanRow } from "./fiber-table.ts";
 import type { KeepAlive } from "../keep-alive.ts";
 
 /** The framework's own recovery: true if the fiber was its own and is dealt with. */
@@ -51,7 +53,8 @@ export class FiberRecovery {
   claim(): boolean {
     const { core, table, executing } = this.#init;
     const now = core.clock.now();
-    for (const orphan of table.hasOpen() ? table.claimOrphans(executing(), now) : []) {
+    const orphans = table.hasOpen() ? core.sql.transaction(() => this.#claimOrphans(executing(), now)) : [];
+    for (const orphan of orphans) {
       const event = { ...describe(orphan), elapsedMs: now - orphan.created_at };
       core.emit("fiber:recovery:detected", event);
       core.emit("fiber:run:interrupted", event);
@@ -59,6 +62,23 @@ export class FiberRecovery {
     }
     const next = table.nextRecovery(this.#active);
     return next !== null && next <= now;
+  }
+
+  /** A fiber that a hook started, and that was cut off together with the hook, must not be recovered beside the hook's. */
+  #claimOrphans(executing: readonly string[], now: number): OrphanRow[] {
+    const { table } = this.#init;
+    const orphans = table.claimOrphans(executing, now);
+    // Those with a checkpoint first: they decide whether the hook is asked again.
+    for (const { id, name, replaces, is_stashed } of orphans.toSorted((a, b) => b.is_stashed - a.is_stashed)) {
+      const recovered = replaces === null ? undefined : table.owed(replaces);
+      if (replaces === null || recovered === undefined) continue;
+      if (recovered.name === name) {
+        if (table.joinCheckpoint(id, replaces)) table.restartRecovery(replaces, now);
+      } else if (is_stashed) table.handOver(replaces);
+      // Without a checkpoint it has nothing that the hook, asked again, does not start anew.
+      else table.remove(id);
+    }
+    return orphans;
   }
 
   /** One scan at a time; a call during one joins it. */
@@ -166,9 +186,13 @@ export class FiberRecovery {
     }
     const by = row.managed ? "managed" : "user";
     if (row.on_interrupted !== null) {
-      return { by, result: await core.invoke(row.on_interrupted, context.snapshot, context) };
+      const method = row.on_interrupted;
+      const work = () => core.invoke(method, context.snapshot, context);
+      return { by, result: await runDurably(scopeOf(row), work) };
     }
-    if (core.hasMethod("onFiberRecovered")) return { by, result: await core.invoke("onFiberRecovered", context) };
+    if (core.hasMethod("onFiberRecovered")) {
+      return { by, result: await runDurably(scopeOf(row), () => core.invoke("onFiberRecovered", context)) };
+    }
     console.warn(`Fiber "${row.name}" was interrupted and nothing recovers it. Define onFiberRecovered.`);
     return { by, result: undefined };
   }
@@ -281,6 +305,18 @@ export class FiberRecovery {
     const elapsedMs = core.clock.now() - row.created_at;
     core.emit("fiber:recovery:failed", { ...describe(row), error: errorMessage(error), reason, elapsedMs });
   }
+}
+
+/**
+ * A method named for it does the fiber's own work from its checkpoint on. The hook is other code: its calls are its own,
+ * anew for each interruption, and the fiber it may start goes on with those of the fiber.
+ */
+function scopeOf(row: FiberRow): DurableScope {
+  const key = row.work ?? `fiber:${row.id}`;
+  const work = new DurableWork(key, row.calls);
+  const recovering = { id: row.id, name: row.name, work };
+  if (row.on_interrupted !== null) return { work, recovering };
+  return { work: new DurableWork(`${key}:recovered:${row.interrupted_at ?? 0}`), recovering };
 }
 
 function describe(row: Pick<FiberRow, "id" | "name" | "managed">) {

@@ -70,6 +70,12 @@ export interface FiberRow {
   created_at: number;
   started_at: number | null;
   settled_at: number | null;
+  /** The fiber whose recovery hook started this one. */
+  replaces: string | null;
+  /** Key of its durable work; null in rows of older builds. */
+  work: string | null;
+  /** Calls that its durable work had made at the last checkpoint. */
+  calls: number;
 }
 
 /** Final for whoever waits. `interrupted` can still be resolved, but nobody knows when. */

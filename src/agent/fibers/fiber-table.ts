@@ -15,6 +15,14 @@ export interface NewFiber {
   snapshot?: string | undefined;
   metadata?: string | undefined;
   onInterrupted?: string | undefined;
+  replaces?: string | undefined;
+  work: string;
+  calls: number;
+}
+
+/** An open row that nothing executes. */
+export interface OrphanRow extends Pick<FiberRow, "id" | "name" | "managed" | "created_at" | "replaces"> {
+  is_stashed: number;
 }
 
 export class FiberTable {
@@ -26,8 +34,9 @@ export class FiberTable {
 
   insert(fiber: NewFiber): void {
     this.#sql.run(
-      `INSERT INTO cf_fibers (id, idempotency_key, name, managed, status, snapshot, metadata, on_interrupted, created_at, started_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO cf_fibers (id, idempotency_key, name, managed, status, snapshot, metadata, on_interrupted, created_at, started_at,
+         replaces, work, calls)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       fiber.id,
       fiber.idempotencyKey ?? null,
       fiber.name,
@@ -37,7 +46,10 @@ export class FiberTable {
       fiber.metadata ?? null,
       fiber.onInterrupted ?? null,
       fiber.nowMs,
-      fiber.managed ? null : fiber.nowMs
+      fiber.managed ? null : fiber.nowMs,
+      fiber.replaces ?? null,
+      fiber.work,
+      fiber.calls
     );
   }
 
@@ -60,8 +72,9 @@ export class FiberTable {
   }
 
   /** A stash of a fiber that has ended meanwhile is dropped: its outcome is written. */
-  stash(id: string, snapshot: string): void {
-    this.#sql.run("UPDATE cf_fibers SET snapshot = ? WHERE id = ? AND status = 'running'", snapshot, id);
+  stash(id: string, snapshot: string, calls: number): void {
+    const update = "UPDATE cf_fibers SET snapshot = ?, calls = ? WHERE id = ? AND status = 'running'";
+    this.#sql.run(update, snapshot, calls, id);
   }
 
   /** The end of a managed run. False if it had ended before: the first outcome stands. */
@@ -134,19 +147,55 @@ export class FiberTable {
   }
 
   /** Marks every open row that is not executing here as interrupted and owed a recovery. Returns what it marked. */
-  claimOrphans(
-    executing: readonly string[],
-    nowMs: number
-  ): Pick<FiberRow, "id" | "name" | "managed" | "created_at">[] {
-    return this.#sql.all(
+  claimOrphans(executing: readonly string[], nowMs: number): OrphanRow[] {
+    return this.#sql.all<OrphanRow>(
       `UPDATE cf_fibers SET status = 'interrupted', interrupted_at = ?, settled_at = ?, recover_at = ?
        WHERE status IN ('pending', 'running') AND id NOT IN (SELECT value FROM json_each(?))
-       RETURNING id, name, managed, created_at`,
+       RETURNING id, name, managed, created_at, replaces, snapshot IS NOT NULL AS is_stashed`,
       nowMs,
       nowMs,
       nowMs,
       JSON.stringify(executing)
     );
+  }
+
+  /** Where a fiber stands that is owed a recovery. */
+  owed(id: string): Pick<FiberRow, "name" | "snapshot" | "calls"> | undefined {
+    return this.#sql.one("SELECT name, snapshot, calls FROM cf_fibers WHERE id = ? AND recover_at IS NOT NULL", id);
+  }
+
+  /**
+   * A fiber that a recovery hook started ends, and the one it goes on with is left with its checkpoint, if that is still
+   * owed a recovery. True if it got further.
+   */
+  joinCheckpoint(id: string, recoveredId: string): boolean {
+    const { changed } = this.#sql.run(
+      `UPDATE cf_fibers SET (snapshot, calls) = (SELECT snapshot, calls FROM cf_fibers WHERE id = ?)
+       WHERE id = ? AND recover_at IS NOT NULL
+         AND (snapshot, calls) IS NOT (SELECT snapshot, calls FROM cf_fibers WHERE id = ?)`,
+      id,
+      recoveredId,
+      id
+    );
+    this.remove(id);
+    return changed === 1;
+  }
+
+  /** It got further before it was interrupted again: its recovery begins anew. */
+  restartRecovery(id: string, nowMs: number): void {
+    this.#sql.run(
+      `UPDATE cf_fibers SET recover_at = ?, interrupted_at = ?, recovery_step = 0, recovery_is_last = 0
+       WHERE id = ? AND recover_at IS NOT NULL`,
+      nowMs,
+      nowMs,
+      id
+    );
+  }
+
+  /** Another fiber does its work from now on: nothing is owed, and an unmanaged row has no further use. */
+  handOver(id: string): void {
+    this.endRecovery(id);
+    this.#sql.run("DELETE FROM cf_fibers WHERE id = ? AND managed = 0", id);
   }
 
   /** Ids of rows whose recovery is due, oldest first. Ids only: snapshots may be large. */

@@ -5,7 +5,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { byteLength } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { requireCallback } from "../callback.ts";
+import { currentDurable, runDurably } from "../context.ts";
 import type { AgentCore } from "../core.ts";
+import { DurableWork } from "../durable-work.ts";
 import { FiberCancelledError, FiberOptionsError, OutsideFiberError } from "./fiber-errors.ts";
 import { FiberRecovery, type InternalRecovery } from "./fiber-recovery.ts";
 import {
@@ -18,7 +20,7 @@ import {
   type FiberRow,
   type FiberStatus
 } from "./fiber-row.ts";
-import { FiberTable, METADATA_LIMIT_BYTES } from "./fiber-table.ts";
+import { FiberTable, METADATA_LIMIT_BYTES, type NewFiber } from "./fiber-table.ts";
 import type { KeepAlive } from "../keep-alive.ts";
 import { encodeStored, TooLargeError } from "../stored-json.ts";
 
@@ -81,6 +83,15 @@ interface Execution {
   startedAt: number | undefined;
   readonly controller: AbortController;
   readonly stash: (data: unknown) => void;
+  readonly origin: Origin;
+}
+
+/** Where a fiber comes from: what its turns are keyed by, and the fiber whose recovery hook starts it. */
+interface Origin {
+  readonly work: DurableWork;
+  readonly recovered?: string;
+  /** It is the recovered fiber going on: it has the same name, and goes on from its checkpoint. */
+  readonly continues: boolean;
 }
 
 type FiberWork<T> = (context: FiberContext) => T | Promise<T>;
@@ -120,10 +131,13 @@ export class Fibers {
   async run<T>(name: string, work: FiberWork<T>, options: FrameworkFiberOptions = {}): Promise<T> {
     const { initialSnapshot, onInterrupted, wrapStash } = options;
     if (onInterrupted !== undefined) requireCallback(this.#core, onInterrupted);
-    const snapshot = initialSnapshot === undefined ? undefined : encodeStored(initialSnapshot, "initial snapshot");
-    const execution = this.#createExecution({ id: this.#core.ids.next(), name, managed: false }, wrapStash);
+    const initial = initialSnapshot === undefined ? undefined : encodeStored(initialSnapshot, "initial snapshot");
+    const id = this.#core.ids.next();
+    const origin = this.#originOf(id, name);
+    const execution = this.#createExecution({ id, name, managed: false, origin }, wrapStash);
+    const { snapshot = initial, ...lineage } = this.#lineage(origin);
     const nowMs = this.#core.clock.now();
-    this.#table.insert({ id: execution.id, name, managed: false, nowMs, snapshot, onInterrupted });
+    this.#table.insert({ id, name, managed: false, nowMs, snapshot, onInterrupted, ...lineage });
     this.#executing.set(execution.id, execution);
     this.#emitStarted(execution);
     try {
@@ -164,9 +178,10 @@ export class Fibers {
 
   /** Accepts a fiber that has a record of its own, and runs it in the background. */
   async start(name: string, work: FiberWork<unknown>, options: StartFiberOptions = {}): Promise<StartFiberResult> {
-    const { row, isNew } = this.#accept(name, options);
+    const origin = this.#originOf(this.#core.ids.next(), name);
+    const { row, isNew } = this.#accept(name, options, origin);
     if (!isNew) return { ...(await this.#follow(row, options.waitForCompletion ?? false)), accepted: false };
-    const execution = this.#createExecution({ id: row.id, name, managed: true });
+    const execution = this.#createExecution({ id: row.id, name, managed: true, origin });
     this.#executing.set(row.id, execution);
     const armed = this.#keepAlive.acquire();
     this.#core.background(
@@ -253,7 +268,26 @@ export class Fibers {
     this.#recovery.stop();
   }
 
-  #accept(name: string, options: StartFiberOptions): { row: FiberRow; isNew: boolean } {
+  /** A fiber inside other durable work is one of the calls of that work. `id` must not have been used before. */
+  #originOf(id: string, name: string): Origin {
+    const { work, recovering } = currentDurable() ?? {};
+    if (recovering?.name === name) return { work: recovering.work, recovered: recovering.id, continues: true };
+    const own = new DurableWork(work?.nextKey() ?? `fiber:${id}`);
+    return { work: own, continues: false, ...(recovering && { recovered: recovering.id }) };
+  }
+
+  /** The columns of a new row that say so. */
+  #lineage({ work, recovered, continues }: Origin): Pick<NewFiber, "replaces" | "work" | "calls" | "snapshot"> {
+    const from = continues && recovered !== undefined ? this.#table.owed(recovered) : undefined;
+    return {
+      work: work.key,
+      calls: from?.calls ?? work.calls,
+      replaces: recovered,
+      ...(typeof from?.snapshot === "string" && { snapshot: from.snapshot })
+    };
+  }
+
+  #accept(name: string, options: StartFiberOptions, origin: Origin): { row: FiberRow; isNew: boolean } {
     const fiberId = readKey("fiberId", options.fiberId);
     const idempotencyKey = readKey("idempotencyKey", options.idempotencyKey);
     const metadata =
@@ -268,7 +302,18 @@ export class Fibers {
       const existing = byId ?? byKey;
       if (existing) return { row: existing, isNew: false };
       const id = fiberId ?? this.#core.ids.next();
-      this.#table.insert({ id, name, managed: true, nowMs: this.#core.clock.now(), idempotencyKey, metadata });
+      const { replaces, ...lineage } = this.#lineage(origin);
+      this.#table.insert({
+        id,
+        name,
+        managed: true,
+        nowMs: this.#core.clock.now(),
+        idempotencyKey,
+        metadata,
+        ...lineage
+      });
+      // It has a record of its own, and a recovery of its own: the hook that starts it is not asked again.
+      if (replaces !== undefined) this.#table.handOver(replaces);
       const row = this.#table.byId(id);
       if (!row) throw new Error("A fiber that was just stored is gone");
       return { row, isNew: true };
@@ -325,7 +370,7 @@ export class Fibers {
   }
 
   #createExecution(
-    fiber: { id: string; name: string; managed: boolean },
+    fiber: Pick<Execution, "id" | "name" | "managed" | "origin">,
     wrapStash: (data: unknown) => unknown = (data) => data
   ): Execution {
     return {
@@ -333,21 +378,27 @@ export class Fibers {
       startedAt: fiber.managed ? undefined : this.#core.clock.now(),
       controller: new AbortController(),
       stash: (data) => {
-        if (!this.#isStopped) this.#table.stash(fiber.id, encodeStored(wrapStash(data), "snapshot"));
+        if (this.#isStopped) return;
+        // What was started before the checkpoint is not started again by a run that goes on from there.
+        this.#table.stash(fiber.id, encodeStored(wrapStash(data), "snapshot"), fiber.origin.work.calls);
       }
     };
   }
 
   async #enter<T>(execution: Execution, work: FiberWork<T>): Promise<T> {
-    const { id, stash, controller } = execution;
+    const { id, stash, controller, origin } = execution;
     return current.run({ of: this, execution, outer: current.getStore() }, () =>
-      work({ id, stash, signal: controller.signal, snapshot: null })
+      runDurably({ work: origin.work }, () => work({ id, stash, signal: controller.signal, snapshot: null }))
     );
   }
 
   /** Removes the row of an unmanaged run, once. */
   #end(execution: Execution): void {
-    if (this.#executing.delete(execution.id) && !this.#isStopped) this.#table.remove(execution.id);
+    if (!this.#executing.delete(execution.id) || this.#isStopped) return;
+    const { recovered, continues } = execution.origin;
+    if (!continues || recovered === undefined) return this.#table.remove(execution.id);
+    // The hook may fail, or go on for long: what it is asked with next is the newest checkpoint.
+    this.#core.sql.transaction(() => this.#table.joinCheckpoint(execution.id, recovered));
   }
 
   #emitStarted(execution: Execution): void {

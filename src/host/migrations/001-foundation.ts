@@ -72,7 +72,7 @@ export const AGENT_TABLES: readonly string[] = [
   `CREATE INDEX cf_queue_aside ON cf_queue (not_before) WHERE dead_at IS NULL AND not_before > 0`,
   `CREATE INDEX cf_queue_dead ON cf_queue (dead_at) WHERE dead_at IS NOT NULL`,
   // agent/fibers: unmanaged rows until the run ends or is recovered; managed ones until the user's deleteFibers.
-  // `recover_at` is set while a recovery is owed.
+  // `recover_at` is set while a recovery is owed. The last three columns came with version 4.
   `CREATE TABLE cf_fibers (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -91,7 +91,10 @@ export const AGENT_TABLES: readonly string[] = [
     interrupted_at INTEGER,
     created_at INTEGER NOT NULL,
     started_at INTEGER,
-    settled_at INTEGER
+    settled_at INTEGER,
+    replaces TEXT,
+    work TEXT,
+    calls INTEGER NOT NULL DEFAULT 0
   )`,
   `CREATE INDEX cf_fibers_open ON cf_fibers (status) WHERE status IN ('pending', 'running')`,
   `CREATE INDEX cf_fibers_recovery ON cf_fibers (recover_at) WHERE recover_at IS NOT NULL`,

@@ -5,6 +5,7 @@ import type { Sql } from "../ports.ts";
 import { foundation, META_TABLE } from "./001-foundation.ts";
 import { conversation } from "./002-conversation.ts";
 import { features } from "./003-features.ts";
+import { durableWork } from "./004-durable-work.ts";
 
 export interface Migration {
   /** Runs inside the transaction that also records the new version. */
@@ -12,7 +13,7 @@ export interface Migration {
 }
 
 /** Position + 1 is the version. Never edit or reorder a released entry: add one, with a fixture database. */
-export const MIGRATIONS: readonly Migration[] = [foundation, conversation, features];
+export const MIGRATIONS: readonly Migration[] = [foundation, conversation, features, durableWork];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -8,6 +8,7 @@ import { ACTION_TABLES } from "./003-actions.ts";
 import { COMPACTION_TABLES } from "./003-compaction.ts";
 import { CONTEXT_TABLES } from "./003-context.ts";
 import { SEARCH_TABLES } from "./003-search.ts";
+import { IDEMPOTENCY_TABLES } from "./004-durable-work.ts";
 
 const STATEMENTS = [
   ...AGENT_TABLES,
@@ -18,7 +19,8 @@ const STATEMENTS = [
   ...ACTION_TABLES,
   ...COMPACTION_TABLES,
   ...CONTEXT_TABLES,
-  ...SEARCH_TABLES
+  ...SEARCH_TABLES,
+  ...IDEMPOTENCY_TABLES
 ];
 
 /** What makes each table, by its name; nothing if it is there already. */

@@ -47,20 +47,21 @@ export class Desk extends Agent<Env> {
 
   // docs: fiber
   importAll(pages: number) {
-    return this.startFiber("import", (fiber) => this.importFrom(0, pages, fiber.stash), { idempotencyKey: "import" });
+    const options = { idempotencyKey: "import", metadata: { pages } };
+    return this.startFiber("import", (fiber) => this.importFrom(0, pages, fiber.stash), options);
   }
 
   async importFrom(first: number, pages: number, stash: (data: unknown) => void) {
     for (let page = first; page < pages; page++) {
       await this.importPage(page);
-      stash({ next: page + 1, pages });
+      stash(page + 1);
     }
   }
 
-  override async onFiberRecovered({ name, snapshot }: FiberRecoveryContext) {
+  override async onFiberRecovered({ name, snapshot, metadata }: FiberRecoveryContext) {
     if (name !== "import") return;
-    const { next, pages } = snapshot as { next: number; pages: number };
-    await this.runFiber("import", (fiber) => this.importFrom(next, pages, fiber.stash));
+    const next = (snapshot as number | null) ?? 0; // null: cut off before its first checkpoint
+    await this.runFiber("import", (fiber) => this.importFrom(next, Number(metadata?.["pages"]), fiber.stash));
     return { status: "completed" as const };
   }
   // docs: end
