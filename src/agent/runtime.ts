@@ -18,7 +18,7 @@ import type { Agent } from "./agent.ts";
 import { ChildWakes } from "./tree/child-wakes.ts";
 import type { ConnectionAttachment } from "./connections/connection.ts";
 import { Connections } from "./connections/connections.ts";
-import { getCurrentAgent, runAs, type AgentContext } from "./context.ts";
+import { currentDurable, getCurrentAgent, runAs, runDurably, type AgentContext } from "./context.ts";
 import type { AgentCore } from "./core.ts";
 import type { AgentExtension } from "./extension.ts";
 import { AgentDestroyedError } from "./errors.ts";
@@ -78,6 +78,9 @@ export class AgentRuntime implements AgentCore {
   readonly #storedIdentity: string | null;
   #isCondemned: boolean;
   #isGone = false;
+  readonly #started = Promise.withResolvers<void>();
+  /** While a start waits for recovery hooks. */
+  #headStart: AbortController | undefined;
 
   constructor(init: RuntimeInit) {
     const { agent, ctx } = init;
@@ -167,7 +170,10 @@ export class AgentRuntime implements AgentCore {
   async invoke(method: string, ...args: unknown[]): Promise<unknown> {
     const target: unknown = Reflect.get(this.agent, method);
     if (typeof target !== "function") throw new TypeError(`this.${method} is not a function`);
-    return this.enterContext(() => target.apply(this.agent, args));
+    const durable = currentDurable();
+    const call = () => target.apply(this.agent, args);
+    // Entering the context leaves the caller's durable work, and it is this call that belongs to it.
+    return this.enterContext(() => (durable ? runDurably(durable, call) : call()));
   }
 
   async report(error: unknown): Promise<void> {
@@ -224,20 +230,35 @@ export class AgentRuntime implements AgentCore {
 
   async #start(props: unknown): Promise<void> {
     storeIdentity(this.sql, this.identity, this.#storedIdentity);
+    await this.#step("fiber-recovery", async () => void this.fibers.claim());
+    await this.#userStart(async () => {
+      for (const extension of this.extensions) await extension.start?.();
+    });
     await this.#step("fiber-recovery", () => this.#recoverFibers());
     await this.#step("wake", () => this.#adoptWake());
+    await this.#userStart(async () => this.agent.onStart(props as never));
+    this.background(this.queue.flush());
+    for (const extension of this.extensions) extension.ready?.();
+    this.#started.resolve();
+  }
+
+  /** A throw of the user's code fails the start. */
+  async #userStart(work: () => Promise<void>): Promise<void> {
     this.schedules.onStartPhase(true);
     try {
-      for (const extension of this.extensions) await extension.start?.();
-      await this.agent.onStart(props as never);
+      await work();
     } catch (error) {
       await this.report(error);
       throw error;
     } finally {
       this.schedules.onStartPhase(false);
     }
-    this.background(this.queue.flush());
-    for (const extension of this.extensions) extension.ready?.();
+  }
+
+  /** For a recovery hook that needs a started agent: the start goes on without it. */
+  untilStarted(): Promise<void> {
+    this.#headStart?.abort();
+    return this.#started.promise;
   }
 
   /** An internal step that fails is reported; it must not make the object unreachable. */
@@ -255,7 +276,7 @@ export class AgentRuntime implements AgentCore {
     // User hooks may be slow, and the gate is short: they get a head start and go on in the background.
     const recovery = this.keepAlive.while(() => this.fibers.recover());
     this.background(recovery);
-    const headStart = new AbortController();
+    const headStart = (this.#headStart = new AbortController());
     await Promise.race([recovery, this.clock.sleep(RECOVERY_HEAD_START_MS, headStart.signal).catch(() => undefined)]);
     headStart.abort();
   }

@@ -51,6 +51,17 @@ export class BranchInUseError extends ThinkError {
   }
 }
 
+/** An `idempotencyKey` that cannot tell one call from another. */
+export class InvalidKeyError extends ThinkError {
+  constructor(problem: string) {
+    super({
+      code: "idempotency-key-invalid",
+      message: `The idempotencyKey could not be accepted: ${problem}.`,
+      hint: "Leave it out, or name what the call is about, such as the id of the order or of the webhook's event."
+    });
+  }
+}
+
 /** What was given as a message is not one. */
 export class InvalidMessageError extends ThinkError {
   constructor(problem: string) {

@@ -6,6 +6,7 @@ import { MediaEvictor } from "../session/media-evictor.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import type { Session } from "../session/session.ts";
 import { TurnEngine } from "../turn/engine.ts";
+import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
 import { ThinkError } from "../util/errors.ts";
 import { ActionConversation, type ActionConversationInit } from "./action-conversation.ts";
@@ -45,8 +46,10 @@ export const openParts: OpenParts = (init) => {
     setAside: runtime.quarantine,
     now: () => runtime.clock.now()
   });
+  const idempotency = new Idempotency(runtime.sql);
   const transcript = new StoredTranscript({
     store,
+    idempotency,
     budgetBytes: () => init.settings.hydrationByteBudget,
     announce: () => turns.announceTranscript(),
     onFailure: (error) => init.degrade("transcript-hydration", error),
@@ -59,6 +62,7 @@ export const openParts: OpenParts = (init) => {
     conversation,
     journal,
     transcript,
+    idempotency,
     hooks,
     sdk,
     clock: runtime.clock,

@@ -16,6 +16,7 @@ function setup(leaf: UIMessage | undefined = answer("a0")) {
     turns,
     leaf: () => leaf,
     newId: () => `id-${++count}`,
+    durableKey: () => undefined,
     describeFailure: (error, context) => {
       described.push(context);
       return `described: ${error instanceof Error ? error.message : String(error)}`;
@@ -124,6 +125,7 @@ describe("continueLastTurn", () => {
         turns,
         leaf: () => leaf ?? undefined,
         newId: () => "id",
+        durableKey: () => undefined,
         describeFailure: String
       });
       expect(await programmatic.continueLastTurn()).toEqual({ requestId: "", status: "skipped" });

@@ -5,13 +5,16 @@ import type { UIMessage } from "ai";
 import type { Admission } from "../turn/admission.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
-import type { Turns } from "../turn/turns.ts";
+import { idempotencyId } from "../turn/idempotency.ts";
 import { isObject } from "../util/json.ts";
 import { ChatCaller } from "./chat-caller.ts";
 import { parseClientTools, type ClientToolExecutor, type ClientToolSchema } from "./client-tools.ts";
+import { deliverFound } from "./found-answer.ts";
+import { keyId } from "./idempotency-key.ts";
 import { EmptySubmissionError, FunctionInputError, SubmissionsUnavailableError } from "./errors.ts";
 import { CallbackReader, type StreamCallback } from "./stream-callback.ts";
 import { isEmptyInput, turnInput, type ChatInput } from "./turn-input.ts";
+import type { ThinkTurns } from "./wiring.ts";
 
 /** What every way to start a turn takes. */
 export interface TurnOptions {
@@ -21,6 +24,12 @@ export interface TurnOptions {
   body?: Record<string, unknown>;
   /** Stamped on the user messages as `metadata.channel`. */
   channel?: string;
+  /**
+   * A second call with the same key starts nothing: it waits for the turn of the first, or has its result. A turn that
+   * failed gives its key back. Default inside a schedule's, queue's, fiber's or response hook's callback: that callback
+   * and the number of the call, so that running it again finds the same turn.
+   */
+  idempotencyKey?: string;
 }
 
 export interface ChatOptions extends TurnOptions {
@@ -64,10 +73,12 @@ export type RunTurnStreamOptions = ChatOptions & { mode: "stream"; input: ChatIn
 export type RunTurnOptions = RunTurnWaitOptions | RunTurnStreamOptions;
 
 export interface ProgrammaticInit {
-  readonly turns: Turns;
+  readonly turns: ThinkTurns;
   /** Newest message of the active path. */
   readonly leaf: () => UIMessage | undefined;
   readonly newId: () => string;
+  /** The key of this call when it is part of work that is run again after a crash. */
+  readonly durableKey: () => string | undefined;
   readonly describeFailure: (error: unknown, context: FailureContext) => string;
 }
 
@@ -82,12 +93,15 @@ export class Programmatic {
 
   async chat(input: ChatInput, callback: StreamCallback, options: ChatOptions = {}): Promise<void> {
     if ("tools" in options) console.warn("chat() takes no tools: they belong to the agent's getTools(). Ignored.");
-    const requestId = this.#init.newId();
+    const key = this.#keyOf(options);
+    const { turns, newId } = this.#init;
+    const requestId = (key === undefined ? undefined : turns.requestOf(key)) ?? newId();
     const admission: Admission = {
       ...sharedAdmission(options),
+      ...underKey(key),
       requestId,
       trigger: "rpc",
-      input: turnInput(input, this.#inputOptions(options)),
+      input: turnInput(input, this.#inputOptions(options, key)),
       clientTools: parseClientTools(options.clientTools ?? []),
       origin: new ChatCaller(options.onClientToolCall)
     };
@@ -160,12 +174,17 @@ export class Programmatic {
     const reader = new CallbackReader({
       callback,
       requestId,
-      stopTurn: (error) => turns.fail(requestId, error),
+      stopTurn: (id, error) => turns.fail(id, error),
       describe: (error) => this.#describe(error, requestId, true)
     });
     const stop = turns.listen(reader);
     try {
-      const { settled } = turns.admit(admission);
+      const ticket = turns.admit(admission);
+      const { settled } = ticket;
+      if (ticket.isFound) {
+        reader.follow(ticket.requestId);
+        await deliverFound(ticket, reader, turns);
+      }
       const outcome = await Promise.race([settled, reader.interruption]);
       if (outcome) await reader.end(outcome);
       else await reader.leave();
@@ -180,18 +199,29 @@ export class Programmatic {
   }
 
   #save(messages: ChatInput, options: TurnOptions): Promise<Ended> {
-    const input = turnInput(messages, this.#inputOptions(options));
-    return this.#run({ ...this.#programmatic(options), input });
+    const key = this.#keyOf(options);
+    const input = turnInput(messages, this.#inputOptions(options, key));
+    return this.#run({ ...this.#programmatic(options), ...underKey(key), input });
   }
 
   async #continue(options: TurnOptions): Promise<Ended> {
-    if (this.#init.leaf()?.role !== "assistant") return { result: { requestId: "", status: "skipped" } };
-    return this.#run({ ...this.#programmatic(options), input: [], continuation: true });
+    const { turns, leaf } = this.#init;
+    const key = this.#keyOf(options);
+    const isKnown = key !== undefined && turns.requestOf(key) !== undefined;
+    if (!isKnown && leaf()?.role !== "assistant") return { result: { requestId: "", status: "skipped" } };
+    return this.#run({ ...this.#programmatic(options), ...underKey(key), input: [], continuation: true });
+  }
+
+  /** Read in the same breath as the call: the order of the calls is what tells them apart. */
+  #keyOf({ idempotencyKey }: TurnOptions): string | undefined {
+    if (idempotencyKey !== undefined) return keyId("turn", idempotencyKey);
+    const key = this.#init.durableKey();
+    return key === undefined ? undefined : idempotencyId("durable", key);
   }
 
   async #run(admission: Admission): Promise<Ended> {
-    const { requestId } = admission;
-    const outcome = await this.#init.turns.admit(admission).settled;
+    const { requestId, settled } = this.#init.turns.admit(admission);
+    const outcome = await settled;
     const { status, error } = outcome;
     return { result: { requestId, status, ...(error !== undefined && { error }) }, outcome };
   }
@@ -209,8 +239,10 @@ export class Programmatic {
     };
   }
 
-  #inputOptions({ channel }: TurnOptions): { newId: () => string; channel?: string } {
-    return { newId: this.#init.newId, ...(channel !== undefined && { channel }) };
+  /** A text asked again under its key, after the first turn failed, is the same message. */
+  #inputOptions({ channel }: TurnOptions, key: string | undefined): { newId: () => string; channel?: string } {
+    const newId = key === undefined ? this.#init.newId : () => `question-${key}`;
+    return { newId, ...(channel !== undefined && { channel }) };
   }
 }
 
@@ -236,6 +268,10 @@ function sharedAdmission({ signal, body, channel }: TurnOptions): Pick<Admission
     ...(body !== undefined && { body }),
     ...(channel !== undefined && { channel })
   };
+}
+
+function underKey(key: string | undefined): Pick<Admission, "idempotencyId"> {
+  return key === undefined ? {} : { idempotencyId: key };
 }
 
 function anyOf(given: AbortSignal | undefined, own: AbortSignal): AbortSignal {

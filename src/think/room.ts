@@ -1,7 +1,7 @@
 // The inside of a `Think`: its hooks as the engine sees them, its parts, and its start. The class holds the public names
 // and hands everything here.
 import type { UIMessage } from "ai";
-import { getCurrentAgent } from "../agent/context.ts";
+import { currentDurable, getCurrentAgent } from "../agent/context.ts";
 import { runtimeOf, type AgentRuntime } from "../agent/runtime.ts";
 import { Blobs } from "../host/blobs.ts";
 import { Conversation } from "../journal/conversation.ts";
@@ -16,6 +16,7 @@ import { ContextOverflow } from "./context-overflow.ts";
 import type { DegradableStep, OnStartDegradation } from "./degradation.ts";
 import type { PromptExplanation } from "./explain-prompt.ts";
 import { NotStartedError } from "./errors.ts";
+import { keyId } from "./idempotency-key.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import { openParts } from "./parts.ts";
 import { Programmatic } from "./programmatic.ts";
@@ -30,6 +31,8 @@ import type { ThinkParts } from "./wiring.ts";
 export interface AddMessagesOptions extends ChainOptions {
   /** Whether clients are told (default true). While a turn streams they are told with what it sends next. */
   readonly broadcast?: boolean;
+  /** A second call with the same key adds nothing. */
+  readonly idempotencyKey?: string;
 }
 
 /** What this room uses of the class. */
@@ -136,12 +139,19 @@ export class ThinkRoom {
     return connection === undefined ? {} : { origin: connection };
   }
 
+  /** A recovery hook runs before `onStart`. A turn that it starts must not: it waits for the end of the start. */
+  startTurn<T>(call: (turns: Programmatic) => Promise<T>): Promise<T> {
+    const isTooEarly = currentDurable() !== undefined && !this.runtime.activation.isStarted;
+    return isTooEarly ? this.runtime.untilStarted().then(() => call(this.programmatic)) : call(this.programmatic);
+  }
+
   get programmatic(): Programmatic {
     const { turns, transcript } = this.parts;
     this.#programmatic ??= new Programmatic({
       turns,
       leaf: () => transcript.leaf(),
       newId: () => this.runtime.ids.next(),
+      durableKey: () => currentDurable()?.work.nextKey(),
       describeFailure: (error, context) => this.hooks.describeFailure(error, context)
     });
     return this.#programmatic;
@@ -187,14 +197,17 @@ export class ThinkRoom {
     this.runtime.emit("start:degraded", { step, error: text });
   }
 
-  async addMessages(messages: MessagesInput, { broadcast = true, ...options }: AddMessagesOptions): Promise<void> {
+  async addMessages(messages: MessagesInput, options: AddMessagesOptions): Promise<void> {
+    const { broadcast = true, idempotencyKey, ...chain } = options;
     const { transcript, turns } = this.parts;
+    const idempotencyId = idempotencyKey === undefined ? undefined : keyId("messages", idempotencyKey);
+    if (idempotencyId !== undefined && transcript.hasAdded(idempotencyId)) return;
     const given =
       typeof messages === "function" ? await messages(structuredClone([...transcript.messages()])) : messages;
     const checked = checkMessages(given);
     if (checked.length === 0) return;
-    transcript.add(checked, options);
-    if (broadcast && turns.streaming() === undefined) transcript.announce();
+    const isAdded = transcript.add(checked, { ...chain, ...(idempotencyId !== undefined && { idempotencyId }) });
+    if (isAdded && broadcast && turns.streaming() === undefined) transcript.announce();
   }
 
   /** For a turn that nobody runs: the tools the client described last are part of it. */

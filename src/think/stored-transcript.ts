@@ -8,6 +8,7 @@ import type { MessageStore } from "../session/message-store.ts";
 import type { SessionMessage, SessionMessagePart, SessionToolPart } from "../session/session-message.ts";
 import { mayMissFiles, withWholeFiles } from "../session/whole-files.ts";
 import { repairTranscript } from "../session/transcript-repair.ts";
+import type { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens, PromptOptions, Transcript } from "../turn/transcript.ts";
 import type { ThinkTranscript } from "./wiring.ts";
 
@@ -16,6 +17,7 @@ export const WHOLE_FILE_MESSAGES = 8;
 
 export interface StoredTranscriptInit {
   readonly store: MessageStore;
+  readonly idempotency: Idempotency;
   readonly budgetBytes: () => number;
   readonly announce: () => void;
   readonly onFailure: (error: unknown) => void;
@@ -66,8 +68,18 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
     this.#store.updateMessage(asStored(message));
   }
 
-  add(messages: readonly UIMessage[], options: Parameters<ThinkTranscript["add"]>[1]): void {
-    addMessages(this.#store, messages.map(asStored), options);
+  add(messages: readonly UIMessage[], options: Parameters<ThinkTranscript["add"]>[1]): boolean {
+    const { idempotencyId, ...chain } = options;
+    return this.#store.scope.conversation.transaction(() => {
+      if (idempotencyId !== undefined && this.hasAdded(idempotencyId)) return false;
+      addMessages(this.#store, messages.map(asStored), chain);
+      if (idempotencyId !== undefined) this.#init.idempotency.keepMessages(idempotencyId);
+      return true;
+    });
+  }
+
+  hasAdded(idempotencyId: string): boolean {
+    return this.#init.idempotency.has(idempotencyId);
   }
 
   messages(): UIMessage[] {

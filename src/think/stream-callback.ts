@@ -32,13 +32,14 @@ export interface CallbackReaderInit {
   readonly callback: StreamCallback;
   readonly requestId: string;
   /** Fails the turn: nobody listens any more. */
-  readonly stopTurn: (error: unknown) => void;
+  readonly stopTurn: (requestId: string, error: unknown) => void;
   /** The text for a failure of the callback itself. */
   readonly describe: (error: unknown) => string;
 }
 
 export class CallbackReader implements TurnListener {
   readonly #init: CallbackReaderInit;
+  #requestId: string;
   #delivered: Promise<void> = Promise.resolve();
   #waiting = 0;
   #unreadBytes = 0;
@@ -47,10 +48,16 @@ export class CallbackReader implements TurnListener {
 
   constructor(init: CallbackReaderInit) {
     this.#init = init;
+    this.#requestId = init.requestId;
   }
 
-  chunk(turn: TurnView, { body }: { readonly body: string }): void {
-    if (turn.requestId !== this.#init.requestId || this.#failure) return;
+  /** Follows this turn instead: an earlier call under the same key had started it. */
+  follow(requestId: string): void {
+    this.#requestId = requestId;
+  }
+
+  chunk(turn: Pick<TurnView, "requestId">, { body }: { readonly body: string }): void {
+    if (turn.requestId !== this.#requestId || this.#failure) return;
     const sizeBytes = byteLength(body);
     this.#unreadBytes += sizeBytes;
     if (this.#unreadBytes > UNREAD_LIMIT_BYTES) return this.#fail(new SlowCallbackError(UNREAD_LIMIT_BYTES));
@@ -66,8 +73,9 @@ export class CallbackReader implements TurnListener {
   }
 
   interrupted(turn: TurnView): void {
-    const { requestId, callback } = this.#init;
-    if (turn.requestId === requestId && callback.onInterrupted && !this.#failure) this.#interruption.resolve(undefined);
+    const { callback } = this.#init;
+    const isOurs = turn.requestId === this.#requestId;
+    if (isOurs && callback.onInterrupted && !this.#failure) this.#interruption.resolve(undefined);
   }
 
   /** After everything that was delivered. */
@@ -76,8 +84,8 @@ export class CallbackReader implements TurnListener {
     await this.#init.callback.onInterrupted?.();
   }
 
-  settled(turn: TurnView, outcome: TurnOutcome): void {
-    if (turn.requestId !== this.#init.requestId || outcome.status !== "completed" || this.#failure) return;
+  settled(turn: Pick<TurnView, "requestId">, outcome: TurnOutcome): void {
+    if (turn.requestId !== this.#requestId || outcome.status !== "completed" || this.#failure) return;
     this.#deliver(async () => this.#init.callback.onDone());
   }
 
@@ -106,7 +114,7 @@ export class CallbackReader implements TurnListener {
   #fail(error: unknown): void {
     if (this.#failure) return;
     this.#failure = { error };
-    this.#init.stopTurn(error);
+    this.#init.stopTurn(this.#requestId, error);
   }
 }
 

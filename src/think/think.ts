@@ -290,27 +290,28 @@ export abstract class Think<
 
   /** Runs a turn and streams it to a callback. Resolves when the turn is over, however it ended. */
   chat(input: ChatInput, callback: StreamCallback, options?: ChatOptions): Promise<void> {
-    return roomOf(this).programmatic.chat(input, callback, options);
+    return roomOf(this).startTurn((turns) => turns.chat(input, callback, options));
   }
 
   /** Adds messages, runs a turn and waits for its end. A function is given the transcript when the turn's time comes. */
   saveMessages(messages: MessagesInput, options?: SaveMessagesOptions): Promise<SaveMessagesResult> {
-    return roomOf(this).programmatic.saveMessages(messages, options);
+    return roomOf(this).startTurn((turns) => turns.saveMessages(messages, options));
   }
 
   /** Goes on from the latest answer in a message of its own. Skipped when the last word is not the assistant's. */
   protected continueLastTurn(
     body?: Record<string, unknown>,
-    options: { signal?: AbortSignal } = {}
+    options: Pick<SaveMessagesOptions, "signal" | "idempotencyKey"> = {}
   ): Promise<SaveMessagesResult> {
-    return roomOf(this).programmatic.continueLastTurn({ ...options, ...(body !== undefined && { body }) });
+    const given = { ...options, ...(body !== undefined && { body }) };
+    return roomOf(this).startTurn((turns) => turns.continueLastTurn(given));
   }
 
   /** Runs a turn: waits for its result (the default), or streams it to a callback. */
   runTurn(options: RunTurnStreamOptions): Promise<void>;
   runTurn(options: RunTurnWaitOptions): Promise<TurnResult>;
   runTurn(options: RunTurnOptions): Promise<TurnResult | void> {
-    return roomOf(this).programmatic.runTurn(options);
+    return roomOf(this).startTurn((turns) => turns.runTurn(options));
   }
 
   /** Keeps data of the running turn: `onChatRecovery` gets the newest as `recoveryData`. A fiber's own goes to the fiber. */

@@ -2,6 +2,8 @@
 // consequence of a throw. Throws that must not reach the engine end here: those of `onChatError` and `classifyChatError`.
 // Throws of tool, step and chunk hooks are passed on to the model room, which makes them a tool's error or logs them.
 import type { UIMessage, UIMessageChunk } from "ai";
+import { runDurably } from "../agent/context.ts";
+import { DurableWork } from "../agent/durable-work.ts";
 import {
   ModelCallError,
   type ChunkEvent,
@@ -159,16 +161,17 @@ export class UserTurnHooks implements TurnHooks {
     if (status === "skipped" || !outcome.streamed || !this.wantsResponse) return;
     const { overrides } = this.#init;
     const attachments = this.#init.attachmentsOf(turn.turnId);
-    await this.#in(turn, () =>
-      overrides.onChatResponse({
-        ...factsOf(turn),
-        message: outcome.message ?? { id: turn.messageId, role: "assistant", parts: [] },
-        continuation: turn.continuation,
-        status,
-        ...(error !== undefined && { error }),
-        ...(attachments.length > 0 && { attachments })
-      })
-    );
+    const result = {
+      ...factsOf(turn),
+      message: outcome.message ?? { id: turn.messageId, role: "assistant" as const, parts: [] },
+      continuation: turn.continuation,
+      status,
+      ...(error !== undefined && { error }),
+      ...(attachments.length > 0 && { attachments })
+    };
+    // Called again after a crash: what it starts is found then.
+    const work = new DurableWork(`response:${turn.turnId}`);
+    await this.#in(turn, () => runDurably({ work }, () => overrides.onChatResponse(result)));
   }
 
   runIn<T>(turn: EngineTurn, work: () => T): T {

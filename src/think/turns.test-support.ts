@@ -31,6 +31,8 @@ export class FakeTurns implements ThinkTurns {
 
   stash(): void {}
 
+  requestOf(): undefined {}
+
   admit(admission: Admission): TurnTicket {
     if (this.refusal) throw this.refusal;
     const { requestId, trigger, continuation = false, origin } = admission;

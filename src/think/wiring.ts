@@ -35,8 +35,10 @@ export interface PartsInit {
   readonly degrade: (step: DegradableStep, error: unknown) => void;
 }
 
-/** The engine, with the one command that only the class itself may give. */
+/** The engine, with what only the class itself may ask of it. */
 export interface ThinkTurns extends Turns {
+  /** What the turn is called that was started under a key (`idempotencyId`) and did not fail. */
+  requestOf(idempotencyId: string): string | undefined;
   /** Gives up every turn as a clear does, and leaves the messages. */
   reset(): void;
 }
@@ -49,7 +51,12 @@ export interface ThinkTranscript {
   path(leafId: string): UIMessage[];
   /** Newest message of the active path. */
   leaf(): UIMessage | undefined;
-  add(messages: readonly UIMessage[], options: Pick<AddMessagesOptions, "parentId" | "mode">): void;
+  /** Under a key (`idempotencyId`) once; false if they had been added. */
+  add(
+    messages: readonly UIMessage[],
+    options: Pick<AddMessagesOptions, "parentId" | "mode"> & { readonly idempotencyId?: string }
+  ): boolean;
+  hasAdded(idempotencyId: string): boolean;
   append(message: UIMessage, parentId?: string | null): void;
   update(message: UIMessage): void;
   /** Reads everything again at the next look. */

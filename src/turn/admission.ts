@@ -29,12 +29,16 @@ export interface Admission {
   readonly notBeforeAt?: number;
   readonly signal?: AbortSignal;
   readonly origin?: unknown;
+  /** The key it is started under (`idempotencyId`): a turn of this id that is open, or did not fail, is this one. */
+  readonly idempotencyId?: string;
 }
 
 /** A turn that is accepted: it is durable and will reach an outcome. */
 export interface TurnTicket {
   readonly turnId: string;
   readonly requestId: string;
+  /** An earlier call under the same key had started it. */
+  readonly isFound?: boolean;
   /** Resolves after the outcome is durable, readers were told and the response hook returned. Never rejects. */
   readonly settled: Promise<TurnOutcome>;
 }

@@ -38,7 +38,8 @@ export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnA
     metadata: {
       ...(typeof admission.input === "function" && { [DEFERRED_INPUT]: true }),
       ...(admission.supersedable && { supersedable: true }),
-      ...(admission.extendsMessageId !== undefined && { extends: true })
+      ...(admission.extendsMessageId !== undefined && { extends: true }),
+      ...(admission.idempotencyId !== undefined && { idempotencyId: admission.idempotencyId })
     },
     notBeforeAt: admission.notBeforeAt ?? null,
     deadlineAt: null
@@ -51,12 +52,20 @@ export function trailingUserIds(messages: readonly UIMessage[]): string[] {
   return messages.slice(last + 1).map(({ id }) => id);
 }
 
+interface AdmissionNotes {
+  readonly deferred: boolean;
+  readonly supersedable: boolean;
+  readonly extends: boolean;
+  readonly idempotencyId: string | undefined;
+}
+
 /** What `admittedRecord` noted about the turn, read back. */
-export function notesOf(admitted: TurnAdmitted): { deferred: boolean; supersedable: boolean; extends: boolean } {
+export function notesOf(admitted: TurnAdmitted): AdmissionNotes {
   const notes = (admitted.metadata ?? {}) as Record<string, unknown>;
   return {
     deferred: notes[DEFERRED_INPUT] === true,
     supersedable: notes["supersedable"] === true,
-    extends: notes["extends"] === true
+    extends: notes["extends"] === true,
+    idempotencyId: typeof notes["idempotencyId"] === "string" ? notes["idempotencyId"] : undefined
   };
 }

@@ -8,6 +8,7 @@ import type { EventPayloads, EventType } from "../observe/events.ts";
 import { turnId } from "../util/ids.ts";
 import type { Attempt } from "./attempt.ts";
 import type { TurnHooks } from "./hooks.ts";
+import type { Idempotency } from "./idempotency.ts";
 import { TurnListeners } from "./listener.ts";
 import { LiveTurn } from "./live-turn.ts";
 import { Nesting } from "./nesting.ts";
@@ -18,6 +19,7 @@ export interface EngineInit {
   readonly conversation: Conversation;
   readonly journal: Journal;
   readonly transcript: Transcript;
+  readonly idempotency: Idempotency;
   readonly hooks: TurnHooks;
   readonly sdk: Sdk;
   readonly clock: Clock;

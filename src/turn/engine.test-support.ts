@@ -12,6 +12,7 @@ import { MemorySql } from "../journal/memory-sql.test-support.ts";
 import { endInQuestion, installedSdk, isToolPart, toModelMessages, type ModelSettings } from "../model/index.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
+import { Idempotency } from "./idempotency.ts";
 import { TurnEngine } from "./engine.ts";
 import type { FailureClass, TurnHooks } from "./hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./incident.ts";
@@ -137,6 +138,7 @@ export class World {
       conversation: this.conversation,
       journal,
       transcript: this.transcript,
+      idempotency: new Idempotency(sql),
       hooks: this.#hooks(),
       sdk: installedSdk(),
       clock: this.clock,

@@ -7,7 +7,7 @@ import { toolNameOf } from "../model/index.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import type { Admission, TurnTicket } from "./admission.ts";
-import { admittedRecord } from "./admitting.ts";
+import { admittedRecord, notesOf } from "./admitting.ts";
 import { firstAttempt } from "./attempt-record.ts";
 import { toolPartOf } from "./call-records.ts";
 import { Desk, type EngineInit } from "./desk.ts";
@@ -50,7 +50,34 @@ export class TurnEngine implements Turns {
   admit(admission: Admission): TurnTicket {
     const { nesting } = this.#desk;
     if (nesting.isInTurn && BLOCKING.has(admission.trigger)) throw new NestedTurnError();
-    return this.#begin(this.#write(admission));
+    return this.#findKeyed(admission) ?? this.#begin(this.#write(admission));
+  }
+
+  requestOf(id: string): string | undefined {
+    return this.#openKeyed(id)?.view.requestId ?? this.#desk.init.idempotency.turn(id)?.requestId;
+  }
+
+  /** The turn that an earlier call under the same key started, unless it failed. */
+  #findKeyed({ idempotencyId: id, signal }: Admission): TurnTicket | undefined {
+    if (id === undefined) return undefined;
+    const { idempotency, transcript } = this.#desk.init;
+    const live = this.#openKeyed(id);
+    if (live) {
+      live.follow(signal);
+      if (this.#desk.nesting.isInResponse) live.isNested = true;
+      return { turnId: live.view.turnId, requestId: live.view.requestId, isFound: true, settled: live.settled };
+    }
+    const kept = idempotency.turn(id);
+    if (!kept) return undefined;
+    const { turnId, requestId, messageId, ...ended } = kept;
+    const message = messageId === undefined ? undefined : transcript.get(messageId);
+    const outcome: TurnOutcome = { ...ended, ...(message && { message }), streamed: true };
+    return { turnId, requestId, isFound: true, settled: Promise.resolve(outcome) };
+  }
+
+  #openKeyed(id: string): LiveTurn | undefined {
+    const turns = this.#desk.openTurns.map((open) => this.#desk.find(open));
+    return turns.find((live) => live && notesOf(live.admitted).idempotencyId === id);
   }
 
   /** The turn is durable: readers may know, and the runner may take it. */
@@ -151,9 +178,10 @@ export class TurnEngine implements Turns {
   }
 
   clear(origin?: unknown): void {
-    const { transcript, emit } = this.#desk.init;
+    const { transcript, idempotency, emit } = this.#desk.init;
     this.#giveUp((row) => {
       transcript.clear();
+      idempotency.forgetOutputs();
       row.clientTools = null;
       row.body = null;
       row.failedTurn = null;

@@ -9,13 +9,13 @@ export interface LiveTurnInit {
   readonly input?: TurnInput;
   readonly origin?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** Admitted from inside a response hook: its own hook must not wait for that one. */
   readonly isNested?: boolean;
 }
 
 export class LiveTurn {
   readonly admitted: TurnAdmitted;
-  readonly isNested: boolean;
+  /** A response hook waits for it: its own hook must not wait for that one. */
+  isNested: boolean;
   /** The newest attempt this process made. */
   attempt = 0;
   /** When this process first worked on it. */
@@ -28,7 +28,7 @@ export class LiveTurn {
   readonly resolve: (outcome: TurnOutcome) => void;
   readonly #init: LiveTurnInit;
   readonly #controller = new AbortController();
-  readonly #detach: () => void;
+  readonly #detach: (() => void)[] = [];
 
   constructor(init: LiveTurnInit) {
     this.#init = init;
@@ -37,11 +37,15 @@ export class LiveTurn {
     const { promise, resolve } = Promise.withResolvers<TurnOutcome>();
     this.settled = promise;
     this.resolve = resolve;
-    const { signal } = init;
-    const follow = () => this.#controller.abort(signal?.reason);
-    if (signal?.aborted) follow();
-    signal?.addEventListener("abort", follow, { once: true });
-    this.#detach = () => signal?.removeEventListener("abort", follow);
+    this.follow(init.signal);
+  }
+
+  /** A caller that waits for the turn may stop it. */
+  follow(signal: AbortSignal | undefined): void {
+    const stop = () => this.#controller.abort(signal?.reason);
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop, { once: true });
+    this.#detach.push(() => signal?.removeEventListener("abort", stop));
   }
 
   get signal(): AbortSignal {
@@ -90,6 +94,6 @@ export class LiveTurn {
 
   /** No listener stays behind on a signal that outlives the turn. */
   release(): void {
-    this.#detach();
+    for (const detach of this.#detach.splice(0)) detach();
   }
 }

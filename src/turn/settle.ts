@@ -3,6 +3,7 @@
 import type { UIMessage } from "ai";
 import { turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
+import { notesOf } from "./admitting.ts";
 import type { Desk } from "./desk.ts";
 import type { LiveTurn } from "./live-turn.ts";
 import type { TurnStream } from "./stream.ts";
@@ -65,6 +66,7 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
         responds: desk.init.hooks.wantsResponse && isAnswer(ending)
       }
     ]);
+    keepOutcome(desk, live, { ...ending, answer });
     if (ending.status !== "skipped") {
       row.failedTurn =
         ending.error === undefined
@@ -81,6 +83,22 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
     ...(ending.output !== undefined && { output: ending.output }),
     streamed: ending.streamed ?? false
   };
+}
+
+/** For calls that are made again under the turn's key. */
+function keepOutcome(desk: Desk, live: LiveTurn, ended: Ending & { readonly answer: UIMessage | undefined }): void {
+  const { idempotencyId } = notesOf(live.admitted);
+  const { status, reason, output, answer } = ended;
+  if (idempotencyId === undefined || status === "error") return;
+  const { turnId: id, requestId } = live.view;
+  desk.init.idempotency.keepTurn(idempotencyId, {
+    turnId: id,
+    requestId,
+    status,
+    ...(reason !== undefined && { reason }),
+    ...(answer && { messageId: answer.id }),
+    ...(output !== undefined && { output })
+  });
 }
 
 /** Hooks hear of turns that reached the model, whatever came of it. */

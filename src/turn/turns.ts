@@ -43,7 +43,7 @@ export interface ApprovalAnswer {
 }
 
 export interface Turns {
-  /** Durable when it returns. Throws NestedTurnError when a blocking caller is itself inside a turn. */
+  /** Durable when it returns. Under a key that is known, the turn that was started under it. Throws NestedTurnError when a blocking caller is itself inside a turn. */
   admit(admission: Admission): TurnTicket;
   /** Ends a running or waiting turn; an unknown request is nothing. */
   cancel(requestId: string, reason?: string): void;

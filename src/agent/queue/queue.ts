@@ -5,7 +5,9 @@ import { errorMessage, ThinkError } from "../../util/errors.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 import { isGivenUp, restartAtMs, UNENDED_STARTS_LIMIT } from "../backoff.ts";
 import { requireCallback } from "../callback.ts";
+import { runDurably } from "../context.ts";
 import type { AgentCore } from "../core.ts";
+import { DurableWork } from "../durable-work.ts";
 import type { KeepAlive } from "../keep-alive.ts";
 import { QueueTable, toDeadLetter, toItem, type DeadLetter, type QueueItem, type QueueRow } from "./queue-table.ts";
 import { isInterruption, isWorthRetrying, runAttempts, validateRetry, type RetryOptions } from "../retry.ts";
@@ -202,7 +204,8 @@ export class Queue {
             this.#core.emit("queue:retry", { callback, id, attempt, maxAttempts: policy.maxAttempts });
           }
           attempts = attempt;
-          await this.#core.invoke(callback, payload, item);
+          const work = new DurableWork(`queue:${id}`);
+          await runDurably({ work }, () => this.#core.invoke(callback, payload, item));
         },
         {
           ...policy,

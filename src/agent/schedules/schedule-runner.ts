@@ -5,7 +5,9 @@ import { assertNever } from "../../util/assert-never.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
 import { backoffMs, isGivenUp, restartAtMs } from "../backoff.ts";
+import { runDurably } from "../context.ts";
 import type { AgentCore } from "../core.ts";
+import { DurableWork } from "../durable-work.ts";
 import { nextOccurrence } from "./cron.ts";
 import { isInterruption, isWorthRetrying, runAttempts } from "../retry.ts";
 import { ScheduleGivenUpError } from "./schedule-errors.ts";
@@ -219,7 +221,8 @@ export class ScheduleRunner {
           attempts = attempt;
           if (attempt > 1)
             this.#core.emit("schedule:retry", { callback, id, attempt, maxAttempts: policy.maxAttempts });
-          await this.#core.invoke(callback, payload, schedule);
+          const work = new DurableWork(`schedule:${id}:${row.time_ms}`);
+          await runDurably({ work }, () => this.#core.invoke(callback, payload, schedule));
         },
         {
           ...policy,

@@ -4,7 +4,9 @@
 import { isPlatformTransient, isRetryable } from "../../host/platform-errors.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
+import { runDurably } from "../context.ts";
 import type { AgentCore } from "../core.ts";
+import { DurableWork } from "../durable-work.ts";
 import type { Identity } from "../identity.ts";
 import { runAttempts } from "../retry.ts";
 import { encodeStored, storedError } from "../stored-json.ts";
@@ -158,7 +160,8 @@ export class Workflows {
 
   async #tell({ workflowId, workflowName, step }: WorkflowReport, hook: string, data: unknown): Promise<ReportAnswer> {
     try {
-      await this.#host.invoke(hook, workflowName, workflowId, data);
+      const work = new DurableWork(`workflow:${workflowId}:${step}`);
+      await runDurably({ work }, () => this.#host.invoke(hook, workflowName, workflowId, data));
     } catch (error) {
       // Returning normally means handled; what it throws makes the workflow try again.
       await this.#host.invoke("onError", error);

@@ -7,9 +7,7 @@ export const IDEMPOTENCY_TABLES: readonly string[] = [
   `CREATE TABLE cf_idempotency (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
-    status TEXT NOT NULL,
-    reason TEXT,
-    message_id TEXT,
+    result TEXT NOT NULL,
     output TEXT
   )`
 ];
