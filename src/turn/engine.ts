@@ -328,11 +328,14 @@ export class TurnEngine implements Turns {
   }
 
   transcript(): UIMessage[] {
-    const placed = this.#desk.init.transcript.path();
+    const { transcript } = this.#desk.init;
     const waiting = this.#desk.openTurns.filter((turn) => turn.attempt === 0).map((turn) => this.#desk.find(turn));
     // Stored by `admit` as the messages they are.
     const unplaced = waiting.flatMap((live) => (live?.admitted.input ?? []) as readonly unknown[] as UIMessage[]);
-    return [...placed, ...unplaced];
+    const shown = new Set<string>();
+    // An id that is stored, or waits already, stays where it is: placing it again changes nothing.
+    const added = unplaced.filter(({ id }) => !shown.has(id) && shown.add(id) && !transcript.has(id));
+    return [...transcript.path(), ...added];
   }
 
   get clientTools(): readonly ClientTool[] {
