@@ -6,7 +6,8 @@ import type { FiberRecoveryContext } from "../../src/agent/index.ts";
 import { Think, type ChatResponseResult } from "../../src/index.ts";
 import { createTestHost, everyCrash, planModel, type TestHost } from "../../src/testing/index.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
+// Each test plays its conversation once per write and await.
+vi.setConfig({ testTimeout: 30_000 });
 
 const PAGES = ["Page 1.", "Page 2.", "Page 3."];
 const silent = { onStart() {}, onEvent() {}, onDone() {}, onError() {} };
@@ -173,6 +174,29 @@ describe("killed at every write and await, the questions are asked once", () => 
       conversation("Good morning.", "And then?")
     );
   });
+});
+
+test("a response hook that finds its question still open does not wait for itself", async () => {
+  let found = 0;
+  for (let writes = 1; writes < 20; writes++) {
+    const host = createTestHost({ agents: { Diary: Eager } });
+    const eager = await host.get(Eager, "d");
+    host.crashAfterWrite(writes);
+    await Promise.resolve(eager.saveMessages(question("Good morning."))).catch(() => undefined);
+    if (!(await host.untilCrashOrIdle())) break;
+    const [row] = host.sql<{ turns: string; hooks: string }>(
+      Eager,
+      "d",
+      "SELECT open_turns AS turns, responding_turns AS hooks FROM cf_conversations"
+    );
+    if (!row || row.turns === "[]" || row.hooks === "[]") continue;
+    found += 1;
+    await host.restart();
+    await host.advance(60_000);
+    expect(await (await host.get(Eager, "d")).said()).toEqual(conversation("Good morning.", "And then?"));
+    expect(host.sql(Eager, "d", "SELECT responding_turns AS hooks FROM cf_conversations")).toEqual([{ hooks: "[]" }]);
+  }
+  expect(found).toBeGreaterThan(0);
 });
 
 test("a fiber that is killed again and again asks each of its questions once", async () => {
