@@ -12,8 +12,8 @@ export const IDEMPOTENCY_TABLES: readonly string[] = [
   )`
 ];
 
-/** Its table is made by its first row, as in a new object (host/tables.ts). */
 export function durableWork(sql: Sql): void {
+  for (const statement of IDEMPOTENCY_TABLES) sql.run(statement);
   const columns = sql.all<{ name: string }>("PRAGMA table_info(cf_fibers)");
   // A database whose tables are made by these migrations has them already.
   if (columns.length === 0 || columns.some(({ name }) => name === "work")) return;
