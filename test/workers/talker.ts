@@ -29,4 +29,21 @@ export class Talker extends Think {
     this.sql`CREATE TABLE IF NOT EXISTS payments (at INTEGER)`;
     return this.sql`SELECT * FROM payments`.length;
   }
+
+  async remindLater() {
+    await this.schedule(0.05, "remind");
+  }
+
+  /** Asks its question; the first run never gets to its end. */
+  async remind() {
+    await this.saveMessages([{ id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text: "remember" }] }]);
+    this.sql`CREATE TABLE IF NOT EXISTS reminders (at INTEGER)`;
+    this.sql`INSERT INTO reminders VALUES (${Date.now()})`;
+    if (this.reminders() === 1) await new Promise(() => undefined);
+  }
+
+  reminders() {
+    this.sql`CREATE TABLE IF NOT EXISTS reminders (at INTEGER)`;
+    return this.sql`SELECT * FROM reminders`.length;
+  }
 }

@@ -1,4 +1,4 @@
-import { evictDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, evictDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { ClientSocket, Frame } from "./client-socket.ts";
@@ -52,6 +52,16 @@ test("an approval asked before an eviction is answered after it, and the tool ru
   const stub = rawStub(env.Talker, name);
   expect(await stub.payments()).toBe(1);
   expect((await stored(`/agents/talker/${name}`)).at(-1)).toBe("assistant:done");
+});
+
+test("a schedule that a crash cut off after its question finds the answer when it runs again", async () => {
+  const name = uniqueName();
+  await rawStub(env.Talker, name).remindLater();
+  await expect.poll(() => rawStub(env.Talker, name).reminders(), { timeout: 5_000 }).toBe(1);
+  await abortAllDurableObjects();
+  // The restart arms what the crash left; that alarm fires by itself.
+  await expect.poll(() => rawStub(env.Talker, name).reminders(), { timeout: 5_000 }).toBe(2);
+  expect(await stored(`/agents/talker/${name}`)).toEqual(["user:remember", "assistant:You said remember"]);
 });
 
 test("a chat agent works as a sub-agent: its client hears it through the root", async () => {
