@@ -1,11 +1,12 @@
 // Every change of schema, in order, in one place. A database is brought to the newest version before anything else
-// runs; one written by a newer everthink is refused untouched.
+// runs; one written by a newer everthink, or by the packages it replaces, is refused untouched.
 import { ThinkError } from "../../util/errors.ts";
 import type { Sql } from "../ports.ts";
 import { foundation, META_TABLE } from "./001-foundation.ts";
 import { conversation } from "./002-conversation.ts";
 import { features } from "./003-features.ts";
 import { durableWork } from "./004-durable-work.ts";
+import { refuseOriginal } from "./original.ts";
 
 export interface Migration {
   /** Runs inside the transaction that also records the new version. */
@@ -45,9 +46,11 @@ export function openSchema(sql: Sql): MetaRow {
   const version = meta?.version ?? 0;
   if (version > SCHEMA_VERSION) throw new NewerSchemaError(version);
   if (meta && version === SCHEMA_VERSION) return meta;
+  const tables = tablesOf(sql);
+  if (!meta) refuseOriginal(sql, tables);
   sql.transaction(() => {
     // What another program left is taken over table by table.
-    if (tablesOf(sql).size === 0) sql.run(META_TABLE);
+    if (tables.size === 0) sql.run(META_TABLE);
     else for (const migrate of MIGRATIONS.slice(version)) migrate(sql);
     sql.run(
       "INSERT INTO cf_meta (id, version) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version",
