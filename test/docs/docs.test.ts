@@ -10,8 +10,8 @@ import { reply, scriptedModel, stall, text, toolCall } from "everthink/testing";
 import { Assistant } from "./examples/assistant.ts";
 import { Companion } from "./examples/memory.ts";
 import { Patient } from "./examples/recovery.ts";
-import { Chat } from "./examples/getting-started-page.tsx";
-import readmeWorker, { Assistant as LogKeeper } from "./examples/readme-worker.ts";
+import { Chat } from "./examples/lighthouse/page.tsx";
+import readmeWorker, { Lighthouse } from "./examples/readme-worker.ts";
 import { Concierge } from "./examples/hooks.ts";
 import { askFromAnywhere, Desk, Expert, Poll } from "./examples/agent.ts";
 import counterWorker, { Counter } from "./examples/counter.ts";
@@ -19,7 +19,9 @@ import counterWorker, { Counter } from "./examples/counter.ts";
 const root = new URL("../../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
 const folder = "test/docs/examples/";
-const examples = readdirSync(new URL(folder, root)).map((name) => squeeze(read(folder + name)));
+const examples = readdirSync(new URL(folder, root), { recursive: true, encoding: "utf8" })
+  .filter((name) => /\.tsx?$/.test(name))
+  .map((name) => squeeze(read(folder + name)));
 const pages = [
   "README.md",
   ...readdirSync(new URL("docs/", root))
@@ -115,19 +117,19 @@ test("the import of the agent page, killed twice, does no finished page again", 
   expect(host.sql(Mortal, "front", "SELECT name FROM cf_fibers")).toEqual([{ name: "import" }]);
 });
 
-test("the assistant of the README answers through its worker and keeps a log", async () => {
+test("the lighthouse of the README answers through its worker and keeps a log", async () => {
   const model = scriptedModel([reply(toolCall("log", { line: "lamp lit" })), reply(text("Line 1."))]);
-  class Scripted extends LogKeeper {
+  class Scripted extends Lighthouse {
     override getModel() {
       return model as never;
     }
   }
-  const host = createTestHost({ agents: { Assistant: Scripted }, worker: readmeWorker });
-  const assistant = await host.get(Scripted, "ada");
+  const host = createTestHost({ agents: { Lighthouse: Scripted }, worker: readmeWorker });
+  const lighthouse = await host.get(Scripted, "ada");
   const question = { id: "u1", role: "user" as const, parts: [{ type: "text" as const, text: "The lamp is lit." }] };
-  expect(await assistant.saveMessages([question])).toMatchObject({ status: "completed" });
+  expect(await lighthouse.saveMessages([question])).toMatchObject({ status: "completed" });
   expect(JSON.stringify(model.calls[1]?.prompt)).toContain("Line 1 of the log");
-  expect(await (await host.fetch("/agents/assistant/ada/get-messages")).json()).toHaveLength(2);
+  expect(await (await host.fetch("/agents/lighthouse/ada/get-messages")).json()).toHaveLength(2);
   expect((await host.fetch("/elsewhere")).status).toBe(404);
 });
 

@@ -1,5 +1,6 @@
-// An OpenAI that runs here and is asked over HTTP: it calls the tool `log` with what the last question says, and once it
-// sees the tool's result it repeats that as its answer. Speaks the streaming Responses API.
+// An OpenAI that runs here and is asked over HTTP: it calls the tool it was given (`log` with what the last question says,
+// `soundHorn` with the number in it), and once it sees the tool's result it repeats that as its answer. Speaks the
+// streaming Responses API.
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -25,9 +26,10 @@ export class FakeOpenAi {
     server.on("request", (request, response) => {
       fake.keys.add(request.headers.authorization);
       void request.toArray().then((pieces) => {
-        const { input } = JSON.parse(pieces.join("")) as { input: Item[] };
+        const { input, tools = [] } = JSON.parse(pieces.join("")) as { input: Item[]; tools?: { name?: string }[] };
         response.writeHead(200, { "content-type": "text/event-stream" });
-        for (const event of answerTo(input)) response.write(`data: ${JSON.stringify(event)}\n\n`);
+        const hasHorn = tools.some(({ name }) => name === "soundHorn");
+        for (const event of answerTo(input, hasHorn)) response.write(`data: ${JSON.stringify(event)}\n\n`);
         response.end();
       });
     });
@@ -45,10 +47,11 @@ export class FakeOpenAi {
   }
 }
 
-function answerTo(input: readonly Item[]): object[] {
+function answerTo(input: readonly Item[], hasHorn: boolean): object[] {
   const last = input.at(-1);
-  const content =
-    last?.type === "function_call_output" ? textEvents(String(last.output)) : callEvents(questionIn(input));
+  const question = questionIn(input);
+  const call = hasHorn ? { name: "soundHorn", arguments: { seconds: numberIn(question) } } : logCall(question);
+  const content = last?.type === "function_call_output" ? textEvents(String(last.output)) : callEvents(call);
   return [
     { type: "response.created", response: { id: "r1", created_at: 1, model: "gpt-5-mini" } },
     ...content,
@@ -70,9 +73,18 @@ function textEvents(text: string): object[] {
   ];
 }
 
-function callEvents(line: string): object[] {
-  const item = { type: "function_call", id: "f1", call_id: `call-${crypto.randomUUID()}`, name: "log", arguments: "" };
-  const done = { ...item, arguments: JSON.stringify({ line }), status: "completed" };
+function logCall(line: string) {
+  return { name: "log", arguments: { line } };
+}
+
+function numberIn(text: string): number {
+  return Number(/\d+/.exec(text)?.[0] ?? 1);
+}
+
+function callEvents(call: { name: string; arguments: object }): object[] {
+  const callId = `call-${crypto.randomUUID()}`;
+  const item = { type: "function_call", id: "f1", call_id: callId, name: call.name, arguments: "" };
+  const done = { ...item, arguments: JSON.stringify(call.arguments), status: "completed" };
   return [
     { type: "response.output_item.added", output_index: 0, item },
     { type: "response.function_call_arguments.delta", item_id: "f1", output_index: 0, delta: done.arguments },

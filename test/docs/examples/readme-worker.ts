@@ -4,7 +4,7 @@ import { Think } from "everthink";
 import { routeAgentRequest } from "everthink/agent";
 import { z } from "zod";
 
-export class Assistant extends Think {
+export class Lighthouse extends Think {
   override getModel() {
     return openai("gpt-5-mini"); // any AI SDK model
   }

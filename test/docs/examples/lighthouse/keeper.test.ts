@@ -1,6 +1,6 @@
 import { chaos, formatChaos, planModel } from "everthink/testing";
 import { expect, test } from "vitest";
-import { Keeper } from "./getting-started.ts";
+import { Keeper } from "./keeper.ts";
 
 let sounded = 0;
 
@@ -19,7 +19,7 @@ class TestedKeeper extends Keeper {
   }
 }
 
-test("wherever the process dies, the horn sounds once and the answer is the same", async () => {
+test("wherever the process dies, the horn sounds at most once and the answer is the same", async () => {
   const result = await chaos({
     agent: TestedKeeper,
     begin: () => void (sounded = 0),

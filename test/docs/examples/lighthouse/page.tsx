@@ -1,6 +1,6 @@
 import { isTextUIPart } from "ai";
 import { useThink } from "everthink/react";
-import type { Keeper } from "./getting-started.ts";
+import type { Keeper } from "./keeper.ts";
 
 export function Chat({ name }: { name: string }) {
   const { messages, status, pendingApprovals, send, stop, approve, reject } = useThink<Keeper>({
