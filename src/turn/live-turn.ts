@@ -42,10 +42,11 @@ export class LiveTurn {
 
   /** A caller that waits for the turn may stop it. */
   follow(signal: AbortSignal | undefined): void {
-    const stop = () => this.#controller.abort(signal?.reason);
-    if (signal?.aborted) stop();
-    signal?.addEventListener("abort", stop, { once: true });
-    this.#detach.push(() => signal?.removeEventListener("abort", stop));
+    if (!signal) return;
+    const stop = () => this.#controller.abort(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    this.#detach.push(() => signal.removeEventListener("abort", stop));
   }
 
   get signal(): AbortSignal {

@@ -199,6 +199,41 @@ test("a response hook that finds its question still open does not wait for itsel
   expect(found).toBeGreaterThan(0);
 });
 
+test("a turn that a recovery hook starts runs after onStart, and no start waits for it", async () => {
+  const order: string[] = [];
+  class Careful extends Diary {
+    override getModel() {
+      order.push("model");
+      return super.getModel();
+    }
+
+    override async onStart() {
+      await Promise.resolve();
+      order.push("start");
+    }
+
+    hang() {
+      return this.startFiber("hang", () => new Promise(() => undefined));
+    }
+
+    override async onFiberRecovered(): Promise<{ status: "completed" }> {
+      order.push(`hook, ${this.messages.length} messages`);
+      await this.saveMessages(question("Good morning."));
+      order.push("answered");
+      return { status: "completed" };
+    }
+  }
+  const host = createTestHost({ agents: { Careful } });
+  await (await host.get(Careful, "d")).hang();
+  order.length = 0;
+  await host.restart();
+  const before = host.now;
+  await host.get(Careful, "d");
+  expect(host.now).toBe(before);
+  await host.idle();
+  expect(order).toEqual(["hook, 0 messages", "start", "model", "answered"]);
+});
+
 test("a fiber that is killed again and again asks each of its questions once", async () => {
   for (let writes = 5; writes < 40; writes += 3) {
     const host = createTestHost({ agents: { Diary } });
