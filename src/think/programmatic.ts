@@ -212,7 +212,7 @@ export class Programmatic {
     return this.#run({ ...this.#programmatic(options), ...underKey(key), input: [], continuation: true });
   }
 
-  /** Read in the same breath as the call: the order of the calls is what tells them apart. */
+  /** Synchronous with the call: the order of the calls is what tells them apart. */
   #keyOf({ idempotencyKey }: TurnOptions): string | undefined {
     if (idempotencyKey !== undefined) return keyId("turn", idempotencyKey);
     const key = this.#init.durableKey();
