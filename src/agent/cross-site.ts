@@ -3,6 +3,7 @@
 // something, whose origin is another site is refused unless the application allows that origin. Programs that are no
 // browsers send no `Origin`: who they are is decided by the hooks of the route.
 import { ThinkError } from "../util/errors.ts";
+import { isLoopback } from "../util/loopback.ts";
 import { isUpgrade } from "./connections/upgrade.ts";
 
 /**
@@ -84,11 +85,6 @@ function foreignOrigin(request: Request): string | undefined {
 
 function bothLoopback(one: URL, other: URL): boolean {
   return isLoopback(one.hostname) && isLoopback(other.hostname);
-}
-
-/** Names and addresses with which a machine means itself, as URLs spell them. */
-function isLoopback(hostname: string): boolean {
-  return /^(?:(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }
 
 function includes(allowed: AllowedOrigins, origin: string): boolean {
