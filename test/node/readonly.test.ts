@@ -188,6 +188,7 @@ test("a client that waits for an answer is told that its connection is readonly,
   const watcher = await host.connect("/agents/stage/a?watch");
   await host.idle();
   const answers = await tryAll(host, watcher, "nothing-waits");
+  expect(answers.size).toBe(19);
   for (const [what, frames] of answers) {
     const isCall = frames.some(({ type }) => type === "rpc");
     if (isCall) expect([what, frames]).toMatchObject([what, [{ success: false, error: "Connection is readonly" }]]);
@@ -219,7 +220,7 @@ test.each([
   const [pending] = await stage.pendingApprovals();
   const calls = script.calls.length;
   const watcher = await host.connect("/agents/stage/a?watch");
-  await tryAll(host, watcher, callId || (pending?.executionId ?? "none"));
+  expect((await tryAll(host, watcher, callId || (pending?.executionId ?? "none"))).size).toBe(19);
   expect(JSON.stringify([await stored(host), await stage.pendingApprovals()])).toBe(before);
   expect([effects, script.calls.length]).toEqual([[], calls]);
 });
