@@ -21,8 +21,10 @@ const fastStreamsOfSource = {
   transform: (code: string, id: string) => withFastStreams({ id, code }, source("./src/model/streams/index.ts"))
 };
 
-/** No test waits for time; a property or a crash run on a busy machine may take a while all the same. */
-const PATIENCE_MS = 60_000;
+/** No test waits for time: past this it hangs. Files whose runs are long say so, and why, with `vi.setConfig`. */
+const PATIENCE_MS = 10_000;
+/** These start processes and browsers, build projects and wait out real back-offs, several of each in one test. */
+const PROCESS_PATIENCE_MS = 120_000;
 
 export default defineConfig({
   test: {
@@ -87,8 +89,8 @@ export default defineConfig({
             "test/assistant/**/*.test.ts",
             "test/chaos/process/**/*.test.ts"
           ],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: PROCESS_PATIENCE_MS,
+          hookTimeout: PROCESS_PATIENCE_MS,
           fileParallelism: false
         }
       }

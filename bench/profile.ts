@@ -91,7 +91,7 @@ function startWorkerd(port: number, inspectorPort: number) {
     ["serve", "--experimental", ...sockets, folders, configFile],
     { stdio: ["ignore", "ignore", "inherit"], detached: true }
   );
-  if (child.pid !== undefined) attachLifeline(child.pid, folder);
+  if (child.pid !== undefined) attachLifeline(child.pid, { scratchDirectory: folder });
   return child;
 }
 

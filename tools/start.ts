@@ -4,7 +4,10 @@
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { MODEL_VARIABLES } from "../examples/assistant/shared/model-variables.ts";
+import { requireFreeAddress } from "../src/framework/serve/address-check.ts";
+import { parseArguments } from "../src/framework/serve/arguments.ts";
 import { runCommand } from "../src/framework/serve/command.ts";
+import { PortTakenError, ServeError } from "../src/framework/serve/errors.ts";
 import { isOutdated } from "./newest-change.ts";
 
 const DEFAULT_PORT = 8787;
@@ -50,21 +53,37 @@ function modelOptions(): string[] {
   return names.includes("OPENAI_COMPATIBLE_URL") ? [...variables, "--allow-private-network"] : variables;
 }
 
+/** Asked before anything is built: nobody should wait for a build to learn that the port is taken. */
+async function requireFreePort(args: readonly string[]): Promise<void> {
+  const command = parseArguments(args);
+  if (command.command !== "serve") return;
+  try {
+    await requireFreeAddress(command.host, command.port);
+  } catch (error) {
+    if (!(error instanceof PortTakenError)) throw error;
+    throw new StartError(
+      `${error.message}\nChoose another one: npm start -- --port ${(error.port % HIGHEST_PORT) + 1}`
+    );
+  }
+}
+
 async function main(): Promise<number> {
   const port = readPort(process.env.PORT);
   const dataDirectory = resolve(process.env.DATA_DIRECTORY || join(root, ".data", "assistant"));
-  buildWhatChanged();
   const place = ["--port", String(port), "--data", dataDirectory, "--grace", String(GRACE_SECONDS)];
   const given = process.argv.slice(2);
   // The plug is for this machine only: whoever opens the page to others does without it.
   const plug = given.some((option) => option.startsWith("--host")) ? [] : ["--plug"];
-  const options = [...place, ...plug, ...modelOptions(), ...given];
-  return runCommand(["serve", exampleBuild, ...options], { frontWorker, version: "" });
+  const args = ["serve", exampleBuild, ...place, ...plug, ...modelOptions(), ...given];
+  await requireFreePort(args);
+  buildWhatChanged();
+  return runCommand(args, { frontWorker, version: "" });
 }
 
 try {
   process.exitCode = await main();
 } catch (error) {
-  console.error(error instanceof StartError ? error.message : error);
+  const isPlain = error instanceof StartError || error instanceof ServeError;
+  console.error(isPlain ? [error.message, "hint" in error ? error.hint : ""].filter(Boolean).join("\n") : error);
   process.exitCode = 1;
 }

@@ -4,9 +4,10 @@ import { diagnosticsObservability, type Observability } from "../observe/emit.ts
 import { listCallables, type CallableMetadata } from "./connections/callable.ts";
 import { socketOf, type Connection } from "./connections/connection.ts";
 import type { ConnectionContext } from "./connections/connections.ts";
+import { assertCallerMayChange } from "./connections/readonly.ts";
 import { getCurrentAgent } from "./context.ts";
 import { AgentEntry } from "./entry.ts";
-import { ReadonlyConnectionError, SqlError } from "./errors.ts";
+import { SqlError } from "./errors.ts";
 import type {
   FiberContext,
   FiberInspection,
@@ -127,7 +128,7 @@ export abstract class Agent<
     return [];
   }
 
-  /** A readonly client cannot change the state, neither directly nor through a callable. */
+  /** A readonly client may watch. It can change neither the state nor the conversation, also not through a callable. */
   shouldConnectionBeReadonly(_connection: Connection, _context: ConnectionContext): MaybePromise<boolean> {
     return false;
   }
@@ -185,8 +186,7 @@ export abstract class Agent<
 
   /** Replaces the whole state, stores it and sends it to every client. */
   setState(next: State): void {
-    const { connection } = getCurrentAgent();
-    if (connection && this.isConnectionReadonly(connection)) throw new ReadonlyConnectionError();
+    assertCallerMayChange(this);
     runtimeOf(this).state.set(next, "server");
   }
 

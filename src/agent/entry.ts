@@ -9,6 +9,7 @@ import {
   type ConnectionAttachment,
   type ConnectionSocket
 } from "./connections/connection.ts";
+import { refuseCrossSite } from "./cross-site.ts";
 import { AgentDestroyedError, ReadonlyConnectionError } from "./errors.ts";
 import { frames, parseClientFrame } from "./connections/frames.ts";
 import { COLD, isUnknownChild, type InternalCall, type InternalEnvelope, type Invoked } from "./tree/internal.ts";
@@ -37,6 +38,13 @@ export class AgentEntry {
   }
 
   async fetch(request: Request): Promise<Response> {
+    // A sub-agent is reached through its root, which has asked already.
+    const { identity, options } = this.#runtime;
+    const refusal = identity.isFacet ? undefined : refuseCrossSite(request, options.allowedOrigins);
+    return refusal ?? this.#answer(request);
+  }
+
+  async #answer(request: Request): Promise<Response> {
     try {
       await this.#runtime.tree.restoreConnections();
       return await this.#runtime.activation.enter(() => this.#respond(request));
@@ -286,7 +294,7 @@ export class AgentEntry {
       case "report":
         return this.#runtime.runAs({}, () => this.#runtime.workflows.receive(call.report));
       case "fetch":
-        return this.fetch(call.request);
+        return this.#answer(call.request);
       case "connect":
         return this.#gateway.connectHere(call);
       case "message":

@@ -1,3 +1,4 @@
+import { byteLength, isLongerThan } from "../util/bytes.ts";
 import { errorMessage, ThinkError } from "../util/errors.ts";
 
 /** A statement given to `sql` failed. */
@@ -51,12 +52,31 @@ export class StateNotSerializableError extends ThinkError {
   }
 }
 
+/** The platform does not tell an object a longer name. */
+export const NAME_LIMIT_BYTES = 1024;
+
+export function isTooLongName(name: string): boolean {
+  return isLongerThan(name, NAME_LIMIT_BYTES);
+}
+
+export class AgentNameError extends ThinkError {
+  constructor(name: string) {
+    super({
+      code: "agent-name-too-long",
+      message: `The agent's name is too long: ${byteLength(name)} bytes, at most ${NAME_LIMIT_BYTES}.`,
+      hint: "Use a shorter name: an id of your own, or a hash of the long one."
+    });
+  }
+}
+
 export class UnnamedAgentError extends ThinkError {
   constructor(className: string) {
     super({
       code: "agent-unnamed",
       message: `This ${className} has no name: it was addressed by a raw id.`,
-      hint: "Address agents by name: getAgentByName(namespace, name) or namespace.idFromName(name)."
+      hint:
+        `Address agents by name: getAgentByName(namespace, name) or namespace.idFromName(name). ` +
+        `A name of more than ${NAME_LIMIT_BYTES} bytes counts as none.`
     });
   }
 }

@@ -27,6 +27,7 @@ export type {
   StartFiberOptions,
   StartFiberResult
 } from "./fibers/fibers.ts";
+export type { AllowedOrigins } from "./cross-site.ts";
 export type { AgentStaticOptions } from "./options.ts";
 export { parseSubAgentPath, SUB_PREFIX } from "./tree/path.ts";
 export type { AgentPath, AgentPathStep, SubAgentMatch } from "./tree/path.ts";

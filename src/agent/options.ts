@@ -1,10 +1,16 @@
 // The class-level settings of an agent and their defaults. Read once per instance.
+import { checkAllowedOrigins, type AllowedOrigins } from "./cross-site.ts";
 import type { RetryOptions } from "./retry.ts";
 
 /** `static options` of an agent class; name only what differs from the default. */
 export interface AgentStaticOptions {
   /** Send the identity frame on connect. Default true. */
   sendIdentityOnConnect?: boolean;
+  /**
+   * Origins of other sites whose pages may connect and send requests that change something. Default: none. A route's own
+   * `allowedOrigins` wins; for a sub-agent its root's count.
+   */
+  allowedOrigins?: AllowedOrigins;
   /** Heartbeat while something is kept alive, and base of recovery back-off. Default 30,000. */
   keepAliveIntervalMs?: number;
   /** Defaults for `retry`, `schedule` and `queue`. Default `{ maxAttempts: 3, baseDelayMs: 100, maxDelayMs: 3000 }`. */
@@ -40,6 +46,7 @@ export function resolveOptions(given: AgentStaticOptions = {}): ResolvedOptions 
   return {
     ...DEFAULTS,
     ...given,
+    allowedOrigins: checkAllowedOrigins(given.allowedOrigins ?? []),
     retry: { ...RETRY_DEFAULTS, ...given.retry },
     identityIsDefault: given.sendIdentityOnConnect === undefined
   };

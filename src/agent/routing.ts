@@ -6,6 +6,14 @@ import { ThinkError } from "../util/errors.ts";
 import { callAgent, type AgentStub } from "./tree/agent-call.ts";
 import { decodeSegment } from "./tree/path.ts";
 import { isUpgrade } from "./connections/upgrade.ts";
+import {
+  checkAllowedOrigins,
+  refuseCrossSite,
+  vouchForOrigin,
+  withoutVouching,
+  type AllowedOrigins
+} from "./cross-site.ts";
+import { AgentNameError, isTooLongName } from "./errors.ts";
 
 /** Which agent a request is for. */
 export interface RouteTarget {
@@ -43,6 +51,11 @@ export interface AgentRoutingOptions extends AgentLookupOptions {
   prefix?: string;
   /** Headers for cross-origin pages; `true`: any origin. */
   cors?: boolean | HeadersInit;
+  /**
+   * Origins of other sites whose pages may connect and send requests that change something; everything else of other
+   * sites is answered with 403 before the agent is woken. Default: what the class says in its `static options`.
+   */
+  allowedOrigins?: AllowedOrigins;
   /** Before a WebSocket is opened: a Response refuses, a Request replaces, nothing lets it through. */
   onBeforeConnect?: BeforeHook;
   /** The same for every other request. */
@@ -86,10 +99,17 @@ export async function routeAgentRequest<Env>(
   const cors = corsHeaders(options.cors);
   if (request.method === "OPTIONS" && cors) return new Response(null, { headers: cors });
   const target: RouteTarget = { className: found.binding, name: decodeSegment(instance) ?? instance };
-  const hook = isUpgrade(request) ? options.onBeforeConnect : options.onBeforeRequest;
-  const verdict = await hook?.(request, target);
+  if (isTooLongName(target.name)) {
+    return withCors(new Response(new AgentNameError(target.name).message, { status: 400 }), cors);
+  }
+  const incoming = withoutVouching(request);
+  const allowed = options.allowedOrigins && checkAllowedOrigins(options.allowedOrigins);
+  const refusal = allowed && refuseCrossSite(incoming, allowed);
+  if (refusal) return withCors(refusal, cors);
+  const hook = isUpgrade(incoming) ? options.onBeforeConnect : options.onBeforeRequest;
+  const verdict = await hook?.(incoming, target);
   if (verdict instanceof Response) return withCors(verdict, cors);
-  const forwarded = verdict ?? request;
+  const forwarded = allowed ? vouchForOrigin(verdict ?? incoming) : (verdict ?? incoming);
   const response = await withRoutingRetry(options.routingRetry, isReplayable(forwarded), async () => {
     const stub = lookUp(found.namespace, target.name, options);
     if (options.props) await start(stub, options.props);
@@ -110,6 +130,7 @@ export async function getAgentByName<T extends Rpc.DurableObjectBranded | undefi
   name: string,
   options: AgentLookupOptions = {}
 ): Promise<DurableObjectStub<T>> {
+  if (isTooLongName(name)) throw new AgentNameError(name);
   const stub = lookUp(namespace, name, options);
   await withRoutingRetry(options.routingRetry, true, () => start(stub, options.props));
   return stub;

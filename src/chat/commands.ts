@@ -2,6 +2,7 @@
 // never throws, and what has a chat type but makes no sense becomes a command that says so.
 import { DEFAULT_ERROR_TEXT } from "../turn/tool-answer.ts";
 import type { ClientTool } from "../journal/records.ts";
+import { assertNever } from "../util/assert-never.ts";
 import { isUsableId, MAX_CALL_ID_BYTES } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { MalformedRequestError, type RequestTooLargeError } from "./errors.ts";
@@ -37,6 +38,26 @@ export type ChatCommand =
   | { readonly type: "resume-ack"; readonly requestId: string }
   /** Ours by type, and nobody can be answered. */
   | { readonly type: "ignored"; readonly reason: string };
+
+/** What a client that may only watch can send: it asks for frames of its own and changes nothing. */
+export function isWatching({ type }: ChatCommand): boolean {
+  switch (type) {
+    case "resume-request":
+    case "resume-ack":
+    case "push":
+    case "ignored":
+      return true;
+    case "request":
+    case "malformed-request":
+    case "cancel":
+    case "clear":
+    case "tool-result":
+    case "approval":
+      return false;
+    default:
+      return assertNever(type);
+  }
+}
 
 type Fields = Record<string, unknown>;
 

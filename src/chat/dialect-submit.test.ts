@@ -157,14 +157,16 @@ describe("a request that cannot be taken", () => {
     expect(warn).toHaveBeenCalledTimes(1);
   });
 
-  test("a client that may not is told so where it waits for an answer", () => {
-    vi.spyOn(console, "warn").mockImplementation(() => undefined);
-    const scene = new Scene({ permits: (_socket, { type }) => type === "resume-ack" });
+  test("a client that may only watch is told so where it waits for an answer, and may ask for a stream", () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    warn.mockClear();
+    const scene = new Scene({ isReadonly: () => true });
     const a = scene.tab();
     scene.submit(a, "r1");
     scene.receive(a, { type: "cf_agent_chat_clear" });
     scene.ask(a, "p");
-    expect(a.takeTypes()).toEqual(["done:error!", "none:idle"]);
+    expect(a.takeTypes()).toEqual(["done:error!", "msgs", "none:idle"]);
+    expect(warn).toHaveBeenCalledTimes(1);
     expect(scene.turns.admissions).toEqual([]);
     expect(scene.turns.generation).toBe(0);
   });

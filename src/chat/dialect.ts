@@ -8,7 +8,7 @@ import { assertNever } from "../util/assert-never.ts";
 import { Audience } from "./audience.ts";
 import type { ClientView } from "./client-view.ts";
 import { closingFrames, type ClosingFrames } from "./closing.ts";
-import type { ChatCommand } from "./commands.ts";
+import { isWatching, type ChatCommand } from "./commands.ts";
 import { ForbiddenFrameError } from "./errors.ts";
 import { chatFrames } from "./frames.ts";
 import { ResumeHandshake } from "./handshake.ts";
@@ -19,8 +19,8 @@ import { TurnTraces, type TurnTrace } from "./turn-traces.ts";
 
 export interface ChatDialectInit extends SubmitInit {
   readonly sockets: ChatSockets;
-  /** Whether this client may do this. Default: everybody may do everything. */
-  permits?(socket: ChatSocket, command: ChatCommand): boolean;
+  /** Whether this client may only watch. Default: none is. */
+  isReadonly?(socket: ChatSocket): boolean;
 }
 
 export class ChatDialect implements TurnListener {
@@ -30,6 +30,7 @@ export class ChatDialect implements TurnListener {
   readonly #submit: Submit;
   readonly #recovery: RecoveryFlag;
   readonly #traces = new TurnTraces();
+  readonly #refused = new WeakSet<ClientView>();
   #hasWarnedOfPush = false;
 
   constructor(init: ChatDialectInit) {
@@ -54,7 +55,7 @@ export class ChatDialect implements TurnListener {
   /** Frames of one socket in the order they came. Throws only what the engine throws for tool answers and clears. */
   receive(socket: ChatSocket, command: ChatCommand): void {
     const view = this.#audience.of(socket);
-    if (this.#init.permits && !this.#init.permits(socket, command)) return this.#refuse(view, command);
+    if (!isWatching(command) && this.#init.isReadonly?.(socket)) return this.#refuse(view, command);
     const { turns } = this.#init;
     switch (command.type) {
       case "request":
@@ -203,11 +204,16 @@ export class ChatDialect implements TurnListener {
     );
   }
 
+  /** Nothing changes. A client that waits for an answer gets one, and one that shows its wish already is put right. */
   #refuse(view: ClientView, command: ChatCommand): void {
+    if (!this.#refused.has(view)) {
+      // Once per client: it may send as many as it likes.
+      this.#refused.add(view);
+      console.warn(`Refused "${command.type}" of a readonly connection.`);
+    }
     if (command.type === "request" || command.type === "malformed-request") {
       this.#submit.refuse(view, command.requestId, new ForbiddenFrameError());
-    } else if (command.type === "resume-request") this.#audience.send(view, chatFrames.none("idle", command.probeId));
-    else console.warn(`Refused a chat frame of type "${command.type}".`);
+    } else if (command.type !== "cancel") this.#audience.sendSnapshot([view]);
   }
 }
 

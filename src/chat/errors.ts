@@ -26,6 +26,10 @@ export class RequestTooLargeError extends ThinkError {
 
 export class ForbiddenFrameError extends ThinkError {
   constructor() {
-    super({ code: "chat-frame-forbidden", message: "This connection may not do that." });
+    super({
+      code: "chat-frame-forbidden",
+      message: "Connection is readonly",
+      hint: "shouldConnectionBeReadonly() or setConnectionReadonly() made it so."
+    });
   }
 }

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { EMPTY_QUEUE, foldQueue } from "./folds/queue-fold.ts";
 import { emptyTurn, foldTurn } from "./folds/turn-fold.ts";
 import { turnId } from "../util/ids.ts";
@@ -18,6 +18,9 @@ import {
   T2
 } from "./record-samples.test-support.ts";
 import type { WritableRecord } from "./records.ts";
+
+// Histories of any kind are written again for every write they could be cut off after.
+vi.setConfig({ testTimeout: 30_000 });
 
 const large = "w".repeat(400_000);
 

@@ -1,8 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { allEntries, moves, play, recordsOf } from "./journal-script.test-support.ts";
 import { createTables, MemorySql, openTestJournal } from "./memory-sql.test-support.ts";
+
+// Hundreds of histories, each checked record by record.
+vi.setConfig({ testTimeout: 30_000 });
 
 it("the histories of the property tests hold every kind of record, plenty of content, and refusals", () => {
   const counts = new Map<string, number>();

@@ -371,7 +371,7 @@ test("whatever is chosen, appended and edited, history, sums and versions are th
     }),
     { numRuns: 300 }
   );
-}, 60_000);
+});
 
 test("whatever is chosen, the live view is the end of the chosen path", () => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
@@ -396,4 +396,4 @@ test("whatever is chosen, the live view is the end of the chosen path", () => {
     }),
     { numRuns: 150 }
   );
-}, 60_000);
+});

@@ -444,7 +444,7 @@ test("rows read by an append to a compacted conversation with a threshold do not
   }
   // The parent. The summary and the provider's count are as they were.
   expect([...reads]).toEqual([1]);
-}, 60_000);
+});
 
 function custom(extra: Partial<SessionProvider>): SessionProvider {
   const stored = [text("m0"), text("m1"), text("m2"), text("m3")];

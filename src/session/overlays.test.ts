@@ -241,7 +241,7 @@ test("whatever happens to the tree, every path shows its own summaries, and the 
     }),
     { numRuns: 150 }
   );
-}, 60_000);
+});
 
 test("after any writes the live view is the shown path, as far as its budget allows, with the newest summary", () => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
@@ -264,7 +264,7 @@ test("after any writes the live view is the shown path, as far as its budget all
     }),
     { numRuns: 150 }
   );
-}, 60_000);
+});
 
 test("what a summary saves is counted again when a message it covers changes, here or on a branch left meanwhile", () => {
   const { store } = filled(6);

@@ -1,6 +1,7 @@
 // Approvals over plain HTTP, for dashboards and scripts without a socket:
-//   GET  …/approvals                     what waits for a human
-//   POST …/approvals/<execution id>      { "decision": "approve" | "reject", "reason"?, "inputHash"?, "by"? }
+//   GET  /agents/<class>/<name>/approvals                  what waits for a human
+//   POST /agents/<class>/<name>/approvals/<execution id>   { "decision": "approve" | "reject", "reason"?, "inputHash"?, "by"? }
+// and the same below the address of a sub-agent. Any other URL that ends alike is the user's.
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
 import { byteLength } from "../util/bytes.ts";
 import { isObject, parseJson } from "../util/json.ts";
@@ -15,14 +16,15 @@ export interface ApprovalsPort {
 /** A decision is small; more than this is no decision. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-const PATH = /\/approvals(?:\/([^/]+))?$/;
+const PATH = /^\/approvals(?:\/([^/]+))?$/;
 
-/** The agent may be mounted anywhere, so only the end of the path counts. Undefined: the request is not about approvals. */
+/** `path` is what follows the agent's own address. Undefined: the request is not about approvals. */
 export function approvalsResponse(
   request: Request,
+  path: string | undefined,
   open: () => ApprovalsPort | undefined
 ): Promise<Response> | undefined {
-  const match = PATH.exec(new URL(request.url).pathname);
+  const match = PATH.exec(path ?? "");
   const approvals = match ? open() : undefined;
   if (!match || !approvals) return undefined;
   // Ids of ours need no escapes; whatever else stands there is an id nobody knows.
@@ -35,6 +37,8 @@ export function approvalsResponse(
 }
 
 async function decide(request: Request, approvals: ApprovalsPort, executionId: string): Promise<Response> {
+  // A form of another site's page can send anything but this type without the browser asking first.
+  if (!isJson(request)) return json({ error: "Send the decision with Content-Type: application/json." }, 415);
   const decision = readDecision(await request.text());
   if (!decision) {
     const error = 'Send { "decision": "approve" } or { "decision": "reject", "reason": "…" } as JSON.';
@@ -58,6 +62,10 @@ function readDecision(text: string): (ApprovalDecision & { isApproved: boolean; 
     ...(typeof inputHash === "string" && { inputHash }),
     ...(typeof by === "string" && { by })
   };
+}
+
+function isJson(request: Request): boolean {
+  return /^application\/json\s*(?:;|$)/i.test(request.headers.get("Content-Type") ?? "");
 }
 
 function json(value: unknown, status = 200): Response {

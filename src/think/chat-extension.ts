@@ -1,6 +1,6 @@
 // The chat protocol on an agent's connections: adapts clients and requests to the dialect and back.
 import type { UIMessage } from "ai";
-import type { Connection } from "../agent/connections/connection.ts";
+import { Connection } from "../agent/connections/connection.ts";
 import type { AgentExtension } from "../agent/extension.ts";
 import type { AgentRuntime } from "../agent/runtime.ts";
 import {
@@ -13,7 +13,7 @@ import {
 } from "../chat/index.ts";
 import type { MessageChanges } from "../session/message-changes.ts";
 
-export interface ChatExtensionInit extends Omit<ChatDialectInit, "sockets"> {
+export interface ChatExtensionInit extends Omit<ChatDialectInit, "sockets" | "isReadonly"> {
   readonly runtime: AgentRuntime;
   readonly messages: () => readonly UIMessage[];
   readonly changes: MessageChanges;
@@ -30,7 +30,11 @@ export function chatExtension(init: ChatExtensionInit): AgentExtension {
     return socket;
   };
   const followers = () => runtime.connections.list().filter((one) => runtime.agent.isConnectionProtocolEnabled(one));
-  const dialect = new ChatDialect({ ...init, sockets: { list: () => followers().map(socketOf) } });
+  const dialect = new ChatDialect({
+    ...init,
+    sockets: { list: () => followers().map(socketOf) },
+    isReadonly: ({ key }) => key instanceof Connection && runtime.agent.isConnectionReadonly(key)
+  });
   init.changes.subscribe((change) => dialect.messagesChanged(change));
   return {
     connected: (connection) => dialect.connected(socketOf(connection)),

@@ -1,6 +1,7 @@
 // The parts every Think stands on, connected: the session's store, the journal, the turn engine, the chat protocol.
 import { Connection } from "../agent/connections/connection.ts";
 import type { AgentExtension } from "../agent/extension.ts";
+import { pathBelowAgent, type AddressedAgent } from "../agent/own-path.ts";
 import { openJournal } from "../journal/journal.ts";
 import { MediaEvictor } from "../session/media-evictor.ts";
 import type { MessageStore } from "../session/message-store.ts";
@@ -77,7 +78,7 @@ export const openParts: OpenParts = (init) => {
   runtime.wakes.add((nowMs) => turns.nextWake(nowMs, runtime.options.keepAliveIntervalMs));
   runtime.wakes.add((nowMs) => actions.nextWake(nowMs));
   runtime.extensions.push(
-    approvalsExtension(actions),
+    approvalsExtension(actions, runtime),
     chatExtension({
       runtime,
       turns,
@@ -119,7 +120,7 @@ function openActions(
 }
 
 /** Approvals over HTTP, and what was decided before a crash. */
-function approvalsExtension(actions: ThinkActions): AgentExtension {
+function approvalsExtension(actions: ThinkActions, agent: AddressedAgent): AgentExtension {
   const port = (desk: ActionsDesk): ApprovalsPort => ({
     pendingApprovals: (executionId) => desk.pendingApprovals(executionId),
     approve: (executionId, decision) => desk.approveExecution(executionId, decision),
@@ -128,7 +129,8 @@ function approvalsExtension(actions: ThinkActions): AgentExtension {
   return {
     ready: () => actions.resume(),
     // Looked at only for requests about approvals: it may call the user's getActions().
-    respond: (request) => approvalsResponse(request, () => actions.desk && port(actions.desk)),
+    respond: (request) =>
+      approvalsResponse(request, pathBelowAgent(request.url, agent), () => actions.desk && port(actions.desk)),
     runDue: () => actions.runDue()
   };
 }

@@ -2,6 +2,7 @@
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import { Agent } from "../agent/agent.ts";
 import type { Callables } from "../agent/connections/callable.ts";
+import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { MessageConcurrency } from "../chat/overlap.ts";
 import { DEFAULT_MAX_STEPS } from "../model/index.ts";
 import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
@@ -278,40 +279,40 @@ export abstract class Think<
    * there. Refused while a turn is running or waiting.
    */
   async selectBranch(messageId: string): Promise<void> {
-    roomOf(this).parts.branches.select(messageId);
+    changingRoomOf(this).parts.branches.select(messageId);
   }
 
   /** Empties the conversation and gives up its turns. */
   async clearMessages(): Promise<void> {
-    roomOf(this).parts.turns.clear();
+    changingRoomOf(this).parts.turns.clear();
   }
 
   // ── Turns ──
 
   /** Runs a turn and streams it to a callback. Resolves when the turn is over, however it ended. */
-  chat(input: ChatInput, callback: StreamCallback, options?: ChatOptions): Promise<void> {
-    return roomOf(this).startTurn((turns) => turns.chat(input, callback, options));
+  async chat(input: ChatInput, callback: StreamCallback, options?: ChatOptions): Promise<void> {
+    return changingRoomOf(this).startTurn((turns) => turns.chat(input, callback, options));
   }
 
   /** Adds messages, runs a turn and waits for its end. A function is given the transcript when the turn's time comes. */
-  saveMessages(messages: MessagesInput, options?: SaveMessagesOptions): Promise<SaveMessagesResult> {
-    return roomOf(this).startTurn((turns) => turns.saveMessages(messages, options));
+  async saveMessages(messages: MessagesInput, options?: SaveMessagesOptions): Promise<SaveMessagesResult> {
+    return changingRoomOf(this).startTurn((turns) => turns.saveMessages(messages, options));
   }
 
   /** Goes on from the latest answer in a message of its own. Skipped when the last word is not the assistant's. */
-  protected continueLastTurn(
+  protected async continueLastTurn(
     body?: Record<string, unknown>,
     options: Pick<SaveMessagesOptions, "signal" | "idempotencyKey"> = {}
   ): Promise<SaveMessagesResult> {
     const given = { ...options, ...(body !== undefined && { body }) };
-    return roomOf(this).startTurn((turns) => turns.continueLastTurn(given));
+    return changingRoomOf(this).startTurn((turns) => turns.continueLastTurn(given));
   }
 
   /** Runs a turn: waits for its result (the default), or streams it to a callback. */
   runTurn(options: RunTurnStreamOptions): Promise<void>;
   runTurn(options: RunTurnWaitOptions): Promise<TurnResult>;
-  runTurn(options: RunTurnOptions): Promise<TurnResult | void> {
-    return roomOf(this).startTurn((turns) => turns.runTurn(options));
+  async runTurn(options: RunTurnOptions): Promise<TurnResult | void> {
+    return changingRoomOf(this).startTurn((turns) => turns.runTurn(options));
   }
 
   /** Keeps data of the running turn: `onChatRecovery` gets the newest as `recoveryData`. A fiber's own goes to the fiber. */
@@ -323,11 +324,11 @@ export abstract class Think<
 
   /** Stops a running or waiting turn; an unknown id is nothing. */
   cancelChat(requestId: string, reason?: string): void {
-    roomOf(this).programmatic.cancel(requestId, reason);
+    changingRoomOf(this).programmatic.cancel(requestId, reason);
   }
 
   cancelAllChats(reason?: string): void {
-    roomOf(this).programmatic.cancelAll(reason);
+    changingRoomOf(this).programmatic.cancelAll(reason);
   }
 
   protected abortRequest(requestId: string, reason?: string): void {
@@ -378,13 +379,13 @@ export abstract class Think<
   }
 
   /** Runs a parked action once and goes on with the conversation. Answers its output; a second call changes nothing. */
-  approveExecution(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput> {
-    return roomOf(this).approve(executionId, decision);
+  async approveExecution(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput> {
+    return changingRoomOf(this).approve(executionId, decision);
   }
 
   /** Decides against a parked action, which then never runs, and goes on with the conversation. */
-  rejectExecution(executionId: string, reason?: string, decision?: ApprovalDecision): Promise<ActionOutput> {
-    return roomOf(this).reject(executionId, { ...decision, ...(reason !== undefined && { reason }) });
+  async rejectExecution(executionId: string, reason?: string, decision?: ApprovalDecision): Promise<ActionOutput> {
+    return changingRoomOf(this).reject(executionId, { ...decision, ...(reason !== undefined && { reason }) });
   }
 
   /** What actions attached to the reply of the latest turn; empty if `requestId` names another. */
@@ -444,6 +445,12 @@ export function roomOf(agent: object): ThinkRoom {
   const room = rooms.get(agent);
   if (!room) throw new TypeError("Not a Think.");
   return room;
+}
+
+/** For what asks, stops, clears or decides: refused when a readonly client caused it. */
+function changingRoomOf(agent: Agent): ThinkRoom {
+  assertCallerMayChange(agent);
+  return roomOf(agent);
 }
 
 function isOverridden(agent: object, hook: OptionalHook): boolean {

@@ -1,7 +1,10 @@
 // A short run of the crash matrix; `npm run chaos` plays all of it.
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { chaos, CHAOS_MODES, formatChaos } from "../../src/testing/index.ts";
 import { trip } from "./conversation.ts";
+
+// Each test plays a whole conversation for dozens of points.
+vi.setConfig({ testTimeout: 30_000 });
 
 /** Of each disturbance, spread over the conversation. */
 const POINTS = 12;

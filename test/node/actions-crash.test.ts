@@ -24,8 +24,6 @@ import {
   type Host
 } from "./actions-kit.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
-
 /** Longer than the lease of a row that a crash left pending, and than every pause between attempts. */
 const LEASE_OVER_MS = 301_000;
 

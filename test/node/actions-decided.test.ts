@@ -235,7 +235,7 @@ describe("who decides", () => {
       }
     });
     await clientDoor.approve(host, executionId);
-    const headers = { "x-user": "ann" };
+    const headers = { "x-user": "ann", "Content-Type": "application/json" };
     const init = { method: "POST", body: '{"decision":"approve"}', headers };
     await host.fetch(`/agents/clerk/a/approvals/${executionId}`, init);
     await stubDoor.approve(host, executionId);
@@ -275,6 +275,18 @@ describe("over HTTP", () => {
     expect((await post(host, "actpause_x", { decision: "approve" })).status).toBe(409);
     expect(await waiting(host)).toHaveLength(1);
   });
+
+  test.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonp", ""])(
+    "a decision of type %j is refused: a form of any page could send it",
+    async (type) => {
+      const { host, executionId } = await parked();
+      const init = { method: "POST", body: new TextEncoder().encode('{"decision":"approve"}') };
+      const headers = new Headers(type === "" ? undefined : { "Content-Type": type });
+      const response = await host.fetch(`/agents/clerk/a/approvals/${executionId}`, { ...init, headers });
+      expect(response.status).toBe(415);
+      expect([await waiting(host), scene.effects]).toMatchObject([[{ executionId }], []]);
+    }
+  );
 
   test("an action's own failure is an outcome, not an HTTP error", async () => {
     const failing = action({

@@ -159,6 +159,7 @@ export async function callFromClient(host: Host, method: string, ...args: unknow
 export function post(host: Host, executionId: string, body: unknown): Promise<Response> {
   return host.fetch(`/agents/clerk/a/approvals/${executionId}`, {
     method: "POST",
+    headers: { "Content-Type": "application/json" },
     body: typeof body === "string" ? body : JSON.stringify(body)
   });
 }

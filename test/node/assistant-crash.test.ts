@@ -15,6 +15,9 @@ import {
   type Host
 } from "./assistant-kit.ts";
 
+// The conversation is played once for every write and every await.
+vi.setConfig({ testTimeout: 30_000 });
+
 // What a dying process still says about it is not what is tested.
 beforeEach(() => {
   for (const method of ["error", "warn"] as const) vi.spyOn(console, method).mockImplementation(() => undefined);
@@ -71,7 +74,7 @@ test("killed after every write or inside any await, answers with tools and text 
     }
   });
   expect(points).toBeGreaterThan(70);
-}, 240_000);
+});
 
 test("killed anywhere, a note that was approved is on the board once, and that is said once", async () => {
   const decide = async (host: Host) => {
@@ -95,7 +98,7 @@ test("killed anywhere, a note that was approved is on the board once, and that i
       board: (await directoryState(host)).board.map(({ id, text }) => [id, text])
     })
   });
-}, 240_000);
+});
 
 let spoken = 0;
 let stopAt = Infinity;

@@ -21,7 +21,8 @@ import {
 
 const MEGABYTE = 1_000_000;
 const HISTORY_MEGABYTES = 200;
-const TIMEOUT_MS = 120_000;
+/** 200 MB are written before they are read. */
+const TIMEOUT_MS = 60_000;
 
 let script = createScript([]);
 let tools: ToolSet = {};

@@ -134,4 +134,4 @@ test("killed after any write or inside any await of a compaction, it is there on
   });
   warn.mockRestore();
   expect(points).toBeGreaterThan(2);
-}, 60_000);
+});

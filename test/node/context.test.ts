@@ -208,4 +208,4 @@ test("a crash at any point leaves every block written once or not at all, and a 
     points: "both"
   });
   expect(points).toBeGreaterThan(10);
-}, 60_000);
+});

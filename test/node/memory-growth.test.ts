@@ -61,7 +61,7 @@ test("a turn reads and writes as many rows after 10,000 messages as after 100, t
   expect(costs[1]?.[5]).toEqual(costs[1]?.[4]);
   expect(first?.read).toBeLessThanOrEqual(40);
   for (const { written } of costs[1] ?? []) expect(written).toBeLessThanOrEqual(10);
-}, 120_000);
+});
 
 test("each of 1,000 appends costs what the first did, after 10,000 messages as after none", async () => {
   const costs: Cost[] = [];
@@ -78,7 +78,7 @@ test("each of 1,000 appends costs what the first did, after 10,000 messages as a
   expect(costs[1]).toEqual(costs[0]);
   // A message and the conversation's row.
   expect(costs[1]?.written).toBeLessThanOrEqual(2 * 100 + 2);
-}, 120_000);
+});
 
 /** Rows that a start hands out. */
 async function rowsOf(work: () => Promise<unknown>): Promise<number> {
@@ -108,7 +108,7 @@ test("a start reads as little after 10,000 messages as after 100, compacted or n
   }
   expect(new Set(starts).size).toBe(1);
   expect(starts[0]).toBeLessThanOrEqual(30);
-}, 120_000);
+});
 
 test("the first look at a compacted conversation reads what is shown, not what the summary covers", async () => {
   const reads: number[] = [];
@@ -123,7 +123,7 @@ test("the first look at a compacted conversation reads what is shown, not what t
     reads.push(host.counts.rowsRead - before);
   }
   expect(reads[1]).toBe(reads[0]);
-}, 120_000);
+});
 
 test("a cached prompt is one read per turn, however much the blocks hold", async () => {
   const host = await filled(FEW);

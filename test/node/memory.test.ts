@@ -360,7 +360,8 @@ describe("a process that ends", () => {
       }
     });
     expect(points).toBeGreaterThan(20);
-  }, 120_000);
+    // The conversation is played once for every write and every await.
+  }, 30_000);
 });
 
 test("the usual blocks are what the page declares", async () => {

@@ -375,6 +375,7 @@ describe("a process that dies anywhere", () => {
     effects: new Set(scene.effects)
   });
 
+  // Both play a conversation forty times.
   test("on the way through an overflow: one answer, from the compacted history", { timeout: 30_000 }, async () => {
     const { points } = await everyCrash({
       create: async () => {

@@ -26,7 +26,7 @@ import {
 } from "./recovery-kit.ts";
 
 // Some twenty points per test, and each boots the agent three times.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 30_000 });
 
 type Host = ReturnType<typeof open>;
 

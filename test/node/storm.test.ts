@@ -268,5 +268,5 @@ describe("a turn with a budget of 100 tokens", () => {
         return { outcome, failure, isWithinBudget: scene.script.callCount <= 3 };
       }
     });
-  }, 60_000);
+  });
 });

@@ -202,6 +202,56 @@ test("awaiting or printing a child's stub makes no call, and unknown methods are
   await expect(async () => stub.fetch(new Request("http://x/"))).rejects.toThrow("routeSubAgentRequest");
 });
 
+test("what every object inherits can be called neither across the tree nor by a client", async () => {
+  const host = open();
+  const room = await host.get(Room, "r");
+  await room.spawnMember("a");
+  const socket = await host.connect("/agents/room/r/sub/member/a");
+  const to = [{ className: "Member", name: "a" }];
+  const inherited = Object.getOwnPropertyNames(Object.prototype).filter((name) => name !== "__proto__");
+  expect(inherited).toContain("__defineGetter__");
+  for (const method of inherited) {
+    // As a stub of the other side would ask: stubs of ours do not even ask for some of them.
+    const call = { op: "invoke" as const, method, args: ["name", "x"] };
+    await expect(room.internalCall({ to, call })).rejects.toThrow(`Member has no method "${method}"`);
+    await expect(room.internalCall({ to: [], call })).rejects.toThrow(`Room has no method "${method}"`);
+    socket.send({ type: "rpc", id: method, method, args: ["name"] });
+    expect(await socket.next("rpc")).toMatchObject({ success: false, error: `Method ${method} is not callable` });
+  }
+});
+
+test("a class cannot list what every object inherits as callable", async () => {
+  class Odd extends Member {
+    static override callables = ["hasOwnProperty"];
+  }
+  const host = createTestHost({ agents: { Odd } });
+  await expect(host.get(Odd, "a")).rejects.toThrow('static callables lists "hasOwnProperty"');
+});
+
+test.each([
+  ["/agents/room/r/sub/stranger/x", 404],
+  ["/agents/room/r/sub/stranger/x/files", 404],
+  ["/agents/room/r/sub/default/x", 404],
+  ["/agents/room/r/sub/member/%zz", 404],
+  ["/agents/room/r/sub/member/m/sub/stranger/x", 404],
+  ["/agents/room/r/sub/member/a%00b", 400]
+])("%s is nobody's: the parent does not answer for a child that cannot be", async (path, status) => {
+  const host = open();
+  for (const init of [{}, { method: "POST", body: "x" }]) expect((await host.fetch(path, init)).status).toBe(status);
+  const room = await host.get(Room, "r");
+  expect((await room.members()).filter((name) => name !== "m")).toEqual([]);
+});
+
+test.each([
+  "/agents/room/r/notes/sub/stranger/x",
+  "/agents/room/r/sub",
+  "/agents/room/r/sub/stranger",
+  "/agents/room/sub/sub/x"
+])("%s is the parent's own", async (path) => {
+  const host = open();
+  expect(await (await host.fetch(path)).json()).toMatchObject({ path });
+});
+
 test("routeSubAgentRequest needs a sub path, and fromPath replaces only the path", async () => {
   const host = open();
   const room = await host.get(Room, "r");

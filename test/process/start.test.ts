@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -96,9 +96,24 @@ describe("npm start", () => {
   test("says plainly that a port is taken, and exits with 1", async () => {
     const { port } = new URL(await start("0").url);
     const { code, output } = await start(port).ended;
-    expect(output).toContain(`Port ${port} is already in use.`);
-    expect(output).not.toMatch(/Error|at .*:\d+/);
+    const other = (Number(port) % 65_535) + 1;
+    expect(output).toBe(`Port ${port} is already in use.\nChoose another one: npm start -- --port ${other}\n`);
     expect(code).toBe(1);
+  });
+
+  test("looks at the port of its options before it builds anything", async () => {
+    const { port } = new URL(await start("0").url);
+    const built = join(import.meta.dirname, "../../dist/serve/front-worker.js");
+    const source = join(import.meta.dirname, "../../tsdown.config.ts");
+    const { atime, mtime } = statSync(built);
+    // Older than its sources: the next start would build the package.
+    utimesSync(built, atime, new Date(statSync(source).mtimeMs - 1_000));
+    try {
+      const { code, output } = await start("0", ["--port", port]).ended;
+      expect([code, output.split("\n")[0]]).toEqual([1, `Port ${port} is already in use.`]);
+    } finally {
+      utimesSync(built, atime, mtime);
+    }
   });
 
   test("refuses a port that is none", async () => {

@@ -28,7 +28,11 @@ async function parked() {
 }
 
 const decide = (path: string, executionId: string, decision: object) =>
-  fetchPath(`${path}/approvals/${executionId}`, { method: "POST", body: JSON.stringify(decision) });
+  fetchPath(`${path}/approvals/${executionId}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(decision)
+  });
 
 test("in workerd an action parks, survives eviction, is approved over RPC, and the conversation goes on", async () => {
   const { name, path, executionId } = await parked();

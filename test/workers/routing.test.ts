@@ -2,7 +2,8 @@ import { evictDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
 import { getAgentByName, routeAgentRequest } from "../../src/agent/index.ts";
 import { Room } from "../conformance/agents.ts";
-import { connect, env, errorOf, fetchPath, inside, rawStub, uniqueName } from "./world.ts";
+import { ClientSocket } from "./client-socket.ts";
+import { connect, env, errorOf, fetchPath, inside, rawStub, uniqueName, upgrade } from "./world.ts";
 
 test("an agent is reachable under the kebab form of its binding, unknown bindings are refused, short paths fall through", async () => {
   const found = await fetchPath(`/agents/a-i-assistant/${uniqueName()}`);
@@ -72,8 +73,8 @@ test("hooks decide before the agent is woken, and see the binding and the decode
   const hooks = { onBeforeConnect: refuse, onBeforeRequest: refuse, cors: true };
   const plain = await routeAgentRequest(new Request(url), env, hooks);
   expect([plain?.status, plain?.headers.get("Access-Control-Allow-Origin")]).toEqual([401, "*"]);
-  const upgrade = await routeAgentRequest(new Request(url, { headers: { Upgrade: "websocket" } }), env, hooks);
-  expect(upgrade?.status).toBe(401);
+  const refused = await routeAgentRequest(new Request(url, { headers: { Upgrade: "websocket" } }), env, hooks);
+  expect(refused?.status).toBe(401);
   expect(seen).toEqual([
     { className: "Room", name },
     { className: "Room", name }
@@ -86,6 +87,37 @@ test("a request body and its answer stream through the route", async () => {
   const name = uniqueName();
   const response = await fetchPath(`/agents/room/${name}/x`, { method: "POST", body: "x".repeat(100_000) });
   expect(await response.json()).toMatchObject({ name });
+});
+
+test("a page of another site is refused, and one that the route allows connects, with its body streamed", async () => {
+  const url = `http://agents.test/agents/room/${uniqueName()}/x`;
+  const headers = { Origin: "https://app.example.com" };
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  expect((await upgrade(new URL(url).pathname, headers)).status).toBe(403);
+  expect((await fetchPath(new URL(url).pathname, { method: "POST", headers, body: "x" })).status).toBe(403);
+  warn.mockRestore();
+  const options = { allowedOrigins: ["https://app.example.com"] };
+  const opened = await routeAgentRequest(
+    new Request(url, { headers: { ...headers, Upgrade: "websocket" } }),
+    env,
+    options
+  );
+  const socket = new ClientSocket(opened!.webSocket!);
+  expect(await socket.next("cf_agent_identity")).toMatchObject({ agent: "room" });
+  const post = new Request(url, { method: "POST", headers, body: "x".repeat(100_000) });
+  expect((await routeAgentRequest(post, env, options))?.status).toBe(200);
+});
+
+test("a name longer than the platform keeps is refused in plain words, by URL and by name, and the longest works", async () => {
+  const longest = "x".repeat(1024 - 40) + uniqueName().padEnd(40, "x");
+  expect(await (await fetchPath(`/agents/room/${longest}/x`)).json()).toMatchObject({ name: longest });
+  for (const name of [`${longest}x`, "ü".repeat(513)]) {
+    const message = `The agent's name is too long: ${new TextEncoder().encode(name).byteLength} bytes, at most 1024.`;
+    for (const response of [await fetchPath(`/agents/room/${name}/x`), await upgrade(`/agents/room/${name}`)]) {
+      expect([response.status, await response.text()]).toEqual([400, message]);
+    }
+    expect(await errorOf(() => getAgentByName(env.Room, name))).toBe(message);
+  }
 });
 
 test("a raw namespace stub starts the agent before any method runs, after an eviction too", async () => {

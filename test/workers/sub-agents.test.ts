@@ -87,8 +87,9 @@ test("a name with NUL is a bad request, a child that cannot start and an unknown
   }
   const broken = await fetchPath(`${path}/sub/member/unstartable`);
   expect([broken.status, await broken.text()]).toEqual([404, "Not Found"]);
-  const stranger = await upgrade(`${path}/sub/stranger/x`);
-  expect([stranger.status, await stranger.text()]).toEqual([404, "Not Found"]);
+  for (const stranger of [await upgrade(`${path}/sub/stranger/x`), await fetchPath(`${path}/sub/stranger/x/y`)]) {
+    expect([stranger.status, await stranger.text()]).toEqual([404, "Not Found"]);
+  }
   expect(await room.members()).toEqual([]);
   expect(await errorOf(() => room.spawnMember("a\0b"))).toBe("A sub-agent's name must not contain a null character.");
 });
@@ -345,6 +346,8 @@ test("routeSubAgentRequest forwards with the parent's say, and unknown methods o
   const untyped: object = stub;
   const call = Reflect.get(untyped, "nonsense") as () => Promise<unknown>;
   expect(await errorOf(call)).toBe('Member has no method "nonsense".');
+  const inherited = Reflect.get(untyped, "hasOwnProperty") as (name: string) => Promise<unknown>;
+  expect(await errorOf(() => inherited("ctx"))).toBe('Member has no method "hasOwnProperty".');
 });
 
 test("a child's answer that is passed on and dropped keeps no agent awake", { timeout: 2_000 }, async () => {

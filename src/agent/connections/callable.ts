@@ -54,7 +54,8 @@ export function markListed(prototype: object, listed: Callables | undefined): vo
     : Object.entries(listed as Readonly<Record<string, CallableMetadata>>);
   for (const [name, metadata] of entries) {
     const method: unknown = Reflect.get(prototype, name);
-    if (typeof method !== "function") {
+    // A mark on what every object inherits would make it callable on every class.
+    if (typeof method !== "function" || method === Reflect.get(Object.prototype, name)) {
       throw new TypeError(`static callables lists "${name}", but the class has no such method.`);
     }
     marks.set(method, metadata);

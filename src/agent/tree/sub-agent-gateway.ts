@@ -1,13 +1,22 @@
 // The way from a URL to a sub-agent: each parent on the path may refuse, the child sees only what is left of the path.
 // Sockets stay with the root; a child is told of them as plain data.
-import { parseSubAgentPath, looksLikeSubAgentPath, type AgentPathStep, type SubAgentMatch } from "./path.ts";
+import {
+  parseSubAgentPath,
+  looksLikeSubAgentPath,
+  SUB_PREFIX,
+  type AgentPathStep,
+  type SubAgentMatch
+} from "./path.ts";
 import type { ConnectionSocket } from "../connections/connection.ts";
 import { isUpgrade } from "../connections/upgrade.ts";
 import type { InternalCall, UpgradeHead } from "./internal.ts";
+import { pathBelowAgent } from "../own-path.ts";
 import type { AgentRuntime } from "../runtime.ts";
 import { ReservedClassNameError, SubAgentNameError } from "./sub-agent-errors.ts";
 import { validateChild } from "./children.ts";
 
+/** A child's address directly below its parent's. Elsewhere in a path the word is the user's. */
+const CHILD_PATH = new RegExp(`^/${SUB_PREFIX}/[^/]+/[^/]+`);
 const REJECTED = { code: 1008, reason: "Sub-agent connection rejected" };
 
 export type Routed =
@@ -28,9 +37,7 @@ export class SubAgentGateway {
   async route(request: Request): Promise<Routed> {
     const match = this.#match(request.url);
     if (!match) {
-      // Connecting to the parent instead would hand the client somebody else's frames.
-      const isLost = isUpgrade(request) && looksLikeSubAgentPath(request.url, this.#runtime.identity.name);
-      return isLost ? respond(404, "Not Found") : { kind: "here" };
+      return this.#isLost(request) ? respond(404, "Not Found") : { kind: "here" };
     }
     const admitted = await this.#admit(request, match);
     if (admitted instanceof Response) return { kind: "response", response: admitted };
@@ -40,6 +47,14 @@ export class SubAgentGateway {
     if (!isUpgrade(request)) return { kind: "response", response: await stub.fetch(forwarded) };
     const head: UpgradeHead = { url: forwarded.url, headers: [...forwarded.headers] };
     return { kind: "upgrade", request, connect: (socket) => this.#connect(socket, match, head) };
+  }
+
+  /** Whether a request is for a child that cannot be. The parent's answer would be taken for the child's. */
+  #isLost(request: Request): boolean {
+    // A parent's socket would hand the client somebody else's frames: whatever looks like a child's address is none.
+    if (isUpgrade(request)) return looksLikeSubAgentPath(request.url, this.#runtime.identity.name);
+    const path = pathBelowAgent(request.url, this.#runtime) ?? new URL(request.url).pathname;
+    return CHILD_PATH.test(path);
   }
 
   /** A connection handed down by the parent: for this agent, or for one further below. */

@@ -9,6 +9,7 @@ const DEFAULTS = {
   data: ".data",
   variables: [],
   allowsPrivateNetwork: false,
+  allowedHosts: [] as string[] | undefined,
   hasPlug: false,
   healthTimeoutMs: 30_000,
   graceMs: 5_000,
@@ -23,7 +24,7 @@ describe("the command line", () => {
     [["serve", "dist/app"], { ...DEFAULTS, build: "dist/app" }],
     [
       ["serve", "--port", "0", "--host", "*", "--data", "/var/lib/app"],
-      { ...DEFAULTS, port: 0, host: "*", data: "/var/lib/app" }
+      { ...DEFAULTS, port: 0, host: "*", data: "/var/lib/app", allowedHosts: undefined }
     ],
     [["serve", "--port=65535"], { ...DEFAULTS, port: 65_535 }],
     [
@@ -34,6 +35,9 @@ describe("the command line", () => {
     [["serve", "--loader", "LOADER", "--assets", "public"], { ...DEFAULTS, loader: "LOADER", assets: "public" }],
     [["serve", "--health-timeout", "1.5", "--grace", "0"], { ...DEFAULTS, healthTimeoutMs: 1500, graceMs: 0 }],
     [["serve", "--allow-private-network"], { ...DEFAULTS, allowsPrivateNetwork: true }],
+    [["serve", "--allow-host", "App.example.com"], { ...DEFAULTS, allowedHosts: ["app.example.com"] }],
+    [["serve", "--host", "127.0.0.2"], { ...DEFAULTS, host: "127.0.0.2", allowedHosts: ["127.0.0.2"] }],
+    [["serve", "--allow-host=*", "--allow-host", "[::2]"], { ...DEFAULTS, allowedHosts: ["*", "[::2]"] }],
     [["serve", "--plug"], { ...DEFAULTS, hasPlug: true }],
     [["serve", "--plug", "--host", "localhost"], { ...DEFAULTS, hasPlug: true, host: "localhost" }],
     [["serve", "--plug", "--host", "::1"], { ...DEFAULTS, hasPlug: true, host: "::1" }],
@@ -55,6 +59,14 @@ describe("the command line", () => {
     [["serve", "--port", "65536"], '--port must be a number from 0 to 65535, not "65536".'],
     [["serve", "--port", "1e3"], '--port must be a number from 0 to 65535, not "1e3".'],
     [["serve", "--port="], '--port must be a number from 0 to 65535, not "".'],
+    [
+      ["serve", "--allow-host", "a.example:80"],
+      '--allow-host takes host names like app.example.com, not "a.example:80".'
+    ],
+    [
+      ["serve", "--host", "0.0.0.0", "--allow-host", "a.example"],
+      "--allow-host is for a server on this machine's own address; 0.0.0.0 answers to every name."
+    ],
     [["serve", "--data", ""], "--data is empty."],
     [["serve", "--host", " "], "--host is empty."],
     [["serve", "a", "b"], 'One build at a time: "b" is one too many.'],

@@ -1,6 +1,7 @@
 // The command line of `everthink`, to one plain value or a UsageError that says which part is wrong. Pure.
 import { parseArgs } from "node:util";
 import { errorMessage } from "../../util/errors.ts";
+import { isLoopback } from "../../util/loopback.ts";
 import type { BuildOptions } from "./build.ts";
 import { UsageError } from "./errors.ts";
 import { LOOPBACK_HOSTS } from "./workerd-config.ts";
@@ -16,6 +17,11 @@ export interface ServeArguments extends BuildOptions {
   variables: readonly string[];
   variableFile?: string;
   allowsPrivateNetwork: boolean;
+  /**
+   * Present when the address is this machine's own: the host names it answers to beside this machine's own, in lower
+   * case.
+   */
+  allowedHosts?: readonly string[];
   /** Pages on this machine may kill workerd, to see what happens. */
   hasPlug: boolean;
   healthTimeoutMs: number;
@@ -33,6 +39,8 @@ Runs a built Worker on this machine, with its data in a folder, and keeps it run
 
   --port <number>          8787; 0 takes any free one
   --host <address>         127.0.0.1, reachable from this machine only; 0.0.0.0 or * for all of its addresses
+  --allow-host <name>      on such an address: answers to this host name too, as a proxy passes it on; may be repeated,
+                           * for all. Others than localhost, 127.0.0.1 and [::1] are refused without it
   --data <folder>          .data; made when it does not exist. One folder belongs to one instance
   --var <NAME>             gives the Worker this variable of the environment; may be repeated
   --var-file <file>        NAME=value lines for the Worker; without it .dev.vars beside the build, if there is one
@@ -61,6 +69,7 @@ const OPTIONS = {
   var: { type: "string", multiple: true },
   "var-file": { type: "string" },
   "allow-private-network": { type: "boolean" },
+  "allow-host": { type: "string", multiple: true },
   "health-timeout": { type: "string" },
   grace: { type: "string" },
   plug: { type: "boolean" },
@@ -89,6 +98,10 @@ export function parseArguments(args: readonly string[]): Command {
   if (hasPlug && !LOOPBACK_HOSTS.includes(host)) {
     throw new UsageError(`--plug is for this machine only, so --host must be ${LOOPBACK_HOSTS.join(" or ")}.`);
   }
+  const allowedHosts = (values["allow-host"] ?? []).map(requireHostName);
+  if (allowedHosts.length > 0 && !isLocalAddress(host)) {
+    throw new UsageError(`--allow-host is for a server on this machine's own address; ${host} answers to every name.`);
+  }
   return {
     command: "serve",
     host,
@@ -96,6 +109,9 @@ export function parseArguments(args: readonly string[]): Command {
     data: filled("data", values.data) ?? ".data",
     variables: (values.var ?? []).map((name) => requireName("var", name)),
     allowsPrivateNetwork: values["allow-private-network"] ?? false,
+    ...(isLocalAddress(host) && {
+      allowedHosts: LOOPBACK_HOSTS.includes(host) ? allowedHosts : [host, ...allowedHosts]
+    }),
     hasPlug,
     healthTimeoutMs: seconds("health-timeout", values["health-timeout"] ?? "30", 0.1),
     graceMs: seconds("grace", values.grace ?? "5", 0),
@@ -138,6 +154,17 @@ function seconds(option: string, text: string, least: number): number {
   const value = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && value >= least && value <= LONGEST_SECONDS) return value * 1000;
   throw new UsageError(`--${option} must be a number of seconds from ${least} to ${LONGEST_SECONDS}, not "${text}".`);
+}
+
+/** Whether an address to listen on is reachable from this machine only. */
+function isLocalAddress(host: string): boolean {
+  return isLoopback(host.includes(":") ? `[${host}]` : host);
+}
+
+/** Without a port: what a browser asks for is compared as a name. */
+function requireHostName(name: string): string {
+  if (name === "*" || /^[\w.-]+$/.test(name) || /^\[[\da-f:.]+\]$/i.test(name)) return name.toLowerCase();
+  throw new UsageError(`--allow-host takes host names like app.example.com, not "${name}".`);
 }
 
 function requireName(option: string, name: string): string {

@@ -39,6 +39,8 @@ export interface Build {
   manifest: WorkerManifest;
   /** The entry first. */
   modules: readonly BuiltModule[];
+  /** Described by a wrangler.json; without one the command line says what it needs. */
+  hasConfig: boolean;
   /** Absolute; where .dev.vars may lie. */
   folder: string;
   /** Absolute. */
@@ -92,6 +94,7 @@ function readConfiguredBuild(config: string, options: BuildOptions, workingFolde
     {
       manifest: { ...manifest, compatibilityDate: options.compatibilityDate ?? manifest.compatibilityDate },
       modules: modulesOf(entry, dirname(entry), manifest),
+      hasConfig: true,
       folder
     },
     assets && { ...assets, directory: resolve(folder, assets.directory) },
@@ -132,7 +135,7 @@ function readPlainBuild(place: string, { isFolder, options, workingFolder }: Pla
     : [{ name: basename(entry), kind: "esModule", file: entry }];
   const directory = options.assets === undefined ? undefined : resolve(workingFolder, options.assets);
   const assets = directory === undefined ? undefined : { ...DEFAULT_ASSET_SETTINGS, directory };
-  return withAssets({ manifest, modules, folder: dirname(entry) }, assets, workingFolder);
+  return withAssets({ manifest, modules, hasConfig: false, folder: dirname(entry) }, assets, workingFolder);
 }
 
 function withAssets(build: Build, assets: AssetFolder | undefined, workingFolder: string): Build {

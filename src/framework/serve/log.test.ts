@@ -42,6 +42,15 @@ test("workerd's own words are put plainly, and its addresses left out", () => {
     "stderr"
   );
   one.pass("stack: /some/workerd@21ef80a /some/workerd@2111930\n", "stderr");
+  one.pass(
+    "workerd/jsg/util.c++:391: error: e = rust/cxx/kj-rs-io/async-io.c++:232: failed: connect() blocked by restrictPeers()\n" +
+      "stack: /some/workerd@57f7f94 /some/workerd@2dfd470; sentryErrorContext = jsgInternalError; wdErrId = en09leqj\n",
+    "stderr"
+  );
+  expect(printed.splice(1)).toEqual([
+    "err worker    The Worker may not reach this machine or its local network, and tried to. --allow-private-network allows it.\n",
+    "err worker    It was thrown as: internal error; reference = en09leqj\n"
+  ]);
   expect(printed).toEqual([
     "err worker    The Worker does not export the Durable Object class Lost: calls to it will fail.\n"
   ]);

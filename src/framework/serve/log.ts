@@ -70,5 +70,11 @@ export class Log {
 function plainWords(line: string): string | undefined {
   const missing = /referenced the class "([^"]+)", but no such Durable Object class is exported/.exec(line);
   if (missing) return `The Worker does not export the Durable Object class ${missing[1]}: calls to it will fail.`;
-  return /^stack: (\S+@[0-9a-f]+ ?)+$/.test(line) ? undefined : line;
+  if (line.includes("connect() blocked by restrictPeers()")) {
+    return "The Worker may not reach this machine or its local network, and tried to. --allow-private-network allows it.";
+  }
+  const stack = /^stack: (?:\S+@[0-9a-f]+ ?)+(?:; .*?wdErrId = (\w+))?$/.exec(line);
+  if (!stack) return line;
+  // All that the Worker's own code gets to see of the error.
+  return stack[1] === undefined ? undefined : `It was thrown as: internal error; reference = ${stack[1]}`;
 }

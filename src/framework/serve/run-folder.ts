@@ -19,6 +19,8 @@ export interface RunFolderContent {
   allowsPrivateNetwork: boolean;
   /** Where the supervisor hears that the plug was pulled. */
   plugSocket?: string;
+  /** Given: only requests for this machine's own names and for these are answered. */
+  allowedHosts?: readonly string[];
 }
 
 /** The path of the configuration. */
@@ -40,7 +42,7 @@ export function writeRunFolder(dataFolder: string, content: RunFolderContent): s
   }
 }
 
-function configText({ build, bindings, allowsPrivateNetwork, plugSocket }: RunFolderContent): string {
+function configText({ build, bindings, allowsPrivateNetwork, plugSocket, allowedHosts }: RunFolderContent): string {
   const { manifest } = build;
   const { htmlHandling, notFoundHandling, workerFirst } = manifest.assets ?? DEFAULT_ASSET_SETTINGS;
   return workerdConfig({
@@ -53,7 +55,8 @@ function configText({ build, bindings, allowsPrivateNetwork, plugSocket }: RunFo
       file: "front.js",
       settings: { htmlHandling, notFoundHandling, workerFirst },
       hasAssets: build.assetFolder !== undefined,
-      ...(plugSocket === undefined ? {} : { plugSocket })
+      ...(plugSocket === undefined ? {} : { plugSocket }),
+      ...(allowedHosts === undefined ? {} : { allowedHosts })
     },
     allowsPrivateNetwork
   });

@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { requireFreeAddress } from "./address-check.ts";
 import type { ServeArguments } from "./arguments.ts";
 import { type Build, readBuild } from "./build.ts";
+import { checkObjectClasses, exportedClasses } from "./exported-classes.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import { DataFolderError, PlatformError, UsageError } from "./errors.ts";
 import { isAnswering, reachableHost } from "./health-check.ts";
@@ -13,6 +14,7 @@ import type { Log } from "./log.ts";
 import { Plug } from "./plug.ts";
 import { writeRunFolder } from "./run-folder.ts";
 import { type StopSignals, supervise } from "./supervisor.ts";
+import { findLostCommits, forgetOpenLogs, listOpenLogs, lostCommitsWarning } from "./wal-check.ts";
 import { withVariables } from "./variables.ts";
 import { findWorkerd } from "./workerd-binary.ts";
 import { ASSETS_SERVICE, DATA_SERVICE, secretEnvironment } from "./workerd-config.ts";
@@ -43,11 +45,15 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
   });
   const binary = findWorkerd([workingFolder, build.folder]);
   await requireFreeAddress(options.host, options.port);
+  // A wrangler.json names its classes; on the command line they can be mistyped or left out.
+  const classes = build.hasConfig ? undefined : await exportedClasses({ build, bindings, binary });
+  const { warning } = classes ? checkObjectClasses(options.objects, classes) : {};
   const lock = await lockDataFolder(dataFolder);
   let plug: Plug | undefined;
   try {
     if (options.hasPlug) plug = await Plug.open();
-    for (const warning of build.manifest.warnings) log.warn(warning);
+    warnOfLostCommits(dataFolder, log);
+    for (const one of [...build.manifest.warnings, ...(warning === undefined ? [] : [warning])]) log.warn(one);
     const launch: LaunchOptions = {
       binary,
       configFile: writeRunFolder(dataFolder, {
@@ -55,7 +61,8 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
         bindings,
         frontWorker: environment.frontWorker,
         allowsPrivateNetwork: options.allowsPrivateNetwork,
-        ...(plug && { plugSocket: plug.socketPath })
+        ...(plug && { plugSocket: plug.socketPath }),
+        ...(options.allowedHosts && { allowedHosts: options.allowedHosts })
       }),
       host: options.host,
       port: options.port,
@@ -65,14 +72,23 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
       },
       environment: secretEnvironment(bindings),
       heldDescriptor: lock.descriptor,
+      dataFolder,
       ...(plug && { scratchDirectory: plug.folder })
     };
     await keepRunning({ options, environment, launch, plug });
+    listOpenLogs(dataFolder);
     if (signals.stop.aborted) log.say("Stopped.");
   } finally {
     plug?.close();
     lock.release();
   }
+}
+
+/** Once per start, before workerd opens anything: afterwards nothing is left to tell it from. */
+function warnOfLostCommits(dataFolder: string, log: Log): void {
+  const warning = lostCommitsWarning(findLostCommits(dataFolder));
+  if (warning !== undefined) log.warn(warning);
+  forgetOpenLogs(dataFolder);
 }
 
 interface Running {
@@ -85,6 +101,9 @@ interface Running {
 async function keepRunning({ options, environment, launch, plug }: Running): Promise<void> {
   const { log, signals, workingFolder } = environment;
   const { host, healthTimeoutMs, graceMs } = options;
+  signals.stop.addEventListener("abort", () =>
+    log.say(`Stopping. Open requests and sockets get ${graceMs / 1000} s; once more stops at once.`)
+  );
   let { port } = launch;
   let hasListened = false;
   await supervise(

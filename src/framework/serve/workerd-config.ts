@@ -16,7 +16,7 @@ export const HEALTH_PATH = "/__think/health";
 /** What this machine calls itself, and nobody else can reach: where the front has a plug. */
 export const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
 /** The same, as they stand in an address. */
-const PLUG_HOSTS = LOOPBACK_HOSTS.map((host) => (host.includes(":") ? `[${host}]` : host));
+const LOCAL_NAMES = LOOPBACK_HOSTS.map((host) => (host.includes(":") ? `[${host}]` : host));
 
 /** Names used on workerd's command line. */
 export const SOCKET_NAME = "http";
@@ -39,7 +39,14 @@ export interface WorkerdConfig {
   objects: readonly ObjectClass[];
   bindings: readonly Binding[];
   /** The Worker that answers the port before the user's; without it the user's does. */
-  front?: { file: string; settings: AssetSettings; hasAssets: boolean; plugSocket?: string };
+  front?: {
+    file: string;
+    settings: AssetSettings;
+    hasAssets: boolean;
+    plugSocket?: string;
+    /** Given: only requests for this machine's own names and for these are answered. */
+    allowedHosts?: readonly string[];
+  };
   /** fetch() may reach this machine and its local network too. */
   allowsPrivateNetwork?: boolean;
 }
@@ -118,15 +125,24 @@ function namespaceOf({ className, key, hasSql }: ObjectClass): string {
   return `(className = ${quote(className)}, uniqueKey = ${quote(key)}, enableSql = ${hasSql})`;
 }
 
-function frontWorker({ file, settings, hasAssets, plugSocket }: NonNullable<WorkerdConfig["front"]>): string {
+function frontWorker({
+  file,
+  settings,
+  hasAssets,
+  plugSocket,
+  allowedHosts
+}: NonNullable<WorkerdConfig["front"]>): string {
   const bindings = [
     `(name = "MAIN", service = "main")`,
     `(name = "HEALTH_PATH", text = ${quote(HEALTH_PATH)})`,
     `(name = "SETTINGS", json = ${quote(JSON.stringify(settings))})`,
+    ...(allowedHosts === undefined
+      ? []
+      : [`(name = "KNOWN_HOSTS", json = ${quote(JSON.stringify([...LOCAL_NAMES, ...allowedHosts]))})`]),
     ...(hasAssets ? [`(name = "DISK", service = ${quote(ASSETS_SERVICE)})`] : []),
     ...(plugSocket === undefined
       ? []
-      : [`(name = "PLUG", service = "plug")`, `(name = "PLUG_HOSTS", json = ${quote(JSON.stringify(PLUG_HOSTS))})`])
+      : [`(name = "PLUG", service = "plug")`, `(name = "PLUG_HOSTS", json = ${quote(JSON.stringify(LOCAL_NAMES))})`])
   ];
   return `
 const front :Workerd.Worker = (

@@ -26,6 +26,8 @@ export interface LaunchOptions {
   heldDescriptor?: number;
   /** Removed when this process dies before it could clean up. */
   scratchDirectory?: string;
+  /** Where the logs that workerd left are listed when this process dies before it could do so. */
+  dataFolder?: string;
   onOutput?: (text: string, stream: "stdout" | "stderr") => void;
 }
 
@@ -76,7 +78,7 @@ export async function launchWorkerd(options: LaunchOptions): Promise<WorkerdProc
       options.onOutput?.(text, stream);
     });
   }
-  const lifeline = child.pid === undefined ? undefined : attachLifeline(child.pid, options.scratchDirectory);
+  const lifeline = child.pid === undefined ? undefined : attachLifeline(child.pid, options);
   const ended = endOf(child, lifeline);
   try {
     return new WorkerdProcess(child, await listening(child, ended), ended);

@@ -69,7 +69,8 @@ const scenario = (agent: Scenario["agent"], question = "hi"): Scenario => ({
   effects: () => effects
 });
 
-vi.setConfig({ testTimeout: 60_000 });
+// Each test plays a conversation some thirty times.
+vi.setConfig({ testTimeout: 30_000 });
 
 test("an agent that only answers comes through everything", async () => {
   const modes = CHAOS_MODES.filter((mode) => mode !== "poison-row");

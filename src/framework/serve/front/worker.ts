@@ -1,6 +1,7 @@
 // The Worker in front of the user's: it answers the health check, serves assets with their types, and hands everything
 // else on untouched. It runs inside workerd, so it imports nothing of Node; the build makes one file of this folder.
 import { contentType } from "./content-type.ts";
+import { HostLog, isKnownHost } from "./host-check.ts";
 import { PLUG_PATH, plugAnswer } from "./plug.ts";
 import { findAsset, isServable, isWorkerFirst, notFoundPages } from "./routes.ts";
 import type { AssetSettings } from "./settings.ts";
@@ -14,16 +15,25 @@ interface FrontEnvironment {
   HEALTH_PATH: string;
   /** The supervisor's ear; absent without --plug. */
   PLUG?: Fetcher;
+  /** Present when the server is for this machine only: the names it answers to. */
+  KNOWN_HOSTS?: readonly string[];
   /** Names of this machine under which the plug may be pulled. */
   PLUG_HOSTS?: readonly string[];
 }
 
+const hostLog = new HostLog();
+
 /** What the port answers. */
 export const front = {
   async fetch(request: Request, env: FrontEnvironment): Promise<Response> {
-    const { pathname } = new URL(request.url);
+    const { pathname, hostname } = new URL(request.url);
     if (pathname === env.HEALTH_PATH)
       return Response.json({ status: "ok" }, { headers: { "cache-control": "no-store" } });
+    if (env.KNOWN_HOSTS && !isKnownHost(hostname, env.KNOWN_HOSTS)) {
+      const line = hostLog.line(hostname);
+      if (line !== undefined) console.warn(line);
+      return new Response("This server does not answer to that host name.", { status: 403 });
+    }
     if (env.PLUG && pathname === PLUG_PATH) {
       return answerPlug(request, { plug: env.PLUG, hosts: env.PLUG_HOSTS ?? [] });
     }
