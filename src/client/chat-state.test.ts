@@ -36,7 +36,7 @@ const ended = (outcome: EndFrame["outcome"], error?: string, requestId = "r1"): 
 
 const requested = (id: string, list: UIMessage[] = [user(`u-${id}`)], replacesFrom?: string): ChatEvent => ({
   type: "requested",
-  request: { id, frame: id, messages: list, replacesFrom }
+  request: { id, messages: list, replacesFrom }
 });
 
 const sent = (requestId: string): ChatEvent => ({ type: "sent", requestId });

@@ -42,6 +42,8 @@ function stage(init: Partial<SocketInit> = {}) {
     WebSocket: FakeSocket,
     timers,
     random: () => 1,
+    maxRetries: Infinity,
+    diagnose: async () => ({ problem: "unknown", isFinal: false }),
     onOpen: () => log.push("open"),
     onText: (text) => log.push(text),
     onDrop: () => log.push("drop"),
@@ -62,7 +64,7 @@ describe("a connection", () => {
     socket.connect();
     newest().emit("onopen");
     newest().emit("onclose", { code: 1006, reason: "" });
-    expect(log).toEqual(["connecting", "open", "open", "reconnecting", "drop"]);
+    expect(log).toEqual(["connecting", "open", "open", "reconnecting The connection broke.", "drop"]);
     timers.advance(FIRST_RETRY_MS - 1);
     expect(FakeSocket.made).toHaveLength(1);
     timers.advance(1);
@@ -84,7 +86,7 @@ describe("a connection", () => {
     newest().emit("onopen");
     newest().emit("onclose", { code, reason: "not you" });
     timers.advance(10 * MAX_RETRY_MS);
-    expect(log.at(-2)).toBe("refused not you");
+    expect(log.at(-2)).toBe(`refused The server closed the connection: not you (${code}).`);
     expect(FakeSocket.made).toHaveLength(1);
   });
 
@@ -110,7 +112,7 @@ describe("a connection", () => {
     slow.emit("onopen");
     slow.emit("onmessage", { data: "ghost" });
     slow.emit("onclose", { code: 4001, reason: "" });
-    expect(log).toEqual(["connecting", "reconnecting"]);
+    expect(log).toEqual(["connecting", "reconnecting The server did not answer within 10 s."]);
     expect(socket.state).toBe("reconnecting");
   });
 
