@@ -135,7 +135,10 @@ export class Conversation {
     const cleared = this.#add(keys.clear, { frame: clientFrames.clear(), isDone });
     return mayFail(
       cleared.then(() => {
-        if (!this.#outbox.has(keys.clear)) this.#dispatch({ type: "clear-confirmed" });
+        if (this.#outbox.has(keys.clear)) return;
+        this.#dispatch({ type: "clear-confirmed" });
+        // Others may have said it before the clear, which then took it away. Nobody is told that by the server.
+        if (this.#state.stored.length > 0) this.#fetchAgain();
       })
     );
   }
@@ -197,7 +200,8 @@ export class Conversation {
   /** An error that ends no request of ours is the answer to another command. */
   #refusalIn(frame: ChatFrame): { about: string | undefined; error: string } | undefined {
     if (frame.type === "refused") return frame;
-    const isAnswer = frame.type === "end" && frame.error !== undefined && this.#outbox.has(keys.answer(frame.requestId));
+    const isAnswer =
+      frame.type === "end" && frame.error !== undefined && this.#outbox.has(keys.answer(frame.requestId));
     return isAnswer ? { about: frame.requestId, error: frame.error ?? "" } : undefined;
   }
 
@@ -207,12 +211,13 @@ export class Conversation {
     if (about !== undefined && this.#state.answers.has(about)) this.#dispatch({ type: "withdrawn", callId: about });
     this.#dispatch({ type: "failed", error });
     if (key !== undefined) this.#outbox.refuse(key, new CommandRefusedError(error));
-    if (key === keys.clear) this.#restore();
+    if (key !== keys.clear) return;
+    // What was cleared away here is still there.
+    this.#dispatch({ type: "clear-confirmed" });
+    this.#fetchAgain();
   }
 
-  /** What was cleared away here is still there. */
-  #restore(): void {
-    this.#dispatch({ type: "clear-confirmed" });
+  #fetchAgain(): void {
     const fetched = this.#init.fetchMessages().catch(() => undefined);
     void fetched.then((messages) => messages && this.#dispatch({ type: "fetched", messages }));
   }

@@ -39,7 +39,9 @@ export class FrameTooLargeError extends ThinkError {
   constructor(limitBytes?: number) {
     super({
       code: "frame-too-large",
-      message: limitBytes ? `This is too large to be sent: at most ${limitBytes} bytes.` : "This is too large to be sent.",
+      message: limitBytes
+        ? `This is too large to be sent: at most ${limitBytes} bytes.`
+        : "This is too large to be sent.",
       hint: "Send smaller files, or put them where the agent can fetch them."
     });
   }

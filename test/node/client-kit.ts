@@ -19,6 +19,10 @@ export class Network {
   copies = 1;
   /** False: nobody gets through. */
   isUp = true;
+  /** True: what clients send gets lost on the way. */
+  losesFrames = false;
+  /** What clients sent, in order. */
+  readonly sent: { readonly type?: string }[] = [];
   /** Addresses that were connected to. */
   readonly urls: string[] = [];
   readonly fetched: string[] = [];
@@ -102,8 +106,10 @@ class HostSocket {
   onerror: Handler = null;
   #socket: TestSocket | undefined;
   #isClosed = false;
+  readonly #network: Network;
 
   constructor(network: Network, url: string) {
+    this.#network = network;
     void network.track(this.#open(network, url));
   }
 
@@ -120,7 +126,8 @@ class HostSocket {
 
   send(data: string): void {
     if (this.#socket === undefined || this.#socket.closed) throw new Error("The socket is not open.");
-    this.#socket.send(data);
+    this.#network.sent.push(JSON.parse(data) as { type?: string });
+    if (!this.#network.losesFrames) this.#socket.send(data);
   }
 
   close(code?: number): void {
