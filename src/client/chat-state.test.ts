@@ -159,6 +159,31 @@ describe("what is shown", () => {
     ]);
   });
 
+  const outputShown = (state: ChatState) =>
+    viewOf(state).messages.flatMap(({ parts }) => parts.flatMap((part) => ("output" in part ? [part.output] : [])));
+
+  test("a corrected output of a settled call is shown", () => {
+    const before = greeting(asking("a1", "output-available", { output: "first" }));
+    const corrected = asking("a1", "output-available", { output: "corrected" });
+    expect(outputShown(play([before, framed({ type: "message-updated", message: corrected })]))).toEqual(["corrected"]);
+    expect(outputShown(play([before, messages(corrected)]))).toEqual(["corrected"]);
+  });
+
+  test("a corrected output is shown also while the answer that holds the call goes on", () => {
+    const before = [
+      greeting(asking("a1", "output-available", { output: "first" })),
+      chunk(0, { type: "start" }, { isContinuation: true }),
+      chunk(1, { type: "text-start", id: "t" }, { isContinuation: true }),
+      chunk(2, { type: "text-delta", id: "t", delta: "More." }, { isContinuation: true })
+    ];
+    const corrected = asking("a1", "output-available", { output: "corrected" });
+    for (const news of [framed({ type: "message-updated", message: corrected }), messages(corrected)]) {
+      const state = play([...before, news]);
+      expect(outputShown(state)).toEqual(["corrected"]);
+      expect(shown(state)).toEqual(["a1:More."]);
+    }
+  });
+
   test("an error is a field and no message, and the next question takes it away", () => {
     const failed = play([requested("r1"), sent("r1"), ended("error", "It broke.")]);
     expect(viewOf(failed)).toMatchObject({ error: "It broke.", messages: [{ role: "user" }] });

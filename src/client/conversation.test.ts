@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { Conversation, MAX_OPEN_REQUESTS } from "./conversation.ts";
 import { ClientQueueFullError } from "./errors.ts";
 import type { ChatFrame } from "./frames.ts";
-import { GREETING_TIMEOUT_MS, HISTORY_TIMEOUT_MS } from "./joining.ts";
+import { GREETING_TIMEOUT_MS, HISTORY_TIMEOUT_MS, MAX_HELD_FRAMES } from "./joining.ts";
 import { ManualTimers } from "./manual-timers.test-support.ts";
 import { Outbox } from "./outbox.ts";
 import { planSend } from "./requests.ts";
@@ -117,6 +117,37 @@ test("messages fetched for a connection that is gone are not shown", async () =>
   resolve([user("old")]);
   await later();
   expect(conversation.state.stored).toEqual([user("new")]);
+});
+
+test("messages fetched for an earlier connection are not taken for those the next one waits for", async () => {
+  const fetches: ((messages: readonly UIMessage[]) => void)[] = [];
+  const { conversation, drop, receive, types } = stage(() => new Promise((resolve) => fetches.push(resolve)));
+  conversation.opened();
+  receive(resuming("r1"));
+  drop();
+  conversation.opened();
+  receive(resuming("r1"));
+  types();
+  fetches[0]?.([user("old")]);
+  await later();
+  expect(conversation.state.stored).toEqual([]);
+  expect(types()).toEqual([]);
+  fetches[1]?.([user("new")]);
+  await later();
+  expect(conversation.state.stored).toEqual([user("new")]);
+  expect(types()).toEqual(["resume_ack"]);
+});
+
+test("frames that wait for the messages are few: with too many, nothing is waited for", () => {
+  const { conversation, types, receive } = stage(() => new Promise(() => undefined));
+  conversation.opened();
+  receive(resuming("r1"));
+  types();
+  const frame: ChatFrame = { type: "recovering", isRecovering: true, requestId: "r1" };
+  receive(...Array.from({ length: MAX_HELD_FRAMES - 1 }, () => frame));
+  expect([types(), viewOf(conversation.state).isRecovering]).toEqual([[], false]);
+  receive(frame);
+  expect([types(), viewOf(conversation.state).isRecovering]).toEqual([["resume_ack"], true]);
 });
 
 test("a message the server shows is not sent again; one it does not show is", () => {
