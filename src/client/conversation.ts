@@ -207,10 +207,10 @@ export class Conversation {
 
   #refused(about: string | undefined, error: string): void {
     const candidates = about === undefined ? [keys.clear] : [keys.answer(about), keys.stop(about), keys.request(about)];
-    const key = candidates.find((one) => this.#outbox.has(one));
+    // First: without its question on the screen the command would count as done.
+    const key = candidates.find((one) => this.#outbox.refuse(one, new CommandRefusedError(error)));
     if (about !== undefined && this.#state.answers.has(about)) this.#dispatch({ type: "withdrawn", callId: about });
     this.#dispatch({ type: "failed", error });
-    if (key !== undefined) this.#outbox.refuse(key, new CommandRefusedError(error));
     if (key !== keys.clear) return;
     // What was cleared away here is still there.
     this.#dispatch({ type: "clear-confirmed" });

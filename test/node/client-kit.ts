@@ -21,6 +21,10 @@ export class Network {
   isUp = true;
   /** True: what clients send gets lost on the way. */
   losesFrames = false;
+  /** Set: the server opens no connection, and answers requests with this. */
+  answer: { readonly status: number; readonly words: string } | undefined;
+  /** Sees what clients send. True: it goes no further. */
+  onSent: (type: string | undefined) => boolean = () => false;
   /** What clients sent, in order. */
   readonly sent: { readonly type?: string }[] = [];
   /** Addresses that were connected to. */
@@ -53,12 +57,15 @@ export class Network {
 
   fetch(url: string): Promise<Response> {
     this.fetched.push(url);
+    if (this.answer)
+      return this.track(Promise.resolve(new Response(this.answer.words, { status: this.answer.status })));
+    if (!this.isUp) return this.track(Promise.reject(new TypeError("fetch failed")));
     return this.track(this.#host.fetch(pathOf(url)));
   }
 
   async open(socket: HostSocket, url: string): Promise<TestSocket | undefined> {
     this.urls.push(url);
-    if (!this.isUp || this.#host.crashed) return undefined;
+    if (!this.isUp || this.answer || this.#host.crashed) return undefined;
     this.#sockets.add(socket);
     return this.track(this.#host.connect(pathOf(url)));
   }
@@ -90,6 +97,18 @@ export class Network {
     for (const socket of this.#sockets) socket.lose(false);
     this.#sockets.clear();
     await this.settle();
+  }
+
+  /** The server closes all connections. */
+  async kick(code: number, reason: string): Promise<void> {
+    for (const socket of this.#sockets) socket.lose(true, { code, reason });
+    this.#sockets.clear();
+    await this.settle();
+  }
+
+  /** The server says this to all clients. */
+  tell(frame: object): void {
+    for (const socket of this.#sockets) socket.hear(frame);
   }
 
   /** Time for the next attempt to connect. */
@@ -126,8 +145,9 @@ class HostSocket {
 
   send(data: string): void {
     if (this.#socket === undefined || this.#socket.closed) throw new Error("The socket is not open.");
-    this.#network.sent.push(JSON.parse(data) as { type?: string });
-    if (!this.#network.losesFrames) this.#socket.send(data);
+    const frame = JSON.parse(data) as { type?: string };
+    this.#network.sent.push(frame);
+    if (!this.#network.losesFrames && !this.#network.onSent(frame.type)) this.#socket.send(data);
   }
 
   close(code?: number): void {
@@ -135,11 +155,15 @@ class HostSocket {
     if (this.#socket && !this.#socket.closed) this.#socket.close(code);
   }
 
-  lose(isOurSide: boolean): void {
+  hear(frame: object): void {
+    if (!this.#isClosed) this.#emit(this.onmessage, { data: textOf(frame) });
+  }
+
+  lose(isOurSide: boolean, closed?: { readonly code: number; readonly reason: string }): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     if (isOurSide) this.#socket?.drop();
-    const { code, reason } = this.#socket?.closed ?? { code: 1006, reason: "" };
+    const { code, reason } = closed ?? this.#socket?.closed ?? { code: 1006, reason: "" };
     this.#emit(this.onclose, { code, reason });
   }
 
