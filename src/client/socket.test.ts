@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   ASK_AFTER_FAILURES,
   CONNECT_TIMEOUT_MS,
+  DISBELIEF_MS,
   FIRST_RETRY_MS,
   MAX_RETRY_MS,
   ReconnectingSocket,
@@ -241,6 +242,27 @@ describe("a connection that does not open", () => {
     expect(socket.state).toBe("open");
     newest().emit("onclose", FAILED);
     expect(log.at(-2)).toBe("reconnecting The connection broke.");
+  });
+
+  test("is refused later where the server had opened one before: it may be starting anew", async () => {
+    const { socket, log, timers, newest } = stage({
+      diagnose: async () => ({ problem: "404 Not found", isFinal: true })
+    });
+    socket.connect();
+    newest().emit("onopen");
+    newest().emit("onclose", FAILED);
+    const from = timers.now();
+    const refusedAfter = async (limitMs: number) => {
+      while (socket.state !== "refused" && timers.now() - from < limitMs) {
+        timers.advance(100);
+        if (FakeSocket.made.at(-1)?.isClosing === false) newest().emit("onclose", FAILED);
+        await later();
+      }
+      return socket.state;
+    };
+    expect(await refusedAfter(DISBELIEF_MS)).toBe("reconnecting");
+    expect(log.at(-1)).toBe("reconnecting 404 Not found");
+    expect(await refusedAfter(3 * DISBELIEF_MS)).toBe("refused");
   });
 
   test("is tried anew when the application asks for it, with nothing left of the refusal", async () => {

@@ -29,6 +29,12 @@ export const STABLE_AFTER_MS = 5_000;
 /** Attempts in a row that did not open, before the server is asked over HTTP why. */
 export const ASK_AFTER_FAILURES = 2;
 
+/**
+ * A server that had opened a connection before is believed only when it has refused for so long: while a new version is
+ * started, what stands in front of it may not know the address for a moment.
+ */
+export const DISBELIEF_MS = 15_000;
+
 /** WebSocket close codes. */
 const BROKEN = 1006;
 const POLICY = 1008;
@@ -90,6 +96,9 @@ export class ReconnectingSocket {
   #diagnosis: string | undefined;
   /** What the server said over HTTP, if that is final. One more attempt follows: it may have been starting meanwhile. */
   #verdict: string | undefined;
+  /** When the server began to give final answers only. */
+  #refusedSince: number | undefined;
+  #hasBeenOpen = false;
   #openedAt = 0;
   /** Of the attempt under way; a later one makes it stale. */
   #attempt = 0;
@@ -106,6 +115,7 @@ export class ReconnectingSocket {
   connect(): void {
     if (this.#state !== "closed" && this.#state !== "refused") return;
     this.#failures = 0;
+    this.#hasBeenOpen = false;
     this.#forget();
     this.#problem = undefined;
     this.#try("connecting");
@@ -183,6 +193,7 @@ export class ReconnectingSocket {
   #opened(): void {
     this.#cancelTimer();
     this.#openedAt = this.#init.timers.now();
+    this.#hasBeenOpen = true;
     this.#forget();
     this.#become("open");
     this.#init.onOpen();
@@ -193,6 +204,7 @@ export class ReconnectingSocket {
     this.#unopened = 0;
     this.#diagnosis = undefined;
     this.#verdict = undefined;
+    this.#refusedSince = undefined;
   }
 
   /** The attempt, or the connection it led to, is over. */
@@ -226,7 +238,9 @@ export class ReconnectingSocket {
     if (this.#state !== "reconnecting") return;
     this.#diagnosis = problem;
     this.#become("reconnecting", problem);
-    if (!isFinal) return;
+    const now = this.#init.timers.now();
+    this.#refusedSince = isFinal ? (this.#refusedSince ?? now) : undefined;
+    if (!isFinal || (this.#hasBeenOpen && now - (this.#refusedSince ?? now) < DISBELIEF_MS)) return;
     this.#verdict = problem;
     this.#try("reconnecting");
   }
