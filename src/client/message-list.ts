@@ -1,7 +1,6 @@
 // Lists of messages, changed by id. Unchanged messages stay the same objects, so a renderer can skip them. Tool parts
 // only move forward: news that took longer than newer news takes nothing back. Pure.
 import type { UIMessage } from "ai";
-import { sameJson } from "../util/json.ts";
 import { asMessagePart, isSettledToolPart, isToolPart, type ToolPart } from "./answer-fold.ts";
 
 /** In its place; a new one behind the message with the given id, or at the end. */
@@ -43,7 +42,7 @@ export function adoptToolParts(message: UIMessage, other: UIMessage): UIMessage 
 export function adoptNewerToolParts(message: UIMessage, newer: UIMessage): UIMessage {
   return withToolParts(message, newer, (part, known) => {
     const ahead = progressOf(known) - progressOf(part);
-    return ahead > 0 || (ahead === 0 && isSettledToolPart(part) && !sameJson(part, known));
+    return ahead > 0 || (ahead === 0 && isSettledToolPart(part) && JSON.stringify(part) !== JSON.stringify(known));
   });
 }
 
