@@ -193,6 +193,23 @@ test("an answer to a call is followed by the question what it started, but not i
   expect(types()).toEqual(["tool_result"]);
 });
 
+test("an answer of which the server shows nothing is confirmed after the stream that was heard meanwhile", async () => {
+  const { conversation, types, receive, open, probe } = stage();
+  open(parked);
+  const chunk = { type: "start", messageId: "a2" } as const;
+  receive({ type: "chunk", requestId: "r2", seq: 0, chunk, isReplay: false, isContinuation: false });
+  types();
+  let isConfirmed = false;
+  void conversation.answerTool({ callId: "gone", toolName: "", output: 1 }).then(() => (isConfirmed = true));
+  expect(types()).toEqual(["tool_result"]);
+  receive(completed("r2"));
+  await later();
+  expect(isConfirmed).toBe(false);
+  receive({ type: "none", reason: "idle", probeId: probe() });
+  await later();
+  expect(isConfirmed).toBe(true);
+});
+
 test("an answer given offline goes out with the next connection, if the call is still open then", () => {
   const { conversation, drop, types, open } = stage();
   open(parked);

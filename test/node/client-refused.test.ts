@@ -2,7 +2,7 @@
 import { expect, test, vi } from "vitest";
 import { createThinkClient, type ThinkClientOptions } from "../../src/client/index.ts";
 import { reply, stall, text, toolCall } from "../../src/testing/index.ts";
-import { shown } from "./client-kit.ts";
+import { type Network, shown } from "./client-kit.ts";
 import { later, open, ready, scene, stored } from "./client-subject.ts";
 
 test("an address that the server does not know ends what was asked, with the server's words", async () => {
@@ -145,15 +145,22 @@ test.each(refusals)(
   }
 );
 
+/** Answers to the call are refused, a few times: a client that never stops would keep the test from failing. */
+function refuse(network: Network, type: string): void {
+  let refusals = 0;
+  network.onSent = (sent) => {
+    if (sent !== type) return false;
+    refusals += 1;
+    if (refusals < 5) network.tell({ type: "cf_agent_tool_error", toolCallId: "c1", error: "Not by you." });
+    return true;
+  };
+}
+
 test("a refused result of a client tool is not computed and sent again and again", async () => {
   const { network } = open(reply(toolCall("clock", {}, { id: "c1" })));
   let runs = 0;
   const client = await ready(network, { tools: { clock: { execute: () => (runs += 1) } } });
-  network.onSent = (type) => {
-    if (type !== "cf_agent_tool_result") return false;
-    network.tell({ type: "cf_agent_tool_error", toolCallId: "c1", error: "Not by you." });
-    return true;
-  };
+  refuse(network, "cf_agent_tool_result");
   await client.send("Time?");
   await network.settle();
   expect(client.getSnapshot()).toMatchObject({ error: "Not by you.", pendingToolCalls: [{ callId: "c1" }] });
@@ -170,11 +177,7 @@ test("an approval that a program gave and the agent refused is left to a person"
       return true;
     }
   });
-  network.onSent = (type) => {
-    if (type !== "cf_agent_tool_approval") return false;
-    network.tell({ type: "cf_agent_tool_error", toolCallId: "c1", error: "Not by you." });
-    return true;
-  };
+  refuse(network, "cf_agent_tool_approval");
   await client.send("Mail ada");
   await network.settle();
   expect([asked, client.getSnapshot().pendingApprovals]).toMatchObject([1, [{ callId: "c1" }]]);

@@ -59,8 +59,11 @@ describe.each([
     expect(client.getSnapshot()).toMatchObject({ connection: "refused", connectionError: error });
   });
 
-  test("a connect hook that fails is told at once, with its code and without its words", async () => {
-    const client = connect("/agents/refusing/fail", { fail: "1" });
+  test.each([
+    ["a connect hook that fails", "/agents/refusing/fail", { fail: "1" }],
+    ["an agent that cannot start", "/agents/refusing/broken", {}]
+  ])("%s is told at once, with its code and without its words", async (_what, path, query) => {
+    const client = connect(path, query);
     const tookMs = await until(client, ({ connectionError }) => connectionError?.includes("1011") === true);
     expect(tookMs).toBeLessThan(AT_ONCE_MS);
     expect(client.getSnapshot().connectionError).not.toContain("guest book");
@@ -89,4 +92,12 @@ describe.each([
     expect(await client.send("x".repeat(33_600_000))).toMatchObject({ outcome: "error" });
     expect(await client.send("Hi")).toMatchObject({ outcome: "completed" });
   });
+});
+
+test("a client that says nothing is told at once that the agent cannot start", async () => {
+  const from = performance.now();
+  const socket = new WS(`${server.url.replace("http", "ws")}/agents/refusing/broken`);
+  const code = await new Promise((resolve) => socket.on("close", resolve));
+  expect(code).toBe(1011);
+  expect(performance.now() - from).toBeLessThan(AT_ONCE_MS);
 });
