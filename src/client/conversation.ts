@@ -55,7 +55,7 @@ export class Conversation {
     });
   }
 
-  /** The server has told on this connection what it has. */
+  /** The server has sent on this connection what it has: chat commands may go out. */
   get isGreeted(): boolean {
     return this.#joining.isGreeted;
   }
@@ -137,13 +137,13 @@ export class Conversation {
       cleared.then(() => {
         if (this.#outbox.has(keys.clear)) return;
         this.#dispatch({ type: "clear-confirmed" });
-        // Others may have said it before the clear, which then took it away. Nobody is told that by the server.
+        // Other clients may have said it before the clear took effect. The server sends the sender of a clear no frame.
         if (this.#state.stored.length > 0) this.#fetchAgain();
       })
     );
   }
 
-  /** Nobody will hear of these any more. */
+  /** Callers stop waiting. What was not sent yet goes out if the client connects again. */
   close(): void {
     for (const [requestId, resolve] of this.#waiting) resolve({ requestId, outcome: "unknown" });
     this.#waiting.clear();
@@ -170,8 +170,19 @@ export class Conversation {
 
   #answer(callId: string, frame: string): Promise<void> {
     this.#dispatch({ type: "answered", callId });
-    const isDone = () => !this.#state.answers.has(callId);
-    return this.#add(keys.answer(callId), { frame, isDone });
+    const key = keys.answer(callId);
+    const added = this.#add(key, { frame, isDone: () => !this.#state.answers.has(callId) });
+    added.catch((error: unknown) => {
+      // One that is still there is sent with the next connection.
+      if (!this.#outbox.has(key)) this.#withdraw(callId, errorMessage(error));
+    });
+    return added;
+  }
+
+  /** The question is open again, and a person is told why. */
+  #withdraw(callId: string, error: string): void {
+    this.#dispatch({ type: "withdrawn", callId });
+    this.#dispatch({ type: "failed", error });
   }
 
   /** A command that the server confirms by answering the question that follows it. */
@@ -207,10 +218,9 @@ export class Conversation {
 
   #refused(about: string | undefined, error: string): void {
     const candidates = about === undefined ? [keys.clear] : [keys.answer(about), keys.stop(about), keys.request(about)];
-    // First: without its question on the screen the command would count as done.
     const key = candidates.find((one) => this.#outbox.refuse(one, new CommandRefusedError(error)));
-    if (about !== undefined && this.#state.answers.has(about)) this.#dispatch({ type: "withdrawn", callId: about });
-    this.#dispatch({ type: "failed", error });
+    if (about !== undefined && this.#state.answers.has(about)) this.#withdraw(about, error);
+    else this.#dispatch({ type: "failed", error });
     if (key !== keys.clear) return;
     // What was cleared away here is still there.
     this.#dispatch({ type: "clear-confirmed" });

@@ -110,7 +110,7 @@ test("a server that takes less is not sent the same large thing again, but all t
   expect(sent()).toEqual(["small", "other"]);
 });
 
-test("when nobody waits any longer, what can be repeated stays for the next connection", async () => {
+test("when the client is closed, callers stop waiting and what may be repeated stays for the next connection", async () => {
   const { outbox, network, add, sent } = stage();
   network.isOpen = false;
   const [ask, call] = [add("ask"), add("call", { lost: () => new Error("lost") })];

@@ -11,7 +11,7 @@ export interface Command {
   /** Adding a second one with the same key takes the first one back. */
   readonly key: string;
   readonly frame: string;
-  /** Waits until the server has told what it has: it may have this command from an earlier connection. */
+  /** Waits until the server has sent what it has: it may have this command from an earlier connection. */
   readonly isChat: boolean;
   /** True: only its own answer ends it. False: the server has it when it has answered something that was sent later. */
   readonly needsAnswer: boolean;
@@ -35,7 +35,7 @@ interface Entry {
 export interface OutboxInit {
   /** False: there is no connection. */
   send(text: string): boolean;
-  /** The server has told on this connection what it has. */
+  /** The server has sent on this connection what it has. */
   isGreeted(): boolean;
 }
 
@@ -140,7 +140,7 @@ export class Outbox {
     }
   }
 
-  /** Nobody waits any longer. What can be sent twice stays for the next connection. */
+  /** Callers stop waiting. A command that may be sent twice stays for the next connection. */
   closed(error: Error): void {
     for (const { command, reject } of this.#entries.values()) {
       if (command.lost) this.#entries.delete(command.key);

@@ -67,7 +67,7 @@ export interface SocketInit {
   random(): number;
   /** Attempts after the first failed one, in a row; then it gives up. */
   readonly maxRetries: number;
-  /** Asks over HTTP why attempts fail: a page is told nothing about a handshake. Never rejects. */
+  /** Asks over HTTP why attempts fail: a page learns nothing about a failed handshake. Never rejects. */
   diagnose(): Promise<Diagnosis>;
   onOpen(): void;
   onText(text: string): void;

@@ -114,6 +114,18 @@ test("a message that the server finds too large is not sent again", async () => 
   expect(await small).toMatchObject({ outcome: "completed" });
 });
 
+test("an answer that is too large to be sent is the error of that answer, and the question is back", async () => {
+  const { network } = open(reply(toolCall("clock", {}, { id: "c1" })));
+  const client = await ready(network, { tools: { clock: { execute: () => new Promise(() => undefined) } } });
+  await client.send("Time?");
+  await expect(client.answerTool("c1", "x".repeat(33_600_000))).rejects.toMatchObject({ code: "frame-too-large" });
+  expect(client.getSnapshot()).toMatchObject({
+    connection: "open",
+    pendingToolCalls: [{ callId: "c1" }],
+    error: expect.stringContaining("too large")
+  });
+});
+
 const refusals: [string, (id: string, error: string) => object][] = [
   ["a frame of its own", (toolCallId, error) => ({ type: "cf_agent_chat_error", toolCallId, error })],
   ["a frame of the tools", (toolCallId, error) => ({ type: "cf_agent_tool_error", toolCallId, error })],
