@@ -112,16 +112,11 @@ export class AgentEntry {
   }
 
   #refuseUpgrade(): Response {
-    const { socket, response } = this.#runtime.sockets.accept(this.#newAttachment(new Request("http://agent/")));
-    refuse(socket, SETUP_FAILED);
-    return response;
+    return this.#runtime.sockets.refuse({ ...SETUP_FAILED, frame: frames.failure("Internal Server Error") });
   }
 
   #refuseDestroyed(request: Request): Response {
-    if (!isUpgrade(request)) return new Response("Gone", { status: 410 });
-    const { socket, response } = this.#runtime.sockets.accept(this.#newAttachment(request));
-    socket.close(DESTROYED.code, DESTROYED.reason);
-    return response;
+    return isUpgrade(request) ? this.#runtime.sockets.refuse(DESTROYED) : new Response("Gone", { status: 410 });
   }
 
   /** A frame on one of our sockets: for this agent, or for the sub-agent it is addressed to. */

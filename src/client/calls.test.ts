@@ -1,20 +1,21 @@
 import { expect, test } from "vitest";
 import { Calls, DEFAULT_CALL_TIMEOUT_MS, MAX_OPEN_CALLS } from "./calls.ts";
 import { ManualTimers } from "./manual-timers.test-support.ts";
+import { Outbox } from "./outbox.ts";
 
 function stage() {
   const timers = new ManualTimers();
   const network = { isOpen: true, sent: [] as string[] };
   let ids = 0;
-  const calls = new Calls({
-    timers,
-    newId: () => `${(ids += 1)}`,
+  const outbox = new Outbox({
+    isGreeted: () => false,
     send: (text) => {
       if (network.isOpen) network.sent.push(text);
       return network.isOpen;
     }
   });
-  return { calls, timers, network };
+  const calls = new Calls({ timers, outbox, newId: () => `${(ids += 1)}` });
+  return { calls, timers, network, outbox };
 }
 
 const code = (promise: Promise<unknown>) =>
@@ -33,29 +34,29 @@ test("a call is answered by its id, in any order", async () => {
 });
 
 test("a call that never left waits for the next connection and leaves once", async () => {
-  const { calls, network } = stage();
+  const { calls, network, outbox } = stage();
   network.isOpen = false;
   const call = calls.call("a", [1]);
-  calls.dropped();
+  outbox.dropped(false);
   network.isOpen = true;
-  calls.opened();
-  calls.opened();
+  outbox.pump();
+  outbox.pump();
   expect(network.sent).toHaveLength(1);
   calls.answered("1", { ok: true, result: 1, isDone: true });
   expect(await call).toBe(1);
 });
 
 test("a call that left before the connection broke is lost and never repeated", async () => {
-  const { calls, network } = stage();
+  const { calls, network, outbox } = stage();
   const call = code(calls.call("a", []));
-  calls.dropped();
-  calls.opened();
+  outbox.dropped(false);
+  outbox.pump();
   expect(await call).toBe("call-lost");
   expect(network.sent).toHaveLength(1);
 });
 
 test("every call has a deadline, also one that waits for a connection, and leaves no timer behind", async () => {
-  const { calls, timers, network } = stage();
+  const { calls, timers, network, outbox } = stage();
   network.isOpen = false;
   const outcomes = [code(calls.call("a", [])), code(calls.call("b", [], { timeoutMs: 5 }))];
   timers.advance(5);
@@ -63,7 +64,7 @@ test("every call has a deadline, also one that waits for a connection, and leave
   timers.advance(DEFAULT_CALL_TIMEOUT_MS);
   expect(await outcomes[0]).toBe("call-timeout");
   network.isOpen = true;
-  calls.opened();
+  outbox.pump();
   expect(network.sent).toEqual([]);
   expect(timers.size).toBe(0);
 });

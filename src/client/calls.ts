@@ -1,7 +1,9 @@
-// Calls of the agent's methods. They live above the socket: a call made while there is no connection waits for one, each
-// has a deadline, and one that was on its way when the connection broke is reported as lost and never repeated.
+// Calls of the agent's methods. They leave through the outbox: a call made while there is no connection waits for one,
+// behind what was done before it. Each has a deadline, and one that was on its way when the connection broke is reported
+// as lost, unless the agent takes a repetition for the same call.
 import { CallFailedError, CallLostError, CallTimeoutError, ClientClosedError, ClientQueueFullError } from "./errors.ts";
 import { clientFrames, type CallAnswer } from "./frames.ts";
+import type { Outbox } from "./outbox.ts";
 import type { Timers } from "./timers.ts";
 
 export const DEFAULT_CALL_TIMEOUT_MS = 30_000;
@@ -17,17 +19,21 @@ export interface CallOptions {
   readonly onChunk?: (chunk: unknown) => void;
 }
 
+/** For the agent's own methods that change nothing when they are called again. */
+export interface RepeatableCall extends CallOptions {
+  /** It is sent again on the next connection if its answer did not come. Called each time. */
+  readonly onRepeat?: () => void;
+}
+
 interface OpenCall {
   readonly method: string;
-  readonly frame: string;
-  isSent: boolean;
   readonly onChunk: ((chunk: unknown) => void) | undefined;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
 export interface CallsInit {
-  send(text: string): boolean;
+  readonly outbox: Pick<Outbox, "add" | "acknowledge">;
   readonly timers: Timers;
   newId(): string;
 }
@@ -40,7 +46,7 @@ export class Calls {
     this.#init = init;
   }
 
-  call(method: string, args: readonly unknown[], options: CallOptions = {}): Promise<unknown> {
+  call(method: string, args: readonly unknown[], options: RepeatableCall = {}): Promise<unknown> {
     if (this.#open.size >= MAX_OPEN_CALLS) {
       return Promise.reject(new ClientQueueFullError("calls", MAX_OPEN_CALLS));
     }
@@ -48,37 +54,16 @@ export class Calls {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const id = this.#init.newId();
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const call: OpenCall = {
-      method,
-      frame: clientFrames.call(id, method, args),
-      isSent: false,
-      onChunk,
-      resolve,
-      reject
-    };
+    const call: OpenCall = { method, onChunk, resolve, reject };
     this.#open.set(id, call);
     const stopWaiting = this.#limit(id, call, options);
-    call.isSent = this.#init.send(call.frame);
+    this.#send(id, clientFrames.call(id, method, args), options.onRepeat);
     return promise.finally(stopWaiting);
-  }
-
-  /** A connection is there: what never left is sent now, in the order it was asked for. */
-  opened(): void {
-    for (const call of this.#open.values()) if (!call.isSent) call.isSent = this.#init.send(call.frame);
-  }
-
-  dropped(): void {
-    for (const [id, call] of this.#open) {
-      if (!call.isSent) continue;
-      this.#open.delete(id);
-      call.reject(new CallLostError(call.method));
-    }
   }
 
   /** Nothing will ever be answered again. */
   closed(reason?: string): void {
-    for (const call of this.#open.values()) call.reject(new ClientClosedError(reason));
-    this.#open.clear();
+    for (const id of [...this.#open.keys()]) this.#end(id)?.reject(new ClientClosedError(reason));
   }
 
   answered(id: string, answer: CallAnswer): void {
@@ -88,17 +73,38 @@ export class Calls {
       call.onChunk?.(answer.result);
       return;
     }
-    this.#open.delete(id);
+    this.#end(id);
     if (answer.ok) call.resolve(answer.result);
     else call.reject(new CallFailedError(call.method, answer.error));
+  }
+
+  #send(id: string, frame: string, onRepeat: (() => void) | undefined): void {
+    const method = this.#open.get(id)?.method ?? "";
+    let isSent = false;
+    const onSent = () => {
+      if (isSent) onRepeat?.();
+      isSent = true;
+    };
+    const command = { key: keyOf(id), frame, isChat: false, needsAnswer: true, onSent };
+    const lost = () => new CallLostError(method);
+    this.#init.outbox
+      .add(onRepeat ? command : { ...command, lost })
+      // It was not sent, or its answer will not come.
+      .catch((error: unknown) => this.#end(id)?.reject(error));
+  }
+
+  /** One that has not been sent yet never will be. */
+  #end(id: string): OpenCall | undefined {
+    const call = this.#open.get(id);
+    this.#open.delete(id);
+    this.#init.outbox.acknowledge(keyOf(id));
+    return call;
   }
 
   /** Ends a call that takes too long or is no longer wanted. What it returns takes the limits off. */
   #limit(id: string, call: OpenCall, { timeoutMs, signal, onChunk }: CallOptions): () => void {
     const limitMs = timeoutMs ?? (onChunk ? Infinity : DEFAULT_CALL_TIMEOUT_MS);
-    const giveUp = (error: unknown) => {
-      if (this.#open.delete(id)) call.reject(error);
-    };
+    const giveUp = (error: unknown) => this.#end(id)?.reject(error);
     const onAbort = () => giveUp(signal?.reason);
     signal?.addEventListener("abort", onAbort, { once: true });
     const cancel = Number.isFinite(limitMs)
@@ -109,4 +115,8 @@ export class Calls {
       signal?.removeEventListener("abort", onAbort);
     };
   }
+}
+
+function keyOf(id: string): string {
+  return `call:${id}`;
 }

@@ -36,7 +36,7 @@ const ended = (outcome: EndFrame["outcome"], error?: string, requestId = "r1"): 
 
 const requested = (id: string, list: UIMessage[] = [user(`u-${id}`)], replacesFrom?: string): ChatEvent => ({
   type: "requested",
-  request: { id, frame: id, messages: list, replacesFrom }
+  request: { id, messages: list, replacesFrom }
 });
 
 const sent = (requestId: string): ChatEvent => ({ type: "sent", requestId });
@@ -157,6 +157,31 @@ describe("what is shown", () => {
     expect(viewOf(state).messages).toMatchObject([
       { id: "a1", parts: [{ state: "output-available" }, { type: "text", text: "Sent." }] }
     ]);
+  });
+
+  const outputShown = (state: ChatState) =>
+    viewOf(state).messages.flatMap(({ parts }) => parts.flatMap((part) => ("output" in part ? [part.output] : [])));
+
+  test("a corrected output of a settled call is shown", () => {
+    const before = greeting(asking("a1", "output-available", { output: "first" }));
+    const corrected = asking("a1", "output-available", { output: "corrected" });
+    expect(outputShown(play([before, framed({ type: "message-updated", message: corrected })]))).toEqual(["corrected"]);
+    expect(outputShown(play([before, messages(corrected)]))).toEqual(["corrected"]);
+  });
+
+  test("a corrected output is shown also while the answer that holds the call goes on", () => {
+    const before = [
+      greeting(asking("a1", "output-available", { output: "first" })),
+      chunk(0, { type: "start" }, { isContinuation: true }),
+      chunk(1, { type: "text-start", id: "t" }, { isContinuation: true }),
+      chunk(2, { type: "text-delta", id: "t", delta: "More." }, { isContinuation: true })
+    ];
+    const corrected = asking("a1", "output-available", { output: "corrected" });
+    for (const news of [framed({ type: "message-updated", message: corrected }), messages(corrected)]) {
+      const state = play([...before, news]);
+      expect(outputShown(state)).toEqual(["corrected"]);
+      expect(shown(state)).toEqual(["a1:More."]);
+    }
   });
 
   test("an error is a field and no message, and the next question takes it away", () => {

@@ -9,8 +9,6 @@ import { isParked, putMessage, replaceMessage, toolPartsOf } from "./message-lis
 /** A request of this client that has not ended, as far as it has heard. */
 export interface OwnRequest {
   readonly id: string;
-  /** As it goes over the wire. */
-  readonly frame: string;
   /** Shown until the server shows them. */
   readonly messages: readonly UIMessage[];
   /** An edit or a regeneration: what is shown from this message on makes place. */
@@ -45,8 +43,10 @@ export interface ChatState {
   readonly ends: readonly TurnEnd[];
   /** The last turn failed. */
   readonly error: string | undefined;
-  /** Calls this client has answered, until the transcript says so: the frame that answers, empty if it was a call. */
-  readonly answers: Readonly<Record<string, string>>;
+  /** Calls this client has answered, until the transcript says so. */
+  readonly answers: ReadonlySet<string>;
+  /** Messages that this client has cleared away, and that the server may still show. */
+  readonly cleared: ReadonlySet<string> | undefined;
   /**
    * Whose turn the newest answer belongs to: this client's, another's, or one that was found when this client came. It
    * decides who runs client tools.
@@ -65,7 +65,8 @@ export const INITIAL_CHAT: ChatState = {
   recovering: undefined,
   ends: [],
   error: undefined,
-  answers: {},
+  answers: new Set(),
+  cleared: undefined,
   driver: "found"
 };
 
@@ -84,10 +85,14 @@ export type ChatEvent =
   | { readonly type: "sent"; readonly requestId: string }
   /** A replay of this request was asked for and follows. */
   | { readonly type: "acknowledged"; readonly requestId: string }
-  | { readonly type: "answered"; readonly callId: string; readonly frame: string }
+  | { readonly type: "answered"; readonly callId: string }
   /** The answer was not accepted: the question is open again. */
   | { readonly type: "withdrawn"; readonly callId: string }
-  | { readonly type: "cleared" };
+  | { readonly type: "cleared" }
+  /** The server has emptied the conversation as well. */
+  | { readonly type: "clear-confirmed" }
+  /** What a person did could not be done. */
+  | { readonly type: "failed"; readonly error: string };
 
 export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
   switch (event.type) {
@@ -119,13 +124,15 @@ export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
     case "acknowledged":
       return { ...state, streams: beginReplay(state.streams, event.requestId) };
     case "answered":
-      return { ...state, answers: { ...state.answers, [event.callId]: event.frame }, driver: "me" };
-    case "withdrawn": {
-      const { [event.callId]: _withdrawn, ...answers } = state.answers;
-      return { ...state, answers };
-    }
+      return { ...state, answers: new Set([...state.answers, event.callId]), driver: "me" };
+    case "withdrawn":
+      return { ...state, answers: without(state.answers, event.callId) };
     case "cleared":
-      return cleared(withoutUnsent(state));
+      return clearedHere(state);
+    case "clear-confirmed":
+      return { ...state, cleared: undefined };
+    case "failed":
+      return { ...state, error: event.error };
     default:
       return assertNever(event);
   }
@@ -159,6 +166,8 @@ function receive(state: ChatState, frame: ChatFrame): ChatState {
       return { ...state, waitingFor: frame.requestId ?? state.waitingFor ?? "" };
     case "none":
       return state.waitingFor === undefined ? state : { ...state, waitingFor: undefined };
+    case "refused":
+      return { ...state, error: frame.error };
     case "recovering":
       return {
         ...state,
@@ -269,10 +278,13 @@ interface Transcript {
 
 function takeTranscript(state: ChatState, { messages, keeps, isCurrent }: Transcript): ChatState {
   const ids = new Set(messages.map(({ id }) => id));
+  const isCleared = ({ id }: UIMessage) => state.cleared?.has(id) === true;
+  const mustClear = messages.some(isCleared);
   const streams = Object.fromEntries(Object.entries(state.streams).filter(([, stream]) => keeps(stream)));
   return settleAnswers({
     ...state,
-    stored: messages,
+    stored: mustClear ? messages.filter((message) => !isCleared(message)) : messages,
+    cleared: mustClear ? state.cleared : undefined,
     streams: takeOver(streams, messages),
     requests: state.requests.map((request) => {
       // An edit keeps the id of its message, so its presence says nothing.
@@ -285,14 +297,13 @@ function takeTranscript(state: ChatState, { messages, keeps, isCurrent }: Transc
 }
 
 function settleAnswers(state: ChatState): ChatState {
-  const answered = Object.entries(state.answers);
-  if (answered.length === 0) return state;
+  if (state.answers.size === 0) return state;
   const parts = state.stored.flatMap(toolPartsOf);
   const open = new Set(
     parts.filter((part) => isUnanswered(part.state) || isParked(part)).map(({ toolCallId }) => toolCallId)
   );
-  const left = answered.filter(([callId]) => open.has(callId));
-  return left.length === answered.length ? state : { ...state, answers: Object.fromEntries(left) };
+  const left = [...state.answers].filter((callId) => open.has(callId));
+  return left.length === state.answers.size ? state : { ...state, answers: new Set(left) };
 }
 
 export function isUnanswered(toolState: string): boolean {
@@ -322,15 +333,28 @@ function cleared(state: ChatState): ChatState {
   };
 }
 
-/** What was asked for before, and never left this client, is not asked for any more. */
-function withoutUnsent(state: ChatState): ChatState {
+/**
+ * What never left this client is not asked for any more. What was sent before is not sent again: it has arrived before
+ * the clear, or it is of no use.
+ */
+function clearedHere(state: ChatState): ChatState {
   const isUnsent = (request: OwnRequest) => !request.isSent && !request.isDelivered;
   const ended = state.requests.filter(isUnsent).map(({ id }): TurnEnd => ({ requestId: id, outcome: "skipped" }));
+  const sent = state.requests.filter((request) => !isUnsent(request));
+  const gone = [...state.stored, ...state.requests.flatMap(({ messages }) => messages), ...streamedMessages(state)];
   return {
-    ...state,
-    requests: state.requests.filter((request) => !isUnsent(request)),
-    ends: [...state.ends, ...ended].slice(-REMEMBERED_ENDS)
+    ...cleared({ ...state, requests: sent.map((request) => ({ ...request, isDelivered: true })) }),
+    ends: [...state.ends, ...ended].slice(-REMEMBERED_ENDS),
+    cleared: new Set([...(state.cleared ?? []), ...gone.map(({ id }) => id)])
   };
+}
+
+function streamedMessages({ streams }: ChatState): UIMessage[] {
+  return Object.values(streams).flatMap(({ live }) => (live ? [live.fold.message] : []));
+}
+
+function without(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  return new Set([...ids].filter((one) => one !== id));
 }
 
 function changeRequest(state: ChatState, requestId: string, change: Partial<OwnRequest>): ChatState {

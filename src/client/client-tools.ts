@@ -27,7 +27,8 @@ export type ApprovalHandler = (approval: PendingApproval) => boolean | void | Pr
 export interface ToolDesk {
   readonly tools: ClientTools | undefined;
   readonly onApproval: ApprovalHandler | undefined;
-  answer(call: PendingToolCall, outcome: { output: unknown } | { errorText: string }): void;
+  /** False: the call is not on the screen any more, and the outcome of no use. */
+  answer(call: PendingToolCall, outcome: { output: unknown } | { errorText: string }): boolean;
   decide(approval: PendingApproval, isApproved: boolean): Promise<unknown>;
 }
 
@@ -45,6 +46,8 @@ export class ToolRunner {
   readonly #desk: ToolDesk;
   /** Calls this client has taken up, as long as they are open. */
   #taken = new Set<string>();
+  /** Until they are settled. One that the agent refused is open again: to answer it once more would go on for ever. */
+  readonly #answered = new Set<string>();
   #abort = new AbortController();
 
   constructor(desk: ToolDesk) {
@@ -52,10 +55,13 @@ export class ToolRunner {
   }
 
   /** Something changed: takes up what is new. */
-  look(view: ChatView, driver: ChatState["driver"]): void {
+  look(view: ChatView, { driver, answers }: Pick<ChatState, "driver" | "answers">): void {
     const open = [...view.pendingToolCalls, ...view.pendingApprovals];
     const ids = new Set(open.map(({ callId }) => callId));
     for (const callId of this.#taken) if (!ids.has(callId)) this.#taken.delete(callId);
+    for (const callId of this.#answered) {
+      if (!ids.has(callId) && !answers.has(callId)) this.#answered.delete(callId);
+    }
     // While an answer streams its calls may still change, and the server could not go on anyway.
     if (view.status !== "parked" || driver === "other") return;
     for (const call of view.pendingToolCalls) {
@@ -74,7 +80,7 @@ export class ToolRunner {
   }
 
   #take(callId: string, work: () => Promise<void>): void {
-    if (this.#taken.has(callId)) return;
+    if (this.#taken.has(callId) || this.#answered.has(callId)) return;
     this.#taken.add(callId);
     void work();
   }
@@ -82,15 +88,21 @@ export class ToolRunner {
   async #run(tool: ClientTool, call: PendingToolCall): Promise<void> {
     const { signal } = this.#abort;
     const outcome = await execute(tool, call, signal);
-    if (!signal.aborted) this.#desk.answer(call, outcome);
+    if (signal.aborted) return;
+    // Before it is answered: a refusal may come at once.
+    this.#answered.add(call.callId);
+    if (!this.#desk.answer(call, outcome)) this.#answered.delete(call.callId);
   }
 
   async #ask(onApproval: ApprovalHandler, approval: PendingApproval): Promise<void> {
     const { signal } = this.#abort;
     try {
       const isApproved = await onApproval(approval);
-      if (typeof isApproved === "boolean" && !signal.aborted) await this.#desk.decide(approval, isApproved);
+      if (typeof isApproved !== "boolean" || signal.aborted) return;
+      this.#answered.add(approval.callId);
+      await this.#desk.decide(approval, isApproved);
     } catch (error) {
+      if (signal.aborted) return;
       // The question stays on the screen, for a person.
       console.error(`The approval of "${approval.toolName}" could not be decided:`, error);
     }

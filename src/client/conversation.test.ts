@@ -4,8 +4,9 @@ import { expect, test } from "vitest";
 import { Conversation, MAX_OPEN_REQUESTS } from "./conversation.ts";
 import { ClientQueueFullError } from "./errors.ts";
 import type { ChatFrame } from "./frames.ts";
-import { GREETING_TIMEOUT_MS, HISTORY_TIMEOUT_MS } from "./joining.ts";
+import { GREETING_TIMEOUT_MS, HISTORY_TIMEOUT_MS, MAX_HELD_FRAMES } from "./joining.ts";
 import { ManualTimers } from "./manual-timers.test-support.ts";
+import { Outbox } from "./outbox.ts";
 import { planSend } from "./requests.ts";
 import { viewOf } from "./view.ts";
 
@@ -13,16 +14,23 @@ function stage(fetchMessages: () => Promise<readonly UIMessage[] | undefined> = 
   const timers = new ManualTimers();
   const sent: Record<string, unknown>[] = [];
   let ids = 0;
-  const conversation = new Conversation({
+  const send = (text: string) => {
+    sent.push(JSON.parse(text) as Record<string, unknown>);
+    return true;
+  };
+  const outbox: Outbox = new Outbox({ send, isGreeted: () => conversation.isGreeted });
+  const conversation: Conversation = new Conversation({
     timers,
     newId: () => `id-${(ids += 1)}`,
     fetchMessages,
     onChange: () => undefined,
-    send: (text) => {
-      sent.push(JSON.parse(text) as Record<string, unknown>);
-      return true;
-    }
+    outbox,
+    send
   });
+  const drop = () => {
+    conversation.dropped();
+    outbox.dropped(false);
+  };
   /** The types of what was sent since the last look. */
   const types = () => sent.splice(0).map(({ type }) => String(type).replace(/^cf_agent_(stream_|chat_)?/, ""));
   const probe = () => String(sent.findLast(({ type }) => type === "cf_agent_stream_resume_request")?.["probeId"]);
@@ -33,7 +41,7 @@ function stage(fetchMessages: () => Promise<readonly UIMessage[] | undefined> = 
     receive({ type: "messages", messages, isConnect: true }, { type: "none", reason: "idle", probeId: probe() });
   };
   const ask = (id: string) => void conversation.request(planSend(id, id), {});
-  return { conversation, timers, sent, types, probe, receive, open, ask };
+  return { conversation, outbox, drop, timers, sent, types, probe, receive, open, ask };
 }
 
 const user = (id: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: id }] });
@@ -69,12 +77,12 @@ test("a server that does not answer is not waited for any longer", () => {
 });
 
 test("a stream that is offered twice is accepted once per connection", () => {
-  const { conversation, types, receive, open } = stage();
+  const { drop, types, receive, open } = stage();
   open();
   types();
   receive(resuming("r1"), resuming("r1", "p"));
   expect(types()).toEqual(["resume_ack"]);
-  conversation.dropped();
+  drop();
   open();
   types();
   receive(resuming("r1"));
@@ -101,33 +109,64 @@ test("messages that do not come hold a stream up for a while only", async () => 
 
 test("messages fetched for a connection that is gone are not shown", async () => {
   const { promise, resolve } = Promise.withResolvers<readonly UIMessage[]>();
-  const { conversation, receive, open } = stage(() => promise);
+  const { conversation, drop, receive, open } = stage(() => promise);
   conversation.opened();
   receive(resuming("r1"));
-  conversation.dropped();
+  drop();
   open(user("new"));
   resolve([user("old")]);
   await later();
   expect(conversation.state.stored).toEqual([user("new")]);
 });
 
+test("messages fetched for an earlier connection are not taken for those the next one waits for", async () => {
+  const fetches: ((messages: readonly UIMessage[]) => void)[] = [];
+  const { conversation, drop, receive, types } = stage(() => new Promise((resolve) => fetches.push(resolve)));
+  conversation.opened();
+  receive(resuming("r1"));
+  drop();
+  conversation.opened();
+  receive(resuming("r1"));
+  types();
+  fetches[0]?.([user("old")]);
+  await later();
+  expect(conversation.state.stored).toEqual([]);
+  expect(types()).toEqual([]);
+  fetches[1]?.([user("new")]);
+  await later();
+  expect(conversation.state.stored).toEqual([user("new")]);
+  expect(types()).toEqual(["resume_ack"]);
+});
+
+test("frames that wait for the messages are few: with too many, nothing is waited for", () => {
+  const { conversation, types, receive } = stage(() => new Promise(() => undefined));
+  conversation.opened();
+  receive(resuming("r1"));
+  types();
+  const frame: ChatFrame = { type: "recovering", isRecovering: true, requestId: "r1" };
+  receive(...Array.from({ length: MAX_HELD_FRAMES - 1 }, () => frame));
+  expect([types(), viewOf(conversation.state).isRecovering]).toEqual([[], false]);
+  receive(frame);
+  expect([types(), viewOf(conversation.state).isRecovering]).toEqual([["resume_ack"], true]);
+});
+
 test("a message the server shows is not sent again; one it does not show is", () => {
-  const { conversation, types, open, ask } = stage();
+  const { drop, types, open, ask } = stage();
   open();
   ask("u1");
   ask("u2");
   types();
-  conversation.dropped();
+  drop();
   open(user("u1"));
   // The one it has and does not work on is over: it is asked how that ended.
   expect(types()).toEqual(["resume_request", "resume_ack", "use_chat_request"]);
 });
 
 test("after a stream of others, a client that was away asks what became of its own", () => {
-  const { conversation, types, receive, open, ask, probe } = stage();
+  const { conversation, drop, types, receive, open, ask, probe } = stage();
   open();
   ask("u1");
-  conversation.dropped();
+  drop();
   conversation.opened();
   receive({ type: "messages", messages: [user("u1")], isConnect: true });
   receive(resuming("other", probe()));
@@ -154,26 +193,44 @@ test("an answer to a call is followed by the question what it started, but not i
   expect(types()).toEqual(["tool_result"]);
 });
 
-test("an answer given offline goes out with the next connection, if the call is still open then", () => {
-  const { conversation, types, open } = stage();
+test("an answer of which the server shows nothing is confirmed after the stream that was heard meanwhile", async () => {
+  const { conversation, types, receive, open, probe } = stage();
   open(parked);
-  conversation.dropped();
+  const chunk = { type: "start", messageId: "a2" } as const;
+  receive({ type: "chunk", requestId: "r2", seq: 0, chunk, isReplay: false, isContinuation: false });
+  types();
+  let isConfirmed = false;
+  void conversation.answerTool({ callId: "gone", toolName: "", output: 1 }).then(() => (isConfirmed = true));
+  expect(types()).toEqual(["tool_result"]);
+  receive(completed("r2"));
+  await later();
+  expect(isConfirmed).toBe(false);
+  receive({ type: "none", reason: "idle", probeId: probe() });
+  await later();
+  expect(isConfirmed).toBe(true);
+});
+
+test("an answer given offline goes out with the next connection, if the call is still open then", () => {
+  const { conversation, drop, types, open } = stage();
+  open(parked);
+  drop();
   conversation.answerTool({ callId: "c1", toolName: "clock", output: 1 });
   types();
   open(parked);
   expect(types()).toEqual(["resume_request", "tool_result", "resume_request"]);
-  conversation.dropped();
+  drop();
   open(user("u1"));
   expect(types()).toEqual(["resume_request"]);
 });
 
 test("a clear goes out once, before what was written after it", () => {
-  const { conversation, types, open, ask } = stage();
+  const { conversation, drop, types, open, ask } = stage();
   conversation.clear();
   ask("u1");
   open(user("old"));
-  expect(types()).toEqual(["resume_request", "clear", "use_chat_request"]);
-  conversation.dropped();
+  // The question behind them is how the clear is confirmed.
+  expect(types()).toEqual(["resume_request", "clear", "use_chat_request", "resume_request"]);
+  drop();
   open();
   expect(types()).not.toContain("clear");
 });

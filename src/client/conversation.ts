@@ -1,11 +1,13 @@
-// The conversation side of a client: holds the state, sends what it asks for, and tells who waits. What was asked for
-// stays until the server has it: it goes out when a connection is there, and again on the next one if nobody knows
-// whether it arrived. The server takes a repeated request, answer or approval once.
+// The conversation side of a client: holds the state, puts what a person does into the outbox, and resolves what callers
+// wait for. A command is done when what the server shows says so; the server takes a repeated request, answer or
+// approval once.
 import type { UIMessage } from "ai";
+import { errorMessage } from "../util/errors.ts";
 import { reduceChat, INITIAL_CHAT, type ChatEvent, type ChatState, type TurnEnd } from "./chat-state.ts";
-import { ClientQueueFullError } from "./errors.ts";
+import { ClientQueueFullError, CommandRefusedError } from "./errors.ts";
 import { clientFrames, type ChatFrame, type ClientToolDescription, type ToolResultFrame } from "./frames.ts";
 import { Joining } from "./joining.ts";
+import type { Command, Outbox } from "./outbox.ts";
 import type { PlannedRequest } from "./requests.ts";
 import type { Timers } from "./timers.ts";
 import { activeRequests, isStreaming } from "./view.ts";
@@ -15,6 +17,7 @@ export const MAX_OPEN_REQUESTS = 100;
 
 export interface ConversationInit {
   send(text: string): boolean;
+  readonly outbox: Outbox;
   fetchMessages(): Promise<readonly UIMessage[] | undefined>;
   newId(): string;
   readonly timers: Timers;
@@ -31,24 +34,30 @@ export interface RequestExtras {
 export class Conversation {
   readonly #init: ConversationInit;
   readonly #joining: Joining;
+  readonly #outbox: Outbox;
   readonly #waiting = new Map<string, (end: TurnEnd) => void>();
-  /** Requests to be stopped, until they have ended. */
-  readonly #stopping = new Set<string>();
-  /** The transcript is to be emptied, as soon as there is a connection. */
-  #mustClear = false;
   #state: ChatState = INITIAL_CHAT;
+  /** Something was sent that may start a turn, or that only a later answer confirms. */
+  #mustAsk = false;
 
   constructor(init: ConversationInit) {
     this.#init = init;
+    this.#outbox = init.outbox;
     this.#joining = new Joining({
       send: (text) => init.send(text),
       dispatch: (event) => this.#dispatch(event),
       state: () => this.#state,
       fetchMessages: () => init.fetchMessages(),
-      onGreeted: () => this.#flush(),
+      onGreeted: () => this.#pump(),
+      outbox: init.outbox,
       newId: () => init.newId(),
       timers: init.timers
     });
+  }
+
+  /** The server has sent on this connection what it has: chat commands may go out. */
+  get isGreeted(): boolean {
+    return this.#joining.isGreeted;
   }
 
   get state(): ChatState {
@@ -64,7 +73,9 @@ export class Conversation {
   }
 
   receive(frame: ChatFrame): void {
-    this.#joining.receive(frame);
+    const refused = this.#refusalIn(frame);
+    if (refused) this.#refused(refused.about, refused.error);
+    else this.#joining.receive(frame);
   }
 
   /** Resolves when the turn has ended, however it did. */
@@ -74,100 +85,166 @@ export class Conversation {
     }
     const id = this.#init.newId();
     const { trigger, posted, shown, replacesFrom } = plan;
-    const frame = clientFrames.request({ requestId: id, messages: posted, trigger, ...extras });
     const ended = new Promise<TurnEnd>((resolve) => this.#waiting.set(id, resolve));
-    this.#dispatch({ type: "requested", request: { id, frame, messages: shown, replacesFrom } });
-    if (this.#joining.isGreeted) this.#sendRequests();
+    this.#dispatch({ type: "requested", request: { id, messages: shown, replacesFrom } });
+    const key = keys.request(id);
+    const delivered = this.#outbox.add({
+      key,
+      frame: clientFrames.request({ requestId: id, messages: posted, trigger, ...extras }),
+      isChat: true,
+      needsAnswer: true,
+      isDone: () => !this.#state.requests.some((request) => request.id === id && !request.isDelivered),
+      onSent: () => this.#dispatch({ type: "sent", requestId: id })
+    });
+    delivered.catch((error: unknown) => {
+      // One that is still there is sent with the next connection.
+      if (!this.#outbox.has(key)) this.#failRequest(id, errorMessage(error));
+    });
     return ended;
   }
 
   /** Everything that runs or waits, also what others asked for: a person sees one conversation. */
-  stop(): void {
-    for (const id of activeRequests(this.#state)) this.#stopping.add(id);
-    if (this.#joining.isGreeted) this.#sendStops();
+  stop(): Promise<void> {
+    // Newest first: when the one that runs ends, none that waited behind it may begin.
+    const stops = activeRequests(this.#state).reverse();
+    const stop = (id: string) => {
+      const isDone = () => !activeRequests(this.#state).includes(id);
+      return this.#add(keys.stop(id), { frame: clientFrames.cancel(id), isDone });
+    };
+    return mayFail(Promise.all(stops.map(stop)).then(() => undefined));
   }
 
-  answerTool(result: ToolResultFrame): void {
-    this.#answer(result.callId, clientFrames.toolResult(result));
+  answerTool(result: ToolResultFrame): Promise<void> {
+    return this.#answer(result.callId, clientFrames.toolResult(result));
   }
 
-  answerApproval(callId: string, isApproved: boolean): void {
-    this.#answer(callId, clientFrames.approval(callId, isApproved));
+  answerApproval(callId: string, isApproved: boolean): Promise<void> {
+    return this.#answer(callId, clientFrames.approval(callId, isApproved));
   }
 
   /** A decision that is made by a call: the question is off the screen while it runs. */
-  async decide<T>(callId: string | undefined, call: () => Promise<T>): Promise<T> {
-    if (callId !== undefined) this.#dispatch({ type: "answered", callId, frame: "" });
-    try {
-      return await call();
-    } catch (error) {
-      if (callId !== undefined) this.#dispatch({ type: "withdrawn", callId });
-      throw error;
-    } finally {
-      this.#askIfQuiet();
-    }
+  decide<T>(callId: string | undefined, call: () => Promise<T>): Promise<T> {
+    return mayFail(this.#decide(callId, call));
   }
 
-  clear(): void {
-    this.#mustClear = true;
+  clear(): Promise<void> {
+    const isKnown = this.#state.stored.length > 0 || this.#state.requests.length > 0;
     this.#dispatch({ type: "cleared" });
-    if (this.#joining.isGreeted) this.#sendClear();
+    // Repeated only while what was cleared is still there: emptying it again would take away what others have said since.
+    const isDone = (isInDoubt: boolean) => (isInDoubt || isKnown) && this.#state.cleared === undefined;
+    const cleared = this.#add(keys.clear, { frame: clientFrames.clear(), isDone });
+    return mayFail(
+      cleared.then(() => {
+        if (this.#outbox.has(keys.clear)) return;
+        this.#dispatch({ type: "clear-confirmed" });
+        // Other clients may have said it before the clear took effect. The server sends the sender of a clear no frame.
+        if (this.#state.stored.length > 0) this.#fetchAgain();
+      })
+    );
   }
 
-  /** Nobody will hear of these any more. */
+  /** Callers stop waiting. What was not sent yet goes out if the client connects again. */
   close(): void {
     for (const [requestId, resolve] of this.#waiting) resolve({ requestId, outcome: "unknown" });
     this.#waiting.clear();
   }
 
-  #answer(callId: string, frame: string): void {
-    this.#dispatch({ type: "answered", callId, frame });
-    if (!this.#joining.isGreeted) return;
-    this.#init.send(frame);
+  /** There will be no connection: open requests end with the reason. */
+  closeForGood(reason: string): void {
+    for (const { id } of this.#state.requests) this.#failRequest(id, reason);
+  }
+
+  async #decide<T>(callId: string | undefined, call: () => Promise<T>): Promise<T> {
+    if (callId !== undefined) this.#dispatch({ type: "answered", callId });
+    try {
+      return await call();
+    } catch (error) {
+      if (callId !== undefined) this.#dispatch({ type: "withdrawn", callId });
+      this.#dispatch({ type: "failed", error: errorMessage(error) });
+      throw error;
+    } finally {
+      this.#mustAsk = true;
+      this.#askIfQuiet();
+    }
+  }
+
+  #answer(callId: string, frame: string): Promise<void> {
+    this.#dispatch({ type: "answered", callId });
+    const key = keys.answer(callId);
+    const added = this.#add(key, { frame, isDone: () => !this.#state.answers.has(callId) });
+    added.catch((error: unknown) => {
+      // One that is still there is sent with the next connection.
+      if (!this.#outbox.has(key)) this.#withdraw(callId, errorMessage(error));
+    });
+    return added;
+  }
+
+  /** The question is open again, and a person is told why. */
+  #withdraw(callId: string, error: string): void {
+    this.#dispatch({ type: "withdrawn", callId });
+    this.#dispatch({ type: "failed", error });
+  }
+
+  /** A command that the server confirms by answering the question that follows it. */
+  #add(key: string, command: Pick<Command, "frame" | "isDone">): Promise<void> {
+    const onSent = () => {
+      this.#mustAsk = true;
+    };
+    const added = this.#outbox.add({ ...command, key, isChat: true, needsAnswer: false, onSent });
+    this.#askIfQuiet();
+    return added;
+  }
+
+  #pump(): void {
+    this.#outbox.settle();
+    this.#outbox.pump();
     this.#askIfQuiet();
   }
 
   /** An answer may start a turn. While another streams its end will tell; asking would hold that one back. */
   #askIfQuiet(): void {
-    if (this.#joining.isGreeted && !isStreaming(this.#state)) this.#joining.ask();
+    if (!this.#mustAsk || !this.#joining.isGreeted) return;
+    this.#mustAsk = false;
+    if (!isStreaming(this.#state)) this.#joining.ask();
   }
 
-  /** The server has told what it knows; what it lacks goes out now. */
-  #flush(): void {
-    this.#sendClear();
-    this.#sendRequests();
-    const answers = Object.values(this.#state.answers).filter((frame) => frame !== "");
-    for (const frame of answers) this.#init.send(frame);
-    this.#sendStops();
-    if (answers.length > 0) this.#askIfQuiet();
+  /** An error that ends no request of ours is the answer to another command. */
+  #refusalIn(frame: ChatFrame): { about: string | undefined; error: string } | undefined {
+    if (frame.type === "refused") return frame;
+    const isAnswer =
+      frame.type === "end" && frame.error !== undefined && this.#outbox.has(keys.answer(frame.requestId));
+    return isAnswer ? { about: frame.requestId, error: frame.error ?? "" } : undefined;
   }
 
-  /** Sent once: emptying it again would take away what others have said since. */
-  #sendClear(): void {
-    if (this.#mustClear) this.#mustClear = !this.#init.send(clientFrames.clear());
+  #refused(about: string | undefined, error: string): void {
+    const candidates = about === undefined ? [keys.clear] : [keys.answer(about), keys.stop(about), keys.request(about)];
+    const key = candidates.find((one) => this.#outbox.refuse(one, new CommandRefusedError(error)));
+    if (about !== undefined && this.#state.answers.has(about)) this.#withdraw(about, error);
+    else this.#dispatch({ type: "failed", error });
+    if (key !== keys.clear) return;
+    // What was cleared away here is still there.
+    this.#dispatch({ type: "clear-confirmed" });
+    this.#fetchAgain();
   }
 
-  #sendRequests(): void {
-    for (const { id, frame, isSent, isDelivered } of this.#state.requests) {
-      if (isSent || isDelivered) continue;
-      if (!this.#init.send(frame)) return;
-      this.#dispatch({ type: "sent", requestId: id });
-    }
+  #fetchAgain(): void {
+    const fetched = this.#init.fetchMessages().catch(() => undefined);
+    void fetched.then((messages) => messages && this.#dispatch({ type: "fetched", messages }));
   }
 
-  #sendStops(): void {
-    const active = new Set(activeRequests(this.#state));
-    // Newest first: when the one that runs ends, none that waited behind it may begin.
-    for (const id of [...this.#stopping].reverse()) {
-      if (active.has(id)) this.#init.send(clientFrames.cancel(id));
-      else this.#stopping.delete(id);
-    }
+  /** Whether the server has it decides what can be said about its turn. */
+  #failRequest(requestId: string, error: string): void {
+    const request = this.#state.requests.find(({ id }) => id === requestId);
+    if (request === undefined) return;
+    const outcome = request.isDelivered ? undefined : "error";
+    this.#dispatch({ type: "frame", frame: { type: "end", requestId, outcome, error } });
   }
 
   #dispatch(event: ChatEvent): void {
     const before = this.#state;
     this.#state = reduceChat(before, event);
     if (this.#state === before) return;
+    this.#outbox.settle();
     if (this.#state.ends !== before.ends) this.#tellWaiting();
     // A replay is shown when it is complete.
     const isHidden = event.type === "frame" && event.frame.type === "chunk" && event.frame.isReplay;
@@ -176,9 +253,21 @@ export class Conversation {
 
   #tellWaiting(): void {
     for (const end of this.#state.ends) {
-      this.#stopping.delete(end.requestId);
       this.#waiting.get(end.requestId)?.(end);
       this.#waiting.delete(end.requestId);
     }
   }
 }
+
+/** A caller that does not look at the promise need not handle its rejection. */
+function mayFail<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+const keys = {
+  request: (id: string) => `request:${id}`,
+  answer: (callId: string) => `answer:${callId}`,
+  stop: (id: string) => `stop:${id}`,
+  clear: "clear"
+};

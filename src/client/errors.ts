@@ -20,12 +20,29 @@ export class NoWebSocketError extends ThinkError {
   }
 }
 
-/** The client was closed, by the application or for good by the server. */
+/** The client was closed, by the application or for good by the server; then the message says why. */
 export class ClientClosedError extends ThinkError {
-  constructor(reason?: string) {
+  constructor(reason = "The client is closed.") {
+    super({ code: "client-closed", message: reason, hint: "`connect()` begins anew." });
+  }
+}
+
+/** The agent refused what a person did, such as an approval of a call that is no longer open. The message is the agent's. */
+export class CommandRefusedError extends ThinkError {
+  constructor(message: string) {
+    super({ code: "command-refused", message });
+  }
+}
+
+/** A message, an answer or the arguments of a call are larger than what can be sent at once. */
+export class FrameTooLargeError extends ThinkError {
+  constructor(limitBytes?: number) {
     super({
-      code: "client-closed",
-      message: reason ? `The connection was closed: ${reason}` : "The client is closed."
+      code: "frame-too-large",
+      message: limitBytes
+        ? `This is too large to be sent: at most ${limitBytes} bytes.`
+        : "This is too large to be sent.",
+      hint: "Send smaller files, or put them where the agent can fetch them."
     });
   }
 }

@@ -41,6 +41,16 @@ describe("what the server says", () => {
     expect(read({ type: "cf_agent_chat_messages", messages: [{ id: 1 }] })).toBeUndefined();
   });
 
+  test("a refusal names the call or the request it is about; an error of the conversation's store is none", () => {
+    const read = (frame: object) => readFrame(JSON.stringify(frame));
+    const refused = (about: string | undefined) => ({ kind: "chat", frame: { type: "refused", about, error: "no" } });
+    expect(read({ type: "cf_agent_tool_error", toolCallId: "c1", error: "no" })).toEqual(refused("c1"));
+    expect(read({ type: "cf_agent_chat_error", id: "r1", error: true, body: "no" })).toEqual(refused("r1"));
+    expect(read({ type: "cf_agent_chat_error", error: "no" })).toEqual(refused(undefined));
+    expect(read({ type: "cf_agent_session_error", error: "no" })).toBeUndefined();
+    expect(read({ type: "my_error", error: "no" })).toBeUndefined();
+  });
+
   test("anything else belongs to the application, and nothing throws", () => {
     fc.assert(fc.property(fc.string(), (text) => void readFrame(text)));
     fc.assert(fc.property(fc.jsonValue(), (value) => void readFrame(JSON.stringify(value))));

@@ -34,7 +34,16 @@ export type ChatFrame =
   | { readonly type: "resuming"; readonly requestId: string; readonly probeId: string | undefined }
   | { readonly type: "pending"; readonly requestId: string | undefined; readonly probeId: string | undefined }
   | { readonly type: "none"; readonly reason: string | undefined; readonly probeId: string | undefined }
-  | { readonly type: "recovering"; readonly isRecovering: boolean; readonly requestId: string | undefined };
+  | { readonly type: "recovering"; readonly isRecovering: boolean; readonly requestId: string | undefined }
+  | RefusedFrame;
+
+/** A command of this client was not accepted and has changed nothing. */
+export interface RefusedFrame {
+  readonly type: "refused";
+  /** The tool call, or the request, that the command was about; a clear is about neither. */
+  readonly about: string | undefined;
+  readonly error: string;
+}
 
 /** What concerns the agent. */
 export type AgentFrame =
@@ -92,11 +101,23 @@ const AGENT = new Map<string, (frame: Fields) => AgentFrame | undefined>([
 /** Undefined: not a frame of the protocol, but a message of the application. */
 export function readFrame(text: string): ServerFrame | undefined {
   const parsed = parseJson(text);
-  if (!parsed.ok || !isObject(parsed.value) || typeof parsed.value["type"] !== "string") return undefined;
-  const chat = CHAT.get(parsed.value["type"])?.(parsed.value);
-  if (chat) return { kind: "chat", frame: chat };
-  const agent = AGENT.get(parsed.value["type"])?.(parsed.value);
-  return agent && { kind: "agent", frame: agent };
+  if (!parsed.ok || !isObject(parsed.value)) return undefined;
+  const { type } = parsed.value;
+  if (typeof type !== "string") return undefined;
+  const agent = AGENT.get(type)?.(parsed.value);
+  if (agent) return { kind: "agent", frame: agent };
+  const chat = CHAT.get(type)?.(parsed.value) ?? readRefusal(type, parsed.value);
+  return chat && { kind: "chat", frame: chat };
+}
+
+/** About the stored conversation as a whole, and no answer to a command. */
+const SESSION_ERROR = "cf_agent_session_error";
+
+/** What all refusals have: a type of the protocol, a text, and the call or the request that they are about. */
+function readRefusal(type: string, { error, body, toolCallId, id }: Fields): RefusedFrame | undefined {
+  if (!type.startsWith("cf_agent_") || type === SESSION_ERROR) return undefined;
+  const text = textOf(error) ?? (error === true ? textOf(body) : undefined);
+  return text === undefined ? undefined : { type: "refused", about: textOf(toolCallId) ?? textOf(id), error: text };
 }
 
 const OUTCOMES: ReadonlySet<unknown> = new Set(["completed", "error", "aborted", "skipped", "recovering"]);

@@ -19,6 +19,8 @@ export {
   ClientAddressError,
   ClientClosedError,
   ClientQueueFullError,
+  CommandRefusedError,
+  FrameTooLargeError,
   NoWebSocketError,
   UnknownTargetError
 } from "./errors.ts";

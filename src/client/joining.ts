@@ -4,6 +4,7 @@
 import type { UIMessage } from "ai";
 import type { ChatEvent, ChatState } from "./chat-state.ts";
 import { clientFrames, type ChatFrame } from "./frames.ts";
+import type { Outbox } from "./outbox.ts";
 import type { Timers } from "./timers.ts";
 
 /** The server always answers; one that does not is not waited for any longer than this. */
@@ -20,6 +21,8 @@ export interface JoiningInit {
   fetchMessages(): Promise<readonly UIMessage[] | undefined>;
   /** What waited for this connection may go out now. */
   onGreeted(): void;
+  /** What goes out through it is confirmed by the answer to a later question. */
+  readonly outbox: Pick<Outbox, "mark" | "confirm" | "isWaitingForConfirmation">;
   newId(): string;
   readonly timers: Timers;
 }
@@ -28,6 +31,8 @@ interface Probe {
   readonly id: string;
   /** Open when it was asked. */
   readonly requestIds: readonly string[];
+  /** Of the outbox: what was sent before it. */
+  readonly mark: number;
 }
 
 export class Joining {
@@ -65,8 +70,8 @@ export class Joining {
 
   /** Is there something to resume? Not while a stream is heard: it would be held back until its replay. */
   ask(): void {
-    const { state, newId, send } = this.#init;
-    this.#probe = { id: newId(), requestIds: state().requests.map(({ id }) => id) };
+    const { state, newId, send, outbox } = this.#init;
+    this.#probe = { id: newId(), requestIds: state().requests.map(({ id }) => id), mark: outbox.mark };
     send(clientFrames.probe(this.#probe.id));
   }
 
@@ -91,11 +96,12 @@ export class Joining {
   #askWhatElse(): void {
     const { requests, waitingFor } = this.#init.state();
     const isInDoubt = waitingFor !== undefined || requests.some(({ isSent, isDelivered }) => isDelivered && !isSent);
-    if (isInDoubt) this.ask();
+    if (isInDoubt || this.#init.outbox.isWaitingForConfirmation) this.ask();
   }
 
-  #answered(frame: ChatFrame, { requestIds }: Probe): void {
+  #answered(frame: ChatFrame, { requestIds, mark }: Probe): void {
     this.#probe = undefined;
+    this.#init.outbox.confirm(mark);
     if (frame.type === "none" && frame.reason === "idle") this.#foundIdle(new Set(requestIds));
     this.#greeted();
   }

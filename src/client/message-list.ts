@@ -35,15 +35,31 @@ export function toolPartsOf(message: UIMessage): ToolPart[] {
 
 /** The message with those of its tool parts that the other knows to be further. The same object if there are none. */
 export function adoptToolParts(message: UIMessage, other: UIMessage): UIMessage {
+  return withToolParts(message, other, (part, known) => progressOf(known) > progressOf(part));
+}
+
+/** The same with a newer one, whose output of a settled call is a correction. */
+export function adoptNewerToolParts(message: UIMessage, newer: UIMessage): UIMessage {
+  return withToolParts(message, newer, (part, known) => {
+    const ahead = progressOf(known) - progressOf(part);
+    return ahead > 0 || (ahead === 0 && isSettledToolPart(part) && JSON.stringify(part) !== JSON.stringify(known));
+  });
+}
+
+function withToolParts(
+  message: UIMessage,
+  other: UIMessage,
+  isBetter: (part: ToolPart, known: ToolPart) => boolean
+): UIMessage {
   const known = new Map<string, ToolPart>();
   for (const part of toolPartsOf(other)) known.set(part.toolCallId, part);
   if (known.size === 0) return message;
   let isChanged = false;
   const parts = message.parts.map((part) => {
-    const further = isToolPart(part) ? known.get(part.toolCallId) : undefined;
-    if (!isToolPart(part) || further === undefined || progressOf(further) <= progressOf(part)) return part;
+    const better = isToolPart(part) ? known.get(part.toolCallId) : undefined;
+    if (!isToolPart(part) || better === undefined || !isBetter(part, better)) return part;
     isChanged = true;
-    return asMessagePart(further);
+    return asMessagePart(better);
   });
   return isChanged ? { ...message, parts } : message;
 }

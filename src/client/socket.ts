@@ -1,5 +1,8 @@
-// One connection to the agent that comes back by itself. Text goes out only while it is open, and `send` says whether it
-// did; what must survive a drop is kept by those who send. A refusal for good (1008, 4000 to 4999) is never retried.
+// One connection to the agent that comes back by itself, and says why it is not there. Text goes out only while it is
+// open, and `send` says whether it did; what must survive a drop is kept in the outbox. Never retried: a refusal for good
+// (1008, 4000 to 4999), and an address that the server refuses over HTTP as well.
+import { errorMessage } from "../util/errors.ts";
+import type { Diagnosis } from "./diagnosis.ts";
 import { NoWebSocketError } from "./errors.ts";
 import type { Timers } from "./timers.ts";
 
@@ -9,6 +12,7 @@ export interface WebSocketLike {
   onmessage: ((event: never) => unknown) | null;
   onclose: ((event: never) => unknown) | null;
   onerror: ((event: never) => unknown) | null;
+  readonly readyState?: number;
   send(data: string): void;
   close(code?: number, reason?: string): void;
 }
@@ -22,6 +26,22 @@ export const RETRY_FACTOR = 1.6;
 export const MAX_RETRY_MS = 10_000;
 /** A connection that lasted this long was a good one: the next drop is retried quickly again. */
 export const STABLE_AFTER_MS = 5_000;
+/** Attempts in a row that did not open, before the server is asked over HTTP why. */
+export const ASK_AFTER_FAILURES = 2;
+
+/**
+ * A server that had opened a connection before is believed only when it has refused for so long: while a new version is
+ * started, what stands in front of it may not know the address for a moment.
+ */
+export const DISBELIEF_MS = 15_000;
+
+/** WebSocket close codes. */
+const BROKEN = 1006;
+const POLICY = 1008;
+export const TOO_LARGE = 1009;
+
+/** The state of a WebSocket that is open. In any other it drops what it is given, most without a word. */
+const OPEN = 1;
 
 export type ConnectionState =
   /** Not asked to connect yet, or closed by the application. */
@@ -33,6 +53,11 @@ export type ConnectionState =
   /** The server does not want this client. */
   | "refused";
 
+export interface Closed {
+  readonly code: number;
+  readonly reason: string;
+}
+
 export interface SocketInit {
   /** Asked before each attempt, so that it can carry a fresh token. */
   url(): string | Promise<string>;
@@ -40,11 +65,16 @@ export interface SocketInit {
   readonly timers: Timers;
   /** Between 0 and 1: spreads the attempts of many clients. */
   random(): number;
+  /** Attempts after the first failed one, in a row; then it gives up. */
+  readonly maxRetries: number;
+  /** Asks over HTTP why attempts fail: a page learns nothing about a failed handshake. Never rejects. */
+  diagnose(): Promise<Diagnosis>;
   onOpen(): void;
   onText(text: string): void;
   /** It was open, and is no longer. */
-  onDrop(): void;
-  onState(state: ConnectionState, reason?: string): void;
+  onDrop(closed: Closed | undefined): void;
+  /** `problem`: why there is no connection. */
+  onState(state: ConnectionState, problem?: string): void;
 }
 
 /** The pause before attempt `failures + 1`. */
@@ -57,7 +87,18 @@ export class ReconnectingSocket {
   readonly #init: SocketInit;
   #socket: WebSocketLike | undefined;
   #state: ConnectionState = "closed";
+  #problem: string | undefined;
   #failures = 0;
+  /** Attempts in a row that did not open. */
+  #unopened = 0;
+  #isAsking = false;
+  /** What was found out over HTTP since the last connection: it says more than the next failed attempt. */
+  #diagnosis: string | undefined;
+  /** What the server said over HTTP, if that is final. One more attempt follows: it may have been starting meanwhile. */
+  #verdict: string | undefined;
+  /** When the server began to give final answers only. */
+  #refusedSince: number | undefined;
+  #hasBeenOpen = false;
   #openedAt = 0;
   /** Of the attempt under way; a later one makes it stale. */
   #attempt = 0;
@@ -72,7 +113,12 @@ export class ReconnectingSocket {
   }
 
   connect(): void {
-    if (this.#state === "closed" || this.#state === "refused") this.#try("connecting");
+    if (this.#state !== "closed" && this.#state !== "refused") return;
+    this.#failures = 0;
+    this.#hasBeenOpen = false;
+    this.#forget();
+    this.#problem = undefined;
+    this.#try("connecting");
   }
 
   /** Now, without waiting for the next attempt's time: for pages that know the network is back. */
@@ -82,9 +128,10 @@ export class ReconnectingSocket {
 
   /** False: it is not open, and nothing was sent. Never throws. */
   send(text: string): boolean {
-    if (this.#state !== "open" || this.#socket === undefined) return false;
+    const socket = this.#socket;
+    if (this.#state !== "open" || socket === undefined || (socket.readyState ?? OPEN) !== OPEN) return false;
     try {
-      this.#socket.send(text);
+      socket.send(text);
       return true;
     } catch {
       // Closing already; the close event is on its way and says so to everybody.
@@ -96,14 +143,16 @@ export class ReconnectingSocket {
     const wasOpen = this.#state === "open";
     this.#abandon(1000);
     this.#become("closed");
-    if (wasOpen) this.#init.onDrop();
+    if (wasOpen) this.#init.onDrop(undefined);
   }
 
   #try(state: ConnectionState): void {
     this.#abandon();
     const attempt = this.#attempt;
-    this.#become(state);
-    this.#cancelTimer = this.#init.timers.after(CONNECT_TIMEOUT_MS, () => this.#lost(attempt, undefined));
+    this.#become(state, this.#problem);
+    this.#cancelTimer = this.#init.timers.after(CONNECT_TIMEOUT_MS, () =>
+      this.#failed(attempt, `The server did not answer within ${CONNECT_TIMEOUT_MS / 1_000} s.`)
+    );
     const open = (url: string) => {
       if (attempt === this.#attempt) this.#open(url, attempt);
     };
@@ -111,7 +160,7 @@ export class ReconnectingSocket {
       const url = this.#init.url();
       if (typeof url === "string") open(url);
       // A token that cannot be had now may be had later.
-      else url.then(open).catch(() => this.#lost(attempt, undefined));
+      else url.then(open).catch((error: unknown) => this.#failed(attempt, `No address: ${errorMessage(error)}`));
     } catch (error) {
       this.#abandon();
       this.#become("closed");
@@ -131,32 +180,69 @@ export class ReconnectingSocket {
     socket.onmessage = (event: { readonly data: unknown }) => {
       if (isCurrent() && typeof event.data === "string") this.#init.onText(event.data);
     };
-    // A close event follows, always.
-    socket.onerror = () => undefined;
-    socket.onclose = (event: { readonly code: number; readonly reason: unknown }) =>
-      this.#lost(attempt, { code: event.code, reason: String(event.reason ?? "") });
+    // Before it was open this is all that happens in Node. A connection that was open always has a close event too.
+    socket.onerror = (event: { readonly message?: unknown }) => {
+      if (isCurrent() && this.#state !== "open") this.#failed(attempt, handshakeProblem(event));
+    };
+    socket.onclose = (event: { readonly code: number; readonly reason: unknown }) => {
+      const closed = { code: event.code, reason: String(event.reason ?? "") };
+      this.#failed(attempt, closeProblem(closed, this.#state === "open"), closed);
+    };
   }
 
   #opened(): void {
     this.#cancelTimer();
     this.#openedAt = this.#init.timers.now();
+    this.#hasBeenOpen = true;
+    this.#forget();
     this.#become("open");
     this.#init.onOpen();
   }
 
-  #lost(attempt: number, close: { readonly code: number; readonly reason: string } | undefined): void {
+  /** What was known about failed attempts. */
+  #forget(): void {
+    this.#unopened = 0;
+    this.#diagnosis = undefined;
+    this.#verdict = undefined;
+    this.#refusedSince = undefined;
+  }
+
+  /** The attempt, or the connection it led to, is over. */
+  #failed(attempt: number, problem: string, closed?: Closed): void {
     if (attempt !== this.#attempt) return;
-    const { timers, random, onDrop } = this.#init;
+    const { timers, maxRetries, onDrop } = this.#init;
     const wasOpen = this.#state === "open";
     this.#abandon();
     if (wasOpen && timers.now() - this.#openedAt >= STABLE_AFTER_MS) this.#failures = 0;
-    if (close && isRefusal(close.code)) this.#become("refused", close.reason || `code ${close.code}`);
-    else {
-      this.#become("reconnecting");
-      this.#cancelTimer = timers.after(retryDelayMs(this.#failures, random()), () => this.#try("reconnecting"));
-      this.#failures += 1;
-    }
-    if (wasOpen) onDrop();
+    if (!wasOpen) this.#unopened += 1;
+    if (closed && isRefusal(closed.code)) this.#become("refused", problem);
+    else if (this.#verdict !== undefined) this.#become("refused", this.#verdict);
+    else if (this.#failures >= maxRetries) this.#become("refused", this.#diagnosis ?? problem);
+    else this.#retryLater(this.#diagnosis ?? problem);
+    if (wasOpen) onDrop(closed);
+  }
+
+  #retryLater(problem: string): void {
+    const { timers, random } = this.#init;
+    this.#become("reconnecting", problem);
+    this.#cancelTimer = timers.after(retryDelayMs(this.#failures, random()), () => this.#try("reconnecting"));
+    this.#failures += 1;
+    if (this.#unopened >= ASK_AFTER_FAILURES) void this.#ask();
+  }
+
+  async #ask(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    const { problem, isFinal } = await this.#init.diagnose();
+    this.#isAsking = false;
+    if (this.#state !== "reconnecting") return;
+    this.#diagnosis = problem;
+    this.#become("reconnecting", problem);
+    const now = this.#init.timers.now();
+    this.#refusedSince = isFinal ? (this.#refusedSince ?? now) : undefined;
+    if (!isFinal || (this.#hasBeenOpen && now - (this.#refusedSince ?? now) < DISBELIEF_MS)) return;
+    this.#verdict = problem;
+    this.#try("reconnecting");
   }
 
   /** Whatever is under way no longer counts. */
@@ -173,13 +259,26 @@ export class ReconnectingSocket {
     }
   }
 
-  #become(state: ConnectionState, reason?: string): void {
-    if (this.#state === state) return;
+  #become(state: ConnectionState, problem?: string): void {
+    if (this.#state === state && this.#problem === problem) return;
     this.#state = state;
-    this.#init.onState(state, reason);
+    this.#problem = problem;
+    this.#init.onState(state, problem);
   }
 }
 
 function isRefusal(code: number): boolean {
-  return code === 1008 || (code >= 4000 && code <= 4999);
+  return code === POLICY || (code >= 4000 && code <= 4999);
+}
+
+/** Node and "ws" say a little; browsers say nothing. */
+function handshakeProblem({ message }: { readonly message?: unknown }): string {
+  return typeof message === "string" && message !== ""
+    ? `The connection could not be opened: ${message}`
+    : "The connection could not be opened.";
+}
+
+function closeProblem({ code, reason }: Closed, wasOpen: boolean): string {
+  if (code === BROKEN) return wasOpen ? "The connection broke." : handshakeProblem({});
+  return `The server closed the connection: ${reason || "it gave no reason"} (${code}).`;
 }

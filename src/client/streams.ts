@@ -4,7 +4,7 @@
 import type { UIMessage } from "ai";
 import { continueFold, foldChunk, startFold, type MessageFold } from "./answer-fold.ts";
 import type { ChunkFrame } from "./frames.ts";
-import { adoptToolParts } from "./message-list.ts";
+import { adoptNewerToolParts } from "./message-list.ts";
 
 export interface FoldedChunks {
   readonly fold: MessageFold;
@@ -99,6 +99,6 @@ export function takeOver(streams: Streams, messages: readonly UIMessage[]): Stre
 function adopt(chunks: FoldedChunks | undefined, messages: ReadonlyMap<string, UIMessage>): FoldedChunks | undefined {
   const news = chunks && messages.get(chunks.fold.message.id);
   if (chunks === undefined || news === undefined) return chunks;
-  const message = adoptToolParts(chunks.fold.message, news);
+  const message = adoptNewerToolParts(chunks.fold.message, news);
   return message === chunks.fold.message ? chunks : { ...chunks, fold: { ...chunks.fold, message } };
 }

@@ -3,14 +3,17 @@
 import type { UIMessage } from "ai";
 import { agentUrl, messagesUrl, socketUrl, type AgentAddress, type Query } from "./address.ts";
 import type { AgentState, CallableMethods } from "./callables.ts";
-import { Calls, type CallOptions } from "./calls.ts";
+import { Calls, type CallOptions, type RepeatableCall } from "./calls.ts";
 import type { TurnEnd } from "./chat-state.ts";
 import { type ApprovalHandler, type ClientTools, describeTools, ToolRunner } from "./client-tools.ts";
 import { Conversation } from "./conversation.ts";
+import { diagnose, type Diagnosis } from "./diagnosis.ts";
 import { ClientClosedError, NoWebSocketError } from "./errors.ts";
 import { type AgentFrame, clientFrames, messageList, readFrame } from "./frames.ts";
+import { isParked, toolPartsOf } from "./message-list.ts";
+import { Outbox } from "./outbox.ts";
 import { type MessageInput, planEdit, planRegenerate, planSend, type PlannedRequest } from "./requests.ts";
-import { type ConnectionState, ReconnectingSocket, type WebSocketClass } from "./socket.ts";
+import { type Closed, type ConnectionState, ReconnectingSocket, TOO_LARGE, type WebSocketClass } from "./socket.ts";
 import { realTimers, type Timers } from "./timers.ts";
 import { type ChatView, type PendingApproval, viewOf } from "./view.ts";
 
@@ -32,7 +35,7 @@ export interface ThinkClientSettings {
 export interface ThinkClientPlatform {
   /** Default: the global one. */
   readonly WebSocket?: WebSocketClass;
-  readonly fetch?: (url: string) => Promise<Response>;
+  readonly fetch?: (url: string, init?: RequestInit) => Promise<Response>;
   readonly timers?: Timers;
   readonly random?: () => number;
 }
@@ -42,12 +45,14 @@ export type ThinkClientOptions = AgentAddress &
   ThinkClientPlatform & {
     /** False: nothing happens before `connect()`. */
     readonly autoConnect?: boolean;
+    /** Attempts after the first failed one, in a row; then the connection is `refused`. Default: no limit. */
+    readonly maxRetries?: number;
   };
 
 export interface ThinkSnapshot<State = unknown> extends ChatView {
   readonly connection: ConnectionState;
-  /** Why the server refused this client. */
-  readonly refusal: string | undefined;
+  /** Why there is no connection: what the last attempt met, or why the server refuses this client. */
+  readonly connectionError: string | undefined;
   /** The agent's state; undefined until the agent sent it. */
   readonly state: State | undefined;
   /** Why the last change of the state was not accepted. */
@@ -56,7 +61,12 @@ export interface ThinkSnapshot<State = unknown> extends ChatView {
   readonly identity: { readonly agent: string; readonly name: string } | undefined;
 }
 
-type AgentSide = Pick<ThinkSnapshot, "connection" | "refusal" | "state" | "stateError" | "identity">;
+/** Keys of states in the outbox. */
+const STATE = "state:";
+/** For methods that do the same when they are called again. */
+const REPEATABLE: RepeatableCall = { onRepeat: () => undefined };
+
+type AgentSide = Pick<ThinkSnapshot, "connection" | "connectionError" | "state" | "stateError" | "identity">;
 
 /**
  * Connects to an agent.
@@ -78,6 +88,7 @@ export class ThinkClient<Agent = unknown> {
   readonly url: string;
   readonly #platform: Required<ThinkClientPlatform>;
   readonly #socket: ReconnectingSocket;
+  readonly #outbox: Outbox;
   readonly #calls: Calls;
   readonly #conversation: Conversation;
   readonly #tools: ToolRunner;
@@ -87,13 +98,11 @@ export class ThinkClient<Agent = unknown> {
   #settings: ThinkClientSettings;
   #agent: AgentSide = {
     connection: "closed",
-    refusal: undefined,
+    connectionError: undefined,
     state: undefined,
     stateError: undefined,
     identity: undefined
   };
-  /** The newest state that could not be sent. */
-  #unsentState: string | undefined;
   #snapshot: ThinkSnapshot<AgentState<Agent>> | undefined;
 
   constructor(options: ThinkClientOptions) {
@@ -102,9 +111,11 @@ export class ThinkClient<Agent = unknown> {
     this.#platform = platformOf(options);
     const { timers } = this.#platform;
     const send = (text: string) => this.#socket.send(text);
-    this.#calls = new Calls({ send, timers, newId });
+    this.#outbox = new Outbox({ send, isGreeted: () => this.#conversation.isGreeted });
+    this.#calls = new Calls({ outbox: this.#outbox, timers, newId });
     this.#conversation = new Conversation({
       send,
+      outbox: this.#outbox,
       timers,
       newId,
       fetchMessages: () => this.#fetchMessages(),
@@ -115,11 +126,13 @@ export class ThinkClient<Agent = unknown> {
       WebSocket: this.#platform.WebSocket,
       timers,
       random: this.#platform.random,
+      maxRetries: options.maxRetries ?? Infinity,
       url: () => this.#socketUrl(),
+      diagnose: () => this.#diagnose(),
       onOpen: () => this.#opened(),
       onText: (text) => this.#receive(text),
-      onDrop: () => this.#dropped(),
-      onState: (connection, reason) => this.#connectionChanged(connection, reason)
+      onDrop: (closed) => this.#dropped(closed),
+      onState: (connection, problem) => this.#connectionChanged(connection, problem)
     });
   }
 
@@ -141,6 +154,7 @@ export class ThinkClient<Agent = unknown> {
   // ── The connection ──
 
   readonly connect = (): void => {
+    this.#outbox.reopen();
     this.#socket.connect();
     watchNetwork("addEventListener", this.retryNow);
   };
@@ -154,6 +168,7 @@ export class ThinkClient<Agent = unknown> {
     this.#tools.stop();
     this.#socket.close();
     this.#calls.closed();
+    this.#outbox.closed(new ClientClosedError());
     this.#conversation.close();
   };
 
@@ -165,12 +180,15 @@ export class ThinkClient<Agent = unknown> {
 
   // ── The conversation ──
 
-  /** Adds a message and starts a turn. Resolves when the turn has ended, however it did; never rejects for that. */
+  /**
+   * Adds a message and starts a turn. Resolves when the turn has ended, however it did, or when the server refuses this
+   * client for good; never rejects for that.
+   */
   readonly send = (input: MessageInput, options: { body?: Readonly<Record<string, unknown>> } = {}): Promise<TurnEnd> =>
     this.#request(planSend(newId(), input), options.body);
 
-  /** Stops what runs and what waits. The partial answer stays. */
-  readonly stop = (): void => this.#conversation.stop();
+  /** Stops what runs and what waits. The partial answer stays. Resolves when the agent knows. */
+  readonly stop = (): Promise<void> => this.#conversation.stop();
 
   /** Another answer to the question before this message, or to the last one. The old answer stays as a branch. */
   readonly regenerate = (messageId?: string): Promise<TurnEnd> =>
@@ -183,28 +201,31 @@ export class ThinkClient<Agent = unknown> {
   /** The messages shown that have other versions: the ids of all versions of each, oldest first. */
   readonly branches = (): Promise<Readonly<Record<string, readonly string[]>>> =>
     // What the agent's own method returns.
-    this.#call("listBranches", []) as Promise<Readonly<Record<string, readonly string[]>>>;
+    this.#call("listBranches", [], REPEATABLE) as Promise<Readonly<Record<string, readonly string[]>>>;
 
   /** Shows everybody the branch through this message; the conversation goes on from there. Not while a turn is open. */
   readonly selectBranch = async (messageId: string): Promise<void> => {
-    await this.#call("selectBranch", [messageId]);
+    await this.#call("selectBranch", [messageId], REPEATABLE);
   };
 
-  /** Empties the conversation, for everybody. */
-  readonly clear = (): void => {
+  /** Empties the conversation, for everybody. Resolves when the agent has done so. */
+  readonly clear = (): Promise<void> => {
     this.#tools.stop();
-    this.#conversation.clear();
+    return this.#conversation.clear();
   };
 
-  /** The result of a client tool; the answer goes on. */
-  readonly answerTool = (callId: string, output: unknown): void =>
+  /** The result of a client tool; the answer goes on. Resolves when the agent has it, and rejects if it refuses it. */
+  readonly answerTool = (callId: string, output: unknown): Promise<void> =>
     this.#conversation.answerTool({ callId, toolName: this.#toolName(callId), output });
 
   /** A client tool failed, for a reason the model may read. */
-  readonly failTool = (callId: string, errorText: string): void =>
+  readonly failTool = (callId: string, errorText: string): Promise<void> =>
     this.#conversation.answerTool({ callId, toolName: this.#toolName(callId), errorText });
 
-  /** Agrees to a call. Takes its call id, or the execution id of a parked action; resolves with a parked action's output. */
+  /**
+   * Agrees to a call. Takes its call id, or the execution id of a parked action. Resolves when the agent has the
+   * decision, for a parked action with its output; rejects if the agent refuses it.
+   */
   readonly approve = (id: string): Promise<unknown> => this.#decide(id, true);
 
   /** Decides against a call, which then never runs. The reason is kept for parked actions. */
@@ -223,8 +244,11 @@ export class ThinkClient<Agent = unknown> {
 
   /** Replaces the agent's state, here at once and for everybody. If the agent refuses it, what it has comes back. */
   readonly setState = (state: AgentState<Agent>): void => {
-    const frame = clientFrames.state(state);
-    this.#unsentState = this.#socket.send(frame) ? undefined : frame;
+    // A newer one makes the older superfluous, unless something was done between the two.
+    const { newestUnsent } = this.#outbox;
+    const key = newestUnsent?.startsWith(STATE) ? newestUnsent : STATE + newId();
+    const onSent = () => this.#outbox.acknowledge(key);
+    void this.#outbox.add({ key, frame: clientFrames.state(state), isChat: false, needsAnswer: true, onSent });
     this.#setAgent({ state, stateError: undefined });
   };
 
@@ -240,8 +264,10 @@ export class ThinkClient<Agent = unknown> {
         return settings().onApproval;
       },
       answer: ({ callId, toolName }, outcome) => {
-        // Not on the screen any more: somebody answered first, or went to another branch, where nobody takes it.
-        if (this.#isPending(callId)) this.#conversation.answerTool({ callId, toolName, ...outcome });
+        // Not on the screen any more: another client answered first, or went to a branch where no answer is taken.
+        if (!this.#isPending(callId)) return false;
+        void this.#conversation.answerTool({ callId, toolName, ...outcome });
+        return true;
       },
       decide: ({ callId }, isApproved) => this.#decide(callId, isApproved)
     });
@@ -258,14 +284,29 @@ export class ThinkClient<Agent = unknown> {
   #decide(id: string, isApproved: boolean, reason?: string): Promise<unknown> {
     const asked = this.#approval(id);
     if (asked !== undefined && asked.executionId === undefined) {
-      this.#conversation.answerApproval(asked.callId, isApproved);
-      return Promise.resolve();
+      return this.#conversation.answerApproval(asked.callId, isApproved);
     }
     // Not on the screen: an action that was parked long ago is decided by its execution id all the same.
     const executionId = asked?.executionId ?? id;
     const args = reason === undefined ? [executionId] : [executionId, reason];
     const method = isApproved ? "approveExecution" : "rejectExecution";
-    return this.#conversation.decide(asked?.callId, () => this.#call(method, args, { timeoutMs: Infinity }));
+    let isRepeated = false;
+    const onRepeat = () => {
+      isRepeated = true;
+    };
+    return this.#conversation.decide(asked?.callId, async () => {
+      const output = await this.#call(method, args, { timeoutMs: Infinity, onRepeat });
+      // If the first one arrived, the second one was answered that nothing is pending.
+      return isRepeated && asked ? this.#outputOf(asked.callId) : output;
+    });
+  }
+
+  /** Undefined while the call has none. */
+  #outputOf(callId: string): unknown {
+    const part = this.getSnapshot()
+      .messages.flatMap(toolPartsOf)
+      .findLast(({ toolCallId }) => toolCallId === callId);
+    return part && !isParked(part) ? part.output : undefined;
   }
 
   #approval(id: string): PendingApproval | undefined {
@@ -280,28 +321,30 @@ export class ThinkClient<Agent = unknown> {
     return this.getSnapshot().pendingToolCalls.find((call) => call.callId === callId)?.toolName ?? "";
   }
 
-  #call(method: string, args: readonly unknown[], options?: CallOptions): Promise<unknown> {
-    const { connection, refusal } = this.#agent;
-    if (connection === "closed" || connection === "refused") return Promise.reject(new ClientClosedError(refusal));
+  #call(method: string, args: readonly unknown[], options?: RepeatableCall): Promise<unknown> {
+    const { connection, connectionError } = this.#agent;
+    if (connection === "closed" || connection === "refused") {
+      return Promise.reject(new ClientClosedError(connectionError));
+    }
     return this.#calls.call(method, args, options);
   }
 
   #opened(): void {
-    if (this.#unsentState !== undefined && this.#socket.send(this.#unsentState)) this.#unsentState = undefined;
-    this.#calls.opened();
+    this.#outbox.pump();
     this.#conversation.opened();
   }
 
-  #dropped(): void {
-    this.#calls.dropped();
+  #dropped(closed: Closed | undefined): void {
     this.#conversation.dropped();
+    this.#outbox.dropped(closed?.code === TOO_LARGE);
   }
 
-  #connectionChanged(connection: ConnectionState, reason: string | undefined): void {
-    this.#setAgent({ connection, refusal: reason });
+  #connectionChanged(connection: ConnectionState, problem: string | undefined): void {
+    this.#setAgent({ connection, connectionError: problem });
     if (connection !== "refused") return;
-    this.#calls.closed(reason);
-    this.#conversation.close();
+    this.#calls.closed(problem);
+    this.#outbox.closeForGood(new ClientClosedError(problem));
+    this.#conversation.closeForGood(problem ?? "");
   }
 
   #receive(text: string): void {
@@ -317,7 +360,7 @@ export class ThinkClient<Agent = unknown> {
         return this.#setAgent({ identity: { agent: frame.agent, name: frame.name } });
       case "state":
         // What this client has changed meanwhile is newer, and on its way.
-        return this.#unsentState === undefined ? this.#setAgent({ state: frame.state }) : undefined;
+        return this.#outbox.hasAny(STATE) ? undefined : this.#setAgent({ state: frame.state });
       case "state-error":
         return this.#setAgent({ stateError: frame.error });
       case "answer":
@@ -339,7 +382,7 @@ export class ThinkClient<Agent = unknown> {
   #lookForWork(): void {
     const { tools, onApproval } = this.#settings;
     if (tools === undefined && onApproval === undefined) return;
-    this.#tools.look(this.getSnapshot(), this.#conversation.state.driver);
+    this.#tools.look(this.getSnapshot(), this.#conversation.state);
   }
 
   #socketUrl(): string | Promise<string> {
@@ -354,8 +397,17 @@ export class ThinkClient<Agent = unknown> {
   }
 
   async #fetchMessages(): Promise<readonly UIMessage[] | undefined> {
-    const response = await this.#platform.fetch(messagesUrl(this.url, await this.#query()));
+    const response = await this.#platform.fetch(await this.#messagesUrl());
     return response.ok ? messageList(await response.json()) : undefined;
+  }
+
+  async #messagesUrl(): Promise<string> {
+    return messagesUrl(this.url, await this.#query());
+  }
+
+  #diagnose(): Promise<Diagnosis> {
+    const { fetch, timers } = this.#platform;
+    return diagnose({ url: () => this.#messagesUrl(), fetch, timers, pageOrigin: pageOrigin() });
   }
 }
 
@@ -373,7 +425,7 @@ function platformOf(options: ThinkClientPlatform): Required<ThinkClientPlatform>
   if (WebSocket === undefined) throw new NoWebSocketError();
   return {
     WebSocket,
-    fetch: options.fetch ?? ((url) => fetch(url)),
+    fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     timers: options.timers ?? realTimers,
     random: options.random ?? Math.random
   };

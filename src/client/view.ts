@@ -50,7 +50,7 @@ export interface ChatView {
 export function viewOf(state: ChatState): ChatView {
   const messages = shownMessages(state);
   const last = messages.findLast(({ role }) => role === "assistant");
-  const isOpen = (part: ToolPart) => !(part.toolCallId in state.answers);
+  const isOpen = (part: ToolPart) => !state.answers.has(part.toolCallId);
   // Of the calls nobody has answered only the newest answer's can go on. A parked action waits wherever it is.
   const newest = last ? toolPartsOf(last).filter((part) => isUnanswered(part.state) && isOpen(part)) : [];
   const parked = messages.flatMap((message) => toolPartsOf(message).filter((part) => isParked(part) && isOpen(part)));

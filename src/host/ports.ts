@@ -33,6 +33,8 @@ export interface Socket<Attachment> {
 export interface Sockets<Attachment> {
   /** Accepts an upgrade; the response carries the client's end. */
   accept(attachment: Attachment): { socket: Socket<Attachment>; response: Response };
+  /** Accepts an upgrade only to say why the client is not let in. */
+  refuse(end: { readonly code: number; readonly reason: string; readonly frame?: string }): Response;
   /** Open sockets in order of acceptance. The same socket is the same object within one activation. */
   list(): Socket<Attachment>[];
   /** The port's view of a platform socket handed to an entry point, or undefined for a socket we did not accept. */

@@ -41,6 +41,15 @@ export function openSockets<Attachment>(ctx: DurableObjectState): Sockets<Attach
       known.set(server, socket);
       return { socket, response };
     },
+    refuse({ code, reason, frame }) {
+      const { server, response } = openSocketPair();
+      // Not as a hibernating socket: workerd holds the connection of one that is closed before its client has sent
+      // anything until the object sleeps, and some clients report the close only then, after 10 s.
+      server.accept();
+      if (frame !== undefined) server.send(frame);
+      server.close(code, reason);
+      return response;
+    },
     list: () =>
       ctx
         .getWebSockets()

@@ -19,6 +19,14 @@ export class Network {
   copies = 1;
   /** False: nobody gets through. */
   isUp = true;
+  /** True: what clients send gets lost on the way. */
+  losesFrames = false;
+  /** Set: the server opens no connection, and answers requests with this. */
+  answer: { readonly status: number; readonly words: string } | undefined;
+  /** Sees what clients send. True: it goes no further. */
+  onSent: (type: string | undefined) => boolean = () => false;
+  /** What clients sent, in order. */
+  readonly sent: { readonly type?: string }[] = [];
   /** Addresses that were connected to. */
   readonly urls: string[] = [];
   readonly fetched: string[] = [];
@@ -49,12 +57,15 @@ export class Network {
 
   fetch(url: string): Promise<Response> {
     this.fetched.push(url);
+    if (this.answer)
+      return this.track(Promise.resolve(new Response(this.answer.words, { status: this.answer.status })));
+    if (!this.isUp) return this.track(Promise.reject(new TypeError("fetch failed")));
     return this.track(this.#host.fetch(pathOf(url)));
   }
 
   async open(socket: HostSocket, url: string): Promise<TestSocket | undefined> {
     this.urls.push(url);
-    if (!this.isUp || this.#host.crashed) return undefined;
+    if (!this.isUp || this.answer || this.#host.crashed) return undefined;
     this.#sockets.add(socket);
     return this.track(this.#host.connect(pathOf(url)));
   }
@@ -88,6 +99,18 @@ export class Network {
     await this.settle();
   }
 
+  /** The server closes all connections. */
+  async kick(code: number, reason: string): Promise<void> {
+    for (const socket of this.#sockets) socket.lose(true, { code, reason });
+    this.#sockets.clear();
+    await this.settle();
+  }
+
+  /** The server says this to all clients. */
+  tell(frame: object): void {
+    for (const socket of this.#sockets) socket.hear(frame);
+  }
+
   /** Time for the next attempt to connect. */
   async reconnect(): Promise<void> {
     this.timers.advance(10_000);
@@ -102,8 +125,10 @@ class HostSocket {
   onerror: Handler = null;
   #socket: TestSocket | undefined;
   #isClosed = false;
+  readonly #network: Network;
 
   constructor(network: Network, url: string) {
+    this.#network = network;
     void network.track(this.#open(network, url));
   }
 
@@ -120,7 +145,9 @@ class HostSocket {
 
   send(data: string): void {
     if (this.#socket === undefined || this.#socket.closed) throw new Error("The socket is not open.");
-    this.#socket.send(data);
+    const frame = JSON.parse(data) as { type?: string };
+    this.#network.sent.push(frame);
+    if (!this.#network.losesFrames && !this.#network.onSent(frame.type)) this.#socket.send(data);
   }
 
   close(code?: number): void {
@@ -128,11 +155,15 @@ class HostSocket {
     if (this.#socket && !this.#socket.closed) this.#socket.close(code);
   }
 
-  lose(isOurSide: boolean): void {
+  hear(frame: object): void {
+    if (!this.#isClosed) this.#emit(this.onmessage, { data: textOf(frame) });
+  }
+
+  lose(isOurSide: boolean, closed?: { readonly code: number; readonly reason: string }): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     if (isOurSide) this.#socket?.drop();
-    const { code, reason } = this.#socket?.closed ?? { code: 1006, reason: "" };
+    const { code, reason } = closed ?? this.#socket?.closed ?? { code: 1006, reason: "" };
     this.#emit(this.onclose, { code, reason });
   }
 

@@ -42,9 +42,10 @@ test("an approval given while offline is delivered, and a parked question surviv
   await network.settle();
   await host.restart();
   await network.notice();
-  await client.approve("c1");
+  const approved = client.approve("c1");
   await network.reconnect();
   await later(host, network);
+  await approved;
   expect(scene.effects).toEqual(["mail ada"]);
   expect(client.getSnapshot()).toMatchObject({ status: "settled", pendingApprovals: [] });
 });

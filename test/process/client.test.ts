@@ -88,3 +88,21 @@ test("an answer goes on after SIGKILL, and what was written meanwhile is sent on
   expect(textOf(client.getSnapshot())).toMatch(/^slow\|one two three four five six\|while you were out\|You said/);
   expect(client.getSnapshot().messages).toEqual(await stored(url));
 });
+
+test("approved and asked while the server was dead: both arrive, in that order, and the mail is sent once", async () => {
+  const server = await startWorker(worker);
+  const { url } = server;
+  const client = connect(url);
+  await client.send("approve");
+  await until(client, ({ pendingApprovals }) => pendingApprovals.length === 1);
+  await server.kill();
+  await until(client, ({ connection }) => connection === "reconnecting");
+  const approved = client.approve(client.getSnapshot().pendingApprovals[0]?.callId ?? "");
+  const asked = client.send("and now?");
+  await server.start();
+  await approved;
+  expect(await asked).toMatchObject({ outcome: "completed" });
+  await until(client, (snapshot) => snapshot.status === "settled" && textOf(snapshot).includes("sentTo"));
+  expect(await (await fetch(`${url}/agents/chat-agent/a/mails`)).json()).toBe(1);
+  expect(client.getSnapshot()).toMatchObject({ pendingApprovals: [], messages: await stored(url) });
+});

@@ -52,6 +52,7 @@ export function App() {
           hasPlug={hasPlug}
           panel={panel}
           onShowConversations={showDrawer}
+          onReconnect={directory.reconnect}
         />
       )}
     </div>

@@ -68,4 +68,43 @@ export const failsInTheMiddle: Scenario = {
   }
 };
 
-export const memoryAndFailureScenarios: readonly Scenario[] = [remembers, fails, failsInTheMiddle];
+/** From the next load on, the page's sockets go to an address that has none, and its requests are answered so. */
+async function shutOut({ page }: Visitor): Promise<void> {
+  await page.addInitScript(() => {
+    const Original = window.WebSocket;
+    window.WebSocket = class extends Original {
+      constructor(url: string | URL) {
+        super(sessionStorage.getItem("letIn") ? url : String(url).replace("/agents/", "/nowhere/"));
+      }
+    };
+  });
+  await page.route("**/get-messages*", (route) => route.fulfill({ status: 403, body: "Visitors only until six" }));
+}
+
+async function letIn({ page }: Visitor): Promise<void> {
+  await page.evaluate(() => sessionStorage.setItem("letIn", "yes"));
+  await page.unroute("**/get-messages*");
+}
+
+export const saysWhyNotConnected: Scenario = {
+  name: "a page that is not let in says why, in the server's words, and goes on when it is",
+  async play({ visitor }) {
+    await visitor.askAndHear("Hello");
+    await shutOut(visitor);
+    // The browser complains about sockets that do not open, as about a server that is gone.
+    visitor.hasPulledThePlug = true;
+    await visitor.page.reload();
+    const line = visitor.page.getByRole("alert");
+    await line.getByText("The server refused the connection: 403 Visitors only until six").waitFor();
+    await visitor.photograph("no-connection");
+    await letIn(visitor);
+    await visitor.button("Try now").click();
+    await visitor.isConnected();
+    await visitor.counts(line, 0);
+    // The list of conversations is back as well.
+    await visitor.conversations.getByRole("link").first().waitFor();
+    await visitor.askAndHear("Hello again");
+  }
+};
+
+export const memoryAndFailureScenarios: readonly Scenario[] = [remembers, fails, failsInTheMiddle, saysWhyNotConnected];

@@ -20,8 +20,9 @@ export class Planner extends Think<unknown, { theme: string }> {
 export function openChat(options: ThinkClientOptions, show: (line: string) => void) {
   const client = createThinkClient<Planner>(options);
   client.subscribe(() => {
-    const { messages, status, error } = client.getSnapshot();
-    show(`${messages.length} messages, ${status}${error ? `: ${error}` : ""}`);
+    const { messages, status, error, connectionError } = client.getSnapshot();
+    const problem = connectionError ?? error;
+    show(`${messages.length} messages, ${status}${problem ? `: ${problem}` : ""}`);
   });
   return client;
 }

@@ -29,7 +29,7 @@ export function Announcer({ messages, status, error }: AnnouncerProps) {
     const last = before.current;
     before.current = { status, error };
     if (last.status === status && last.error === error) return;
-    if (error !== undefined && !isBusy(status)) setText(`${FAILED} ${error}`);
+    if (error !== undefined && !isBusy(status) && status !== "parked") setText(`${FAILED} ${error}`);
     else if (last.status !== status) setText((said) => statusText(messages, status) ?? said);
   }, [messages, status, error]);
   return (

@@ -3,6 +3,7 @@
 import type { UIMessage } from "ai";
 import { Dock } from "../composer/dock.tsx";
 import { useAttachments } from "../composer/use-attachments.ts";
+import { ConnectionLine } from "../header/connection-line.tsx";
 import { Header } from "../header/header.tsx";
 import { ModelNotice } from "../header/model-notice.tsx";
 import { PlugButton } from "../header/plug-button.tsx";
@@ -24,10 +25,12 @@ interface ConversationProps {
   hasPlug: boolean;
   panel: PanelSwitch;
   onShowConversations(): void;
+  /** For what else on the page has lost its connection. */
+  onReconnect(): void;
 }
 
 export function Conversation(props: ConversationProps) {
-  const { id, title, hasPlug, panel, onShowConversations } = props;
+  const { id, title, hasPlug, panel, onShowConversations, onReconnect } = props;
   const chat = useConversation(id, panel.isOpen);
   const { messages, status, connection, interruption, error, versions, actions } = chat;
   const { story, pullPlug } = chat.plug;
@@ -53,6 +56,16 @@ export function Conversation(props: ConversationProps) {
         </Header>
         <ModelNotice model={model} />
         {story !== undefined && <PlugLine story={story} />}
+        <ConnectionLine
+          connection={connection}
+          problem={story === undefined ? chat.connectionError : undefined}
+          onRetry={() => {
+            // One of the two: it is waiting to try again, or has given up.
+            chat.client.retryNow();
+            chat.client.connect();
+            onReconnect();
+          }}
+        />
         <DecisionsContext value={chat.decisions}>
           <Log
             {...{ messages, status, connection, interruption, error, versions, actions, stick }}
@@ -71,7 +84,7 @@ export function Conversation(props: ConversationProps) {
           isBusy={chat.isBusy}
           onForgetProblem={chat.forgetProblem}
           onSend={send}
-          onStop={chat.stop}
+          onStop={actions.stop}
         />
         {drop.isOver && <div className="drop-veil">Drop pictures to attach them</div>}
         <Announcer messages={messages} status={status} error={error} />

@@ -58,7 +58,7 @@ export function Log(props: LogProps) {
         <div className="log" ref={stick.contentRef}>
           {messages.length === 0 ? empty : messages.map(show)}
           {busy && live.messageId === undefined && (line ?? <Thinking isOffline={connection !== "open"} />)}
-          {error !== undefined && !busy && <TurnError error={error} onRetry={onRetry} />}
+          {error !== undefined && !busy && status !== "parked" && <TurnError error={error} onRetry={onRetry} />}
         </div>
       </div>
       {!stick.isAtEnd && messages.length > 0 && (

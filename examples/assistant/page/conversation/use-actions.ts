@@ -8,12 +8,13 @@ import type { MessageActions } from "./message-actions.ts";
 export interface ConversationActions extends MessageActions {
   send(parts: Parameters<UseThinkResult<Assistant>["send"]>[0]): void;
   retry(): void;
+  stop(): void;
 }
 
-type Doing = Pick<UseThinkResult<Assistant>, "send" | "regenerate" | "edit">;
+type Doing = Pick<UseThinkResult<Assistant>, "send" | "regenerate" | "edit" | "stop">;
 
 export function useActions(
-  { send, regenerate, edit }: Doing,
+  { send, regenerate, edit, stop }: Doing,
   select: (messageId: string) => Promise<void>
 ): { actions: ConversationActions; problem: string | undefined; forgetProblem: () => void } {
   const [problem, setProblem] = useState<string>();
@@ -29,10 +30,11 @@ export function useActions(
     return {
       send: (parts) => void guard(() => send(parts)),
       retry: () => void guard(() => regenerate()),
+      stop: () => void guard(() => stop()),
       regenerate: (messageId) => void guard(() => regenerate(messageId)),
       edit: (messageId, parts) => void guard(() => edit(messageId, parts)),
       selectVersion: (messageId) => void guard(() => select(messageId))
     } satisfies ConversationActions;
-  }, [send, regenerate, edit, select]);
+  }, [send, regenerate, edit, stop, select]);
   return { actions, problem, forgetProblem: () => setProblem(undefined) };
 }

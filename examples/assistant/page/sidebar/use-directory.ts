@@ -15,12 +15,13 @@ export interface DirectoryView {
   open(id: string): void;
   rename(id: string, title: string): void;
   remove(id: string): void;
+  reconnect(): void;
 }
 
 const UNTITLED = "New conversation";
 
 export function useDirectory(): DirectoryView {
-  const { state, call } = useThink<Directory>({ agent: "directory", name: "main" });
+  const { state, connectionError, call, client } = useThink<Directory>({ agent: "directory", name: "main" });
   const currentId = useConversationId();
   const [problem, setProblem] = useState<string>();
   const guard = useCallback(async (act: () => Promise<unknown>) => {
@@ -48,11 +49,12 @@ export function useDirectory(): DirectoryView {
     state,
     currentId,
     title: entry?.title ?? UNTITLED,
-    problem,
+    problem: problem ?? connectionError,
     create: () => void create("push"),
     open: (id) => openConversation(id),
     rename: (id, title) => void guard(() => call("rename", [id, title])),
-    remove: (id) => void guard(() => call("remove", [id]))
+    remove: (id) => void guard(() => call("remove", [id])),
+    reconnect: client.connect
   };
 }
 

@@ -3,7 +3,7 @@ import { useThink } from "everthink/react";
 import type { Keeper } from "./keeper.ts";
 
 export function Chat({ name }: { name: string }) {
-  const { messages, status, pendingApprovals, send, stop, approve, reject } = useThink<Keeper>({
+  const { messages, status, error, connectionError, pendingApprovals, send, stop, approve, reject } = useThink<Keeper>({
     agent: "keeper",
     name
   });
@@ -21,6 +21,7 @@ export function Chat({ name }: { name: string }) {
           <button onClick={() => void reject(callId)}>Reject</button>
         </p>
       ))}
+      <p role="alert">{connectionError ?? error}</p>
       <form action={(form) => void send(String(form.get("text")))}>
         <input name="text" aria-label="Message" />
         <button>Send</button>
