@@ -3,6 +3,7 @@
 // the SDK is left to reject unheard. Nothing runs before the chunks are read, and nothing keeps running after they
 // ended, except tools that ignore their abort signal. Storing and sending chunks is left to the caller.
 import type { FinishReason, LanguageModel, ModelMessage, ToolSet, UIMessageChunk } from "ai";
+import { CallIds, callsOfPrompt, type TakenCall } from "./call-ids.ts";
 import {
   ModelCallError,
   ModelFailedError,
@@ -12,7 +13,7 @@ import {
   StepHookError
 } from "./errors.ts";
 import { guardModel } from "./guarded-model.ts";
-import type { ChunkReader, Sdk, StepChange, StreamedPart } from "./sdk.ts";
+import type { ChunkReader, ModelObject, Sdk, StepChange, StreamedPart } from "./sdk.ts";
 import type {
   ChunkEvent,
   ModelSettings,
@@ -51,6 +52,10 @@ export interface ModelCallInput {
   readonly stopWhen?: StopWhen;
   /** Stamped on the `start` chunk. Leave it out for a continuation, whose `start` must not carry an id. */
   readonly messageId?: string;
+  /** Calls of the conversation that are not in `messages`: a new one gets an id that none of them has. */
+  readonly takenCalls?: Iterable<TakenCall>;
+  /** Part of the ids that calls are given here. Unique per answer; default: `messageId`. */
+  readonly callScope?: string;
   readonly sendReasoning?: boolean;
   readonly sendSources?: boolean;
   readonly sendStart?: boolean;
@@ -112,6 +117,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   readonly #steps: StepEnd[] = [];
+  readonly #callIds: CallIds;
   readonly #settle: (outcome: ModelCallOutcome | Promise<ModelCallOutcome>) => void;
   #isOver = false;
   #isDrained = false;
@@ -125,6 +131,10 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     this.#sdk = sdk;
     this.#input = input;
     this.#signal = AbortSignal.any([input.signal, this.#stop.signal]);
+    this.#callIds = new CallIds({
+      taken: [...(input.takenCalls ?? []), ...callsOfPrompt(input.messages)],
+      scope: input.callScope ?? input.messageId ?? ""
+    });
     const { promise, resolve } = Promise.withResolvers<ModelCallOutcome>();
     this.outcome = promise;
     this.#settle = resolve;
@@ -172,7 +182,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     const { system, messages } = liftSystemMessages(input.system, input.messages);
     this.#system = system;
     return this.#sdk.stream({
-      model: guardModel(this.#sdk.resolveModel(input.model), input),
+      model: this.#guarded(input.model),
       system,
       messages,
       tools: input.tools ?? {},
@@ -191,6 +201,12 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
         sendFinish: input.sendFinish ?? true
       }
     });
+  }
+
+  #guarded(model: LanguageModel): ModelObject {
+    const { coalesce } = this.#input;
+    const options = { callIds: this.#callIds, ...(coalesce !== undefined && { coalesce }) };
+    return guardModel(this.#sdk.resolveModel(model), options);
   }
 
   #observe(part: StreamedPart): void {
@@ -222,7 +238,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     const hasOwnSystem = lifted !== undefined && lifted.messages !== messages;
     return {
       ...others,
-      ...(model === undefined ? {} : { model: guardModel(this.#sdk.resolveModel(model), this.#input) }),
+      ...(model === undefined ? {} : { model: this.#guarded(model) }),
       ...(lifted === undefined ? {} : { messages: lifted.messages }),
       ...(hasOwnSystem ? { system: lifted.system } : system === undefined ? {} : { system })
     };
@@ -300,7 +316,12 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
 }
 
 function asModelCallError(error: unknown): ModelCallError {
-  return error instanceof ModelCallError ? error : new ModelFailedError(error);
+  try {
+    if (error instanceof ModelCallError) return error;
+  } catch {
+    // A proxy that does not even say what it is.
+  }
+  return new ModelFailedError(error);
 }
 
 function stopConditions(input: ModelCallInput): StopWhen {

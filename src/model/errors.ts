@@ -2,7 +2,7 @@
 // its text never becomes `message`, because messages reach clients and provider text may carry keys, prompts or
 // internal addresses. What to tell the client is decided above, by `onChatError`.
 import { isObject } from "../util/json.ts";
-import { ThinkError } from "../util/errors.ts";
+import { errorMessage, ThinkError } from "../util/errors.ts";
 
 export type ModelCallErrorCode =
   | "model-call-failed"
@@ -124,11 +124,17 @@ export class UnsupportedSdkError extends ThinkError {
 
 /** The text of a tool's error as the model and the stored message see it. */
 export function toolErrorText(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  if (typeof error === "string") return error;
-  if (error === undefined || error === null) return "The tool failed without saying why.";
-  return JSON.stringify(error) ?? String(error);
+  if (error instanceof Error || typeof error === "string") return errorMessage(error);
+  if (error === undefined || error === null) return NO_TOOL_ERROR;
+  try {
+    return JSON.stringify(error) ?? String(error);
+  } catch {
+    // A loop, or a number JSON cannot hold.
+    return errorMessage(error) || NO_TOOL_ERROR;
+  }
 }
+
+const NO_TOOL_ERROR = "The tool failed without saying why.";
 
 interface ApiError {
   readonly statusCode: number | undefined;
@@ -136,6 +142,15 @@ interface ApiError {
 }
 
 function apiErrorIn(error: unknown): ApiError | undefined {
+  try {
+    return findApiError(error);
+  } catch {
+    // A getter of the provider's error throws: it says nothing.
+    return undefined;
+  }
+}
+
+function findApiError(error: unknown): ApiError | undefined {
   let current = error;
   for (let depth = 0; depth < MAX_CAUSE_DEPTH && isObject(current); depth += 1) {
     const { statusCode, isRetryable } = current;

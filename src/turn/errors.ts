@@ -13,6 +13,18 @@ export class NestedTurnError extends ThinkError {
   }
 }
 
+/** Something of ours failed in the middle of a turn. What it was is for the log; people are told that there is no answer. */
+export class AttemptFailedError extends ThinkError {
+  constructor(cause: unknown) {
+    super({
+      code: "attempt-failed",
+      message: "The answer could not be completed.",
+      hint: "Not a failure of the model: the cause says what happened. Storage, or a bug; please report it if it repeats.",
+      cause
+    });
+  }
+}
+
 /** The function that was to produce the turn's messages died with the process that held it. */
 export class LostInputError extends ThinkError {
   constructor() {

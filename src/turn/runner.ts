@@ -1,14 +1,15 @@
 // The one runner: takes the oldest turn whose time has come, tries it, settles it, and takes the next. It is the only
 // code that starts attempts. Between any two of its steps the process may die: what is recorded decides how it goes on.
+import { isPlatformTransient } from "../host/platform-errors.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptEnded } from "../journal/records.ts";
-import { errorMessage } from "../util/errors.ts";
+import { errorMessage, ThinkError } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
 import { failuresInARow, type ExhaustionReason } from "./budget.ts";
 import { classify, type Decision, type TurnState } from "./classify.ts";
 import type { Desk } from "./desk.ts";
-import { RecoveryDisabledError, type StreamStalledError } from "./errors.ts";
+import { AttemptFailedError, RecoveryDisabledError, type StreamStalledError } from "./errors.ts";
 import type { FailureClass, FailureContext } from "./hooks.ts";
 import { eventOfIncident, type IncidentEvent, type RecoveryChoice } from "./incident.ts";
 import type { LiveTurn } from "./live-turn.ts";
@@ -94,6 +95,14 @@ export class TurnRunner {
   }
 
   async #run(open: OpenTurn): Promise<void> {
+    try {
+      await this.#advance(open);
+    } catch (error) {
+      this.#endBroken(open, error);
+    }
+  }
+
+  async #advance(open: OpenTurn): Promise<void> {
     const live = this.#desk.find(open);
     if (!live) return this.#dropUnreadable(open);
     const isFresh = open.attempt === 0 || this.#isOurs(open);
@@ -289,6 +298,27 @@ export class TurnRunner {
     const isBare = stage === "turn" && tried !== undefined && !tried.streamed;
     const shown = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
     this.#end(live, { ...shown, status: "error", error: text });
+  }
+
+  /**
+   * Something threw that must not: the turn fails here, or every wake would meet the same again. What the platform will
+   * mend by itself, and a turn that cannot even be ended, stay open for the next wake.
+   */
+  #endBroken(open: OpenTurn, thrown: unknown): void {
+    const live = isPlatformTransient(thrown) ? undefined : this.#desk.find(open);
+    if (!live || !this.#isOpen(live)) throw thrown;
+    const { running } = this.#desk;
+    const error = thrown instanceof ThinkError ? thrown : new AttemptFailedError(thrown);
+    const text = this.#describe(live, error, { stage: running?.live === live ? "stream" : "turn" });
+    const ending = { status: "error", error: text } as const;
+    try {
+      if (running?.live !== live) return this.#end(live, ending);
+      return this.#end(live, { ...ending, stream: running.stream, streamed: running.attempt.hasStreamed });
+    } catch {
+      // The answer itself may be what cannot be stored. What is logged is the first failure.
+      if (!this.#isOpen(live)) throw thrown;
+      this.#end(live, ending);
+    }
   }
 
   /** Records the outcome, tells everybody, and lets the next turn run. */

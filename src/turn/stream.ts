@@ -64,10 +64,11 @@ export class TurnStream {
 
   #take(chunk: UIMessageChunk): Streamed {
     const foreign = this.#isForeignOutcome(chunk);
+    // First: what cannot be stored must not become part of the answer, or the answer could not be stored either.
+    const body = JSON.stringify(chunk);
     this.#fold = foldChunk(this.#fold, chunk);
     if (foreign) return { kind: "answer", message: this.message, stored: this.#extended };
     const seq = this.#packer.nextChunk;
-    const body = JSON.stringify(chunk);
     this.#appendDue(this.#packer.push(body, this.#init.clock.now()));
     if (this.#packer.dueAt !== null) void this.#flushLater();
     return { kind: "chunk", seq, body };

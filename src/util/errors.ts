@@ -22,7 +22,12 @@ export class ThinkError extends Error {
   }
 }
 
-/** The text of anything thrown. */
+/** The text of anything thrown. Total: what is thrown may be a provider's or a user's value, and have a getter that throws. */
 export function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    const message: unknown = error instanceof Error ? error.message : error;
+    return String(message);
+  } catch {
+    return "";
+  }
 }
