@@ -5,35 +5,36 @@
 import type { ModelMessage } from "ai";
 import { isUsableId, MAX_CALL_ID_BYTES } from "../util/ids.ts";
 import type { ModelPart } from "./coalesce.ts";
-import type { ToolPart } from "./tool-part.ts";
 
 /** What is kept of a provider's id in ours: with the rest it stays within what providers accept (64 characters). */
 const MAX_STEM_CHARS = 40;
 const TAG_CHARS = 8;
 
-/** A call that the conversation has already. */
-export type TakenCall = Pick<ToolPart, "toolCallId" | "providerExecuted">;
-
 export interface CallIdsInit {
-  readonly taken: Iterable<TakenCall>;
+  /** Ids of calls that the conversation has already. */
+  readonly taken: Iterable<string>;
   /** Names the answer: calls of two answers never share an id of ours. */
   readonly scope: string;
 }
 
+/** What is known of a call when its id is asked for. */
+interface NewCall {
+  readonly given: unknown;
+  readonly toolName: unknown;
+  readonly isProviders: boolean;
+}
+
 /** The ids of one model call, over all its steps. */
 export class CallIds {
-  readonly #taken = new Set<string>();
-  /** Calls the provider ran itself. It may tell of them again in a later stream. */
-  readonly #providers = new Set<string>();
+  readonly #taken: Set<string>;
+  /** Tools of the calls that the provider ran itself. It may tell of such a call again in a later step. */
+  readonly #providers = new Map<string, unknown>();
   readonly #newest = new Map<string, string>();
   readonly #tag: string;
 
   constructor({ taken, scope }: CallIdsInit) {
     this.#tag = scope.replaceAll(/[^A-Za-z0-9]/g, "").slice(0, TAG_CHARS);
-    for (const { toolCallId, providerExecuted } of taken) {
-      this.#taken.add(toolCallId);
-      if (providerExecuted === true) this.#providers.add(toolCallId);
-    }
+    this.#taken = new Set(taken);
   }
 
   /** For one stream of the model. */
@@ -42,11 +43,11 @@ export class CallIds {
   }
 
   /** The id of a new call. */
-  issue(given: unknown, isProviders: boolean): string {
-    const id = this.#issue(given, isProviders);
+  issue(call: NewCall): string {
+    const id = this.#isToldAgain(call) ? call.given : this.#unused(call.given);
     this.#taken.add(id);
-    if (isProviders) this.#providers.add(id);
-    this.#newest.set(keyOf(given), id);
+    if (call.isProviders) this.#providers.set(id, call.toolName);
+    this.#newest.set(keyOf(call.given), id);
     return id;
   }
 
@@ -55,8 +56,13 @@ export class CallIds {
     return this.#newest.get(keyOf(given)) ?? (isUsable(given) && this.#taken.has(given) ? given : undefined);
   }
 
-  #issue(given: unknown, isProviders: boolean): string {
-    if (isUsable(given) && (!this.#taken.has(given) || (isProviders && this.#providers.has(given)))) return given;
+  #isToldAgain(call: NewCall): call is NewCall & { readonly given: string } {
+    const { given, toolName, isProviders } = call;
+    return isProviders && isUsable(given) && this.#providers.has(given) && this.#providers.get(given) === toolName;
+  }
+
+  #unused(given: unknown): string {
+    if (isUsable(given) && !this.#taken.has(given)) return given;
     const stem = typeof given === "string" ? given.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_STEM_CHARS) : "";
     const id = `${stem === "" ? "call" : stem}_${this.#tag}`;
     for (let count = 2; ; count += 1) {
@@ -89,13 +95,13 @@ export class StreamCallIds {
     const fields: ModelPart & { readonly [field: string]: unknown } = { ...part };
     switch (part.type) {
       case "tool-input-start":
-        return withId(fields, "id", this.#start(fields["id"], fields["providerExecuted"] === true));
+        return withId(fields, "id", this.#start(newCall(fields["id"], fields)));
       case "tool-input-delta":
         return withId(fields, "id", this.#input(fields["id"]));
       case "tool-input-end":
         return withId(fields, "id", this.#end(fields["id"]));
       case "tool-call":
-        return withId(fields, "toolCallId", this.#call(fields["toolCallId"], fields["providerExecuted"] === true));
+        return withId(fields, "toolCallId", this.#call(newCall(fields["toolCallId"], fields)));
       case "tool-result":
         return withId(fields, "toolCallId", this.#result(fields["toolCallId"], fields["preliminary"] === true));
       case "tool-approval-request":
@@ -105,12 +111,12 @@ export class StreamCallIds {
     }
   }
 
-  #start(given: unknown, isProviders: boolean): string | undefined {
-    const open = listIn(this.#inputs, given);
+  #start(call: NewCall): string | undefined {
+    const open = listIn(this.#inputs, call.given);
     const last = open.at(-1);
     // Announced twice, before anything of it came.
     if (last !== undefined && !last.hasInput && !last.hasEnded) return undefined;
-    const id = this.#ids.issue(given, isProviders);
+    const id = this.#ids.issue(call);
     open.push({ id, hasInput: false, hasEnded: false });
     return id;
   }
@@ -127,9 +133,9 @@ export class StreamCallIds {
     return input?.id;
   }
 
-  #call(given: unknown, isProviders: boolean): string {
-    const id = this.#inputs.get(keyOf(given))?.shift()?.id ?? this.#ids.issue(given, isProviders);
-    listIn(this.#called, given).push(id);
+  #call(call: NewCall): string {
+    const id = this.#inputs.get(keyOf(call.given))?.shift()?.id ?? this.#ids.issue(call);
+    listIn(this.#called, call.given).push(id);
     return id;
   }
 
@@ -141,12 +147,16 @@ export class StreamCallIds {
   }
 }
 
-/** Every tool call of a prompt. */
-export function callsOfPrompt(messages: readonly ModelMessage[]): TakenCall[] {
+/** Ids of all tool calls of a prompt. */
+export function callIdsOfPrompt(messages: readonly ModelMessage[]): string[] {
   return messages.flatMap((message) => {
     if (message.role !== "assistant" || typeof message.content === "string") return [];
-    return message.content.flatMap((part) => (part.type === "tool-call" ? [part] : []));
+    return message.content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));
   });
+}
+
+function newCall(given: unknown, part: { readonly [field: string]: unknown }): NewCall {
+  return { given, toolName: part["toolName"], isProviders: part["providerExecuted"] === true };
 }
 
 function withId(part: ModelPart, name: "id" | "toolCallId", id: string | undefined): ModelPart | undefined {

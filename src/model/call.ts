@@ -3,7 +3,7 @@
 // the SDK is left to reject unheard. Nothing runs before the chunks are read, and nothing keeps running after they
 // ended, except tools that ignore their abort signal. Storing and sending chunks is left to the caller.
 import type { FinishReason, LanguageModel, ModelMessage, ToolSet, UIMessageChunk } from "ai";
-import { CallIds, callsOfPrompt, type TakenCall } from "./call-ids.ts";
+import { CallIds, callIdsOfPrompt } from "./call-ids.ts";
 import {
   ModelCallError,
   ModelFailedError,
@@ -52,8 +52,8 @@ export interface ModelCallInput {
   readonly stopWhen?: StopWhen;
   /** Stamped on the `start` chunk. Leave it out for a continuation, whose `start` must not carry an id. */
   readonly messageId?: string;
-  /** Calls of the conversation that are not in `messages`: a new one gets an id that none of them has. */
-  readonly takenCalls?: Iterable<TakenCall>;
+  /** Ids of calls of the conversation, in `messages` or not: a new call gets an id that none of them has. */
+  readonly takenCallIds?: Iterable<string>;
   /** Part of the ids that calls are given here. Unique per answer; default: `messageId`. */
   readonly callScope?: string;
   readonly sendReasoning?: boolean;
@@ -132,7 +132,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     this.#input = input;
     this.#signal = AbortSignal.any([input.signal, this.#stop.signal]);
     this.#callIds = new CallIds({
-      taken: [...(input.takenCalls ?? []), ...callsOfPrompt(input.messages)],
+      taken: [...(input.takenCallIds ?? []), ...callIdsOfPrompt(input.messages)],
       scope: input.callScope ?? input.messageId ?? ""
     });
     const { promise, resolve } = Promise.withResolvers<ModelCallOutcome>();

@@ -100,6 +100,18 @@ export class ToolInputError extends ThinkError {
   }
 }
 
+/** A tool returned what cannot be kept, and so not be shown to the model after a restart either. */
+export class ToolOutputError extends ThinkError {
+  constructor(toolName: string, cause: unknown) {
+    super({
+      code: "tool-output-invalid",
+      message: `The result of "${toolName}" cannot be stored: it is not JSON.`,
+      hint: "Return JSON: no big integers, no loops, no toJSON that throws.",
+      cause
+    });
+  }
+}
+
 /** Nothing to send: the history is empty, or everything in it was dropped. */
 export class NoMessagesError extends ThinkError {
   constructor() {

@@ -4,7 +4,7 @@
 // produce several values gives the last one. Knows no SDK: the shape of an executable tool is the same in both majors.
 import type { ModelMessage, Tool, ToolSet } from "ai";
 import type { Result } from "../util/result.ts";
-import { ToolInputError } from "./errors.ts";
+import { ToolInputError, ToolOutputError } from "./errors.ts";
 
 /** A call as it is about to happen. */
 export interface PendingToolCall {
@@ -107,7 +107,7 @@ class WatchedCall {
   async result(): Promise<unknown> {
     try {
       const plan = await this.#plan();
-      const output = plan.runs ? await lastValue(await this.#run(plan.input)) : plan.output;
+      const output = this.#checked(plan.runs ? await lastValue(await this.#run(plan.input)) : plan.output);
       await this.#tell({ success: true, output });
       return output;
     } catch (error) {
@@ -124,11 +124,11 @@ class WatchedCall {
       if (plan.runs) {
         // Only called for async generator functions, whose result is iterable.
         for await (const value of this.#run(plan.input) as AsyncIterable<unknown>) {
-          output = value;
+          output = this.#checked(value);
           yield value;
         }
       } else {
-        output = plan.output;
+        output = this.#checked(plan.output);
         yield output;
       }
       isDone = true;
@@ -160,6 +160,17 @@ class WatchedCall {
     const checked = await watch.validateInput(tool.inputSchema, decision.input);
     if (!checked.ok) throw new ToolInputError(toolName, checked.error);
     return { runs: true, input: checked.value };
+  }
+
+  /** Every result is stored and sent as JSON. One that cannot be is the call's error; later it would be the turn's. */
+  #checked(output: unknown): unknown {
+    if (typeof output !== "object" && typeof output !== "bigint") return output;
+    try {
+      JSON.stringify(output);
+      return output;
+    } catch (error) {
+      throw new ToolOutputError(this.#setup.toolName, error);
+    }
   }
 
   #run(input: unknown): unknown {

@@ -81,6 +81,7 @@ export class Programmatic {
   }
 
   async chat(input: ChatInput, callback: StreamCallback, options: ChatOptions = {}): Promise<void> {
+    this.#init.turns.refuseNested();
     if ("tools" in options) console.warn("chat() takes no tools: they belong to the agent's getTools(). Ignored.");
     const requestId = this.#init.newId();
     const admission: Admission = {
@@ -185,6 +186,7 @@ export class Programmatic {
   }
 
   async #continue(options: TurnOptions): Promise<Ended> {
+    this.#init.turns.refuseNested();
     if (this.#init.leaf()?.role !== "assistant") return { result: { requestId: "", status: "skipped" } };
     return this.#run({ ...this.#programmatic(options), input: [], continuation: true });
   }

@@ -4,6 +4,8 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import {
   ModelCallError,
+  ModelFailedError,
+  StepHookError,
   type ChunkEvent,
   type FinishedToolCall,
   type ModelCallHooks,
@@ -16,15 +18,16 @@ import type { AssembledTurn, FailureClass, FailureContext, TurnHooks } from "../
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/incident.ts";
 import type { TurnContext as EngineTurn, TurnOutcome } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
+import { withHidden } from "../util/hidden-fields.ts";
 import type { ReplyAttachment } from "./actions-port.ts";
 import type { Assembly } from "./assemble.ts";
 import { ToolDecisionError } from "./errors.ts";
 import { retryAfterMs } from "./failure-classifier.ts";
-import type { ChatErrorContext } from "./hooks.ts";
+import { FailureLog } from "./failure-log.ts";
+import type { ChatErrorContext, TurnFacts } from "./hooks.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import type { RecoveryHooks } from "./recovery-hooks.ts";
-import { factsOf, withFacts } from "./turn-facts.ts";
-import { WarnOnce } from "./warn-once.ts";
+import { chunkContext, stepEndContext, stepStartContext, withFacts } from "./turn-facts.ts";
 
 export interface TurnHooksInit {
   readonly overrides: ThinkOverrides;
@@ -44,6 +47,8 @@ export interface TurnHooksInit {
   /** Between turns: what must happen before the history is read. Never throws. */
   readonly prepare: () => Promise<unknown> | undefined;
   readonly now: () => number;
+  /** For the log. */
+  readonly agentName: () => string;
   readonly attachmentsOf: (turnId: string) => ReplyAttachment[];
   /** Adds what people must see of a parked action to an outcome that was not streamed before a crash. */
   readonly annotateRepair?: (chunk: UIMessageChunk) => UIMessageChunk;
@@ -52,11 +57,12 @@ export interface TurnHooksInit {
 export class UserTurnHooks implements TurnHooks {
   readonly #init: TurnHooksInit;
   readonly #recovery: RecoveryHooks;
-  readonly #warnings = new WarnOnce();
+  readonly #log: FailureLog;
 
   constructor(init: TurnHooksInit) {
     this.#init = init;
     this.#recovery = init.recovery;
+    this.#log = new FailureLog({ agent: init.agentName });
   }
 
   get wantsResponse(): boolean {
@@ -71,7 +77,7 @@ export class UserTurnHooks implements TurnHooks {
   async beforeToolCall(turn: EngineTurn, call: PendingToolCall): Promise<ToolDecision | void> {
     const { overrides } = this.#init;
     // The call has the fields of the SDK's typed call; which of its members it is, the user's generic says.
-    const context = { ...call, ...factsOf(turn) } as Parameters<ThinkOverrides["beforeToolCall"]>[0];
+    const context = callContext(call, turn) as Parameters<ThinkOverrides["beforeToolCall"]>[0];
     const decision = await this.#in(turn, () => overrides.beforeToolCall(context));
     if (decision === undefined || decision === null) return undefined;
     if (!DECISIONS.has(decision.action)) throw new ToolDecisionError(call.toolName, decision.action);
@@ -80,31 +86,31 @@ export class UserTurnHooks implements TurnHooks {
 
   async afterToolCall(turn: EngineTurn, { executedInput: _executed, ...call }: FinishedToolCall): Promise<void> {
     const { overrides } = this.#init;
+    // A call that was stopped has not failed.
+    if (!call.success && !turn.signal.aborted) this.#log.toolFailed(call.error, { ...call, requestId: turn.requestId });
     // As above.
-    const context = { ...call, ...factsOf(turn) } as Parameters<ThinkOverrides["afterToolCall"]>[0];
+    const context = callContext(call, turn) as Parameters<ThinkOverrides["afterToolCall"]>[0];
     await this.#in(turn, () => overrides.afterToolCall(context));
   }
 
   describeFailure(error: unknown, context: FailureContext): string {
     const { messagesPersisted, classification } = context;
+    this.#log.turnFailed(error, context);
     // Only what could not be helped is named.
     const isOverflow = classification === "context_overflow";
-    const told = { ...toldOf(context), messagesPersisted, ...(isOverflow && { classification }) };
-    return textOf(this.#askOnChatError(error, told), error);
+    const told = { messagesPersisted, ...(isOverflow && { classification }) };
+    const shown = shownError(error);
+    return textOf(this.#askOnChatError(shown, toldOf(context, told)), shown);
   }
 
   classifyFailure(error: unknown, context: FailureContext): FailureClass | undefined {
-    const { overrides, isOverridden } = this.#init;
-    const wantsReactive = overrides.contextOverflow?.reactive === true;
-    const hasOwn = isOverridden("classifyChatError");
-    if (wantsReactive && !hasOwn) {
-      this.#warnings.warn("contextOverflow.reactive does nothing without classifyChatError.");
-    }
-    if (!hasOwn || context.stage !== "stream") return undefined;
+    // Only failures of the model are judged by their words: user code and our own may use the same ones.
+    const isOfModel = error instanceof ModelCallError && !(error instanceof StepHookError);
+    if (context.stage !== "stream" || !isOfModel) return undefined;
     try {
       // The provider's own words, which is what classifiers match on.
-      const raw = error instanceof ModelCallError && error.cause !== undefined ? error.cause : error;
-      return overrides.classifyChatError(raw, toldOf(context)) ?? undefined;
+      const raw = error.cause ?? error;
+      return this.#init.overrides.classifyChatError(raw, toldOf(context)) ?? undefined;
     } catch (thrown) {
       console.warn("classifyChatError failed; the error is taken as it is.", thrown);
       return undefined;
@@ -159,16 +165,14 @@ export class UserTurnHooks implements TurnHooks {
     if (status === "skipped" || !outcome.streamed || !this.wantsResponse) return;
     const { overrides } = this.#init;
     const attachments = this.#init.attachmentsOf(turn.turnId);
-    await this.#in(turn, () =>
-      overrides.onChatResponse({
-        ...factsOf(turn),
-        message: outcome.message ?? { id: turn.messageId, role: "assistant", parts: [] },
-        continuation: turn.continuation,
-        status,
-        ...(error !== undefined && { error }),
-        ...(attachments.length > 0 && { attachments })
-      })
-    );
+    const result = {
+      message: outcome.message ?? { id: turn.messageId, role: "assistant" as const, parts: [] },
+      continuation: turn.continuation,
+      status,
+      ...(error !== undefined && { error }),
+      attachments
+    };
+    await this.#in(turn, () => overrides.onChatResponse(withFacts(result, turn)));
   }
 
   runIn<T>(turn: EngineTurn, work: () => T): T {
@@ -184,13 +188,13 @@ export class UserTurnHooks implements TurnHooks {
     const { overrides, isOverridden } = this.#init;
     return {
       ...(isOverridden("beforeStep") && {
-        prepareStep: (event: StepStart) => this.#in(turn, () => overrides.beforeStep(withFacts(event, turn)))
+        prepareStep: (event: StepStart) => this.#in(turn, () => overrides.beforeStep(stepStartContext(event, turn)))
       }),
       ...(isOverridden("onChunk") && {
-        onChunk: (event: ChunkEvent) => this.#in(turn, () => overrides.onChunk({ ...event, ...factsOf(turn) }))
+        onChunk: (event: ChunkEvent) => this.#in(turn, () => overrides.onChunk(chunkContext(event, turn)))
       }),
       ...(isOverridden("onStepFinish") && {
-        onStepFinish: (event: StepEnd) => this.#in(turn, () => overrides.onStepFinish(withFacts(event, turn)))
+        onStepFinish: (event: StepEnd) => this.#in(turn, () => overrides.onStepFinish(stepEndContext(event, turn)))
       })
     };
   }
@@ -208,8 +212,47 @@ export class UserTurnHooks implements TurnHooks {
   }
 }
 
-function toldOf({ turn, requestId, stage }: FailureContext): ChatErrorContext {
-  return { ...(turn !== undefined && factsOf(turn)), ...(requestId !== undefined && { requestId }), stage };
+function toldOf({ turn, requestId, stage }: FailureContext, more: Partial<ChatErrorContext> = {}): ChatErrorContext {
+  const fields = { ...(requestId !== undefined && { requestId }), stage, ...more };
+  return turn === undefined ? fields : withFacts(fields, turn);
+}
+
+function callContext<Call extends PendingToolCall>(call: Call, turn: EngineTurn): Call & TurnFacts {
+  const { abortSignal, ...fields } = call;
+  const output: unknown = "output" in fields ? fields.output : undefined;
+  const copyable = isCloneable(output) ? fields : { ...fields, output: jsonOf(output) };
+  // It has the fields of the call again.
+  return withHidden(withFacts(copyable, turn), { abortSignal }) as object as Call & TurnFacts;
+}
+
+/** What a tool returned is JSON to everybody else; only what is more than that can be impossible to copy. */
+function isCloneable(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return typeof value !== "function" && typeof value !== "symbol";
+  try {
+    structuredClone(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function jsonOf(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+/**
+ * The error that `onChatError` is given. What user code threw before a step is that error itself. What a provider's own
+ * code threw, also where the model is made, has a safe message in front of it.
+ */
+function shownError(error: unknown): unknown {
+  if (error instanceof StepHookError) return error.cause;
+  return isSdkError(error) ? new ModelFailedError(error) : error;
+}
+
+/** Errors of the AI SDK and of its providers carry this name. */
+function isSdkError(error: unknown): boolean {
+  return error instanceof Error && error.name.startsWith("AI_");
 }
 
 const DECISIONS: ReadonlySet<unknown> = new Set(["allow", "block", "substitute"]);

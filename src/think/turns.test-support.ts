@@ -31,6 +31,8 @@ export class FakeTurns implements ThinkTurns {
 
   stash(): void {}
 
+  refuseNested(): void {}
+
   admit(admission: Admission): TurnTicket {
     if (this.refusal) throw this.refusal;
     const { requestId, trigger, continuation = false, origin } = admission;

@@ -20,7 +20,6 @@ import {
   type ModelUsage,
   type Sdk,
   type StepEnd,
-  type ToolPart,
   type ToolWatch
 } from "../model/index.ts";
 import { ThinkError } from "../util/errors.ts";
@@ -77,8 +76,8 @@ export class Attempt {
   #stalled: StreamStalledError | undefined;
   #usedTokens: number;
   #hasStreamed = false;
-  /** Calls of the history, whatever of it the prompt will show. */
-  #earlierCalls: readonly ToolPart[] = [];
+  /** Ids of the calls of the history, whatever of it the prompt will show. */
+  #takenCallIds: readonly string[] = [];
 
   constructor(init: AttemptInit) {
     this.#init = init;
@@ -105,7 +104,7 @@ export class Attempt {
       const { hooks, history, overflows } = this.#init;
       await hooks.prepare?.(turn);
       const path = history();
-      this.#earlierCalls = path.flatMap(({ parts }) => parts.flatMap((part) => (isToolPart(part) ? [part] : [])));
+      this.#takenCallIds = path.flatMap(callIdsOf);
       assembled = await hooks.assemble(turn, path, overflows);
       if (assembled.messages.length === 0) throw new NoMessagesError();
     } catch (error) {
@@ -140,7 +139,7 @@ export class Attempt {
       ...(stopWhen !== undefined && { stopWhen }),
       sendReasoning,
       ...(this.#init.stampsId && { messageId: turn.messageId }),
-      takenCalls: this.#earlierCalls,
+      takenCallIds: this.#takenCallIds,
       callScope: turn.messageId,
       signal: turn.signal,
       hooks: this.#modelHooks(assembled),
@@ -309,6 +308,10 @@ export class Attempt {
 function budgetErrorIn(error: unknown): TokenBudgetError | undefined {
   const cause = error instanceof StepHookError ? error.cause : error;
   return cause instanceof TokenBudgetError ? cause : undefined;
+}
+
+function callIdsOf({ parts }: UIMessage): string[] {
+  return parts.flatMap((part) => (isToolPart(part) ? [part.toolCallId] : []));
 }
 
 function usageOf(event: StepEnd): StepUsage {

@@ -6,8 +6,8 @@ export class NestedTurnError extends ThinkError {
     super({
       code: "nested-turn",
       message:
-        "Turn admission cannot be called from inside an active turn. " +
-        'Use runTurn({ mode: "submit" }) to queue another turn, or addMessages() to add to the transcript.',
+        "Turn admission cannot be called from inside an active turn. To start a turn after this one, do it in " +
+        "onChatResponse(), or in a method given to schedule(). addMessages() adds to the transcript at once.",
       hint: "The call would wait for the turn it is part of."
     });
   }

@@ -3,7 +3,7 @@
 import { isPlatformTransient } from "../host/platform-errors.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptEnded } from "../journal/records.ts";
-import { errorMessage, ThinkError } from "../util/errors.ts";
+import { errorMessage, failureDetails, ThinkError } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
 import { failuresInARow, type ExhaustionReason } from "./budget.ts";
@@ -382,7 +382,8 @@ export class TurnRunner {
     const context = { ...this.#failureContext(live, failure.stage), ...failure };
     const text = this.#desk.init.hooks.describeFailure(error, context);
     const { stage } = failure;
-    this.#desk.init.emit("chat:request:failed", { requestId, stage, messagesPersisted: true, error: text });
+    const told = { requestId, stage, messagesPersisted: true, error: text };
+    this.#desk.init.emit("chat:request:failed", { ...told, ...failureDetails(error) });
     return text;
   }
 
@@ -426,5 +427,5 @@ export class TurnRunner {
 function eventOf(live: LiveTurn) {
   const { requestId, trigger, continuation } = live.view;
   const { generation } = live.admitted;
-  return { requestId, trigger, admission: "queue" as const, ...(continuation && { continuation }), generation };
+  return { requestId, trigger, admission: "queue" as const, continuation, generation };
 }

@@ -21,28 +21,41 @@ export class Breaks {
 export interface MisbehavingModel {
   readonly model: LanguageModel;
   /** The prompts it was given, one per call. */
-  readonly prompts: unknown[];
+  readonly prompts: Prompt[];
 }
 
 /** Answers one call after the other; the last answer is given again when there are more calls. */
 export function misbehavingModel(answers: readonly Answer[]): MisbehavingModel {
-  const prompts: unknown[] = [];
+  const prompts: Prompt[] = [];
+  return {
+    prompts,
+    model: modelAnswering((prompt) => {
+      prompts.push(prompt);
+      return answers[Math.min(prompts.length, answers.length) - 1] ?? [];
+    })
+  };
+}
+
+/** What a provider is sent, as far as tests look into it. */
+export type Prompt = readonly { readonly role: string; readonly content: string | readonly Part[] }[];
+
+/** A model whose answer depends on its prompt only, so that it can be asked again after a crash. */
+export function modelAnswering(answer: (prompt: Prompt) => Answer): LanguageModel {
   const model = {
     specificationVersion: IS_AI_6 ? "v3" : "v4",
     provider: "misbehaving",
     modelId: "misbehaving-model",
     supportedUrls: { "*/*": [/^/] },
-    async doStream({ prompt }: { prompt: unknown }) {
-      prompts.push(prompt);
-      const answer = answers[Math.min(prompts.length, answers.length) - 1] ?? [];
-      return typeof answer === "function" ? answer() : { stream: streamOf(answer) };
+    async doStream({ prompt }: { prompt: Prompt }) {
+      const given = answer(prompt);
+      return typeof given === "function" ? given() : { stream: streamOf(given) };
     },
     async doGenerate(): Promise<never> {
       throw new Error("Turns stream.");
     }
   };
   // It has the members of a model; what its stream holds is what the tests are about.
-  return { model: model as object as LanguageModel, prompts };
+  return model as object as LanguageModel;
 }
 
 function streamOf(parts: readonly unknown[]): ReadableStream<unknown> {
