@@ -2,6 +2,7 @@
 // are objects, provider metadata is as it was stored, and one bad part (an unreadable file address, a renderer that
 // throws) costs that part and not the conversation. Repairing what is stored, and truncation, are left to others.
 import type { ModelMessage, ToolSet, UIMessage } from "ai";
+import { isRefused } from "../util/refused-files.ts";
 import type { Sdk } from "./sdk.ts";
 import {
   asMessagePart,
@@ -84,7 +85,7 @@ export function prepareMessages(messages: readonly UIMessage[]): PreparedMessage
     if (!message.parts.some((part) => part.type === "file" || isToolPart(part))) return message;
     const resumable = index === messages.length - 1 ? lastStepStart(message) : message.parts.length;
     const parts = message.parts.flatMap((part, partIndex): MessagePart[] => {
-      if (part.type === "file") return [readableFile(part)];
+      if (part.type === "file") return [readableFile(part, message)];
       if (!isToolPart(part)) return [part];
       const complete = completePart(part, partIndex >= resumable);
       if (complete !== undefined) return [asMessagePart(names.rename(complete))];
@@ -153,9 +154,28 @@ function withoutApproval(part: ToolPart): ToolPart {
   return rest;
 }
 
-function readableFile(part: Extract<MessagePart, { type: "file" }>): MessagePart {
-  if (URL.canParse(part.url) || part.providerReference !== undefined) return part;
+function readableFile(part: Extract<MessagePart, { type: "file" }>, message: UIMessage): MessagePart {
+  if (isRefused(message, part)) {
+    const name = part.filename === undefined ? "A file" : `The file "${part.filename}"`;
+    return { type: "text", text: `[${name} (${part.mediaType}) is not shown: it could not be read when it was sent]` };
+  }
+  if (URL.canParse(part.url) || part.providerReference !== undefined) return inBase64(part);
   return { type: "text", text: `[${part.filename ?? "A file"} (${part.mediaType}) cannot be shown]` };
+}
+
+/** Data that is written as text: the SDK takes every data URL for base64. */
+function inBase64(part: Extract<MessagePart, { type: "file" }>): MessagePart {
+  const comma = part.url.startsWith("data:") ? part.url.indexOf(",") : -1;
+  const type = part.url.slice(0, comma);
+  if (comma < 0 || /;base64$/i.test(type)) return part;
+  try {
+    const bytes = new TextEncoder().encode(decodeURIComponent(part.url.slice(comma + 1)));
+    const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+    return { ...part, url: `${type};base64,${btoa(binary)}` };
+  } catch {
+    // A percent sign that stands for nothing: the provider may judge it.
+    return part;
+  }
 }
 
 /** A renderer written for its own outputs may meet a shortened or an old one. */

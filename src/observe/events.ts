@@ -68,6 +68,12 @@ export interface EventPayloads {
   "chat:recovery:exhausted": Incident & { reason: string };
   "chat:stream:stalled": { requestId: string; timeoutMs: number };
   "chat:context:compacted": { reason: string; shortened: boolean; requestId?: string; attempt?: number };
+  /** Files that made a turn fail: later turns show the model a note in their place. */
+  "chat:attachment:refused": {
+    requestId: string;
+    messageId: string;
+    files: { mediaType: string; filename?: string }[];
+  };
   /** `error` is what clients were shown; `code` and `cause` say what was behind it. */
   "chat:request:failed": {
     requestId?: string;

@@ -1,7 +1,7 @@
 // What an operator reads when a turn fails: one line with the stage, the code, the message, the cause, the request and
 // what to do about it. On by default, bounded, and never twice in full: a failure that repeats is named and not told
 // again. Nothing of it reaches a client. Keys that providers repeat in their errors are blotted out.
-import { StepHookError } from "../model/index.ts";
+import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import { causeOf, errorMessage, ThinkError } from "../util/errors.ts";
 import { failureFacts } from "./failure-facts.ts";
@@ -39,8 +39,11 @@ export class FailureLog {
   toolFailed(error: unknown, call: { readonly toolName: string; readonly requestId: string }): void {
     const tool = cut(call.toolName, 100);
     const head = `${this.#init.agent()}: the tool "${tool}" failed (request ${cut(call.requestId, 100)})`;
-    const advice = "The model and clients read the message of what a tool throws.";
-    this.#tell(head, `tool ${tool}`, `${messageOf(error)}${whereOf(error)}${causeText(error)} What to do: ${advice}`);
+    this.#tell(
+      head,
+      `tool ${tool}`,
+      `${whatHappened(error)} The model and clients read the message of what a tool throws.`
+    );
   }
 
   #tell(head: string, key: string, detail: string): void {
@@ -54,23 +57,23 @@ export class FailureLog {
 }
 
 function details(error: unknown): string {
-  return `${messageOf(error)}${whereOf(error)}${causeText(error)} What to do: ${adviceFor(error)}`;
+  return `${whatHappened(error)} What to do: ${adviceFor(error)}`;
+}
+
+function whatHappened(error: unknown): string {
+  const cause = causeOf(error);
+  const message = `${cut(errorMessage(error), MAX_MESSAGE_CHARS).trim() || "No message"}${whereOf(error)}`;
+  return cause === undefined ? sentence(message) : `${sentence(message)} ${sentence(`Cause: ${cause}`)}`;
+}
+
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
 /** Our own errors have codes; of others the name says most. */
 function codeOf(error: unknown): string {
   if (error instanceof ThinkError) return error.code;
   return error instanceof Error ? cut(String(error.name), 100) : typeof error;
-}
-
-function messageOf(error: unknown): string {
-  const message = cut(errorMessage(error), MAX_MESSAGE_CHARS).trim();
-  return message === "" ? "No message." : /[.!?]$/.test(message) ? message : `${message}.`;
-}
-
-function causeText(error: unknown): string {
-  const cause = causeOf(error);
-  return cause === undefined ? "" : ` Cause: ${cause}`;
 }
 
 /** Where user code threw. Of our own errors the code says enough. */
@@ -107,6 +110,7 @@ function adviceFor(error: unknown): string {
 
 function hintOf(error: unknown): string {
   if (error instanceof StepHookError) return `beforeStep threw. ${SHOWN}`;
+  if (error instanceof ModelFailedError) return "The cause is what the provider said, or the code that talks to it.";
   if (error instanceof ThinkError) return error.hint ?? "The code says what happened.";
   return `Code of this class threw. ${SHOWN}`;
 }

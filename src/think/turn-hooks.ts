@@ -16,6 +16,7 @@ import {
 } from "../model/index.ts";
 import type { AssembledTurn, FailureClass, FailureContext, TurnHooks } from "../turn/hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/incident.ts";
+import type { FileRefusal } from "../turn/refused-files.ts";
 import type { TurnContext as EngineTurn, TurnOutcome } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
@@ -24,6 +25,7 @@ import type { Assembly } from "./assemble.ts";
 import { ToolDecisionError } from "./errors.ts";
 import { retryAfterMs } from "./failure-classifier.ts";
 import { FailureLog } from "./failure-log.ts";
+import { isFileRefusal, mayBeFileRefusal } from "./file-refusal.ts";
 import type { ChatErrorContext, TurnFacts } from "./hooks.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import type { RecoveryHooks } from "./recovery-hooks.ts";
@@ -103,6 +105,10 @@ export class UserTurnHooks implements TurnHooks {
     return textOf(this.#askOnChatError(shown, toldOf(context, told)), shown);
   }
 
+  logFailure(error: unknown, context: FailureContext): void {
+    this.#log.turnFailed(error, context);
+  }
+
   classifyFailure(error: unknown, context: FailureContext): FailureClass | undefined {
     // Only failures of the model are judged by their words: user code and our own may use the same ones.
     const isOfModel = error instanceof ModelCallError && !(error instanceof StepHookError);
@@ -115,6 +121,12 @@ export class UserTurnHooks implements TurnHooks {
       console.warn("classifyChatError failed; the error is taken as it is.", thrown);
       return undefined;
     }
+  }
+
+  fileRefusal(error: unknown): FileRefusal | undefined {
+    if (!(error instanceof ModelCallError) || error instanceof StepHookError) return undefined;
+    if (isFileRefusal(error)) return "certain";
+    return mayBeFileRefusal(error) ? "possible" : undefined;
   }
 
   retryAfterMs(error: unknown): number | undefined {

@@ -36,6 +36,17 @@ export class LostInputError extends ThinkError {
   }
 }
 
+/** What was asked is gone: the record of the admission is damaged. */
+export class UnreadableTurnError extends ThinkError {
+  constructor() {
+    super({
+      code: "turn-unreadable",
+      message: "The request could not be read.",
+      hint: "Its record is damaged. The event storage:row:quarantined names what was set aside."
+    });
+  }
+}
+
 /** The model's stream stopped without a word. */
 export class StreamStalledError extends ThinkError {
   constructor(readonly timeoutMs: number) {
@@ -54,6 +65,21 @@ export class RecoveryDisabledError extends ThinkError {
       code: "recovery-disabled",
       message: "The answer was interrupted, and recovery was disabled for it.",
       hint: "onChatRecovery returned { continue: false }."
+    });
+  }
+}
+
+/** An interrupted turn was given up. People are shown the class's own text for that. */
+export class RecoveryExhaustedError extends ThinkError {
+  constructor(
+    readonly reason: string,
+    cause?: unknown
+  ) {
+    super({
+      code: "recovery-exhausted",
+      message: `The interrupted answer was given up (${reason}).`,
+      hint: "docs/durability.md has the bounds of recovery; chatRecovery changes them.",
+      cause
     });
   }
 }

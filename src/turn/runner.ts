@@ -9,11 +9,18 @@ import { notesOf } from "./admitting.ts";
 import { failuresInARow, type ExhaustionReason } from "./budget.ts";
 import { classify, type Decision, type TurnState } from "./classify.ts";
 import type { Desk } from "./desk.ts";
-import { AttemptFailedError, RecoveryDisabledError, type StreamStalledError } from "./errors.ts";
+import {
+  AttemptFailedError,
+  RecoveryDisabledError,
+  RecoveryExhaustedError,
+  UnreadableTurnError,
+  type StreamStalledError
+} from "./errors.ts";
 import type { FailureClass, FailureContext } from "./hooks.ts";
 import { eventOfIncident, type IncidentEvent, type RecoveryChoice } from "./incident.ts";
 import type { LiveTurn } from "./live-turn.ts";
 import { countedOf, DROPS_PARTIAL, leftOf, Recovery, type Examined } from "./recovery.ts";
+import { findRefused, type RefusedFiles } from "./refused-files.ts";
 import { Responses } from "./responses.ts";
 import { hookPauseMs, Retries } from "./retries.ts";
 import { isAnswer, settleTurn, type Ending } from "./settle.ts";
@@ -207,11 +214,9 @@ export class TurnRunner {
   #endDisabled(live: LiveTurn, examined: Examined, drops: boolean): void {
     const { left, streamed } = leftOf(examined);
     const kept = drops ? { chunkCount: left?.chunkCount ?? 0, answer: undefined } : left;
-    const ending = {
-      status: "error",
-      reason: "continue_disabled",
-      error: new RecoveryDisabledError().message
-    } as const;
+    const error = new RecoveryDisabledError();
+    this.#log(live, error);
+    const ending = { status: "error", reason: "continue_disabled", error: error.message } as const;
     this.#end(live, { ...ending, ...(kept && { left: kept }), ...(streamed && { streamed }) }, ending.reason);
   }
 
@@ -267,7 +272,7 @@ export class TurnRunner {
     if (retry) return this.#handOver(live, tried, { reason: "failed", ...retry });
     const isRecoveryOwn = stage === "turn" && examined !== undefined && !examined.isHandover;
     if (!isRecoveryOwn) return this.#fail(live, { error, stage, tried, ...(classification && { classification }) });
-    console.error("Recovering an answer failed.", error);
+    live.failure ??= { error };
     await this.#giveUp(live, examined, "recovery_error");
   }
 
@@ -280,6 +285,7 @@ export class TurnRunner {
   }
 
   async #giveUp(live: LiveTurn, examined: Examined, reason: ExhaustionReason): Promise<void> {
+    this.#log(live, new RecoveryExhaustedError(reason, live.failure?.error));
     const open = this.#desk.openTurnOf(live);
     // What the last attempt left counts too.
     const left = open && examined.turn.attempt < open.attempt ? this.#recovery.examine(open, live) : examined;
@@ -297,7 +303,13 @@ export class TurnRunner {
     // Before the stream there is nothing to store, unless an earlier attempt left it.
     const isBare = stage === "turn" && tried !== undefined && !tried.streamed;
     const shown = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
-    this.#end(live, { ...shown, status: "error", error: text });
+    this.#end(live, { ...shown, status: "error", error: text, refused: this.#refusedFiles(live, error) });
+  }
+
+  #refusedFiles(live: LiveTurn, error: unknown): readonly RefusedFiles[] {
+    const { hooks, transcript } = this.#desk.init;
+    const refusal = hooks.fileRefusal?.(error);
+    return refusal === undefined ? [] : findRefused(transcript, live.view, refusal);
   }
 
   /**
@@ -333,6 +345,10 @@ export class TurnRunner {
 
   /** Its admission cannot be read: nobody knows what was asked. It must not hold up the queue. */
   #dropUnreadable(open: OpenTurn): void {
+    const unreadable = new UnreadableTurnError();
+    const { code, message } = unreadable;
+    const { requestId } = open;
+    this.#desk.init.hooks.logFailure?.(unreadable, { requestId, stage: "recovery", messagesPersisted: false });
     this.#desk.init.journal.writer.append([
       {
         type: "turn-settled",
@@ -341,7 +357,7 @@ export class TurnRunner {
         at: this.#desk.now(),
         outcome: "failed",
         reason: "unreadable",
-        error: { code: "turn-unreadable", message: "The request could not be read." },
+        error: { code, message },
         output: null,
         messageStored: false,
         chunkCount: 0,
@@ -385,6 +401,11 @@ export class TurnRunner {
     const told = { requestId, stage, messagesPersisted: true, error: text };
     this.#desk.init.emit("chat:request:failed", { ...told, ...failureDetails(error) });
     return text;
+  }
+
+  /** For ends whose text is not made of an error. */
+  #log(live: LiveTurn, error: unknown): void {
+    this.#desk.init.hooks.logFailure?.(error, this.#failureContext(live, "recovery"));
   }
 
   #failureContext(live: LiveTurn, stage: FailureContext["stage"]): FailureContext {

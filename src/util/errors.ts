@@ -31,14 +31,14 @@ const MAX_CAUSE_CHARS = 500;
  * Undefined for an error without a cause. For operators only: a provider's words may not reach a client.
  */
 export function causeOf(error: unknown): string | undefined {
-  const causes: string[] = [];
+  const causes = new Set<string>();
   let link = fieldOf(error, "cause");
-  while (link !== undefined && link !== null && causes.length < MAX_CAUSES) {
-    const text = linkText(link);
-    if (!causes.includes(text)) causes.push(text);
+  // Counted, because an error may be its own cause.
+  for (let count = 0; link !== undefined && link !== null && count < MAX_CAUSES; count += 1) {
+    causes.add(linkText(link));
     link = fieldOf(link, "lastError") ?? fieldOf(link, "cause");
   }
-  return causes.length === 0 ? undefined : causes.join(" Cause: ");
+  return causes.size === 0 ? undefined : [...causes].join(" Cause: ");
 }
 
 /** What events carry of a failure besides the text that clients are shown. */
