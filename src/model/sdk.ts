@@ -138,10 +138,10 @@ export function openSdk(module: SdkModule): Sdk {
 /** ai 7 makes objects of the addresses of files, which cannot be copied; either major takes them as text. */
 function withPlainAddresses(message: ModelMessage): ModelMessage {
   if (message.role === "system" || message.role === "tool" || typeof message.content === "string") return message;
-  if (!message.content.some((part) => part.type === "file" && isObject(part.data))) return message;
+  if (!message.content.some((part) => "data" in part)) return message;
   const content = message.content.map((part) => {
-    const url: unknown = part.type === "file" && isObject(part.data) ? part.data["url"] : undefined;
-    return url instanceof URL ? { ...part, data: url.href } : part;
+    const data: unknown = "data" in part ? part.data : undefined;
+    return isObject(data) && data["url"] instanceof URL ? { ...part, data: data["url"].href } : part;
   });
   // The same parts, in the same order.
   return { ...message, content } as ModelMessage;

@@ -3,6 +3,7 @@
 // never of the turn. An async-generator tool still streams its preliminary results; any other tool that turns out to
 // produce several values gives the last one. Knows no SDK: the shape of an executable tool is the same in both majors.
 import type { ModelMessage, Tool, ToolSet } from "ai";
+import { isPlainJson } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
 import { ToolInputError, ToolOutputError } from "./errors.ts";
 
@@ -107,9 +108,10 @@ class WatchedCall {
   async result(): Promise<unknown> {
     try {
       const plan = await this.#plan();
-      const output = this.#checked(plan.runs ? await lastValue(await this.#run(plan.input)) : plan.output);
+      const output = plan.runs ? await lastValue(await this.#run(plan.input)) : plan.output;
+      const kept = this.#kept(output);
       await this.#tell({ success: true, output });
-      return output;
+      return kept;
     } catch (error) {
       await this.#tell({ success: false, error });
       throw error;
@@ -124,12 +126,12 @@ class WatchedCall {
       if (plan.runs) {
         // Only called for async generator functions, whose result is iterable.
         for await (const value of this.#run(plan.input) as AsyncIterable<unknown>) {
-          output = this.#checked(value);
-          yield value;
+          output = value;
+          yield this.#kept(value);
         }
       } else {
-        output = this.#checked(plan.output);
-        yield output;
+        output = plan.output;
+        yield this.#kept(output);
       }
       isDone = true;
       await this.#tell({ success: true, output });
@@ -162,14 +164,19 @@ class WatchedCall {
     return { runs: true, input: checked.value };
   }
 
-  /** Every result is stored and sent as JSON. One that cannot be is the call's error; later it would be the turn's. */
-  #checked(output: unknown): unknown {
-    if (typeof output !== "object" && typeof output !== "bigint") return output;
+  /**
+   * The result as it goes on. It is stored and sent as JSON, so that is what everything after the tool sees, except its
+   * own renderer. One that is no JSON is the call's error; later it would be the turn's.
+   */
+  #kept(output: unknown): unknown {
+    if (isPlainJson(output)) return output;
+    const { tool, toolName } = this.#setup;
     try {
-      JSON.stringify(output);
-      return output;
+      const text = JSON.stringify(output);
+      if (tool.toModelOutput !== undefined) return output;
+      return text === undefined ? undefined : JSON.parse(text);
     } catch (error) {
-      throw new ToolOutputError(this.#setup.toolName, error);
+      throw new ToolOutputError(toolName, error);
     }
   }
 

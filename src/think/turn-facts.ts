@@ -6,6 +6,9 @@ import type { TurnContext as EngineTurn } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import type { ChunkContext, PrepareStepContext, StepContext, TurnFacts } from "./hooks.ts";
 
+/** How deep results of tools are looked into. */
+const MAX_DEPTH = 64;
+
 /** The same fields with the turn's facts. */
 export function withFacts<Fields extends object>(fields: Fields, turn: EngineTurn): Fields & TurnFacts {
   const { turnId, requestId, attempt, signal } = turn;
@@ -19,13 +22,13 @@ export function stepStartContext(event: StepStart, turn: EngineTurn): PrepareSte
 }
 
 export function stepEndContext(event: StepEnd, turn: EngineTurn): StepContext {
-  const { runtimeContext, toolsContext, ...plain } = plainStep(event);
-  return withHidden(withFacts(plain, turn), { runtimeContext, toolsContext });
+  const step = plainStep(event);
+  const { runtimeContext, toolsContext } = step;
+  return withHidden(withFacts(step, turn), { runtimeContext, toolsContext });
 }
 
 export function chunkContext({ chunk, ...event }: ChunkEvent, turn: EngineTurn): ChunkContext {
-  // The same chunk; only a file in it becomes a plain value.
-  return withFacts({ ...event, chunk: withPlainFile(chunk) as typeof chunk }, turn);
+  return withFacts({ ...event, chunk: plainPart(chunk) }, turn);
 }
 
 /** One step is in the events of all that follow it. */
@@ -37,15 +40,38 @@ function plainStep(step: StepEnd): StepEnd {
   if (known !== undefined) return known;
   const prototype: object = Object.getPrototypeOf(step);
   const source: StepEnd = Object.create(prototype);
-  Object.assign(source, step, { content: step.content.map(withPlainFile) });
+  Object.assign(source, step, { content: step.content.map(plainPart) });
   const getters = Object.entries(Object.getOwnPropertyDescriptors(prototype)).filter(
     ([, { get }]) => get !== undefined
   );
   const read = getters.map(([name]) => [name, Reflect.get(source, name)] as const);
+  const { runtimeContext, toolsContext, ...fields } = source;
   // It has every field of a step now.
-  const plain = { ...source, ...Object.fromEntries(read) } as StepEnd;
+  const plain = withHidden({ ...fields, ...Object.fromEntries(read) }, { runtimeContext, toolsContext }) as StepEnd;
   plainSteps.set(step, plain);
   return plain;
+}
+
+/** The same part; a file in it and the result of a tool become values that can be copied. */
+function plainPart<Part extends object>(part: Part): Part {
+  if ("file" in part) return withPlainFile(part);
+  return "output" in part ? { ...part, output: copyableOutput(part.output) } : part;
+}
+
+/** What a tool returned. Its JSON, if it holds something that cannot be copied: that is what is stored of it. */
+export function copyableOutput(output: unknown): unknown {
+  if (isCopyable(output)) return output;
+  const text = JSON.stringify(output);
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+/** Plain values, and those that the platform copies. It refuses objects of other classes. */
+function isCopyable(value: unknown, depth = 0): boolean {
+  if (typeof value !== "object" || value === null) return typeof value !== "function" && typeof value !== "symbol";
+  if (value instanceof Date || value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isPlain = prototype === Object.prototype || prototype === null || prototype === Array.prototype;
+  return isPlain && depth < MAX_DEPTH && Object.values(value).every((inner) => isCopyable(inner, depth + 1));
 }
 
 interface GeneratedFile {

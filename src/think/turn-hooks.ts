@@ -29,7 +29,7 @@ import { isFileRefusal, mayBeFileRefusal } from "./file-refusal.ts";
 import type { ChatErrorContext, TurnFacts } from "./hooks.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import type { RecoveryHooks } from "./recovery-hooks.ts";
-import { chunkContext, stepEndContext, stepStartContext, withFacts } from "./turn-facts.ts";
+import { chunkContext, copyableOutput, stepEndContext, stepStartContext, withFacts } from "./turn-facts.ts";
 
 export interface TurnHooksInit {
   readonly overrides: ThinkOverrides;
@@ -231,26 +231,9 @@ function toldOf({ turn, requestId, stage }: FailureContext, more: Partial<ChatEr
 
 function callContext<Call extends PendingToolCall>(call: Call, turn: EngineTurn): Call & TurnFacts {
   const { abortSignal, ...fields } = call;
-  const output: unknown = "output" in fields ? fields.output : undefined;
-  const copyable = isCloneable(output) ? fields : { ...fields, output: jsonOf(output) };
+  const copyable = "output" in fields ? { ...fields, output: copyableOutput(fields.output) } : fields;
   // It has the fields of the call again.
   return withHidden(withFacts(copyable, turn), { abortSignal }) as object as Call & TurnFacts;
-}
-
-/** What a tool returned is JSON to everybody else; only what is more than that can be impossible to copy. */
-function isCloneable(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return typeof value !== "function" && typeof value !== "symbol";
-  try {
-    structuredClone(value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function jsonOf(value: unknown): unknown {
-  const text = JSON.stringify(value);
-  return text === undefined ? undefined : JSON.parse(text);
 }
 
 /**
