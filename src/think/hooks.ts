@@ -79,6 +79,9 @@ export type PrepareStepContext<TOOLS extends ToolSet = ToolSet> = Parameters<Pre
 /** A call of one of the named tools. Without names it may be any call, dynamic ones included. */
 type CallOf<TOOLS extends ToolSet> = string extends keyof TOOLS ? TypedToolCall<TOOLS> : StaticToolCall<TOOLS>;
 
+/** The SDK's calls have an error of their own, of those that could not be read. Distributes over the tools. */
+type WithoutError<Call> = Call extends unknown ? Omit<Call, "error"> : never;
+
 interface CallExtras {
   /** Index of the step in which the model made the call. */
   readonly stepNumber: number;
@@ -105,7 +108,7 @@ export type ToolCallDecision =
   | { action: "substitute"; output: unknown; input?: unknown };
 
 /** A tool call whose outcome is known. `input` is what the model wrote. */
-export type ToolCallResultContext<TOOLS extends ToolSet = ToolSet> = CallOf<TOOLS> &
+export type ToolCallResultContext<TOOLS extends ToolSet = ToolSet> = WithoutError<CallOf<TOOLS>> &
   CallExtras & {
     /** Time spent in the tool itself; 0 when it did not run. */
     readonly durationMs: number;
