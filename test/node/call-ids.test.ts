@@ -188,6 +188,7 @@ describe("a provider that reuses ids", () => {
     for (const words of ["one", "two"]) await say(host, socket, words);
     shown = Number.POSITIVE_INFINITY;
     await say(host, socket, "three");
+    expect(isUnique(idsOf(await stored(host)))).toBe(true);
     expect(pairsOf(prompts.at(-1))).toEqual(["one: noted one", "two: noted two", "three: noted three"]);
   });
 
