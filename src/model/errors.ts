@@ -136,12 +136,12 @@ export class UnsupportedSdkError extends ThinkError {
 
 /** The text of a tool's error as the model and the stored message see it. */
 export function toolErrorText(error: unknown): string {
-  if (error instanceof Error || typeof error === "string") return errorMessage(error);
   if (error === undefined || error === null) return NO_TOOL_ERROR;
   try {
+    if (error instanceof Error || typeof error === "string") return errorMessage(error);
     return JSON.stringify(error) ?? String(error);
   } catch {
-    // A loop, or a number JSON cannot hold.
+    // A loop, a number JSON cannot hold, or a proxy that does not even say what it is.
     return errorMessage(error) || NO_TOOL_ERROR;
   }
 }
