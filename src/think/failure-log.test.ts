@@ -17,6 +17,12 @@ function logged(...failures: (readonly [unknown, FailureContext])[]): string[] {
 const api = (statusCode: number, message: string) =>
   new ModelFailedError(Object.assign(new Error(message), { name: "AI_APICallError", statusCode }));
 
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
 describe("a failed turn", () => {
   test("leaves its stage, code, message, cause and request", () => {
     const [line] = logged([api(500, "the engine is on fire"), stream]);
@@ -92,13 +98,24 @@ describe("a failed turn", () => {
     expect(lines.at(-1)).toContain("check the API key");
   });
 
-  test.each<[unknown]>([[undefined], [null], [5], ["text"], [Symbol("s")], [Object.create(null)], [{ message: 5 }]])(
-    "with anything is told: %s",
-    (thrown) => {
-      expect(logged([thrown, stream])).toHaveLength(1);
-      expect(logged([new ModelFailedError(thrown), stream])).toHaveLength(1);
-    }
-  );
+  test.each<[unknown]>([
+    [undefined],
+    [null],
+    [5],
+    ["text"],
+    [Symbol("s")],
+    [Object.create(null)],
+    [{ message: 5 }],
+    [revoked()]
+  ])("with anything is told: %s", (thrown) => {
+    expect(logged([thrown, stream])).toHaveLength(1);
+    expect(logged([new ModelFailedError(thrown), stream])).toHaveLength(1);
+  });
+
+  test("with what cannot even be looked at is told too", () => {
+    expect(logged([revoked(), stream])[0]).toContain("What was thrown cannot be read.");
+    expect(logged([new ModelFailedError(revoked()), stream])).toHaveLength(1);
+  });
 });
 
 describe("a cause", () => {

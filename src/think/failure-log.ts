@@ -31,19 +31,17 @@ export class FailureLog {
   /** A turn, or a request that never became one, has failed. */
   turnFailed(error: unknown, context: FailureContext): void {
     const request = context.requestId === undefined ? "" : `, request ${cut(context.requestId, 100)}`;
-    const head = `${this.#init.agent()}: a turn failed at stage "${context.stage}" (${codeOf(error)}${request})`;
-    this.#tell(head, `${context.stage} ${codeOf(error)}`, details(error));
+    const { code, detail } = read(error, details);
+    const head = `${this.#init.agent()}: a turn failed at stage "${context.stage}" (${code}${request})`;
+    this.#tell(head, `${context.stage} ${code}`, detail);
   }
 
   /** A tool threw. The turn goes on: the model reads the message of the error. */
   toolFailed(error: unknown, call: { readonly toolName: string; readonly requestId: string }): void {
     const tool = cut(call.toolName, 100);
     const head = `${this.#init.agent()}: the tool "${tool}" failed (request ${cut(call.requestId, 100)})`;
-    this.#tell(
-      head,
-      `tool ${tool}`,
-      `${whatHappened(error)} The model and clients read the message of what a tool throws.`
-    );
+    const { detail } = read(error, (thrown) => `${whatHappened(thrown)} ${TOOL_ERRORS}`);
+    this.#tell(head, `tool ${tool}`, detail);
   }
 
   #tell(head: string, key: string, detail: string): void {
@@ -53,6 +51,17 @@ export class FailureLog {
     this.#told.add(known);
     const line = isRepeated ? `${head}: as before.` : `${head}: ${detail}`;
     (this.#init.write ?? ((text) => console.error(text)))(cut(withoutKeys(line), MAX_LINE_CHARS));
+  }
+}
+
+const TOOL_ERRORS = "The model and clients read the message of what a tool throws.";
+
+/** Anything can be thrown, also what cannot even be looked at; a log must not fail on it. */
+function read(error: unknown, detailsOf: (error: unknown) => string): { code: string; detail: string } {
+  try {
+    return { code: codeOf(error), detail: detailsOf(error) };
+  } catch {
+    return { code: "unreadable", detail: "What was thrown cannot be read." };
   }
 }
 

@@ -396,11 +396,21 @@ export class TurnRunner {
   #describe(live: LiveTurn, error: unknown, failure: Pick<FailureContext, "stage" | "classification">): string {
     const { requestId } = live.view;
     const context = { ...this.#failureContext(live, failure.stage), ...failure };
-    const text = this.#desk.init.hooks.describeFailure(error, context);
+    const text = this.#textOf(error, context);
     const { stage } = failure;
     const told = { requestId, stage, messagesPersisted: true, error: text };
     this.#desk.init.emit("chat:request:failed", { ...told, ...failureDetails(error) });
     return text;
+  }
+
+  #textOf(error: unknown, context: FailureContext): string {
+    try {
+      return this.#desk.init.hooks.describeFailure(error, context);
+    } catch (thrown) {
+      // It must not throw. Were it believed, a bug there would leave the turn without an end.
+      console.error("A failure could not be described:", thrown);
+      return new AttemptFailedError(thrown).message;
+    }
   }
 
   /** For ends whose text is not made of an error. */
