@@ -10,6 +10,7 @@ import {
   ModelInterruptedError,
   ModelOutputError,
   ModelTimeoutError,
+  NotAModelError,
   StepHookError
 } from "./errors.ts";
 import { guardModel } from "./guarded-model.ts";
@@ -204,6 +205,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
   }
 
   #guarded(model: LanguageModel): ModelObject {
+    if (!isModel(model)) throw new NotAModelError(model);
     const { coalesce } = this.#input;
     const options = { callIds: this.#callIds, ...(coalesce !== undefined && { coalesce }) };
     return guardModel(this.#sdk.resolveModel(model), options);
@@ -313,6 +315,12 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
       lastUsage: usages.at(-1) ?? NO_USAGE
     };
   }
+}
+
+/** User code without types may give anything, most often nothing. */
+function isModel(model: unknown): boolean {
+  if (typeof model !== "object" || model === null) return typeof model === "string" || typeof model === "function";
+  return "doStream" in model && typeof model.doStream === "function";
 }
 
 function asModelCallError(error: unknown): ModelCallError {

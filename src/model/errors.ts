@@ -9,7 +9,8 @@ export type ModelCallErrorCode =
   | "model-stream-interrupted"
   | "model-timeout"
   | "model-output-invalid"
-  | "model-step-hook-failed";
+  | "model-step-hook-failed"
+  | "model-invalid";
 
 /** How many `cause` or `lastError` links are followed when looking for what the provider said. */
 const MAX_CAUSE_DEPTH = 8;
@@ -60,6 +61,17 @@ export class ModelTimeoutError extends ModelCallError {
       message: "The model took too long to answer.",
       hint: "The `timeout` setting of this turn was reached.",
       cause
+    });
+  }
+}
+
+/** What was given as a model is none. */
+export class NotAModelError extends ModelCallError {
+  constructor(given: unknown) {
+    super({
+      code: "model-invalid",
+      message: "The model could not answer.",
+      hint: `getModel(), beforeTurn or beforeStep gave ${given === null ? "null" : `a value of type ${typeof given}`}, which is not a language model of the AI SDK.`
     });
   }
 }

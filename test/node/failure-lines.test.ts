@@ -160,6 +160,13 @@ describe("a failed turn leaves one line with what to do", () => {
     expect(log[0]).toContain("no-model, request r1");
   });
 
+  test.each([null, undefined, 5, {}])("a model that is none: %s", async (given) => {
+    hooks.getModel = () => given as never;
+    const host = open();
+    expect(await ask(host, await host.connect("/agents/assistant/a"), "r1")).toBe(SAFE);
+    expect(log).toEqual([expect.stringMatching(/model-invalid.*getModel\(\).* which is not a language model/)]);
+  });
+
   test("a request that cannot be read", async () => {
     const host = open();
     const socket = await host.connect("/agents/assistant/a");
