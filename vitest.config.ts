@@ -56,7 +56,7 @@ export default defineConfig({
             "src/turn/**/*.test.ts",
             "test/node/think.test.ts",
             "test/node/recovery-answers.test.ts",
-            "test/node/{overflow,overflow-guard,stall,transient}.test.ts"
+            "test/node/{call-ids,overflow,overflow-guard,provider-values,stall,transient,turn-exceptions}.test.ts"
           ],
           testTimeout: PATIENCE_MS
         }

@@ -3,6 +3,7 @@
 // an action never fails the turn.
 import type { ModelMessage } from "ai";
 import { grantOf } from "../think/action-grant.ts";
+import { withHidden } from "../util/hidden-fields.ts";
 import type {
   ActionApprovalDescriptor,
   ActionGrant,
@@ -116,11 +117,11 @@ async function authorize(ports: RunPorts, call: IncomingCall, required: readonly
     requiredPermissions: required,
     ...(grant.grantedPermissions !== undefined && { grantedPermissions: grant.grantedPermissions }),
     grant,
-    messages,
-    agent,
-    env
+    messages
   };
-  const { allowed, reason } = grantOf(authorizeAction ? await authorizeAction(context) : authorizeByGrant(context));
+  // The agent and its environment cannot be copied; the rest of the context can.
+  const told = withHidden(context, { agent, env });
+  const { allowed, reason } = grantOf(authorizeAction ? await authorizeAction(told) : authorizeByGrant(told));
   if (!allowed) throw new ActionAuthorizationError({ action: name, permissions: required, reason });
   return grant;
 }

@@ -124,7 +124,7 @@ function readApproval({ toolCallId, approved, autoContinue }: Fields): ChatComma
 }
 
 function withId(id: unknown, command: (requestId: string) => ChatCommand): ChatCommand {
-  return typeof id === "string" && id !== "" ? command(id) : ignored("a frame without a request id");
+  return isUsableId(id) ? command(id) : ignored("a frame without a request id");
 }
 
 function ignored(reason: string): ChatCommand {

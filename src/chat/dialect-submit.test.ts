@@ -1,6 +1,7 @@
 // The door: what becomes of requests, good, bad, repeated and overlapping.
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { requestFrame, Scene, user } from "./chat-scene.test-support.ts";
+import { RequestNotStoredError } from "./errors.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -124,14 +125,14 @@ describe("a request that cannot be taken", () => {
       {
         type: "cf_agent_use_chat_response",
         id: "r1",
-        body: "The disk is full.",
+        body: "Your message could not be stored. Please try again.",
         done: true,
         error: true,
         messageIds: ["u-r1"],
         outcome: "error"
       }
     ]);
-    expect(scene.failures).toEqual([{ error: failure, stage: "persist" }]);
+    expect(scene.failures).toEqual([{ error: new RequestNotStoredError(failure), stage: "persist" }]);
   });
 
   test("frames that make no sense are ours, ignored with a warning, and answered by nobody", () => {

@@ -24,6 +24,18 @@ export class RequestTooLargeError extends ThinkError {
   }
 }
 
+/** Something of ours failed before the request was accepted. What it was is for the log. */
+export class RequestNotStoredError extends ThinkError {
+  constructor(cause: unknown) {
+    super({
+      code: "request-not-stored",
+      message: "Your message could not be stored. Please try again.",
+      hint: "Storage refused it: the cause says why.",
+      cause
+    });
+  }
+}
+
 export class ForbiddenFrameError extends ThinkError {
   constructor() {
     super({

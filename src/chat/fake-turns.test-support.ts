@@ -42,6 +42,8 @@ export class FakeTurns implements Turns {
   #armed: { view: TurnView } | undefined;
   #count = 0;
 
+  refuseNested(): void {}
+
   recovering(): RecoveringTurn | undefined {
     return this.recoveringTurn;
   }

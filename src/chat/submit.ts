@@ -6,9 +6,11 @@ import type { EventPayloads, EventType } from "../observe/events.ts";
 import { trailingUserIds } from "../turn/admitting.ts";
 import type { TurnHooks } from "../turn/hooks.ts";
 import type { Turns } from "../turn/turns.ts";
+import { failureDetails, ThinkError } from "../util/errors.ts";
 import type { Audience } from "./audience.ts";
 import type { ClientView } from "./client-view.ts";
 import type { ChatCommand } from "./commands.ts";
+import { RequestNotStoredError } from "./errors.ts";
 import { chatFrames } from "./frames.ts";
 import { decideOverlap, type MessageConcurrency, type OverlapDecision } from "./overlap.ts";
 import type { Reconciler } from "./reconciler.ts";
@@ -67,8 +69,10 @@ export class Submit {
     const mayBeErased = view.mayHaveCrossed({ posted: request.messages, now, periodMs: CROSSING_PERIOD_MS });
     try {
       this.#accept(view, request, overlap.do === "run" ? undefined : newestOnly(overlap, now));
-    } catch (error) {
+    } catch (thrown) {
       const { requestId, messages } = request;
+      // No code of the user's runs here: what is not an error of ours is storage, and nobody's to read but the operator's.
+      const error = thrown instanceof ThinkError ? thrown : new RequestNotStoredError(thrown);
       this.#fail(view, { requestId, messageIds: trailingUserIds(messages), error, stage: "persist" });
       return "answered";
     }
@@ -87,7 +91,7 @@ export class Submit {
     const { requestId, error, messageIds, stage } = failure;
     const context = { requestId, stage, messagesPersisted: false };
     const errorText = this.#init.describeFailure(error, context);
-    this.#init.emit("chat:request:failed", { ...context, error: errorText });
+    this.#init.emit("chat:request:failed", { ...context, error: errorText, ...failureDetails(error) });
     const end = { requestId, continuation: false, outcome: "error" as const, errorText };
     this.#audience.send(view, chatFrames.terminal({ ...end, ...(messageIds && { messageIds }) }));
     // It shows a question that is not stored. Taking it back would lose what a person wrote; they may send it again.

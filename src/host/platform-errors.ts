@@ -81,5 +81,10 @@ function matches(link: unknown, patterns: readonly RegExp[]): boolean {
 }
 
 function flag(link: unknown, key: string): unknown {
-  return typeof link === "object" && link !== null ? Reflect.get(link, key) : undefined;
+  try {
+    return typeof link === "object" && link !== null ? Reflect.get(link, key) : undefined;
+  } catch {
+    // A getter that throws says nothing.
+    return undefined;
+  }
 }

@@ -3,16 +3,18 @@
 // the SDK is left to reject unheard. Nothing runs before the chunks are read, and nothing keeps running after they
 // ended, except tools that ignore their abort signal. Storing and sending chunks is left to the caller.
 import type { FinishReason, LanguageModel, ModelMessage, ToolSet, UIMessageChunk } from "ai";
+import { CallIds, callIdsOfPrompt } from "./call-ids.ts";
 import {
   ModelCallError,
   ModelFailedError,
   ModelInterruptedError,
   ModelOutputError,
   ModelTimeoutError,
+  NotAModelError,
   StepHookError
 } from "./errors.ts";
 import { guardModel } from "./guarded-model.ts";
-import type { ChunkReader, Sdk, StepChange, StreamedPart } from "./sdk.ts";
+import type { ChunkReader, ModelObject, Sdk, StepChange, StreamedPart } from "./sdk.ts";
 import type {
   ChunkEvent,
   ModelSettings,
@@ -51,6 +53,10 @@ export interface ModelCallInput {
   readonly stopWhen?: StopWhen;
   /** Stamped on the `start` chunk. Leave it out for a continuation, whose `start` must not carry an id. */
   readonly messageId?: string;
+  /** Ids of calls of the conversation, in `messages` or not: a new call gets an id that none of them has. */
+  readonly takenCallIds?: Iterable<string>;
+  /** Part of the ids that calls are given here. Unique per answer; default: `messageId`. */
+  readonly callScope?: string;
   readonly sendReasoning?: boolean;
   readonly sendSources?: boolean;
   readonly sendStart?: boolean;
@@ -112,6 +118,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   readonly #steps: StepEnd[] = [];
+  readonly #callIds: CallIds;
   readonly #settle: (outcome: ModelCallOutcome | Promise<ModelCallOutcome>) => void;
   #isOver = false;
   #isDrained = false;
@@ -125,6 +132,10 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     this.#sdk = sdk;
     this.#input = input;
     this.#signal = AbortSignal.any([input.signal, this.#stop.signal]);
+    this.#callIds = new CallIds({
+      taken: [...(input.takenCallIds ?? []), ...callIdsOfPrompt(input.messages)],
+      scope: input.callScope ?? input.messageId ?? ""
+    });
     const { promise, resolve } = Promise.withResolvers<ModelCallOutcome>();
     this.outcome = promise;
     this.#settle = resolve;
@@ -172,7 +183,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     const { system, messages } = liftSystemMessages(input.system, input.messages);
     this.#system = system;
     return this.#sdk.stream({
-      model: guardModel(this.#sdk.resolveModel(input.model), input),
+      model: this.#guarded(input.model),
       system,
       messages,
       tools: input.tools ?? {},
@@ -191,6 +202,13 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
         sendFinish: input.sendFinish ?? true
       }
     });
+  }
+
+  #guarded(model: LanguageModel): ModelObject {
+    if (!isModel(model)) throw new NotAModelError(model);
+    const { coalesce } = this.#input;
+    const options = { callIds: this.#callIds, ...(coalesce !== undefined && { coalesce }) };
+    return guardModel(this.#sdk.resolveModel(model), options);
   }
 
   #observe(part: StreamedPart): void {
@@ -222,7 +240,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     const hasOwnSystem = lifted !== undefined && lifted.messages !== messages;
     return {
       ...others,
-      ...(model === undefined ? {} : { model: guardModel(this.#sdk.resolveModel(model), this.#input) }),
+      ...(model === undefined ? {} : { model: this.#guarded(model) }),
       ...(lifted === undefined ? {} : { messages: lifted.messages }),
       ...(hasOwnSystem ? { system: lifted.system } : system === undefined ? {} : { system })
     };
@@ -299,8 +317,19 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
   }
 }
 
+/** User code without types may give anything, most often nothing. */
+function isModel(model: unknown): boolean {
+  if (typeof model !== "object" || model === null) return typeof model === "string" || typeof model === "function";
+  return "doStream" in model && typeof model.doStream === "function";
+}
+
 function asModelCallError(error: unknown): ModelCallError {
-  return error instanceof ModelCallError ? error : new ModelFailedError(error);
+  try {
+    if (error instanceof ModelCallError) return error;
+  } catch {
+    // A proxy that does not even say what it is.
+  }
+  return new ModelFailedError(error);
 }
 
 function stopConditions(input: ModelCallInput): StopWhen {

@@ -2,14 +2,15 @@
 // its text never becomes `message`, because messages reach clients and provider text may carry keys, prompts or
 // internal addresses. What to tell the client is decided above, by `onChatError`.
 import { isObject } from "../util/json.ts";
-import { ThinkError } from "../util/errors.ts";
+import { errorMessage, ThinkError } from "../util/errors.ts";
 
 export type ModelCallErrorCode =
   | "model-call-failed"
   | "model-stream-interrupted"
   | "model-timeout"
   | "model-output-invalid"
-  | "model-step-hook-failed";
+  | "model-step-hook-failed"
+  | "model-invalid";
 
 /** How many `cause` or `lastError` links are followed when looking for what the provider said. */
 const MAX_CAUSE_DEPTH = 8;
@@ -64,6 +65,17 @@ export class ModelTimeoutError extends ModelCallError {
   }
 }
 
+/** What was given as a model is none. */
+export class NotAModelError extends ModelCallError {
+  constructor(given: unknown) {
+    super({
+      code: "model-invalid",
+      message: "The model could not answer.",
+      hint: `getModel(), beforeTurn or beforeStep gave ${given === null ? "null" : `a value of type ${typeof given}`}, which is not a language model of the AI SDK.`
+    });
+  }
+}
+
 /** The answer is complete but is not the structured output that was asked for. */
 export class ModelOutputError extends ModelCallError {
   constructor(cause: unknown) {
@@ -100,6 +112,18 @@ export class ToolInputError extends ThinkError {
   }
 }
 
+/** A tool returned what cannot be kept, and so not be shown to the model after a restart either. */
+export class ToolOutputError extends ThinkError {
+  constructor(toolName: string, cause: unknown) {
+    super({
+      code: "tool-output-invalid",
+      message: `The result of "${toolName}" cannot be stored: it is not JSON.`,
+      hint: "Return JSON: no big integers, no loops, no toJSON that throws.",
+      cause
+    });
+  }
+}
+
 /** Nothing to send: the history is empty, or everything in it was dropped. */
 export class NoMessagesError extends ThinkError {
   constructor() {
@@ -124,11 +148,17 @@ export class UnsupportedSdkError extends ThinkError {
 
 /** The text of a tool's error as the model and the stored message see it. */
 export function toolErrorText(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  if (typeof error === "string") return error;
-  if (error === undefined || error === null) return "The tool failed without saying why.";
-  return JSON.stringify(error) ?? String(error);
+  if (error === undefined || error === null) return NO_TOOL_ERROR;
+  try {
+    if (error instanceof Error || typeof error === "string") return errorMessage(error);
+    return JSON.stringify(error) ?? String(error);
+  } catch {
+    // A loop, a number JSON cannot hold, or a proxy that does not even say what it is.
+    return errorMessage(error) || NO_TOOL_ERROR;
+  }
 }
+
+const NO_TOOL_ERROR = "The tool failed without saying why.";
 
 interface ApiError {
   readonly statusCode: number | undefined;
@@ -136,6 +166,15 @@ interface ApiError {
 }
 
 function apiErrorIn(error: unknown): ApiError | undefined {
+  try {
+    return findApiError(error);
+  } catch {
+    // A getter of the provider's error throws: it says nothing.
+    return undefined;
+  }
+}
+
+function findApiError(error: unknown): ApiError | undefined {
   let current = error;
   for (let depth = 0; depth < MAX_CAUSE_DEPTH && isObject(current); depth += 1) {
     const { statusCode, isRetryable } = current;

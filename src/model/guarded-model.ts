@@ -1,14 +1,19 @@
-// A language model as providers should behave: a stream that breaks, or ends without a finish part, ends with an error
-// part instead, so that every failure reaches the SDK the same way; a delta whose block was never opened opens it; and
-// bursts are coalesced. Works for every specification version the two SDK majors accept, which agree on these parts.
+// A language model as providers should behave: every part has the fields its type promises, and every tool call an id of
+// its own; a stream that breaks, or ends without a finish part, ends with an error part instead, so that every failure
+// reaches the SDK the same way; a delta whose block was never opened opens it; and bursts are coalesced. Works for every
+// specification version the two SDK majors accept, which agree on these parts.
+import type { CallIds, StreamCallIds } from "./call-ids.ts";
 import { coalesceParts, type ModelPart, type PartReader } from "./coalesce.ts";
 import { ModelInterruptedError } from "./errors.ts";
+import { normalisePart, type SpecificationVersion } from "./normalise-part.ts";
 import type { ModelObject } from "./sdk.ts";
 import { FastReadableStream } from "./streams/readable.ts";
 
 export interface GuardOptions {
   /** Merge bursts of deltas (default true). */
   readonly coalesce?: boolean;
+  /** Gives calls their ids. Absent: they keep those of the provider. */
+  readonly callIds?: CallIds;
 }
 
 interface CallOptions {
@@ -30,7 +35,11 @@ export function guardModel(model: ModelObject, options: GuardOptions = {}): Mode
   const original = model.doStream as (options: CallOptions) => PromiseLike<Streamed>;
   const doStream = async (callOptions: CallOptions): Promise<Guarded> => {
     const result = await original.call(model, callOptions);
-    const reader = new GuardedReader(result.stream, callOptions.abortSignal);
+    const reader = new GuardedReader(result.stream, {
+      signal: callOptions.abortSignal,
+      version: versionOf(model),
+      callIds: options.callIds?.openStream()
+    });
     return { ...result, stream: options.coalesce === false ? plainStream(reader) : coalesceParts(reader) };
   };
   // Not a proxy of the model itself: of a frozen one it would have to return the original doStream.
@@ -48,17 +57,25 @@ export function guardModel(model: ModelObject, options: GuardOptions = {}): Mode
 
 const BLOCK_PART = /^(text|reasoning)-(start|delta|end)$/;
 
+/** How a provider's stream is read. */
+export interface GuardedReaderInit {
+  readonly signal: AbortSignal | undefined;
+  readonly version: SpecificationVersion;
+  readonly callIds: StreamCallIds | undefined;
+}
+
 /** Reads a provider's stream and mends it part by part. */
 export class GuardedReader implements PartReader<ModelPart> {
-  readonly #reader: ReadableStreamDefaultReader<ModelPart>;
-  readonly #signal: AbortSignal | undefined;
+  readonly #reader: ReadableStreamDefaultReader<unknown>;
+  readonly #init: GuardedReaderInit;
   readonly #open = new Set<string>();
   #isComplete = false;
+  #isFinished = false;
   #isOver = false;
 
-  constructor(source: ReadableStream<ModelPart>, signal: AbortSignal | undefined) {
+  constructor(source: ReadableStream<unknown>, init: GuardedReaderInit) {
     this.#reader = source.getReader();
-    this.#signal = signal;
+    this.#init = init;
   }
 
   /** Rejects only when the call was aborted: the SDK recognises an abort by its error. */
@@ -68,7 +85,7 @@ export class GuardedReader implements PartReader<ModelPart> {
       const { done, value } = await this.#reader.read();
       return done ? this.#finish() : this.#mend(value);
     } catch (error) {
-      if (this.#signal?.aborted === true) throw error;
+      if (this.#init.signal?.aborted === true) throw error;
       this.#isOver = true;
       return [errorPart(error)];
     }
@@ -79,14 +96,24 @@ export class GuardedReader implements PartReader<ModelPart> {
     await this.#reader.cancel(reason);
   }
 
+  #named(part: ModelPart): ModelPart | undefined {
+    const { callIds } = this.#init;
+    return callIds === undefined ? part : callIds.apply(part);
+  }
+
   #finish(): readonly ModelPart[] | undefined {
     if (this.#isOver || this.#isComplete) return undefined;
     this.#isOver = true;
     return [errorPart(new ModelInterruptedError())];
   }
 
-  #mend(part: ModelPart): readonly ModelPart[] {
+  #mend(value: unknown): readonly ModelPart[] {
+    const normalised = normalisePart(value, this.#init.version);
+    const part = normalised && this.#named(normalised);
+    // A second end would be a second step.
+    if (part === undefined || (part.type === "finish" && this.#isFinished)) return [];
     if (part.type === "finish" || part.type === "error") this.#isComplete = true;
+    if (part.type === "finish") this.#isFinished = true;
     const [, kind, phase] = BLOCK_PART.exec(part.type) ?? [];
     if (kind === undefined || !("id" in part)) return [part];
     const block = `${kind} ${String(part.id)}`;
@@ -96,6 +123,11 @@ export class GuardedReader implements PartReader<ModelPart> {
     this.#open.add(block);
     return [{ type: `${kind}-start`, id: part.id } as ModelPart, part];
   }
+}
+
+/** What the SDK will take it for. */
+function versionOf({ specificationVersion }: { readonly specificationVersion: string }): SpecificationVersion {
+  return specificationVersion === "v2" || specificationVersion === "v3" ? specificationVersion : "v4";
 }
 
 function errorPart(error: unknown): ModelPart & { readonly error: unknown } {

@@ -2,6 +2,7 @@
 // are objects, provider metadata is as it was stored, and one bad part (an unreadable file address, a renderer that
 // throws) costs that part and not the conversation. Repairing what is stored, and truncation, are left to others.
 import type { ModelMessage, ToolSet, UIMessage } from "ai";
+import { isRefused } from "../util/refused-files.ts";
 import type { Sdk } from "./sdk.ts";
 import {
   asMessagePart,
@@ -79,18 +80,15 @@ export interface PreparedMessages {
 /** The history with every tool part either complete, about to be executed by the SDK, or left out. Pure. */
 export function prepareMessages(messages: readonly UIMessage[]): PreparedMessages {
   const dropped: DroppedCall[] = [];
-  const seen = new Set<string>();
+  const names = new CallNames(messages);
   const prepared = messages.map((message, index): UIMessage => {
     if (!message.parts.some((part) => part.type === "file" || isToolPart(part))) return message;
     const resumable = index === messages.length - 1 ? lastStepStart(message) : message.parts.length;
     const parts = message.parts.flatMap((part, partIndex): MessagePart[] => {
-      if (part.type === "file") return [readableFile(part)];
+      if (part.type === "file") return [readableFile(part, message)];
       if (!isToolPart(part)) return [part];
-      const complete = seen.has(part.toolCallId) ? undefined : completePart(part, partIndex >= resumable);
-      if (complete !== undefined) {
-        seen.add(part.toolCallId);
-        return [complete];
-      }
+      const complete = completePart(part, partIndex >= resumable);
+      if (complete !== undefined) return [asMessagePart(names.rename(complete))];
       dropped.push({ messageId: message.id, toolCallId: part.toolCallId, toolName: toolNameOf(part) });
       return [];
     });
@@ -106,24 +104,48 @@ function lastStepStart(message: UIMessage): number {
   );
 }
 
-function completePart(part: ToolPart, isResumable: boolean): MessagePart | undefined {
+/** Conversations of other programs, and old ones, have calls of one id: a provider would take their results for one's. */
+class CallNames {
+  readonly #seen: Set<string>;
+
+  constructor(messages: readonly UIMessage[]) {
+    // The SDK runs these and answers them by their id, so that one stays.
+    const waiting = messages.at(-1)?.parts.flatMap((part) => (isToolPart(part) && isApproved(part) ? [part] : []));
+    this.#seen = new Set(waiting?.map(({ toolCallId }) => toolCallId));
+  }
+
+  rename(part: ToolPart): ToolPart {
+    if (part.state === "approval-responded") return part;
+    const { toolCallId } = part;
+    let id = toolCallId;
+    for (let count = 2; this.#seen.has(id); count += 1) id = `${toolCallId}_${count}`;
+    this.#seen.add(id);
+    return id === toolCallId ? part : { ...part, toolCallId: id };
+  }
+}
+
+function isApproved(part: ToolPart): boolean {
+  return part.state === "approval-responded" && part.approval?.approved !== false;
+}
+
+function completePart(part: ToolPart, isResumable: boolean): ToolPart | undefined {
   // What a broken call really said is for people; ai 7 warns about the field.
   const { rawInput, inputEncoding: _encoding, ...rest } = part;
   const call: ToolPart = { ...rest, input: toolInputObject(part.input ?? rawInput) };
   if (part.state === "output-denied" || (part.state === "approval-responded" && part.approval?.approved === false)) {
     return denied(call);
   }
-  if (isSettledToolPart(part)) return asMessagePart(part.providerExecuted === true ? call : withoutApproval(call));
+  if (isSettledToolPart(part)) return part.providerExecuted === true ? call : withoutApproval(call);
   // The SDK executes an approved call before it asks the model, but only if it is the newest thing that happened.
-  if (part.state === "approval-responded" && isResumable) return asMessagePart(call);
+  if (part.state === "approval-responded" && isResumable) return call;
   return undefined;
 }
 
 /** A refusal is a result like any other, or the provider would miss one. */
-function denied(part: ToolPart): MessagePart {
-  if (part.providerExecuted === true) return asMessagePart({ ...part, state: "approval-responded" });
+function denied(part: ToolPart): ToolPart {
+  if (part.providerExecuted === true) return { ...part, state: "approval-responded" };
   const { reason } = part.approval ?? {};
-  return asMessagePart({ ...withoutApproval(part), state: "output-error", errorText: reason ?? DENIED_TEXT });
+  return { ...withoutApproval(part), state: "output-error", errorText: reason ?? DENIED_TEXT };
 }
 
 /** For a settled call the question is history; sent again, the SDK would want to act on it. */
@@ -132,9 +154,28 @@ function withoutApproval(part: ToolPart): ToolPart {
   return rest;
 }
 
-function readableFile(part: Extract<MessagePart, { type: "file" }>): MessagePart {
-  if (URL.canParse(part.url) || part.providerReference !== undefined) return part;
+function readableFile(part: Extract<MessagePart, { type: "file" }>, message: UIMessage): MessagePart {
+  if (isRefused(message, part)) {
+    const name = part.filename === undefined ? "A file" : `The file "${part.filename}"`;
+    return { type: "text", text: `[${name} (${part.mediaType}) is not shown: it could not be read when it was sent]` };
+  }
+  if (URL.canParse(part.url) || part.providerReference !== undefined) return inBase64(part);
   return { type: "text", text: `[${part.filename ?? "A file"} (${part.mediaType}) cannot be shown]` };
+}
+
+/** Data that is written as text: the SDK takes every data URL for base64. */
+function inBase64(part: Extract<MessagePart, { type: "file" }>): MessagePart {
+  const comma = part.url.startsWith("data:") ? part.url.indexOf(",") : -1;
+  const type = part.url.slice(0, comma);
+  if (comma < 0 || /;base64$/i.test(type)) return part;
+  try {
+    const bytes = new TextEncoder().encode(decodeURIComponent(part.url.slice(comma + 1)));
+    const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+    return { ...part, url: `${type};base64,${btoa(binary)}` };
+  } catch {
+    // A percent sign that stands for nothing: the provider may judge it.
+    return part;
+  }
 }
 
 /** A renderer written for its own outputs may meet a shortened or an old one. */

@@ -125,13 +125,26 @@ export function openSdk(module: SdkModule): Sdk {
         ? chunksOfStream(result.toUIMessageStream(uiOptions(request)))
         : new ConvertingReader(result.fullStream.getReader(), request, toChunk);
     },
-    toModelMessages: async (messages, tools) => convert(messages, { tools, ignoreIncompleteToolCalls: true }),
+    toModelMessages: async (messages, tools) =>
+      (await convert(messages, { tools, ignoreIncompleteToolCalls: true })).map(withPlainAddresses),
     resolveModel(model) {
       if (typeof model !== "string") return model;
       return (globalThis.AI_SDK_DEFAULT_PROVIDER ?? module.gateway).languageModel(model) as ModelObject;
     },
     validateInput: (schema, value) => validate(asSchema(schema), value)
   };
+}
+
+/** ai 7 makes objects of the addresses of files, which cannot be copied; either major takes them as text. */
+function withPlainAddresses(message: ModelMessage): ModelMessage {
+  if (message.role === "system" || message.role === "tool" || typeof message.content === "string") return message;
+  if (!message.content.some((part) => "data" in part)) return message;
+  const content = message.content.map((part) => {
+    const data: unknown = "data" in part ? part.data : undefined;
+    return isObject(data) && data["url"] instanceof URL ? { ...part, data: data["url"].href } : part;
+  });
+  // The same parts, in the same order.
+  return { ...message, content } as ModelMessage;
 }
 
 /** What the two majors' functions look like from here. */

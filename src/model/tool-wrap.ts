@@ -3,8 +3,9 @@
 // never of the turn. An async-generator tool still streams its preliminary results; any other tool that turns out to
 // produce several values gives the last one. Knows no SDK: the shape of an executable tool is the same in both majors.
 import type { ModelMessage, Tool, ToolSet } from "ai";
+import { isPlainJson } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
-import { ToolInputError } from "./errors.ts";
+import { ToolInputError, ToolOutputError } from "./errors.ts";
 
 /** A call as it is about to happen. */
 export interface PendingToolCall {
@@ -108,8 +109,9 @@ class WatchedCall {
     try {
       const plan = await this.#plan();
       const output = plan.runs ? await lastValue(await this.#run(plan.input)) : plan.output;
+      const kept = this.#kept(output);
       await this.#tell({ success: true, output });
-      return output;
+      return kept;
     } catch (error) {
       await this.#tell({ success: false, error });
       throw error;
@@ -125,11 +127,11 @@ class WatchedCall {
         // Only called for async generator functions, whose result is iterable.
         for await (const value of this.#run(plan.input) as AsyncIterable<unknown>) {
           output = value;
-          yield value;
+          yield this.#kept(value);
         }
       } else {
         output = plan.output;
-        yield output;
+        yield this.#kept(output);
       }
       isDone = true;
       await this.#tell({ success: true, output });
@@ -160,6 +162,22 @@ class WatchedCall {
     const checked = await watch.validateInput(tool.inputSchema, decision.input);
     if (!checked.ok) throw new ToolInputError(toolName, checked.error);
     return { runs: true, input: checked.value };
+  }
+
+  /**
+   * The result as it goes on. It is stored and sent as JSON, so that is what everything after the tool sees, except its
+   * own renderer. One that is no JSON is the call's error; later it would be the turn's.
+   */
+  #kept(output: unknown): unknown {
+    if (isPlainJson(output)) return output;
+    const { tool, toolName } = this.#setup;
+    try {
+      const text = JSON.stringify(output);
+      if (tool.toModelOutput !== undefined) return output;
+      return text === undefined ? undefined : JSON.parse(text);
+    } catch (error) {
+      throw new ToolOutputError(toolName, error);
+    }
   }
 
   #run(input: unknown): unknown {

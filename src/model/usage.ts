@@ -2,6 +2,9 @@
 // claim to know.
 import { isObject } from "../util/json.ts";
 
+/** More than any call can use. A larger number is a provider's mistake, and sums of it would not be exact. */
+const MAX_TOKENS = 1e12;
+
 export interface ModelUsage {
   /** All input tokens, cached ones included. */
   readonly inputTokens: number | undefined;
@@ -29,16 +32,16 @@ export function normaliseUsage(usage: unknown): ModelUsage {
   if (!isObject(usage)) return NO_USAGE;
   const input = isObject(usage["inputTokenDetails"]) ? usage["inputTokenDetails"] : {};
   const output = isObject(usage["outputTokenDetails"]) ? usage["outputTokenDetails"] : {};
-  const inputTokens = count(usage["inputTokens"]);
-  const outputTokens = count(usage["outputTokens"]);
+  const inputTokens = tokenCount(usage["inputTokens"]);
+  const outputTokens = tokenCount(usage["outputTokens"]);
   return {
     inputTokens,
     outputTokens,
-    totalTokens: count(usage["totalTokens"]) ?? sum(inputTokens, outputTokens),
+    totalTokens: tokenCount(usage["totalTokens"]) ?? sum(inputTokens, outputTokens),
     // The details are where both majors report them now; the flat names are those of early ai 6 releases.
-    reasoningTokens: count(output["reasoningTokens"]) ?? count(usage["reasoningTokens"]),
-    cachedInputTokens: count(input["cacheReadTokens"]) ?? count(usage["cachedInputTokens"]),
-    cacheWriteTokens: count(input["cacheWriteTokens"])
+    reasoningTokens: tokenCount(output["reasoningTokens"]) ?? tokenCount(usage["reasoningTokens"]),
+    cachedInputTokens: tokenCount(input["cacheReadTokens"]) ?? tokenCount(usage["cachedInputTokens"]),
+    cacheWriteTokens: tokenCount(input["cacheWriteTokens"])
   };
 }
 
@@ -53,8 +56,9 @@ export function addUsage(first: ModelUsage, second: ModelUsage): ModelUsage {
   };
 }
 
-function count(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+/** A number of tokens as it can be counted with: whole, never negative. Parts of a token count as one. */
+export function tokenCount(value: unknown): number | undefined {
+  return typeof value === "number" && value >= 0 && value <= MAX_TOKENS ? Math.ceil(value) : undefined;
 }
 
 function sum(first: number | undefined, second: number | undefined): number | undefined {

@@ -11,7 +11,7 @@ type Incident = {
 type Recovered = Fiber & { recoveryReason: string };
 type Job = { callback: string; id: string };
 type LedgerRow = { action: string; key: string; inputHash: string };
-type Turn = { requestId: string; trigger: string; admission: "queue"; continuation?: true; generation?: number };
+type Turn = { requestId: string; trigger: string; admission: "queue"; continuation: boolean; generation?: number };
 
 export interface EventPayloads {
   "state:update": Record<never, never>;
@@ -68,7 +68,21 @@ export interface EventPayloads {
   "chat:recovery:exhausted": Incident & { reason: string };
   "chat:stream:stalled": { requestId: string; timeoutMs: number };
   "chat:context:compacted": { reason: string; shortened: boolean; requestId?: string; attempt?: number };
-  "chat:request:failed": { requestId?: string; stage: string; messagesPersisted?: boolean; error: string };
+  /** Files that made a turn fail: later turns show the model a note in their place. */
+  "chat:attachment:refused": {
+    requestId: string;
+    messageId: string;
+    files: { mediaType: string; filename?: string }[];
+  };
+  /** `error` is what clients were shown; `code` and `cause` say what was behind it. */
+  "chat:request:failed": {
+    requestId?: string;
+    stage: string;
+    messagesPersisted?: boolean;
+    error: string;
+    code?: string;
+    cause?: string;
+  };
   "action:ledger:replayed": LedgerRow;
   "action:ledger:pending": LedgerRow;
   "action:ledger:conflict": LedgerRow;

@@ -2,11 +2,18 @@
 // without parts only the server may write. Pure.
 import { isUsableId } from "../util/ids.ts";
 import { isObject } from "../util/json.ts";
+import { REFUSED_FILES } from "../util/refused-files.ts";
 import { err, ok, type Result } from "../util/result.ts";
 import { checkMessage, isCompactionMessage, isToolPart, type SessionMessage } from "./session-message.ts";
 
-/** Says where a message came from or went to: never a client's to decide. */
-export const RESERVED_METADATA_KEYS: readonly string[] = ["channel", "turnMetadata", "messenger", "deliveryKind"];
+/** Says where a message came from or went to, and what a provider made of it: never a client's to decide. */
+export const RESERVED_METADATA_KEYS: readonly string[] = [
+  "channel",
+  "turnMetadata",
+  "messenger",
+  "deliveryKind",
+  REFUSED_FILES
+];
 
 export type RejectReason =
   | "not-a-message"

@@ -9,10 +9,12 @@ import {
   NoMessagesError,
   toModelMessages,
   type ModelCallHooks,
+  type ModelSettings,
   type Sdk
 } from "../model/index.ts";
 import type { AssembledTurn } from "../turn/hooks.ts";
 import type { TurnContext as EngineTurn } from "../turn/turn.ts";
+import { withHidden } from "../util/hidden-fields.ts";
 import { ChatCaller } from "./chat-caller.ts";
 import type { ChannelPolicy } from "./channel-policy.ts";
 import { clientToolSet } from "./client-tools.ts";
@@ -33,8 +35,12 @@ import { READ_RESULT, readResultTool } from "./read-result.ts";
 import type { ThinkActions } from "./think-actions.ts";
 import { mergeToolLayers, type MergedTools, type ToolCollision, type ToolLayer } from "./tool-layers.ts";
 import { keptOutputs, type ToolSource } from "./tool-source.ts";
-import { factsOf } from "./turn-facts.ts";
+import { withFacts } from "./turn-facts.ts";
 import { WarnOnce } from "./warn-once.ts";
+
+/** Tool names that one warning lists, and how much of each. */
+const LISTED_NAMES = 5;
+const LISTED_NAME_CHARS = 64;
 
 /** How long a turn waits for MCP servers when the class does not say. */
 export const MCP_WAIT_MS = 10_000;
@@ -112,15 +118,10 @@ export class Assembly {
     const draft = await this.#draft(turn, history);
     const model = overrides.getModel();
     const system = renderPrompt(withCapabilities(draft.sections, draft.merged.layerOf));
-    const context: TurnContext = {
-      ...factsOf(turn),
-      system,
-      messages: [...draft.messages],
-      tools: { ...draft.merged.tools },
-      model,
-      continuation: turn.continuation,
-      ...(turn.body !== undefined && { body: turn.body })
-    };
+    const { continuation, body } = turn;
+    const shown = { system, messages: [...draft.messages], continuation, ...(body !== undefined && { body }) };
+    const tools = { ...draft.merged.tools };
+    const context: TurnContext = withHidden(withFacts(shown, turn), { tools, model });
     const config: TurnConfig = (await overrides.beforeTurn(context)) ?? {};
     const settled = this.#fitted(turn, input, { draft, settled: this.#settled(draft, config, turn) });
     return { ...(await this.#withActions(turn, context, settled)), model: config.model ?? model };
@@ -176,7 +177,8 @@ export class Assembly {
   ): Promise<Turn> {
     const { actions } = this.#init.features();
     if (!actions?.desk) return assembled;
-    const grant = await actions.grant(turn, { ...context, tools: assembled.tools });
+    const { signal, model } = context;
+    const grant = await actions.grant(turn, withHidden({ ...context }, { signal, model, tools: assembled.tools }));
     const { modelHooks, stopWhen = [] } = assembled;
     const conditions = typeof stopWhen === "function" ? [stopWhen] : stopWhen;
     return {
@@ -310,8 +312,10 @@ export class Assembly {
     return toModelMessages(this.#init.sdk, shown, {
       tools,
       onDropped: (calls) => {
-        const names = calls.map(({ toolName }) => toolName).join(", ");
-        console.warn(`The model is not shown tool calls that have no result yet: ${names}.`);
+        const names = [...new Set(calls.map(({ toolName }) => toolName.slice(0, LISTED_NAME_CHARS)))];
+        const more = names.length > LISTED_NAMES ? ` and ${names.length - LISTED_NAMES} more` : "";
+        const listed = names.slice(0, LISTED_NAMES).join(", ");
+        this.#warnings.warn(`The model is not shown tool calls that have no result yet: ${listed}${more}.`);
       }
     });
   }
@@ -329,7 +333,8 @@ export class Assembly {
       system: system ?? renderPrompt(withCapabilities(draft.sections, exposed)),
       messages: endInQuestion(messages ?? draft.messages, turn.trigger === "approval" ? DECIDED_TEXT : undefined),
       tools,
-      settings,
+      // Wider in the options of the user's: the SDK passes provider options on as they are.
+      settings: settings as ModelSettings,
       maxSteps: maxSteps ?? draft.policy?.maxTurns ?? overrides.maxSteps,
       ...(stopWhen !== undefined && { stopWhen }),
       sendReasoning: sendReasoning ?? overrides.sendReasoning,

@@ -194,5 +194,5 @@ function hooks(chatRecovery: boolean | ChatRecoveryConfig, answer?: unknown): Re
 
 function hooksOf(overrides: Pick<ThinkOverrides, "chatRecovery" | "onChatRecovery">): RecoveryHooks {
   // Nothing else of the class is asked here.
-  return new RecoveryHooks({ overrides: overrides as ThinkOverrides, messages: () => [] });
+  return new RecoveryHooks({ overrides: overrides as ThinkOverrides, messages: () => [], repairPart: (part) => part });
 }

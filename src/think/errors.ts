@@ -73,6 +73,17 @@ export class InvalidMessageError extends ThinkError {
   }
 }
 
+/** A file that no model could read. It is refused before it is stored: it would be part of every later prompt. */
+export class AttachmentError extends ThinkError {
+  constructor(filename: string | undefined, problem: string) {
+    super({
+      code: "attachment-invalid",
+      message: `${filename === undefined ? "An attached file" : `The file "${filename}"`} cannot be accepted: ${problem}.`,
+      hint: 'A file part is { type: "file", mediaType, url, filename? }; url is a data: URL with data, or an address.'
+    });
+  }
+}
+
 /** The conversation was asked for before `configureSession` had said which one it is. */
 export class NotStartedError extends ThinkError {
   constructor(className: string) {

@@ -45,15 +45,25 @@ export function failureFacts(error: unknown): FailureFacts {
 
 /** The error and everything below it, nearest first. */
 function linksOf(error: unknown): unknown[] {
-  const links: unknown[] = [error];
+  const links: unknown[] = isReadable(error) ? [error] : [];
   for (let at = 0; at < links.length && links.length < MAX_LINKS; at += 1) {
     const link = links[at];
     for (const each of below(link)) {
       const isNew = (typeof each === "object" || typeof each === "string") && each !== null && !links.includes(each);
-      if (isNew && links.length < MAX_LINKS) links.push(each);
+      if (isNew && links.length < MAX_LINKS && isReadable(each)) links.push(each);
     }
   }
   return links;
+}
+
+/** A revoked proxy does not even say what it is. */
+function isReadable(link: unknown): boolean {
+  try {
+    Array.isArray(link);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function below(link: unknown): unknown[] {

@@ -4,6 +4,7 @@ import type {
   LanguageModel,
   ModelMessage,
   PrepareStepFunction,
+  StaticToolCall,
   StepResult,
   StreamTextOnChunkCallback,
   ToolSet,
@@ -22,7 +23,10 @@ export interface TurnFacts {
   readonly requestId: string;
   /** Counts from 1; above 1 after an interruption. */
   readonly attempt: number;
-  /** Fires when the turn is cancelled or cleared, and when the attempt ends. */
+  /**
+   * Fires when the turn is cancelled or cleared, and when the attempt ends. Copies leave it out (spreading, cloning,
+   * storing, RPC): a signal cannot be copied.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -32,7 +36,9 @@ export interface TurnContext extends TurnFacts {
   readonly system: string;
   /** The history as the model will read it. */
   readonly messages: ModelMessage[];
+  /** As the signal, no part of copies. */
   readonly tools: ToolSet;
+  /** As the signal, no part of copies. */
   readonly model: LanguageModel;
   /** True when the turn builds on the latest answer and brings no new user message. */
   readonly continuation: boolean;
@@ -41,7 +47,9 @@ export interface TurnContext extends TurnFacts {
 }
 
 /** What `beforeTurn` may change. Everything the installed SDK's `streamText` accepts is accepted here. */
-export interface TurnConfig extends ModelSettings {
+export interface TurnConfig extends Omit<ModelSettings, "providerOptions"> {
+  /** By provider. The SDK's own type asks for JSON, which values of other types often are without saying so. */
+  providerOptions?: Record<string, unknown>;
   model?: LanguageModel;
   /** Used as it is: no capability block is added. */
   system?: SystemPrompt;
@@ -68,6 +76,12 @@ export type PrepareStepContext<TOOLS extends ToolSet = ToolSet> = Parameters<Pre
   experimental_context?: unknown;
 } & TurnFacts;
 
+/** A call of one of the named tools. Without names it may be any call, dynamic ones included. */
+type CallOf<TOOLS extends ToolSet> = string extends keyof TOOLS ? TypedToolCall<TOOLS> : StaticToolCall<TOOLS>;
+
+/** The SDK's calls have an error of their own, of those that could not be read. Distributes over the tools. */
+type WithoutError<Call> = Call extends unknown ? Omit<Call, "error"> : never;
+
 interface CallExtras {
   /** Index of the step in which the model made the call. */
   readonly stepNumber: number;
@@ -76,7 +90,7 @@ interface CallExtras {
 }
 
 /** A call of a server-side tool that is about to run. Name the tools to get typed inputs. */
-export type ToolCallContext<TOOLS extends ToolSet = ToolSet> = TypedToolCall<TOOLS> &
+export type ToolCallContext<TOOLS extends ToolSet = ToolSet> = CallOf<TOOLS> &
   CallExtras & { readonly abortSignal: AbortSignal | undefined } & TurnFacts;
 
 /** Whether a tool call runs. Nothing means allow. */
@@ -94,7 +108,7 @@ export type ToolCallDecision =
   | { action: "substitute"; output: unknown; input?: unknown };
 
 /** A tool call whose outcome is known. `input` is what the model wrote. */
-export type ToolCallResultContext<TOOLS extends ToolSet = ToolSet> = TypedToolCall<TOOLS> &
+export type ToolCallResultContext<TOOLS extends ToolSet = ToolSet> = WithoutError<CallOf<TOOLS>> &
   CallExtras & {
     /** Time spent in the tool itself; 0 when it did not run. */
     readonly durationMs: number;
@@ -115,8 +129,8 @@ export interface ChatResponseResult extends TurnFacts {
   readonly status: "completed" | "error" | "aborted";
   /** What clients were shown, when it failed. */
   readonly error?: string;
-  /** What actions attached to the reply. */
-  readonly attachments?: ReplyAttachment[];
+  /** What actions attached to the reply; empty if nothing. */
+  readonly attachments: ReplyAttachment[];
 }
 
 /** A provider-neutral name for what went wrong. */

@@ -28,7 +28,6 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     onChatResponse: () => undefined,
     onChatError: (error) => error,
     onChatRecovery: () => undefined,
-    repairInterruptedToolPart: (part) => part,
     actionLedgerPendingRetryLeaseMs: 300_000,
     actionLedgerRetention: {},
     actionPendingApprovalTtlMs: false,

@@ -1,6 +1,6 @@
 // What the turn asks of the user's class: the documented override points, without the class. The rooms beside `think.ts`
 // see this and not the class, so each can be read and tested alone.
-import type { LanguageModel, ToolSet, UIMessage } from "ai";
+import type { LanguageModel, ToolSet } from "ai";
 import type { TruncateOptions } from "../model/index.ts";
 import type {
   ActionAuthorizationContext,
@@ -38,7 +38,7 @@ export interface HistoryTruncation extends Pick<
 
 /** How turns that outgrow the model's context window are handled. */
 export interface ContextOverflowOptions {
-  /** Compact and run again a turn that `classifyChatError` calls a "context_overflow". */
+  /** Compact and run again a turn that outgrew the context window, as `classifyChatError` sees it. */
   readonly reactive?: boolean;
   /** How often one turn is compacted and run again (default 1). */
   readonly maxRetries?: number;
@@ -76,7 +76,6 @@ export interface ThinkOverrides {
   onChatResponse(result: ChatResponseResult): MaybePromise<void>;
   onChatError(error: unknown, context?: ChatErrorContext): unknown;
   onChatRecovery(context: ChatRecoveryContext): MaybePromise<ChatRecoveryOptions | void>;
-  repairInterruptedToolPart(part: UIMessage["parts"][number]): UIMessage["parts"][number];
   /** Read by the actions, when they need them. */
   readonly actionLedgerPendingRetryLeaseMs: number | false;
   readonly actionLedgerRetention: ActionLedgerRetention;
@@ -94,7 +93,6 @@ export type OptionalHook =
   | "onStepFinish"
   | "onChunk"
   | "onChatResponse"
-  | "classifyChatError"
   | "getActions"
   | "authorizeTurn"
   | "authorizeAction"

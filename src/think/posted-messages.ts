@@ -9,6 +9,7 @@ import type { Transcript } from "../turn/transcript.ts";
 import type { Turns } from "../turn/turns.ts";
 import { ThinkError } from "../util/errors.ts";
 import { sameJson } from "../util/json.ts";
+import { checkFiles } from "./file-check.ts";
 
 const FEW_LOOKUPS = 4;
 
@@ -55,6 +56,8 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
       const stored = reconcile({ posted, trigger, stored: lookup });
       const { append, update, edit, answer, aliases, rejected } = stored;
       if (answer.at === "nowhere") throw new UnknownQuestionError();
+      // Only what is new: a client also posts what was stored before anything was checked.
+      checkFiles([...append, ...update, ...(edit ? [edit] : [])]);
       // A summary is refused as a message, and compared with the one that is shown like any other.
       const isRefused = rejected.some(({ reason }) => reason !== "compaction");
       const isOdd = edit !== undefined || aliases.size > 0 || isRefused;

@@ -92,6 +92,7 @@ export class Programmatic {
   }
 
   async chat(input: ChatInput, callback: StreamCallback, options: ChatOptions = {}): Promise<void> {
+    this.#init.turns.refuseNested();
     if ("tools" in options) console.warn("chat() takes no tools: they belong to the agent's getTools(). Ignored.");
     const key = this.#keyOf(options);
     const { turns, newId } = this.#init;
@@ -206,6 +207,7 @@ export class Programmatic {
 
   async #continue(options: TurnOptions): Promise<Ended> {
     const { turns, leaf } = this.#init;
+    turns.refuseNested();
     const key = this.#keyOf(options);
     const isKnown = key !== undefined && turns.requestOf(key) !== undefined;
     if (!isKnown && leaf()?.role !== "assistant") return { result: { requestId: "", status: "skipped" } };

@@ -13,6 +13,8 @@ export interface RecoveryHooksInit {
   readonly overrides: ThinkOverrides;
   /** The conversation as it is stored. */
   readonly messages: () => UIMessage[];
+  /** The class's own: what stands for a call that was cut off. */
+  readonly repairPart: (part: MessagePart) => MessagePart;
   /** A call that was cut off, with its outcome if somebody knows it after all. */
   readonly settledPart?: (part: MessagePart, requestId: string) => MessagePart | undefined;
 }
@@ -68,7 +70,7 @@ export class RecoveryHooks {
 
   repairPart(part: MessagePart, requestId?: string): MessagePart {
     const settled = requestId === undefined ? undefined : this.#init.settledPart?.(part, requestId);
-    return settled ?? this.#init.overrides.repairInterruptedToolPart(part);
+    return settled ?? this.#init.repairPart(part);
   }
 
   get #config(): ChatRecoveryConfig {

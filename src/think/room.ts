@@ -40,6 +40,15 @@ export interface RoomAgent extends ThinkOverrides, ThinkSettings, SessionAgent {
   configureSession(session: Session): Session | Promise<Session>;
 }
 
+/** What only the class itself can give. */
+export interface RoomInit {
+  /** Whether the class has a hook of its own. */
+  readonly isOverridden: (hook: OptionalHook) => boolean;
+  /** Its `repairInterruptedToolPart`, which others cannot call. */
+  readonly repairPart: (part: UIMessage["parts"][number]) => UIMessage["parts"][number];
+  readonly env: unknown;
+}
+
 export class ThinkRoom {
   readonly runtime: AgentRuntime;
   readonly hooks: UserTurnHooks;
@@ -53,7 +62,7 @@ export class ThinkRoom {
   #parts: ThinkParts | undefined;
   #programmatic: Programmatic | undefined;
 
-  constructor(agent: RoomAgent, isOverridden: (hook: OptionalHook) => boolean, env: unknown) {
+  constructor(agent: RoomAgent, { isOverridden, repairPart, env }: RoomInit) {
     this.#agent = agent;
     this.#isOverridden = isOverridden;
     this.#env = env;
@@ -84,11 +93,13 @@ export class ThinkRoom {
       recovery: new RecoveryHooks({
         overrides: agent,
         messages: () => [...this.parts.transcript.messages()],
+        repairPart,
         settledPart: (part, requestId) => this.actions.settledPart(part, requestId)
       }),
       compact: (event, leafId) => this.overflow.compact(event, leafId),
       prepare: () => (this.session.hasThreshold ? this.session.compactIfDue() : undefined),
       now: () => this.runtime.clock.now(),
+      agentName: () => agentName(this.runtime),
       attachmentsOf: (turnId) => this.actions.desk?.attachmentsOf(turnId) ?? [],
       annotateRepair: (chunk) => this.actions.annotateRepair(chunk)
     });
@@ -233,6 +244,16 @@ export class ThinkRoom {
   #stability(): { turns: ThinkParts["turns"]; messages: () => readonly UIMessage[] } {
     const { turns, transcript } = this.parts;
     return { turns, messages: () => transcript.messages() };
+  }
+}
+
+/** The class and the name, as far as it has one. */
+function agentName({ identity }: AgentRuntime): string {
+  try {
+    return `${identity.className} "${identity.name}"`;
+  } catch {
+    // Addressed by a raw id.
+    return identity.className;
   }
 }
 

@@ -29,6 +29,7 @@ import { renderAttachment } from "./render-attachment.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import type { OnStartDegradation } from "./degradation.ts";
 import { NoModelError } from "./errors.ts";
+import { defaultChatErrorClassifier } from "./failure-classifier.ts";
 import type {
   ChatErrorClassification,
   ChatErrorContext,
@@ -145,7 +146,8 @@ export abstract class Think<
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    rooms.set(this, new ThinkRoom(this, (hook) => isOverridden(this, hook), env));
+    const repairPart = (part: UIMessage["parts"][number]) => this.repairInterruptedToolPart(part);
+    rooms.set(this, new ThinkRoom(this, { isOverridden: (hook) => isOverridden(this, hook), repairPart, env }));
   }
 
   // ── Override points ──
@@ -220,7 +222,8 @@ export abstract class Think<
 
   /**
    * Told of each failed turn, once. The message of what it returns is what clients, callbacks and results are given. For
-   * a failure of the model the error's own message is safe to show, and what the provider said is its `cause`.
+   * a failure of the model the error's own message is safe to show, and what the provider said is its `cause`. An error
+   * that your own code threw is given as it is, and its message is shown: throw what people may read.
    */
   onChatError(error: unknown, _context?: ChatErrorContext): unknown {
     return error;
@@ -233,16 +236,19 @@ export abstract class Think<
   onChatRecovery(_context: ChatRecoveryContext): MaybePromise<ChatRecoveryOptions | void> {}
 
   /** What stands for a tool call that was interrupted: a settled tool part, or any other part. */
-  repairInterruptedToolPart(part: UIMessage["parts"][number]): UIMessage["parts"][number] {
+  protected repairInterruptedToolPart(part: UIMessage["parts"][number]): UIMessage["parts"][number] {
     // Stored messages hold the same JSON.
     return interruptedPart(part as UIMessage["parts"][number] & SessionMessagePart);
   }
 
   /**
-   * Names what went wrong, from what the provider said; see `defaultContextOverflowClassifier`. A "context_overflow" is
-   * handled as `contextOverflow` says; "rate_limit" and "transient" failures are tried again after a pause.
+   * Names what went wrong, from what the provider said. A "context_overflow" is handled as `contextOverflow` says;
+   * "rate_limit" and "transient" failures are tried again after a pause; others end the turn. Without an override it is
+   * `defaultChatErrorClassifier`. An override that returns nothing leaves the error unnamed: the turn ends.
    */
-  classifyChatError(_error: unknown, _context?: ChatErrorContext): ChatErrorClassification | void {}
+  classifyChatError(error: unknown, _context?: ChatErrorContext): ChatErrorClassification | void {
+    return defaultChatErrorClassifier(error);
+  }
 
   // ── Messages ──
 

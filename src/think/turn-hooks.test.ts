@@ -1,8 +1,9 @@
 import { generateText, type UIMessage } from "ai";
-import { afterEach, describe, expect, test, vi } from "vitest";
-import { ModelFailedError, type PendingToolCall } from "../model/index.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ModelFailedError, StepHookError, type PendingToolCall, type StepEnd } from "../model/index.ts";
 import { majors, run } from "../model/sdk-majors.test-support.ts";
 import { reply, scriptedModel, text } from "../testing/index.ts";
+import { AttemptFailedError, TokenBudgetError } from "../turn/errors.ts";
 import type { AssembledTurn, FailureContext } from "../turn/hooks.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
 import type {
@@ -11,15 +12,17 @@ import type {
   ChunkContext,
   PrepareStepContext,
   StepContext,
+  ToolCallContext,
   ToolCallDecision
 } from "./hooks.ts";
 import { engineTurn, FACTS, overridesOf } from "./overrides.test-support.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
-import { withFacts } from "./turn-facts.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import { RecoveryHooks } from "./recovery-hooks.ts";
 import { answer } from "./turns.test-support.ts";
 
+// Every failure leaves a line; failure-log.test.ts is about them.
+beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
 afterEach(() => void vi.restoreAllMocks());
 
 const turn = engineTurn();
@@ -37,10 +40,11 @@ function hooksOf(overrides: Partial<ThinkOverrides>, more: { inside?: boolean; e
       return work();
     },
     isInside: () => more.inside ?? true,
-    recovery: new RecoveryHooks({ overrides: overridesOf(overrides), messages: () => [] }),
+    recovery: new RecoveryHooks({ overrides: overridesOf(overrides), messages: () => [], repairPart: (part) => part }),
     compact: async () => false,
     prepare: () => undefined,
     now: () => 0,
+    agentName: () => "Test",
     attachmentsOf: () => []
   });
 }
@@ -57,9 +61,14 @@ const call: PendingToolCall = {
 
 describe("tool hooks", () => {
   test("beforeToolCall sees the call with the turn's facts", async () => {
-    const seen: unknown[] = [];
-    await hooksOf({ beforeToolCall: (context) => void seen.push(context) }).beforeToolCall(turn, call);
-    expect(seen).toEqual([{ ...call, ...FACTS, signal: turn.signal }]);
+    const seen: ToolCallContext[] = [];
+    const stop = new AbortController();
+    const hooks = hooksOf({ beforeToolCall: (context) => void seen.push(context) });
+    await hooks.beforeToolCall(turn, { ...call, abortSignal: stop.signal });
+    const { abortSignal: _none, ...fields } = call;
+    expect(seen).toEqual([{ ...fields, ...FACTS }]);
+    expect(seen[0]?.signal).toBe(turn.signal);
+    expect(seen[0]?.abortSignal).toBe(stop.signal);
   });
 
   test.each<[ToolCallDecision | undefined]>([
@@ -93,7 +102,8 @@ describe("tool hooks", () => {
     const hooks = hooksOf({ afterToolCall: (context) => void seen.push(context) });
     const finished = { ...call, durationMs: 5, success: true as const, output: "ok" };
     await hooks.afterToolCall(turn, { ...finished, executedInput: { q: "changed" } });
-    expect(seen).toEqual([{ ...finished, ...FACTS, signal: turn.signal }]);
+    const { abortSignal: _none, ...fields } = finished;
+    expect(seen).toEqual([{ ...fields, ...FACTS }]);
   });
 });
 
@@ -126,7 +136,13 @@ describe("step and chunk hooks", () => {
   test("an event is copied, never changed", async () => {
     const { steps } = await generateText({ model: scriptedModel([reply(text("a"))]), prompt: "b" });
     const step = steps[0];
-    expect(step && withFacts(step, turn).text).toBe("a");
+    const { modelHooks } = await hooksOf({ onStepFinish: (context) => expect(context.text).toBe("a") }).assemble(
+      turn,
+      [],
+      0
+    );
+    await modelHooks.onStepFinish?.(step as StepEnd);
+    expect.assertions(2);
     expect(step).not.toHaveProperty("turnId");
   });
 
@@ -175,8 +191,19 @@ describe("onChatError", () => {
     hooks.describeFailure(failed, { ...context, turn });
     expect(seen).toEqual([
       { stage: "parse", messagesPersisted: false },
-      { ...FACTS, signal: turn.signal, stage: "stream", messagesPersisted: true }
+      { ...FACTS, stage: "stream", messagesPersisted: true }
     ]);
+    expect(seen[1]?.signal).toBe(turn.signal);
+  });
+
+  test("is given what user code threw before a step, and a safe error for what a provider threw in getModel", () => {
+    const given: unknown[] = [];
+    const hooks = hooksOf({ onChatError: (error) => (given.push(error), error) });
+    const own = new Error("You have no credit left.");
+    expect(hooks.describeFailure(new StepHookError(own), context)).toBe("You have no credit left.");
+    const missing = Object.assign(new Error("OPENAI_API_KEY is missing"), { name: "AI_LoadAPIKeyError" });
+    expect(hooks.describeFailure(missing, { ...context, stage: "turn" })).toBe("The model could not answer.");
+    expect(given).toEqual([own, new ModelFailedError(missing)]);
   });
 
   test("what a provider said stays inside unless the hook says it", () => {
@@ -211,12 +238,14 @@ describe("classifyChatError", () => {
     expect(classifyChatError).not.toHaveBeenCalled();
   });
 
-  test("a class that wants overflows handled and cannot name them is warned once", () => {
-    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
-    const hooks = hooksOf({ contextOverflow: { reactive: true } });
-    for (let turns = 0; turns < 2; turns += 1) hooks.classifyFailure(provider, stream);
-    expect(warn).toHaveBeenCalledOnce();
-  });
+  test.each([new StepHookError(provider), new TokenBudgetError(5), new AttemptFailedError(provider), provider])(
+    "is not asked about what is no failure of the model: %s",
+    (error) => {
+      const classifyChatError = vi.fn(() => "transient" as const);
+      expect(hooksOf({ classifyChatError }).classifyFailure(error, stream)).toBeUndefined();
+      expect(classifyChatError).not.toHaveBeenCalled();
+    }
+  );
 
   test("a throw is warned of and names nothing", () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
@@ -253,8 +282,10 @@ describe("onChatResponse", () => {
     [{ status: "error", error: "Sorry.", message, streamed: true }]
   ])("hears of %j", async (outcome) => {
     const { status, error } = outcome;
-    const told = { ...FACTS, signal: turn.signal, message, continuation: false, status, ...(error && { error }) };
-    expect(await responses(outcome)).toEqual([told]);
+    const told = { ...FACTS, message, continuation: false, status, attachments: [], ...(error && { error }) };
+    const heard = await responses(outcome);
+    expect(heard).toEqual([told]);
+    expect(heard[0]?.signal).toBe(turn.signal);
   });
 
   test("hears of an answer without parts, too", async () => {

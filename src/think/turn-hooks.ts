@@ -6,6 +6,8 @@ import { runDurably } from "../agent/context.ts";
 import { DurableWork } from "../agent/durable-work.ts";
 import {
   ModelCallError,
+  ModelFailedError,
+  StepHookError,
   type ChunkEvent,
   type FinishedToolCall,
   type ModelCallHooks,
@@ -16,17 +18,20 @@ import {
 } from "../model/index.ts";
 import type { AssembledTurn, FailureClass, FailureContext, TurnHooks } from "../turn/hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/incident.ts";
+import type { FileRefusal } from "../turn/refused-files.ts";
 import type { TurnContext as EngineTurn, TurnOutcome } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
+import { withHidden } from "../util/hidden-fields.ts";
 import type { ReplyAttachment } from "./actions-port.ts";
 import type { Assembly } from "./assemble.ts";
 import { ToolDecisionError } from "./errors.ts";
 import { retryAfterMs } from "./failure-classifier.ts";
-import type { ChatErrorContext } from "./hooks.ts";
+import { FailureLog } from "./failure-log.ts";
+import { isFileRefusal, mayBeFileRefusal } from "./file-refusal.ts";
+import type { ChatErrorContext, TurnFacts } from "./hooks.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import type { RecoveryHooks } from "./recovery-hooks.ts";
-import { factsOf, withFacts } from "./turn-facts.ts";
-import { WarnOnce } from "./warn-once.ts";
+import { chunkContext, copyableOutput, stepEndContext, stepStartContext, withFacts } from "./turn-facts.ts";
 
 export interface TurnHooksInit {
   readonly overrides: ThinkOverrides;
@@ -46,6 +51,8 @@ export interface TurnHooksInit {
   /** Between turns: what must happen before the history is read. Never throws. */
   readonly prepare: () => Promise<unknown> | undefined;
   readonly now: () => number;
+  /** For the log. */
+  readonly agentName: () => string;
   readonly attachmentsOf: (turnId: string) => ReplyAttachment[];
   /** Adds what people must see of a parked action to an outcome that was not streamed before a crash. */
   readonly annotateRepair?: (chunk: UIMessageChunk) => UIMessageChunk;
@@ -54,11 +61,12 @@ export interface TurnHooksInit {
 export class UserTurnHooks implements TurnHooks {
   readonly #init: TurnHooksInit;
   readonly #recovery: RecoveryHooks;
-  readonly #warnings = new WarnOnce();
+  readonly #log: FailureLog;
 
   constructor(init: TurnHooksInit) {
     this.#init = init;
     this.#recovery = init.recovery;
+    this.#log = new FailureLog({ agent: init.agentName });
   }
 
   get wantsResponse(): boolean {
@@ -73,7 +81,7 @@ export class UserTurnHooks implements TurnHooks {
   async beforeToolCall(turn: EngineTurn, call: PendingToolCall): Promise<ToolDecision | void> {
     const { overrides } = this.#init;
     // The call has the fields of the SDK's typed call; which of its members it is, the user's generic says.
-    const context = { ...call, ...factsOf(turn) } as Parameters<ThinkOverrides["beforeToolCall"]>[0];
+    const context = callContext(call, turn) as Parameters<ThinkOverrides["beforeToolCall"]>[0];
     const decision = await this.#in(turn, () => overrides.beforeToolCall(context));
     if (decision === undefined || decision === null) return undefined;
     if (!DECISIONS.has(decision.action)) throw new ToolDecisionError(call.toolName, decision.action);
@@ -82,35 +90,45 @@ export class UserTurnHooks implements TurnHooks {
 
   async afterToolCall(turn: EngineTurn, { executedInput: _executed, ...call }: FinishedToolCall): Promise<void> {
     const { overrides } = this.#init;
+    // A call that was stopped has not failed.
+    if (!call.success && !turn.signal.aborted) this.#log.toolFailed(call.error, { ...call, requestId: turn.requestId });
     // As above.
-    const context = { ...call, ...factsOf(turn) } as Parameters<ThinkOverrides["afterToolCall"]>[0];
+    const context = callContext(call, turn) as Parameters<ThinkOverrides["afterToolCall"]>[0];
     await this.#in(turn, () => overrides.afterToolCall(context));
   }
 
   describeFailure(error: unknown, context: FailureContext): string {
     const { messagesPersisted, classification } = context;
+    this.#log.turnFailed(error, context);
     // Only what could not be helped is named.
     const isOverflow = classification === "context_overflow";
-    const told = { ...toldOf(context), messagesPersisted, ...(isOverflow && { classification }) };
-    return textOf(this.#askOnChatError(error, told), error);
+    const told = { messagesPersisted, ...(isOverflow && { classification }) };
+    const shown = shownError(error);
+    return textOf(this.#askOnChatError(shown, toldOf(context, told)), shown);
+  }
+
+  logFailure(error: unknown, context: FailureContext): void {
+    this.#log.turnFailed(error, context);
   }
 
   classifyFailure(error: unknown, context: FailureContext): FailureClass | undefined {
-    const { overrides, isOverridden } = this.#init;
-    const wantsReactive = overrides.contextOverflow?.reactive === true;
-    const hasOwn = isOverridden("classifyChatError");
-    if (wantsReactive && !hasOwn) {
-      this.#warnings.warn("contextOverflow.reactive does nothing without classifyChatError.");
-    }
-    if (!hasOwn || context.stage !== "stream") return undefined;
+    // Only failures of the model are judged by their words: user code and our own may use the same ones.
+    const isOfModel = error instanceof ModelCallError && !(error instanceof StepHookError);
+    if (context.stage !== "stream" || !isOfModel) return undefined;
     try {
       // The provider's own words, which is what classifiers match on.
-      const raw = error instanceof ModelCallError && error.cause !== undefined ? error.cause : error;
-      return overrides.classifyChatError(raw, toldOf(context)) ?? undefined;
+      const raw = error.cause ?? error;
+      return this.#init.overrides.classifyChatError(raw, toldOf(context)) ?? undefined;
     } catch (thrown) {
       console.warn("classifyChatError failed; the error is taken as it is.", thrown);
       return undefined;
     }
+  }
+
+  fileRefusal(error: unknown): FileRefusal | undefined {
+    if (!(error instanceof ModelCallError) || error instanceof StepHookError) return undefined;
+    if (isFileRefusal(error)) return "certain";
+    return mayBeFileRefusal(error) ? "possible" : undefined;
   }
 
   retryAfterMs(error: unknown): number | undefined {
@@ -162,16 +180,15 @@ export class UserTurnHooks implements TurnHooks {
     const { overrides } = this.#init;
     const attachments = this.#init.attachmentsOf(turn.turnId);
     const result = {
-      ...factsOf(turn),
       message: outcome.message ?? { id: turn.messageId, role: "assistant" as const, parts: [] },
       continuation: turn.continuation,
       status,
       ...(error !== undefined && { error }),
-      ...(attachments.length > 0 && { attachments })
+      attachments
     };
     // Called again after a crash: what it starts is found then.
     const work = new DurableWork(`response:${turn.turnId}`);
-    await this.#in(turn, () => runDurably({ work }, () => overrides.onChatResponse(result)));
+    await this.#in(turn, () => runDurably({ work }, () => overrides.onChatResponse(withFacts(result, turn))));
   }
 
   runIn<T>(turn: EngineTurn, work: () => T): T {
@@ -187,13 +204,13 @@ export class UserTurnHooks implements TurnHooks {
     const { overrides, isOverridden } = this.#init;
     return {
       ...(isOverridden("beforeStep") && {
-        prepareStep: (event: StepStart) => this.#in(turn, () => overrides.beforeStep(withFacts(event, turn)))
+        prepareStep: (event: StepStart) => this.#in(turn, () => overrides.beforeStep(stepStartContext(event, turn)))
       }),
       ...(isOverridden("onChunk") && {
-        onChunk: (event: ChunkEvent) => this.#in(turn, () => overrides.onChunk({ ...event, ...factsOf(turn) }))
+        onChunk: (event: ChunkEvent) => this.#in(turn, () => overrides.onChunk(chunkContext(event, turn)))
       }),
       ...(isOverridden("onStepFinish") && {
-        onStepFinish: (event: StepEnd) => this.#in(turn, () => overrides.onStepFinish(withFacts(event, turn)))
+        onStepFinish: (event: StepEnd) => this.#in(turn, () => overrides.onStepFinish(stepEndContext(event, turn)))
       })
     };
   }
@@ -211,8 +228,30 @@ export class UserTurnHooks implements TurnHooks {
   }
 }
 
-function toldOf({ turn, requestId, stage }: FailureContext): ChatErrorContext {
-  return { ...(turn !== undefined && factsOf(turn)), ...(requestId !== undefined && { requestId }), stage };
+function toldOf({ turn, requestId, stage }: FailureContext, more: Partial<ChatErrorContext> = {}): ChatErrorContext {
+  const fields = { ...(requestId !== undefined && { requestId }), stage, ...more };
+  return turn === undefined ? fields : withFacts(fields, turn);
+}
+
+function callContext<Call extends PendingToolCall>(call: Call, turn: EngineTurn): Call & TurnFacts {
+  const { abortSignal, ...fields } = call;
+  const copyable = "output" in fields ? { ...fields, output: copyableOutput(fields.output) } : fields;
+  // It has the fields of the call again.
+  return withHidden(withFacts(copyable, turn), { abortSignal }) as object as Call & TurnFacts;
+}
+
+/**
+ * The error that `onChatError` is given. What user code threw before a step is that error itself. What a provider's own
+ * code threw, also where the model is made, has a safe message in front of it.
+ */
+function shownError(error: unknown): unknown {
+  if (error instanceof StepHookError) return error.cause;
+  return isSdkError(error) ? new ModelFailedError(error) : error;
+}
+
+/** Errors of the AI SDK and of its providers carry this name. */
+function isSdkError(error: unknown): boolean {
+  return error instanceof Error && error.name.startsWith("AI_");
 }
 
 const DECISIONS: ReadonlySet<unknown> = new Set(["allow", "block", "substitute"]);

@@ -3,8 +3,10 @@
 import type { UIMessage } from "ai";
 import type { TurnInput } from "../turn/admission.ts";
 import { errorMessage } from "../util/errors.ts";
+import { isUsableId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
 import { InvalidDataError, InvalidMessageError } from "./errors.ts";
+import { checkFiles } from "./file-check.ts";
 
 /** Messages, or a function of the current transcript. */
 export type MessagesInput = UIMessage[] | ((current: UIMessage[]) => UIMessage[] | Promise<UIMessage[]>);
@@ -41,11 +43,14 @@ export function checkMessages(messages: unknown): UIMessage[] {
   for (const message of messages as unknown[]) {
     if (!isObject(message)) throw new InvalidMessageError("it is not an object");
     if (typeof message["id"] !== "string" || message["id"] === "") throw new InvalidMessageError("it has no id");
+    if (!isUsableId(message["id"])) throw new InvalidMessageError("its id cannot be used");
     if (!ROLES.has(message["role"])) throw new InvalidMessageError(`its role is ${JSON.stringify(message["role"])}`);
     if (!Array.isArray(message["parts"])) throw new InvalidMessageError("it has no parts");
   }
   // Checked above, as far as it is looked into.
-  return messages as UIMessage[];
+  const checked = messages as UIMessage[];
+  checkFiles(checked);
+  return checked;
 }
 
 function admitted(messages: unknown, { channel }: InputOptions): UIMessage[] {

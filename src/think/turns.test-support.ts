@@ -33,6 +33,8 @@ export class FakeTurns implements ThinkTurns {
 
   requestOf(): undefined {}
 
+  refuseNested(): void {}
+
   admit(admission: Admission): TurnTicket {
     if (this.refusal) throw this.refusal;
     const { requestId, trigger, continuation = false, origin } = admission;

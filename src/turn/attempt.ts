@@ -8,6 +8,7 @@ import { AttemptFencedError, TurnSettledError } from "../journal/errors.ts";
 import type { JournalRecord, StepUsage } from "../journal/records.ts";
 import {
   callModel,
+  isToolPart,
   NoMessagesError,
   normaliseUsage,
   StepHookError,
@@ -21,9 +22,10 @@ import {
   type StepEnd,
   type ToolWatch
 } from "../model/index.ts";
+import { ThinkError } from "../util/errors.ts";
 import { turnId as asTurnId } from "../util/ids.ts";
 import { approvalAsked, callSettled, callStarted, clientCallStarted, jsonOf, toolPartOf } from "./call-records.ts";
-import { StreamStalledError, TokenBudgetError } from "./errors.ts";
+import { AttemptFailedError, StreamStalledError, TokenBudgetError } from "./errors.ts";
 import type { AssembledTurn, TurnHooks } from "./hooks.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnStream } from "./stream.ts";
@@ -74,6 +76,8 @@ export class Attempt {
   #stalled: StreamStalledError | undefined;
   #usedTokens: number;
   #hasStreamed = false;
+  /** Ids of the calls of the history, whatever of it the prompt will show. */
+  #takenCallIds: readonly string[] = [];
 
   constructor(init: AttemptInit) {
     this.#init = init;
@@ -99,7 +103,9 @@ export class Attempt {
       if (turn.signal.aborted) return { kind: "aborted", reason: turn.signal.reason };
       const { hooks, history, overflows } = this.#init;
       await hooks.prepare?.(turn);
-      assembled = await hooks.assemble(turn, history(), overflows);
+      const path = history();
+      this.#takenCallIds = path.flatMap(callIdsOf);
+      assembled = await hooks.assemble(turn, path, overflows);
       if (assembled.messages.length === 0) throw new NoMessagesError();
     } catch (error) {
       if (turn.signal.aborted) return { kind: "aborted", reason: turn.signal.reason };
@@ -114,7 +120,9 @@ export class Attempt {
       if (assembled.grant && !turn.grant) this.#append({ ...this.#fact, type: "turn-granted", ...assembled.grant });
       return this.#toResult(await this.#stream(assembled));
     } catch (error) {
-      return { kind: "failed", error, stage: "stream" };
+      // No code of the user's runs here, and the model's failures are an outcome: what is left is for the log.
+      const failure = error instanceof ThinkError ? error : new AttemptFailedError(error);
+      return { kind: "failed", error: failure, stage: "stream" };
     }
   }
 
@@ -131,6 +139,8 @@ export class Attempt {
       ...(stopWhen !== undefined && { stopWhen }),
       sendReasoning,
       ...(this.#init.stampsId && { messageId: turn.messageId }),
+      takenCallIds: this.#takenCallIds,
+      callScope: turn.messageId,
       signal: turn.signal,
       hooks: this.#modelHooks(assembled),
       log: (message, error) => console.error(message, error)
@@ -224,7 +234,8 @@ export class Attempt {
       ...this.#fact,
       type: "step-finished",
       step: this.#call?.stepNumber ?? 0,
-      finishReason: event.finishReason,
+      // A transform of the user's may have changed what the model boundary had put right.
+      finishReason: typeof event.finishReason === "string" ? event.finishReason : "other",
       usage,
       providerMetadata: jsonOf(event.providerMetadata)
     });
@@ -297,6 +308,10 @@ export class Attempt {
 function budgetErrorIn(error: unknown): TokenBudgetError | undefined {
   const cause = error instanceof StepHookError ? error.cause : error;
   return cause instanceof TokenBudgetError ? cause : undefined;
+}
+
+function callIdsOf({ parts }: UIMessage): string[] {
+  return parts.flatMap((part) => (isToolPart(part) ? [part.toolCallId] : []));
 }
 
 function usageOf(event: StepEnd): StepUsage {

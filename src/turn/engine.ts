@@ -47,9 +47,12 @@ export class TurnEngine implements Turns {
     this.#desk.readers.add({ settled: () => queueMicrotask(() => this.continueIfReady()) });
   }
 
+  refuseNested(): void {
+    if (this.#desk.nesting.isInTurn) throw new NestedTurnError();
+  }
+
   admit(admission: Admission): TurnTicket {
-    const { nesting } = this.#desk;
-    if (nesting.isInTurn && BLOCKING.has(admission.trigger)) throw new NestedTurnError();
+    if (BLOCKING.has(admission.trigger)) this.refuseNested();
     return this.#findKeyed(admission) ?? this.#begin(this.#write(admission));
   }
 

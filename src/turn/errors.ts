@@ -6,9 +6,21 @@ export class NestedTurnError extends ThinkError {
     super({
       code: "nested-turn",
       message:
-        "Turn admission cannot be called from inside an active turn. " +
-        'Use runTurn({ mode: "submit" }) to queue another turn, or addMessages() to add to the transcript.',
+        "Turn admission cannot be called from inside an active turn. To start a turn after this one, do it in " +
+        "onChatResponse(), or in a method given to schedule(). addMessages() adds to the transcript at once.",
       hint: "The call would wait for the turn it is part of."
+    });
+  }
+}
+
+/** Something of ours failed in the middle of a turn. What it was is for the log; people are told that there is no answer. */
+export class AttemptFailedError extends ThinkError {
+  constructor(cause: unknown) {
+    super({
+      code: "attempt-failed",
+      message: "The answer could not be completed.",
+      hint: "Not a failure of the model: the cause says what happened. Storage, or a bug; please report it if it repeats.",
+      cause
     });
   }
 }
@@ -20,6 +32,17 @@ export class LostInputError extends ThinkError {
       code: "turn-input-lost",
       message: "The turn was interrupted before its messages were known.",
       hint: "Messages given as a function are not stored until the turn starts; give them as values to survive a restart."
+    });
+  }
+}
+
+/** What was asked is gone: the record of the admission is damaged. */
+export class UnreadableTurnError extends ThinkError {
+  constructor() {
+    super({
+      code: "turn-unreadable",
+      message: "The request could not be read.",
+      hint: "Its record is damaged. The event storage:row:quarantined names what was set aside."
     });
   }
 }
@@ -42,6 +65,21 @@ export class RecoveryDisabledError extends ThinkError {
       code: "recovery-disabled",
       message: "The answer was interrupted, and recovery was disabled for it.",
       hint: "onChatRecovery returned { continue: false }."
+    });
+  }
+}
+
+/** An interrupted turn was given up. People are shown the class's own text for that. */
+export class RecoveryExhaustedError extends ThinkError {
+  constructor(
+    readonly reason: string,
+    cause?: unknown
+  ) {
+    super({
+      code: "recovery-exhausted",
+      message: `The interrupted answer was given up (${reason}).`,
+      hint: "docs/durability.md has the bounds of recovery; chatRecovery changes them.",
+      cause
     });
   }
 }

@@ -12,6 +12,7 @@ import type {
 } from "../model/index.ts";
 import type { ExhaustionReason } from "./budget.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./incident.ts";
+import type { FileRefusal } from "./refused-files.ts";
 import type { RecordedGrant, TurnContext, TurnOutcome } from "./turn.ts";
 
 /** Where a turn failed. */
@@ -65,8 +66,12 @@ export interface TurnHooks {
   afterToolCall(turn: TurnContext, call: FinishedToolCall): Promise<void>;
   /** Turns any failure into the text that clients, callbacks and results carry. Never throws. */
   describeFailure(error: unknown, context: FailureContext): string;
+  /** Tells the operator of a failure that `describeFailure` is not asked about. Never throws. */
+  logFailure?(error: unknown, context: FailureContext): void;
   /** What kind of failure the user takes this for. Never throws. */
   classifyFailure(error: unknown, context: FailureContext): FailureClass | undefined;
+  /** Whether a file of the prompt is what the model failed on. Never throws. */
+  fileRefusal?(error: unknown): FileRefusal | undefined;
   /** How long the provider asked to be left alone. */
   retryAfterMs(error: unknown): number | undefined;
 

@@ -1,18 +1,26 @@
 // The one runner: takes the oldest turn whose time has come, tries it, settles it, and takes the next. It is the only
 // code that starts attempts. Between any two of its steps the process may die: what is recorded decides how it goes on.
+import { isPlatformTransient } from "../host/platform-errors.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptEnded } from "../journal/records.ts";
-import { errorMessage } from "../util/errors.ts";
+import { errorMessage, failureDetails, ThinkError } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
 import { failuresInARow, type ExhaustionReason } from "./budget.ts";
 import { classify, type Decision, type TurnState } from "./classify.ts";
 import type { Desk } from "./desk.ts";
-import { RecoveryDisabledError, type StreamStalledError } from "./errors.ts";
+import {
+  AttemptFailedError,
+  RecoveryDisabledError,
+  RecoveryExhaustedError,
+  UnreadableTurnError,
+  type StreamStalledError
+} from "./errors.ts";
 import type { FailureClass, FailureContext } from "./hooks.ts";
 import { eventOfIncident, type IncidentEvent, type RecoveryChoice } from "./incident.ts";
 import type { LiveTurn } from "./live-turn.ts";
 import { countedOf, DROPS_PARTIAL, leftOf, Recovery, type Examined } from "./recovery.ts";
+import { findRefused, type RefusedFiles } from "./refused-files.ts";
 import { Responses } from "./responses.ts";
 import { hookPauseMs, Retries } from "./retries.ts";
 import { isAnswer, settleTurn, type Ending } from "./settle.ts";
@@ -94,6 +102,14 @@ export class TurnRunner {
   }
 
   async #run(open: OpenTurn): Promise<void> {
+    try {
+      await this.#advance(open);
+    } catch (error) {
+      this.#endBroken(open, error);
+    }
+  }
+
+  async #advance(open: OpenTurn): Promise<void> {
     const live = this.#desk.find(open);
     if (!live) return this.#dropUnreadable(open);
     const isFresh = open.attempt === 0 || this.#isOurs(open);
@@ -198,11 +214,9 @@ export class TurnRunner {
   #endDisabled(live: LiveTurn, examined: Examined, drops: boolean): void {
     const { left, streamed } = leftOf(examined);
     const kept = drops ? { chunkCount: left?.chunkCount ?? 0, answer: undefined } : left;
-    const ending = {
-      status: "error",
-      reason: "continue_disabled",
-      error: new RecoveryDisabledError().message
-    } as const;
+    const error = new RecoveryDisabledError();
+    this.#log(live, error);
+    const ending = { status: "error", reason: "continue_disabled", error: error.message } as const;
     this.#end(live, { ...ending, ...(kept && { left: kept }), ...(streamed && { streamed }) }, ending.reason);
   }
 
@@ -258,7 +272,7 @@ export class TurnRunner {
     if (retry) return this.#handOver(live, tried, { reason: "failed", ...retry });
     const isRecoveryOwn = stage === "turn" && examined !== undefined && !examined.isHandover;
     if (!isRecoveryOwn) return this.#fail(live, { error, stage, tried, ...(classification && { classification }) });
-    console.error("Recovering an answer failed.", error);
+    live.failure ??= { error };
     await this.#giveUp(live, examined, "recovery_error");
   }
 
@@ -271,6 +285,7 @@ export class TurnRunner {
   }
 
   async #giveUp(live: LiveTurn, examined: Examined, reason: ExhaustionReason): Promise<void> {
+    this.#log(live, new RecoveryExhaustedError(reason, live.failure?.error));
     const open = this.#desk.openTurnOf(live);
     // What the last attempt left counts too.
     const left = open && examined.turn.attempt < open.attempt ? this.#recovery.examine(open, live) : examined;
@@ -288,7 +303,34 @@ export class TurnRunner {
     // Before the stream there is nothing to store, unless an earlier attempt left it.
     const isBare = stage === "turn" && tried !== undefined && !tried.streamed;
     const shown = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
-    this.#end(live, { ...shown, status: "error", error: text });
+    this.#end(live, { ...shown, status: "error", error: text, refused: this.#refusedFiles(live, error) });
+  }
+
+  #refusedFiles(live: LiveTurn, error: unknown): readonly RefusedFiles[] {
+    const { hooks, transcript } = this.#desk.init;
+    const refusal = hooks.fileRefusal?.(error);
+    return refusal === undefined ? [] : findRefused(transcript, live.view, refusal);
+  }
+
+  /**
+   * Something threw that must not: the turn fails here, or every wake would meet the same again. What the platform will
+   * mend by itself, and a turn that cannot even be ended, stay open for the next wake.
+   */
+  #endBroken(open: OpenTurn, thrown: unknown): void {
+    const live = isPlatformTransient(thrown) ? undefined : this.#desk.find(open);
+    if (!live || !this.#isOpen(live)) throw thrown;
+    const { running } = this.#desk;
+    const error = thrown instanceof ThinkError ? thrown : new AttemptFailedError(thrown);
+    const text = this.#describe(live, error, { stage: running?.live === live ? "stream" : "turn" });
+    const ending = { status: "error", error: text } as const;
+    try {
+      if (running?.live !== live) return this.#end(live, ending);
+      return this.#end(live, { ...ending, stream: running.stream, streamed: running.attempt.hasStreamed });
+    } catch {
+      // The answer itself may be what cannot be stored. What is logged is the first failure.
+      if (!this.#isOpen(live)) throw thrown;
+      this.#end(live, ending);
+    }
   }
 
   /** Records the outcome, tells everybody, and lets the next turn run. */
@@ -303,6 +345,10 @@ export class TurnRunner {
 
   /** Its admission cannot be read: nobody knows what was asked. It must not hold up the queue. */
   #dropUnreadable(open: OpenTurn): void {
+    const unreadable = new UnreadableTurnError();
+    const { code, message } = unreadable;
+    const { requestId } = open;
+    this.#desk.init.hooks.logFailure?.(unreadable, { requestId, stage: "recovery", messagesPersisted: false });
     this.#desk.init.journal.writer.append([
       {
         type: "turn-settled",
@@ -311,7 +357,7 @@ export class TurnRunner {
         at: this.#desk.now(),
         outcome: "failed",
         reason: "unreadable",
-        error: { code: "turn-unreadable", message: "The request could not be read." },
+        error: { code, message },
         output: null,
         messageStored: false,
         chunkCount: 0,
@@ -350,10 +396,26 @@ export class TurnRunner {
   #describe(live: LiveTurn, error: unknown, failure: Pick<FailureContext, "stage" | "classification">): string {
     const { requestId } = live.view;
     const context = { ...this.#failureContext(live, failure.stage), ...failure };
-    const text = this.#desk.init.hooks.describeFailure(error, context);
+    const text = this.#textOf(error, context);
     const { stage } = failure;
-    this.#desk.init.emit("chat:request:failed", { requestId, stage, messagesPersisted: true, error: text });
+    const told = { requestId, stage, messagesPersisted: true, error: text };
+    this.#desk.init.emit("chat:request:failed", { ...told, ...failureDetails(error) });
     return text;
+  }
+
+  #textOf(error: unknown, context: FailureContext): string {
+    try {
+      return this.#desk.init.hooks.describeFailure(error, context);
+    } catch (thrown) {
+      // It must not throw. Were it believed, a bug there would leave the turn without an end.
+      console.error("A failure could not be described:", thrown);
+      return new AttemptFailedError(thrown).message;
+    }
+  }
+
+  /** For ends whose text is not made of an error. */
+  #log(live: LiveTurn, error: unknown): void {
+    this.#desk.init.hooks.logFailure?.(error, this.#failureContext(live, "recovery"));
   }
 
   #failureContext(live: LiveTurn, stage: FailureContext["stage"]): FailureContext {
@@ -396,5 +458,5 @@ export class TurnRunner {
 function eventOf(live: LiveTurn) {
   const { requestId, trigger, continuation } = live.view;
   const { generation } = live.admitted;
-  return { requestId, trigger, admission: "queue" as const, ...(continuation && { continuation }), generation };
+  return { requestId, trigger, admission: "queue" as const, continuation, generation };
 }

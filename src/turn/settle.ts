@@ -6,6 +6,7 @@ import type { Json } from "../util/json.ts";
 import { notesOf } from "./admitting.ts";
 import type { Desk } from "./desk.ts";
 import type { LiveTurn } from "./live-turn.ts";
+import type { RefusedFiles } from "./refused-files.ts";
 import type { TurnStream } from "./stream.ts";
 import type { CountedTokens } from "./transcript.ts";
 import type { TurnOutcome, TurnStatus } from "./turn.ts";
@@ -22,6 +23,8 @@ export interface Ending {
   /** What earlier attempts left, for a turn that ends between two. */
   readonly left?: { readonly answer: UIMessage | undefined; readonly chunkCount: number };
   readonly streamed?: boolean;
+  /** Messages whose files made the turn fail, marked. */
+  readonly refused?: readonly RefusedFiles[];
   /** The messages of a turn that ends before it started still belong to the conversation. */
   readonly placesInput?: boolean;
 }
@@ -32,6 +35,10 @@ const RECORDED = { completed: "completed", error: "failed", aborted: "aborted", 
 export function settleTurn(desk: Desk, live: LiveTurn, ending: Ending): TurnOutcome {
   const outcome = recordEnding(desk, live, ending);
   if (!live.isAnnounced) announceEnding(desk, live, outcome);
+  for (const { message, event } of ending.refused ?? []) {
+    desk.readers.messageUpdated(message);
+    desk.init.emit("chat:attachment:refused", event);
+  }
   return outcome;
 }
 
@@ -46,6 +53,7 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
   const { admitted, view } = live;
   const message = conversation.transaction((row) => {
     if (ending.placesInput) placeInput(desk, live);
+    for (const { message: marked } of ending.refused ?? []) desk.init.transcript.update(marked);
     const segments = ending.stream?.takeUnflushed() ?? [];
     const answer = ending.stream ? ending.stream.finish() : ending.left?.answer;
     if (answer) storeAnswer(desk, live, answer);

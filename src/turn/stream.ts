@@ -7,6 +7,7 @@ import type { ContentSegment, StepFinished } from "../journal/records.ts";
 import { closeOpenParts, foldChunk, foldedMessage, isToolPart, type MessageFold } from "../model/index.ts";
 import { sanitizeMessage } from "../util/sanitize-message.ts";
 import type { TurnId } from "../util/ids.ts";
+import { isPlainJson } from "../util/json.ts";
 import type { Seam } from "./seam.ts";
 
 export interface StreamInit {
@@ -64,10 +65,11 @@ export class TurnStream {
 
   #take(chunk: UIMessageChunk): Streamed {
     const foreign = this.#isForeignOutcome(chunk);
-    this.#fold = foldChunk(this.#fold, chunk);
+    // First: what cannot be stored must not become part of the answer, or the answer could not be stored either.
+    const body = JSON.stringify(chunk);
+    this.#fold = foldChunk(this.#fold, asStored(chunk, body));
     if (foreign) return { kind: "answer", message: this.message, stored: this.#extended };
     const seq = this.#packer.nextChunk;
-    const body = JSON.stringify(chunk);
     this.#appendDue(this.#packer.push(body, this.#init.clock.now()));
     if (this.#packer.dueAt !== null) void this.#flushLater();
     return { kind: "chunk", seq, body };
@@ -150,6 +152,13 @@ export class TurnStream {
     const { toolCallId } = chunk;
     return this.#init.extends?.parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId) ?? false;
   }
+}
+
+/** A tool that renders its own results may return any object; what is stored and read after a restart is its JSON. */
+function asStored(chunk: UIMessageChunk, body: string): UIMessageChunk {
+  if (chunk.type !== "tool-output-available" || isPlainJson(chunk.output)) return chunk;
+  // It was made of this chunk.
+  return JSON.parse(body) as UIMessageChunk;
 }
 
 /** The answer as the store would keep it, so that readers are told exactly that; nothing if nobody could see it. */

@@ -43,6 +43,8 @@ export interface ApprovalAnswer {
 }
 
 export interface Turns {
+  /** Throws NestedTurnError inside a turn: a caller that waits for another turn would wait for itself. */
+  refuseNested(): void;
   /** Durable when it returns. Under a key that is known, the turn that was started under it. Throws NestedTurnError when a blocking caller is itself inside a turn. */
   admit(admission: Admission): TurnTicket;
   /** Ends a running or waiting turn; an unknown request is nothing. */

@@ -22,7 +22,58 @@ export class ThinkError extends Error {
   }
 }
 
-/** The text of anything thrown. */
+/** Links of a cause chain that are told, and characters of each. */
+const MAX_CAUSES = 4;
+const MAX_CAUSE_CHARS = 500;
+
+/**
+ * What is behind an error, for logs and events: the names, HTTP statuses and messages of its causes, nearest first.
+ * Undefined for an error without a cause. For operators only: a provider's words may not reach a client.
+ */
+export function causeOf(error: unknown): string | undefined {
+  const causes = new Set<string>();
+  let link = fieldOf(error, "cause");
+  // Counted, because an error may be its own cause.
+  for (let count = 0; link !== undefined && link !== null && count < MAX_CAUSES; count += 1) {
+    causes.add(linkText(link));
+    link = fieldOf(link, "lastError") ?? fieldOf(link, "cause");
+  }
+  return causes.size === 0 ? undefined : [...causes].join(" Cause: ");
+}
+
+/** What events carry of a failure besides the text that clients are shown. */
+export function failureDetails(error: unknown): { code?: string; cause?: string } {
+  const cause = causeOf(error);
+  return { ...(error instanceof ThinkError && { code: error.code }), ...(cause !== undefined && { cause }) };
+}
+
+function linkText(link: unknown): string {
+  const name = fieldOf(link, "name");
+  const status = fieldOf(link, "statusCode");
+  const words = [
+    typeof name === "string" ? name : typeof link,
+    ...(typeof status === "number" ? [String(status)] : [])
+  ];
+  const said = typeof link === "object" ? fieldOf(link, "message") : link;
+  const message = errorMessage(said ?? link);
+  return `${words.join(" ")}: ${message.slice(0, MAX_CAUSE_CHARS).replaceAll(/\s+/g, " ")}`;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  try {
+    return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+  } catch {
+    // A getter that throws says nothing.
+    return undefined;
+  }
+}
+
+/** The text of anything thrown. Total: what is thrown may be a provider's or a user's value, and have a getter that throws. */
 export function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    const message: unknown = error instanceof Error ? error.message : error;
+    return String(message);
+  } catch {
+    return "";
+  }
 }

@@ -43,13 +43,21 @@ export const epochId = (text: string): EpochId => checked<EpochId>("epoch", text
 
 /** What somebody else calls a thing of theirs, if it can be a key here. */
 export function isUsableId(id: unknown, maxBytes: number = MAX_ID_BYTES): id is string {
-  return typeof id === "string" && id !== "" && !id.includes("\0") && !isLongerThan(id, maxBytes);
+  return typeof id === "string" && problemOf(id, maxBytes) === undefined;
 }
 
 function checked<Id extends string>(kind: string, text: string, maxBytes: number): Id {
-  if (text === "") throw new InvalidIdError(kind, "it is empty");
-  if (text.includes("\0")) throw new InvalidIdError(kind, "it contains a NUL character");
-  if (isLongerThan(text, maxBytes)) throw new InvalidIdError(kind, `it is longer than ${maxBytes} bytes`);
+  const problem = problemOf(text, maxBytes);
+  if (problem !== undefined) throw new InvalidIdError(kind, problem);
   // The brand exists in the type only; this is the one place that grants it.
   return text as Id;
+}
+
+/** Why a text cannot be a key. */
+function problemOf(text: string, maxBytes: number): string | undefined {
+  if (text === "") return "it is empty";
+  if (text.includes("\0")) return "it contains a NUL character";
+  // SQLite stores UTF-8, which has no half of a character: another id would come back, and never be found again.
+  if (!text.isWellFormed()) return "it contains half of a character";
+  return isLongerThan(text, maxBytes) ? `it is longer than ${maxBytes} bytes` : undefined;
 }

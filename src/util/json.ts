@@ -11,6 +11,31 @@ export function parseJson(text: string): Result<unknown> {
   }
 }
 
+/** How deep `isPlainJson` looks: deeper values, and loops, count as something else. */
+const MAX_PLAIN_DEPTH = 64;
+
+/** Whether a value is the same before and after JSON, apart from fields that are undefined. */
+export function isPlainJson(value: unknown, depth = 0): boolean {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+    case "undefined":
+      return true;
+    case "number":
+      return Number.isFinite(value);
+    case "object":
+      return value === null || (depth < MAX_PLAIN_DEPTH && holdsPlainJson(value, depth));
+    default:
+      return false;
+  }
+}
+
+function holdsPlainJson(value: object, depth: number): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isPlain = prototype === Object.prototype || prototype === null || prototype === Array.prototype;
+  return isPlain && !("toJSON" in value) && Object.values(value).every((inner) => isPlainJson(inner, depth + 1));
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -59,6 +59,16 @@ describe("a failure that passes", () => {
     expect(scene.responses).toMatchObject([{ status: "completed" }]);
   });
 
+  test.each([limited, overloaded])("is tried again without an override of classifyChatError", async (failure) => {
+    const host = open([failure(), reply(text("there"))], {});
+    const socket = await connect(host, Subject);
+    ask(socket, "r1");
+    await settleDown(host);
+    expect(endsOf(socket, "r1")).toEqual(["completed"]);
+    expect(scene.script.callCount).toBe(2);
+    expect(scene.failures).toEqual([]);
+  });
+
   test("is told after the fifth further try, once", async () => {
     const started = await start(times(9, limited));
     expect(await pauses(started)).toEqual([1, 2, 4, 8, 16]);
@@ -126,7 +136,6 @@ describe("a failure that does not pass", () => {
     ["fatal", { classify: () => "fatal" }, Judge],
     ["unknown", { classify: () => "unknown" }, Judge],
     ["of no class", { classify: () => undefined }, Judge],
-    ["nobody classifies", {}, Subject],
     ["without recovery", { ...classified, recovery: false }, Judge]
   ])("(%s) is told at once", async (_what, settings, agent) => {
     const host = open(times(2, limited), settings);

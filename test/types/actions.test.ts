@@ -106,7 +106,7 @@ class Support extends Think<Env> {
   }
 
   override onChatResponse(result: ChatResponseResult) {
-    expectTypeOf(result.attachments).toEqualTypeOf<ReplyAttachment[] | undefined>();
+    expectTypeOf(result.attachments).toEqualTypeOf<ReplyAttachment[]>();
   }
 }
 

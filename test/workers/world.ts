@@ -5,6 +5,7 @@ import { runInDurableObject } from "cloudflare:test";
 import type { Agent } from "../../src/agent/index.ts";
 import type { Marked, Room } from "../conformance/agents.ts";
 import type { ImportParams, Library } from "../conformance/workflow-agents.ts";
+import type { Witness } from "../conformance/witness.ts";
 import { ClientSocket } from "./client-socket.ts";
 import type { Clerk } from "./clerk.ts";
 import type { Releaser } from "./releaser.ts";
@@ -14,6 +15,7 @@ export interface TestEnv {
   Room: DurableObjectNamespace<Room>;
   Clerk: DurableObjectNamespace<Clerk>;
   Talker: DurableObjectNamespace<Talker>;
+  Witness: DurableObjectNamespace<Witness>;
   Releaser: DurableObjectNamespace<Releaser>;
   AIAssistant: DurableObjectNamespace<Marked>;
   BOOKS: DurableObjectNamespace<Library>;

@@ -84,7 +84,7 @@ export class Support extends Think {
     return by !== null || { allowed: false, reason: "Say who you are." };
   }
 
-  override async onChatResponse({ attachments = [] }: ChatResponseResult) {
+  override async onChatResponse({ attachments }: ChatResponseResult) {
     for (const attachment of attachments) {
       const text = await this.renderAttachment(attachment);
       if (text !== undefined) this.delivered.push(text);

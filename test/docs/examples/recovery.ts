@@ -30,6 +30,8 @@ export class Patient extends Think {
     return super.repairInterruptedToolPart(part);
   }
 
-  // Name what went wrong: overflows, rate limits and passing failures are then handled.
-  override classifyChatError = defaultChatErrorClassifier;
+  // Only needed for a provider with words of its own.
+  override classifyChatError(error: unknown) {
+    return String(error).includes("warming up") ? "transient" : defaultChatErrorClassifier(error);
+  }
 }

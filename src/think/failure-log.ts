@@ -1,0 +1,144 @@
+// What an operator reads when a turn fails: one line with the stage, the code, the message, the cause, the request and
+// what to do about it. On by default, bounded, and never twice in full: a failure that repeats is named and not told
+// again. Nothing of it reaches a client. Keys that providers repeat in their errors are blotted out.
+import { ModelFailedError, StepHookError } from "../model/index.ts";
+import type { FailureContext } from "../turn/hooks.ts";
+import { causeOf, errorMessage, ThinkError } from "../util/errors.ts";
+import { failureFacts } from "./failure-facts.ts";
+import { isFileRefusal } from "./file-refusal.ts";
+import { isOverflow, isRateRefusal, says } from "./overflow-classifier.ts";
+
+/** A longer line is cut. */
+export const MAX_LINE_CHARS = 2_000;
+const MAX_MESSAGE_CHARS = 500;
+/** Different failures remembered per activation. When there are more, all are told in full again. */
+export const MAX_REMEMBERED = 100;
+
+export interface FailureLogInit {
+  /** Which agent this is; it may not have a name. */
+  readonly agent: () => string;
+  readonly write?: (line: string) => void;
+}
+
+export class FailureLog {
+  readonly #init: FailureLogInit;
+  readonly #told = new Set<string>();
+
+  constructor(init: FailureLogInit) {
+    this.#init = init;
+  }
+
+  /** A turn, or a request that never became one, has failed. */
+  turnFailed(error: unknown, context: FailureContext): void {
+    const request = context.requestId === undefined ? "" : `, request ${cut(context.requestId, 100)}`;
+    const { code, detail } = read(error, details);
+    const head = `${this.#init.agent()}: a turn failed at stage "${context.stage}" (${code}${request})`;
+    this.#tell(head, `${context.stage} ${code}`, detail);
+  }
+
+  /** A tool threw. The turn goes on: the model reads the message of the error. */
+  toolFailed(error: unknown, call: { readonly toolName: string; readonly requestId: string }): void {
+    const tool = cut(call.toolName, 100);
+    const head = `${this.#init.agent()}: the tool "${tool}" failed (request ${cut(call.requestId, 100)})`;
+    const { detail } = read(error, (thrown) => `${whatHappened(thrown)} ${TOOL_ERRORS}`);
+    this.#tell(head, `tool ${tool}`, detail);
+  }
+
+  #tell(head: string, key: string, detail: string): void {
+    const known = `${key} ${detail}`;
+    const isRepeated = this.#told.has(known);
+    if (this.#told.size >= MAX_REMEMBERED) this.#told.clear();
+    this.#told.add(known);
+    const line = isRepeated ? `${head}: as before.` : `${head}: ${detail}`;
+    (this.#init.write ?? ((text) => console.error(text)))(cut(withoutKeys(line), MAX_LINE_CHARS));
+  }
+}
+
+const TOOL_ERRORS = "The model and clients read the message of what a tool throws.";
+
+/** Anything can be thrown, also what cannot even be looked at; a log must not fail on it. */
+function read(error: unknown, detailsOf: (error: unknown) => string): { code: string; detail: string } {
+  try {
+    return { code: codeOf(error), detail: detailsOf(error) };
+  } catch {
+    return { code: "unreadable", detail: "What was thrown cannot be read." };
+  }
+}
+
+function details(error: unknown): string {
+  return `${whatHappened(error)} What to do: ${adviceFor(error)}`;
+}
+
+function whatHappened(error: unknown): string {
+  const cause = causeOf(error);
+  const message = `${cut(errorMessage(error), MAX_MESSAGE_CHARS).trim() || "No message"}${whereOf(error)}`;
+  return cause === undefined ? sentence(message) : `${sentence(message)} ${sentence(`Cause: ${cause}`)}`;
+}
+
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
+/** Our own errors have codes; of others the name says most. */
+function codeOf(error: unknown): string {
+  if (error instanceof ThinkError) return error.code;
+  return error instanceof Error ? cut(String(error.name), 100) : typeof error;
+}
+
+/** Where user code threw. Of our own errors the code says enough. */
+function whereOf(error: unknown): string {
+  const thrown = error instanceof StepHookError ? error.cause : error;
+  if (thrown instanceof ThinkError || !(thrown instanceof Error) || typeof thrown.stack !== "string") return "";
+  const frame = thrown.stack.split("\n").find((line) => line.trimStart().startsWith("at "));
+  return frame === undefined ? "" : ` (${cut(frame.trim(), 200)})`;
+}
+
+const NO_KEY = [/AI_LoadAPIKeyError/, /api.?key is missing/i];
+const NO_MODEL = [/AI_NoSuchModelError/, /model_not_found|no such model|model .{0,80}(not found|does not exist)/i];
+
+/** What to do about it, from what the error says. */
+function adviceFor(error: unknown): string {
+  const facts = failureFacts(error);
+  const { status, texts } = facts;
+  if (says(texts, NO_KEY)) {
+    return "There is no API key: set the variable that the cause names, or pass apiKey where getModel() makes the model.";
+  }
+  if (status === 401 || status === 403) {
+    return "The provider refused the key or its rights: check the API key that getModel() uses, and what its account may do.";
+  }
+  if (says(texts, NO_MODEL) || status === 404) return "Check the model's id and the provider's address in getModel().";
+  if (isOverflow(facts)) return "The prompt is too long: set contextOverflow, or compact earlier with compactAfter().";
+  if (isRateRefusal(facts)) {
+    return "The provider limits the rate or the quota: wait, ask for less, or have the limit of the account raised.";
+  }
+  if (isFileRefusal(error)) return "A file was refused. Later turns show the model a note in its place.";
+  if (status !== undefined && status >= 500) return "The provider failed, also when it was asked again. Try later.";
+  if (status !== undefined) return "The provider refuses this request: the cause says what is wrong with it.";
+  return hintOf(error);
+}
+
+function hintOf(error: unknown): string {
+  if (error instanceof StepHookError) return `beforeStep threw. ${SHOWN}`;
+  if (error instanceof ModelFailedError) return "The cause is what the provider said, or the code that talks to it.";
+  if (error instanceof ThinkError) return error.hint ?? "The code says what happened.";
+  return `Code of this class threw. ${SHOWN}`;
+}
+
+const SHOWN = "Clients are shown the message: throw what people may read, or return another error from onChatError().";
+
+const KEYS = [
+  /\b(?:sk|pk|rk|xai|gsk|ghp|hf|r8|key)[-_][A-Za-z0-9_-]{6,}/g,
+  /\bAIza[A-Za-z0-9_-]{10,}/g,
+  /(?<=\bBearer\s)\S+/gi,
+  /(?<=[?&](?:api[-_]?key|key|token|access_token)=)[^&\s]+/gi
+];
+
+function withoutKeys(line: string): string {
+  return KEYS.reduce((text, key) => text.replaceAll(key, "[key]"), line);
+}
+
+/** One line, at most so long. */
+function cut(text: string, maxChars: number): string {
+  const line = text.slice(0, 4 * maxChars).replaceAll(/\s+/g, " ");
+  return line.length <= maxChars ? line : `${line.slice(0, maxChars)}…`;
+}

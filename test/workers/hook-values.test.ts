@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { env, rawStub, uniqueName } from "./world.ts";
+
+test("what hooks are handed can be cloned, stored and returned over RPC in workerd", async () => {
+  const witness = rawStub(env.Witness, uniqueName());
+  const parts = [
+    { type: "text" as const, text: "hello" },
+    { type: "file" as const, mediaType: "image/png", url: "data:image/png;base64,iVBORw0KGgo=" },
+    { type: "file" as const, mediaType: "image/png", url: "https://example.com/cat.png" }
+  ];
+  await witness.saveMessages([{ id: "u1", role: "user", parts }]);
+  await witness.saveMessages([{ id: "u2", role: "user", parts: [{ type: "text", text: "fail" }] }]);
+  const handed = await witness.handed();
+  expect(handed.filter(({ problems }) => problems.length > 0)).toEqual([]);
+  expect(await witness.missing()).toBe(0);
+  expect(await witness.everything()).toHaveLength(handed.length);
+});
