@@ -307,7 +307,7 @@ describe("a provider that misbehaves", () => {
     const values = fields.reduce((sum, field) => sum + valuesFor(field).length, 0);
     const tried = values + completes.length + failsAtOnce.length;
     const page = readFileSync(new URL("../../docs/durability.md", import.meta.url), "utf8");
-    const row = page.split("\n").find((line) => line.startsWith("| Bad model behaviours"));
+    const row = page.split("\n").find((line) => line.startsWith("| bad model behaviours"));
     expect(row).toContain(`${tried.toLocaleString("en")} with \`ai\` ${IS_AI_6 ? 6 : 7}`);
   });
 });
