@@ -5,7 +5,7 @@ import type { AttemptEnded } from "../journal/records.ts";
 import { errorMessage } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
-import { failuresInARow, type ExhaustionReason } from "./budget.ts";
+import { hookFailuresInARow, RECOVERY_HOOK_FAILED, type ExhaustionReason } from "./budget.ts";
 import { classify, type Decision, type TurnState } from "./classify.ts";
 import type { Desk } from "./desk.ts";
 import { RecoveryDisabledError, type StreamStalledError } from "./errors.ts";
@@ -190,8 +190,8 @@ export class TurnRunner {
     if (!this.#isOpen(live)) return;
     this.#recovery.handOver(live, {
       reason: "failed",
-      error: { code: "recovery-hook-failed", message: "The decision over an interrupted answer failed." },
-      retryAt: this.#desk.now() + hookPauseMs(failuresInARow(examined.turn.attempts))
+      error: { code: RECOVERY_HOOK_FAILED, message: "The decision over an interrupted answer failed." },
+      retryAt: this.#desk.now() + hookPauseMs(hookFailuresInARow(examined.turn.attempts))
     });
   }
 
@@ -240,7 +240,7 @@ export class TurnRunner {
     this.#handOver(live, tried, {
       reason: "stalled",
       error: { code: error.code, message: error.message },
-      retryAt: null
+      retryAt: this.#retries.afterStall(live, tried.stream)
     });
   }
 

@@ -11,6 +11,7 @@ import type {
   ParkReason,
   ReadableRecord,
   RecordedError,
+  StepFinished,
   StepUsage,
   TurnAdmitted,
   TurnGranted,
@@ -37,6 +38,8 @@ export interface AttemptView {
   readonly startedAt: number;
   /** Records it added that took the turn forward. An interrupted attempt with none is a charged one. */
   readonly produced: number;
+  /** Model calls that it brought to their end. */
+  readonly finishedSteps: number;
   /** Chunks below this only settle what earlier attempts left open. */
   readonly repairedTo: number;
   /** How it ended; null while open. `interrupted` also: the next one began without a word from it. */
@@ -165,7 +168,7 @@ function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): 
     case "step-started":
       return { ...turn, steps: { ...turn.steps, started: turn.steps.started + 1 } };
     case "step-finished":
-      return { ...turn, steps: finishStep(turn.steps, record.usage) };
+      return { ...turn, steps: finishStep(turn.steps, record.usage), attempts: countStep(turn.attempts, record) };
     case "turn-parked":
       return { ...endAttempt(turn, "parked", record), phase: "parked", waitsFor: record.waitsFor };
     case "turn-resumed":
@@ -207,7 +210,7 @@ function applyRest(turn: TurnFold, record: ReadableRecord, sequence: number): Tu
 function startAttempt(turn: TurnFold, record: AttemptStarted): TurnFold {
   const { attempt, epoch, kind, at: startedAt } = record;
   const repairedTo = record.firstChunk + record.repairs;
-  const open = { produced: 0, repairedTo, end: null, endedAt: null, errorCode: null, retryAt: null };
+  const open = { produced: 0, finishedSteps: 0, repairedTo, end: null, endedAt: null, errorCode: null, retryAt: null };
   return {
     ...turn,
     attempts: [...endAttempt(turn, "interrupted", record).attempts, { attempt, epoch, kind, startedAt, ...open }],
@@ -269,6 +272,15 @@ function finishStep(steps: StepsView, usage: StepUsage): StepsView {
       cachedInputTokens: sum(steps.usage.cachedInputTokens, usage.cachedInputTokens)
     }
   };
+}
+
+/** Ends of a step that the provider meant. Others are how an SDK reports a stream that broke off. */
+const FINISHED: ReadonlySet<string> = new Set(["stop", "tool-calls", "length", "content-filter"]);
+
+function countStep(attempts: readonly AttemptView[], { finishReason }: StepFinished): readonly AttemptView[] {
+  const last = attempts.at(-1);
+  if (!last || !FINISHED.has(finishReason)) return attempts;
+  return [...attempts.slice(0, -1), { ...last, finishedSteps: last.finishedSteps + 1 }];
 }
 
 function takesForward(record: ReadableRecord, last: AttemptView | undefined): boolean {
