@@ -24,6 +24,17 @@ export class LostInputError extends ThinkError {
   }
 }
 
+/** What was asked cannot be read any more: its record is damaged. */
+export class TurnUnreadableError extends ThinkError {
+  constructor(readonly turnId: string) {
+    super({
+      code: "turn-unreadable",
+      message: "The request could not be read. Please send it again.",
+      hint: `The admission record of turn ${turnId} is damaged; what was stored of it is in the quarantine.`
+    });
+  }
+}
+
 /** The model's stream stopped without a word. */
 export class StreamStalledError extends ThinkError {
   constructor(readonly timeoutMs: number) {

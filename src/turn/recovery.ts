@@ -141,12 +141,13 @@ export class Recovery {
       emit("chat:recovery:exhausted", { ...eventOfIncident(incident), reason });
       await hooks.exhausted(live.context(live.attempt), { ...incident, reason });
     }
-    const ending: Ending = { ...leftOf(examined), status: "error", reason, error: hooks.recovery.terminalMessage };
+    const told = { status: "error", reason, error: hooks.recovery.terminalMessage, givenUp: true } as const;
+    const ending: Ending = { ...leftOf(examined), ...told };
     try {
       return settleTurn(this.#desk, live, ending);
     } catch (error) {
       // People learn of it even if the disk does not; the turn stays open and is given up again.
-      announceEnding(this.#desk, live, { status: "error", error: hooks.recovery.terminalMessage, streamed: true });
+      announceEnding(this.#desk, live, { ...told, streamed: true });
       throw error;
     }
   }

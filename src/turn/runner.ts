@@ -3,7 +3,6 @@
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptEnded } from "../journal/records.ts";
 import { errorMessage } from "../util/errors.ts";
-import { turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
 import { hookFailuresInARow, RECOVERY_HOOK_FAILED, type ExhaustionReason } from "./budget.ts";
 import { classify, type Decision, type TurnState } from "./classify.ts";
@@ -15,7 +14,7 @@ import type { LiveTurn } from "./live-turn.ts";
 import { countedOf, DROPS_PARTIAL, leftOf, Recovery, type Examined } from "./recovery.ts";
 import { Responses } from "./responses.ts";
 import { hookPauseMs, Retries } from "./retries.ts";
-import { isAnswer, settleTurn, type Ending } from "./settle.ts";
+import { isAnswer, settleTurn, settleUnreadable, type Ending } from "./settle.ts";
 import { beginFirst, beginNext, runAttempt, storePartial, type Tried } from "./try-turn.ts";
 import type { TurnOutcome } from "./turn.ts";
 
@@ -95,7 +94,7 @@ export class TurnRunner {
 
   async #run(open: OpenTurn): Promise<void> {
     const live = this.#desk.find(open);
-    if (!live) return this.#dropUnreadable(open);
+    if (!live) return settleUnreadable(this.#desk, open);
     const isFresh = open.attempt === 0 || this.#isOurs(open);
     const examined = isFresh ? undefined : this.#recovery.examine(open, live);
     const decision = classify(this.#stateOf(open, live, examined));
@@ -299,25 +298,6 @@ export class TurnRunner {
     if (incident) this.#emitRecovered(incident, outcome, recoveryReason);
     this.#emitFinish(live, outcome);
     this.#finish(live, outcome, isAnswer(ending));
-  }
-
-  /** Its admission cannot be read: nobody knows what was asked. It must not hold up the queue. */
-  #dropUnreadable(open: OpenTurn): void {
-    this.#desk.init.journal.writer.append([
-      {
-        type: "turn-settled",
-        turnId: turnId(open.turnId),
-        attempt: null,
-        at: this.#desk.now(),
-        outcome: "failed",
-        reason: "unreadable",
-        error: { code: "turn-unreadable", message: "The request could not be read." },
-        output: null,
-        messageStored: false,
-        chunkCount: 0,
-        responds: false
-      }
-    ]);
   }
 
   /** Why a turn must not reach the model at all. */
