@@ -26,7 +26,7 @@ export type ExhaustionReason =
 /** Interruptions closer together than this are one: a deploy restarts an object several times. */
 export const DEBOUNCE_MS = 30_000;
 
-/** Attempts in a row that ran out of memory. */
+/** Attempts in a row that ran out of memory, and processes in a row that died while reading a partial answer. */
 export const OUT_OF_MEMORY_LIMIT = 3;
 
 /**
@@ -65,14 +65,19 @@ export interface BudgetInput {
   readonly nowMs: number;
   /** Somebody is asked something: nothing can be expected of the turn. */
   readonly isAwaiting: boolean;
+  /** Processes that died while they read what the turn has written. */
+  readonly readingDeaths?: number;
 }
 
 /** The budget after the newest interruption; undefined when there was none. */
-export function evaluateBudget({ attempts, limits, nowMs, isAwaiting }: BudgetInput): Budget | undefined {
+export function evaluateBudget(input: BudgetInput): Budget | undefined {
+  const { attempts, nowMs, isAwaiting, readingDeaths = 0 } = input;
   const counted = countAttempts(attempts);
   if (!counted) return undefined;
   const spent = { ...counted, progressAt: isAwaiting ? nowMs : counted.progressAt };
-  return { ...spent, exhausted: isAwaiting ? undefined : exhaustion({ attempts, limits, nowMs }, spent) };
+  // Not even what it waits for can be shown then, and every start of the object would be its end.
+  if (readingDeaths >= OUT_OF_MEMORY_LIMIT) return { ...spent, exhausted: "out_of_memory" };
+  return { ...spent, exhausted: isAwaiting ? undefined : exhaustion(input, spent) };
 }
 
 /** An attempt that somebody outside stopped, as opposed to one that handed over by itself. */
@@ -106,7 +111,7 @@ function detect(before: Counted | undefined, { at, produced }: { at: number; pro
 }
 
 function exhaustion(
-  { attempts, limits, nowMs }: Omit<BudgetInput, "isAwaiting">,
+  { attempts, limits, nowMs }: Pick<BudgetInput, "attempts" | "limits" | "nowMs">,
   spent: Counted
 ): ExhaustionReason | undefined {
   if (lastOnes(attempts, ({ errorCode }) => errorCode === OUT_OF_MEMORY) >= OUT_OF_MEMORY_LIMIT) return "out_of_memory";

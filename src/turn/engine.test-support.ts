@@ -76,6 +76,7 @@ export interface WorldInit {
   beforeToolCall?: TurnHooks["beforeToolCall"];
   stall?: { timeoutMs: number; includesTools?: boolean };
   maxTokens?: number;
+  maxAnswerBytes?: number;
   recovery?: Partial<RecoveryPolicy>;
   recover?: (turn: TurnContext, incident: RecoveryIncident) => Promise<Partial<RecoveryChoice>>;
   keepsRecovering?: TurnHooks["keepsRecovering"];
@@ -198,6 +199,7 @@ export class World {
       describeFailure: (_error, { stage }) => `failed in ${stage}`,
       classifyFailure: (error) => init.classifyFailure?.(error),
       retryAfterMs: () => undefined,
+      maxAnswerBytes: init.maxAnswerBytes ?? Infinity,
       recovery: { ...POLICY, ...init.recovery },
       recover: async (turn, incident) => {
         called(`recover:${incident.recoveryKind}:${incident.attempt}`);

@@ -14,7 +14,7 @@ import { Desk, type EngineInit } from "./desk.ts";
 import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
 import { LiveTurn } from "./live-turn.ts";
-import { storedChunks } from "./replay.ts";
+import { storedChunks, upTo } from "./replay.ts";
 import { TurnRunner } from "./runner.ts";
 import { announceEnding, placeInput, recordEnding } from "./settle.ts";
 import { isHalfAnswered, withApproval, withToolResult } from "./tool-answer.ts";
@@ -23,6 +23,9 @@ import type { AnswerOutcome, ApprovalAnswer, RecoveringTurn, Replay, ToolResultA
 
 /** Turns that may wait in one conversation. */
 export const QUEUE_LIMIT = 1_000;
+
+/** Of a finished stream, as JSON. */
+const REPLAY_CHARS = 16 * 1024 * 1024;
 
 /** What is recorded of an answer; when and to which turn is known where it is applied. */
 type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, "turnId" | "at">;
@@ -294,7 +297,8 @@ export class TurnEngine implements Turns {
     const { outcome } = found.settled;
     return {
       turn: new LiveTurn({ admitted }).view,
-      chunks: storedChunks(journal, found),
+      // What is left out is in the stored message, which a client is sent behind the replay.
+      chunks: upTo(storedChunks(journal, found), REPLAY_CHARS),
       state: outcome === "failed" ? "error" : outcome
     };
   }

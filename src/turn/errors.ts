@@ -79,6 +79,17 @@ export class TokenBudgetError extends ThinkError {
   }
 }
 
+/** The answer has as many bytes as it may have; what there is of it stays. */
+export class AnswerTooLargeError extends ThinkError {
+  constructor(readonly limitBytes: number) {
+    super({
+      code: "answer-too-large",
+      message: "This answer has reached its limit of size and ends here.",
+      hint: `maxAnswerBytes is ${limitBytes}, counted over text and tool inputs of every attempt of the turn.`
+    });
+  }
+}
+
 export class QueueFullError extends ThinkError {
   constructor(readonly limit: number) {
     super({

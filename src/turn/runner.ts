@@ -5,13 +5,13 @@ import type { AttemptEnded } from "../journal/records.ts";
 import { errorMessage } from "../util/errors.ts";
 import { notesOf } from "./admitting.ts";
 import { hookFailuresInARow, RECOVERY_HOOK_FAILED, type ExhaustionReason } from "./budget.ts";
-import { classify, type Decision, type TurnState } from "./classify.ts";
+import { classify, type TurnState } from "./classify.ts";
 import type { Desk } from "./desk.ts";
-import { RecoveryDisabledError, type StreamStalledError } from "./errors.ts";
+import { AnswerTooLargeError, RecoveryDisabledError, type StreamStalledError } from "./errors.ts";
 import type { FailureClass, FailureContext } from "./hooks.ts";
 import { eventOfIncident, type IncidentEvent, type RecoveryChoice } from "./incident.ts";
 import type { LiveTurn } from "./live-turn.ts";
-import { countedOf, DROPS_PARTIAL, leftOf, Recovery, type Examined } from "./recovery.ts";
+import { countedOf, DROPS_PARTIAL, leftOf, Recovery, type Examined, type Outline } from "./recovery.ts";
 import { Responses } from "./responses.ts";
 import { hookPauseMs, Retries } from "./retries.ts";
 import { isAnswer, settleTurn, settleUnreadable, type Ending } from "./settle.ts";
@@ -95,50 +95,69 @@ export class TurnRunner {
   async #run(open: OpenTurn): Promise<void> {
     const live = this.#desk.find(open);
     if (!live) return settleUnreadable(this.#desk, open);
-    const isFresh = open.attempt === 0 || this.#isOurs(open);
-    const examined = isFresh ? undefined : this.#recovery.examine(open, live);
-    const decision = classify(this.#stateOf(open, live, examined));
-    switch (decision.do) {
-      case "settle":
-        return this.#end(live, {
-          ...(examined && leftOf(examined)),
-          ...decision,
-          placesInput: open.attempt === 0 && decision.reason !== "cleared"
-        });
-      case "start":
-        return this.#tryFirst(open, live);
-      case "wait":
-        return;
-    }
-    // Everything else is about an attempt of the past.
-    if (examined) await this.#recover(open, live, { decision, examined });
+    if (open.attempt > 0 && !this.#isOurs(open)) return this.#runAgain(open, live);
+    const decision = classify(this.#stateOf(open, live));
+    if (decision.do === "start") return this.#tryFirst(open, live);
+    if (decision.do !== "settle") return;
+    this.#end(live, { ...decision, placesInput: open.attempt === 0 && decision.reason !== "cleared" });
   }
 
-  async #recover(open: OpenTurn, live: LiveTurn, found: { decision: Decision; examined: Examined }): Promise<void> {
-    const { decision, examined } = found;
+  /** An attempt of the past: what can be decided without reading what it wrote is decided first. */
+  async #runAgain(open: OpenTurn, live: LiveTurn): Promise<void> {
+    const outline = this.#recovery.outline(open);
+    const decision = classify(this.#stateOf(open, live, outline));
     switch (decision.do) {
       case "note-death":
-        return this.#recovery.noteDeath(live, examined);
+        return this.#recovery.noteDeath(live, outline);
+      case "give-up":
+        return this.#giveUp(live, this.#recovery.unread(live, outline), decision.reason);
+      case "settle":
+        return this.#end(live, { ...decision, ...this.#leftOf(open, live, outline) });
+      case "examine":
+        return this.#recover(open, live, this.#recovery.examine(open, live));
+    }
+  }
+
+  /** What a turn that was stopped between two attempts leaves, if it can be read. */
+  #leftOf(open: OpenTurn, live: LiveTurn, outline: Outline): Pick<Ending, "left" | "streamed"> {
+    const isTooMuch = outline.budget?.exhausted === "out_of_memory";
+    return leftOf(isTooMuch ? this.#recovery.unread(live, outline) : this.#recovery.examine(open, live));
+  }
+
+  async #recover(open: OpenTurn, live: LiveTurn, examined: Examined): Promise<void> {
+    const { salvage } = examined;
+    const decision = classify({ ...this.#stateOf(open, live, examined), progress: salvage.progress });
+    switch (decision.do) {
       case "complete":
+        if (salvage.isTooLarge) return this.#endTooLarge(open, live, examined);
         return this.#end(live, { ...leftOf(examined), ...countedOf(examined), status: "completed" }, decision.reason);
+      case "settle":
+        return this.#end(live, { ...leftOf(examined), ...decision });
       case "give-up":
         return this.#giveUp(live, examined, decision.reason);
       case "retry":
       case "continue":
+        if (salvage.isTooLarge) return this.#endTooLarge(open, live, examined);
         return this.#tryAgain(open, live, examined);
     }
   }
 
-  #stateOf(open: OpenTurn, live: LiveTurn, examined: Examined | undefined): TurnState {
+  #endTooLarge(open: OpenTurn, live: LiveTurn, examined: Examined): void {
+    live.attempt = open.attempt;
+    const error = new AnswerTooLargeError(this.#desk.init.hooks.maxAnswerBytes);
+    this.#fail(live, { error, stage: "stream", examined });
+  }
+
+  #stateOf(open: OpenTurn, live: LiveTurn, outline?: Outline): TurnState {
     return {
       refused: this.#refusal(open, live),
       attempts: open.attempt,
       isOurs: this.#isOurs(open),
       isCutOff: open.attemptOpen,
       // Handing over is part of a healthy attempt.
-      recovers: this.#desk.init.hooks.recovery.enabled || (examined?.isHandover ?? false),
-      exhausted: examined?.budget?.exhausted,
-      progress: examined?.salvage.progress ?? "nothing",
+      recovers: this.#desk.init.hooks.recovery.enabled || (outline?.isHandover ?? false),
+      exhausted: outline?.budget?.exhausted,
+      progress: "unread",
       retryAt: open.retryAt ?? null,
       nowMs: this.#desk.now()
     };
@@ -247,6 +266,8 @@ export class TurnRunner {
     const { hooks } = this.#desk.init;
     if (tried.result.kind !== "failed") return;
     const { error, stage } = tried.result;
+    // Our own limit: asking again would reach it again.
+    if (error instanceof AnswerTooLargeError) return this.#fail(live, { error, stage, tried });
     const classification = hooks.classifyFailure(error, this.#failureContext(live, stage));
     if (classification === "context_overflow" && (await this.#retries.shorten(live, tried.stream.message))) {
       if (!this.#isOpen(live)) return this.#desk.forget(live);
@@ -280,14 +301,23 @@ export class TurnRunner {
 
   #fail(
     live: LiveTurn,
-    failure: { error: unknown; stage: "turn" | "stream"; classification?: FailureClass; tried?: Tried }
+    failure: {
+      error: unknown;
+      stage: "turn" | "stream";
+      classification?: FailureClass;
+      tried?: Tried;
+      /** What earlier attempts left, when none is running. */
+      examined?: Examined;
+    }
   ): void {
-    const { error, stage, tried, classification } = failure;
+    const { error, stage, tried, classification, examined } = failure;
     const text = this.#describe(live, error, { stage, ...(classification && { classification }) });
     // Before the stream there is nothing to store, unless an earlier attempt left it.
     const isBare = stage === "turn" && tried !== undefined && !tried.streamed;
-    const shown = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
-    this.#end(live, { ...shown, status: "error", error: text });
+    const streamed = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
+    const shown = examined ? leftOf(examined) : streamed;
+    const reason = error instanceof AnswerTooLargeError ? { reason: "answer_too_large" } : {};
+    this.#end(live, { ...shown, ...reason, status: "error", error: text });
   }
 
   /** Records the outcome, tells everybody, and lets the next turn run. */

@@ -21,7 +21,12 @@ export interface Ending {
   /** What was streamed; nothing for a turn that never started. */
   readonly stream?: TurnStream;
   /** What earlier attempts left, for a turn that ends between two. */
-  readonly left?: { readonly answer: UIMessage | undefined; readonly chunkCount: number };
+  readonly left?: {
+    readonly answer: UIMessage | undefined;
+    readonly chunkCount: number;
+    /** There is an answer in the store, which is left as it is. */
+    readonly isStored?: boolean;
+  };
   readonly streamed?: boolean;
   /** As `TurnOutcome.givenUp`. */
   readonly givenUp?: boolean;
@@ -64,7 +69,7 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
         reason: ending.reason ?? null,
         error: ending.error === undefined ? null : { code: "turn-failed", message: ending.error },
         output: (ending.output ?? null) as Json,
-        messageStored: answer !== undefined,
+        messageStored: answer !== undefined || ending.left?.isStored === true,
         chunkCount: (ending.stream ?? ending.left)?.chunkCount ?? 0,
         responds: desk.init.hooks.wantsResponse && isAnswer(ending)
       }

@@ -71,6 +71,8 @@ export interface TurnFold {
   /** The chunks that belong to the answer: what each attempt wrote, as far as the later ones kept it. */
   readonly kept: readonly KeptRange[];
   readonly steps: StepsView;
+  /** Processes that began to read a large partial answer since the newest attempt began. */
+  readonly readBy: readonly EpochId[];
   readonly steered: readonly TurnSteered[];
   /** What it may do, once somebody was asked. */
   readonly grants: Pick<TurnGranted, "allowed" | "reason" | "permissions"> | null;
@@ -123,6 +125,7 @@ export function emptyTurn(turnId: TurnId): TurnFold {
     nextChunk: 0,
     kept: [],
     steps: { started: 0, finished: 0, usage: NO_USAGE, lastUsage: NO_USAGE },
+    readBy: [],
     steered: [],
     grants: null,
     stash: null,
@@ -180,6 +183,8 @@ function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): 
 
 function applyRest(turn: TurnFold, record: ReadableRecord, sequence: number): TurnFold {
   switch (record.type) {
+    case "recovery-started":
+      return { ...turn, readBy: [...new Set([...turn.readBy, record.epoch])] };
     case "turn-steered":
       return { ...turn, steered: [...turn.steered, record] };
     case "turn-granted": {
@@ -217,6 +222,7 @@ function startAttempt(turn: TurnFold, record: AttemptStarted): TurnFold {
     attempt,
     phase: "running",
     waitsFor: [],
+    readBy: [],
     kept: keptRanges(turn.kept, record)
   };
 }
