@@ -65,19 +65,14 @@ export interface BudgetInput {
   readonly nowMs: number;
   /** Somebody is asked something: nothing can be expected of the turn. */
   readonly isAwaiting: boolean;
-  /** Processes that died while they read what the turn has written. */
-  readonly readingDeaths?: number;
 }
 
 /** The budget after the newest interruption; undefined when there was none. */
-export function evaluateBudget(input: BudgetInput): Budget | undefined {
-  const { attempts, nowMs, isAwaiting, readingDeaths = 0 } = input;
+export function evaluateBudget({ attempts, limits, nowMs, isAwaiting }: BudgetInput): Budget | undefined {
   const counted = countAttempts(attempts);
   if (!counted) return undefined;
   const spent = { ...counted, progressAt: isAwaiting ? nowMs : counted.progressAt };
-  // Not even what it waits for can be shown then, and every start of the object would be its end.
-  if (readingDeaths >= OUT_OF_MEMORY_LIMIT) return { ...spent, exhausted: "out_of_memory" };
-  return { ...spent, exhausted: isAwaiting ? undefined : exhaustion(input, spent) };
+  return { ...spent, exhausted: isAwaiting ? undefined : exhaustion({ attempts, limits, nowMs }, spent) };
 }
 
 /** An attempt that somebody outside stopped, as opposed to one that handed over by itself. */
@@ -111,7 +106,7 @@ function detect(before: Counted | undefined, { at, produced }: { at: number; pro
 }
 
 function exhaustion(
-  { attempts, limits, nowMs }: Pick<BudgetInput, "attempts" | "limits" | "nowMs">,
+  { attempts, limits, nowMs }: Omit<BudgetInput, "isAwaiting">,
   spent: Counted
 ): ExhaustionReason | undefined {
   if (lastOnes(attempts, ({ errorCode }) => errorCode === OUT_OF_MEMORY) >= OUT_OF_MEMORY_LIMIT) return "out_of_memory";

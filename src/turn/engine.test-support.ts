@@ -143,6 +143,7 @@ export class World {
       clock: this.clock,
       ids: { next: () => `id-${++this.#ids}`, random: () => 0.5 },
       emit: () => undefined,
+      durable: async () => undefined,
       background: (work) => void work.catch((error: unknown) => console.error(error)),
       keepAlive: async (work) => {
         if (this.failsToStayAlive) throw new Error("the root is unreachable");

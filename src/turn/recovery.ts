@@ -3,12 +3,12 @@
 import type { UIMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
 import { awaitedCalls, NO_CALLS } from "../journal/folds/calls-fold.ts";
-import { emptyTurn, foldTurn, type TurnFold } from "../journal/folds/turn-fold.ts";
+import type { TurnFold } from "../journal/folds/turn-fold.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
-import type { AttemptEnded, JournalEntry, JournalRecord } from "../journal/records.ts";
+import type { AttemptEnded, JournalRecord } from "../journal/records.ts";
 import { epochId, turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
-import { evaluateBudget, pauseAfterDeath, type Budget, type ExhaustionReason } from "./budget.ts";
+import { evaluateBudget, OUT_OF_MEMORY_LIMIT, pauseAfterDeath, type Budget, type ExhaustionReason } from "./budget.ts";
 import type { Desk } from "./desk.ts";
 import { RecoveryHookTimeoutError } from "./errors.ts";
 import type { TurnHooks } from "./hooks.ts";
@@ -21,6 +21,7 @@ import {
   type RecoveryIncident
 } from "./incident.ts";
 import type { LiveTurn } from "./live-turn.ts";
+import { outlineTurn, wholeTurn } from "./outline.ts";
 import { storedChunks } from "./replay.ts";
 import { salvage, type Salvage } from "./salvage.ts";
 import { announceEnding, settleTurn, type Ending } from "./settle.ts";
@@ -37,7 +38,7 @@ export const DROPS_PARTIAL = "partial-dropped";
 const LARGE_BYTES = 1024 * 1024;
 
 /** What is read of a partial answer, whatever the class allows: it has to fit into memory several times over. */
-const MAX_READ_BYTES = 32 * 1024 * 1024;
+const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /** What the records say about a turn that was attempted before, without what was written in it. */
 export interface Outline {
@@ -45,6 +46,8 @@ export interface Outline {
   readonly turn: TurnFold;
   /** Undefined: it was never interrupted. */
   readonly budget: Budget | undefined;
+  /** Why it must not be tried again. */
+  readonly exhausted: ExhaustionReason | undefined;
   /** The newest attempt handed over by itself: nobody has to be asked again. */
   readonly isHandover: boolean;
 }
@@ -65,19 +68,35 @@ export class Recovery {
 
   /** Needs little memory, whatever the turn has written. */
   outline(open: OpenTurn): Outline {
-    return this.#outlineOf(this.#read(open, withoutPayload));
+    return this.#outlineOf(outlineTurn(this.#desk.init, open));
   }
 
   #outlineOf(turn: TurnFold): Outline {
     const last = turn.attempts.at(-1);
-    return { turn, budget: this.#budget(turn), isHandover: last?.end === "restarted" || last?.end === "overflow" };
+    const isHandover = last?.end === "restarted" || last?.end === "overflow";
+    const budget = this.#budget(turn);
+    // One that reads it now is alive.
+    const readingDeaths = turn.readBy.filter((epoch) => epoch !== this.#desk.epoch).length;
+    // Also while a person is waited for: every start of the object would be its end.
+    const exhausted = readingDeaths >= OUT_OF_MEMORY_LIMIT ? "out_of_memory" : budget?.exhausted;
+    return { turn, budget, exhausted, isHandover };
   }
 
-  /** Reads what was written, up to a limit. */
-  examine(open: OpenTurn, live: LiveTurn): Examined {
+  /**
+   * Reads what was written, up to a limit. Before much is read, that is on disk, and so is the death that came before: a
+   * process that runs out of memory here loses what the platform has not yet stored.
+   */
+  async read(open: OpenTurn, live: LiveTurn): Promise<Examined> {
+    if (this.#isLarge(open)) {
+      this.#recordReading(open);
+      await this.#desk.init.durable();
+    }
+    return this.#examine(open, live);
+  }
+
+  #examine(open: OpenTurn, live: LiveTurn): Examined {
     const { init } = this.#desk;
-    if (this.#isLarge(open)) this.#recordReading(open);
-    const outline = this.#outlineOf(this.#read(open));
+    const outline = this.#outlineOf(wholeTurn(init, open));
     const { turn, isHandover } = outline;
     const last = turn.attempts.at(-1);
     const dropsPartial = last?.end === "restarted" && last.errorCode === DROPS_PARTIAL;
@@ -142,13 +161,13 @@ export class Recovery {
     const open = this.#desk.openTurnOf(live);
     // A turn that is not recovered ends at once: there is nothing to wait for.
     if (!open || !this.#desk.init.hooks.recovery.enabled) return;
-    const { budget } = this.outline(open);
+    const { budget, exhausted } = this.outline(open);
     const event = this.#eventOfOpen(open, live);
     if (budget && event) {
       const { emit } = this.#desk.init;
       if (budget.detections === 1) emit("chat:recovery:detected", event);
       emit("chat:recovery:attempt", event);
-      if (!budget.exhausted) emit("chat:recovery:scheduled", event);
+      if (!exhausted) emit("chat:recovery:scheduled", event);
     }
     this.#desk.readers.interrupted(live.view);
   }
@@ -156,7 +175,7 @@ export class Recovery {
   /** Whether there is something to continue is read, unless that is large: then there is. */
   #eventOfOpen(open: OpenTurn, live: LiveTurn): IncidentEvent | undefined {
     if (this.#isLarge(open)) return this.eventOf(live);
-    const incident = this.incident(live, this.examine(open, live));
+    const incident = this.incident(live, this.#examine(open, live));
     return incident && eventOfIncident(incident);
   }
 
@@ -230,30 +249,9 @@ export class Recovery {
       attempts: turn.attempts,
       limits: this.#desk.init.hooks.recovery,
       nowMs: this.#desk.now(),
-      isAwaiting: awaitedCalls(turn.calls).length > 0,
-      // One that reads it now is alive.
-      readingDeaths: turn.readBy.filter((epoch) => epoch !== this.#desk.epoch).length
+      isAwaiting: awaitedCalls(turn.calls).length > 0
     });
   }
-
-  /** Page by page; what `reduce` takes off the entries of a page is not held. */
-  #read(open: OpenTurn, reduce = (entry: JournalEntry): JournalEntry => entry): TurnFold {
-    const id = turnId(open.turnId);
-    let turn = emptyTurn(id);
-    const options = { after: open.firstSequence - 1, turnId: id, outline: true };
-    for (const page of this.#desk.init.journal.reader.pages(options)) {
-      turn = foldTurn(turn, page.entries.map(reduce));
-    }
-    return turn;
-  }
-}
-
-/** Without the values that a tool was given and returned: they may be of any size. */
-function withoutPayload(entry: JournalEntry): JournalEntry {
-  const { record } = entry;
-  if (record.type === "call-started") return { ...entry, record: { ...record, input: null } };
-  if (record.type !== "call-settled" || record.outcome.kind !== "output") return entry;
-  return { ...entry, record: { ...record, outcome: { kind: "output", output: null } } };
 }
 
 /** What the class allows; a number that is no limit is none. */

@@ -112,16 +112,15 @@ export class TurnRunner {
       case "give-up":
         return this.#giveUp(live, this.#recovery.unread(live, outline), decision.reason);
       case "settle":
-        return this.#end(live, { ...decision, ...this.#leftOf(open, live, outline) });
-      case "examine":
-        return this.#recover(open, live, this.#recovery.examine(open, live));
+      case "examine": {
+        const isTooMuch = outline.exhausted === "out_of_memory";
+        const examined = isTooMuch ? this.#recovery.unread(live, outline) : await this.#recovery.read(open, live);
+        // Reading takes its time.
+        if (!this.#isOpen(live)) return this.#desk.forget(live);
+        if (decision.do === "settle") return this.#end(live, { ...decision, ...leftOf(examined) });
+        if (!live.signal.aborted) await this.#recover(open, live, examined);
+      }
     }
-  }
-
-  /** What a turn that was stopped between two attempts leaves, if it can be read. */
-  #leftOf(open: OpenTurn, live: LiveTurn, outline: Outline): Pick<Ending, "left" | "streamed"> {
-    const isTooMuch = outline.budget?.exhausted === "out_of_memory";
-    return leftOf(isTooMuch ? this.#recovery.unread(live, outline) : this.#recovery.examine(open, live));
   }
 
   async #recover(open: OpenTurn, live: LiveTurn, examined: Examined): Promise<void> {
@@ -156,7 +155,7 @@ export class TurnRunner {
       isCutOff: open.attemptOpen,
       // Handing over is part of a healthy attempt.
       recovers: this.#desk.init.hooks.recovery.enabled || (outline?.isHandover ?? false),
-      exhausted: outline?.budget?.exhausted,
+      exhausted: outline?.exhausted,
       progress: "unread",
       retryAt: open.retryAt ?? null,
       nowMs: this.#desk.now()
@@ -293,7 +292,8 @@ export class TurnRunner {
   async #giveUp(live: LiveTurn, examined: Examined, reason: ExhaustionReason): Promise<void> {
     const open = this.#desk.openTurnOf(live);
     // What the last attempt left counts too.
-    const left = open && examined.turn.attempt < open.attempt ? this.#recovery.examine(open, live) : examined;
+    const isNewer = open && examined.turn.attempt < open.attempt;
+    const left = isNewer ? await this.#recovery.read(open, live) : examined;
     const outcome = await this.#recovery.giveUp(live, { ...left, budget: examined.budget }, reason);
     this.#emitFinish(live, outcome);
     this.#finish(live, outcome, true);

@@ -15,7 +15,7 @@ import {
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
-import { ask, die, endsOf, framesOf, settleDown, textOf } from "./recovery-kit.ts";
+import { ask, die, endsOf, framesOf, never, settleDown, textOf } from "./recovery-kit.ts";
 
 const MEGABYTE = 1_000_000;
 const DEFAULT_LIMIT = 4 * MEGABYTE;
@@ -28,6 +28,9 @@ interface Seen {
   errors: { code: unknown; stage: string }[];
   responses: ChatResponseResult[];
   effects: string[];
+  /** Called while a restarted process reads what the turn has written. */
+  onRead: () => void;
+  exhausted: string[];
 }
 
 const seen: Seen = {
@@ -36,13 +39,22 @@ const seen: Seen = {
   tools: {},
   errors: [],
   responses: [],
-  effects: []
+  effects: [],
+  onRead: () => undefined,
+  exhausted: []
 };
 
 class Writer extends Think {
   constructor(...args: ConstructorParameters<typeof Think>) {
     super(...args);
     if (seen.maxAnswerBytes !== undefined) this.maxAnswerBytes = seen.maxAnswerBytes;
+  }
+  override chatRecovery = {
+    onExhausted: ({ reason }: { reason: string }) => void seen.exhausted.push(reason)
+  };
+  override repairInterruptedToolPart(part: UIMessage["parts"][number]) {
+    seen.onRead();
+    return super.repairInterruptedToolPart(part);
   }
   override getModel() {
     return scriptedModel(seen.script);
@@ -63,9 +75,8 @@ beforeEach(() => void vi.spyOn(console, "warn").mockImplementation(() => undefin
 afterEach(() => void vi.restoreAllMocks());
 
 function open(steps: Step[], settings: Partial<Pick<Seen, "maxAnswerBytes" | "tools">> = {}) {
-  const script = createScript(steps);
-  Object.assign(seen, { maxAnswerBytes: undefined, tools: {}, errors: [], responses: [], effects: [], ...settings });
-  seen.script = script;
+  const nothing = { maxAnswerBytes: undefined, tools: {}, errors: [], responses: [], effects: [], exhausted: [] };
+  Object.assign(seen, { ...nothing, script: createScript(steps), onRead: () => undefined, ...settings });
   return createTestHost({ agents: { Writer } });
 }
 
@@ -129,10 +140,13 @@ describe("an answer without end", () => {
         return "ok";
       }
     });
-    const host = open([reply(text("I write. "), toolCall("write", { content: "y".repeat(2_000) })), reply(text("no"))], {
-      maxAnswerBytes: 1_000,
-      tools: { write }
-    });
+    const host = open(
+      [reply(text("I write. "), toolCall("write", { content: "y".repeat(2_000) })), reply(text("no"))],
+      {
+        maxAnswerBytes: 1_000,
+        tools: { write }
+      }
+    );
     const socket = await connect(host);
     ask(socket, "r1");
     await host.idle();
@@ -144,7 +158,9 @@ describe("an answer without end", () => {
 
   test("is counted over the steps of a turn", async () => {
     const look = tool({ inputSchema: z.object({}), execute: async () => "seen" });
-    const steps = Array.from({ length: 9 }, (_, n) => reply(text("z".repeat(40)), toolCall("look", {}, { id: `c${n}` })));
+    const steps = Array.from({ length: 9 }, (_, n) =>
+      reply(text("z".repeat(40)), toolCall("look", {}, { id: `c${n}` }))
+    );
     const host = open(steps, { maxAnswerBytes: 100, tools: { look } });
     const socket = await connect(host);
     ask(socket, "r1");
@@ -162,6 +178,18 @@ describe("an answer without end", () => {
     expect(textOf((await stored(host))[1])).toBe(`${"a".repeat(60)}${"b".repeat(40)}`);
   });
 
+  test("that was cut off above the limit ends there, with the beginning of it, and is not asked for again", async () => {
+    const host = open([reply(...pieces(60, 100_000), stall()), reply(text("never"))], { maxAnswerBytes: Infinity });
+    ask(await connect(host), "r1");
+    await die(host);
+    seen.maxAnswerBytes = DEFAULT_LIMIT;
+    await settleDown(host);
+    expect(seen.script.callCount).toBe(1);
+    expect(await settledReasons(host)).toEqual(['"answer_too_large"']);
+    expect(seen.errors).toEqual([{ code: "answer-too-large", stage: "stream" }]);
+    expect(textOf((await stored(host))[1])).toHaveLength(DEFAULT_LIMIT);
+  });
+
   test.each([0, -1, Number.NaN, Infinity])("has no limit where the class sets %s", async (maxAnswerBytes) => {
     const host = open([reply(...pieces(50, 100_000))], { maxAnswerBytes });
     const socket = await connect(host);
@@ -170,5 +198,161 @@ describe("an answer without end", () => {
     expect(endsOf(socket, "r1")).toEqual(["completed"]);
     expect(textOf((await stored(host))[1])).toHaveLength(50 * 100_000);
     expect(framesOf(socket).length).toBeGreaterThan(50);
+  });
+});
+
+describe("an answer of more than 1.8 MB", () => {
+  const long = (length: number) => reply(...pieces(length / 100_000, 100_000));
+
+  async function askAll(host: TestHost<object>, count: number): Promise<void> {
+    const socket = await connect(host);
+    for (let turn = 0; turn < count; turn += 1) {
+      ask(socket, `r${turn}`);
+      await host.idle();
+    }
+  }
+
+  const lengths = (messages: UIMessage[]) =>
+    messages.filter(({ role }) => role === "assistant").map((message) => textOf(message).length);
+
+  test("is shown whole to every client, now and after a restart, and to the model in short", async () => {
+    const host = open([long(3 * MEGABYTE), reply(text("two")), reply(text("three"))]);
+    await askAll(host, 2);
+    expect(JSON.stringify(seen.script.calls[1]?.prompt).length).toBeLessThan(10_000);
+    expect(JSON.stringify(seen.script.calls[1]?.prompt)).toContain("[text of 3000000 chars, shortened] 0:xxx");
+    await host.restart();
+    expect(lengths(await stored(host))).toEqual([3 * MEGABYTE, 3]);
+    const later = await connect(host);
+    await host.idle();
+    const shown = framesOf(later).findLast(({ messages }) => messages)?.messages ?? [];
+    expect(shown).toEqual(await stored(host));
+    expect(shown[1]).not.toHaveProperty("metadata");
+    // What a client posts back is what it was shown: nothing is edited by it.
+    ask(later, "r2", { messages: [...shown, { id: "u-r2", role: "user", parts: [{ type: "text", text: "u-r2" }] }] });
+    await host.idle();
+    expect(lengths(await stored(host))).toEqual([3 * MEGABYTE, 3, 5]);
+  });
+
+  test("is one of many: the newest are shown whole, as far as the budget of the view goes", async () => {
+    const host = open(Array.from({ length: 9 }, () => long(3 * MEGABYTE)));
+    await askAll(host, 9);
+    const found = lengths(await stored(host));
+    expect(found.slice(-8)).toEqual(Array.from({ length: 8 }, () => 3 * MEGABYTE));
+    expect(found[0]).toBeLessThan(1_000);
+  });
+
+  test("is whole also where it is the input of a tool, and its output stays short", async () => {
+    const write = tool({
+      inputSchema: z.object({ content: z.string() }),
+      execute: async () => ({ log: "y".repeat(9_000) })
+    });
+    const content = "x".repeat(2 * MEGABYTE);
+    const host = open([reply(toolCall("write", { content }, { id: "c1" })), reply(text("Written."))], {
+      tools: { write }
+    });
+    await askAll(host, 1);
+    await host.restart();
+    const part = (await stored(host))[1]?.parts.find((each) => each.type === "tool-write");
+    expect(part).toMatchObject({ input: { content }, state: "output-available" });
+    expect(JSON.stringify(Reflect.get(Object(part), "output")).length).toBeLessThan(2_000);
+  });
+});
+
+describe("a process that dies while it reads a large partial answer", () => {
+  const hang = tool({ inputSchema: z.object({}), execute: () => never<string>() });
+  const partial = () => reply(...pieces(15, 100_000), toolCall("hang", {}, { id: "c1" }));
+  const opening = (host: TestHost<object>) =>
+    host.sql(Writer, "a", "SELECT count(*) AS rows FROM cf_journal WHERE body LIKE '%recovery-started%'");
+
+  /** Started again and again, so many processes die while they read. The last restart is left to the caller. */
+  async function dieReading(host: TestHost<object>, times: number): Promise<void> {
+    let deaths = 0;
+    seen.onRead = () => {
+      deaths += 1;
+      host.kill();
+    };
+    while (deaths < times) {
+      if (host.crashed) await host.restart();
+      else await host.advance(10_000);
+    }
+    seen.onRead = () => undefined;
+  }
+
+  /** How the turn ended, as a client is told that comes later. */
+  async function endTold(host: TestHost<object>): Promise<string[]> {
+    const socket = await connect(host);
+    socket.send({ type: "cf_agent_stream_resume_ack", id: "r1" });
+    await host.idle();
+    return endsOf(socket, "r1");
+  }
+
+  test("is counted before it reads: the third time, the turn is given up with one small write, unread", async () => {
+    const host = open([partial(), reply(text("never"))], { tools: { hang } });
+    ask(await connect(host), "r1");
+    await die(host);
+    await dieReading(host, 3);
+    expect(opening(host)).toEqual([{ rows: 3 }]);
+    let reads = 0;
+    seen.onRead = () => (reads += 1);
+    const before = host.counts.rowsWritten;
+    await host.restart();
+    await settleDown(host);
+    expect(seen.exhausted).toEqual(["out_of_memory"]);
+    expect(reads).toBe(0);
+    expect(seen.script.callCount).toBe(1);
+    // The outcome, the conversation's row and that the hook was told; the wake that guarded the turn.
+    expect(host.counts.rowsWritten - before).toBeLessThanOrEqual(6);
+    const [{ bytes } = { bytes: 0 }] = host.sql(
+      Writer,
+      "a",
+      "SELECT size_bytes AS bytes FROM cf_journal ORDER BY last DESC"
+    );
+    expect(Number(bytes)).toBeLessThan(1_000);
+    expect(await endTold(host)).toEqual([expect.stringMatching(/^error: The assistant was interrupted/)]);
+    ask(await connect(host), "r2");
+    await host.idle();
+    expect(textOf((await stored(host)).at(-1))).toBe("never");
+  });
+
+  test("twice, and not the third time: the answer goes on where it stopped", async () => {
+    const host = open([partial(), reply(text("and on"))], { tools: { hang } });
+    ask(await connect(host), "r1");
+    await die(host);
+    await dieReading(host, 2);
+    await host.restart();
+    await settleDown(host);
+    expect(seen.exhausted).toEqual([]);
+    const answer = textOf((await stored(host)).at(-1));
+    expect([answer.length, answer.slice(-6)]).toEqual([15 * 100_000 + 6, "and on"]);
+  });
+
+  test("of a turn that was told to stop: it ends as stopped, without being read a fourth time", async () => {
+    const host = open([partial()], { tools: { hang } });
+    const socket = await connect(host);
+    ask(socket, "r1");
+    await host.advance(2_000);
+    // The process dies before it can obey.
+    host.crashAfterWrite(2);
+    socket.send({ type: "cf_agent_chat_request_cancel", id: "r1" });
+    await host.idle();
+    await host.restart();
+    await dieReading(host, 3);
+    let reads = 0;
+    seen.onRead = () => (reads += 1);
+    await host.restart();
+    await settleDown(host);
+    expect(reads).toBe(0);
+    expect(await endTold(host)).toEqual(["aborted"]);
+  });
+
+  test("costs nothing where the partial answer is small: nothing is recorded about it", async () => {
+    const host = open([reply(text("a few words "), toolCall("hang", {}, { id: "c1" })), reply(text("and on"))], {
+      tools: { hang }
+    });
+    ask(await connect(host), "r1");
+    await die(host);
+    await settleDown(host);
+    expect(opening(host)).toEqual([{ rows: 0 }]);
+    expect(textOf((await stored(host)).at(-1))).toBe("a few words and on");
   });
 });
