@@ -199,7 +199,7 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
   }
 
   announce(): void {
-    this.#init.announce();
+    this.#store.scope.conversation.afterCommit(() => this.#init.announce());
   }
 }
 

@@ -60,11 +60,19 @@ export class TurnEngine implements Turns {
   #begin(live: LiveTurn): TurnTicket {
     const { turnId, requestId, origin } = live.view;
     // The caller's own transaction may be around this one.
-    this.#desk.init.conversation.afterCommit(() => {
-      this.#desk.readers.accepted(live.view);
-      if (live.admitted.input.length > 0) this.#desk.readers.transcriptChanged(origin);
-      this.#runner.drive();
-    });
+    this.#desk.init.conversation.afterCommit(
+      () => {
+        this.#desk.readers.accepted(live.view);
+        if (live.admitted.input.length > 0) this.#desk.readers.transcriptChanged(origin);
+        this.#runner.drive();
+      },
+      // It never was: who waits for it must not wait for ever.
+      () => {
+        this.#runner.notAdmitted(turnId);
+        this.#desk.forget(live);
+        live.resolve({ status: "skipped", reason: "undone", streamed: false });
+      }
+    );
     return { turnId, requestId, settled: live.settled };
   }
 
@@ -154,21 +162,23 @@ export class TurnEngine implements Turns {
   }
 
   clear(origin?: unknown): void {
-    const { transcript, emit } = this.#desk.init;
+    const { transcript, emit, conversation } = this.#desk.init;
     this.#giveUp((row) => {
       transcript.clear();
       row.clientTools = null;
       row.body = null;
       row.failedTurn = null;
     });
-    emit("message:clear", {});
-    this.#desk.readers.cleared(origin);
+    conversation.afterCommit(() => {
+      emit("message:clear", {});
+      this.#desk.readers.cleared(origin);
+    });
   }
 
   /** Gives up every turn as a clear does, and leaves the messages. */
   reset(): void {
     this.#giveUp(() => undefined);
-    this.#desk.readers.reset();
+    this.#desk.init.conversation.afterCommit(() => this.#desk.readers.reset());
   }
 
   /** A new generation: what runs is stopped and stores nothing, what waits never runs. */
@@ -187,12 +197,14 @@ export class TurnEngine implements Turns {
       change(row);
       return ended;
     });
-    this.#armedBy = undefined;
-    for (const { live, outcome } of endings) {
-      live.abort(new DOMException("The conversation was cleared.", "AbortError"));
-      announceEnding(this.#desk, live, outcome);
-      live.resolve(outcome);
-    }
+    conversation.afterCommit(() => {
+      this.#armedBy = undefined;
+      for (const { live, outcome } of endings) {
+        live.abort(new DOMException("The conversation was cleared.", "AbortError"));
+        announceEnding(this.#desk, live, outcome);
+        live.resolve(outcome);
+      }
+    });
   }
 
   answerTool({ toolCallId, output, errorText, autoContinue, origin }: ToolResultAnswer): AnswerOutcome {

@@ -357,6 +357,11 @@ export class TurnRunner {
     this.#startedHere.add(id);
   }
 
+  /** The admission was undone with a transaction around it. */
+  notAdmitted(id: string): void {
+    this.#startedHere.delete(id);
+  }
+
   #describe(live: LiveTurn, error: unknown, failure: Pick<FailureContext, "stage" | "classification">): string {
     const { requestId } = live.view;
     const context = { ...this.#failureContext(live, failure.stage), ...failure };
