@@ -52,6 +52,15 @@ class Writer extends Think {
   override chatRecovery = {
     onExhausted: ({ reason }: { reason: string }) => void seen.exhausted.push(reason)
   };
+  override onStart() {
+    const { storage } = this.ctx;
+    const sync = storage.sync.bind(storage);
+    const watched = async () => {
+      await sync();
+      seen.effects.push("on disk");
+    };
+    Object.defineProperty(storage, "sync", { value: watched });
+  }
   override repairInterruptedToolPart(part: UIMessage["parts"][number]) {
     seen.onRead();
     return super.repairInterruptedToolPart(part);
@@ -241,6 +250,21 @@ describe("an answer of more than 1.8 MB", () => {
     expect(found[0]).toBeLessThan(1_000);
   });
 
+  test("is replayed up to 16 MiB of its stream, and then shown whole", async () => {
+    const host = open([long(20 * MEGABYTE)], { maxAnswerBytes: 0 });
+    await askAll(host, 1);
+    const later = await connect(host);
+    const known = framesOf(later).length;
+    later.send({ type: "cf_agent_stream_resume_ack", id: "r0" });
+    await host.idle();
+    const frames = framesOf(later).slice(known);
+    const replayed = frames.reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
+    expect(replayed).toBeGreaterThan(15 * MEGABYTE);
+    expect(replayed).toBeLessThanOrEqual(16 * 1024 * 1024);
+    expect(endsOf(later, "r0")).toEqual(["completed"]);
+    expect(lengths(frames.at(-1)?.messages ?? [])).toEqual([20 * MEGABYTE]);
+  });
+
   test("is whole also where it is the input of a tool, and its output stays short", async () => {
     const write = tool({
       inputSchema: z.object({ content: z.string() }),
@@ -343,6 +367,16 @@ describe("a process that dies while it reads a large partial answer", () => {
     await settleDown(host);
     expect(reads).toBe(0);
     expect(await endTold(host)).toEqual(["aborted"]);
+  });
+
+  test("has on disk that it will read before it reads: what is only written is lost with the memory", async () => {
+    const host = open([partial(), reply(text("and on"))], { tools: { hang } });
+    ask(await connect(host), "r1");
+    await die(host);
+    seen.effects.length = 0;
+    seen.onRead = () => seen.effects.push(`read after ${JSON.stringify(opening(host))}`);
+    await settleDown(host);
+    expect(seen.effects).toEqual(["on disk", 'read after [{"rows":1}]']);
   });
 
   test("costs nothing where the partial answer is small: nothing is recorded about it", async () => {

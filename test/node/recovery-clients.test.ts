@@ -353,6 +353,25 @@ describe("a tab that is connected when a turn ends that nobody can answer", () =
     expect(told(socket, "r1")).toMatchObject([failure]);
   });
 
+  test("is told that it failed before its first word, also on a connection that is newer than the one it asked on", async () => {
+    const assembled = Promise.withResolvers<void>();
+    const host = open([], {
+      beforeTurn: async () => {
+        await assembled.promise;
+        throw new Error("no such model");
+      }
+    });
+    const asking = await connect(host);
+    ask(asking, "r1");
+    await host.idle();
+    asking.close();
+    const socket = await connect(host);
+    await host.idle();
+    assembled.resolve();
+    await host.idle();
+    expect(told(socket, "r1")).toMatchObject([{ body: "no such model", error: true, outcome: "error" }]);
+  });
+
   test("is told that its request cannot be read any more, and so is one that comes later; the next is answered", async () => {
     const host = open([reply(text("one"), stall()), reply(text(" more")), reply(text("three"))]);
     const first = await connect(host);
