@@ -38,16 +38,26 @@ export class Transactions {
   }
 }
 
-const watched = new WeakMap<DurableObjectStorage, Transactions>();
+interface WatchedStorage {
+  readonly transactions: Transactions;
+  /** One transaction, followed to its end. */
+  run<T>(work: () => T): T;
+}
 
-/** Of an object's storage, also those that user code opens. Its own `transactionSync` is replaced: there is no other way. */
-export function transactionsOf(storage: DurableObjectStorage): Transactions {
+const watched = new WeakMap<DurableObjectStorage, WatchedStorage>();
+
+/**
+ * The transactions of an object's storage, also those that user code opens: its `transactionSync` is replaced, because
+ * the platform tells of no other way. Where that cannot be done, only our own are followed.
+ */
+export function watchTransactions(storage: DurableObjectStorage): WatchedStorage {
   const known = watched.get(storage);
   if (known) return known;
   const transactions = new Transactions();
   const original = storage.transactionSync.bind(storage);
-  const value = <T>(work: () => T): T => transactions.run<T>(original, work);
-  Object.defineProperty(storage, "transactionSync", { value, configurable: true, writable: true });
-  watched.set(storage, transactions);
-  return transactions;
+  const run = <T>(work: () => T): T => transactions.run<T>(original, work);
+  Reflect.defineProperty(storage, "transactionSync", { value: run, configurable: true, writable: true });
+  const watching = { transactions, run };
+  watched.set(storage, watching);
+  return watching;
 }
