@@ -27,6 +27,8 @@ export interface WorkerOptions {
   objects: readonly string[];
   /** Binds a loader for dynamic workers under this name. */
   loaderBinding?: string;
+  /** What the heap of all objects together may hold: workerd ends where it is not enough. */
+  heapMegabytes?: number;
   /** Where objects live. Without it they live in a temporary directory that `stop` removes. */
   dataDirectory?: string;
   /** 0 or absent: any free port, kept over restarts. */
@@ -49,8 +51,8 @@ export async function serveWorker(options: WorkerOptions): Promise<WorkerServer>
   }
 }
 
-function configText({ objects, loaderBinding }: WorkerOptions): string {
-  return workerdConfig({
+function configText({ objects, loaderBinding, heapMegabytes }: WorkerOptions): string {
+  const config = workerdConfig({
     modules: [{ name: BUNDLE, kind: "esModule", file: BUNDLE }],
     objects: objectClasses([], objects),
     bindings: [
@@ -58,6 +60,8 @@ function configText({ objects, loaderBinding }: WorkerOptions): string {
       ...(loaderBinding === undefined ? [] : [{ type: "loader" as const, name: loaderBinding }])
     ]
   });
+  if (heapMegabytes === undefined) return config;
+  return config.replace("\n);", `,\n  v8Flags = ["--max-old-space-size=${heapMegabytes}"]\n);`);
 }
 
 /** workerd only warns about a class it cannot find, and fails at the first request. */

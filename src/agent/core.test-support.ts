@@ -8,6 +8,7 @@ import { openQuarantine } from "../host/quarantine.ts";
 import { Wakes } from "../host/wakes.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
 import type { AgentCore } from "./core.ts";
+import { Transactions } from "../host/transactions.ts";
 import { Fibers } from "./fibers/fibers.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { resolveOptions, type AgentStaticOptions } from "./options.ts";
@@ -311,6 +312,7 @@ export function seeded(seed: number): () => number {
 function openTestSql(world: World, isDead: () => boolean): Sql {
   const { database } = world;
   let depth = 0;
+  const transactions = new Transactions();
   const prepare = (query: string) => {
     if (isDead()) throw new SimulatedCrash("a dead process reads and writes nothing");
     if (/^\s*(INSERT|UPDATE|DELETE)/i.test(query)) world.countWrite();
@@ -322,19 +324,21 @@ function openTestSql(world: World, isDead: () => boolean): Sql {
     one: <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) =>
       prepare(query).get(...values) as Row | undefined,
     run: (query, ...values) => ({ changed: Number(prepare(query).run(...values).changes) }),
-    transaction(work) {
-      const name = `level_${depth++}`;
-      database.exec(`SAVEPOINT ${name}`);
-      try {
-        const value = work();
-        database.exec(`RELEASE ${name}`);
-        return value;
-      } catch (error) {
-        database.exec(`ROLLBACK TO ${name}; RELEASE ${name}`);
-        throw error;
-      } finally {
-        depth--;
-      }
-    }
+    transaction: (work) => transactions.run(open, work),
+    afterTransaction: (end) => transactions.after(end)
   };
+  function open<T>(work: () => T): T {
+    const name = `level_${depth++}`;
+    database.exec(`SAVEPOINT ${name}`);
+    try {
+      const value = work();
+      database.exec(`RELEASE ${name}`);
+      return value;
+    } catch (error) {
+      database.exec(`ROLLBACK TO ${name}; RELEASE ${name}`);
+      throw error;
+    } finally {
+      depth--;
+    }
+  }
 }

@@ -170,14 +170,24 @@ export class ChatDialect implements TurnListener {
     }
   }
 
-  /** Nobody but the one who asked has ever heard of the request. */
+  /** Only the client that asked has heard of the request, unless it was given up or its client is gone. */
   #closeUnstreamed(turn: TurnView, outcome: TurnOutcome, trace: TurnTrace | undefined): void {
     const asker = turn.trigger === "auto-continuation" ? undefined : this.#audience.origin(turn.origin);
+    const isOrphan = turn.trigger === "ws-chat" && !asker;
+    if (outcome.status === "error" && (outcome.givenUp || isOrphan)) return this.#closeFailed(turn, outcome, trace);
     if (asker) this.#audience.send(asker, terminalOf(turn, outcome, trace));
     const audience = this.#audience.ofTurn(turn);
     const disturbed = audience.filter((view) => closingFor({ turn, outcome, trace, view }) === "snapshot");
     this.#audience.sendSnapshot(disturbed);
     this.#handshake.endedUnstreamed(turn);
+  }
+
+  /** Any tab may be the one that waits. Clients make an empty answer of the end of a request they do not know. */
+  #closeFailed(turn: TurnView, outcome: TurnOutcome, trace: TurnTrace | undefined): void {
+    const audience = this.#audience.ofTurn(turn);
+    this.#audience.sendAll(audience, () => terminalOf(turn, outcome, trace));
+    this.#audience.sendSnapshot(audience);
+    this.#handshake.failedUnstreamed(turn);
   }
 
   #toolResult(socket: ChatSocket, command: Extract<ChatCommand, { type: "tool-result" }>): void {

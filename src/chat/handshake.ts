@@ -102,6 +102,18 @@ export class ResumeHandshake {
     if (next === undefined || next.turnId === turn.turnId) this.releaseParked();
   }
 
+  /**
+   * The same for a turn that failed after it was interrupted. A client that waits for its stream listens for nothing but
+   * an offer: it is offered the stream, and its acknowledgement is answered with the error.
+   */
+  failedUnstreamed(turn: TurnView): void {
+    const next = this.#turns.streaming() ?? this.#turns.waiting();
+    if (next !== undefined && next.turnId !== turn.turnId) return;
+    for (const view of this.#audience.known()) {
+      if (view.unpark()) this.#audience.send(view, chatFrames.resuming(turn.requestId));
+    }
+  }
+
   releaseParked(): void {
     for (const view of this.#audience.known()) {
       if (view.unpark()) this.#audience.send(view, chatFrames.none());

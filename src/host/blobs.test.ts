@@ -218,6 +218,7 @@ function openMemory(): Sql {
       } finally {
         depth--;
       }
-    }
+    },
+    afterTransaction: (end) => end.committed()
   };
 }

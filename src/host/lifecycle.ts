@@ -6,6 +6,8 @@ export interface Lifecycle {
   gate<T>(work: () => Promise<T>): Promise<T>;
   /** Keeps the current invocation open for work nobody awaits. */
   waitUntil(work: Promise<unknown>): void;
+  /** Resolves when everything written so far would survive the death of the process, which it may not do at once. */
+  durable(): Promise<void>;
   /** Deletes everything stored, the alarm included. Facets are not touched. */
   wipe(): Promise<void>;
   /** Ends this activation on a later tick, so that the current handler can still answer. */
@@ -16,6 +18,7 @@ export function openLifecycle(ctx: DurableObjectState, clock: Clock): Lifecycle 
   return {
     gate: (work) => ctx.blockConcurrencyWhile(work),
     waitUntil: (work) => ctx.waitUntil(work),
+    durable: () => ctx.storage.sync(),
     async wipe() {
       // The alarm last: whoever dies in between is woken once more. The other way round nobody would finish the work.
       await ctx.storage.deleteAll();

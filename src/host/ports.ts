@@ -1,6 +1,8 @@
 // What the rest of the package may ask of the platform. Two hosts answer: workerd, and the in-process one used by
 // tests. Nothing above this folder sees a Durable Object, so a test can stop the world at any of these calls.
 
+import type { TransactionEnd } from "./transactions.ts";
+
 export type SqlValue = string | number | null | Uint8Array;
 export type SqlRow = Record<string, SqlValue>;
 
@@ -12,6 +14,8 @@ export interface Sql {
   run(query: string, ...values: SqlValue[]): { readonly changed: number };
   /** All or nothing; nests. The callback must not await. */
   transaction<T>(work: () => T): T;
+  /** Told when the outermost transaction that is open now has ended, whoever opened it; at once where none is. */
+  afterTransaction(end: TransactionEnd): void;
 }
 
 /** The object's single platform alarm. Facets have none; theirs is kept by the root (see `wakes.ts`). */

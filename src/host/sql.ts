@@ -1,8 +1,10 @@
 // The Sql port over a Durable Object's storage.
 import type { Sql, SqlRow, SqlValue } from "./ports.ts";
+import { watchTransactions } from "./transactions.ts";
 
 export function openSql(storage: DurableObjectStorage): Sql {
   const { sql } = storage;
+  const { transactions, run } = watchTransactions(storage);
   const exec = (query: string, values: SqlValue[]) => sql.exec(query, ...values);
   return {
     // Row shapes are the caller's word: SQLite has no types to check against.
@@ -20,7 +22,8 @@ export function openSql(storage: DurableObjectStorage): Sql {
         }
       };
     },
-    transaction: (work) => storage.transactionSync(work)
+    transaction: run,
+    afterTransaction: (end) => transactions.after(end)
   };
 }
 

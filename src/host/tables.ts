@@ -4,6 +4,7 @@
 import { tablesOf } from "./migrations/schema.ts";
 import { TABLES } from "./migrations/tables.ts";
 import type { Sql, SqlRow, SqlValue } from "./ports.ts";
+import type { TransactionEnd } from "./transactions.ts";
 
 /** Statements whose tables are remembered. Ours are fewer and shorter; those of a user may be any. */
 const KNOWN_STATEMENTS = 500;
@@ -109,6 +110,10 @@ class OnDemandSql implements Sql {
       this.#tables.forget();
       throw error;
     }
+  }
+
+  afterTransaction(end: TransactionEnd): void {
+    this.#sql.afterTransaction(end);
   }
 
   /** Undefined for a statement that has nothing to do. */

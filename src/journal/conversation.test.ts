@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { conversation as createTables } from "../host/migrations/002-conversation.ts";
 import { Conversation, type ConversationRow } from "./conversation.ts";
 import { MemorySql } from "./memory-sql.test-support.ts";
@@ -121,4 +121,95 @@ test("every field survives a restart", () => {
   };
   conversation.transaction((draft) => void Object.assign(draft, row));
   expect(stored()).toMatchObject(row);
+});
+
+describe("what waits for a commit", () => {
+  let done: string[];
+  beforeEach(() => void (done = []));
+  const wait = (name: string) =>
+    conversation.afterCommit(
+      () => done.push(name),
+      () => done.push(`${name} undone`)
+    );
+  const failing = (work: () => void) => {
+    const attempt = () => {
+      work();
+      throw new Error("no");
+    };
+    return () => attempt();
+  };
+
+  test("runs at once where nothing is open, and after the commit where something is", () => {
+    wait("at once");
+    expect(done).toEqual(["at once"]);
+    conversation.transaction(() => {
+      wait("outer");
+      conversation.transaction(() => wait("inner"));
+      expect(done).toEqual(["at once"]);
+    });
+    expect(done).toEqual(["at once", "outer", "inner"]);
+  });
+
+  test("may open transactions of its own, which are stored", () => {
+    conversation.transaction(() => {
+      conversation.afterCommit(() => {
+        conversation.transaction((row) => {
+          row.leaf = "later";
+        });
+        wait("of the later one");
+      });
+    });
+    expect([stored().leaf, done]).toEqual(["later", ["of the later one"]]);
+  });
+
+  test("is dropped with its transaction", () => {
+    expect(() => conversation.transaction(failing(() => wait("lost")))).toThrow("no");
+    conversation.transaction(() => undefined);
+    expect(done).toEqual(["lost undone"]);
+  });
+
+  test("is dropped with the transaction around its own", () => {
+    const attempt = failing(() => conversation.transaction(() => wait("lost")));
+    expect(() => conversation.transaction(attempt)).toThrow("no");
+    conversation.transaction(() => undefined);
+    expect(done).toEqual(["lost undone"]);
+  });
+
+  test("is dropped with an inner transaction that fails alone, and only that", () => {
+    conversation.transaction(() => {
+      wait("before");
+      expect(() => conversation.transaction(failing(() => wait("lost")))).toThrow("no");
+      wait("after");
+    });
+    expect(done).toEqual(["lost undone", "before", "after"]);
+  });
+
+  test("waits for a transaction that somebody else opened around ours, and is dropped with it", () => {
+    sql.transaction(() => {
+      conversation.transaction(() => wait("kept"));
+      wait("behind ours");
+      expect(done).toEqual([]);
+    });
+    expect(done).toEqual(["kept", "behind ours"]);
+    const attempt = failing(() => conversation.transaction(() => wait("lost")));
+    expect(() => sql.transaction(attempt)).toThrow("no");
+    expect(done.slice(2)).toEqual(["lost undone"]);
+  });
+
+  test("a transaction around ours that is undone takes the row and the facts in memory with it", () => {
+    conversation.transaction((row) => {
+      row.leaf = "kept";
+    });
+    conversation.facts.set("fact", "old");
+    const attempt = failing(() => {
+      conversation.transaction((row) => {
+        row.leaf = "lost";
+        conversation.facts.set("fact", "new");
+      });
+      expect(conversation.row.leaf).toBe("lost");
+    });
+    expect(() => sql.transaction(attempt)).toThrow("no");
+    expect(conversation.row.leaf).toBe("kept");
+    expect(conversation.facts.get("fact", () => "read again")).toBe("read again");
+  });
 });

@@ -3,6 +3,7 @@
 // `transaction`, which writes it at most once, together with whatever else the transaction writes.
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Sql } from "../host/ports.ts";
+import type { TransactionEnd } from "../host/transactions.ts";
 import { parseJson, type Json } from "../util/json.ts";
 import { Facts } from "./facts.ts";
 
@@ -100,7 +101,7 @@ export class Conversation {
   #row: ConversationRow | undefined;
   /** The row while a transaction changes it; nested ones share it. */
   #draft: ConversationRow | undefined;
-  #afterCommit: (() => void)[] = [];
+  #afterCommit: TransactionEnd[] = [];
   /** A part that was joined to the current transaction has failed. */
   #failure: { readonly error: unknown } | undefined;
   readonly #setAside: Quarantine | undefined;
@@ -128,6 +129,7 @@ export class Conversation {
    */
   transaction<T>(work: (row: ConversationRow) => T): T {
     const before = { ...this.row };
+    const waiting = this.#afterCommit.length;
     const isOutermost = this.#draft === undefined;
     const draft = (this.#draft ??= { ...before });
     try {
@@ -145,10 +147,8 @@ export class Conversation {
       // What this one undid is no reason to undo more.
       this.#failure = undefined;
       this.facts.forgetAll();
-      if (isOutermost) {
-        this.#draft = undefined;
-        this.#afterCommit = [];
-      }
+      if (isOutermost) this.#draft = undefined;
+      for (const end of this.#afterCommit.splice(waiting)) end.undone?.();
       throw error;
     }
   }
@@ -168,18 +168,27 @@ export class Conversation {
     }
   }
 
-  /** Runs once everything written so far is durable: at once, or when the outermost transaction has committed. */
-  afterCommit(work: () => void): void {
-    if (this.#draft === undefined) work();
-    else this.#afterCommit.push(work);
+  /**
+   * Runs once everything written so far is committed: at once, or when the outermost transaction is, which user code may
+   * have opened around ours. `undone` runs instead when one of them is rolled back.
+   */
+  afterCommit(committed: () => void, undone?: () => void): void {
+    const end = { committed, ...(undone && { undone }) };
+    if (this.#draft === undefined) this.#sql.afterTransaction(end);
+    else this.#afterCommit.push(end);
   }
 
   #commit(draft: ConversationRow): void {
     this.#row = draft;
     this.#draft = undefined;
-    const waiting = this.#afterCommit;
-    this.#afterCommit = [];
-    for (const work of waiting) work();
+    this.#sql.afterTransaction({ committed: () => undefined, undone: () => this.#forget() });
+    for (const end of this.#afterCommit.splice(0)) this.#sql.afterTransaction(end);
+  }
+
+  /** A transaction around ours was rolled back: what is kept in memory never happened. */
+  #forget(): void {
+    this.#row = undefined;
+    this.facts.forgetAll();
   }
 
   #load(): ConversationRow {

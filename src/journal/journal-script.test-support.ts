@@ -28,7 +28,20 @@ export interface Move {
 
 const KINDS = [
   ...["admit", "start", "content", "content", "content", "call", "call", "settle-call", "ask", "answer"],
-  ...["step", "park", "resume", "cancel", "end", "stash", "progress", "unknown", "settle", "respond", "clear"]
+  ...[
+    "step",
+    "park",
+    "resume",
+    "cancel",
+    "end",
+    "recover",
+    "stash",
+    "progress",
+    "unknown",
+    "settle",
+    "respond",
+    "clear"
+  ]
 ] as const;
 
 /** Moves only a running attempt can make. */
@@ -128,6 +141,8 @@ function otherRecords({ move, turn, attempt, firstChunk, generation, at }: Situa
       return [of({ ...SAMPLES["attempt-ended"], attempt })];
     case "stash":
       return [of({ ...SAMPLES["turn-stashed"], attempt, data: move.size })];
+    case "recover":
+      return [of(SAMPLES["recovery-started"])];
     case "progress":
       return [of({ ...SAMPLES["turn-progressed"], attempt: null })];
     case "unknown":

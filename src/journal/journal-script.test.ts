@@ -26,7 +26,14 @@ it("the histories of the property tests hold every kind of record, plenty of con
   const expected = [
     ...["turn-admitted", "attempt-started", "attempt-ended", "content-segment", "call-started", "call-settled"],
     ...["approval-asked", "approval-answered", "step-started", "step-finished", "turn-parked", "turn-resumed"],
-    ...["turn-stashed", "turn-progressed", "turn-cancel-requested", "turn-settled", "turn-responded"],
+    ...[
+      "recovery-started",
+      "turn-stashed",
+      "turn-progressed",
+      "turn-cancel-requested",
+      "turn-settled",
+      "turn-responded"
+    ],
     ...["conversation-cleared", "unknown"]
   ];
   for (const type of expected) expect([type, (counts.get(type) ?? 0) >= 5]).toEqual([type, true]);

@@ -4,6 +4,7 @@ import { Blobs } from "../host/blobs.ts";
 import { BLOB_TABLES, JOURNAL_TABLES } from "../host/migrations/001-journal.ts";
 import { conversation } from "../host/migrations/002-conversation.ts";
 import type { Sql, SqlRow, SqlValue } from "../host/ports.ts";
+import { Transactions, type TransactionEnd } from "../host/transactions.ts";
 import { Conversation, type OpenTurn } from "./conversation.ts";
 import { openJournal, type Journal } from "./journal.ts";
 import type { RetentionOptions } from "./retention.ts";
@@ -27,6 +28,7 @@ export class MemorySql implements Sql {
   #crashAt = Infinity;
   #isDead = false;
   #depth = 0;
+  readonly #transactions = new Transactions();
   readonly #database: SqliteDatabase;
 
   constructor(database: SqliteDatabase) {
@@ -68,6 +70,14 @@ export class MemorySql implements Sql {
   }
 
   transaction<T>(work: () => T): T {
+    return this.#transactions.run<T>((inner) => this.#open(inner), work);
+  }
+
+  afterTransaction(end: TransactionEnd): void {
+    this.#transactions.after(end);
+  }
+
+  #open<T>(work: () => T): T {
     this.#live();
     const savepoint = `level${this.#depth++}`;
     this.#database.exec(`SAVEPOINT ${savepoint}`);

@@ -161,6 +161,11 @@ export class JournalReader {
     }
   }
 
+  /** How much reading a turn from its admission on would load. At most: other turns may be among it. */
+  bytesSince(turn: { readonly firstSequence: number }): number {
+    return this.#init.rows.bytesFrom(turn.firstSequence);
+  }
+
   /** The newest turn a client called so, as far back as retention kept records. Clients may reuse request ids. */
   findTurn(requestId: string): FoundTurn | undefined {
     return this.#init.finder.find(this.#init.conversation.row, requestId);

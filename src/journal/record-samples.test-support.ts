@@ -193,6 +193,7 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
     reason: null,
     permissions: ["billing:read"]
   },
+  "recovery-started": { type: "recovery-started", turnId: T1, at: 1, epoch: epochId("e2") },
   "turn-stashed": { type: "turn-stashed", turnId: T1, at: 1, attempt: 1, data: { page: 3 } },
   "turn-progressed": { type: "turn-progressed", turnId: T1, at: 1, attempt: 1, callId: callId("c1"), data: null },
   "turn-cancel-requested": { type: "turn-cancel-requested", turnId: T1, at: 1, by: "ada", reason: "enough" },

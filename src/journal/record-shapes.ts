@@ -141,6 +141,7 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       retryAt: nullable(count)
     }
   },
+  "recovery-started": { ...turnFact, body: { epoch } },
   // Its body is not an object: chunk texts, one per line (see codec.ts). The checks serve the writing side. Version 1 had
   // whole lines only, which reads the same.
   "content-segment": { ...attemptFact, version: 2, body: { firstChunk: count, chunks: list(text) } },

@@ -90,6 +90,14 @@ export interface AttemptEnded extends AttemptFact<"attempt-ended"> {
   readonly retryAt: number | null;
 }
 
+/**
+ * A process is about to read a large partial answer into memory. One that wrote this and then nothing about the turn has
+ * died of it, most likely because there was not enough memory.
+ */
+export interface RecoveryStarted extends TurnFact<"recovery-started"> {
+  readonly epoch: EpochId;
+}
+
 /** Streamed content, packed. Chunk `firstChunk + i` of the turn's stream is `chunks[i]`, as JSON text. */
 export interface ContentSegment extends AttemptFact<"content-segment"> {
   readonly firstChunk: number;
@@ -281,6 +289,7 @@ export type JournalRecord =
   | TurnAdmitted
   | AttemptStarted
   | AttemptEnded
+  | RecoveryStarted
   | ContentSegment
   | CallStarted
   | CallSettled

@@ -122,6 +122,15 @@ export class JournalRows {
     }
   }
 
+  /** Of the bodies from this sequence on, without reading them. */
+  bytesFrom(sequence: number): number {
+    const sum = this.#sql.one<{ bytes: number | null }>(
+      "SELECT sum(size_bytes) AS bytes FROM cf_journal WHERE last >= ?",
+      sequence
+    );
+    return Number(sum?.bytes ?? 0);
+  }
+
   text(row: JournalRow): Result<string> {
     if (row.blob === null) return typeof row.body === "string" ? ok(row.body) : err("its body is missing");
     try {

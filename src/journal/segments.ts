@@ -2,9 +2,9 @@
 // nothing; the caller appends what it returns and asks again at `dueAt`. Numbers are given when a chunk is pushed,
 // strictly one after another, and survive packing.
 //
-// What decides between cost and loss: a crash loses at most what is unflushed. The delay therefore starts short, so that
-// what people saw first is kept, and then grows with each flush it causes, so that a slow stream does not cost a row per
-// chunk.
+// What decides between cost and loss: a crash loses at most what is unflushed, and clients have seen it. The promise to
+// users is half a second or 16 KiB. The delay is a little shorter, because a timer may fire late in a busy process; the
+// first one is much shorter, so that the beginning of an answer is kept.
 import { byteLength } from "../util/bytes.ts";
 import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
@@ -18,15 +18,12 @@ export interface SegmentLimits {
   firstDelayMs: number;
   /** Longest wait of the first unflushed chunk after that. */
   nextDelayMs: number;
-  /** What that wait grows to. */
-  maxDelayMs: number;
 }
 
 export const SEGMENT_LIMITS: SegmentLimits = {
-  maxBytes: 64 * 1024,
+  maxBytes: 16 * 1024,
   firstDelayMs: 25,
-  nextDelayMs: 400,
-  maxDelayMs: 1600
+  nextDelayMs: 400
 };
 
 export interface PackerInit {
@@ -46,7 +43,6 @@ export class SegmentPacker {
   #pendingSince = 0;
   #firstPending: number;
   #delayMs: number;
-  #hasFlushed = false;
 
   constructor(init: PackerInit) {
     this.#turnId = init.turnId;
@@ -88,9 +84,7 @@ export class SegmentPacker {
   /** Flushes if the oldest unflushed chunk has waited long enough. */
   flushDue(now: number): ContentSegment[] {
     if (this.dueAt === null || now < this.dueAt) return [];
-    const next = this.#hasFlushed ? this.#delayMs * 2 : this.#limits.nextDelayMs;
-    this.#hasFlushed = true;
-    this.#delayMs = Math.min(next, this.#limits.maxDelayMs);
+    this.#delayMs = this.#limits.nextDelayMs;
     return this.flush(now);
   }
 

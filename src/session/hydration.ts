@@ -67,6 +67,11 @@ export class LiveView {
     return this.#messages;
   }
 
+  /** Of the rows behind `messages`. */
+  get sizeBytes(): number {
+    return (this.#entries ?? []).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  }
+
   /** Reads everything again at the next look. */
   invalidate(): void {
     this.#entries = undefined;

@@ -80,6 +80,11 @@ export class MessageStore implements SessionProvider {
     return (ref && readFull(this.scope.host.blobs, ref)) ?? shown;
   }
 
+  /** Of the whole message, if its row shows less. */
+  wholeBytes(id: string): number | null {
+    return this.rows.header(id)?.fullBytes ?? null;
+  }
+
   /** The message as histories show it. */
   getShown(id: string): SessionMessage | null {
     const row = this.rows.row(id);

@@ -50,6 +50,10 @@ export class CountingSql implements Sql {
   transaction<T>(work: () => T): T {
     return this.#inner.transaction(work);
   }
+
+  afterTransaction(end: Parameters<Sql["afterTransaction"]>[0]): void {
+    this.#inner.afterTransaction(end);
+  }
 }
 
 export interface TestSession {

@@ -36,6 +36,7 @@ function sqlOf(database: Database): Sql {
       database.run(query, ...values);
       return { changed: 0 };
     },
-    transaction: (work) => work()
+    transaction: (work) => work(),
+    afterTransaction: (end) => end.committed()
   };
 }

@@ -16,6 +16,7 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     chatStreamStallTimeoutMs: undefined,
     chatStreamStallIncludesTools: undefined,
     maxTurnTokens: Infinity,
+    maxAnswerBytes: Infinity,
     getModel: (): LanguageModel => scriptedModel([reply(text("hello"))]),
     getSystemPrompt: () => "You are a test.",
     getTools: (): ToolSet => ({}),

@@ -64,6 +64,7 @@ export interface ThinkOverrides {
   readonly chatStreamStallTimeoutMs: number | undefined;
   readonly chatStreamStallIncludesTools: boolean | undefined;
   readonly maxTurnTokens: number;
+  readonly maxAnswerBytes: number;
   getModel(): LanguageModel;
   getSystemPrompt(): string;
   getTools(): ToolSet;

@@ -69,6 +69,7 @@ export const openParts: OpenParts = (init) => {
     clock: runtime.clock,
     ids: runtime.ids,
     emit,
+    durable: () => runtime.lifecycle.durable(),
     background: (work) => runtime.background(work),
     keepAlive: (work) => runtime.keepAlive.whileActive(work)
   });

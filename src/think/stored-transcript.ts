@@ -6,7 +6,7 @@ import { addMessages } from "../session/add-messages.ts";
 import { LiveView, MIN_HYDRATED_MESSAGES } from "../session/hydration.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import type { SessionMessage, SessionMessagePart, SessionToolPart } from "../session/session-message.ts";
-import { mayMissFiles, withWholeFiles } from "../session/whole-files.ts";
+import { isCutForPeople, mayMissFiles, withWholeFiles, withWholeParts } from "../session/whole-files.ts";
 import { repairTranscript } from "../session/transcript-repair.ts";
 import type { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens, PromptOptions, Transcript } from "../turn/transcript.ts";
@@ -34,8 +34,9 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
   readonly #init: StoredTranscriptInit;
   readonly #store: MessageStore;
   readonly #view: LiveView;
-  /** By the message the view shows: as long as that is the same object, so is its whole form. */
-  readonly #whole = new WeakMap<SessionMessage, SessionMessage>();
+  /** By the message the view shows: as long as that is the same object, so are its whole forms. */
+  readonly #withFiles = new WeakMap<SessionMessage, SessionMessage>();
+  readonly #withParts = new WeakMap<SessionMessage, { message: SessionMessage; wholeBytes: number }>();
 
   constructor(init: StoredTranscriptInit) {
     this.#init = init;
@@ -95,32 +96,80 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
     return asUi(this.#store.getLatestLeaf());
   }
 
+  /**
+   * As people see it. Messages that were too large for a row are whole, newest first, as far as the budget goes and the
+   * newest of them in any case; the outputs of tools stay cut.
+   */
   path(leafId?: string): UIMessage[] {
-    if (leafId === undefined || leafId === this.leafId) return this.#withFiles(this.#view.messages);
+    const { messages, sizeBytes } = this.#read(leafId);
+    if (!messages.some(isCutForPeople)) return messages.slice() as (SessionMessage & UIMessage)[];
+    const shown = this.#filesIn(messages);
+    let left = this.#budget() - sizeBytes;
+    let isFirst = true;
+    for (let index = messages.length - 1; index >= 0; index -= 1) {
+      const message = messages[index];
+      const whole = message && this.#wholePartsOf(message, isFirst ? Number.POSITIVE_INFINITY : left);
+      if (whole === undefined) continue;
+      shown[index] = whole.message;
+      left -= whole.wholeBytes;
+      isFirst = false;
+    }
+    return shown as (SessionMessage & UIMessage)[];
+  }
+
+  #read(leafId: string | undefined): { messages: readonly SessionMessage[]; sizeBytes: number } {
+    if (leafId === undefined || leafId === this.leafId) {
+      // In this order: looking at the messages is what reads them.
+      const { messages } = this.#view;
+      return { messages, sizeBytes: this.#view.sizeBytes };
+    }
+    const { messages } = this.#store.readRecent(leafId, this.#budget(), MIN_HYDRATED_MESSAGES);
+    const sizeBytes = messages.reduce((sum, entry) => sum + entry.sizeBytes, 0);
+    return { messages: messages.map(({ message }) => message), sizeBytes };
+  }
+
+  #budget(): number {
     const budget = this.#init.budgetBytes();
-    const maxBytes = Number.isFinite(budget) && budget > 0 ? budget : Number.POSITIVE_INFINITY;
-    return this.#withFiles(this.#store.getRecentHistory(leafId, maxBytes, MIN_HYDRATED_MESSAGES).messages);
+    return Number.isFinite(budget) && budget > 0 ? budget : Number.POSITIVE_INFINITY;
+  }
+
+  /** Undefined: nothing of it is cut, it is gone, or it has more than `maxBytes`. */
+  #wholePartsOf(
+    message: SessionMessage,
+    maxBytes: number
+  ): { message: SessionMessage; wholeBytes: number } | undefined {
+    if (!isCutForPeople(message)) return undefined;
+    const known = this.#withParts.get(message);
+    const wholeBytes = known?.wholeBytes ?? this.#store.wholeBytes(message.id);
+    if (wholeBytes === null || wholeBytes > maxBytes) return undefined;
+    if (known) return known;
+    const stored = this.#store.getMessage(message.id);
+    if (stored === null) return undefined;
+    const whole = { message: withWholeParts(message, stored), wholeBytes };
+    this.#withParts.set(message, whole);
+    return whole;
   }
 
   /** The newest messages with files that are too large for a row; older ones say that there was one. */
-  #withFiles(messages: readonly SessionMessage[]): UIMessage[] {
+  #filesIn(messages: readonly SessionMessage[]): SessionMessage[] {
     const shown = messages.slice(0, -WHOLE_FILE_MESSAGES);
     for (const message of messages.slice(-WHOLE_FILE_MESSAGES)) shown.push(this.#withFilesOf(message));
-    return shown as (SessionMessage & UIMessage)[];
+    return shown;
   }
 
   #withFilesOf(message: SessionMessage): SessionMessage {
     if (!mayMissFiles(message)) return message;
-    const known = this.#whole.get(message);
+    const known = this.#withFiles.get(message);
     if (known) return known;
     const stored = this.#store.getMessage(message.id);
     const whole = stored ? withWholeFiles(message, stored) : message;
-    this.#whole.set(message, whole);
+    this.#withFiles.set(message, whole);
     return whole;
   }
 
   prompt(leafId: string | undefined, { clientTools, isUserTurn }: PromptOptions): UIMessage[] {
-    const repaired = repairTranscript(this.path(leafId) as (UIMessage & SessionMessage)[], {
+    // A model is not shown what would fill its context window by itself.
+    const repaired = repairTranscript(this.#filesIn(this.#read(leafId).messages), {
       clientTools: new Set(clientTools),
       isUserTurn,
       repairPart: (part) => this.#repaired(part)
@@ -162,7 +211,7 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
   }
 
   announce(): void {
-    this.#init.announce();
+    this.#store.scope.conversation.afterCommit(() => this.#init.announce());
   }
 }
 

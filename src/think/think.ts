@@ -9,6 +9,7 @@ import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
+import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/answer-size.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
   ActionAuthorizationContext,
@@ -143,6 +144,12 @@ export abstract class Think<
 
   /** No model call starts once a turn has used so many tokens, over all its steps and attempts. */
   maxTurnTokens: number = Infinity;
+
+  /**
+   * Bytes of text and tool inputs that an answer may have; zero or less: no limit. A turn whose model writes more ends
+   * there, keeps what it has, and fails with "answer-too-large". An answer is held in memory while it is written.
+   */
+  maxAnswerBytes: number = DEFAULT_MAX_ANSWER_BYTES;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);

@@ -139,6 +139,10 @@ export class UserTurnHooks implements TurnHooks {
     return this.#init.prepare();
   }
 
+  get maxAnswerBytes(): number {
+    return this.#init.overrides.maxAnswerBytes;
+  }
+
   get recovery(): RecoveryPolicy {
     return this.#recovery.policy;
   }

@@ -123,7 +123,7 @@ function writeOutcome(ends: PlannedCall["ends"], toolCallId: string) {
 
 /** What a process leaves that dies after these events. */
 export interface Left {
-  readonly chunks: SalvageInit["chunks"];
+  readonly chunks: readonly { readonly seq: number; readonly body: string }[];
   readonly calls: CallsFold;
   /** The number the next chunk gets. */
   readonly nextChunk: number;

@@ -25,7 +25,7 @@ import {
 import { ThinkError } from "../util/errors.ts";
 import { turnId as asTurnId } from "../util/ids.ts";
 import { approvalAsked, callSettled, callStarted, clientCallStarted, jsonOf, toolPartOf } from "./call-records.ts";
-import { AttemptFailedError, StreamStalledError, TokenBudgetError } from "./errors.ts";
+import { AnswerTooLargeError, AttemptFailedError, StreamStalledError, TokenBudgetError } from "./errors.ts";
 import type { AssembledTurn, TurnHooks } from "./hooks.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnStream } from "./stream.ts";
@@ -74,6 +74,7 @@ export class Attempt {
   #call: ModelCall | undefined;
   #watchdog: Watchdog | undefined;
   #stalled: StreamStalledError | undefined;
+  #tooLarge: AnswerTooLargeError | undefined;
   #usedTokens: number;
   #hasStreamed = false;
   /** Ids of the calls of the history, whatever of it the prompt will show. */
@@ -180,7 +181,13 @@ export class Attempt {
       if (streamed.kind === "chunk") readers.chunk(view, streamed);
       else this.#init.answerChanged(streamed);
     }
-    this.#recordQuestion(chunk, tools);
+    if (stream.isFull) this.#stopAtLimit();
+    else this.#recordQuestion(chunk, tools);
+  }
+
+  #stopAtLimit(): void {
+    this.#tooLarge ??= new AnswerTooLargeError(this.#init.hooks.maxAnswerBytes);
+    this.#init.stop.abort(this.#tooLarge);
   }
 
   /** Who owes an answer must be known after a restart, before anything of the user's is asked. */
@@ -296,6 +303,9 @@ export class Attempt {
       case "completed":
         return { kind: "answered", output: outcome.output, lastUsage: outcome.lastUsage };
       case "aborted":
+        if (this.#tooLarge && outcome.reason === this.#tooLarge) {
+          return { kind: "failed", error: this.#tooLarge, stage: "stream" };
+        }
         if (this.#stalled && outcome.reason === this.#stalled) return { kind: "stalled", error: this.#stalled };
         return { kind: "aborted", reason: outcome.reason };
       case "failed":

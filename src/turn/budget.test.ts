@@ -4,12 +4,16 @@ import { describe, expect, test } from "vitest";
 import type { AttemptView } from "../journal/folds/turn-fold.ts";
 import { epochId } from "../util/ids.ts";
 import {
+  countFailures,
   DEBOUNCE_MS,
   evaluateBudget,
-  failuresInARow,
+  FAILURES_IN_A_ROW,
+  FAILURES_IN_ALL,
+  hookFailuresInARow,
   OUT_OF_MEMORY,
   OUT_OF_MEMORY_LIMIT,
   pauseAfterDeath,
+  RECOVERY_HOOK_FAILED,
   type Budget,
   type RecoveryLimits
 } from "./budget.ts";
@@ -29,7 +33,7 @@ function history(...past: Past[]): AttemptView[] {
   return past.map((one, index) => {
     const startedAt = one.startedAt ?? at;
     at = one.endedAt ?? startedAt + 40_000;
-    const rest = { produced: 0, repairedTo: 0, errorCode: null, retryAt: null };
+    const rest = { produced: 0, finishedSteps: 0, repairedTo: 0, errorCode: null, retryAt: null };
     const identity = { attempt: index + 1, epoch: epochId(`e${index}`), kind: "retry" as const };
     return { ...identity, ...rest, ...one, startedAt, endedAt: one.end === null ? null : at };
   });
@@ -125,8 +129,10 @@ describe("time without progress", () => {
   });
 
   test("begins anew with progress: hours of slow progress are not sealed by the clock", () => {
-    const hours = history(...Array.from({ length: 100 }, (_, hour) => stalls(hour * 3_600_000, { produced: 1 })));
-    expect(evaluate(hours)).toMatchObject({ attempt: 1, work: 99, exhausted: undefined });
+    const hours = history(
+      ...Array.from({ length: 19 }, (_, hour) => stalls(hour * 3_600_000, { produced: 1, finishedSteps: 1 }))
+    );
+    expect(evaluate(hours)).toMatchObject({ attempt: 1, work: 18, exhausted: undefined });
   });
 });
 
@@ -151,7 +157,7 @@ describe("deaths", () => {
   });
 
   test("are not stalls or failures", () => {
-    const others = history(...Array.from({ length: 9 }, (_, index) => stalls(index * 60_000, { produced: 1 })));
+    const others = history(...Array.from({ length: 4 }, (_, index) => stalls(index * 60_000, { produced: 1 })));
     expect(evaluate(others)).toMatchObject({ interruptions: 0, exhausted: undefined });
   });
 
@@ -178,23 +184,41 @@ describe("memory", () => {
     const times = (count: number) => Array.from({ length: count }, () => fails(OUT_OF_MEMORY));
     expect(evaluate(history(...times(2)))?.exhausted).toBeUndefined();
     expect(evaluate(history(...times(3)))?.exhausted).toBe("out_of_memory");
-    expect(evaluate(history(...times(2), fails("platform"), ...times(2)))?.exhausted).toBeUndefined();
+    expect(evaluate(history(...times(2), fails("platform"), ...times(1)))?.exhausted).toBeUndefined();
   });
 });
 
-describe("failures in a row", () => {
-  const fails = (produced = 0): Past => ({ end: "failed", produced });
-  const rows: [string, Past[], number][] = [
-    ["none", [], 0],
-    ["each that brought nothing", [fails(), fails()], 2],
-    ["since the last that brought something", [fails(), fails(1), fails(), fails()], 2],
-    ["since the last that ended otherwise", [fails(), dies(9), fails()], 1],
-    ["before the attempt that is still open", [fails(), fails(), { end: null }], 2],
-    ["none once the open attempt brought something", [fails(), fails(), { end: null, produced: 1 }], 0]
+describe("failures of the provider", () => {
+  const fails = (finishedSteps = 0): Past => ({ end: "failed", produced: 1, finishedSteps, errorCode: "transient" });
+  const silent = (finishedSteps = 0): Past => ({ end: "stalled", produced: 1, finishedSteps });
+  const hookFails: Past = { end: "failed", errorCode: RECOVERY_HOOK_FAILED };
+  const rows: [string, Past[], number, number][] = [
+    ["none", [], 0, 0],
+    ["each, whether or not text came before it", [fails(), { ...fails(), produced: 0 }], 2, 2],
+    ["silences too", [silent(), fails(), silent()], 3, 3],
+    ["since the last finished step", [fails(), fails(), fails(1), silent()], 2, 4],
+    ["none since a step that the open attempt finished", [fails(), fails(), { end: null, finishedSteps: 1 }], 0, 2],
+    ["those before the attempt that is still open", [fails(), fails(), { end: null, produced: 3 }], 2, 2],
+    ["over deaths and new beginnings", [fails(), dies(9), { end: "restarted" }, { end: "overflow" }, fails()], 2, 2],
+    ["not those of the user's hook", [fails(), hookFails, fails()], 2, 2]
   ];
 
-  test.each(rows)("count %s", (_promise, past, count) => {
-    expect(failuresInARow(history(...past))).toBe(count);
+  test.each(rows)("count %s", (_promise, past, inARow, inAll) => {
+    expect(countFailures(history(...past))).toEqual({ inARow, inAll });
+  });
+
+  test.each([
+    ["in a row", FAILURES_IN_A_ROW, () => silent()],
+    ["in all", FAILURES_IN_ALL, () => silent(1)]
+  ])("%s end the turn at the limit of %i", (_what, limit, one) => {
+    const times = (count: number) => history(...Array.from({ length: count }, one));
+    expect(evaluate(times(limit - 1), { maxAttempts: 99 })?.exhausted).toBeUndefined();
+    expect(evaluate(times(limit), { maxAttempts: 99 })?.exhausted).toBe("provider_failures_exceeded");
+  });
+
+  test("of the user's hook are counted apart", () => {
+    expect(hookFailuresInARow(history(hookFails, fails(), hookFails, hookFails))).toBe(2);
+    expect(hookFailuresInARow(history(hookFails, fails()))).toBe(0);
   });
 });
 

@@ -20,13 +20,25 @@ export type ExhaustionReason =
   | "recovery_aborted"
   | "recovery_error"
   | "interrupted_attempts_exceeded"
+  | "provider_failures_exceeded"
   | "out_of_memory";
 
 /** Interruptions closer together than this are one: a deploy restarts an object several times. */
 export const DEBOUNCE_MS = 30_000;
 
-/** Attempts in a row that ran out of memory. */
+/** Attempts in a row that ran out of memory, and processes in a row that died while reading a partial answer. */
 export const OUT_OF_MEMORY_LIMIT = 3;
+
+/**
+ * Failures and silences of the provider after which a turn ends: in a row, and over all of the turn. Text does not end a
+ * row: a provider that always breaks off after its first words would be asked for ever. A finished step does, so that a
+ * long turn is not ended by failures hours apart; the second number bounds those.
+ */
+export const FAILURES_IN_A_ROW = 5;
+export const FAILURES_IN_ALL = 20;
+
+/** What an attempt ended of when it was the user's hook that failed: the model was not asked. */
+export const RECOVERY_HOOK_FAILED = "recovery-hook-failed";
 
 /** How long the next attempt waits after so many quick deaths in a row, when the budget allows one more than that many. */
 const PAUSES_MS = [0, 5_000, 15_000, 40_000] as const;
@@ -102,7 +114,8 @@ function exhaustion(
   if (spent.work > limits.maxRecoveryWork) return "work_budget_exceeded";
   const isSecond = spent.detections > 1;
   if (isSecond && nowMs - spent.progressAt > limits.noProgressTimeoutMs) return "no_progress_timeout";
-  return spent.attempt > limits.maxAttempts ? "max_attempts_exceeded" : undefined;
+  if (spent.attempt > limits.maxAttempts) return "max_attempts_exceeded";
+  return areTooMany(countFailures(attempts)) ? "provider_failures_exceeded" : undefined;
 }
 
 export interface Death {
@@ -130,9 +143,27 @@ function lastOnes(attempts: readonly AttemptView[], isLike: (attempt: AttemptVie
   return attempts.length - 1 - attempts.findLastIndex((attempt) => !isLike(attempt));
 }
 
-/** Failures of the provider in a row that brought nothing, before the one that is failing now: the next pause depends on it. */
-export function failuresInARow(attempts: readonly AttemptView[]): number {
-  const last = attempts.at(-1);
-  const ended = last && last.end === null && last.produced === 0 ? attempts.slice(0, -1) : attempts;
-  return lastOnes(ended, ({ end, produced }) => end === "failed" && produced === 0);
+export interface FailureCount {
+  readonly inARow: number;
+  readonly inAll: number;
+}
+
+/** Failures and silences of the provider. One after a finished step is the first of a new row. */
+export function countFailures(attempts: readonly AttemptView[]): FailureCount {
+  const rowStart = attempts.findLastIndex(({ finishedSteps }) => finishedSteps > 0);
+  const row = attempts.slice(Math.max(rowStart, 0));
+  return { inARow: row.filter(isProviderFailure).length, inAll: attempts.filter(isProviderFailure).length };
+}
+
+export function areTooMany({ inARow, inAll }: FailureCount): boolean {
+  return inARow >= FAILURES_IN_A_ROW || inAll >= FAILURES_IN_ALL;
+}
+
+function isProviderFailure({ end, errorCode }: AttemptView): boolean {
+  return end === "stalled" || (end === "failed" && errorCode !== RECOVERY_HOOK_FAILED);
+}
+
+/** How often in a row the user's hook has failed. */
+export function hookFailuresInARow(attempts: readonly AttemptView[]): number {
+  return lastOnes(attempts, ({ errorCode }) => errorCode === RECOVERY_HOOK_FAILED);
 }

@@ -1,114 +1,186 @@
-// Every state a turn can be found in, against the rows of the decision: the product is small enough to try all of it.
+// What must hold of the decision over an open turn, in every state a turn can be found in: the product of the fields is
+// small enough to try all of it. Each test states one promise and not how it is kept.
 import { describe, expect, test } from "vitest";
 import { classify, type Decision, type Progress, type TurnState } from "./classify.ts";
 
 const NOW = 1_000;
 
-const CALM: TurnState = {
-  refused: undefined,
-  attempts: 1,
-  isOurs: false,
-  isCutOff: false,
-  recovers: true,
-  exhausted: undefined,
-  progress: "partial",
-  retryAt: null,
-  nowMs: NOW
-};
-
-describe("one row after the other", () => {
-  const rows: [string, Partial<TurnState>, Decision][] = [
-    ["a cleared turn is skipped", { refused: "cleared" }, { do: "settle", status: "skipped", reason: "cleared" }],
-    ["a superseded one too", { refused: "superseded" }, { do: "settle", status: "skipped", reason: "superseded" }],
-    ["a cancelled one is aborted", { refused: "cancelled" }, { do: "settle", status: "aborted", reason: "cancelled" }],
-    ["one never attempted starts", { attempts: 0 }, { do: "start" }],
-    ["one that was started with its admission starts", { isOurs: true, isCutOff: true }, { do: "start" }],
-    ["a death is recorded before anything is decided", { isCutOff: true }, { do: "note-death" }],
-    ["a finished answer is complete", { progress: "finished" }, { do: "complete", reason: "stream_terminal" }],
-    ["a question waits", { progress: "awaiting" }, { do: "complete", reason: "awaiting_client_interaction" }],
-    ["without recovery it ends", { recovers: false }, { do: "settle", status: "aborted", reason: "interrupted" }],
-    ["a spent budget is obeyed", { exhausted: "out_of_memory" }, { do: "give-up", reason: "out_of_memory" }],
-    ["the next attempt has its time", { retryAt: NOW + 1 }, { do: "wait", until: NOW + 1 }],
-    ["which has come when it is now", { retryAt: NOW }, { do: "continue" }],
-    ["what is there is continued", {}, { do: "continue" }],
-    ["and nothing is asked for again", { progress: "nothing" }, { do: "retry" }]
-  ];
-
-  test.each(rows)("%s", (_promise, state, decision) => {
-    expect(classify({ ...CALM, ...state })).toEqual(decision);
-  });
+const ALL: readonly TurnState[] = product({
+  refused: [undefined, "cleared", "cancelled", "superseded"],
+  attempts: [0, 1, 7],
+  isOurs: [false, true],
+  isCutOff: [false, true],
+  recovers: [false, true],
+  exhausted: [undefined, "max_attempts_exceeded", "no_progress_timeout", "out_of_memory"],
+  progress: ["unread", "nothing", "partial", "awaiting", "finished"] satisfies Progress[],
+  retryAt: [null, 0, NOW, NOW + 5],
+  nowMs: [NOW]
 });
 
-describe("over all states", () => {
-  test("the first row that applies decides, and one always does", () => {
-    const states = product();
-    expect(states).toHaveLength(4 * 3 * 2 * 2 * 2 * 3 * 4 * 4);
-    for (const state of states) expect([state, classify(state)]).toEqual([state, expected(state)]);
-  });
+const isFresh = ({ attempts, isOurs }: TurnState) => attempts === 0 || isOurs;
+/** Nobody stopped it, and it was attempted by a process whose end is recorded. */
+const isPast = (state: TurnState) => !state.refused && !isFresh(state) && !state.isCutOff;
+const isReadable = (state: TurnState) => isPast(state) && state.exhausted !== "out_of_memory";
+const isUnfinished = ({ progress }: TurnState) => progress === "nothing" || progress === "partial";
+const isDue = ({ retryAt, nowMs }: TurnState) => retryAt === null || retryAt <= nowMs;
+const asksModel = ({ do: what }: Decision) => what === "start" || what === "retry" || what === "continue";
 
-  const isAttempt = (decision: Decision) => ["start", "retry", "continue"].includes(decision.do);
-
-  test("what was refused never reaches the model", () => {
-    for (const state of product().filter(({ refused }) => refused)) expect(isAttempt(classify(state))).toBe(false);
-  });
-
-  test("after the first attempt, nothing reaches the model that is finished, awaited, spent, early or not recovered", () => {
-    const tried = product().filter(({ attempts, isOurs }) => attempts > 0 && !isOurs);
-    const held = tried.filter(
-      ({ progress, exhausted, retryAt, recovers, isCutOff }) =>
-        progress === "finished" ||
-        progress === "awaiting" ||
-        exhausted ||
-        !recovers ||
-        isCutOff ||
-        (retryAt !== null && retryAt > NOW)
-    );
-    for (const state of held) expect(isAttempt(classify(state))).toBe(false);
-  });
-
-  test("an answer that is there, and a question that is asked, are not given up for a spent budget", () => {
-    const known = product().filter(({ progress }) => progress === "finished" || progress === "awaiting");
-    for (const state of known) expect(classify(state).do).not.toBe("give-up");
-  });
-
-  test("deciding takes nothing but the state: the same again is the same", () => {
-    for (const state of product()) expect(classify(Object.freeze({ ...state }))).toEqual(classify(state));
-  });
-});
-
-/** Said once more, in the order of the specification, without early returns. */
-function expected(state: TurnState): Decision | undefined {
-  const { refused, exhausted, retryAt } = state;
-  const rows: [boolean, Decision][] = [
-    [refused === "cancelled", { do: "settle", status: "aborted", reason: "cancelled" }],
-    [refused !== undefined, { do: "settle", status: "skipped", reason: String(refused) }],
-    [state.attempts === 0 || state.isOurs, { do: "start" }],
-    [state.isCutOff, { do: "note-death" }],
-    [state.progress === "finished", { do: "complete", reason: "stream_terminal" }],
-    [state.progress === "awaiting", { do: "complete", reason: "awaiting_client_interaction" }],
-    [!state.recovers, { do: "settle", status: "aborted", reason: "interrupted" }],
-    [exhausted !== undefined, { do: "give-up", reason: exhausted ?? "recovery_error" }],
-    [(retryAt ?? 0) > state.nowMs, { do: "wait", until: retryAt ?? 0 }],
-    [state.progress === "nothing", { do: "retry" }],
-    [true, { do: "continue" }]
-  ];
-  return rows.find(([applies]) => applies)?.[1];
+/** Every state that is so, and at least one. */
+function all(isSo: (state: TurnState) => boolean, check: (decision: Decision, state: TurnState) => void): void {
+  const states = ALL.filter(isSo);
+  expect(states.length).toBeGreaterThan(0);
+  for (const state of states) check(classify(state), state);
 }
 
-function product(): TurnState[] {
-  const fields: { readonly [Field in keyof TurnState]: readonly TurnState[Field][] } = {
-    refused: [undefined, "cleared", "cancelled", "superseded"],
-    attempts: [0, 1, 7],
-    isOurs: [false, true],
-    isCutOff: [false, true],
-    recovers: [false, true],
-    exhausted: [undefined, "max_attempts_exceeded", "no_progress_timeout"],
-    progress: ["nothing", "partial", "awaiting", "finished"] satisfies Progress[],
-    retryAt: [null, 0, NOW, NOW + 5],
-    nowMs: [NOW]
-  };
-  return Object.entries(fields).reduce<TurnState[]>(
-    (states, [field, values]) => states.flatMap((state) => values.map((value) => ({ ...state, [field]: value }))),
-    [CALM]
+describe("what people asked for", () => {
+  test("comes before everything else: a turn that was stopped or overtaken is settled, and never reaches the model", () => {
+    all(
+      ({ refused }) => refused !== undefined,
+      (decision, { refused }) => {
+        const status = refused === "cancelled" ? "aborted" : "skipped";
+        expect(decision).toEqual({ do: "settle", status, reason: refused });
+      }
+    );
+  });
+});
+
+describe("a turn that no process has begun", () => {
+  test("starts, whatever is said about recovery, and nothing else starts", () => {
+    for (const state of ALL) {
+      expect([state, classify(state).do === "start"]).toEqual([state, !state.refused && isFresh(state)]);
+    }
+  });
+});
+
+describe("the death of a process", () => {
+  test("is recorded before anything else is decided, and once", () => {
+    for (const state of ALL) {
+      const isUnnoted = !state.refused && !isFresh(state) && state.isCutOff;
+      expect([state, classify(state).do === "note-death"]).toEqual([state, isUnnoted]);
+    }
+  });
+});
+
+describe("what was written", () => {
+  test("is read only when that is decided by nothing else, and not a second time", () => {
+    for (const state of ALL) {
+      const isNeeded = isReadable(state) && state.progress === "unread";
+      expect([state, classify(state).do === "examine"]).toEqual([state, isNeeded]);
+    }
+  });
+
+  test("is never read where there was not enough memory for it: the turn is given up", () => {
+    all(
+      (state) => isPast(state) && state.exhausted === "out_of_memory",
+      (decision) => expect(decision).toEqual({ do: "give-up", reason: "out_of_memory" })
+    );
+  });
+
+  test("as a whole answer, or up to a question to a person, is what the turn ends with: it is not tried, nor given up", () => {
+    const reasons = { finished: "stream_terminal", awaiting: "awaiting_client_interaction" } as const;
+    all(
+      (state) => isReadable(state) && (state.progress === "finished" || state.progress === "awaiting"),
+      (decision, { progress }) => {
+        expect(decision).toEqual({ do: "complete", reason: reasons[progress as "finished" | "awaiting"] });
+      }
+    );
+    for (const state of ALL) {
+      const isComplete = classify(state).do === "complete";
+      if (isComplete) expect(["finished", "awaiting"]).toContain(state.progress);
+    }
+  });
+});
+
+describe("another attempt", () => {
+  const mayBeTried = (state: TurnState) =>
+    isPast(state) && isUnfinished(state) && state.recovers && state.exhausted === undefined && isDue(state);
+
+  test("is made exactly when the turn is unfinished, recovers, has budget left, and its time has come", () => {
+    for (const state of ALL.filter((each) => !isFresh(each))) {
+      expect([state, asksModel(classify(state))]).toEqual([state, mayBeTried(state)]);
+    }
+  });
+
+  test("continues what is there, and asks again for what is not", () => {
+    all(mayBeTried, (decision, { progress }) => {
+      expect(decision).toEqual({ do: progress === "nothing" ? "retry" : "continue" });
+    });
+  });
+
+  test("is waited for exactly as long as it is told to, and only where one will follow", () => {
+    for (const state of ALL) {
+      const decision = classify(state);
+      if (decision.do !== "wait") continue;
+      expect(decision.until).toBe(state.retryAt);
+      expect(decision.until).toBeGreaterThan(state.nowMs);
+      expect([state, asksModel(classify({ ...state, nowMs: decision.until }))]).toEqual([state, true]);
+      expect([state, classify({ ...state, nowMs: decision.until - 1 }).do]).toEqual([state, "wait"]);
+    }
+    expect(ALL.some((state) => classify(state).do === "wait")).toBe(true);
+  });
+
+  test("is not made by a class that recovers nothing: what is unfinished ends where it was", () => {
+    all(
+      (state) => isReadable(state) && isUnfinished(state) && !state.recovers,
+      (decision) => expect(decision).toEqual({ do: "settle", status: "aborted", reason: "interrupted" })
+    );
+  });
+});
+
+describe("giving up", () => {
+  test("needs a spent budget and names it", () => {
+    for (const state of ALL) {
+      const decision = classify(state);
+      if (decision.do === "give-up") expect(decision.reason).toBe(state.exhausted);
+    }
+  });
+
+  test("is what becomes of every unfinished turn whose budget is spent, also while it would have to wait", () => {
+    all(
+      (state) => isPast(state) && isUnfinished(state) && state.recovers && state.exhausted !== undefined,
+      (decision, { exhausted }) => expect(decision).toEqual({ do: "give-up", reason: exhausted })
+    );
+  });
+});
+
+describe("obeying the decisions", () => {
+  test("brings every turn to its end or to the model, in four steps at most", () => {
+    for (const state of ALL) {
+      let [now, steps] = [state, 0];
+      for (let decision = classify(now); !isLast(decision); decision = classify(now)) {
+        now = after(now, decision);
+        steps += 1;
+        expect([state, steps]).toEqual([state, Math.min(steps, 4)]);
+      }
+    }
+  });
+
+  const isLast = (decision: Decision) => asksModel(decision) || ["settle", "complete", "give-up"].includes(decision.do);
+
+  /** What the runner does about a decision that is not the last. */
+  function after(state: TurnState, decision: Decision): TurnState {
+    switch (decision.do) {
+      case "note-death":
+        return { ...state, isCutOff: false };
+      case "examine":
+        return { ...state, progress: "partial" };
+      case "wait":
+        return { ...state, nowMs: decision.until };
+      default:
+        throw new Error(`${decision.do} is a last one.`);
+    }
+  }
+
+  test("takes nothing but the state: the same again is the same", () => {
+    for (const state of ALL) expect(classify(Object.freeze({ ...state }))).toEqual(classify(state));
+  });
+});
+
+function product(fields: { readonly [Field in keyof TurnState]: readonly TurnState[Field][] }): TurnState[] {
+  const states = Object.entries(fields).reduce<Record<string, unknown>[]>(
+    (some, [field, values]) => some.flatMap((state) => values.map((value) => ({ ...state, [field]: value }))),
+    [{}]
   );
+  // Every field was given a value of its own type.
+  return states as Partial<TurnState>[] as TurnState[];
 }

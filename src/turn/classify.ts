@@ -4,6 +4,8 @@ import type { ExhaustionReason } from "./budget.ts";
 
 /** What earlier attempts left of the answer. */
 export type Progress =
+  /** Not looked at yet: that is decided before anything large is read. */
+  | "unread"
   /** Nothing anybody could miss. */
   | "nothing"
   | "partial"
@@ -35,6 +37,8 @@ export type Decision =
   | { readonly do: "complete"; readonly reason: "stream_terminal" | "awaiting_client_interaction" }
   /** First of all, the death is recorded; then it is looked at again. */
   | { readonly do: "note-death" }
+  /** What was written is read; then it is looked at again. */
+  | { readonly do: "examine" }
   | { readonly do: "give-up"; readonly reason: ExhaustionReason }
   | { readonly do: "wait"; readonly until: number }
   | { readonly do: "start" }
@@ -46,7 +50,11 @@ export function classify(turn: TurnState): Decision {
   if (turn.refused === "cancelled") return settle("aborted", turn.refused);
   if (turn.attempts === 0 || turn.isOurs) return { do: "start" };
   if (turn.isCutOff) return { do: "note-death" };
+  // Reading is what there is not enough memory for.
+  if (turn.exhausted === "out_of_memory") return { do: "give-up", reason: turn.exhausted };
   switch (turn.progress) {
+    case "unread":
+      return { do: "examine" };
     case "finished":
       return { do: "complete", reason: "stream_terminal" };
     case "awaiting":

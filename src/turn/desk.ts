@@ -12,6 +12,7 @@ import type { Idempotency } from "./idempotency.ts";
 import { TurnListeners } from "./listener.ts";
 import { LiveTurn } from "./live-turn.ts";
 import { Nesting } from "./nesting.ts";
+import { outlineTurn } from "./outline.ts";
 import type { TurnStream } from "./stream.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -25,6 +26,8 @@ export interface EngineInit {
   readonly clock: Clock;
   readonly ids: Ids;
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+  /** Resolves when everything written so far would survive the death of the process. */
+  durable(): Promise<void>;
   /** Keeps the invocation open for work nobody awaits. */
   background(work: Promise<unknown>): void;
   /** Keeps the object from idling out; the wake that comes with it finds open turns after a crash. */
@@ -76,18 +79,10 @@ export class Desk {
     const admitted = this.admissionOf(open);
     if (!admitted) return undefined;
     const live = new LiveTurn({ admitted });
-    if (this.#isCancelled(open)) live.abort(new DOMException("cancelled", "AbortError"));
+    // A cancel outlives the process that took it.
+    if (outlineTurn(this.init, open).cancel) live.abort(new DOMException("cancelled", "AbortError"));
     this.add(live);
     return live;
-  }
-
-  /** A cancel outlives the process that took it. */
-  #isCancelled(open: OpenTurn): boolean {
-    const options = { after: open.firstSequence - 1, turnId: turnId(open.turnId), outline: true };
-    for (const page of this.init.journal.reader.pages(options)) {
-      if (page.entries.some(({ record }) => record.type === "turn-cancel-requested")) return true;
-    }
-    return false;
   }
 
   findByRequest(requestId: string): LiveTurn | undefined {

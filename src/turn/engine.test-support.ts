@@ -78,6 +78,7 @@ export interface WorldInit {
   beforeToolCall?: TurnHooks["beforeToolCall"];
   stall?: { timeoutMs: number; includesTools?: boolean };
   maxTokens?: number;
+  maxAnswerBytes?: number;
   recovery?: Partial<RecoveryPolicy>;
   recover?: (turn: TurnContext, incident: RecoveryIncident) => Promise<Partial<RecoveryChoice>>;
   keepsRecovering?: TurnHooks["keepsRecovering"];
@@ -145,6 +146,7 @@ export class World {
       clock: this.clock,
       ids: { next: () => `id-${++this.#ids}`, random: () => 0.5 },
       emit: () => undefined,
+      durable: async () => undefined,
       background: (work) => void work.catch((error: unknown) => console.error(error)),
       keepAlive: async (work) => {
         if (this.failsToStayAlive) throw new Error("the root is unreachable");
@@ -201,6 +203,7 @@ export class World {
       describeFailure: (_error, { stage }) => `failed in ${stage}`,
       classifyFailure: (error) => init.classifyFailure?.(error),
       retryAfterMs: () => undefined,
+      maxAnswerBytes: init.maxAnswerBytes ?? Infinity,
       recovery: { ...POLICY, ...init.recovery },
       recover: async (turn, incident) => {
         called(`recover:${incident.recoveryKind}:${incident.attempt}`);

@@ -14,7 +14,7 @@ import { Desk, type EngineInit } from "./desk.ts";
 import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
 import { LiveTurn } from "./live-turn.ts";
-import { storedChunks } from "./replay.ts";
+import { storedChunks, upTo } from "./replay.ts";
 import { TurnRunner } from "./runner.ts";
 import { announceEnding, placeInput, recordEnding } from "./settle.ts";
 import { isHalfAnswered, withApproval, withToolResult } from "./tool-answer.ts";
@@ -23,6 +23,9 @@ import type { AnswerOutcome, ApprovalAnswer, RecoveringTurn, Replay, ToolResultA
 
 /** Turns that may wait in one conversation. */
 export const QUEUE_LIMIT = 1_000;
+
+/** Of a finished stream, as JSON. */
+const REPLAY_CHARS = 16 * 1024 * 1024;
 
 /** What is recorded of an answer; when and to which turn is known where it is applied. */
 type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, "turnId" | "at">;
@@ -87,11 +90,19 @@ export class TurnEngine implements Turns {
   #begin(live: LiveTurn): TurnTicket {
     const { turnId, requestId, origin } = live.view;
     // The caller's own transaction may be around this one.
-    this.#desk.init.conversation.afterCommit(() => {
-      this.#desk.readers.accepted(live.view);
-      if (live.admitted.input.length > 0) this.#desk.readers.transcriptChanged(origin);
-      this.#runner.drive();
-    });
+    this.#desk.init.conversation.afterCommit(
+      () => {
+        this.#desk.readers.accepted(live.view);
+        if (live.admitted.input.length > 0) this.#desk.readers.transcriptChanged(origin);
+        this.#runner.drive();
+      },
+      // It never was: who waits for it must not wait for ever.
+      () => {
+        this.#runner.notAdmitted(turnId);
+        this.#desk.forget(live);
+        live.resolve({ status: "skipped", reason: "undone", streamed: false });
+      }
+    );
     return { turnId, requestId, settled: live.settled };
   }
 
@@ -181,7 +192,7 @@ export class TurnEngine implements Turns {
   }
 
   clear(origin?: unknown): void {
-    const { transcript, idempotency, emit } = this.#desk.init;
+    const { transcript, idempotency, emit, conversation } = this.#desk.init;
     this.#giveUp((row) => {
       transcript.clear();
       idempotency.forgetOutputs();
@@ -189,14 +200,16 @@ export class TurnEngine implements Turns {
       row.body = null;
       row.failedTurn = null;
     });
-    emit("message:clear", {});
-    this.#desk.readers.cleared(origin);
+    conversation.afterCommit(() => {
+      emit("message:clear", {});
+      this.#desk.readers.cleared(origin);
+    });
   }
 
   /** Gives up every turn as a clear does, and leaves the messages. */
   reset(): void {
     this.#giveUp(() => undefined);
-    this.#desk.readers.reset();
+    this.#desk.init.conversation.afterCommit(() => this.#desk.readers.reset());
   }
 
   /** A new generation: what runs is stopped and stores nothing, what waits never runs. */
@@ -215,12 +228,14 @@ export class TurnEngine implements Turns {
       change(row);
       return ended;
     });
-    this.#armedBy = undefined;
-    for (const { live, outcome } of endings) {
-      live.abort(new DOMException("The conversation was cleared.", "AbortError"));
-      announceEnding(this.#desk, live, outcome);
-      live.resolve(outcome);
-    }
+    conversation.afterCommit(() => {
+      this.#armedBy = undefined;
+      for (const { live, outcome } of endings) {
+        live.abort(new DOMException("The conversation was cleared.", "AbortError"));
+        announceEnding(this.#desk, live, outcome);
+        live.resolve(outcome);
+      }
+    });
   }
 
   answerTool({ toolCallId, output, errorText, autoContinue, origin }: ToolResultAnswer): AnswerOutcome {
@@ -325,7 +340,8 @@ export class TurnEngine implements Turns {
     const { outcome } = found.settled;
     return {
       turn: new LiveTurn({ admitted }).view,
-      chunks: storedChunks(journal, found),
+      // What is left out is in the stored message, which a client is sent behind the replay.
+      chunks: upTo(storedChunks(journal, found), REPLAY_CHARS),
       state: outcome === "failed" ? "error" : outcome
     };
   }

@@ -36,13 +36,13 @@ export class LostInputError extends ThinkError {
   }
 }
 
-/** What was asked is gone: the record of the admission is damaged. */
-export class UnreadableTurnError extends ThinkError {
-  constructor() {
+/** What was asked cannot be read any more: its record is damaged. */
+export class TurnUnreadableError extends ThinkError {
+  constructor(readonly turnId: string) {
     super({
       code: "turn-unreadable",
-      message: "The request could not be read.",
-      hint: "Its record is damaged. The event storage:row:quarantined names what was set aside."
+      message: "The request could not be read. Please send it again.",
+      hint: `The admission record of turn ${turnId} is damaged; what was stored of it is in the quarantine.`
     });
   }
 }
@@ -102,6 +102,17 @@ export class TokenBudgetError extends ThinkError {
       code: "token-budget-exceeded",
       message: "This answer has reached its limit of tokens.",
       hint: `maxTurnTokens is ${limit}, counted over every attempt of the turn.`
+    });
+  }
+}
+
+/** The answer has as many bytes as it may have; what there is of it stays. */
+export class AnswerTooLargeError extends ThinkError {
+  constructor(readonly limitBytes: number) {
+    super({
+      code: "answer-too-large",
+      message: "This answer has reached its limit of size and ends here.",
+      hint: `maxAnswerBytes is ${limitBytes}, counted over text and tool inputs of every attempt of the turn.`
     });
   }
 }

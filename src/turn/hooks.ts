@@ -75,6 +75,8 @@ export interface TurnHooks {
   /** How long the provider asked to be left alone. */
   retryAfterMs(error: unknown): number | undefined;
 
+  /** How many bytes of text and tool inputs an answer may have. Read for each attempt. */
+  readonly maxAnswerBytes: number;
   /** Read anew for each decision. */
   readonly recovery: RecoveryPolicy;
   /** Asked before an interrupted turn is tried again. A throw ends the attempt. */

@@ -95,6 +95,9 @@ test("who follows a stream that stalls inside a tool hears every chunk that is r
   void w.engine.admit(ask("r1"));
   await until(() => w.hooksCalled.includes("before:hang"));
   w.clock.skip(5_000);
+  // It is asked again after a pause.
+  await until(() => (w.conversation.row.openTurns[0]?.retryAt ?? 0) > 0);
+  w.clock.skip(5_000);
   await untilIdle(w);
   const heard = w.chunks("r1");
   expect(heard).toEqual([...(w.engine.replay("r1")?.chunks ?? [])]);

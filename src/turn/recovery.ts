@@ -2,15 +2,16 @@
 // up in one way whatever the cause. What to do is decided by classify.ts, how far by budget.ts, from where by salvage.ts.
 import type { UIMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
-import { awaitedCalls } from "../journal/folds/calls-fold.ts";
-import { emptyTurn, foldTurn, type TurnFold } from "../journal/folds/turn-fold.ts";
+import { awaitedCalls, NO_CALLS } from "../journal/folds/calls-fold.ts";
+import type { TurnFold } from "../journal/folds/turn-fold.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptEnded, JournalRecord } from "../journal/records.ts";
-import { turnId } from "../util/ids.ts";
+import { epochId, turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
-import { evaluateBudget, pauseAfterDeath, type Budget, type ExhaustionReason } from "./budget.ts";
+import { evaluateBudget, OUT_OF_MEMORY_LIMIT, pauseAfterDeath, type Budget, type ExhaustionReason } from "./budget.ts";
 import type { Desk } from "./desk.ts";
 import { RecoveryHookTimeoutError } from "./errors.ts";
+import type { TurnHooks } from "./hooks.ts";
 import {
   eventOfIncident,
   incidentId,
@@ -20,6 +21,7 @@ import {
   type RecoveryIncident
 } from "./incident.ts";
 import type { LiveTurn } from "./live-turn.ts";
+import { outlineTurn, wholeTurn } from "./outline.ts";
 import { storedChunks } from "./replay.ts";
 import { salvage, type Salvage } from "./salvage.ts";
 import { announceEnding, settleTurn, type Ending } from "./settle.ts";
@@ -32,14 +34,29 @@ export const RECOVERY_HOOK_MS = 10_000;
 /** What an attempt that was told to begin anew leaves behind; the code of its end. */
 export const DROPS_PARTIAL = "partial-dropped";
 
-/** Everything the records say about a turn that was attempted before. */
-export interface Examined {
+/** Above this, a partial answer is read only after that was recorded: a process that dies of it is counted. */
+const LARGE_BYTES = 1024 * 1024;
+
+/** What is read of a partial answer, whatever the class allows: it has to fit into memory several times over. */
+const MAX_READ_BYTES = 16 * 1024 * 1024;
+
+/** What the records say about a turn that was attempted before, without what was written in it. */
+export interface Outline {
+  /** Inputs and outcomes of its calls are left out. */
   readonly turn: TurnFold;
-  readonly salvage: Salvage;
   /** Undefined: it was never interrupted. */
   readonly budget: Budget | undefined;
+  /** Why it must not be tried again. */
+  readonly exhausted: ExhaustionReason | undefined;
   /** The newest attempt handed over by itself: nobody has to be asked again. */
   readonly isHandover: boolean;
+}
+
+/** Everything the records say about it. */
+export interface Examined extends Outline {
+  readonly salvage: Salvage;
+  /** What was written could not be read, and the store has an answer from earlier, which stays as it is. */
+  readonly isStored?: boolean;
 }
 
 export class Recovery {
@@ -49,28 +66,75 @@ export class Recovery {
     this.#desk = desk;
   }
 
-  examine(open: OpenTurn, live: LiveTurn): Examined {
-    const turn = this.#read(open);
+  /** Needs little memory, whatever the turn has written. */
+  outline(open: OpenTurn): Outline {
+    return this.#outlineOf(outlineTurn(this.#desk.init, open));
+  }
+
+  #outlineOf(turn: TurnFold): Outline {
     const last = turn.attempts.at(-1);
     const isHandover = last?.end === "restarted" || last?.end === "overflow";
-    const dropsPartial = last?.end === "restarted" && last.errorCode === DROPS_PARTIAL;
+    const budget = this.#budget(turn);
+    // One that reads it now is alive.
+    const readingDeaths = turn.readBy.filter((epoch) => epoch !== this.#desk.epoch).length;
+    // Also while a person is waited for: every start of the object would be its end.
+    const exhausted = readingDeaths >= OUT_OF_MEMORY_LIMIT ? "out_of_memory" : budget?.exhausted;
+    return { turn, budget, exhausted, isHandover };
+  }
+
+  /**
+   * Reads what was written, up to a limit. Before much is read, that is on disk, and so is the death that came before: a
+   * process that runs out of memory here loses what the platform has not yet stored.
+   */
+  async read(open: OpenTurn, live: LiveTurn): Promise<Examined> {
+    if (this.#isLarge(open)) {
+      this.#recordReading(open);
+      await this.#desk.init.durable();
+    }
+    return this.#examine(open, live);
+  }
+
+  #examine(open: OpenTurn, live: LiveTurn): Examined {
     const { init } = this.#desk;
+    const outline = this.#outlineOf(wholeTurn(init, open));
+    const { turn, isHandover } = outline;
+    const last = turn.attempts.at(-1);
+    const dropsPartial = last?.end === "restarted" && last.errorCode === DROPS_PARTIAL;
     const { messageId, clientTools } = live.admitted;
     const left = salvage({
       turn,
       messageId,
       base: notesOf(live.admitted).extends ? init.transcript.get(messageId) : undefined,
-      chunks: dropsPartial ? [] : [...storedChunks(init.journal, open)],
+      chunks: dropsPartial ? [] : storedChunks(init.journal, open, turn.kept),
       clientTools: new Set(clientTools.map(({ name }) => name)),
       repairPart: (part) => init.hooks.repairPart(part, live.view.requestId),
       annotate: (chunk) => init.hooks.annotateRepair?.(chunk) ?? chunk,
-      wholeSteps: isHandover
+      wholeSteps: isHandover,
+      limits: { answerBytes: Math.min(answerLimit(init.hooks), MAX_READ_BYTES), heldChars: MAX_READ_BYTES }
     });
-    return { turn, salvage: left, budget: this.#budget(turn), isHandover };
+    return { ...outline, salvage: left };
+  }
+
+  /** The same of a turn whose content nobody can read. */
+  unread(live: LiveTurn, outline: Outline): Examined {
+    const { messageId } = live.admitted;
+    const isStored = this.#desk.init.transcript.has(messageId);
+    const nothing = { turn: { calls: NO_CALLS }, messageId, base: undefined, chunks: [], clientTools: NO_TOOLS };
+    return { ...outline, salvage: salvage({ ...nothing, repairPart: (part) => part }), isStored };
+  }
+
+  #isLarge(open: OpenTurn): boolean {
+    return this.#desk.init.journal.reader.bytesSince(open) > LARGE_BYTES;
+  }
+
+  #recordReading(open: OpenTurn): void {
+    const { init, epoch } = this.#desk;
+    const id = turnId(open.turnId);
+    init.journal.writer.append([{ type: "recovery-started", turnId: id, at: this.#desk.now(), epoch: epochId(epoch) }]);
   }
 
   /** The process that ran the newest attempt is gone. */
-  noteDeath(live: LiveTurn, { turn }: Examined): void {
+  noteDeath(live: LiveTurn, { turn }: Outline): void {
     const { maxInterruptedAttempts } = this.#desk.init.hooks.recovery;
     this.handOver(live, {
       reason: "interrupted",
@@ -97,16 +161,22 @@ export class Recovery {
     const open = this.#desk.openTurnOf(live);
     // A turn that is not recovered ends at once: there is nothing to wait for.
     if (!open || !this.#desk.init.hooks.recovery.enabled) return;
-    const examined = this.examine(open, live);
-    const incident = this.incident(live, examined);
-    if (incident) {
-      const event = eventOfIncident(incident);
+    const { budget, exhausted } = this.outline(open);
+    const event = this.#eventOfOpen(open, live);
+    if (budget && event) {
       const { emit } = this.#desk.init;
-      if (examined.budget?.detections === 1) emit("chat:recovery:detected", event);
+      if (budget.detections === 1) emit("chat:recovery:detected", event);
       emit("chat:recovery:attempt", event);
-      if (!examined.budget?.exhausted) emit("chat:recovery:scheduled", event);
+      if (!exhausted) emit("chat:recovery:scheduled", event);
     }
     this.#desk.readers.interrupted(live.view);
+  }
+
+  /** Whether there is something to continue is read, unless that is large: then there is. */
+  #eventOfOpen(open: OpenTurn, live: LiveTurn): IncidentEvent | undefined {
+    if (this.#isLarge(open)) return this.eventOf(live);
+    const incident = this.incident(live, this.#examine(open, live));
+    return incident && eventOfIncident(incident);
   }
 
   incident(live: LiveTurn, { turn, salvage: left, budget }: Examined): RecoveryIncident | undefined {
@@ -141,12 +211,13 @@ export class Recovery {
       emit("chat:recovery:exhausted", { ...eventOfIncident(incident), reason });
       await hooks.exhausted(live.context(live.attempt), { ...incident, reason });
     }
-    const ending: Ending = { ...leftOf(examined), status: "error", reason, error: hooks.recovery.terminalMessage };
+    const told = { status: "error", reason, error: hooks.recovery.terminalMessage, givenUp: true } as const;
+    const ending: Ending = { ...leftOf(examined), ...told };
     try {
       return settleTurn(this.#desk, live, ending);
     } catch (error) {
       // People learn of it even if the disk does not; the turn stays open and is given up again.
-      announceEnding(this.#desk, live, { status: "error", error: hooks.recovery.terminalMessage, streamed: true });
+      announceEnding(this.#desk, live, { ...told, streamed: true });
       throw error;
     }
   }
@@ -156,12 +227,12 @@ export class Recovery {
     const { recovery } = this.#desk.init.hooks;
     const open = this.#desk.openTurnOf(live);
     if (!recovery.enabled || open?.recoveringSince === undefined) return undefined;
-    const turn = this.#read(open);
+    const { turn, budget } = this.outline(open);
     const { requestId, inputMessageIds, continuation } = live.view;
     return {
       incidentId: incidentId(requestId, inputMessageIds),
       requestId,
-      attempt: this.#budget(turn)?.attempt ?? 1,
+      attempt: budget?.attempt ?? 1,
       maxAttempts: recovery.maxAttempts,
       recoveryKind: !continuation && isRetry(turn) ? "retry" : "continue"
     };
@@ -170,7 +241,7 @@ export class Recovery {
   /** The attempts of an open turn. */
   attemptsOf(live: LiveTurn): TurnFold["attempts"] {
     const open = this.#desk.openTurnOf(live);
-    return open ? this.#read(open).attempts : [];
+    return open ? this.outline(open).turn.attempts : [];
   }
 
   #budget(turn: TurnFold): Budget | undefined {
@@ -181,15 +252,14 @@ export class Recovery {
       isAwaiting: awaitedCalls(turn.calls).length > 0
     });
   }
-
-  #read(open: OpenTurn): TurnFold {
-    const id = turnId(open.turnId);
-    let turn = emptyTurn(id);
-    const options = { after: open.firstSequence - 1, turnId: id, outline: true };
-    for (const page of this.#desk.init.journal.reader.pages(options)) turn = foldTurn(turn, page.entries);
-    return turn;
-  }
 }
+
+/** What the class allows; a number that is no limit is none. */
+function answerLimit({ maxAnswerBytes }: Pick<TurnHooks, "maxAnswerBytes">): number {
+  return maxAnswerBytes > 0 ? maxAnswerBytes : Infinity;
+}
+
+const NO_TOOLS: ReadonlySet<string> = new Set();
 
 /** The newest attempt went on from nothing, or the only one left nothing. */
 function isRetry({ attempts, contentSequence }: TurnFold): boolean {
@@ -198,9 +268,9 @@ function isRetry({ attempts, contentSequence }: TurnFold): boolean {
 }
 
 /** What a turn that ends between attempts leaves in the conversation. */
-export function leftOf({ turn, salvage: left }: Examined): Pick<Ending, "left" | "streamed"> {
+export function leftOf({ turn, salvage: left, isStored = false }: Examined): Pick<Ending, "left" | "streamed"> {
   const answer: UIMessage | undefined = storableAnswer(left.fold.message);
-  return { left: { answer, chunkCount: turn.nextChunk }, streamed: turn.contentSequence > 0 };
+  return { left: { answer, chunkCount: turn.nextChunk, isStored }, streamed: turn.contentSequence > 0 };
 }
 
 /** What the provider counted for the last call of an answer that was complete when the process died. */

@@ -9,7 +9,8 @@ import { MemorySql } from "../journal/memory-sql.test-support.ts";
 import type { ReadableRecord } from "../journal/records.ts";
 import { createScript, fail, reply, scriptedModel, stall, text, toolCall, type Step } from "../testing/index.ts";
 import { user, World, type WorldInit } from "./engine.test-support.ts";
-import { FAILURE_PAUSE_MS, FAILURE_RETRIES, hookPauseMs, MAX_FAILURE_PAUSE_MS } from "./retries.ts";
+import { FAILURES_IN_A_ROW } from "./budget.ts";
+import { FAILURE_PAUSE_MS, hookPauseMs, MAX_FAILURE_PAUSE_MS } from "./retries.ts";
 
 /** Longer than what counts as one interruption. */
 const STALL_MS = 40_000;
@@ -24,22 +25,31 @@ describe("a provider that fails", () => {
     expect(w.texts()).toEqual(["user:r1", "assistant:hello"]);
   });
 
-  test(`for ever is asked ${FAILURE_RETRIES} times again, and then people are told`, async () => {
+  test(`for ever is asked ${FAILURES_IN_A_ROW} times, and then people are told`, async () => {
     const w = world(() => busy(), { classifyFailure: () => "rate_limit" });
     await pausesOf(w);
-    expect(w.model.callCount).toBe(1 + FAILURE_RETRIES);
+    expect(w.model.callCount).toBe(FAILURES_IN_A_ROW);
     expect(w.engine.failed()).toMatchObject({ requestId: "r1", text: "failed in stream" });
   });
 
-  test("begins anew to count after it brought something", async () => {
-    const halves = Array.from({ length: 4 }, () => busy());
-    const w = world([...halves, reply(text("half "), stall()), ...halves, reply(text("whole"))], {
+  test("begins anew to count after it finished a step", async () => {
+    const add = tool({ inputSchema: z.object({}), execute: () => 2 });
+    const failures = Array.from({ length: 4 }, () => busy());
+    const steps = [...failures, reply(toolCall("add", {}, { id: "c1" })), ...failures, reply(text("whole"))];
+    const w = world(steps, { tools: { add }, classifyFailure: () => "transient" });
+    const pauses = await pausesOf(w);
+    expect(pauses).toEqual([1, 2, 4, 8, 1, 2, 4, 8].map((times) => times * FAILURE_PAUSE_MS));
+    expect(w.texts()).toEqual(["user:r1", "assistant:whole"]);
+  });
+
+  test("after its first words, or falls silent there, begins no new count", async () => {
+    const half = () => reply(text("half "), stall());
+    const w = world([busy(), half(), half(), reply(text("whole"))], {
       classifyFailure: () => "transient",
       stall: { timeoutMs: STALL_MS }
     });
-    const pauses = await pausesOf(w);
-    expect(pauses).toEqual([1, 2, 4, 8, 1, 2, 4, 8].map((times) => times * FAILURE_PAUSE_MS));
-    expect(w.texts()).toEqual(["user:r1", "assistant:half whole"]);
+    expect(await pausesOf(w)).toEqual([1, 2, 4].map((times) => times * FAILURE_PAUSE_MS));
+    expect(w.texts()).toEqual(["user:r1", "assistant:half half whole"]);
   });
 
   test("for a reason that will not pass is asked once", async () => {
@@ -101,7 +111,7 @@ test("a hook that fails is asked again after 30 s, then twice as long, at most 5
 });
 
 test("no pause of the provider's own is longer than the longest", () => {
-  expect(FAILURE_PAUSE_MS * 2 ** (FAILURE_RETRIES - 1)).toBeLessThanOrEqual(MAX_FAILURE_PAUSE_MS);
+  expect(FAILURE_PAUSE_MS * 2 ** (FAILURES_IN_A_ROW - 2)).toBeLessThanOrEqual(MAX_FAILURE_PAUSE_MS);
 });
 
 function world(steps: Step[] | (() => Step), init: Partial<WorldInit> = {}) {

@@ -4,15 +4,13 @@ import type { UIMessage } from "ai";
 import { isOutOfMemory, isPlatformTransient } from "../host/platform-errors.ts";
 import type { AttemptEnded } from "../journal/records.ts";
 import { isToolPart, SHRINKS_ABOVE_CHARS } from "../model/index.ts";
-import { failuresInARow, OUT_OF_MEMORY } from "./budget.ts";
+import { areTooMany, countFailures, OUT_OF_MEMORY } from "./budget.ts";
 import type { Desk } from "./desk.ts";
 import type { FailureClass } from "./hooks.ts";
 import type { LiveTurn } from "./live-turn.ts";
 import type { Recovery } from "./recovery.ts";
 import type { TurnStream } from "./stream.ts";
 
-/** Failures in a row, without progress between them, after which a turn fails. */
-export const FAILURE_RETRIES = 5;
 /** The pause after the first failure; it doubles. A provider that names its own is obeyed, up to the longest. */
 export const FAILURE_PAUSE_MS = 1_000;
 export const MAX_FAILURE_PAUSE_MS = 60_000;
@@ -46,13 +44,24 @@ export class Retries {
     const { hooks } = this.#desk.init;
     const code = retryCode(error, classification);
     if (!code || !hooks.recovery.enabled || live.signal.aborted) return undefined;
-    // What it brought before it failed is progress only once it is written.
+    const retryAt = this.#retryAt(live, stream, hooks.retryAfterMs(error));
+    return retryAt === undefined
+      ? undefined
+      : { error: { code, message: "The model could not answer; it is asked again." }, retryAt };
+  }
+
+  /** When a provider that fell silent is asked again; null when it fell silent too often: the turn is given up then. */
+  afterStall(live: LiveTurn, stream: Pick<TurnStream, "flush">): number | null {
+    return this.#retryAt(live, stream) ?? null;
+  }
+
+  /** Undefined: this failure is one too many. */
+  #retryAt(live: LiveTurn, stream: Pick<TurnStream, "flush">, askedForMs?: number): number | undefined {
+    // A step that it finished before it failed counts only once it is written.
     stream.flush();
-    const failures = failuresInARow(this.#recovery.attemptsOf(live));
-    if (failures >= FAILURE_RETRIES) return undefined;
-    const pauseMs = Math.min(hooks.retryAfterMs(error) ?? FAILURE_PAUSE_MS * 2 ** failures, MAX_FAILURE_PAUSE_MS);
-    const message = "The model could not answer; it is asked again.";
-    return { error: { code, message }, retryAt: this.#desk.now() + pauseMs };
+    const before = countFailures(this.#recovery.attemptsOf(live));
+    if (areTooMany({ inARow: before.inARow + 1, inAll: before.inAll + 1 })) return undefined;
+    return this.#desk.now() + Math.min(askedForMs ?? FAILURE_PAUSE_MS * 2 ** before.inARow, MAX_FAILURE_PAUSE_MS);
   }
 
   /**

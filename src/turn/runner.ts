@@ -4,26 +4,25 @@ import { isPlatformTransient } from "../host/platform-errors.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptEnded } from "../journal/records.ts";
 import { errorMessage, failureDetails, ThinkError } from "../util/errors.ts";
-import { turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
-import { failuresInARow, type ExhaustionReason } from "./budget.ts";
-import { classify, type Decision, type TurnState } from "./classify.ts";
+import { hookFailuresInARow, RECOVERY_HOOK_FAILED, type ExhaustionReason } from "./budget.ts";
+import { classify, type TurnState } from "./classify.ts";
 import type { Desk } from "./desk.ts";
 import {
+  AnswerTooLargeError,
   AttemptFailedError,
   RecoveryDisabledError,
   RecoveryExhaustedError,
-  UnreadableTurnError,
   type StreamStalledError
 } from "./errors.ts";
 import type { FailureClass, FailureContext } from "./hooks.ts";
 import { eventOfIncident, type IncidentEvent, type RecoveryChoice } from "./incident.ts";
 import type { LiveTurn } from "./live-turn.ts";
-import { countedOf, DROPS_PARTIAL, leftOf, Recovery, type Examined } from "./recovery.ts";
+import { countedOf, DROPS_PARTIAL, leftOf, Recovery, type Examined, type Outline } from "./recovery.ts";
 import { findRefused, type RefusedFiles } from "./refused-files.ts";
 import { Responses } from "./responses.ts";
 import { hookPauseMs, Retries } from "./retries.ts";
-import { isAnswer, settleTurn, type Ending } from "./settle.ts";
+import { isAnswer, settleTurn, settleUnreadable, type Ending } from "./settle.ts";
 import { beginFirst, beginNext, runAttempt, storePartial, type Tried } from "./try-turn.ts";
 import type { TurnOutcome } from "./turn.ts";
 
@@ -111,51 +110,69 @@ export class TurnRunner {
 
   async #advance(open: OpenTurn): Promise<void> {
     const live = this.#desk.find(open);
-    if (!live) return this.#dropUnreadable(open);
-    const isFresh = open.attempt === 0 || this.#isOurs(open);
-    const examined = isFresh ? undefined : this.#recovery.examine(open, live);
-    const decision = classify(this.#stateOf(open, live, examined));
-    switch (decision.do) {
-      case "settle":
-        return this.#end(live, {
-          ...(examined && leftOf(examined)),
-          ...decision,
-          placesInput: open.attempt === 0 && decision.reason !== "cleared"
-        });
-      case "start":
-        return this.#tryFirst(open, live);
-      case "wait":
-        return;
-    }
-    // Everything else is about an attempt of the past.
-    if (examined) await this.#recover(open, live, { decision, examined });
+    if (!live) return settleUnreadable(this.#desk, open);
+    if (open.attempt > 0 && !this.#isOurs(open)) return this.#runAgain(open, live);
+    const decision = classify(this.#stateOf(open, live));
+    if (decision.do === "start") return this.#tryFirst(open, live);
+    if (decision.do !== "settle") return;
+    this.#end(live, { ...decision, placesInput: open.attempt === 0 && decision.reason !== "cleared" });
   }
 
-  async #recover(open: OpenTurn, live: LiveTurn, found: { decision: Decision; examined: Examined }): Promise<void> {
-    const { decision, examined } = found;
+  /** An attempt of the past: what can be decided without reading what it wrote is decided first. */
+  async #runAgain(open: OpenTurn, live: LiveTurn): Promise<void> {
+    const outline = this.#recovery.outline(open);
+    const decision = classify(this.#stateOf(open, live, outline));
     switch (decision.do) {
       case "note-death":
-        return this.#recovery.noteDeath(live, examined);
+        return this.#recovery.noteDeath(live, outline);
+      case "give-up":
+        return this.#giveUp(live, this.#recovery.unread(live, outline), decision.reason);
+      case "settle":
+      case "examine": {
+        const isTooMuch = outline.exhausted === "out_of_memory";
+        const examined = isTooMuch ? this.#recovery.unread(live, outline) : await this.#recovery.read(open, live);
+        // Reading takes its time.
+        if (!this.#isOpen(live)) return this.#desk.forget(live);
+        if (decision.do === "settle") return this.#end(live, { ...decision, ...leftOf(examined) });
+        if (!live.signal.aborted) await this.#recover(open, live, examined);
+      }
+    }
+  }
+
+  async #recover(open: OpenTurn, live: LiveTurn, examined: Examined): Promise<void> {
+    const { salvage } = examined;
+    const decision = classify({ ...this.#stateOf(open, live, examined), progress: salvage.progress });
+    switch (decision.do) {
       case "complete":
+        if (salvage.isTooLarge) return this.#endTooLarge(open, live, examined);
         return this.#end(live, { ...leftOf(examined), ...countedOf(examined), status: "completed" }, decision.reason);
+      case "settle":
+        return this.#end(live, { ...leftOf(examined), ...decision });
       case "give-up":
         return this.#giveUp(live, examined, decision.reason);
       case "retry":
       case "continue":
+        if (salvage.isTooLarge) return this.#endTooLarge(open, live, examined);
         return this.#tryAgain(open, live, examined);
     }
   }
 
-  #stateOf(open: OpenTurn, live: LiveTurn, examined: Examined | undefined): TurnState {
+  #endTooLarge(open: OpenTurn, live: LiveTurn, examined: Examined): void {
+    live.attempt = open.attempt;
+    const error = new AnswerTooLargeError(this.#desk.init.hooks.maxAnswerBytes);
+    this.#fail(live, { error, stage: "stream", examined });
+  }
+
+  #stateOf(open: OpenTurn, live: LiveTurn, outline?: Outline): TurnState {
     return {
       refused: this.#refusal(open, live),
       attempts: open.attempt,
       isOurs: this.#isOurs(open),
       isCutOff: open.attemptOpen,
       // Handing over is part of a healthy attempt.
-      recovers: this.#desk.init.hooks.recovery.enabled || (examined?.isHandover ?? false),
-      exhausted: examined?.budget?.exhausted,
-      progress: examined?.salvage.progress ?? "nothing",
+      recovers: this.#desk.init.hooks.recovery.enabled || (outline?.isHandover ?? false),
+      exhausted: outline?.exhausted,
+      progress: "unread",
       retryAt: open.retryAt ?? null,
       nowMs: this.#desk.now()
     };
@@ -206,8 +223,8 @@ export class TurnRunner {
     if (!this.#isOpen(live)) return;
     this.#recovery.handOver(live, {
       reason: "failed",
-      error: { code: "recovery-hook-failed", message: "The decision over an interrupted answer failed." },
-      retryAt: this.#desk.now() + hookPauseMs(failuresInARow(examined.turn.attempts))
+      error: { code: RECOVERY_HOOK_FAILED, message: "The decision over an interrupted answer failed." },
+      retryAt: this.#desk.now() + hookPauseMs(hookFailuresInARow(examined.turn.attempts))
     });
   }
 
@@ -254,7 +271,7 @@ export class TurnRunner {
     this.#handOver(live, tried, {
       reason: "stalled",
       error: { code: error.code, message: error.message },
-      retryAt: null
+      retryAt: this.#retries.afterStall(live, tried.stream)
     });
   }
 
@@ -262,6 +279,8 @@ export class TurnRunner {
     const { hooks } = this.#desk.init;
     if (tried.result.kind !== "failed") return;
     const { error, stage } = tried.result;
+    // Our own limit: asking again would reach it again.
+    if (error instanceof AnswerTooLargeError) return this.#fail(live, { error, stage, tried });
     const classification = hooks.classifyFailure(error, this.#failureContext(live, stage));
     if (classification === "context_overflow" && (await this.#retries.shorten(live, tried.stream.message))) {
       if (!this.#isOpen(live)) return this.#desk.forget(live);
@@ -288,7 +307,8 @@ export class TurnRunner {
     this.#log(live, new RecoveryExhaustedError(reason, live.failure?.error));
     const open = this.#desk.openTurnOf(live);
     // What the last attempt left counts too.
-    const left = open && examined.turn.attempt < open.attempt ? this.#recovery.examine(open, live) : examined;
+    const isNewer = open && examined.turn.attempt < open.attempt;
+    const left = isNewer ? await this.#recovery.read(open, live) : examined;
     const outcome = await this.#recovery.giveUp(live, { ...left, budget: examined.budget }, reason);
     this.#emitFinish(live, outcome);
     this.#finish(live, outcome, true);
@@ -296,14 +316,23 @@ export class TurnRunner {
 
   #fail(
     live: LiveTurn,
-    failure: { error: unknown; stage: "turn" | "stream"; classification?: FailureClass; tried?: Tried }
+    failure: {
+      error: unknown;
+      stage: "turn" | "stream";
+      classification?: FailureClass;
+      tried?: Tried;
+      /** What earlier attempts left, when none is running. */
+      examined?: Examined;
+    }
   ): void {
-    const { error, stage, tried, classification } = failure;
+    const { error, stage, tried, classification, examined } = failure;
     const text = this.#describe(live, error, { stage, ...(classification && { classification }) });
     // Before the stream there is nothing to store, unless an earlier attempt left it.
     const isBare = stage === "turn" && tried !== undefined && !tried.streamed;
-    const shown = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
-    this.#end(live, { ...shown, status: "error", error: text, refused: this.#refusedFiles(live, error) });
+    const streamed = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
+    const shown = examined ? leftOf(examined) : streamed;
+    const reason = error instanceof AnswerTooLargeError ? { reason: "answer_too_large" } : {};
+    this.#end(live, { ...shown, ...reason, status: "error", error: text, refused: this.#refusedFiles(live, error) });
   }
 
   #refusedFiles(live: LiveTurn, error: unknown): readonly RefusedFiles[] {
@@ -343,29 +372,6 @@ export class TurnRunner {
     this.#finish(live, outcome, isAnswer(ending));
   }
 
-  /** Its admission cannot be read: nobody knows what was asked. It must not hold up the queue. */
-  #dropUnreadable(open: OpenTurn): void {
-    const unreadable = new UnreadableTurnError();
-    const { code, message } = unreadable;
-    const { requestId } = open;
-    this.#desk.init.hooks.logFailure?.(unreadable, { requestId, stage: "recovery", messagesPersisted: false });
-    this.#desk.init.journal.writer.append([
-      {
-        type: "turn-settled",
-        turnId: turnId(open.turnId),
-        attempt: null,
-        at: this.#desk.now(),
-        outcome: "failed",
-        reason: "unreadable",
-        error: { code, message },
-        output: null,
-        messageStored: false,
-        chunkCount: 0,
-        responds: false
-      }
-    ]);
-  }
-
   /** Why a turn must not reach the model at all. */
   #refusal(open: OpenTurn, live: LiveTurn): TurnState["refused"] {
     const { row } = this.#desk.init.conversation;
@@ -391,6 +397,11 @@ export class TurnRunner {
   /** `admit` wrote the first attempt together with the admission. */
   startedWithAdmission(id: string): void {
     this.#startedHere.add(id);
+  }
+
+  /** The admission was undone with a transaction around it. */
+  notAdmitted(id: string): void {
+    this.#startedHere.delete(id);
   }
 
   #describe(live: LiveTurn, error: unknown, failure: Pick<FailureContext, "stage" | "classification">): string {

@@ -246,6 +246,34 @@ describe("damage", () => {
   });
 });
 
+describe("limits", () => {
+  test("are not crossed: what stays is the beginning of what would stay without them, and reading stops there", () => {
+    fc.assert(
+      fc.property(anyAnswer, fc.nat(), fc.nat(60), fc.nat(2_000), (plan, at, answerBytes, heldChars) => {
+        const all = write(plan);
+        const left = leave(all.slice(0, at % (all.length + 1)));
+        let read = 0;
+        function* reading() {
+          for (const chunk of left.chunks) {
+            read += 1;
+            yield chunk;
+          }
+        }
+        const whole = rescue(left);
+        const limited = rescue(left, { chunks: reading(), limits: { answerBytes: answerBytes + 1, heldChars } });
+        const [text, wholeText] = [limited, whole].map(({ fold }) => textOfParts(fold.message));
+        expect(wholeText?.startsWith(text ?? "")).toBe(true);
+        expect(limited.answerBytes).toBeLessThanOrEqual(answerBytes + 1);
+        expect(limited.keeps).toBeLessThanOrEqual(read);
+        if (limited.isTooLarge) return;
+        expect(read).toBe(left.chunks.length);
+        expect(limited).toEqual(whole);
+      }),
+      RUNS
+    );
+  });
+});
+
 function damagedAt(chunks: Left["chunks"], index: number, body: string | null): Left["chunks"] {
   const at = index % Math.max(chunks.length, 1);
   return chunks.flatMap((chunk, other) => (other !== at ? [chunk] : body === null ? [] : [{ ...chunk, body }]));

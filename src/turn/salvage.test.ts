@@ -387,3 +387,25 @@ describe("what stands for a cut-off call", () => {
     return { type: "tool-output-error", toolCallId: "c", errorText };
   }
 });
+
+test.each([
+  ["text", { answerBytes: 100, heldChars: Infinity }, { type: "text-delta", id: "t", delta: "word " }],
+  [
+    "input of a tool",
+    { answerBytes: 100, heldChars: Infinity },
+    { type: "tool-input-delta", toolCallId: "c", inputTextDelta: "1," }
+  ],
+  ["data", { answerBytes: Infinity, heldChars: 1_000 }, { type: "data-log", data: "x" }]
+])("of %s without end no more is read than its limits allow", (_what, limits, chunk) => {
+  let read = 0;
+  function* endless() {
+    for (;;) {
+      read += 1;
+      if (read > 1_000) throw new Error("It reads on.");
+      yield { seq: read, body: JSON.stringify(chunk) };
+    }
+  }
+  const left = rescue(leave([]), { chunks: endless(), limits });
+  expect(left.isTooLarge).toBe(true);
+  expect(read).toBeLessThan(100);
+});

@@ -4,41 +4,27 @@
 // whose outcome nobody knows is settled as exactly that: it is never run again by itself.
 import type { UIMessage, UIMessageChunk } from "ai";
 import { isTerminal, type CallView } from "../journal/folds/calls-fold.ts";
-import type { TurnFold } from "../journal/folds/turn-fold.ts";
 import {
   asMessagePart,
-  closeOpenParts,
-  foldChunk,
   isSettledToolPart,
   isToolPart,
-  resumeFold,
-  startFold,
   toolInputObject,
   toolNameOf,
   type MessageFold,
   type ToolPart
 } from "../model/index.ts";
 import type { CallId } from "../util/ids.ts";
-import { isObject, parseJson } from "../util/json.ts";
-import { toolPartOf } from "./call-records.ts";
 import type { Progress } from "./classify.ts";
+import { inputChunk, keepChunks, safely, type Kept, type StoredAnswer } from "./kept-chunks.ts";
 
 type MessagePart = UIMessage["parts"][number];
 
-export interface SalvageInit {
-  readonly turn: Pick<TurnFold, "calls">;
-  readonly messageId: string;
-  /** The stored answer this turn extends. */
-  readonly base: UIMessage | undefined;
-  /** The chunks of the answer, as they are stored, with their numbers. */
-  readonly chunks: readonly { readonly seq: number; readonly body: string }[];
+export interface SalvageInit extends StoredAnswer {
   readonly clientTools: ReadonlySet<string>;
   /** What stands for a call that was cut off. */
   readonly repairPart: (part: MessagePart) => MessagePart;
   /** A last look at recorded outcomes that were not streamed yet. */
   readonly annotate?: (chunk: UIMessageChunk) => UIMessageChunk;
-  /** Keep finished steps only: text of the last one must not be continued. */
-  readonly wholeSteps?: boolean;
 }
 
 export interface Salvage {
@@ -57,117 +43,34 @@ export interface Salvage {
   readonly changedBase: UIMessage | undefined;
   /** It holds the result of a call: that is never dropped. */
   readonly hasResults: boolean;
+  /** Of text and tool inputs, in what stays. */
+  readonly answerBytes: number;
+  /** There is more than the limits allow: it is not read, and the answer cannot be continued. */
+  readonly isTooLarge: boolean;
 }
 
 export function salvage(init: SalvageInit): Salvage {
-  const chunks = init.chunks.flatMap(({ seq, body }) => parsed(seq, body));
-  const keptCount = init.wholeSteps
-    ? chunks.findLastIndex(({ chunk }) => chunk.type === "finish-step") + 1
-    : countKept(chunks, init);
-  const kept = chunks.slice(0, keptCount);
-  let fold = init.base ? resumeFold(closeOpenParts(init.base)) : startFold(init.messageId);
-  for (const { chunk } of kept) fold = safely(withLostInput(fold, chunk, init.turn), chunk);
-  const repair = new Repair(init, fold, kept);
+  const kept = keepChunks(init);
+  const repair = new Repair(init, kept);
   repair.run();
   const baseCount = init.base?.parts.length ?? 0;
   const added = repair.fold.message.parts.slice(baseCount);
-  const isFinished = kept.some(({ chunk }) => chunk.type === "finish");
   return {
-    keeps: (kept.at(-1)?.seq ?? -1) + 1,
+    keeps: kept.keeps,
     fold: repair.fold,
     repairs: repair.chunks,
     unknownCalls: repair.unknownCalls,
     openTextId: repair.chunks.length > 0 ? undefined : openTextId(repair.fold),
-    progress: progressOf({ added, isFinished, isAwaiting: repair.isAwaiting }),
+    progress: progressOf({ added, isFinished: kept.isFinished, isAwaiting: repair.isAwaiting }),
     changedBase: repair.changesBase ? { ...repair.fold.message, parts: baseParts(repair.fold, baseCount) } : undefined,
-    hasResults: added.some((part) => isToolPart(part) && isSettledToolPart(part))
+    hasResults: added.some((part) => isToolPart(part) && isSettledToolPart(part)),
+    answerBytes: kept.answerBytes,
+    isTooLarge: kept.isTooLarge
   };
 }
 
 function baseParts(fold: MessageFold, count: number): MessagePart[] {
   return fold.message.parts.slice(0, count);
-}
-
-interface ParsedChunk {
-  readonly seq: number;
-  readonly chunk: UIMessageChunk;
-}
-
-function parsed(seq: number, body: string): ParsedChunk[] {
-  const value = parseJson(body);
-  if (!value.ok || !isObject(value.value) || typeof value.value["type"] !== "string") return [];
-  // The engine stores chunks of the SDK as JSON and nothing else.
-  return [{ seq, chunk: value.value as UIMessageChunk }];
-}
-
-function safely(fold: MessageFold, chunk: UIMessageChunk): MessageFold {
-  try {
-    return foldChunk(fold, chunk);
-  } catch {
-    // A damaged chunk costs itself, not the answer.
-    return fold;
-  }
-}
-
-const AFTER_INPUT: ReadonlySet<string> = new Set([
-  "tool-approval-request",
-  "tool-output-available",
-  "tool-output-error",
-  "tool-output-denied"
-]);
-
-/** A chunk that follows an input shows that the input was complete. If it is lost, the record of the call has it. */
-function withLostInput(fold: MessageFold, chunk: UIMessageChunk, { calls }: SalvageInit["turn"]): MessageFold {
-  if (!AFTER_INPUT.has(chunk.type) || !("toolCallId" in chunk)) return fold;
-  const { toolCallId } = chunk;
-  if (toolPartOf(fold.message, toolCallId)?.state !== "input-streaming") return fold;
-  const call = [...calls.values()].find(({ callId }) => callId === toolCallId);
-  return call ? safely(fold, inputChunk(call)) : fold;
-}
-
-function inputChunk({ callId, toolName, input, dynamic }: CallView): UIMessageChunk {
-  return { type: "tool-input-available", toolCallId: callId, toolName, input, ...(dynamic && { dynamic }) };
-}
-
-/** How many chunks at the beginning stay: up to the last that is worth it, and what closes it. */
-function countKept(chunks: readonly ParsedChunk[], init: SalvageInit): number {
-  // What a call follows from stays with it: providers refuse a call without the reasoning that led to it.
-  const leadsOn = hasUnseenCalls(chunks, init);
-  const isKept = ({ chunk }: ParsedChunk) =>
-    isWorthKeeping(chunk, init.turn) || (leadsOn && chunk.type === "reasoning-end");
-  let count = chunks.findLastIndex(isKept) + 1;
-  if (count === 0) return 0;
-  while (CLOSING.has(chunks[count]?.chunk.type ?? "")) count += 1;
-  return count;
-}
-
-/** Whether a call was recorded before its chunk was. */
-function hasUnseenCalls(chunks: readonly ParsedChunk[], { turn, base }: SalvageInit): boolean {
-  const seen = new Set<string>(base?.parts.map((part) => (isToolPart(part) ? part.toolCallId : "")));
-  for (const { chunk } of chunks) if (chunk.type === "tool-input-available") seen.add(chunk.toolCallId);
-  return [...turn.calls.keys()].some((id) => !seen.has(id));
-}
-
-const CLOSING: ReadonlySet<string> = new Set(["text-end", "finish-step", "message-metadata"]);
-const STEP: ReadonlySet<string> = new Set(["start-step", "finish-step"]);
-const CONTENT: ReadonlySet<string> = new Set([
-  "file",
-  "source-url",
-  "source-document",
-  "tool-input-error",
-  "tool-output-available",
-  "tool-output-error",
-  "tool-output-denied",
-  "tool-approval-request",
-  "finish"
-]);
-
-function isWorthKeeping(chunk: UIMessageChunk, { calls }: SalvageInit["turn"]): boolean {
-  if (chunk.type === "text-delta") return chunk.delta !== "";
-  // One that has not started can be asked for again.
-  if (chunk.type === "tool-input-available") return [...calls.keys()].some((id) => id === chunk.toolCallId);
-  if (chunk.type.startsWith("data-")) return !("transient" in chunk && chunk.transient === true);
-  return CONTENT.has(chunk.type);
 }
 
 /** Brings the recorded outcomes to the calls, and settles what nobody will. */
@@ -181,11 +84,11 @@ class Repair {
   readonly #hasStart: boolean;
   #isInStep: boolean;
 
-  constructor(init: SalvageInit, fold: MessageFold, kept: readonly ParsedChunk[]) {
+  constructor(init: SalvageInit, { fold, keeps, isInStep }: Kept) {
     this.#init = init;
     this.fold = fold;
-    this.#hasStart = kept.length > 0;
-    this.#isInStep = kept.findLast(({ chunk: { type } }) => STEP.has(type))?.chunk.type === "start-step";
+    this.#hasStart = keeps > 0;
+    this.#isInStep = isInStep;
   }
 
   run(): void {

@@ -1,15 +1,18 @@
 // The one place that ends a turn. Answer, outcome and what the conversation row knows of it become durable together;
 // only then are readers told, and after them the user's hook.
 import type { UIMessage } from "ai";
+import type { OpenTurn } from "../journal/conversation.ts";
+import { failureDetails } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import { notesOf } from "./admitting.ts";
 import type { Desk } from "./desk.ts";
+import { TurnUnreadableError } from "./errors.ts";
 import type { LiveTurn } from "./live-turn.ts";
 import type { RefusedFiles } from "./refused-files.ts";
 import type { TurnStream } from "./stream.ts";
 import type { CountedTokens } from "./transcript.ts";
-import type { TurnOutcome, TurnStatus } from "./turn.ts";
+import type { TurnOutcome, TurnStatus, TurnView } from "./turn.ts";
 
 export interface Ending {
   readonly status: TurnStatus;
@@ -21,10 +24,17 @@ export interface Ending {
   /** What was streamed; nothing for a turn that never started. */
   readonly stream?: TurnStream;
   /** What earlier attempts left, for a turn that ends between two. */
-  readonly left?: { readonly answer: UIMessage | undefined; readonly chunkCount: number };
+  readonly left?: {
+    readonly answer: UIMessage | undefined;
+    readonly chunkCount: number;
+    /** There is an answer in the store, which is left as it is. */
+    readonly isStored?: boolean;
+  };
   readonly streamed?: boolean;
   /** Messages whose files made the turn fail, marked. */
   readonly refused?: readonly RefusedFiles[];
+  /** As `TurnOutcome.givenUp`. */
+  readonly givenUp?: boolean;
   /** The messages of a turn that ends before it started still belong to the conversation. */
   readonly placesInput?: boolean;
 }
@@ -69,7 +79,7 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
         reason: ending.reason ?? null,
         error: ending.error === undefined ? null : { code: "turn-failed", message: ending.error },
         output: (ending.output ?? null) as Json,
-        messageStored: answer !== undefined,
+        messageStored: answer !== undefined || ending.left?.isStored === true,
         chunkCount: (ending.stream ?? ending.left)?.chunkCount ?? 0,
         responds: desk.init.hooks.wantsResponse && isAnswer(ending)
       }
@@ -89,7 +99,8 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
     ...(ending.error !== undefined && { error: ending.error }),
     ...(message && { message }),
     ...(ending.output !== undefined && { output: ending.output }),
-    streamed: ending.streamed ?? false
+    streamed: ending.streamed ?? false,
+    ...(ending.givenUp && { givenUp: true })
   };
 }
 
@@ -108,6 +119,50 @@ function keepOutcome(desk: Desk, live: LiveTurn, ended: Ending & { readonly answ
     ...(output !== undefined && { output })
   });
 }
+
+/**
+ * Ends a turn whose admission cannot be read: nobody knows what was asked, and it must not hold up the queue. Clients are
+ * told, now and when they join later, unless the conversation was cleared since: then nobody waits for it.
+ */
+export function settleUnreadable(desk: Desk, open: OpenTurn): void {
+  const { conversation, journal, hooks, emit } = desk.init;
+  const { requestId } = open;
+  const isCleared = open.generation !== conversation.row.generation;
+  const unreadable = new TurnUnreadableError(open.turnId);
+  const context = { requestId, stage: "recovery", messagesPersisted: false } as const;
+  const text = isCleared ? unreadable.message : hooks.describeFailure(unreadable, context);
+  conversation.transaction((row) => {
+    journal.writer.append([
+      {
+        type: "turn-settled",
+        turnId: turnId(open.turnId),
+        attempt: null,
+        at: desk.now(),
+        outcome: "failed",
+        reason: "unreadable",
+        error: { code: unreadable.code, message: text },
+        output: null,
+        messageStored: false,
+        chunkCount: 0,
+        responds: false
+      }
+    ]);
+    if (!isCleared) row.failedTurn = { requestId, text, messageIds: [] };
+  });
+  if (isCleared) return;
+  emit("chat:request:failed", { ...context, error: text, ...failureDetails(unreadable) });
+  const view: TurnView = { ...UNREAD, turnId: open.turnId, requestId };
+  desk.readers.settled(view, { status: "error", reason: "unreadable", error: text, streamed: false, givenUp: true });
+}
+
+/** What nobody knows of a turn that cannot be read. */
+const UNREAD = {
+  messageId: "",
+  trigger: "ws-chat",
+  continuation: false,
+  inputMessageIds: [],
+  origin: undefined
+} as const;
 
 /** Hooks hear of turns that reached the model, whatever came of it. */
 export function isAnswer(ending: Ending): boolean {

@@ -8,6 +8,7 @@ import { closeOpenParts, foldChunk, foldedMessage, isToolPart, type MessageFold 
 import { sanitizeMessage } from "../util/sanitize-message.ts";
 import type { TurnId } from "../util/ids.ts";
 import { isPlainJson } from "../util/json.ts";
+import type { AnswerSize } from "./answer-size.ts";
 import type { Seam } from "./seam.ts";
 
 export interface StreamInit {
@@ -20,6 +21,8 @@ export interface StreamInit {
   readonly extends: UIMessage | undefined;
   /** Joins the model's chunks to what was streamed before. */
   readonly seam: Seam;
+  /** What the answer has so far, and may have. */
+  readonly size: AnswerSize;
   readonly clock: Clock;
   /** Makes records durable. */
   readonly append: (records: readonly StreamRecord[]) => void;
@@ -59,8 +62,16 @@ export class TurnStream {
     return this.#packer.nextChunk;
   }
 
+  /** The answer has reached its limit: nothing more is taken. */
+  get isFull(): boolean {
+    return this.#init.size.isExceeded;
+  }
+
   push(chunk: UIMessageChunk): Streamed[] {
-    return this.#init.seam(chunk).map((joined) => this.#take(joined));
+    return this.#init.seam(chunk).flatMap((joined) => {
+      const fitting = this.#init.size.take(joined);
+      return fitting ? [this.#take(fitting)] : [];
+    });
   }
 
   #take(chunk: UIMessageChunk): Streamed {

@@ -6,6 +6,7 @@ import type { AttemptStarted, JournalRecord } from "../journal/records.ts";
 import { continueFold, startFold } from "../model/index.ts";
 import { turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
+import { AnswerSize } from "./answer-size.ts";
 import { Attempt, type AttemptResult } from "./attempt.ts";
 import { firstAttempt, nextAttempt, OPENING_CHUNKS } from "./attempt-record.ts";
 import type { Desk } from "./desk.ts";
@@ -149,6 +150,7 @@ function openStream(desk: Desk, live: LiveTurn, { fence, base, examined }: Setti
     fold: examined?.salvage.fold ?? (base ? continueFold(base) : startFold(live.admitted.messageId)),
     extends: base,
     seam: seamOf(base, examined),
+    size: new AnswerSize(init.hooks.maxAnswerBytes, examined?.salvage.answerBytes),
     clock: init.clock,
     append: (records) => void init.journal.writer.append(records)
   });

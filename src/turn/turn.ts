@@ -71,4 +71,6 @@ export interface TurnOutcome {
   readonly output?: unknown;
   /** It had begun to stream: readers saw it. */
   readonly streamed: boolean;
+  /** Recovery gave it up, or its request cannot be read: a client may wait for it without being the one that asked. */
+  readonly givenUp?: boolean;
 }

@@ -12,6 +12,13 @@ export function isLongerThan(text: string, limitBytes: number): boolean {
   return text.length > limitBytes || (text.length * 3 > limitBytes && byteLength(text) > limitBytes);
 }
 
+/** The beginning of a text that has at most so many bytes, cut between two characters. */
+export function cutToBytes(text: string, limitBytes: number): string {
+  if (!isLongerThan(text, limitBytes)) return text;
+  const { read } = encoder.encodeInto(text, new Uint8Array(limitBytes));
+  return text.slice(0, read);
+}
+
 export function encodeText(text: string): Uint8Array {
   return encoder.encode(text);
 }

@@ -13,6 +13,7 @@ import {
   isTerminal,
   never,
   open,
+  Patient,
   recoveringFrames,
   rejoin,
   scene,
@@ -289,5 +290,112 @@ describe("what people do while an answer is being recovered", () => {
     ask(await connect(host), "r2");
     await host.idle();
     expect(words(await stored(host))).toEqual(["user:u-r2", "assistant:two"]);
+  });
+});
+
+describe("a tab that is connected when a turn ends that nobody can answer", () => {
+  const terminalMessage = "We could not finish this.";
+  const told = (socket: TestSocket, id: string) =>
+    framesOf(socket).filter(({ type, id: of, done }) => type === "cf_agent_use_chat_response" && of === id && done);
+  const failure = { body: terminalMessage, error: true, outcome: "error", messageIds: ["u-r1"] };
+
+  test("is told that it was given up before its first word, after a restart and in every tab", async () => {
+    const host = open([], {
+      beforeTurn: () => never<void>(),
+      recovery: { maxInterruptedAttempts: 2, terminalMessage }
+    });
+    ask(await connect(host), "r1");
+    await die(host);
+    await connect(host);
+    await die(host);
+    // Both come before the pause is over that quick deaths are followed by.
+    const [joining, watching] = [await rejoin(host), await connect(host)];
+    await host.idle();
+    expect([joining, watching].map((socket) => told(socket, "r1"))).toEqual([[], []]);
+    await settleDown(host);
+    expect(eventsOf("chat:recovery:exhausted")).toHaveLength(1);
+    expect(told(watching, "r1")).toMatchObject([failure]);
+    expect(endsOf(joining, "r1")).toEqual([`error: ${terminalMessage}`]);
+    // One that waits for a stream, as the published clients do, hears of it where it listens.
+    const offer = framesOf(watching).findLast(({ type }) => type.startsWith("cf_agent_stream_"));
+    expect(offer).toMatchObject({ type: "cf_agent_stream_resuming", id: "r1" });
+    for (const socket of [joining, watching]) {
+      expect(words(framesOf(socket).findLast(({ messages }) => messages)?.messages ?? [])).toEqual(["user:u-r1"]);
+      expect(recoveringFrames(socket).at(-1)).toBe(false);
+    }
+  });
+
+  test("is told that it was given up before its first word, also if another tab asked", async () => {
+    const outOfMemory = () => {
+      throw new Error("Durable Object's isolate exceeded its memory limit and was reset.");
+    };
+    const host = open([], { beforeTurn: outOfMemory, recovery: { terminalMessage } });
+    const [asking, watching] = [await connect(host), await connect(host)];
+    ask(asking, "r1");
+    await settleDown(host);
+    expect(eventsOf("chat:recovery:exhausted")).toMatchObject([{ reason: "out_of_memory" }]);
+    expect(told(asking, "r1")).toMatchObject([failure]);
+    expect(told(watching, "r1")).toMatchObject([failure]);
+  });
+
+  test("is told that it failed for good after a restart, before its first word", async () => {
+    const host = open([], {
+      beforeTurn: ({ attempt }) => {
+        if (attempt > 1) throw new Error("a bug");
+        return never<void>();
+      },
+      recovery: { terminalMessage }
+    });
+    ask(await connect(host), "r1");
+    await die(host);
+    const socket = await connect(host);
+    await settleDown(host);
+    expect(told(socket, "r1")).toMatchObject([failure]);
+  });
+
+  test("is told that it failed before its first word, also on a connection that is newer than the one it asked on", async () => {
+    const assembled = Promise.withResolvers<void>();
+    const host = open([], {
+      beforeTurn: async () => {
+        await assembled.promise;
+        throw new Error("no such model");
+      }
+    });
+    const asking = await connect(host);
+    ask(asking, "r1");
+    await host.idle();
+    asking.close();
+    const socket = await connect(host);
+    await host.idle();
+    assembled.resolve();
+    await host.idle();
+    expect(told(socket, "r1")).toMatchObject([{ body: "no such model", error: true, outcome: "error" }]);
+  });
+
+  test("is told that its request cannot be read any more, and so is one that comes later; the next is answered", async () => {
+    const host = open([reply(text("one"), stall()), reply(text(" more")), reply(text("three"))]);
+    const first = await connect(host);
+    ask(first, "r1");
+    await host.idle();
+    ask(first, "r2");
+    await host.idle();
+    const [{ last } = { last: 0 }] = host.sql(
+      Patient,
+      "a",
+      "SELECT last FROM cf_journal WHERE body LIKE '%\"r2\"%' ORDER BY last LIMIT 1"
+    );
+    await die(host);
+    host.sql(Patient, "a", "UPDATE cf_journal SET body = 'garbage' WHERE last = ?", Number(last));
+    const socket = await connect(host);
+    await settleDown(host);
+    expect(told(socket, "r1")).toMatchObject([{ outcome: "completed" }]);
+    expect(told(socket, "r2")).toMatchObject([
+      { error: true, outcome: "error", body: "The request could not be read. Please send it again." }
+    ]);
+    expect(eventsOf("chat:request:failed")).toMatchObject([{ requestId: "r2", stage: "recovery" }]);
+    expect(endsOf(await rejoin(host), "r2")).toEqual(["error: The request could not be read. Please send it again."]);
+    ask(socket, "r3");
+    await host.idle();
+    expect(words(await stored(host)).at(-1)).toBe("assistant:three");
   });
 });

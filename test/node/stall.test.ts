@@ -22,6 +22,8 @@ afterEach(() => void vi.restoreAllMocks());
 const SECOND = 1_000;
 const MINUTE = 60_000;
 const WINDOW = 20 * SECOND;
+/** After the first silence, before the model is asked again. */
+const PAUSE = SECOND;
 const silent = (): Step => reply(stall());
 
 async function start(steps: readonly Step[], settings: Settings = {}) {
@@ -57,6 +59,7 @@ describe("the window", () => {
     expect(stalls()).toEqual([]);
     await host.advance(1);
     expect(stalls()).toEqual([{ requestId: "r1", timeoutMs: 10 * MINUTE }]);
+    await host.advance(PAUSE);
     expect(said(await stored(host))).toEqual(["user:u-r1", "assistant:there"]);
   });
 
@@ -116,10 +119,10 @@ describe("the window", () => {
     });
     await host.advance(ownMs - 1);
     expect(stalls()).toEqual([]);
-    await host.advance(1);
+    await host.advance(1 + PAUSE);
     ask(socket, "r2");
     await host.idle();
-    await host.advance(WINDOW);
+    await host.advance(WINDOW + PAUSE);
     expect(stalls()).toMatchObject([{ timeoutMs: ownMs }, { timeoutMs: WINDOW }]);
     expect(said(await stored(host))).toEqual(["user:u-r1", "assistant:one", "user:u-r2", "assistant:two"]);
   });
@@ -137,7 +140,7 @@ describe("the window", () => {
 describe("a silence", () => {
   test("before the first chunk: the question is asked again, once", async () => {
     const { host, socket } = await start([stall(), reply(text("there"))], { stallMs: WINDOW });
-    await host.advance(WINDOW);
+    await host.advance(WINDOW + PAUSE);
     expect(said(await stored(host))).toEqual(["user:u-r1", "assistant:there"]);
     expect(scene.recoveries).toMatchObject([{ recoveryKind: "retry", requestId: "r1", attempt: 1 }]);
     expect(promptOf(scene.script.calls[1]).match(/u-r1/g)).toHaveLength(1);
@@ -149,7 +152,7 @@ describe("a silence", () => {
 
   test("in the middle: the answer goes on in the same message, and no error is shown", async () => {
     const { host, socket } = await start([reply(text("half "), stall()), reply(text("and half"))], { stallMs: WINDOW });
-    await host.advance(WINDOW);
+    await host.advance(WINDOW + PAUSE);
     expect(said(await stored(host))).toEqual(["user:u-r1", "assistant:half and half"]);
     expect(scene.recoveries).toMatchObject([{ recoveryKind: "continue", partialText: "half " }]);
     expect(rolesOf(scene.script.calls[1]).at(-1)).toBe("user");
@@ -168,6 +171,7 @@ describe("a silence", () => {
     expect(aborted).toBe(0);
     await host.advance(1);
     expect(aborted).toBe(1);
+    await host.advance(PAUSE);
     expect(said(await stored(host)).at(-1)).toBe("assistant:half and half");
   });
 
@@ -176,7 +180,7 @@ describe("a silence", () => {
       stallMs: WINDOW,
       tools: slow({ ms: 10 * MINUTE })
     });
-    await host.advance(WINDOW);
+    await host.advance(WINDOW + PAUSE);
     expect(scene.effects).toEqual(["started"]);
     const whenDone = await stored(host);
     expect(toolParts(whenDone)).toMatchObject([{ toolCallId: "c1", state: "output-error" }]);
@@ -219,7 +223,7 @@ describe("a silence", () => {
 
   test("that was recovered is not recovered again after a kill", async () => {
     const { host } = await start([silent(), reply(text("there"))], { stallMs: WINDOW });
-    await host.advance(WINDOW);
+    await host.advance(WINDOW + PAUSE);
     await die(host);
     await settleDown(host);
     expect(scene.script.callCount).toBe(2);
@@ -229,7 +233,7 @@ describe("a silence", () => {
   test("followed by a kill costs one further attempt", async () => {
     const steps = [reply(text("a "), stall()), reply(text("b "), stall()), reply(text("c"))];
     const { host } = await start(steps, { stallMs: WINDOW });
-    await host.advance(WINDOW);
+    await host.advance(WINDOW + PAUSE);
     await die(host);
     await settleDown(host);
     expect(scene.script.callCount).toBe(3);
@@ -239,6 +243,29 @@ describe("a silence", () => {
 
 describe("a model that stays silent", () => {
   const terminalMessage = "We could not reach the model.";
+
+  test("after its first words each time is asked five times, after pauses that grow, and then given up", async () => {
+    const exhausted: string[] = [];
+    const { host, socket } = await start(
+      Array.from({ length: 150 }, () => reply(text("word "), stall())),
+      { stallMs: SECOND, recovery: { terminalMessage, onExhausted: ({ reason }) => void exhausted.push(reason) } }
+    );
+    // A second of silence each, and pauses of 1, 2, 4 and 8 seconds.
+    const calls: number[] = [];
+    for (let second = 0; second < 25; second += 1) {
+      await host.advance(SECOND);
+      calls.push(scene.script.callCount);
+    }
+    expect(calls.filter((count, at) => count !== calls[at - 1])).toEqual([1, 2, 3, 4, 5]);
+    expect([2, 3, 4, 5].map((count) => calls.indexOf(count) + 1)).toEqual([2, 5, 10, 19]);
+    await host.advance(20 * MINUTE);
+    expect(scene.script.callCount).toBe(5);
+    expect(exhausted).toEqual(["provider_failures_exceeded"]);
+    expect(endsOf(socket, "r1")).toEqual([`error: ${terminalMessage}`]);
+    expect(said(await stored(host))).toEqual(["user:u-r1", "assistant:word word word word word "]);
+    expect(scene.failures).toEqual([]);
+  });
+
   const silences = Array.from({ length: 30 }, silent);
 
   test.each<[string, object, number, string]>([
@@ -330,11 +357,11 @@ describe("a model that stays silent", () => {
     expect(said(await stored(host))).toEqual(["user:u-r1", "assistant:half", "user:u-r2", "assistant:two"]);
   });
 
-  test("but says a little each time is not given up", async () => {
-    const steps = [...Array.from({ length: 8 }, (_, n) => reply(text(`${n} `), stall())), reply(text("end"))];
+  test("but says a little each time is asked as often as one that fails: four silences are not the end", async () => {
+    const steps = [...Array.from({ length: 4 }, (_, n) => reply(text(`${n} `), stall())), reply(text("end"))];
     const { host } = await start(steps, { stallMs: MINUTE, recovery: { maxAttempts: 1 } });
     await host.advance(20 * MINUTE);
-    expect(said(await stored(host)).at(-1)).toBe("assistant:0 1 2 3 4 5 6 7 end");
+    expect(said(await stored(host)).at(-1)).toBe("assistant:0 1 2 3 end");
   });
 });
 
@@ -369,7 +396,7 @@ describe("server code that waits for the turn", () => {
   test("chat() with onInterrupted hears that once, and the turn completes without it", async () => {
     const host = open(halves(), { stallMs: WINDOW });
     const talking = (await host.get(Judge, "a")).talk("hi");
-    await host.advance(WINDOW);
+    await host.advance(WINDOW + PAUSE);
     await talking;
     await host.idle();
     expect(scene.heard).toEqual(["interrupted"]);
@@ -379,7 +406,7 @@ describe("server code that waits for the turn", () => {
   test("chat() without it stays to the end", async () => {
     const host = open(halves(), { stallMs: WINDOW });
     const talking = (await host.get(Judge, "a")).talk("hi", true);
-    await host.advance(WINDOW);
+    await host.advance(WINDOW + PAUSE);
     await talking;
     expect(scene.heard).toEqual(["done"]);
   });
@@ -391,7 +418,7 @@ describe("server code that waits for the turn", () => {
     });
     const agent = await host.get(Judge, "a");
     const first = agent.save("hi");
-    await host.advance(MINUTE);
+    await host.advance(MINUTE + PAUSE);
     expect(await first).toBe("completed");
     const second = agent.save("again");
     await host.advance(3 * MINUTE);

@@ -14,7 +14,8 @@ const MINUTE = 60_000;
 
 const limited = (headers?: Record<string, string>): Step =>
   reply(failInBand(new Error("slow down"), { statusCode: 429, ...(headers && { responseHeaders: headers }) }));
-const overloaded = (): Step => reply(failInBand(new Error("overloaded"), { statusCode: 529 }));
+const overloadedAfter = () => failInBand(new Error("overloaded"), { statusCode: 529 });
+const overloaded = (): Step => reply(overloadedAfter());
 const times = (count: number, step: () => Step) => Array.from({ length: count }, step);
 
 const classified: Settings = { classify: defaultChatErrorClassifier };
@@ -48,9 +49,9 @@ describe("a failure that passes", () => {
   test.each([
     ["rate_limit", limited],
     ["transient", overloaded]
-  ])("(%s) is tried again after 1, 2, 4, 8, 16 seconds", async (_what, failure) => {
-    const started = await start([...times(5, failure), reply(text("there"))]);
-    expect(await pauses(started)).toEqual([1, 2, 4, 8, 16]);
+  ])("(%s) is tried again after 1, 2, 4, 8 seconds", async (_what, failure) => {
+    const started = await start([...times(4, failure), reply(text("there"))]);
+    expect(await pauses(started)).toEqual([1, 2, 4, 8]);
     const { host, socket } = started;
     expect(said(await stored(host))).toEqual(["user:u-r1", "assistant:there"]);
     expect(endsOf(socket, "r1")).toEqual(["completed"]);
@@ -69,15 +70,46 @@ describe("a failure that passes", () => {
     expect(scene.failures).toEqual([]);
   });
 
-  test("is told after the fifth further try, once", async () => {
+  test("is told when it has failed five times in a row, once", async () => {
     const started = await start(times(9, limited));
-    expect(await pauses(started)).toEqual([1, 2, 4, 8, 16]);
+    expect(await pauses(started)).toEqual([1, 2, 4, 8]);
     expect(scene.failures).toMatchObject([{ stage: "stream", messagesPersisted: true }]);
     expect(scene.failures[0]).not.toHaveProperty("classification");
     expect(endsOf(started.socket, "r1")).toEqual(["error: sorry"]);
     expect(recoveringFrames(started.socket)).toEqual([true, false]);
     await settleDown(started.host);
-    expect(scene.script.callCount).toBe(6);
+    expect(scene.script.callCount).toBe(5);
+  });
+
+  test("counts also when text came before it: a model that always fails after its first words is asked five times", async () => {
+    const started = await start(times(150, () => reply(text("word "), overloadedAfter())));
+    expect(await pauses(started)).toEqual([1, 2, 4, 8]);
+    expect(scene.script.callCount).toBe(5);
+    expect(scene.failures).toHaveLength(1);
+    expect(endsOf(started.socket, "r1")).toEqual(["error: sorry"]);
+    expect(said(await stored(started.host))).toEqual(["user:u-r1", "assistant:word word word word word "]);
+  });
+
+  test("and silences count as one row, whichever comes first", async () => {
+    const steps = [overloaded(), reply(text("a "), stall()), overloaded(), reply(text("b "), stall()), limited()];
+    const started = await start([...steps, reply(text("never"))], { ...classified, stallMs: SECOND });
+    // Each silence takes a second to be noticed.
+    expect(await pauses(started)).toEqual([1, 3, 4, 9]);
+    expect(endsOf(started.socket, "r1")).toEqual(["error: sorry"]);
+    expect(said(await stored(started.host))).toEqual(["user:u-r1", "assistant:a b "]);
+  });
+
+  test("after a finished step begins a new row, and a turn may have 20 of them", async () => {
+    const look = tool({ inputSchema: z.object({}), execute: async () => "seen" });
+    const steps = times(60, () => reply(text("word "), overloadedAfter())).flatMap((failure, round) => [
+      reply(toolCall("look", {}, { id: `c${round}` })),
+      failure
+    ]);
+    const started = await start(steps, { ...classified, tools: () => ({ look }) });
+    const found = await pauses(started);
+    expect(new Set(found.filter((pause) => pause > 0))).toEqual(new Set([1]));
+    expect(scene.script.callCount).toBe(40);
+    expect(endsOf(started.socket, "r1")).toEqual(["error: sorry"]);
   });
 
   test("that refuses the call itself counts as well", async () => {
@@ -96,11 +128,10 @@ describe("a failure that passes", () => {
     expect(await pauses(started)).toEqual([seconds]);
   });
 
-  test("starts the pauses anew after progress, and the partial is continued", async () => {
-    const broken = reply(text("half "), failInBand(new Error("overloaded"), { statusCode: 529 }));
-    const started = await start([...times(3, overloaded), broken, ...times(2, overloaded), reply(text("and half"))]);
-    // The one that brought something is none of those in a row.
-    expect(await pauses(started)).toEqual([1, 2, 4, 1, 1, 2]);
+  test("after half an answer: the partial is continued", async () => {
+    const broken = reply(text("half "), overloadedAfter());
+    const started = await start([overloaded(), broken, overloaded(), reply(text("and half"))]);
+    expect(await pauses(started)).toEqual([1, 2, 4]);
     expect(said(await stored(started.host))).toEqual(["user:u-r1", "assistant:half and half"]);
     expect(rolesOf(scene.script.calls.at(-1)).at(-1)).toBe("user");
     expect(endsOf(started.socket, "r1")).toEqual(["completed"]);
@@ -172,7 +203,7 @@ describe("during a pause", () => {
       expect(scene.script.callCount).toBe(pause + 2);
     }
     await host.advance(10 * MINUTE);
-    expect(scene.script.callCount).toBe(6);
+    expect(scene.script.callCount).toBe(5);
     expect(scene.failures).toHaveLength(1);
   });
 

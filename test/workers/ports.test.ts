@@ -55,6 +55,32 @@ test("a transaction that throws leaves nothing, also nested, and reports what it
   });
 });
 
+test("a transaction that user code opens around ours is followed to its end, whether it commits or not", async () => {
+  const stub = rawStub(env.Room, uniqueName());
+  await inside(stub, (_room, { storage }) => {
+    const sql = openSql(storage);
+    sql.run("CREATE TABLE u (n INTEGER)");
+    const told: string[] = [];
+    const write = (n: number) =>
+      sql.transaction(() => {
+        sql.run("INSERT INTO u VALUES (?)", n);
+        sql.afterTransaction({ committed: () => told.push(`${n}`), undone: () => told.push(`${n} undone`) });
+      });
+    storage.transactionSync(() => {
+      write(1);
+      expect(told).toEqual([]);
+    });
+    const failing = () =>
+      storage.transactionSync(() => {
+        write(2);
+        throw new Error("back");
+      });
+    expect(failing).toThrow("back");
+    expect(told).toEqual(["1", "2 undone"]);
+    expect(sql.all("SELECT n FROM u")).toEqual([{ n: 1 }]);
+  });
+});
+
 const LOADED = `
   import { WorkerEntrypoint } from "cloudflare:workers";
   import { greeting } from "./greeting.js";

@@ -11,6 +11,7 @@ import type {
   ParkReason,
   ReadableRecord,
   RecordedError,
+  StepFinished,
   StepUsage,
   TurnAdmitted,
   TurnGranted,
@@ -37,6 +38,8 @@ export interface AttemptView {
   readonly startedAt: number;
   /** Records it added that took the turn forward. An interrupted attempt with none is a charged one. */
   readonly produced: number;
+  /** Model calls that it brought to their end. */
+  readonly finishedSteps: number;
   /** Chunks below this only settle what earlier attempts left open. */
   readonly repairedTo: number;
   /** How it ended; null while open. `interrupted` also: the next one began without a word from it. */
@@ -68,6 +71,8 @@ export interface TurnFold {
   /** The chunks that belong to the answer: what each attempt wrote, as far as the later ones kept it. */
   readonly kept: readonly KeptRange[];
   readonly steps: StepsView;
+  /** Processes that began to read a large partial answer since the newest attempt began. */
+  readonly readBy: readonly EpochId[];
   readonly steered: readonly TurnSteered[];
   /** What it may do, once somebody was asked. */
   readonly grants: Pick<TurnGranted, "allowed" | "reason" | "permissions"> | null;
@@ -120,6 +125,7 @@ export function emptyTurn(turnId: TurnId): TurnFold {
     nextChunk: 0,
     kept: [],
     steps: { started: 0, finished: 0, usage: NO_USAGE, lastUsage: NO_USAGE },
+    readBy: [],
     steered: [],
     grants: null,
     stash: null,
@@ -165,7 +171,7 @@ function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): 
     case "step-started":
       return { ...turn, steps: { ...turn.steps, started: turn.steps.started + 1 } };
     case "step-finished":
-      return { ...turn, steps: finishStep(turn.steps, record.usage) };
+      return { ...turn, steps: finishStep(turn.steps, record.usage), attempts: countStep(turn.attempts, record) };
     case "turn-parked":
       return { ...endAttempt(turn, "parked", record), phase: "parked", waitsFor: record.waitsFor };
     case "turn-resumed":
@@ -177,6 +183,8 @@ function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): 
 
 function applyRest(turn: TurnFold, record: ReadableRecord, sequence: number): TurnFold {
   switch (record.type) {
+    case "recovery-started":
+      return { ...turn, readBy: [...new Set([...turn.readBy, record.epoch])] };
     case "turn-steered":
       return { ...turn, steered: [...turn.steered, record] };
     case "turn-granted": {
@@ -207,13 +215,14 @@ function applyRest(turn: TurnFold, record: ReadableRecord, sequence: number): Tu
 function startAttempt(turn: TurnFold, record: AttemptStarted): TurnFold {
   const { attempt, epoch, kind, at: startedAt } = record;
   const repairedTo = record.firstChunk + record.repairs;
-  const open = { produced: 0, repairedTo, end: null, endedAt: null, errorCode: null, retryAt: null };
+  const open = { produced: 0, finishedSteps: 0, repairedTo, end: null, endedAt: null, errorCode: null, retryAt: null };
   return {
     ...turn,
     attempts: [...endAttempt(turn, "interrupted", record).attempts, { attempt, epoch, kind, startedAt, ...open }],
     attempt,
     phase: "running",
     waitsFor: [],
+    readBy: [],
     kept: keptRanges(turn.kept, record)
   };
 }
@@ -269,6 +278,15 @@ function finishStep(steps: StepsView, usage: StepUsage): StepsView {
       cachedInputTokens: sum(steps.usage.cachedInputTokens, usage.cachedInputTokens)
     }
   };
+}
+
+/** Ends of a step that the provider meant. Others are how an SDK reports a stream that broke off. */
+const FINISHED: ReadonlySet<string> = new Set(["stop", "tool-calls", "length", "content-filter"]);
+
+function countStep(attempts: readonly AttemptView[], { finishReason }: StepFinished): readonly AttemptView[] {
+  const last = attempts.at(-1);
+  if (!last || !FINISHED.has(finishReason)) return attempts;
+  return [...attempts.slice(0, -1), { ...last, finishedSteps: last.finishedSteps + 1 }];
 }
 
 function takesForward(record: ReadableRecord, last: AttemptView | undefined): boolean {
