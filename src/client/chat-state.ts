@@ -151,6 +151,8 @@ function receive(state: ChatState, frame: ChatFrame): ChatState {
         stored: replaceMessage(state.stored, frame.message),
         streams: takeOver(state.streams, [frame.message])
       });
+    case "refused":
+      return refused(state, frame);
     case "cleared":
       return cleared(state);
     case "resuming":
@@ -167,6 +169,14 @@ function receive(state: ChatState, frame: ChatFrame): ChatState {
     default:
       return assertNever(frame);
   }
+}
+
+/** The question is open again, or shows what became of it. A copy of a decision that was taken is no news. */
+function refused(state: ChatState, frame: Extract<ChatFrame, { type: "refused" }>): ChatState {
+  const { [frame.callId]: _refused, ...answers } = state.answers;
+  const part = state.stored.flatMap(toolPartsOf).find(({ toolCallId }) => toolCallId === frame.callId);
+  const isRepeated = frame.approved !== undefined && part?.approval?.approved === frame.approved;
+  return isRepeated ? state : { ...state, answers, error: frame.error };
 }
 
 function chunk(state: ChatState, frame: Extract<ChatFrame, { type: "chunk" }>): ChatState {

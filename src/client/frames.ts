@@ -30,6 +30,13 @@ export type ChatFrame =
   | { readonly type: "replay-complete"; readonly requestId: string }
   | { readonly type: "messages"; readonly messages: readonly UIMessage[]; readonly isConnect: boolean }
   | { readonly type: "message-updated"; readonly message: UIMessage }
+  /** An answer to a call was not taken. */
+  | {
+      readonly type: "refused";
+      readonly callId: string;
+      readonly error: string;
+      readonly approved: boolean | undefined;
+    }
   | { readonly type: "cleared" }
   | { readonly type: "resuming"; readonly requestId: string; readonly probeId: string | undefined }
   | { readonly type: "pending"; readonly requestId: string | undefined; readonly probeId: string | undefined }
@@ -59,6 +66,7 @@ const CHAT = new Map<string, (frame: Fields) => ChatFrame | undefined>([
     "cf_agent_message_updated",
     ({ message }) => (isMessage(message) ? { type: "message-updated", message } : undefined)
   ],
+  ["cf_agent_session_error", readRefusal],
   ["cf_agent_chat_clear", () => ({ type: "cleared" })],
   [
     "cf_agent_stream_resuming",
@@ -120,6 +128,13 @@ function readResponse(frame: Fields): ChatFrame | undefined {
     isReplay: frame["replay"] === true,
     isContinuation: frame["continuation"] === true
   };
+}
+
+/** Without a call it is about the server's own work, which no client has asked for. */
+function readRefusal({ toolCallId, error, approved }: Fields): ChatFrame | undefined {
+  if (typeof toolCallId !== "string") return undefined;
+  const decision = typeof approved === "boolean" ? approved : undefined;
+  return { type: "refused", callId: toolCallId, error: String(error), approved: decision };
 }
 
 function readMessages({ messages, connect }: Fields): ChatFrame | undefined {
