@@ -54,7 +54,8 @@ export default defineConfig({
             "src/turn/**/*.test.ts",
             "test/node/think.test.ts",
             "test/node/recovery-answers.test.ts",
-            "test/node/{overflow,overflow-guard,stall,transient}.test.ts"
+            "test/node/{overflow,overflow-guard,stall,transient}.test.ts",
+            "test/node/{open-calls,open-calls-ended,forged-frames}.test.ts"
           ],
           testTimeout: PATIENCE_MS
         }

@@ -115,10 +115,20 @@ test("every field survives a restart", () => {
     respondingTurns: ["t"],
     failedTurn: { requestId: "r", text: "failed", messageIds: ["u"] },
     clientTools: [{ name: "x" }],
-    armedContinuation: { requestId: "r2", messageId: "m" },
+    armedContinuations: [
+      { requestId: "r2", messageId: "m" },
+      { requestId: "r3", messageId: "n" }
+    ],
     clearedSequence: 4,
     journalFloor: 12
   };
   conversation.transaction((draft) => void Object.assign(draft, row));
   expect(stored()).toMatchObject(row);
+});
+
+test("a continuation that an earlier build left alone in its field is still there", () => {
+  conversation.transaction((row) => void (row.generation = 1));
+  const armed = { requestId: "r", messageId: "m" };
+  sql.run("UPDATE cf_conversations SET armed_continuation = ?", JSON.stringify(armed));
+  expect(stored().armedContinuations).toEqual([armed]);
 });

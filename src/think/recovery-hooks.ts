@@ -1,6 +1,8 @@
 // The user's say in recovery, as the engine asks for it: their policy, their hooks, and the documented consequence of
 // each throw.
 import type { UIMessage } from "ai";
+import type { SessionMessagePart } from "../session/session-message.ts";
+import { interruptedPart } from "../session/transcript-repair.ts";
 import type { ExhaustionReason } from "../turn/budget.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/incident.ts";
 import type { TurnContext as EngineTurn } from "../turn/turn.ts";
@@ -68,7 +70,14 @@ export class RecoveryHooks {
 
   repairPart(part: MessagePart, requestId?: string): MessagePart {
     const settled = requestId === undefined ? undefined : this.#init.settledPart?.(part, requestId);
-    return settled ?? this.#init.overrides.repairInterruptedToolPart(part);
+    if (settled) return settled;
+    try {
+      return this.#init.overrides.repairInterruptedToolPart(part);
+    } catch (error) {
+      // A turn that cannot end, or be shown to the model, would block the conversation for good.
+      console.error("repairInterruptedToolPart failed; the default is used.", error);
+      return interruptedPart(part as MessagePart & SessionMessagePart);
+    }
   }
 
   get #config(): ChatRecoveryConfig {

@@ -107,10 +107,9 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
     return whole;
   }
 
-  prompt(leafId: string | undefined, { clientTools, isUserTurn }: PromptOptions): UIMessage[] {
+  prompt(leafId: string | undefined, options: PromptOptions): UIMessage[] {
     const repaired = repairTranscript(this.path(leafId) as (UIMessage & SessionMessage)[], {
-      clientTools: new Set(clientTools),
-      isUserTurn,
+      ...options,
       repairPart: (part) => this.#repaired(part)
     });
     for (const message of repaired.changed) this.#store.updateMessage(message);

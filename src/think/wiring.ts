@@ -47,6 +47,7 @@ export interface ThinkTranscript {
   messages(): readonly UIMessage[];
   /** The path that ends at a message, as far as it fits the budget. */
   path(leafId: string): UIMessage[];
+  has(messageId: string): boolean;
   /** Newest message of the active path. */
   leaf(): UIMessage | undefined;
   add(messages: readonly UIMessage[], options: Pick<AddMessagesOptions, "parentId" | "mode">): void;

@@ -38,7 +38,8 @@ export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnA
     metadata: {
       ...(typeof admission.input === "function" && { [DEFERRED_INPUT]: true }),
       ...(admission.supersedable && { supersedable: true }),
-      ...(admission.extendsMessageId !== undefined && { extends: true })
+      ...(admission.extendsMessageId !== undefined && { extends: true }),
+      ...(admission.resolvesMessageId !== undefined && { resolves: admission.resolvesMessageId })
     },
     notBeforeAt: admission.notBeforeAt ?? null,
     deadlineAt: null
@@ -52,11 +53,21 @@ export function trailingUserIds(messages: readonly UIMessage[]): string[] {
 }
 
 /** What `admittedRecord` noted about the turn, read back. */
-export function notesOf(admitted: TurnAdmitted): { deferred: boolean; supersedable: boolean; extends: boolean } {
+export function notesOf(admitted: TurnAdmitted): TurnNotes {
   const notes = (admitted.metadata ?? {}) as Record<string, unknown>;
+  const { resolves } = notes;
   return {
     deferred: notes[DEFERRED_INPUT] === true,
     supersedable: notes["supersedable"] === true,
-    extends: notes["extends"] === true
+    extends: notes["extends"] === true,
+    resolves: typeof resolves === "string" ? resolves : undefined
   };
+}
+
+export interface TurnNotes {
+  readonly deferred: boolean;
+  readonly supersedable: boolean;
+  readonly extends: boolean;
+  /** The earlier answer whose decided calls it runs and goes on from. */
+  readonly resolves: string | undefined;
 }

@@ -7,7 +7,6 @@ import { emptyTurn, foldTurn, type TurnFold } from "../journal/folds/turn-fold.t
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptEnded, JournalRecord } from "../journal/records.ts";
 import { turnId } from "../util/ids.ts";
-import { notesOf } from "./admitting.ts";
 import { evaluateBudget, pauseAfterDeath, type Budget, type ExhaustionReason } from "./budget.ts";
 import type { Desk } from "./desk.ts";
 import { RecoveryHookTimeoutError } from "./errors.ts";
@@ -22,7 +21,7 @@ import {
 import type { LiveTurn } from "./live-turn.ts";
 import { storedChunks } from "./replay.ts";
 import { salvage, type Salvage } from "./salvage.ts";
-import { announceEnding, settleTurn, type Ending } from "./settle.ts";
+import { announceEnding, continuedMessages, settleTurn, type Ending } from "./settle.ts";
 import { storableAnswer } from "./stream.ts";
 import type { TurnOutcome } from "./turn.ts";
 
@@ -55,13 +54,11 @@ export class Recovery {
     const isHandover = last?.end === "restarted" || last?.end === "overflow";
     const dropsPartial = last?.end === "restarted" && last.errorCode === DROPS_PARTIAL;
     const { init } = this.#desk;
-    const { messageId, clientTools } = live.admitted;
     const left = salvage({
       turn,
-      messageId,
-      base: notesOf(live.admitted).extends ? init.transcript.get(messageId) : undefined,
+      messageId: live.admitted.messageId,
+      ...continuedMessages(this.#desk, live),
       chunks: dropsPartial ? [] : [...storedChunks(init.journal, open)],
-      clientTools: new Set(clientTools.map(({ name }) => name)),
       repairPart: (part) => init.hooks.repairPart(part, live.view.requestId),
       annotate: (chunk) => init.hooks.annotateRepair?.(chunk) ?? chunk,
       wholeSteps: isHandover
@@ -200,7 +197,11 @@ function isRetry({ attempts, contentSequence }: TurnFold): boolean {
 /** What a turn that ends between attempts leaves in the conversation. */
 export function leftOf({ turn, salvage: left }: Examined): Pick<Ending, "left" | "streamed"> {
   const answer: UIMessage | undefined = storableAnswer(left.fold.message);
-  return { left: { answer, chunkCount: turn.nextChunk }, streamed: turn.contentSequence > 0 };
+  const earlier = left.changedEarlier;
+  return {
+    left: { answer, chunkCount: turn.nextChunk, ...(earlier && { earlier }) },
+    streamed: turn.contentSequence > 0
+  };
 }
 
 /** What the provider counted for the last call of an answer that was complete when the process died. */

@@ -14,10 +14,11 @@ import {
   resumeFold,
   startFold,
   toolInputObject,
-  toolNameOf,
   type MessageFold,
   type ToolPart
 } from "../model/index.ts";
+import type { SessionMessagePart } from "../session/session-message.ts";
+import { asNotRun, isPendingInteraction } from "../session/transcript-repair.ts";
 import type { CallId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { toolPartOf } from "./call-records.ts";
@@ -30,9 +31,10 @@ export interface SalvageInit {
   readonly messageId: string;
   /** The stored answer this turn extends. */
   readonly base: UIMessage | undefined;
+  /** The stored answer whose decided calls this turn runs without extending it. */
+  readonly earlier?: UIMessage | undefined;
   /** The chunks of the answer, as they are stored, with their numbers. */
   readonly chunks: readonly { readonly seq: number; readonly body: string }[];
-  readonly clientTools: ReadonlySet<string>;
   /** What stands for a call that was cut off. */
   readonly repairPart: (part: MessagePart) => MessagePart;
   /** A last look at recorded outcomes that were not streamed yet. */
@@ -55,6 +57,8 @@ export interface Salvage {
   readonly progress: Progress;
   /** The stored answer, where outcomes of its own calls are new. */
   readonly changedBase: UIMessage | undefined;
+  /** The earlier answer, likewise. */
+  readonly changedEarlier: UIMessage | undefined;
   /** It holds the result of a call: that is never dropped. */
   readonly hasResults: boolean;
 }
@@ -80,6 +84,7 @@ export function salvage(init: SalvageInit): Salvage {
     openTextId: repair.chunks.length > 0 ? undefined : openTextId(repair.fold),
     progress: progressOf({ added, isFinished, isAwaiting: repair.isAwaiting }),
     changedBase: repair.changesBase ? { ...repair.fold.message, parts: baseParts(repair.fold, baseCount) } : undefined,
+    changedEarlier: repair.earlier === init.earlier ? undefined : repair.earlier,
     hasResults: added.some((part) => isToolPart(part) && isSettledToolPart(part))
   };
 }
@@ -125,8 +130,9 @@ function withLostInput(fold: MessageFold, chunk: UIMessageChunk, { calls }: Salv
   return call ? safely(fold, inputChunk(call)) : fold;
 }
 
-function inputChunk({ callId, toolName, input, dynamic }: CallView): UIMessageChunk {
-  return { type: "tool-input-available", toolCallId: callId, toolName, input, ...(dynamic && { dynamic }) };
+function inputChunk({ callId, toolName, input, dynamic, executor }: CallView): UIMessageChunk {
+  const added = { ...(dynamic && { dynamic }), ...(executor === "client" && { clientExecuted: true }) };
+  return { type: "tool-input-available", toolCallId: callId, toolName, input, ...added };
 }
 
 /** How many chunks at the beginning stay: up to the last that is worth it, and what closes it. */
@@ -142,8 +148,9 @@ function countKept(chunks: readonly ParsedChunk[], init: SalvageInit): number {
 }
 
 /** Whether a call was recorded before its chunk was. */
-function hasUnseenCalls(chunks: readonly ParsedChunk[], { turn, base }: SalvageInit): boolean {
-  const seen = new Set<string>(base?.parts.map((part) => (isToolPart(part) ? part.toolCallId : "")));
+function hasUnseenCalls(chunks: readonly ParsedChunk[], { turn, base, earlier }: SalvageInit): boolean {
+  const known = [...(base?.parts ?? []), ...(earlier?.parts ?? [])];
+  const seen = new Set<string>(known.map((part) => (isToolPart(part) ? part.toolCallId : "")));
   for (const { chunk } of chunks) if (chunk.type === "tool-input-available") seen.add(chunk.toolCallId);
   return [...turn.calls.keys()].some((id) => !seen.has(id));
 }
@@ -177,6 +184,7 @@ class Repair {
   readonly unknownCalls: CallId[] = [];
   changesBase = false;
   isAwaiting = false;
+  earlier: UIMessage | undefined;
   readonly #init: SalvageInit;
   readonly #hasStart: boolean;
   #isInStep: boolean;
@@ -184,12 +192,15 @@ class Repair {
   constructor(init: SalvageInit, fold: MessageFold, kept: readonly ParsedChunk[]) {
     this.#init = init;
     this.fold = fold;
+    this.earlier = init.earlier;
     this.#hasStart = kept.length > 0;
     this.#isInStep = kept.findLast(({ chunk: { type } }) => STEP.has(type))?.chunk.type === "start-step";
   }
 
   run(): void {
-    for (const call of this.#init.turn.calls.values()) this.#settle(call);
+    for (const call of this.#init.turn.calls.values()) {
+      if (!this.#settleEarlier(call)) this.#settle(call);
+    }
     for (const part of this.fold.message.parts.slice(this.#baseCount)) this.#settleOrphan(part);
   }
 
@@ -208,6 +219,25 @@ class Repair {
       this.unknownCalls.push(call.callId);
       this.#replace(call.callId, call);
     }
+  }
+
+  /** A call of the earlier answer is settled there, and is no part of this one. False: it is not one of those. */
+  #settleEarlier(call: CallView): boolean {
+    const part = this.earlier && toolPartOf(this.earlier, call.callId);
+    if (!this.earlier || !part) return false;
+    if (isSettledToolPart(part)) return true;
+    const { outcome } = call;
+    const isUnknown = outcome?.kind === "unknown" || (!outcome && call.state === "input-available");
+    if (!outcome && isUnknown) this.unknownCalls.push(call.callId);
+    if (isUnknown) {
+      const index = this.earlier.parts.findIndex((one) => isToolPart(one) && one.toolCallId === call.callId);
+      const repaired = this.#init.repairPart(asMessagePart(openedAgain(part, call)));
+      this.earlier = { ...this.earlier, parts: this.earlier.parts.with(index, repaired) };
+    } else if (outcome) {
+      const chunk = this.#annotated(outcomeChunk(call.callId, outcome));
+      this.earlier = safely(resumeFold(this.earlier), chunk).message;
+    }
+    return true;
   }
 
   /** What stood for it in the stored answer is no call: there is nothing more to say about it. */
@@ -263,9 +293,8 @@ class Repair {
 
   #settleOrphan(part: MessagePart): void {
     if (!isToolPart(part) || isSettledToolPart(part)) return;
-    const isClients = this.#init.clientTools.has(toolNameOf(part)) || this.#isClientCall(part.toolCallId);
-    const isQuestion = part.state === "approval-requested" || (isClients && part.state === "input-available");
-    if (isQuestion) this.isAwaiting = true;
+    const isClients = part.state === "input-available" && this.#isClientCall(part.toolCallId);
+    if (isClients || isPendingInteraction(part)) this.isAwaiting = true;
     else if (part.state !== "approval-responded") this.#replace(part.toolCallId);
   }
 
@@ -279,7 +308,9 @@ class Repair {
     if (!found) return;
     const { part, index } = found;
     const open = openedAgain(part, call);
-    const repaired = this.#init.repairPart(asMessagePart(open));
+    const replacement = this.#init.repairPart(asMessagePart(open));
+    // Without a record it has not started.
+    const repaired = call ? replacement : asNotRun(replacement as MessagePart & SessionMessagePart);
     if (index < this.#baseCount) this.changesBase = true;
     else if (!isSettledToolPart(part)) this.#push(chunkOf(toolCallId, repaired));
     this.#put(index, repaired);
