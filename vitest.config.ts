@@ -56,7 +56,8 @@ export default defineConfig({
             "src/turn/**/*.test.ts",
             "test/node/think.test.ts",
             "test/node/recovery-answers.test.ts",
-            "test/node/{call-ids,overflow,overflow-guard,provider-values,stall,transient,turn-exceptions}.test.ts"
+            "test/node/{call-ids,overflow,overflow-guard,provider-values,stall,transient,turn-exceptions}.test.ts",
+            "test/node/{open-calls,open-calls-ended,forged-frames}.test.ts"
           ],
           testTimeout: PATIENCE_MS
         }

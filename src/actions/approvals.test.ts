@@ -130,6 +130,12 @@ describe("a durable pause", () => {
     const process = boot();
     expect(await park(process)).toBe(await park(process));
     expect(rows()).toEqual(["parked"]);
+    // Another input is another call, whatever id the provider gave it.
+    expect(await park(process, { ref: "other" })).not.toBe(await park(process));
+    expect(process.desk.pendingApprovals().map(({ descriptor }) => descriptor.input)).toEqual([
+      { ref: "main" },
+      { ref: "other" }
+    ]);
   });
 
   it("with a huge input, or beyond the limit of waiting ones, is refused and the model told", async () => {
@@ -234,6 +240,25 @@ describe("approving", () => {
       ["reject", "bob", grant],
       ["approve", "ada", grant]
     ]);
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("The directory is down.");
+      }
+    ],
+    ["rejects", () => Promise.reject(new Error("The directory is down."))],
+    ["answers nothing", () => undefined as never],
+    ["answers something else", () => "yes" as never]
+  ])("is refused when authorizeApproval %s, and can be decided later", async (_how, authorizeApproval) => {
+    const executionId = await park(boot());
+    const process = boot({ authorizeApproval });
+    expect(await process.desk.approveExecution(executionId)).toMatchObject({ status: "error", executionId });
+    expect(await process.desk.rejectExecution(executionId)).toMatchObject({ status: "error", executionId });
+    expect([rows(), world.effects, turns()]).toEqual([["parked"], {}, 0]);
+    expect(await boot().desk.approveExecution(executionId)).toMatchObject({ deployed: "main" });
   });
 
   it("two pauses of one explicit key runs the effect once", async () => {
@@ -420,6 +445,19 @@ describe("after a death while the approved action ran", () => {
     await Promise.all(process.background);
     expect(part()).toBe("it was done");
     expect(world.effects).toEqual({ release: 1 });
+  });
+
+  it("and only it goes on with what an operator says: other approvals wait as before", async () => {
+    await dieRunning("release");
+    const process = boot();
+    await process.resume();
+    const waiting = await park(process, { toolCallId: "call-2" });
+    process.desk.resolveActionLedger("action:release:main", { output: "it was done" });
+    await Promise.all(process.background);
+    expect(process.desk.pendingApprovals().map(({ executionId }) => executionId)).toEqual([waiting]);
+    expect(part("call-2")).toMatchObject({ status: "paused" });
+    expect(world.eventTypes()).not.toContain("action:pause:swept");
+    expect(await process.desk.approveExecution(waiting)).toMatchObject({ deployed: "main" });
   });
 });
 

@@ -114,6 +114,10 @@ class Desk implements ActionsDesk {
     return this.#parked.find(executionId)?.descriptor;
   }
 
+  isAction(name: string): boolean {
+    return namedActions(this.#host.getActions()).has(name);
+  }
+
   isExecutionId(executionId: string): boolean {
     return isExecutionId(executionId);
   }

@@ -49,6 +49,8 @@ export interface EffectOutcome {
 
 /** What is left of the lease when it is renewed: two renewals may fail before it runs out. */
 const RENEWALS_PER_LEASE = 3;
+/** A decided action whose execution was overtaken asks after this for what the later attempt made of it. */
+const OVERTAKEN_RETRY_MS = 60_000;
 
 export class Effects {
   readonly #ports: EffectPorts;
@@ -154,13 +156,23 @@ export class Effects {
     const { call, claim } = end;
     const { prepared, resultId } = this.#prepare(end.result);
     const attached = sql.transaction(() => {
-      const owns = claim === undefined || ledger.settle(claim, prepared.output);
-      if (owns && resultId !== undefined && prepared.whole !== undefined) results.keep(resultId, prepared.whole);
-      return owns && call.attachTo && !end.isError ? attachments.record(call.attachTo, end.draft.items) : [];
+      if (claim && !ledger.settle(claim, prepared.output)) return undefined;
+      if (resultId !== undefined && prepared.whole !== undefined) results.keep(resultId, prepared.whole);
+      return call.attachTo && !end.isError ? attachments.record(call.attachTo, end.draft.items) : [];
     });
+    if (claim && !attached) return this.#overtaken(call.name, claim, prepared);
     if (call.record && claim) this.#tellSettled(call.record, prepared);
-    for (const { type } of attached) emit("action:reply-attached", { action: call.name, attachmentType: type });
+    for (const { type } of attached ?? []) emit("action:reply-attached", { action: call.name, attachmentType: type });
     return { output: prepared.output };
+  }
+
+  /** A later attempt owns the key: its result counts, for everybody who made the call. */
+  #overtaken(action: string, claim: Claim, prepared: PreparedOutput): EffectOutcome {
+    const successor = this.#ports.ledger.successorOf(claim);
+    if (!successor) return { output: prepared.output };
+    if ("settled" in successor) return { output: successor.settled[0] };
+    const retryAt = this.#ports.clock.now() + OVERTAKEN_RETRY_MS;
+    return { ...failed(new ActionPendingError(action, successor.startedAt)), unknown: { retryAt } };
   }
 
   #prepare(result: unknown): { prepared: PreparedOutput; resultId: string | undefined } {

@@ -36,6 +36,25 @@ const actions = () => ({
     idempotencyKey: "silent",
     execute: () => void world.count("silent")
   }),
+  loose: action({
+    description: "Takes any object.",
+    inputSchema: z.record(z.string(), z.unknown()),
+    idempotencyKey: "loose",
+    execute: () => world.count("loose")
+  }),
+  long: action({
+    description: "Returns more than is shown, and attaches.",
+    inputSchema,
+    idempotencyKey: ({ input }) => input.id,
+    timeoutMs: 0,
+    execute: async (_input, ctx) => {
+      world.count("long");
+      const gate = Promise.withResolvers<unknown>();
+      gates.push(gate);
+      ctx.attachReply({ type: "card" });
+      return String(await gate.promise).repeat(30_000);
+    }
+  }),
   shared: action({
     description: "The same key for every input.",
     inputSchema,
@@ -78,10 +97,26 @@ describe("a key", () => {
     expect(world.effects).toEqual({ shared: 1 });
   });
 
-  it("does not depend on the order of the input's keys", async () => {
+  it("does not depend on the order of the input's keys, however deep", async () => {
     const process = boot();
-    await process.call("shared", { id: "1" });
-    expect(await process.call("shared", { id: "1" }, { toolCallId: "call-2" })).toBe(1);
+    await process.call("loose", { a: { x: 1, y: [{ p: 1, q: 2 }] }, b: 2 });
+    const again = { b: 2, a: { y: [{ q: 2, p: 1 }], x: 1 } };
+    expect(await process.call("loose", again, { toolCallId: "call-2" })).toBe(1);
+    const other = { b: 2, a: { y: [{ q: 1, p: 2 }], x: 1 } };
+    expect(await process.call("loose", other, { toolCallId: "call-3" })).toMatchObject({
+      error: { name: "ActionKeyConflict" }
+    });
+    expect(world.effects).toEqual({ loose: 1 });
+  });
+
+  it("made of a call id that a provider uses again, with another input, does not get the earlier result", async () => {
+    const process = boot();
+    expect(await process.call("unkeyed", { id: "1" })).toBe(1);
+    expect(await process.call("unkeyed", { id: "2" })).toMatchObject({ error: { name: "ActionKeyConflict" } });
+    const call = { requestId: "request-of-turn-1", toolCallId: "call-1", action: "unkeyed" };
+    expect(process.desk.settledOutput({ ...call, input: { id: "1" } })).toEqual([1]);
+    expect(process.desk.settledOutput({ ...call, input: { id: "2" } })).toBeUndefined();
+    expect(world.effects).toEqual({ unkeyed: 1 });
   });
 
   it("that is executing is waited for: one execution, the same value", async () => {
@@ -206,20 +241,70 @@ describe("a long execution", () => {
     expect(world.timers).toEqual([]);
   });
 
-  it("that lost its key to a later attempt can no longer settle it", async () => {
-    const first = boot();
-    const late = first.call("slow", { id: "1" });
+  /** An execution that slept through its lease, and the one that took its key over. */
+  async function overtaken(name: string) {
+    const late = boot().call(name, { id: "1" });
     await settle();
-    world.timers = [];
+    // Its timers are late, not gone.
     world.nowMs += 300_001;
-    const second = boot().call("slow", { id: "1" }, { toolCallId: "call-2" });
+    const process = boot();
+    const second = process.call(name, { id: "1" }, { toolCallId: "call-2", turnId: "turn-2" });
     await settle();
+    expect(process.desk.listActionLedger()).toMatchObject([{ status: "pending", attempt: 2 }]);
+    return { late, second, process };
+  }
+
+  it("that lost its key to a later attempt can no longer settle it, and its result is dropped", async () => {
+    const { late, second } = await overtaken("slow");
     gates[0]?.resolve("late");
-    expect(await late).toBe("late");
+    expect(await late).toMatchObject({ error: { name: "ActionPendingError" } });
     expect(boot().desk.listActionLedger()).toMatchObject([{ status: "pending", attempt: 2 }]);
     gates[1]?.resolve("second");
     await second;
     expect(boot().desk.listActionLedger()).toMatchObject([{ output: "second", attempt: 2 }]);
+    expect(world.eventTypes().filter((type) => type === "action:ledger:settled")).toHaveLength(1);
+  });
+
+  it("that ends after the later attempt gives that one's result, and keeps nothing of its own", async () => {
+    const { late, second, process } = await overtaken("long");
+    gates[1]?.resolve("b");
+    const result = await second;
+    expect(result).toMatch(/^b/);
+    gates[0]?.resolve("a");
+    expect(await late).toBe(result);
+    expect(world.rows("SELECT result_id FROM cf_action_results")).toHaveLength(1);
+    expect(process.desk.attachmentsOf("turn-1")).toEqual([]);
+    expect(process.desk.attachmentsOf("turn-2")).toEqual([{ type: "card" }]);
+  });
+
+  it("that lost its key and then fails does not release it: the later attempt still owns it", async () => {
+    const { late, second, process } = await overtaken("slow");
+    gates[0]?.reject(new Error("too late"));
+    expect(await late).toMatchObject({ error: { message: "too late" } });
+    expect(process.desk.listActionLedger()).toMatchObject([{ status: "pending", attempt: 2 }]);
+    gates[1]?.resolve("second");
+    expect(await second).toBe("second");
+    expect(world.effects).toEqual({ slow: 2 });
+  });
+
+  it("that lost its key does not keep the lease of the later attempt alive", async () => {
+    const { process } = await overtaken("slow");
+    process.kill();
+    await world.advance(300_001);
+    const third = boot().call("slow", { id: "1" }, { toolCallId: "call-3" });
+    await settle();
+    gates[2]?.resolve("third");
+    expect(await third).toBe("third");
+    expect(world.effects).toEqual({ slow: 3 });
+  });
+
+  it("that is settled is not released or renewed by whoever comes late", async () => {
+    const { late, second, process } = await overtaken("slow");
+    gates[1]?.resolve("second");
+    await second;
+    gates[0]?.reject(new Error("too late"));
+    await late;
+    expect(process.desk.listActionLedger()).toMatchObject([{ status: "settled", output: "second" }]);
   });
 });
 

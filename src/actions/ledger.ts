@@ -113,6 +113,13 @@ export class Ledger {
     );
   }
 
+  /** What became of a key that an execution has lost to a later attempt; undefined when nothing is recorded any more. */
+  successorOf({ key }: Claim): { readonly settled: [Json | undefined] } | { readonly startedAt: number } | undefined {
+    const row = this.#read(key);
+    if (!row) return undefined;
+    return row.status === "pending" ? { startedAt: row.started_at } : { settled: [outputOf(row)] };
+  }
+
   /** The execution failed: the call may be made again. */
   release(claim: Claim): void {
     this.#init.sql.run(

@@ -1,3 +1,4 @@
+import type { UIMessage } from "ai";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { requestFrame, Scene, seqs, user, type FakeSocket, type Frame } from "./chat-scene.test-support.ts";
@@ -68,7 +69,7 @@ function continueAfterTool(scene: Scene): void {
   const a = scene.tab();
   scene.submit(a, "r0");
   scene.turns.start();
-  scene.turns.chunk({ type: "tool-input-available", toolCallId: "c", toolName: "t", input: {} });
+  scene.turns.call("c");
   scene.turns.settle();
   scene.receive(a, { type: "cf_agent_tool_result", toolCallId: "c", toolName: "t", output: 1, autoContinue: true });
 }
@@ -122,15 +123,14 @@ describe("duplicated and reordered inbound frames", () => {
   });
 });
 
-function asking(...toolCallIds: string[]) {
-  const parts = toolCallIds.map((toolCallId) => ({
-    type: "tool-t" as const,
-    toolCallId,
-    toolName: "t",
-    state: "input-available" as const,
-    input: {}
-  }));
-  return { id: "asking", role: "assistant" as const, parts };
+/** Two calls of a client's tool, and one that waits for approval. */
+function asking(first: string, second: string, approval: string): UIMessage {
+  const call = { type: "tool-t" as const, toolName: "t", input: {} };
+  const waiting = (toolCallId: string) => {
+    return { ...call, toolCallId, state: "input-available" as const, ...{ clientExecuted: true } };
+  };
+  const asked = { ...call, toolCallId: approval, state: "approval-requested" as const, approval: { id: "a" } };
+  return { id: "asking", role: "assistant", parts: [waiting(first), waiting(second), asked] };
 }
 
 describe("the documented clients", () => {
@@ -235,7 +235,7 @@ describe("the documented clients", () => {
     #call(): void {
       this.#calls += 1;
       const toolCallId = `c${this.#calls}`;
-      this.scene.turns.chunk({ type: "tool-input-available", toolCallId, toolName: "t", input: {} });
+      this.scene.turns.call(toolCallId);
     }
 
     #close(client: ClientModel): void {

@@ -1,14 +1,12 @@
 // Client tools, approvals and the continuations they start.
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Scene, seqs, type FakeSocket } from "./chat-scene.test-support.ts";
 
 /** A turn of A that ends in these open calls. */
 function asked(scene: Scene, a: FakeSocket, ...calls: string[]): void {
   scene.submit(a, "r1");
   scene.turns.start();
-  for (const toolCallId of calls) {
-    scene.turns.chunk({ type: "tool-input-available", toolCallId, toolName: "t", input: {} });
-  }
+  for (const toolCallId of calls) scene.turns.call(toolCallId, toolCallId.startsWith("p") ? "approval" : "client");
   scene.turns.settle();
   for (const socket of scene.sockets) socket.take();
 }
@@ -219,11 +217,57 @@ describe("an approval", () => {
   ])("%s becomes %s for all, and continues", (approved, state) => {
     const scene = new Scene();
     const [a, b] = [scene.tab(), scene.tab()];
-    asked(scene, a, "c1");
-    scene.receive(b, { type: "cf_agent_tool_approval", toolCallId: "c1", approved, autoContinue: true });
-    const updated = { type: "cf_agent_message_updated", message: { parts: [{ toolCallId: "c1", state }] } };
+    asked(scene, a, "p1");
+    scene.receive(b, { type: "cf_agent_tool_approval", toolCallId: "p1", approved, autoContinue: true });
+    const updated = { type: "cf_agent_message_updated", message: { parts: [{ toolCallId: "p1", state }] } };
     expect(a.take()).toMatchObject([updated]);
     expect(b.take()).toMatchObject([updated]);
     expect(scene.turns.waiting()).toMatchObject({ continuation: true, origin: b.key });
+  });
+});
+
+describe("an answer that is not the client's to give", () => {
+  const approval = { type: "cf_agent_tool_approval", approved: true, autoContinue: true };
+  const output = { type: "cf_agent_tool_result", toolName: "t", output: "forged", autoContinue: true };
+
+  test.each([
+    ["a result of a call that waits for approval", { ...output, toolCallId: "p1" }, "tool-call-needs-approval"],
+    ["an approval of a call that only waits for its result", { ...approval, toolCallId: "c1" }, "tool-call-not-open"]
+  ])("%s is refused with an error to its sender, who is shown the call as it is", (_what, frame, code) => {
+    const scene = new Scene();
+    const [a, b] = [scene.tab(), scene.tab()];
+    asked(scene, a, "c1", "p1");
+    const before = JSON.stringify(scene.turns.path);
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    scene.receive(b, { ...frame, clientTools: [{ name: "t" }] });
+    scene.receive(b, frame);
+    expect(b.take()).toMatchObject([
+      { type: "cf_agent_session_error", toolCallId: frame.toolCallId, code, error: expect.any(String) },
+      { type: "cf_agent_message_updated", message: scene.turns.path.at(-1) },
+      { type: "cf_agent_session_error" },
+      { type: "cf_agent_message_updated" }
+    ]);
+    expect(a.take()).toEqual([]);
+    expect(JSON.stringify(scene.turns.path)).toBe(before);
+    expect(scene.turns.clientTools).toEqual([]);
+    expect(scene.turns.isBusy()).toBe(false);
+    // A client that forges for hours does not fill the log.
+    expect(warn).toHaveBeenCalledOnce();
+    vi.restoreAllMocks();
+  });
+
+  test("an approval of a call that is not there, or was decided, is an error; nobody else hears of it", () => {
+    vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    const scene = new Scene();
+    const [a, b] = [scene.tab(), scene.tab()];
+    asked(scene, a, "p1", "p2");
+    scene.receive(a, { ...approval, toolCallId: "p1" });
+    for (const socket of scene.sockets) socket.take();
+    scene.receive(b, { ...approval, toolCallId: "p1", approved: false });
+    scene.receive(b, { ...approval, toolCallId: "nobody" });
+    const refusals = b.take().filter(({ type }) => type === "cf_agent_session_error");
+    expect(refusals).toMatchObject([{ toolCallId: "p1" }, { toolCallId: "nobody" }]);
+    expect(a.take()).toEqual([]);
+    vi.restoreAllMocks();
   });
 });

@@ -4,13 +4,14 @@ import type { UIMessage } from "ai";
 import type { MessageTrace } from "../session/message-changes.ts";
 import type { TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
+import type { AnswerOutcome } from "../turn/turns.ts";
 import { assertNever } from "../util/assert-never.ts";
 import { Audience } from "./audience.ts";
 import type { ClientView } from "./client-view.ts";
 import { closingFrames, type ClosingFrames } from "./closing.ts";
 import { isWatching, type ChatCommand } from "./commands.ts";
 import { ForbiddenFrameError } from "./errors.ts";
-import { chatFrames } from "./frames.ts";
+import { chatFrames, type AnswerRefusedFrame } from "./frames.ts";
 import { ResumeHandshake } from "./handshake.ts";
 import { RecoveryFlag } from "./recovery-flag.ts";
 import type { ChatSocket, ChatSockets } from "./sockets.ts";
@@ -31,6 +32,7 @@ export class ChatDialect implements TurnListener {
   readonly #recovery: RecoveryFlag;
   readonly #traces = new TurnTraces();
   readonly #refused = new WeakSet<ClientView>();
+  readonly #warnedOf = new Set<string>();
   #hasWarnedOfPush = false;
 
   constructor(init: ChatDialectInit) {
@@ -72,9 +74,9 @@ export class ChatDialect implements TurnListener {
       case "push":
         return this.#pushed(view);
       case "tool-result":
-        return this.#toolResult(socket, command);
+        return this.#toolResult(view, command);
       case "approval":
-        return void turns.answerApproval({ ...answerOf(command), origin: socket.key });
+        return this.#approval(view, command);
       case "resume-request":
         return this.#handshake.asked(view, command.probeId);
       case "resume-ack":
@@ -190,18 +192,39 @@ export class ChatDialect implements TurnListener {
     this.#handshake.failedUnstreamed(turn);
   }
 
-  #toolResult(socket: ChatSocket, command: Extract<ChatCommand, { type: "tool-result" }>): void {
-    const { turns } = this.#init;
-    // First: the continuation this answer may start takes the tools along.
-    if (command.clientTools) turns.rememberClient({ tools: command.clientTools });
-    const { toolCallId, output, errorText, autoContinue } = command;
-    turns.answerTool({
+  #toolResult(view: ClientView, command: Extract<ChatCommand, { type: "tool-result" }>): void {
+    const { toolCallId, output, errorText, autoContinue, clientTools } = command;
+    const answered = this.#init.turns.answerTool({
       toolCallId,
       output,
       ...(errorText !== undefined && { errorText }),
+      ...(clientTools && { clientTools }),
       autoContinue,
-      origin: socket.key
+      origin: view.socket.key
     });
+    this.#tellRefusal(view, { toolCallId }, answered);
+  }
+
+  #approval(view: ClientView, command: Extract<ChatCommand, { type: "approval" }>): void {
+    const { toolCallId, approved, autoContinue } = command;
+    const answer = { toolCallId, approved, autoContinue, origin: view.socket.key };
+    this.#tellRefusal(view, { toolCallId, approved }, this.#init.turns.answerApproval(answer));
+  }
+
+  /** Why, and what the call really is: a client shows its own answer at once. Others have seen nothing of it. */
+  #tellRefusal(
+    view: ClientView,
+    answer: Pick<AnswerRefusedFrame, "toolCallId" | "approved">,
+    answered: AnswerOutcome
+  ): void {
+    if (answered.changed || !answered.refused) return;
+    const { code, message, hint } = answered.refused;
+    this.#audience.send(view, chatFrames.answerRefused({ ...answer, code, error: message }));
+    if (answered.message) this.#audience.send(view, chatFrames.messageUpdated(answered.message));
+    // Once: a hostile client must not fill the log.
+    if (this.#warnedOf.has(code)) return;
+    this.#warnedOf.add(code);
+    console.warn(`Refused an answer to a tool call (${code}; said once): ${message} ${hint ?? ""}`);
   }
 
   #pushed(view: ClientView): void {
@@ -283,8 +306,4 @@ function terminalOf(turn: TurnView, outcome: TurnOutcome, trace: TurnTrace | und
     messageIds: trace?.messageIds ?? turn.inputMessageIds,
     ...(outcome.status === "error" && { errorText: outcome.error ?? "The turn failed." })
   });
-}
-
-function answerOf({ toolCallId, approved, autoContinue }: Extract<ChatCommand, { type: "approval" }>) {
-  return { toolCallId, approved, autoContinue };
 }

@@ -8,6 +8,8 @@ import type { MessageFold } from "../model/message-fold.ts";
 import type { Admission, TurnTicket } from "../turn/admission.ts";
 import { trailingUserIds } from "../turn/admitting.ts";
 import { TurnListeners } from "../turn/listener.ts";
+import type { ToolPart } from "../model/tool-part.ts";
+import { ToolAnswerError } from "../turn/errors.ts";
 import { isHalfAnswered, withApproval, withToolResult } from "../turn/tool-answer.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { AnswerOutcome, ApprovalAnswer, RecoveringTurn, Replay, ToolResultAnswer, Turns } from "../turn/turns.ts";
@@ -110,12 +112,23 @@ export class FakeTurns implements Turns {
     this.readers.cleared(origin);
   }
 
-  answerTool({ autoContinue, origin, ...result }: ToolResultAnswer): AnswerOutcome {
-    return this.#answer(result.toolCallId, (message) => withToolResult(message, result), { autoContinue, origin });
+  answerTool({ autoContinue, origin, clientTools, ...result }: ToolResultAnswer): AnswerOutcome {
+    const { toolCallId } = result;
+    const isClients = ({ clientExecuted }: ToolPart) => clientExecuted === true;
+    const answered = this.#answer(toolCallId, (message) => withToolResult(message, result, isClients));
+    if (!answered.changed) return answered;
+    if (clientTools) this.clientTools = clientTools;
+    if (autoContinue) this.#arm(answered.message.id, origin);
+    this.#continueIfReady();
+    return answered;
   }
 
   answerApproval({ toolCallId, approved, autoContinue, origin }: ApprovalAnswer): AnswerOutcome {
-    return this.#answer(toolCallId, (message) => withApproval(message, toolCallId, approved), { autoContinue, origin });
+    const answered = this.#answer(toolCallId, (message) => withApproval(message, toolCallId, approved));
+    if (answered.changed && autoContinue) this.#arm(answered.message.id, origin);
+    if (answered.changed) this.#continueIfReady();
+    else if (!answered.refused) return { changed: false, refused: new ToolAnswerError("not-open") };
+    return answered;
   }
 
   listen: Turns["listen"] = (listener) => this.readers.add(listener);
@@ -185,6 +198,20 @@ export class FakeTurns implements Turns {
     this.chunk({ type: "text-end", id: "t" });
   }
 
+  /** A call that only a client can answer, or one that waits for approval. */
+  call(toolCallId: string, waitsFor: "client" | "approval" = "client"): void {
+    const clientExecuted = waitsFor === "client";
+    this.chunk({
+      type: "tool-input-available",
+      toolCallId,
+      toolName: "t",
+      input: {},
+      ...(clientExecuted && { clientExecuted })
+    });
+    if (!clientExecuted)
+      this.chunk({ type: "tool-approval-request", toolCallId, approvalId: `approval-${toolCallId}` });
+  }
+
   /** Ends the oldest turn, or the named one. */
   settle(requestId?: string, ending: Partial<TurnOutcome> = {}): void {
     const turn = this.#open().find(({ view }) => requestId === undefined || view.requestId === requestId);
@@ -252,20 +279,17 @@ export class FakeTurns implements Turns {
     this.onWrite(message.id, known >= 0 ? "updated" : "appended");
   }
 
-  #answer(
-    toolCallId: string,
-    change: (message: UIMessage) => UIMessage | undefined,
-    { autoContinue, origin }: { autoContinue: boolean; origin?: unknown }
-  ): AnswerOutcome {
+  #answer(toolCallId: string, change: (message: UIMessage) => ReturnType<typeof withApproval>): AnswerOutcome {
     const index = this.path.findIndex((message) => message.parts.some((part) => isCall(part, toolCallId)));
     const stored = this.path[index];
     const message = stored && change(stored);
-    if (!message) return { changed: false };
+    if (!stored || !message) return { changed: false };
+    if ("refused" in message) {
+      return { changed: false, refused: new ToolAnswerError(message.refused), message: stored };
+    }
     this.path = this.path.with(index, message);
     this.onWrite(message.id, "updated");
     this.readers.messageUpdated(message);
-    if (autoContinue) this.#arm(message.id, origin);
-    this.#continueIfReady();
     return { changed: true, message };
   }
 

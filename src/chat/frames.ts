@@ -21,6 +21,14 @@ export interface TerminalFrame extends FrameTurn {
   readonly replay?: boolean;
 }
 
+export interface AnswerRefusedFrame {
+  readonly toolCallId: string;
+  readonly code: string;
+  readonly error: string;
+  /** The decision that was refused, so that its sender can tell a repetition from a contradiction. */
+  readonly approved?: boolean;
+}
+
 const RESPONSE = "cf_agent_use_chat_response";
 
 export const chatFrames = {
@@ -65,6 +73,12 @@ export const chatFrames = {
     JSON.stringify({ type: "cf_agent_chat_messages", messages, ...(connect && { connect }) }),
 
   messageUpdated: (message: UIMessage) => JSON.stringify({ type: "cf_agent_message_updated", message }),
+
+  /**
+   * An answer to a tool call was not taken. The frame of the conversation's errors, and not the end of a request: clients
+   * would take that for the end of a stream they do not know, and add an empty message.
+   */
+  answerRefused: (refusal: AnswerRefusedFrame) => JSON.stringify({ type: "cf_agent_session_error", ...refusal }),
 
   clear: () => JSON.stringify({ type: "cf_agent_chat_clear" }),
 

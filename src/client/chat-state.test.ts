@@ -348,3 +348,51 @@ test("what was said about recovery on an earlier connection holds until the serv
   );
   expect(viewOf(again).isRecovering).toBe(true);
 });
+
+describe("an answer that the server did not take", () => {
+  const question = asking("a1", "approval-requested");
+  const updated = (message: UIMessage): ChatEvent => framed({ type: "message-updated", message });
+  const refused = (approved?: boolean): ChatEvent =>
+    framed({ type: "refused", about: "c1", error: "Too late.", approved });
+  const decided: ChatEvent[] = [messages(user("u1"), question), { type: "answered", callId: "c1" }];
+
+  test("opens the question again, with the reason", () => {
+    const view = viewOf(play([...decided, refused(true)]));
+    expect(view.error).toBe("Too late.");
+    expect(view.pendingApprovals).toHaveLength(1);
+  });
+
+  test("because another client decided otherwise is told, whatever is heard first", () => {
+    const denied = updated(asking("a1", "output-denied", { approval: { id: "p", approved: false } }));
+    for (const events of [
+      [denied, refused(true)],
+      [refused(true), denied]
+    ]) {
+      expect(viewOf(play([...decided, ...events]))).toMatchObject({ error: "Too late.", pendingApprovals: [] });
+    }
+  });
+
+  test("because a copy of it was taken before is no news", () => {
+    const taken = updated(asking("a1", "approval-responded", { approval: { id: "p", approved: true } }));
+    expect(viewOf(play([...decided, taken, refused(true)])).error).toBeUndefined();
+  });
+});
+
+test("an output that the server corrects is shown, and one of an earlier state is not", () => {
+  const done = (output: string) => asking("a1", "output-available", { output });
+  const first = play([messages(user("u1"), done("wrong"))]);
+  const corrected = play([framed({ type: "message-updated", message: done("right") })], first);
+  expect(viewOf(corrected).messages[1]).toEqual(done("right"));
+  const late = play([framed({ type: "message-updated", message: asking("a1", "input-available") })], corrected);
+  expect(viewOf(late).messages[1]).toEqual(done("right"));
+});
+
+test("calls that wait are on the screen whatever was said since; a server's call of an older answer is not", () => {
+  const older = asking("a1", "input-available", { clientExecuted: true });
+  const servers = asking("a2", "input-available", { toolCallId: "c2" });
+  const approval = asking("a3", "approval-requested", { toolCallId: "c3" });
+  const view = viewOf(play([messages(user("u1"), older, servers, approval, user("u2"), answer("a4", "Else."))]));
+  expect(view.pendingToolCalls.map(({ callId }) => callId)).toEqual(["c1"]);
+  expect(view.pendingApprovals.map(({ callId }) => callId)).toEqual(["c3"]);
+  expect(view.status).toBe("idle");
+});

@@ -2,7 +2,7 @@
 // and replays may start over; the same frame applied again changes nothing. What is shown is derived (view.ts).
 import type { UIMessage } from "ai";
 import { assertNever } from "../util/assert-never.ts";
-import type { ChatFrame, EndFrame, Outcome } from "./frames.ts";
+import type { ChatFrame, EndFrame, Outcome, RefusedFrame } from "./frames.ts";
 import { beginReplay, completeReplay, foldFrame, type OpenStream, type Streams, takeOver } from "./streams.ts";
 import { isParked, putMessage, replaceMessage, toolPartsOf } from "./message-list.ts";
 
@@ -158,6 +158,8 @@ function receive(state: ChatState, frame: ChatFrame): ChatState {
         stored: replaceMessage(state.stored, frame.message),
         streams: takeOver(state.streams, [frame.message])
       });
+    case "refused":
+      return refused(state, frame);
     case "cleared":
       return cleared(state);
     case "resuming":
@@ -166,8 +168,6 @@ function receive(state: ChatState, frame: ChatFrame): ChatState {
       return { ...state, waitingFor: frame.requestId ?? state.waitingFor ?? "" };
     case "none":
       return state.waitingFor === undefined ? state : { ...state, waitingFor: undefined };
-    case "refused":
-      return { ...state, error: frame.error };
     case "recovering":
       return {
         ...state,
@@ -176,6 +176,20 @@ function receive(state: ChatState, frame: ChatFrame): ChatState {
     default:
       return assertNever(frame);
   }
+}
+
+/** The question is open again, or shows what became of it. */
+function refused(state: ChatState, frame: RefusedFrame): ChatState {
+  if (isKnownDecision(state, frame)) return state;
+  const answers = frame.about === undefined ? state.answers : without(state.answers, frame.about);
+  return { ...state, answers, error: frame.error };
+}
+
+/** A copy of a decision that was taken: its refusal is no news. */
+export function isKnownDecision({ stored }: ChatState, { about, approved }: RefusedFrame): boolean {
+  if (about === undefined || approved === undefined) return false;
+  const part = stored.flatMap(toolPartsOf).find(({ toolCallId }) => toolCallId === about);
+  return part?.approval?.approved === approved;
 }
 
 function chunk(state: ChatState, frame: Extract<ChatFrame, { type: "chunk" }>): ChatState {

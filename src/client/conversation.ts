@@ -3,9 +3,22 @@
 // approval once.
 import type { UIMessage } from "ai";
 import { errorMessage } from "../util/errors.ts";
-import { reduceChat, INITIAL_CHAT, type ChatEvent, type ChatState, type TurnEnd } from "./chat-state.ts";
+import {
+  reduceChat,
+  INITIAL_CHAT,
+  isKnownDecision,
+  type ChatEvent,
+  type ChatState,
+  type TurnEnd
+} from "./chat-state.ts";
 import { ClientQueueFullError, CommandRefusedError } from "./errors.ts";
-import { clientFrames, type ChatFrame, type ClientToolDescription, type ToolResultFrame } from "./frames.ts";
+import {
+  clientFrames,
+  type ChatFrame,
+  type ClientToolDescription,
+  type RefusedFrame,
+  type ToolResultFrame
+} from "./frames.ts";
 import { Joining } from "./joining.ts";
 import type { Command, Outbox } from "./outbox.ts";
 import type { PlannedRequest } from "./requests.ts";
@@ -74,7 +87,7 @@ export class Conversation {
 
   receive(frame: ChatFrame): void {
     const refused = this.#refusalIn(frame);
-    if (refused) this.#refused(refused.about, refused.error);
+    if (refused) this.#refused(refused);
     else this.#joining.receive(frame);
   }
 
@@ -209,18 +222,23 @@ export class Conversation {
   }
 
   /** An error that ends no request of ours is the answer to another command. */
-  #refusalIn(frame: ChatFrame): { about: string | undefined; error: string } | undefined {
+  #refusalIn(frame: ChatFrame): RefusedFrame | undefined {
     if (frame.type === "refused") return frame;
-    const isAnswer =
-      frame.type === "end" && frame.error !== undefined && this.#outbox.has(keys.answer(frame.requestId));
-    return isAnswer ? { about: frame.requestId, error: frame.error ?? "" } : undefined;
+    if (frame.type !== "end" || frame.error === undefined) return undefined;
+    const { requestId, error } = frame;
+    const isAnswer = this.#outbox.has(keys.answer(requestId));
+    return isAnswer ? { type: "refused", about: requestId, error, approved: undefined } : undefined;
   }
 
-  #refused(about: string | undefined, error: string): void {
+  #refused(frame: RefusedFrame): void {
+    const { about, error } = frame;
+    if (about !== undefined && isKnownDecision(this.#state, frame)) {
+      this.#outbox.acknowledge(keys.answer(about));
+      return;
+    }
     const candidates = about === undefined ? [keys.clear] : [keys.answer(about), keys.stop(about), keys.request(about)];
     const key = candidates.find((one) => this.#outbox.refuse(one, new CommandRefusedError(error)));
-    if (about !== undefined && this.#state.answers.has(about)) this.#withdraw(about, error);
-    else this.#dispatch({ type: "failed", error });
+    this.#dispatch({ type: "frame", frame });
     if (key !== keys.clear) return;
     // What was cleared away here is still there.
     this.#dispatch({ type: "clear-confirmed" });

@@ -43,11 +43,16 @@ describe("what the server says", () => {
 
   test("a refusal names the call or the request it is about; an error of the conversation's store is none", () => {
     const read = (frame: object) => readFrame(JSON.stringify(frame));
-    const refused = (about: string | undefined) => ({ kind: "chat", frame: { type: "refused", about, error: "no" } });
+    const refused = (about: string | undefined, approved?: boolean) => ({
+      kind: "chat",
+      frame: { type: "refused", about, error: "no", approved }
+    });
     expect(read({ type: "cf_agent_tool_error", toolCallId: "c1", error: "no" })).toEqual(refused("c1"));
     expect(read({ type: "cf_agent_chat_error", id: "r1", error: true, body: "no" })).toEqual(refused("r1"));
     expect(read({ type: "cf_agent_chat_error", error: "no" })).toEqual(refused(undefined));
-    expect(read({ type: "cf_agent_session_error", error: "no" })).toBeUndefined();
+    const session = { type: "cf_agent_session_error", error: "no" };
+    expect(read({ ...session, toolCallId: "c1", approved: false })).toEqual(refused("c1", false));
+    expect(read(session)).toBeUndefined();
     expect(read({ type: "my_error", error: "no" })).toBeUndefined();
   });
 

@@ -43,6 +43,8 @@ export interface RefusedFrame {
   /** The tool call, or the request, that the command was about; a clear is about neither. */
   readonly about: string | undefined;
   readonly error: string;
+  /** The decision about a call that was refused. */
+  readonly approved: boolean | undefined;
 }
 
 /** What concerns the agent. */
@@ -110,14 +112,17 @@ export function readFrame(text: string): ServerFrame | undefined {
   return chat && { kind: "chat", frame: chat };
 }
 
-/** About the stored conversation as a whole, and no answer to a command. */
+/** About the stored conversation as a whole, and no answer to a command, unless it names a call. */
 const SESSION_ERROR = "cf_agent_session_error";
 
 /** What all refusals have: a type of the protocol, a text, and the call or the request that they are about. */
-function readRefusal(type: string, { error, body, toolCallId, id }: Fields): RefusedFrame | undefined {
-  if (!type.startsWith("cf_agent_") || type === SESSION_ERROR) return undefined;
+function readRefusal(type: string, { error, body, toolCallId, id, approved }: Fields): RefusedFrame | undefined {
+  const callId = textOf(toolCallId);
+  if (!type.startsWith("cf_agent_") || (type === SESSION_ERROR && callId === undefined)) return undefined;
   const text = textOf(error) ?? (error === true ? textOf(body) : undefined);
-  return text === undefined ? undefined : { type: "refused", about: textOf(toolCallId) ?? textOf(id), error: text };
+  if (text === undefined) return undefined;
+  const decision = typeof approved === "boolean" ? approved : undefined;
+  return { type: "refused", about: callId ?? textOf(id), error: text, approved: decision };
 }
 
 const OUTCOMES: ReadonlySet<unknown> = new Set(["completed", "error", "aborted", "skipped", "recovering"]);

@@ -2,7 +2,7 @@
 // client. Nothing here is stored, so nothing here can disagree with the rest. Pure.
 import type { UIMessage } from "ai";
 import { foldedMessage, toolNameOf, type ToolPart } from "./answer-fold.ts";
-import { type ChatState, isUnanswered, type OwnRequest, withRequest } from "./chat-state.ts";
+import { type ChatState, type OwnRequest, withRequest } from "./chat-state.ts";
 import { isParked, putMessage, toolPartsOf } from "./message-list.ts";
 
 export type Status =
@@ -51,14 +51,14 @@ export function viewOf(state: ChatState): ChatView {
   const messages = shownMessages(state);
   const last = messages.findLast(({ role }) => role === "assistant");
   const isOpen = (part: ToolPart) => !state.answers.has(part.toolCallId);
-  // Of the calls nobody has answered only the newest answer's can go on. A parked action waits wherever it is.
-  const newest = last ? toolPartsOf(last).filter((part) => isUnanswered(part.state) && isOpen(part)) : [];
-  const parked = messages.flatMap((message) => toolPartsOf(message).filter((part) => isParked(part) && isOpen(part)));
-  const pendingToolCalls = newest.filter(isClientCall).map(callOf);
-  const pendingApprovals = [...parked, ...newest].flatMap((part) => approvalOf(part) ?? []);
-  // A conversation that went on without a parked action does not wait for it.
-  const isWaiting =
-    newest.length > 0 || (last !== undefined && toolPartsOf(last).some((part) => parked.includes(part)));
+  // A call that nobody has answered waits wherever it is, however much was said since.
+  const waitingIn = (message: UIMessage) =>
+    toolPartsOf(message).filter((part) => isOpen(part) && (isParked(part) || isWaitingCall(part, message === last)));
+  const waiting = messages.flatMap((message) => (message.role === "assistant" ? waitingIn(message) : []));
+  const pendingToolCalls = waiting.filter(isClientCall).map(callOf);
+  const pendingApprovals = waiting.flatMap((part) => approvalOf(part) ?? []);
+  // A conversation that went on without it does not wait for it.
+  const isWaiting = last !== undefined && waitingIn(last).length > 0;
   return {
     messages,
     status: statusOf(state, isWaiting),
@@ -125,6 +125,13 @@ function descriptorIn(descriptor: unknown): { descriptor?: unknown } {
   return descriptor === undefined ? {} : { descriptor };
 }
 
-function isClientCall(part: ToolPart): boolean {
-  return part.state === "input-available" && part.providerExecuted !== true;
+/** Of an older answer only what is known to be a client's: an older server does not say so, and ends other calls. */
+function isWaitingCall(part: ToolPart, isNewest: boolean): boolean {
+  if (part.state === "approval-requested") return true;
+  return isClientCall(part) && (isNewest || part.clientExecuted === true);
+}
+
+function isClientCall({ state, providerExecuted, clientExecuted }: ToolPart): boolean {
+  if (state === "approval-responded") return clientExecuted === true;
+  return state === "input-available" && providerExecuted !== true;
 }

@@ -115,7 +115,10 @@ test("every field survives a restart", () => {
     respondingTurns: ["t"],
     failedTurn: { requestId: "r", text: "failed", messageIds: ["u"] },
     clientTools: [{ name: "x" }],
-    armedContinuation: { requestId: "r2", messageId: "m" },
+    armedContinuations: [
+      { requestId: "r2", messageId: "m" },
+      { requestId: "r3", messageId: "n" }
+    ],
     clearedSequence: 4,
     journalFloor: 12
   };
@@ -212,4 +215,11 @@ describe("what waits for a commit", () => {
     expect(conversation.row.leaf).toBe("kept");
     expect(conversation.facts.get("fact", () => "read again")).toBe("read again");
   });
+});
+
+test("a continuation that an earlier build left alone in its field is still there", () => {
+  conversation.transaction((row) => void (row.generation = 1));
+  const armed = { requestId: "r", messageId: "m" };
+  sql.run("UPDATE cf_conversations SET armed_continuation = ?", JSON.stringify(armed));
+  expect(stored().armedContinuations).toEqual([armed]);
 });

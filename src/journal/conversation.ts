@@ -56,8 +56,8 @@ export interface ConversationRow {
   /** Tools the client last described, and the custom fields of its last request. */
   clientTools: Json;
   body: Json;
-  /** A continuation that waits for the rest of its answers, or for the running turn to end. */
-  armedContinuation: ArmedContinuation | null;
+  /** Continuations that wait for the rest of their answers, or for the running turn to end; oldest first. */
+  armedContinuations: readonly ArmedContinuation[];
   /** Sequence of the last clear: nothing up to it is read any more. */
   clearedSequence: number;
   /** Sequences up to here were used, whatever retention has deleted since. */
@@ -73,7 +73,7 @@ const EMPTY: ConversationRow = {
   failedTurn: null,
   clientTools: null,
   body: null,
-  armedContinuation: null,
+  armedContinuations: [],
   clearedSequence: 0,
   journalFloor: 0
 };
@@ -205,8 +205,14 @@ export class Conversation {
       failedTurn: this.#parsed<FailedTurn>("failed_turn", stored.failed_turn),
       clientTools: this.#parsed<Json>("client_tools", stored.client_tools),
       body: this.#parsed<Json>("body", stored.body),
-      armedContinuation: this.#parsed<ArmedContinuation>("armed_continuation", stored.armed_continuation)
+      armedContinuations: this.#armed(stored.armed_continuation)
     };
+  }
+
+  /** A single one was stored as it is before there could be several. */
+  #armed(text: string | null): ArmedContinuation[] {
+    const value = this.#parsed<ArmedContinuation | ArmedContinuation[]>("armed_continuation", text);
+    return value === null ? [] : [value].flat();
   }
 
   #list<T>(field: string, text: string): T[] {
@@ -244,7 +250,7 @@ export class Conversation {
       printed(row.failedTurn),
       printed(row.clientTools),
       printed(row.body),
-      printed(row.armedContinuation)
+      printed(row.armedContinuations.length > 0 ? row.armedContinuations : null)
     );
   }
 }

@@ -11,7 +11,10 @@ import {
   type ToolPart
 } from "./tool-part.ts";
 
-export type ToolChunk = Extract<UIMessageChunk, { type: `tool-${string}` }> & { readonly approvalDescriptor?: unknown };
+export type ToolChunk = Extract<UIMessageChunk, { type: `tool-${string}` }> & {
+  readonly approvalDescriptor?: unknown;
+  readonly clientExecuted?: boolean;
+};
 
 export function isToolChunk(chunk: { readonly type: string }): chunk is ToolChunk {
   return chunk.type.startsWith("tool-");
@@ -64,6 +67,7 @@ function callFields(chunk: InputChunk): Partial<ToolPart> {
     title: chunk.title,
     toolMetadata: chunk.toolMetadata,
     providerExecuted: chunk.providerExecuted,
+    clientExecuted: chunk.clientExecuted,
     callProviderMetadata: chunk.type === "tool-input-error" ? undefined : chunk.providerMetadata
   });
 }

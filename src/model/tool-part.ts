@@ -33,6 +33,8 @@ export interface ToolPart {
   readonly errorText?: string;
   readonly preliminary?: boolean;
   readonly providerExecuted?: boolean;
+  /** The server has no `execute` for the tool: only a client can answer the call. Written by the server with the call. */
+  readonly clientExecuted?: boolean;
   readonly title?: string;
   readonly toolMetadata?: unknown;
   readonly callProviderMetadata?: unknown;

@@ -1,7 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { SessionMessage, SessionMessagePart } from "./session-message.ts";
-import { INTERRUPTED_TEXT, isPendingInteraction, repairTranscript, type RepairOptions } from "./transcript-repair.ts";
+import {
+  APPROVED_TEXT,
+  AWAITS_CLIENT_TEXT,
+  AWAITS_DECISION_TEXT,
+  INTERRUPTED_TEXT,
+  interruptedPart,
+  isPendingInteraction,
+  NOT_RUN_TEXT,
+  repairTranscript,
+  type RepairOptions
+} from "./transcript-repair.ts";
 
 const part = (state: string, more: object = {}): SessionMessagePart => ({
   type: "tool-look",
@@ -12,12 +22,16 @@ const part = (state: string, more: object = {}): SessionMessagePart => ({
 });
 const message = (...parts: SessionMessagePart[]): SessionMessage => ({ id: "a1", role: "assistant", parts });
 const repair = (parts: SessionMessagePart[], options: Partial<RepairOptions> = {}) =>
-  repairTranscript([message(...parts)], { clientTools: new Set(), isUserTurn: false, ...options });
+  repairTranscript([message(...parts)], { isClientTool: () => false, isUserTurn: false, ...options });
 
 describe("a call that was cut off", () => {
-  test.each(["input-streaming", "input-available", "something-new"])("in state %s is stored as an error", (state) => {
+  test.each([
+    ["input-streaming", NOT_RUN_TEXT],
+    ["input-available", INTERRUPTED_TEXT],
+    ["something-new", INTERRUPTED_TEXT]
+  ])("in state %s is stored as an error", (state, errorText) => {
     const result = repair([part(state)]);
-    const expected = message(part("output-error", { errorText: INTERRUPTED_TEXT }));
+    const expected = message(part("output-error", { errorText }));
     expect(result.messages).toEqual([expected]);
     expect(result.changed).toEqual([expected]);
     expect(result).toMatchObject({ removedToolCalls: 1, normalizedInputs: 0, toolCallIds: ["c1"] });
@@ -33,10 +47,6 @@ describe("a call that was cut off", () => {
     expect(result.changed[0]!.parts).toEqual([{ type: "text", text: "cut off" }]);
     expect(result.removedToolCalls).toBe(1);
   });
-
-  it("is left alone while this turn runs it", () => {
-    expect(repair([part("input-available")], { runningCalls: new Set(["c1"]) }).changed).toEqual([]);
-  });
 });
 
 describe("a settled call", () => {
@@ -44,10 +54,6 @@ describe("a settled call", () => {
     ["a result", part("output-available", { output: 1 })],
     ["an error text", part("output-error", { errorText: "the real reason" })],
     ["a denial", part("output-denied", { approval: { id: "p", approved: false } })],
-    [
-      "an approval about to be acted on",
-      part("approval-responded", { input: "", approval: { id: "p", approved: true } })
-    ],
     ["a result in an old field", { type: "dynamic-tool", toolName: "x", toolCallId: "c", input: {}, result: 1 }]
   ])("with %s stays as it is", (_name, settled) => {
     const result = repair([settled]);
@@ -72,43 +78,90 @@ describe("a settled call", () => {
   });
 });
 
-describe("a question somebody can still answer", () => {
-  const questions: [string, SessionMessagePart][] = [
-    ["an approval", part("approval-requested", { approval: { id: "p" } })],
-    ["a client's tool", { ...part("input-available"), type: "tool-pick" }]
+describe("a call that waits for a person or a client", () => {
+  const approval = part("approval-requested", { approval: { id: "p" } });
+  const marked = part("input-available", { clientExecuted: true });
+  const waiting: [string, SessionMessagePart, string][] = [
+    ["an approval", approval, AWAITS_DECISION_TEXT],
+    ["a client's call", marked, AWAITS_CLIENT_TEXT],
+    ["a client's call that was allowed", { ...marked, state: "approval-responded" }, AWAITS_CLIENT_TEXT],
+    ["a call of a tool the client described", { ...part("input-available"), type: "tool-pick" }, AWAITS_CLIENT_TEXT]
   ];
-  const clientTools = new Set(["pick"]);
+  const isClientTool = (name: string) => name === "pick";
 
-  test.each(questions)(
-    "(%s) survives a turn that nobody's message started, and the model sees it settled",
-    (_name, question) => {
-      const result = repair([question], { clientTools });
-      expect(result.changed).toEqual([]);
-      expect(result.toolCallIds).toEqual([]);
-      expect(result.messages[0]!.parts[0]).toMatchObject({ state: "output-error" });
+  test.each(waiting)(
+    "(%s) stays as it is whatever turn comes, and the prompt says that it waits",
+    (_name, open, says) => {
+      for (const isUserTurn of [false, true]) {
+        const result = repair([open], { isClientTool, isUserTurn, repairPart: interruptedPart });
+        expect(result.changed).toEqual([]);
+        expect(result.toolCallIds).toEqual([]);
+        expect(result.messages[0]!.parts[0]).toMatchObject({ state: "output-error", errorText: says });
+      }
     }
   );
 
-  test.each(questions)("(%s) is over when the user says something new", (_name, question) => {
-    const result = repair([question], { clientTools, isUserTurn: true });
-    expect(result.changed[0]!.parts[0]).toMatchObject({ state: "output-error" });
-    expect(result.removedToolCalls).toBe(1);
+  const cutOff = { type: "text", text: "What is your name?" };
+  const repairPart = () => cutOff;
+
+  test("is replaced by what the class has for a client's call, once the user has said something new", () => {
+    expect(repair([marked], { repairPart, isUserTurn: true }).changed[0]!.parts).toEqual([cutOff]);
+    const other = repair([marked], { repairPart });
+    expect(other.changed).toEqual([]);
+    expect(other.messages[0]!.parts).toEqual([cutOff]);
   });
 
-  it("is an approval, or a call of a tool the client runs", () => {
-    expect(isPendingInteraction(part("input-available"), clientTools)).toBe(false);
-    expect(isPendingInteraction({ type: "text", text: "" }, clientTools)).toBe(false);
-    expect(questions.map(([, question]) => isPendingInteraction(question, clientTools))).toEqual([true, true]);
+  test("is not replaced if it is an approval: what the class has for it shapes the prompt only", () => {
+    const result = repair([approval], { repairPart, isUserTurn: true });
+    expect(result.changed).toEqual([]);
+    expect(result.messages[0]!.parts).toEqual([cutOff]);
+  });
+
+  test("is shown as waiting when the class leaves it as it is", () => {
+    const result = repair([marked], { repairPart: (open) => open, isUserTurn: true });
+    expect(result.changed).toEqual([]);
+    expect(result.messages[0]!.parts[0]).toMatchObject({ errorText: AWAITS_CLIENT_TEXT });
+  });
+
+  it("is an approval, or a call that only a client can answer", () => {
+    expect(isPendingInteraction(part("input-available"), isClientTool)).toBe(false);
+    expect(isPendingInteraction(part("approval-responded"), isClientTool)).toBe(false);
+    expect(isPendingInteraction({ type: "text", text: "" }, isClientTool)).toBe(false);
+    expect(waiting.map(([, open]) => isPendingInteraction(open, isClientTool))).toEqual([true, true, true, true]);
+    expect(waiting.map(([, open]) => isPendingInteraction(open))).toEqual([true, true, true, false]);
   });
 
   it("does not keep an orphan beside it from being repaired", () => {
     const orphan = { ...part("input-available"), toolCallId: "c2" };
-    const result = repair([questions[0]![1], orphan], { clientTools });
+    const result = repair([approval, orphan]);
     expect(result.changed[0]!.parts).toEqual([
-      questions[0]![1],
+      approval,
       { ...orphan, state: "output-error", errorText: INTERRUPTED_TEXT }
     ]);
     expect(result.toolCallIds).toEqual(["c2"]);
+  });
+});
+
+describe("a call that was allowed", () => {
+  const allowed = part("approval-responded", { input: "", approval: { id: "p", approved: true } });
+  const callIds = new Set(["c1"]);
+
+  test("stays as it is for the turn that runs it", () => {
+    const result = repair([allowed], { running: { callIds, shown: "in-place" } });
+    expect(result.messages[0]!.parts[0]).toBe(allowed);
+    expect(result.changed).toEqual([]);
+  });
+
+  test("leaves a text in its place when that turn shows it at the end", () => {
+    const result = repair([allowed], { running: { callIds, shown: "elsewhere" } });
+    expect(result.messages[0]!.parts).toEqual([{ type: "text", text: expect.stringContaining('"look"') }]);
+    expect(result.changed).toEqual([]);
+  });
+
+  test("is shown to any other turn as allowed and not run", () => {
+    const result = repair([allowed]);
+    expect(result.messages[0]!.parts[0]).toMatchObject({ state: "output-error", errorText: APPROVED_TEXT, input: {} });
+    expect(result.changed).toEqual([]);
   });
 });
 
@@ -134,7 +187,7 @@ test("repairing again changes nothing, and messages without calls are the same o
   fc.assert(
     fc.property(fc.array(fc.array(anyPart, { maxLength: 4 }), { maxLength: 4 }), (lists) => {
       const messages = lists.map((parts, index) => ({ id: `m${index}`, role: "assistant", parts }));
-      const options = { clientTools: new Set<string>(), isUserTurn: true };
+      const options = { isClientTool: () => false, isUserTurn: true };
       const once = repairTranscript(messages, options);
       const twice = repairTranscript(once.messages, options);
       expect(twice.changed).toEqual([]);

@@ -1,7 +1,8 @@
 // Makes a history safe to show a model: every tool call is settled and has an object as its input. A call that was cut
-// off becomes an error that says so; a question a person can still answer is only covered up for this prompt, unless a
-// new message of the user has overtaken it. Settled calls keep their result and error text. Pure and idempotent.
-import { isObject, parseJson } from "../util/json.ts";
+// off becomes an error that says so, also in storage. A call that waits for a person or a client stays open in storage,
+// whatever turn comes: only the prompt says that it waits. Settled calls keep their result and error text. Pure and
+// idempotent.
+import { isObject, parseJson, sameJson } from "../util/json.ts";
 import {
   isSettledToolPart,
   isToolPart,
@@ -13,16 +14,33 @@ import {
 
 export const INTERRUPTED_TEXT =
   "The call was interrupted before a result was recorded. It may or may not have taken effect.";
+/** Of a call that did not start: nothing may be said of an effect. */
+export const NOT_RUN_TEXT = "The call was interrupted before it started. It was not run and has no effect.";
+/** In prompts only. */
+export const AWAITS_DECISION_TEXT =
+  "This call has not run. It waits for the user's decision, which may come later. Do not repeat the call; go on without its result.";
+/** In prompts only. */
+export const AWAITS_CLIENT_TEXT =
+  "This call has no result yet. It waits for the user's answer, which may come later. Do not repeat the call; go on without its result.";
+/** In prompts only. */
+export const APPROVED_TEXT =
+  "The user has allowed this call. It has not run yet. Do not repeat the call; go on without its result.";
 
 export interface RepairOptions {
-  /** Names of tools the client runs: a call that waits for one is a question, not an orphan. */
-  readonly clientTools: ReadonlySet<string>;
-  /** A new message of the user started this turn: open questions are over. */
+  /** Whether a client runs a tool, for calls that do not say themselves who answers them. */
+  readonly isClientTool: (toolName: string) => boolean;
+  /** A new message of the user started this turn. */
   readonly isUserTurn: boolean;
-  /** Calls that are being executed now, by this turn. */
-  readonly runningCalls?: ReadonlySet<string>;
+  /** The allowed calls that this turn runs, and where the prompt shows them. */
+  readonly running?: RunningCalls;
   /** What stands for a call that was cut off: a settled call, or any other part. Default: an error that says so. */
   readonly repairPart?: (part: SessionToolPart) => SessionMessagePart;
+}
+
+export interface RunningCalls {
+  readonly callIds: ReadonlySet<string>;
+  /** `elsewhere`: at the end of the prompt. A call must not be in it twice, so a text stands in its own place. */
+  readonly shown: "in-place" | "elsewhere";
 }
 
 export interface RepairResult {
@@ -62,11 +80,20 @@ export function repairTranscript(messages: readonly SessionMessage[], options: R
   return { messages: shown, changed, removedToolCalls, normalizedInputs, toolCallIds: [...toolCallIds] };
 }
 
-/** A question that somebody outside can still answer. */
-export function isPendingInteraction(part: SessionMessagePart, clientTools: ReadonlySet<string>): boolean {
-  if (!isToolPart(part)) return false;
-  if (part["state"] === "approval-requested") return true;
-  return part["state"] === "input-available" && clientTools.has(toolNameOf(part));
+/**
+ * A call that somebody outside still has to answer: it has not run, and no turn ends it. `isClientTool`: as in
+ * `RepairOptions`.
+ */
+export function isPendingInteraction(part: object, isClientTool: RepairOptions["isClientTool"] = () => false): boolean {
+  if (!isPart(part) || !isToolPart(part)) return false;
+  const { state } = part;
+  if (state === "approval-requested") return true;
+  if (part["clientExecuted"] === true) return state === "input-available" || state === "approval-responded";
+  return state === "input-available" && part["providerExecuted"] !== true && isClientTool(toolNameOf(part));
+}
+
+function isPart(part: object): part is SessionMessagePart {
+  return "type" in part && typeof part.type === "string";
 }
 
 interface PartRepair {
@@ -77,15 +104,33 @@ interface PartRepair {
 
 function repairPart(part: SessionMessagePart, options: RepairOptions): PartRepair {
   if (!isToolPart(part)) return { part, shown: part, stored: part };
-  // About to be executed, with exactly this input.
-  if (part["state"] === "approval-responded") return { part, shown: part, stored: part };
+  if (isPendingInteraction(part, options.isClientTool)) return pendingPart(part, options);
+  if (part["state"] === "approval-responded") return { part, shown: approvedPart(part, options), stored: part };
   const normalized = withObjectInput(part);
-  if (isSettledToolPart(part) || options.runningCalls?.has(part.toolCallId)) {
-    return { part, shown: normalized, stored: normalized };
-  }
+  if (isSettledToolPart(part)) return { part, shown: normalized, stored: normalized };
   const repaired = (options.repairPart ?? interrupted)(normalized);
-  const isKept = isPendingInteraction(part, options.clientTools) && !options.isUserTurn;
-  return { part, shown: repaired, stored: isKept ? part : repaired };
+  return { part, shown: repaired, stored: repaired };
+}
+
+/**
+ * Stays open. What a class has in place of a client's call is stored when the user has said something new instead of
+ * answering it; in place of an approval it is only shown.
+ */
+function pendingPart(part: SessionToolPart, options: RepairOptions): PartRepair {
+  const normalized = withObjectInput(part);
+  const repaired = options.repairPart?.(normalized);
+  const isDefault = repaired === undefined || isOpenPart(repaired) || sameJson(repaired, interrupted(normalized));
+  if (isDefault) {
+    return { part, shown: withError(normalized, awaitsText(part)), stored: part };
+  }
+  const isReplaced = options.isUserTurn && part["state"] !== "approval-requested";
+  return { part, shown: repaired, stored: isReplaced ? repaired : part };
+}
+
+function approvedPart(part: SessionToolPart, { running }: RepairOptions): SessionMessagePart {
+  if (!running?.callIds.has(part.toolCallId)) return withError(withObjectInput(part), APPROVED_TEXT);
+  if (running.shown === "in-place") return part;
+  return { type: "text", text: `[Here "${toolNameOf(part)}" was called. The user has decided about it only now.]` };
 }
 
 /** The default: an error that says so. Parts that are no open call stay as they are. */
@@ -95,8 +140,23 @@ export function interruptedPart<Part extends SessionMessagePart>(part: Part): Pa
 }
 
 function interrupted(part: SessionToolPart): SessionToolPart {
+  if (isPendingInteraction(part)) return withError(part, awaitsText(part));
+  const hasStarted = part["state"] !== "input-streaming" && part["state"] !== "approval-responded";
+  return withError(part, hasStarted ? INTERRUPTED_TEXT : NOT_RUN_TEXT);
+}
+
+/** A repaired part of a call that is known not to have started. What a class says of it in its own words stays. */
+export function asNotRun<Part extends SessionMessagePart>(part: Part): Part {
+  return part["errorText"] === INTERRUPTED_TEXT ? { ...part, errorText: NOT_RUN_TEXT } : part;
+}
+
+function awaitsText(part: SessionToolPart): string {
+  return part["state"] === "approval-requested" ? AWAITS_DECISION_TEXT : AWAITS_CLIENT_TEXT;
+}
+
+function withError(part: SessionToolPart, errorText: string): SessionToolPart {
   const { preliminary: _preliminary, output: _unfinished, ...call } = part;
-  return { ...call, type: part.type, toolCallId: part.toolCallId, state: "output-error", errorText: INTERRUPTED_TEXT };
+  return { ...call, type: part.type, toolCallId: part.toolCallId, state: "output-error", errorText };
 }
 
 function isOpen(part: SessionToolPart): boolean {

@@ -122,6 +122,8 @@ export interface ActionsDesk {
   pendingApprovals(executionId?: string): PendingApproval[];
   /** Of a parked action whose outcome is not in the transcript yet. */
   descriptorOf(executionId: string): ActionApprovalDescriptor | undefined;
+  /** Whether `getActions()` has an action of that name now. */
+  isAction(name: string): boolean;
   /** True for ids this desk gave out; others are a code execution's. */
   isExecutionId(executionId: string): boolean;
   /** Never throws for what a caller can do wrong: answers `{ status: "error" }`. */

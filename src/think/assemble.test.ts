@@ -267,7 +267,11 @@ test("an output that is cut only after a compaction in the middle of a turn name
       historyTruncation: { keepRecent: 2, step: 1 },
       contextOverflow: { proactive: { maxInputTokens: 100 } }
     }),
-    overflow: { compact: async () => true, path: () => [called("c2"), userMessage("u1"), userMessage("u2")] }
+    overflow: {
+      compact: async () => true,
+      path: () => [called("c2"), userMessage("u1"), userMessage("u2")],
+      has: () => true
+    }
   });
   const turn = await compacting.assemble(engineTurn(), { history: given, overflows: 0, modelHooks: {} });
   expect(JSON.stringify(turn.messages)).toMatch(/id \\"c1\\" gives the whole/);
@@ -286,7 +290,10 @@ describe("tools", () => {
   test("come from all layers, later ones winning", async () => {
     const { tools } = await assemble(
       {
-        overrides: { getTools: () => ({ a: named("class"), b: named("class"), c: named("class") }) },
+        overrides: {
+          allowClientToolOverrides: true,
+          getTools: () => ({ a: named("class"), b: named("class"), c: named("class") })
+        },
         toolSources: [
           source("mcp", { c: named("mcp"), d: named("mcp") }),
           source("workspace", { a: named("workspace") })
@@ -303,9 +310,12 @@ describe("tools", () => {
     expect((await assemble({ overrides: { getTools: () => ({ guarded }) } })).tools["guarded"]).toBe(guarded);
   });
 
-  test("a client's that shadows one of the server is warned of once", async () => {
+  test("a client's that takes the place of one of the server, where the class allows it, is warned of once", async () => {
     const warn = vi.fn();
-    const shared = assembly({ warn, overrides: { getTools: () => ({ a: named("class") }) } });
+    const shared = assembly({
+      warn,
+      overrides: { allowClientToolOverrides: true, getTools: () => ({ a: named("class") }) }
+    });
     for (let turn = 0; turn < 3; turn += 1) {
       const { tools } = await shared.assemble(engineTurn({ clientTools: [clientTool("a")] }), {
         history,
@@ -317,10 +327,10 @@ describe("tools", () => {
     expect(warn.mock.calls).toEqual([[expect.stringContaining('A client tool replaces "a"')]]);
   });
 
-  test("a client's cannot shadow one of the server when the class forbids it", async () => {
+  test("a client's cannot take the place of one of the server unless the class says so", async () => {
     const warn = vi.fn();
     const { tools } = await assemble(
-      { warn, overrides: { allowClientToolOverrides: false, getTools: () => ({ a: named("class") }) } },
+      { warn, overrides: { getTools: () => ({ a: named("class") }) } },
       engineTurn({ clientTools: [clientTool("a"), clientTool("b")] })
     );
     expect([tools["a"]?.description, tools["b"]?.description]).toEqual(["class", "client"]);
@@ -399,4 +409,48 @@ describe("a channel", () => {
     await assemble({ warn, channelPolicy: () => undefined }, engineTurn({ channel: "pager" }));
     expect(warn.mock.calls).toEqual([[expect.stringContaining('"pager" is not registered')]]);
   });
+});
+
+describe("a continuation is asked", () => {
+  const answer = (id: string): UIMessage => ({ id, role: "assistant", parts: [{ type: "text", text: "So far" }] });
+  const asked = async (turn: Parameters<typeof engineTurn>[0], last: UIMessage) => {
+    const assembled = await assembly({}).assemble(engineTurn({ continuation: true, ...turn }), {
+      history: [userMessage("u1"), last],
+      overflows: 0,
+      modelHooks: {}
+    });
+    return JSON.stringify(assembled.messages.at(-1));
+  };
+
+  test.each<[string, Parameters<typeof engineTurn>[0], string, RegExp]>([
+    ["to go on where the newest answer stopped", {}, "a1", /Continue your previous response/],
+    ["to go on from an action that was decided", { trigger: "approval" }, "a1", /has been decided/],
+    ["to go on from an earlier call that was answered", { resolvesMessageId: "a0" }, "a1", /has been answered/],
+    ["to go on where its own text was cut off", { resolvesMessageId: "a0", messageId: "a2" }, "a2", /Continue your/],
+    ["the same after an action", { trigger: "approval", messageId: "a2" }, "a2", /Continue your/]
+  ])("%s", async (_what, turn, lastId, request) => {
+    expect(await asked(turn, answer(lastId))).toMatch(request);
+  });
+});
+
+test("what stands behind the stored history stays in the prompt when the history is made shorter between two steps", async () => {
+  const running: UIMessage = {
+    id: "a2:calls",
+    role: "assistant",
+    parts: [{ type: "tool-pay", toolCallId: "c1", state: "output-available", input: {}, output: "paid" }]
+  };
+  const features = {};
+  const compacting = new Assembly({
+    sdk,
+    features: () => features,
+    overrides: overridesOf({ contextOverflow: { proactive: { maxInputTokens: 100 } } }),
+    overflow: { compact: async () => true, path: () => [userMessage("short")], has: (id) => id !== running.id }
+  });
+  const history = [userMessage("u1"), userMessage("u2"), running];
+  const turn = await compacting.assemble(engineTurn(), { history, overflows: 0, modelHooks: {} });
+  const usage = { inputTokens: 1_000, outputTokens: 1, totalTokens: 1_001 };
+  const event = { steps: [{ usage }], messages: turn.messages, responseMessages: [], stepNumber: 1 };
+  const rebuilt = JSON.stringify(await turn.modelHooks.rebase?.(event as object as StepStart));
+  expect(rebuilt).toContain("short");
+  expect(rebuilt).toContain("c1");
 });

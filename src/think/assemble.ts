@@ -66,6 +66,7 @@ export interface OverflowPort {
   compact(turn: EngineTurn, attempt: number): Promise<boolean>;
   /** The path that ends at a message, as it is shown now. */
   path(leafId: string): UIMessage[];
+  has(messageId: string): boolean;
 }
 
 export interface AssemblyInit {
@@ -80,6 +81,8 @@ export interface AssemblyInit {
 
 /** What the model is told when an action it was waiting for is decided, and the last word is its own. */
 const DECIDED_TEXT = "The action that was waiting for approval has been decided; its outcome now stands above. Go on.";
+/** The same for a call of an earlier answer, after others have come. */
+const ANSWERED_TEXT = "A call that was waiting has been answered; its outcome now stands above. Go on.";
 
 export interface AssemblyInput {
   readonly history: UIMessage[];
@@ -101,6 +104,8 @@ interface Draft {
   /** What of the history is shown only in part, and whether the model has our tool to read it. */
   readonly cut: CutOutputs;
   readonly canReadCut: boolean;
+  /** The history ends in what an earlier attempt wrote of this very answer. */
+  readonly isPartial: boolean;
 }
 
 export class Assembly {
@@ -154,13 +159,16 @@ export class Assembly {
     overflow: OverflowPort,
     { history, draft, messages }: { history: UIMessage[]; draft: Draft; messages: ModelMessage[] }
   ): (() => Promise<ModelMessage[]>) | undefined {
-    const leaf = history.at(-1);
+    // What stands behind it is not stored: allowed calls that are about to run.
+    const end = history.findLastIndex(({ id }) => overflow.has(id));
+    const leaf = history[end];
     const start = startOfRun(messages, draft.messages);
     if (leaf === undefined || start < 0) return undefined;
     // As they were shown: what the turn itself changed of them since then comes after them.
     const shown = new Map(history.map((message) => [message.id, message]));
     return async () => {
-      const path = overflow.path(leaf.id).map((message) => shown.get(message.id) ?? message);
+      const stored = overflow.path(leaf.id).map((message) => shown.get(message.id) ?? message);
+      const path = [...stored, ...history.slice(end + 1)];
       const cut = draft.cut.show(path, this.#truncation(path, draft.canReadCut));
       const converted = await this.#modelMessages(cut, draft.merged.tools);
       const rebuilt = messages.toSpliced(start, draft.messages.length, ...converted);
@@ -213,7 +221,8 @@ export class Assembly {
     const shown = canReadCut || cut.isEmpty ? named : cut.show(history, this.#truncation(history, false));
     const messages = await this.#modelMessages(shown, merged.tools);
     if (messages.length === 0) throw new NoMessagesError();
-    return { merged, sections, messages, policy, cut, canReadCut };
+    const isPartial = history.at(-1)?.id === turn.messageId;
+    return { merged, sections, messages, policy, cut, canReadCut, isPartial };
   }
 
   /** One tool for everything that was or may be cut; none in a turn without such a thing. */
@@ -260,9 +269,7 @@ export class Assembly {
 
   #warnOfClientTool({ toolName, winner, loser }: ToolCollision): void {
     if (winner === "client") {
-      this.#warnings.warn(
-        `A client tool replaces "${toolName}" (${loser}). Set allowClientToolOverrides = false to keep the server's.`
-      );
+      this.#warnings.warn(`A client tool replaces "${toolName}" (${loser}), because allowClientToolOverrides is true.`);
     } else if (loser === "client") {
       this.#warnings.warn(`The client's tool "${toolName}" is ignored: the server has one of that name (${winner}).`);
     }
@@ -331,7 +338,7 @@ export class Assembly {
     const exposed = new Map([...draft.merged.layerOf, ...added.layerOf]);
     return {
       system: system ?? renderPrompt(withCapabilities(draft.sections, exposed)),
-      messages: endInQuestion(messages ?? draft.messages, turn.trigger === "approval" ? DECIDED_TEXT : undefined),
+      messages: endInQuestion(messages ?? draft.messages, draft.isPartial ? undefined : requestOf(turn)),
       tools,
       // Wider in the options of the user's: the SDK passes provider options on as they are.
       settings: settings as ModelSettings,
@@ -352,6 +359,12 @@ export class Assembly {
       includesTools: chatStreamStallIncludesTools ?? chosen !== undefined
     };
   }
+}
+
+/** What a continuation is asked for when the last word is the model's; undefined: to go on where it stopped. */
+function requestOf({ trigger, resolvesMessageId }: EngineTurn): string | undefined {
+  if (trigger === "approval") return DECIDED_TEXT;
+  return resolvesMessageId === undefined ? undefined : ANSWERED_TEXT;
 }
 
 function callIdsOf(message: UIMessage | undefined): string[] {

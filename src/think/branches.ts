@@ -38,7 +38,7 @@ export class Branches {
       row.failedTurn = null;
       // The other calls of its message cannot be answered from here, and it would stand in the way of continuations
       // that can. Whoever comes back and gives the last answer arms it again.
-      if (row.armedContinuation && !this.#isShown(row.armedContinuation)) row.armedContinuation = null;
+      row.armedContinuations = row.armedContinuations.filter((armed) => this.#isShown(armed));
       conversation.afterCommit(() => transcript.announce());
     });
   }

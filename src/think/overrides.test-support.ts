@@ -9,7 +9,7 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     maxSteps: 10,
     sendReasoning: true,
     waitForMcpConnections: false,
-    allowClientToolOverrides: true,
+    allowClientToolOverrides: false,
     historyTruncation: {},
     contextOverflow: undefined,
     chatRecovery: true,

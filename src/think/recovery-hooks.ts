@@ -1,9 +1,12 @@
 // The user's say in recovery, as the engine asks for it: their policy, their hooks, and the documented consequence of
 // each throw.
 import type { UIMessage } from "ai";
+import type { SessionMessagePart } from "../session/session-message.ts";
+import { interruptedPart } from "../session/transcript-repair.ts";
 import type { ExhaustionReason } from "../turn/budget.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/incident.ts";
 import type { TurnContext as EngineTurn } from "../turn/turn.ts";
+import { isObject } from "../util/json.ts";
 import { recoveryConfig, recoveryPolicy, type ChatRecoveryConfig } from "./chat-recovery.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 
@@ -70,7 +73,16 @@ export class RecoveryHooks {
 
   repairPart(part: MessagePart, requestId?: string): MessagePart {
     const settled = requestId === undefined ? undefined : this.#init.settledPart?.(part, requestId);
-    return settled ?? this.#init.repairPart(part);
+    if (settled) return settled;
+    try {
+      const repaired: unknown = this.#init.repairPart(part);
+      if (isObject(repaired) && typeof repaired["type"] === "string") return repaired as MessagePart;
+      throw new TypeError("It returned no part of a message.");
+    } catch (error) {
+      // A turn that cannot end, or be shown to the model, would block the conversation for good.
+      console.error("repairInterruptedToolPart failed; the default is used.", error);
+      return interruptedPart(part as MessagePart & SessionMessagePart);
+    }
   }
 
   get #config(): ChatRecoveryConfig {

@@ -81,7 +81,8 @@ export class ThinkRoom {
       features: () => this.parts,
       overflow: {
         compact: (turn, attempt) => this.hooks.compact(turn, attempt, "proactive"),
-        path: (leafId) => this.parts.transcript.path(leafId)
+        path: (leafId) => this.parts.transcript.path(leafId),
+        has: (messageId) => this.parts.transcript.has(messageId)
       }
     });
     this.hooks = new UserTurnHooks({
@@ -100,6 +101,7 @@ export class ThinkRoom {
       prepare: () => (this.session.hasThreshold ? this.session.compactIfDue() : undefined),
       now: () => this.runtime.clock.now(),
       agentName: () => agentName(this.runtime),
+      isAction: (name) => this.actions.desk?.isAction(name) ?? false,
       attachmentsOf: (turnId) => this.actions.desk?.attachmentsOf(turnId) ?? [],
       annotateRepair: (chunk) => this.actions.annotateRepair(chunk)
     });

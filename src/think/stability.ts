@@ -2,7 +2,8 @@
 // the stored messages and the open stream each time it is asked.
 import type { UIMessage } from "ai";
 import type { Clock } from "../host/ports.ts";
-import { foldChunks, foldedMessage, isToolPart, startFold, toolNameOf, type FoldChunk } from "../model/index.ts";
+import { foldChunks, foldedMessage, startFold, type FoldChunk } from "../model/index.ts";
+import { isPendingInteraction } from "../session/transcript-repair.ts";
 import type { Turns } from "../turn/turns.ts";
 
 /** How long a change may go unnoticed that no reader is told of. */
@@ -17,13 +18,8 @@ export interface StabilityInit {
 /** A call of an assistant message waits for an approval, or for the client that has the tool. */
 export function hasPendingInteraction({ turns, messages }: Omit<StabilityInit, "clock">): boolean {
   const clientTools = new Set(turns.clientTools.map(({ name }) => name));
-  const isPending = (message: UIMessage): boolean =>
-    message.role === "assistant" &&
-    message.parts.some(
-      (part) =>
-        isToolPart(part) &&
-        (part.state === "approval-requested" || (part.state === "input-available" && clientTools.has(toolNameOf(part))))
-    );
+  const isPending = ({ role, parts }: UIMessage): boolean =>
+    role === "assistant" && parts.some((part) => isPendingInteraction(part, (name) => clientTools.has(name)));
   const streamed = streamedMessage(turns);
   return messages().some(isPending) || (streamed !== undefined && isPending(streamed));
 }

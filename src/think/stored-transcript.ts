@@ -167,11 +167,10 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
     return whole;
   }
 
-  prompt(leafId: string | undefined, { clientTools, isUserTurn }: PromptOptions): UIMessage[] {
+  prompt(leafId: string | undefined, options: PromptOptions): UIMessage[] {
     // A model is not shown what would fill its context window by itself.
     const repaired = repairTranscript(this.#filesIn(this.#read(leafId).messages), {
-      clientTools: new Set(clientTools),
-      isUserTurn,
+      ...options,
       repairPart: (part) => this.#repaired(part)
     });
     for (const message of repaired.changed) this.#store.updateMessage(message);

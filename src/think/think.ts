@@ -112,8 +112,11 @@ export abstract class Think<
   /** Wait for MCP servers before each turn: at most 10 seconds, or `timeout` milliseconds. */
   waitForMcpConnections: boolean | { timeout?: number } = false;
 
-  /** False: a tool that a client describes cannot take the place of a server tool of the same name. */
-  allowClientToolOverrides = true;
+  /**
+   * True: a tool that a client describes takes the place of a server tool of the same name, so that the page answers for
+   * the server. An action is never replaced. Default false: the client's tool is ignored, with a warning.
+   */
+  allowClientToolOverrides = false;
 
   /** How much the model is shown of messages that are not recent. */
   historyTruncation: HistoryTruncation = {};

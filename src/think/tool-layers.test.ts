@@ -17,10 +17,19 @@ describe("merging tool layers", () => {
   test("every later layer wins over every earlier one, in whatever order they are given", () => {
     for (const [index, loser] of TOOL_LAYERS.entries()) {
       for (const winner of TOOL_LAYERS.slice(index + 1)) {
+        if (loser === "actions" && winner === "client") continue;
         const merged = mergeToolLayers([layer(winner, "a"), layer(loser, "a")], ALLOWED);
         expect(origins(merged.tools)).toEqual({ a: winner });
         expect(merged.collisions).toEqual([{ toolName: "a", winner, loser }]);
       }
+    }
+  });
+
+  test("a client's tool never takes the place of an action, whatever the class allows", () => {
+    for (const clientOverrides of [true, false]) {
+      const merged = mergeToolLayers([layer("client", "a"), layer("actions", "a")], { clientOverrides });
+      expect(origins(merged.tools)).toEqual({ a: "actions" });
+      expect(merged.collisions).toEqual([{ toolName: "a", winner: "actions", loser: "client" }]);
     }
   });
 

@@ -36,7 +36,7 @@ export interface MergedTools {
 }
 
 export interface MergeOptions {
-  /** False: a client's tool gives way to the server's of the same name. */
+  /** False: a client's tool gives way to the server's of the same name. An action is never replaced by a client's tool. */
   readonly clientOverrides: boolean;
 }
 
@@ -50,8 +50,8 @@ export function mergeToolLayers(layers: readonly ToolLayer[], options: MergeOpti
       // `{ search: isAllowed ? search : undefined }` is how people leave a tool out.
       if (tool === undefined) continue;
       const earlier = layerOf.get(toolName);
-      const gives =
-        earlier !== undefined && earlier !== "client" && layer.name === "client" && !options.clientOverrides;
+      const isReplaceable = earlier === "client" || (options.clientOverrides && earlier !== "actions");
+      const gives = earlier !== undefined && layer.name === "client" && !isReplaceable;
       if (earlier !== undefined) {
         collisions.push({ toolName, winner: gives ? earlier : layer.name, loser: gives ? layer.name : earlier });
       }

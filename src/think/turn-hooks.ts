@@ -53,6 +53,8 @@ export interface TurnHooksInit {
   readonly now: () => number;
   /** For the log. */
   readonly agentName: () => string;
+  /** Whether the class has an action of that name. */
+  readonly isAction?: (name: string) => boolean;
   readonly attachmentsOf: (turnId: string) => ReplyAttachment[];
   /** Adds what people must see of a parked action to an outcome that was not streamed before a crash. */
   readonly annotateRepair?: (chunk: UIMessageChunk) => UIMessageChunk;
@@ -161,6 +163,19 @@ export class UserTurnHooks implements TurnHooks {
 
   repairPart(part: UIMessage["parts"][number], requestId?: string): UIMessage["parts"][number] {
     return this.#recovery.repairPart(part, requestId);
+  }
+
+  toolKind(toolName: string): "server" | "client" | undefined {
+    try {
+      const tools = this.#init.overrides.getTools();
+      const own = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
+      if (own) return own.execute === undefined ? "client" : "server";
+      return this.#init.isAction?.(toolName) ? "server" : undefined;
+    } catch (error) {
+      // Who runs it is not known: then no client may say what came of it.
+      console.error("getTools() failed while a tool was looked up.", error);
+      return "server";
+    }
   }
 
   annotateRepair(chunk: UIMessageChunk): UIMessageChunk {

@@ -49,6 +49,7 @@ export interface ThinkTranscript {
   messages(): readonly UIMessage[];
   /** The path that ends at a message, as far as it fits the budget. */
   path(leafId: string): UIMessage[];
+  has(messageId: string): boolean;
   /** Newest message of the active path. */
   leaf(): UIMessage | undefined;
   /** Under a key (`idempotencyId`) once; false if they had been added. */

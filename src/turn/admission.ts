@@ -18,6 +18,8 @@ export interface Admission {
   readonly parentMessageId?: string;
   /** A continuation that extends this stored answer: same id, further parts. */
   readonly extendsMessageId?: string;
+  /** A continuation of this earlier answer, whose calls were decided after others came: it goes on below the newest. */
+  readonly resolvesMessageId?: string;
   readonly body?: Record<string, unknown>;
   readonly channel?: string;
   readonly clientTools?: readonly ClientTool[];

@@ -39,7 +39,8 @@ export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnA
       ...(typeof admission.input === "function" && { [DEFERRED_INPUT]: true }),
       ...(admission.supersedable && { supersedable: true }),
       ...(admission.extendsMessageId !== undefined && { extends: true }),
-      ...(admission.idempotencyId !== undefined && { idempotencyId: admission.idempotencyId })
+      ...(admission.idempotencyId !== undefined && { idempotencyId: admission.idempotencyId }),
+      ...(admission.resolvesMessageId !== undefined && { resolves: admission.resolvesMessageId })
     },
     notBeforeAt: admission.notBeforeAt ?? null,
     deadlineAt: null
@@ -52,20 +53,24 @@ export function trailingUserIds(messages: readonly UIMessage[]): string[] {
   return messages.slice(last + 1).map(({ id }) => id);
 }
 
-interface AdmissionNotes {
-  readonly deferred: boolean;
-  readonly supersedable: boolean;
-  readonly extends: boolean;
-  readonly idempotencyId: string | undefined;
-}
-
 /** What `admittedRecord` noted about the turn, read back. */
-export function notesOf(admitted: TurnAdmitted): AdmissionNotes {
+export function notesOf(admitted: TurnAdmitted): TurnNotes {
   const notes = (admitted.metadata ?? {}) as Record<string, unknown>;
+  const { resolves } = notes;
   return {
     deferred: notes[DEFERRED_INPUT] === true,
     supersedable: notes["supersedable"] === true,
     extends: notes["extends"] === true,
-    idempotencyId: typeof notes["idempotencyId"] === "string" ? notes["idempotencyId"] : undefined
+    idempotencyId: typeof notes["idempotencyId"] === "string" ? notes["idempotencyId"] : undefined,
+    resolves: typeof resolves === "string" ? resolves : undefined
   };
+}
+
+export interface TurnNotes {
+  readonly deferred: boolean;
+  readonly supersedable: boolean;
+  readonly extends: boolean;
+  readonly idempotencyId: string | undefined;
+  /** The earlier answer whose decided calls it runs and goes on from. */
+  readonly resolves: string | undefined;
 }

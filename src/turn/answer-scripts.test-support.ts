@@ -7,7 +7,7 @@ import { call, SAMPLES, settledCall } from "../journal/record-samples.test-suppo
 import type { CallOutcome, JournalRecord } from "../journal/records.ts";
 import { isToolPart, type ToolPart } from "../model/index.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
-import { INTERRUPTED_TEXT, interruptedPart } from "../session/transcript-repair.ts";
+import { INTERRUPTED_TEXT, interruptedPart, NOT_RUN_TEXT } from "../session/transcript-repair.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import { salvage, type Salvage, type SalvageInit } from "./salvage.ts";
 
@@ -101,7 +101,12 @@ function writeCall({ ends, dynamic }: PlannedCall, id: string) {
     { type: "tool-input-start", ...named },
     { type: "tool-input-delta", toolCallId, inputTextDelta: `{"for":` },
     { type: "tool-input-delta", toolCallId, inputTextDelta: `"${id}"}` },
-    { type: "tool-input-available", ...named, input: { for: id } }
+    {
+      type: "tool-input-available",
+      ...named,
+      input: { for: id },
+      ...(executor === "client" && { clientExecuted: true })
+    }
   ];
   const started = call(toolCallId, { toolName, executor, dynamic, input: { for: id } });
   const asked = { ...SAMPLES["approval-asked"], callId: callId(toolCallId), approvalId: approvalId(id) };
@@ -136,9 +141,8 @@ export function leave(events: readonly Written[]): Left {
 }
 
 export function rescue({ chunks, calls }: Left, more: Partial<SalvageInit> = {}): Salvage {
-  const clientTools = new Set(["locate"]);
   const repairPart: SalvageInit["repairPart"] = (part) => interruptedPart(part as typeof part & SessionMessagePart);
-  return salvage({ turn: { calls }, messageId: "m", base: undefined, chunks, clientTools, repairPart, ...more });
+  return salvage({ turn: { calls }, messageId: "m", base: undefined, chunks, repairPart, ...more });
 }
 
 /** What a process leaves that began the next attempt, as it does, and died at once. */
@@ -155,7 +159,7 @@ export function toolParts(message: UIMessage): ToolPart[] {
 }
 
 export function isInterrupted(part: ToolPart): boolean {
-  return part.errorText === INTERRUPTED_TEXT;
+  return part.errorText === INTERRUPTED_TEXT || part.errorText === NOT_RUN_TEXT;
 }
 
 export function textOfParts(message: UIMessage): string {

@@ -56,6 +56,8 @@ export interface AttemptInit {
   readonly clock: Clock;
   /** An outcome changed the answer that this turn extends: stores that, and tells the readers. */
   readonly answerChanged: (changed: { readonly message: UIMessage; readonly stored: UIMessage }) => void;
+  /** The outcome of a call of an earlier answer: stores it there, and tells the readers. */
+  readonly earlierSettled: (outcome: UIMessageChunk) => void;
 }
 
 export type AttemptResult =
@@ -171,18 +173,20 @@ export class Attempt {
     return watchdog;
   }
 
-  #pass(chunk: UIMessageChunk, tools: ToolSet): void {
+  #pass(given: UIMessageChunk, tools: ToolSet): void {
     const { view, readers, stream } = this.#init;
+    const chunk = withExecutor(given, tools);
     if (!this.#hasStreamed) {
       this.#hasStreamed = true;
       readers.streaming(view);
     }
     for (const streamed of stream.push(chunk)) {
       if (streamed.kind === "chunk") readers.chunk(view, streamed);
-      else this.#init.answerChanged(streamed);
+      else if (streamed.kind === "answer") this.#init.answerChanged(streamed);
+      else this.#init.earlierSettled(streamed.chunk);
     }
     if (stream.isFull) this.#stopAtLimit();
-    else this.#recordQuestion(chunk, tools);
+    else this.#recordQuestion(chunk);
   }
 
   #stopAtLimit(): void {
@@ -191,14 +195,14 @@ export class Attempt {
   }
 
   /** Who owes an answer must be known after a restart, before anything of the user's is asked. */
-  #recordQuestion(chunk: UIMessageChunk, tools: ToolSet): void {
+  #recordQuestion(chunk: UIMessageChunk): void {
     const isAsked = chunk.type === "tool-approval-request";
     if (!isAsked && chunk.type !== "tool-input-available") return;
     const part = toolPartOf(this.#init.stream.message, chunk.toolCallId);
     if (!part || part.providerExecuted) return;
     const step = this.#call?.stepNumber ?? 0;
     if (isAsked) this.#append(...approvalAsked(this.#writing, part, step));
-    else if (part.state === "input-available" && tools[chunk.toolName]?.execute === undefined) {
+    else if (part.state === "input-available" && part.clientExecuted) {
       this.#append(clientCallStarted(this.#writing, part, step));
     }
   }
@@ -255,7 +259,10 @@ export class Attempt {
         this.#watchdog?.toolStarted();
         const decision = await hooks.beforeToolCall(turn, call);
         turn.signal.throwIfAborted();
-        if (!decision || decision.action === "allow") this.#append(callStarted(this.#writing, call, decision));
+        if (!decision || decision.action === "allow") {
+          this.#append(callStarted(this.#writing, call, decision));
+          this.#init.stream.started.add(call.toolCallId);
+        }
         return decision;
       },
       after: async (call) => {
@@ -312,6 +319,13 @@ export class Attempt {
         return { kind: "failed", error: budgetErrorIn(outcome.error) ?? outcome.error, stage: "stream" };
     }
   }
+}
+
+/** Whether a client may answer a call is decided by the tools that the turn has, and told with the call. */
+function withExecutor(chunk: UIMessageChunk, tools: ToolSet): UIMessageChunk {
+  if (chunk.type !== "tool-input-available" || chunk.providerExecuted === true) return chunk;
+  const clientExecuted = tools[chunk.toolName]?.execute === undefined;
+  return clientExecuted ? { ...chunk, ...{ clientExecuted } } : chunk;
 }
 
 /** Thrown before a step, it comes back as the failure of a hook; people are told of the limit, not of the hook. */

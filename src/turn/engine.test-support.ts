@@ -24,6 +24,10 @@ export class MemoryTranscript implements Transcript {
   readonly #messages = new Map<string, { message: UIMessage; parent: string | null }>();
   leaf: string | null = null;
 
+  get leafId(): string | null {
+    return this.leaf;
+  }
+
   get(messageId: string): UIMessage | undefined {
     return this.#messages.get(messageId)?.message;
   }
@@ -213,6 +217,10 @@ export class World {
       keepsRecovering: async (turn, incident) => init.keepsRecovering?.(turn, incident) ?? true,
       exhausted: async (_turn, { reason }) => called(`exhausted:${reason}`),
       repairPart: (part) => init.repairPart?.(part) ?? interruptedPart(part as typeof part & SessionMessagePart),
+      toolKind: (name) => {
+        const own = init.tools?.[name];
+        return own && (own.execute === undefined ? "client" : "server");
+      },
       overflowRetries: init.overflowRetries ?? 0,
       compact: async (_turn, attempt) => {
         called(`compact:${attempt}`);

@@ -11,6 +11,7 @@ import {
   toolCall,
   type Step
 } from "../testing/model/index.ts";
+import { MAX_ARMED } from "./answers.ts";
 import { NestedTurnError } from "./errors.ts";
 import { textOf, user, World, type WorldInit } from "./engine.test-support.ts";
 
@@ -282,6 +283,25 @@ describe("tools", () => {
   });
 });
 
+test("answers that wait for their other calls are remembered up to a limit; the newest stay", async () => {
+  const w = world([]);
+  const call = (toolCallId: string) => ({
+    type: "tool-ask" as const,
+    toolCallId,
+    toolName: "ask",
+    state: "input-available" as const,
+    input: {},
+    ...{ clientExecuted: true }
+  });
+  for (let index = 0; index <= MAX_ARMED; index += 1) {
+    w.transcript.append({ id: `m${index}`, role: "assistant", parts: [call(`a${index}`), call(`b${index}`)] });
+    w.engine.answerTool({ toolCallId: `a${index}`, output: 1, autoContinue: true });
+  }
+  const armed = w.conversation.row.armedContinuations.map(({ messageId }) => messageId);
+  expect(armed).toHaveLength(MAX_ARMED);
+  expect([armed[0], armed.at(-1)]).toEqual(["m1", `m${MAX_ARMED}`]);
+});
+
 describe("the response hook", () => {
   test("that nobody has is not called, and nothing is recorded for it", async () => {
     const w = world([reply(text("one"))]);
@@ -366,9 +386,10 @@ describe("turns that give way", () => {
 
   test("one that waits out a quiet period lets others pass", async () => {
     const w = world([reply(text("first")), reply(text("later"))]);
-    const patient = w.engine.admit({ ...ask("r1"), notBeforeAt: Date.now() + 30 });
-    const other = w.engine.admit({ ...ask("r2"), trigger: "programmatic" });
-    await Promise.all([patient.settled, other.settled]);
+    const patient = w.engine.admit({ ...ask("r1"), notBeforeAt: w.clock.now() + 60_000 });
+    await w.engine.admit({ ...ask("r2"), trigger: "programmatic" }).settled;
+    w.clock.skip(60_000);
+    await patient.settled;
     expect(w.model.calls.map(({ lastUserText }) => lastUserText)).toEqual(["r2", "r1"]);
   });
 });
@@ -407,7 +428,7 @@ test("a turn that nobody can work on now asks for a wake, and that wake runs it"
 
 /** Event-loop turns until no turn is open; there is no I/O to wait for. */
 async function untilIdle(w: World): Promise<void> {
-  await until(() => w.conversation.row.openTurns.length === 0 && w.conversation.row.armedContinuation === null);
+  await until(() => w.conversation.row.openTurns.length === 0 && w.conversation.row.armedContinuations.length === 0);
 }
 
 async function untilChunks(w: World, count: number): Promise<void> {

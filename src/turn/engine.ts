@@ -1,23 +1,21 @@
 // The turn engine: one door (`admit`), one runner behind it, many readers. Everything it accepts is durable before it
 // returns, and reaches exactly one outcome.
 import type { UIMessage } from "ai";
-import type { ArmedContinuation, ConversationRow, FailedTurn } from "../journal/conversation.ts";
-import type { ApprovalAnswered, CallOutcome, CallSettled, ClientTool } from "../journal/records.ts";
-import { toolNameOf } from "../model/index.ts";
-import { approvalId, callId } from "../util/ids.ts";
+import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
+import type { ClientTool } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
 import type { Admission, TurnTicket } from "./admission.ts";
 import { admittedRecord, notesOf } from "./admitting.ts";
+import { Answers } from "./answers.ts";
 import { firstAttempt } from "./attempt-record.ts";
-import { toolPartOf } from "./call-records.ts";
 import { Desk, type EngineInit } from "./desk.ts";
 import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
 import { LiveTurn } from "./live-turn.ts";
 import { storedChunks, upTo } from "./replay.ts";
 import { TurnRunner } from "./runner.ts";
-import { announceEnding, placeInput, recordEnding } from "./settle.ts";
-import { isHalfAnswered, withApproval, withToolResult } from "./tool-answer.ts";
+import { abandonCalls, announceEnding, placeInput, recordEnding } from "./settle.ts";
+import { approvedCalls, isHalfAnswered } from "./tool-answer.ts";
 import type { TurnOutcome, TurnView } from "./turn.ts";
 import type { AnswerOutcome, ApprovalAnswer, RecoveringTurn, Replay, ToolResultAnswer, Turns } from "./turns.ts";
 
@@ -27,27 +25,20 @@ export const QUEUE_LIMIT = 1_000;
 /** Of a finished stream, as JSON. */
 const REPLAY_CHARS = 16 * 1024 * 1024;
 
-/** What is recorded of an answer; when and to which turn is known where it is applied. */
-type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, "turnId" | "at">;
-type AnswerRecordOf = (answered: UIMessage) => AnswerRecord;
-
-/** Between the last answer and the continuation, so that a client that asks right after its answer finds it waiting. */
-export const CONTINUATION_PAUSE_MS = 50;
-
 /** Doors whose callers wait for the turn. */
 const BLOCKING = new Set<Admission["trigger"]>(["rpc", "programmatic"]);
 
 export class TurnEngine implements Turns {
   readonly #desk: Desk;
   readonly #runner: TurnRunner;
-  /** Who armed the continuation, while this process lives. */
-  #armedBy: unknown;
+  readonly #answers: Answers;
 
   constructor(init: EngineInit) {
     this.#desk = new Desk(init);
     this.#runner = new TurnRunner(this.#desk);
+    this.#answers = new Answers({ desk: this.#desk, turns: this });
     // In its own tick: the turn that ends is still being put away.
-    this.#desk.readers.add({ settled: () => queueMicrotask(() => this.continueIfReady()) });
+    this.#desk.readers.add({ settled: () => queueMicrotask(() => this.#answers.continueIfReady()) });
   }
 
   refuseNested(): void {
@@ -113,7 +104,13 @@ export class TurnEngine implements Turns {
       if (row.openTurns.length >= QUEUE_LIMIT) throw new QueueFullError(QUEUE_LIMIT);
       const now = this.#desk.now();
       const generation = admission.generation ?? row.generation;
-      const admitted = admittedRecord({ admission, turnId: ids.next(), messageId: ids.next(), generation, now });
+      const admitted = admittedRecord({
+        admission: this.#resolving(admission),
+        turnId: ids.next(),
+        messageId: ids.next(),
+        generation,
+        now
+      });
       const startsNow = row.openTurns.length === 0 && this.#canStartAtOnce(admission, generation);
       const live = new LiveTurn({
         admitted,
@@ -134,6 +131,17 @@ export class TurnEngine implements Turns {
     });
   }
 
+  /** A caller that goes on from the newest answer runs what was allowed there and has no continuation of its own. */
+  #resolving(admission: Admission): Admission {
+    const { transcript, conversation } = this.#desk.init;
+    const { leafId } = transcript;
+    if (!admission.continuation || admission.trigger !== "programmatic" || leafId === null) return admission;
+    const newest = transcript.get(leafId);
+    const isArmed = conversation.row.armedContinuations.some(({ messageId }) => messageId === leafId);
+    if (isArmed || !newest || isHalfAnswered(newest) || approvedCalls(newest).length === 0) return admission;
+    return { ...admission, resolvesMessageId: leafId };
+  }
+
   #canStartAtOnce(admission: Admission, generation: number): boolean {
     return (
       typeof admission.input !== "function" &&
@@ -147,7 +155,7 @@ export class TurnEngine implements Turns {
   resume(): void {
     for (const id of this.#desk.init.conversation.row.respondingTurns) this.#runner.responses.tellAgain(id);
     this.#runner.drive();
-    this.continueIfReady();
+    this.#answers.continueIfReady();
   }
 
   /** An unsettled turn implies a wake. While the runner works, its keep-alive is that wake. */
@@ -158,7 +166,7 @@ export class TurnEngine implements Turns {
   /** The wake came: goes on with turns that a failure left. */
   runDue(): void {
     this.#runner.drive();
-    this.continueIfReady();
+    this.#answers.continueIfReady();
   }
 
   cancel(requestId: string, reason = "cancelled"): void {
@@ -224,12 +232,14 @@ export class TurnEngine implements Turns {
       });
       const generation = row.generation + 1;
       journal.writer.append([{ type: "conversation-cleared", turnId: null, at: this.#desk.now(), generation }]);
-      row.armedContinuation = null;
+      const armed = row.armedContinuations;
+      row.armedContinuations = [];
+      for (const { messageId } of armed) abandonCalls(this.#desk, messageId);
       change(row);
       return ended;
     });
     conversation.afterCommit(() => {
-      this.#armedBy = undefined;
+      this.#answers.forgetOrigins();
       for (const { live, outcome } of endings) {
         live.abort(new DOMException("The conversation was cleared.", "AbortError"));
         announceEnding(this.#desk, live, outcome);
@@ -238,39 +248,12 @@ export class TurnEngine implements Turns {
     });
   }
 
-  answerTool({ toolCallId, output, errorText, autoContinue, origin }: ToolResultAnswer): AnswerOutcome {
-    const result = { toolCallId, output, ...(errorText !== undefined && { errorText }) };
-    const outcome: CallOutcome =
-      errorText === undefined ? { kind: "output", output: (output ?? null) as Json } : { kind: "error", errorText };
-    const answered = this.#answer(
-      { toolCallId, autoContinue, origin },
-      (message) => withToolResult(message, result),
-      () => ({ type: "call-settled", attempt: null, callId: callId(toolCallId), outcome, autoContinue })
-    );
-    if (answered.changed)
-      this.#desk.init.emit("tool:result", { toolCallId, toolName: nameOf(answered.message, toolCallId) });
-    if (answered.changed) this.continueIfReady();
-    return answered;
+  answerTool(answer: ToolResultAnswer): AnswerOutcome {
+    return this.#answers.answerTool(answer);
   }
 
-  answerApproval({ toolCallId, approved, autoContinue, origin }: ApprovalAnswer): AnswerOutcome {
-    const answered = this.#answer(
-      { toolCallId, autoContinue, origin },
-      (message) => withApproval(message, toolCallId, approved),
-      (message) => ({
-        type: "approval-answered",
-        callId: callId(toolCallId),
-        approvalId: approvalId(toolPartOf(message, toolCallId)?.approval?.id ?? toolCallId),
-        approved,
-        inputHash: null,
-        by: null,
-        reason: null,
-        autoContinue
-      })
-    );
-    if (answered.changed) this.#desk.init.emit("tool:approval", { toolCallId, approved });
-    if (answered.changed) this.continueIfReady();
-    return answered;
+  answerApproval(answer: ApprovalAnswer): AnswerOutcome {
+    return this.#answers.answerApproval(answer);
   }
 
   /** A stored message was changed by another door. */
@@ -298,7 +281,7 @@ export class TurnEngine implements Turns {
     const streaming = this.streaming()?.turnId;
     const others = this.#desk.openTurns.filter((turn) => turn.turnId !== streaming);
     const live = others.map((turn) => this.#desk.find(turn)).findLast((turn) => turn && !turn.isAnnounced);
-    return live?.view ?? this.#armedView();
+    return live?.view ?? this.#answers.armedView;
   }
 
   isBusy(): boolean {
@@ -378,96 +361,10 @@ export class TurnEngine implements Turns {
   get generation(): number {
     return this.#desk.init.conversation.row.generation;
   }
-
-  /** One state change: were the continuation armed later, a crash in between would leave an answer nobody goes on from. */
-  #answer(
-    { toolCallId, autoContinue, origin }: Pick<ApprovalAnswer, "toolCallId" | "autoContinue" | "origin">,
-    change: (message: UIMessage) => UIMessage | undefined,
-    recordOf: AnswerRecordOf
-  ): AnswerOutcome {
-    return this.#desk.init.conversation.transaction(() => {
-      const answered = this.#applyAnswer(toolCallId, change, recordOf);
-      if (answered.changed && autoContinue) this.#arm(answered.message.id, origin);
-      return answered;
-    });
-  }
-
-  /** The first answer wins. One that comes while its message streams is applied to the stream, and recorded. */
-  #applyAnswer(
-    toolCallId: string,
-    change: (message: UIMessage) => UIMessage | undefined,
-    recordOf: AnswerRecordOf
-  ): AnswerOutcome {
-    const { running, init } = this.#desk;
-    const inFlight = running?.stream.change(change);
-    const stored = inFlight ? undefined : init.transcript.messageOfCall(toolCallId);
-    const changed = inFlight ?? (stored && change(stored));
-    if (!changed) return { changed: false };
-    if (inFlight && running) {
-      const turnId = running.live.admitted.turnId;
-      init.journal.writer.append([{ ...recordOf(changed), turnId, at: this.#desk.now() }]);
-    } else init.transcript.update(changed);
-    init.conversation.afterCommit(() => this.#desk.readers.messageUpdated(changed));
-    return { changed: true, message: changed };
-  }
-
-  /** A continuation that starts when nothing is in its way. */
-  #arm(messageId: string, origin: unknown): void {
-    const { conversation, ids } = this.#desk.init;
-    if (conversation.row.armedContinuation) return;
-    const armed: ArmedContinuation = { requestId: ids.next(), messageId };
-    conversation.transaction((row) => {
-      row.armedContinuation = armed;
-    });
-    this.#armedBy = origin;
-  }
-
-  /** No turn is open, and no sibling call still waits for its answer. */
-  continueIfReady(): void {
-    const { conversation, transcript } = this.#desk.init;
-    const armed = conversation.row.armedContinuation;
-    if (!armed || this.#desk.openTurns.length > 0) return;
-    const message = transcript.get(armed.messageId);
-    if (message && isHalfAnswered(message)) return;
-    const origin = this.#armedBy;
-    this.#armedBy = undefined;
-    const live = conversation.transaction((row) => {
-      row.armedContinuation = null;
-      return message && this.#write(this.#continuation(armed, origin));
-    });
-    if (live) this.#begin(live);
-  }
-
-  #continuation(armed: ArmedContinuation, origin: unknown): Admission {
-    return {
-      requestId: armed.requestId,
-      trigger: "auto-continuation",
-      input: [],
-      continuation: true,
-      extendsMessageId: armed.messageId,
-      ...(this.body && { body: this.body }),
-      clientTools: this.clientTools,
-      notBeforeAt: this.#desk.now() + CONTINUATION_PAUSE_MS,
-      origin
-    };
-  }
-
-  #armedView(): TurnView | undefined {
-    const armed = this.#desk.init.conversation.row.armedContinuation;
-    if (!armed) return undefined;
-    const { requestId, messageId } = armed;
-    const identity = { turnId: requestId, requestId, messageId, inputMessageIds: [] };
-    return { ...identity, trigger: "auto-continuation", continuation: true, origin: this.#armedBy };
-  }
 }
 
 const CLEARED_WAITING = { status: "skipped", reason: "cleared" } as const;
 const CLEARED_RUNNING = { status: "aborted", reason: "cleared", streamed: true } as const;
-
-function nameOf(message: UIMessage, toolCallId: string): string {
-  const part = toolPartOf(message, toolCallId);
-  return part ? toolNameOf(part) : "";
-}
 
 function isEqual(a: Json, b: Json): boolean {
   return JSON.stringify(a) === JSON.stringify(b);

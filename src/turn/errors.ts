@@ -137,3 +137,32 @@ export class OutsideTurnError extends ThinkError {
     });
   }
 }
+
+/** Why an answer from outside is not taken. */
+export type AnswerRefusal = "runs-on-server" | "needs-approval" | "incomplete" | "not-open";
+
+const REFUSED: Readonly<Record<AnswerRefusal, { readonly message: string; readonly hint: string }>> = {
+  "runs-on-server": {
+    message: "This call is run by the server. A result from a client is not taken.",
+    hint: "Only calls of tools without a server-side execute are answered by clients."
+  },
+  "needs-approval": {
+    message: "This call waits for approval. It can be approved or rejected; a result is not taken.",
+    hint: "Answer it with a cf_agent_tool_approval frame. A result in the state output-error rejects it."
+  },
+  incomplete: {
+    message: "The input of this call is not complete yet. A result is not taken.",
+    hint: "A client may answer a call from its tool-input-available chunk on."
+  },
+  "not-open": {
+    message: "This call does not wait for a decision any more. Nothing was changed.",
+    hint: "It was decided before, it was cleared or left on another branch, or no approval was ever asked for."
+  }
+};
+
+/** A client answered a call that is not its to answer, or no longer open. */
+export class ToolAnswerError extends ThinkError {
+  constructor(readonly reason: AnswerRefusal) {
+    super({ code: `tool-call-${reason}`, ...REFUSED[reason] });
+  }
+}

@@ -87,6 +87,11 @@ export interface TurnHooks {
   exhausted(turn: TurnContext, incident: RecoveryIncident & { readonly reason: ExhaustionReason }): Promise<void>;
   /** What stands for a tool call that was cut off, in the turn of that request if it is known. */
   repairPart(part: UIMessage["parts"][number], requestId?: string): UIMessage["parts"][number];
+  /**
+   * Whether a tool of the class runs on the server or is only declared; undefined for a name the class does not have. For
+   * calls in stored messages that no turn wrote. Never throws.
+   */
+  toolKind(toolName: string): "server" | "client" | undefined;
   /** As `AssembledTurn.annotate`, for chunks that an earlier attempt did not get to write. Never throws. */
   annotateRepair?(chunk: UIMessageChunk): UIMessageChunk;
   /** How often a turn that outgrew the context window is compacted and begun anew; 0: never. */

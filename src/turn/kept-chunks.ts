@@ -14,6 +14,8 @@ export interface StoredAnswer {
   readonly messageId: string;
   /** The stored answer this turn extends. */
   readonly base: UIMessage | undefined;
+  /** The stored answer whose decided calls this turn runs without extending it. */
+  readonly earlier?: UIMessage | undefined;
   /** The chunks of the answer, as they are stored, with their numbers. Read once. */
   readonly chunks: Iterable<{ readonly seq: number; readonly body: string }>;
   /** Keep finished steps only: text of the last one must not be continued. */
@@ -65,8 +67,9 @@ class Keeper {
   constructor(init: StoredAnswer) {
     this.#init = init;
     this.#size = new AnswerSize(init.limits?.answerBytes ?? Infinity);
-    const { base, messageId } = init;
-    this.#seenCalls = new Set(base?.parts.map((part) => (isToolPart(part) ? part.toolCallId : "")));
+    const { base, earlier, messageId } = init;
+    const known = [...(base?.parts ?? []), ...(earlier?.parts ?? [])];
+    this.#seenCalls = new Set(known.map((part) => (isToolPart(part) ? part.toolCallId : "")));
     const fold = base ? resumeFold(closeOpenParts(base)) : startFold(messageId);
     this.#kept = { fold, keeps: 0, isFinished: false, isInStep: false, answerBytes: 0 };
   }
@@ -166,8 +169,9 @@ function withLostInput(fold: MessageFold, chunk: UIMessageChunk, { calls }: Stor
   return call ? safely(fold, inputChunk(call)) : fold;
 }
 
-export function inputChunk({ callId, toolName, input, dynamic }: CallView): UIMessageChunk {
-  return { type: "tool-input-available", toolCallId: callId, toolName, input, ...(dynamic && { dynamic }) };
+export function inputChunk({ callId, toolName, input, dynamic, executor }: CallView): UIMessageChunk {
+  const added = { ...(dynamic && { dynamic }), ...(executor === "client" && { clientExecuted: true }) };
+  return { type: "tool-input-available", toolCallId: callId, toolName, input, ...added };
 }
 
 const CLOSING: ReadonlySet<string> = new Set(["text-end", "finish-step", "message-metadata"]);

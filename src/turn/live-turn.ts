@@ -2,6 +2,7 @@
 // restart, and then made anew from the admission record.
 import type { TurnAdmitted } from "../journal/records.ts";
 import type { TurnInput } from "./admission.ts";
+import { notesOf } from "./admitting.ts";
 import type { TurnContext, TurnOutcome, TurnTrigger, TurnView } from "./turn.ts";
 
 export interface LiveTurnInit {
@@ -66,7 +67,8 @@ export class LiveTurn {
       messageId,
       // Written by `admit` from this type; an unknown one comes from a newer build and is only passed on.
       trigger: trigger as TurnTrigger,
-      continuation,
+      // One that resolves an earlier answer has a message of its own, and clients must not add it to the newest.
+      continuation: continuation && notesOf(this.admitted).resolves === undefined,
       inputMessageIds,
       origin: this.#init.origin
     };
@@ -75,9 +77,11 @@ export class LiveTurn {
   /** `signal`: of the attempt, if one runs. */
   context(attempt: number, signal: AbortSignal = this.signal): TurnContext {
     const { body, channel, clientTools, generation, parentMessageId } = this.admitted;
+    const { resolves } = notesOf(this.admitted);
     const { inputMessageIds: _unused, ...view } = this.view;
     return {
       ...view,
+      continuation: this.admitted.continuation,
       attempt,
       generation,
       // The custom fields of a request: `admit` stores an object or null.
@@ -85,6 +89,7 @@ export class LiveTurn {
       channel: channel ?? undefined,
       clientTools,
       ...(parentMessageId !== null && { parentMessageId }),
+      ...(resolves !== undefined && { resolvesMessageId: resolves }),
       signal
     };
   }

@@ -141,7 +141,7 @@ async function untilText(w: World, part: string): Promise<void> {
 }
 
 async function untilIdle(w: World): Promise<void> {
-  await until(() => w.conversation.row.openTurns.length === 0 && w.conversation.row.armedContinuation === null);
+  await until(() => w.conversation.row.openTurns.length === 0 && w.conversation.row.armedContinuations.length === 0);
 }
 
 /** Event-loop turns until it holds and stays so. */

@@ -7,7 +7,6 @@ import type { TurnFold } from "../journal/folds/turn-fold.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptEnded, JournalRecord } from "../journal/records.ts";
 import { epochId, turnId } from "../util/ids.ts";
-import { notesOf } from "./admitting.ts";
 import { evaluateBudget, OUT_OF_MEMORY_LIMIT, pauseAfterDeath, type Budget, type ExhaustionReason } from "./budget.ts";
 import type { Desk } from "./desk.ts";
 import { RecoveryHookTimeoutError } from "./errors.ts";
@@ -24,7 +23,7 @@ import type { LiveTurn } from "./live-turn.ts";
 import { outlineTurn, wholeTurn } from "./outline.ts";
 import { storedChunks } from "./replay.ts";
 import { salvage, type Salvage } from "./salvage.ts";
-import { announceEnding, settleTurn, type Ending } from "./settle.ts";
+import { announceEnding, continuedMessages, settleTurn, type Ending } from "./settle.ts";
 import { storableAnswer } from "./stream.ts";
 import type { TurnOutcome } from "./turn.ts";
 
@@ -100,13 +99,11 @@ export class Recovery {
     const { turn, isHandover } = outline;
     const last = turn.attempts.at(-1);
     const dropsPartial = last?.end === "restarted" && last.errorCode === DROPS_PARTIAL;
-    const { messageId, clientTools } = live.admitted;
     const left = salvage({
       turn,
-      messageId,
-      base: notesOf(live.admitted).extends ? init.transcript.get(messageId) : undefined,
+      messageId: live.admitted.messageId,
+      ...continuedMessages(this.#desk, live),
       chunks: dropsPartial ? [] : storedChunks(init.journal, open, turn.kept),
-      clientTools: new Set(clientTools.map(({ name }) => name)),
       repairPart: (part) => init.hooks.repairPart(part, live.view.requestId),
       annotate: (chunk) => init.hooks.annotateRepair?.(chunk) ?? chunk,
       wholeSteps: isHandover,
@@ -270,7 +267,11 @@ function isRetry({ attempts, contentSequence }: TurnFold): boolean {
 /** What a turn that ends between attempts leaves in the conversation. */
 export function leftOf({ turn, salvage: left, isStored = false }: Examined): Pick<Ending, "left" | "streamed"> {
   const answer: UIMessage | undefined = storableAnswer(left.fold.message);
-  return { left: { answer, chunkCount: turn.nextChunk, isStored }, streamed: turn.contentSequence > 0 };
+  const earlier = left.changedEarlier;
+  return {
+    left: { answer, chunkCount: turn.nextChunk, isStored, ...(earlier && { earlier }) },
+    streamed: turn.contentSequence > 0
+  };
 }
 
 /** What the provider counted for the last call of an answer that was complete when the process died. */

@@ -467,7 +467,7 @@ export class TurnRunner {
 }
 
 function eventOf(live: LiveTurn) {
-  const { requestId, trigger, continuation } = live.view;
-  const { generation } = live.admitted;
+  const { requestId, trigger } = live.view;
+  const { generation, continuation } = live.admitted;
   return { requestId, trigger, admission: "queue" as const, continuation, generation };
 }

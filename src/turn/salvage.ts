@@ -8,19 +8,21 @@ import {
   asMessagePart,
   isSettledToolPart,
   isToolPart,
+  resumeFold,
   toolInputObject,
-  toolNameOf,
   type MessageFold,
   type ToolPart
 } from "../model/index.ts";
+import type { SessionMessagePart } from "../session/session-message.ts";
+import { asNotRun, isPendingInteraction } from "../session/transcript-repair.ts";
 import type { CallId } from "../util/ids.ts";
+import { toolPartOf } from "./call-records.ts";
 import type { Progress } from "./classify.ts";
 import { inputChunk, keepChunks, safely, type Kept, type StoredAnswer } from "./kept-chunks.ts";
 
 type MessagePart = UIMessage["parts"][number];
 
 export interface SalvageInit extends StoredAnswer {
-  readonly clientTools: ReadonlySet<string>;
   /** What stands for a call that was cut off. */
   readonly repairPart: (part: MessagePart) => MessagePart;
   /** A last look at recorded outcomes that were not streamed yet. */
@@ -41,6 +43,8 @@ export interface Salvage {
   readonly progress: Progress;
   /** The stored answer, where outcomes of its own calls are new. */
   readonly changedBase: UIMessage | undefined;
+  /** The earlier answer, likewise. */
+  readonly changedEarlier: UIMessage | undefined;
   /** It holds the result of a call: that is never dropped. */
   readonly hasResults: boolean;
   /** Of text and tool inputs, in what stays. */
@@ -63,6 +67,7 @@ export function salvage(init: SalvageInit): Salvage {
     openTextId: repair.chunks.length > 0 ? undefined : openTextId(repair.fold),
     progress: progressOf({ added, isFinished: kept.isFinished, isAwaiting: repair.isAwaiting }),
     changedBase: repair.changesBase ? { ...repair.fold.message, parts: baseParts(repair.fold, baseCount) } : undefined,
+    changedEarlier: repair.earlier === init.earlier ? undefined : repair.earlier,
     hasResults: added.some((part) => isToolPart(part) && isSettledToolPart(part)),
     answerBytes: kept.answerBytes,
     isTooLarge: kept.isTooLarge
@@ -80,6 +85,7 @@ class Repair {
   readonly unknownCalls: CallId[] = [];
   changesBase = false;
   isAwaiting = false;
+  earlier: UIMessage | undefined;
   readonly #init: SalvageInit;
   readonly #hasStart: boolean;
   #isInStep: boolean;
@@ -87,12 +93,15 @@ class Repair {
   constructor(init: SalvageInit, { fold, keeps, isInStep }: Kept) {
     this.#init = init;
     this.fold = fold;
+    this.earlier = init.earlier;
     this.#hasStart = keeps > 0;
     this.#isInStep = isInStep;
   }
 
   run(): void {
-    for (const call of this.#init.turn.calls.values()) this.#settle(call);
+    for (const call of this.#init.turn.calls.values()) {
+      if (!this.#settleEarlier(call)) this.#settle(call);
+    }
     for (const part of this.fold.message.parts.slice(this.#baseCount)) this.#settleOrphan(part);
   }
 
@@ -111,6 +120,25 @@ class Repair {
       this.unknownCalls.push(call.callId);
       this.#replace(call.callId, call);
     }
+  }
+
+  /** A call of the earlier answer is settled there, and is no part of this one. False: it is not one of those. */
+  #settleEarlier(call: CallView): boolean {
+    const part = this.earlier && toolPartOf(this.earlier, call.callId);
+    if (!this.earlier || !part) return false;
+    if (isSettledToolPart(part)) return true;
+    const { outcome } = call;
+    const isUnknown = outcome?.kind === "unknown" || (!outcome && call.state === "input-available");
+    if (!outcome && isUnknown) this.unknownCalls.push(call.callId);
+    if (isUnknown) {
+      const index = this.earlier.parts.findIndex((one) => isToolPart(one) && one.toolCallId === call.callId);
+      const repaired = this.#init.repairPart(asMessagePart(openedAgain(part, call)));
+      this.earlier = { ...this.earlier, parts: this.earlier.parts.with(index, repaired) };
+    } else if (outcome) {
+      const chunk = this.#annotated(outcomeChunk(call.callId, outcome));
+      this.earlier = safely(resumeFold(this.earlier), chunk).message;
+    }
+    return true;
   }
 
   /** What stood for it in the stored answer is no call: there is nothing more to say about it. */
@@ -166,9 +194,8 @@ class Repair {
 
   #settleOrphan(part: MessagePart): void {
     if (!isToolPart(part) || isSettledToolPart(part)) return;
-    const isClients = this.#init.clientTools.has(toolNameOf(part)) || this.#isClientCall(part.toolCallId);
-    const isQuestion = part.state === "approval-requested" || (isClients && part.state === "input-available");
-    if (isQuestion) this.isAwaiting = true;
+    const isClients = part.state === "input-available" && this.#isClientCall(part.toolCallId);
+    if (isClients || isPendingInteraction(part)) this.isAwaiting = true;
     else if (part.state !== "approval-responded") this.#replace(part.toolCallId);
   }
 
@@ -182,7 +209,9 @@ class Repair {
     if (!found) return;
     const { part, index } = found;
     const open = openedAgain(part, call);
-    const repaired = this.#init.repairPart(asMessagePart(open));
+    const replacement = this.#init.repairPart(asMessagePart(open));
+    // Without a record it has not started.
+    const repaired = call ? replacement : asNotRun(replacement as MessagePart & SessionMessagePart);
     if (index < this.#baseCount) this.changesBase = true;
     else if (!isSettledToolPart(part)) this.#push(chunkOf(toolCallId, repaired));
     this.#put(index, repaired);

@@ -6,13 +6,17 @@ import { failureDetails } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import { notesOf } from "./admitting.ts";
+import { closeCalls, type ClosingCalls } from "./close-calls.ts";
 import type { Desk } from "./desk.ts";
 import { TurnUnreadableError } from "./errors.ts";
 import type { LiveTurn } from "./live-turn.ts";
 import type { RefusedFiles } from "./refused-files.ts";
 import type { TurnStream } from "./stream.ts";
+import { approvedCalls } from "./tool-answer.ts";
 import type { CountedTokens } from "./transcript.ts";
 import type { TurnOutcome, TurnStatus, TurnView } from "./turn.ts";
+
+type MessagePart = UIMessage["parts"][number];
 
 export interface Ending {
   readonly status: TurnStatus;
@@ -29,6 +33,8 @@ export interface Ending {
     readonly chunkCount: number;
     /** There is an answer in the store, which is left as it is. */
     readonly isStored?: boolean;
+    /** The earlier answer with what became of its calls. */
+    readonly earlier?: UIMessage;
   };
   readonly streamed?: boolean;
   /** Messages whose files made the turn fail, marked. */
@@ -65,8 +71,10 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
     if (ending.placesInput) placeInput(desk, live);
     for (const { message: marked } of ending.refused ?? []) desk.init.transcript.update(marked);
     const segments = ending.stream?.takeUnflushed() ?? [];
-    const answer = ending.stream ? ending.stream.finish() : ending.left?.answer;
+    const left = ending.stream ? ending.stream.finish() : ending.left?.answer;
+    const answer = left && closeCalls(left, closingOf(desk, live, { ending, message: left }));
     if (answer) storeAnswer(desk, live, answer);
+    closeContinued(desk, live, { ending, hasAnswer: answer !== undefined });
     if (answer && ending.lastUsage) desk.init.transcript.noteUsage?.(answer.id, ending.lastUsage);
     journal.writer.append([
       ...segments,
@@ -163,6 +171,63 @@ const UNREAD = {
   inputMessageIds: [],
   origin: undefined
 } as const;
+/** The stored answer that the turn extends, and the one whose decided calls it runs without extending it. */
+export function continuedMessages(
+  { init: { transcript } }: Desk,
+  { admitted }: LiveTurn
+): { base: UIMessage | undefined; earlier: UIMessage | undefined } {
+  const { extends: isExtension, resolves } = notesOf(admitted);
+  return {
+    base: isExtension ? transcript.get(admitted.messageId) : undefined,
+    earlier: resolves === undefined ? undefined : transcript.get(resolves)
+  };
+}
+
+/** No turn goes on from the answers to this message any more: what was allowed there is not run. */
+export function abandonCalls(desk: Desk, messageId: string): void {
+  const { transcript, hooks } = desk.init;
+  const stored = transcript.get(messageId);
+  if (!stored) return;
+  const runs = new Set(approvedCalls(stored).map(({ toolCallId }) => toolCallId));
+  const closing = { runs, started: new Set<string>(), repairPart: (part: MessagePart) => hooks.repairPart(part) };
+  putClosed(desk, stored, closeCalls(stored, closing));
+}
+
+/** A message that the turn continued and that is not its answer: what it was to run there will not be run any more. */
+function closeContinued(
+  desk: Desk,
+  live: LiveTurn,
+  { ending, hasAnswer }: { ending: Ending; hasAnswer: boolean }
+): void {
+  const { extends: isExtension, resolves } = notesOf(live.admitted);
+  const messageId = resolves ?? (isExtension && !hasAnswer ? live.admitted.messageId : undefined);
+  const stored = messageId === undefined ? undefined : desk.init.transcript.get(messageId);
+  if (!stored) return;
+  const message = ending.left?.earlier ?? stored;
+  putClosed(desk, stored, closeCalls(message, closingOf(desk, live, { ending, message })));
+}
+
+function putClosed({ init, readers }: Desk, stored: UIMessage, closed: UIMessage): void {
+  if (closed === stored) return;
+  init.transcript.update(closed);
+  // A clear takes it away in the same transaction.
+  init.conversation.afterCommit(() => init.transcript.has(closed.id) && readers.messageUpdated(closed));
+}
+
+function closingOf(
+  { init: { hooks, conversation } }: Desk,
+  live: LiveTurn,
+  { ending: { stream }, message }: { ending: Ending; message: UIMessage }
+): ClosingCalls {
+  // Without a stream nothing was run. What was allowed since then is the next continuation's.
+  const isArmed = conversation.row.armedContinuations.some(({ messageId }) => messageId === message.id);
+  const approved = isArmed ? [] : approvedCalls(message).map(({ toolCallId }) => toolCallId);
+  return {
+    runs: stream?.runs ?? new Set(approved),
+    started: stream?.started ?? new Set(),
+    repairPart: (part) => hooks.repairPart(part, live.view.requestId)
+  };
+}
 
 /** Hooks hear of turns that reached the model, whatever came of it. */
 export function isAnswer(ending: Ending): boolean {

@@ -10,6 +10,7 @@ import type { TurnId } from "../util/ids.ts";
 import { isPlainJson } from "../util/json.ts";
 import type { AnswerSize } from "./answer-size.ts";
 import type { Seam } from "./seam.ts";
+import { approvedCalls } from "./tool-answer.ts";
 
 export interface StreamInit {
   readonly turnId: TurnId;
@@ -19,6 +20,8 @@ export interface StreamInit {
   readonly fold: MessageFold;
   /** The stored answer the turn extends. */
   readonly extends: UIMessage | undefined;
+  /** The earlier answer whose calls the turn runs, and which it does not extend. */
+  readonly resolves: UIMessage | undefined;
   /** Joins the model's chunks to what was streamed before. */
   readonly seam: Seam;
   /** What the answer has so far, and may have. */
@@ -37,9 +40,15 @@ export type Streamed =
    * It settled a call that an earlier stream introduced: readers get the changed message instead. Stored is the earlier
    * answer alone, because what this stream adds to it is in the journal and is folded on top of it after a restart.
    */
-  | { readonly kind: "answer"; readonly message: UIMessage; readonly stored: UIMessage };
+  | { readonly kind: "answer"; readonly message: UIMessage; readonly stored: UIMessage }
+  /** The outcome of a call of the earlier answer that the turn resolves. It is no part of this stream. */
+  | { readonly kind: "earlier"; readonly chunk: UIMessageChunk };
 
 export class TurnStream {
+  /** Calls that were allowed before and that this turn is to run. */
+  readonly runs: ReadonlySet<string>;
+  /** Calls whose execution has begun. */
+  readonly started = new Set<string>();
   readonly #init: StreamInit;
   readonly #packer: SegmentPacker;
   #fold: MessageFold;
@@ -50,6 +59,7 @@ export class TurnStream {
   constructor(init: StreamInit) {
     this.#init = init;
     this.#fold = init.fold;
+    this.runs = new Set(approvedCalls(init.extends ?? init.resolves).map(({ toolCallId }) => toolCallId));
     this.#packer = new SegmentPacker({ turnId: init.turnId, attempt: init.attempt, firstChunk: init.firstChunk });
   }
 
@@ -70,11 +80,16 @@ export class TurnStream {
   push(chunk: UIMessageChunk): Streamed[] {
     return this.#init.seam(chunk).flatMap((joined) => {
       const fitting = this.#init.size.take(joined);
-      return fitting ? [this.#take(fitting)] : [];
+      return fitting ? this.#take(fitting) : [];
     });
   }
 
-  #take(chunk: UIMessageChunk): Streamed {
+  #take(chunk: UIMessageChunk): Streamed[] {
+    if (this.#isOfEarlierCall(chunk)) return isOutcome(chunk) ? [{ kind: "earlier", chunk }] : [];
+    return [this.#takeOwn(chunk)];
+  }
+
+  #takeOwn(chunk: UIMessageChunk): Streamed {
     const foreign = this.#isForeignOutcome(chunk);
     // First: what cannot be stored must not become part of the answer, or the answer could not be stored either.
     const body = JSON.stringify(chunk);
@@ -122,11 +137,14 @@ export class TurnStream {
     return storableAnswer(this.message);
   }
 
-  /** An answer from outside, to a call of the message that is being streamed. */
-  change(change: (message: UIMessage) => UIMessage | undefined): UIMessage | undefined {
-    const changed = change(this.#fold.message);
-    if (changed) this.#fold = { ...this.#fold, message: changed };
-    return changed;
+  /** The answer as its chunks left it: inputs that are being written have no value yet. */
+  get unfinished(): UIMessage {
+    return this.#fold.message;
+  }
+
+  /** The same with a change from outside, to one of its calls. */
+  replace(message: UIMessage): void {
+    this.#fold = { ...this.#fold, message };
   }
 
   /** What is noted goes with it: a model that thinks for minutes must not keep what the step before it cost in memory. */
@@ -159,10 +177,27 @@ export class TurnStream {
 
   /** True for the outcome of a call that is already part of the message this attempt extends. */
   #isForeignOutcome(chunk: UIMessageChunk): boolean {
-    if (!chunk.type.startsWith("tool-output-") || !("toolCallId" in chunk)) return false;
+    if (!isOutcome(chunk)) return false;
     const { toolCallId } = chunk;
     return this.#init.extends?.parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId) ?? false;
   }
+
+  /** Clients have no such call in the message that they are being streamed: nothing about it may reach them this way. */
+  #isOfEarlierCall(chunk: UIMessageChunk): boolean {
+    const { resolves } = this.#init;
+    if (!resolves || !chunk.type.startsWith("tool-")) return false;
+    const callId = "toolCallId" in chunk ? chunk.toolCallId : undefined;
+    const approvalId = "approvalId" in chunk ? chunk.approvalId : undefined;
+    return resolves.parts.some(
+      (part) =>
+        isToolPart(part) &&
+        (part.toolCallId === callId || (approvalId !== undefined && part.approval?.id === approvalId))
+    );
+  }
+}
+
+function isOutcome(chunk: UIMessageChunk): chunk is Extract<UIMessageChunk, { type: `tool-output-${string}` }> {
+  return chunk.type.startsWith("tool-output-");
 }
 
 /** A tool that renders its own results may return any object; what is stored and read after a restart is its JSON. */

@@ -1,12 +1,12 @@
-// A client's or a person's answer to a tool call, applied to the message that asked. Pure: parts only move forward,
-// the first answer wins, and what does not match changes nothing.
+// What a client's answer makes of the message that holds the call. Approvals answer calls that were asked about, and
+// results answer calls that only a client can run; whatever else is sent is refused and changes nothing. States only
+// move forward: a client's call that is settled is left alone. Pure.
 import type { UIMessage } from "ai";
 import { asMessagePart, isSettledToolPart, isToolPart, type ToolPart } from "../model/index.ts";
+import { isPendingInteraction } from "../session/transcript-repair.ts";
+import type { AnswerRefusal } from "./errors.ts";
 
 export const DEFAULT_ERROR_TEXT = "Tool execution denied by user";
-
-const ANSWERABLE = new Set(["input-available", "approval-requested", "approval-responded"]);
-const APPROVABLE = new Set(["input-available", "approval-requested"]);
 
 export interface ToolResult {
   readonly toolCallId: string;
@@ -14,19 +14,28 @@ export interface ToolResult {
   readonly errorText?: string;
 }
 
-/** The message with the call settled, or undefined when there was nothing to settle. */
-export function withToolResult(message: UIMessage, result: ToolResult): UIMessage | undefined {
+/** The message with the answer in it. Undefined: the message does not hold the call, or it was answered before. */
+export type Answered = UIMessage | { readonly refused: AnswerRefusal } | undefined;
+
+/** `isClients`: whether only a client can run this call. */
+export function withToolResult(
+  message: UIMessage,
+  result: ToolResult,
+  isClients: (part: ToolPart) => boolean
+): Answered {
   return withPart(message, result.toolCallId, (part) => {
-    if (!ANSWERABLE.has(part.state)) return undefined;
-    if (result.errorText !== undefined) return { ...part, state: "output-error", errorText: result.errorText };
-    return { ...part, state: "output-available", output: result.output, preliminary: false };
+    if (part.state === "approval-requested") {
+      return result.errorText === undefined ? "needs-approval" : settled(part, result);
+    }
+    if (!isClients(part)) return "runs-on-server";
+    if (isSettledToolPart(part)) return undefined;
+    return part.state === "input-streaming" ? "incomplete" : settled(part, result);
   });
 }
 
-/** The message with the approval answered, or undefined when none was asked for. */
-export function withApproval(message: UIMessage, toolCallId: string, approved: boolean): UIMessage | undefined {
+export function withApproval(message: UIMessage, toolCallId: string, approved: boolean): Answered {
   return withPart(message, toolCallId, (part) => {
-    if (!APPROVABLE.has(part.state)) return undefined;
+    if (part.state !== "approval-requested") return "not-open";
     const approval = { id: toolCallId, ...part.approval, approved };
     return { ...part, state: approved ? "approval-responded" : "output-denied", approval };
   });
@@ -35,18 +44,34 @@ export function withApproval(message: UIMessage, toolCallId: string, approved: b
 /** Some calls of the message are answered and some still wait: going on now would ignore the rest. */
 export function isHalfAnswered(message: UIMessage): boolean {
   const parts = message.parts.flatMap((part) => (isToolPart(part) ? [part] : []));
-  const answered = parts.some((part) => isSettledToolPart(part) || part.state === "approval-responded");
-  return answered && parts.some((part) => APPROVABLE.has(part.state));
+  const isWaiting = (part: ToolPart) => part.state === "input-available" || isPendingInteraction(part);
+  const isAnswered = (part: ToolPart) => isSettledToolPart(part) || part.state === "approval-responded";
+  return parts.some(isAnswered) && parts.some(isWaiting);
+}
+
+/** Calls that were allowed and that the server has still to run. */
+export function approvedCalls(message: UIMessage | undefined): ToolPart[] {
+  return (message?.parts ?? []).flatMap((part) => (isToolPart(part) && isApproved(part) ? [part] : []));
+}
+
+function isApproved(part: ToolPart): boolean {
+  return part.state === "approval-responded" && part.approval?.approved !== false && !isPendingInteraction(part);
+}
+
+function settled(part: ToolPart, { output, errorText }: ToolResult): ToolPart {
+  if (errorText !== undefined) return { ...part, state: "output-error", errorText };
+  return { ...part, state: "output-available", output, preliminary: false };
 }
 
 function withPart(
   message: UIMessage,
   toolCallId: string,
-  change: (part: ToolPart) => ToolPart | undefined
-): UIMessage | undefined {
+  change: (part: ToolPart) => ToolPart | AnswerRefusal | undefined
+): Answered {
   const index = message.parts.findIndex((part) => isToolPart(part) && part.toolCallId === toolCallId);
   const part = message.parts[index];
   const changed = part && isToolPart(part) ? change(part) : undefined;
-  if (!changed) return undefined;
+  if (changed === undefined) return undefined;
+  if (typeof changed === "string") return { refused: changed };
   return { ...message, parts: message.parts.with(index, asMessagePart(changed)) };
 }

@@ -1,11 +1,14 @@
 // What the engine needs of the stored messages. Every call is synchronous and may be part of the caller's transaction.
 import type { UIMessage } from "ai";
+import type { RunningCalls } from "../session/transcript-repair.ts";
 
 export interface PromptOptions {
-  /** Names of tools the client runs: a call that waits for one is a question, not an orphan. */
-  readonly clientTools: readonly string[];
-  /** A new message of the user started this turn: open questions are over. */
+  /** Whether a client runs a tool, for calls that do not say themselves who answers them. */
+  readonly isClientTool: (toolName: string) => boolean;
+  /** A new message of the user started this turn. */
   readonly isUserTurn: boolean;
+  /** The allowed calls that this turn runs. */
+  readonly running?: RunningCalls;
 }
 
 /** Of one call of the model; undefined where the provider said nothing. */
@@ -15,6 +18,8 @@ export interface CountedTokens {
 }
 
 export interface Transcript {
+  /** Newest message of the active path. */
+  readonly leafId: string | null;
   get(messageId: string): UIMessage | undefined;
   has(messageId: string): boolean;
   /** Under the leaf, or under `parentId`. False: the id is stored already, and is left as it is. */

@@ -1,9 +1,9 @@
 // Sets up one attempt: charges it, puts what earlier attempts left in its place, and connects the stream. It decides
 // nothing about the turn; what came of the attempt is told to the runner.
-import type { UIMessage } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptStarted, JournalRecord } from "../journal/records.ts";
-import { continueFold, startFold } from "../model/index.ts";
+import { asMessagePart, continueFold, foldChunk, resumeFold, startFold } from "../model/index.ts";
 import { turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
 import { AnswerSize } from "./answer-size.ts";
@@ -15,8 +15,9 @@ import type { LiveTurn } from "./live-turn.ts";
 import type { Examined } from "./recovery.ts";
 import type { Salvage } from "./salvage.ts";
 import { extendingSeam, noSeam, seamAfter, type Seam } from "./seam.ts";
-import { placeInput, storeAnswer } from "./settle.ts";
+import { continuedMessages, placeInput, storeAnswer } from "./settle.ts";
 import { storableAnswer, TurnStream } from "./stream.ts";
+import { approvedCalls } from "./tool-answer.ts";
 import type { TurnTrigger } from "./turn.ts";
 
 /** What a cut-off call is recorded with. */
@@ -69,11 +70,12 @@ export function beginNext(desk: Desk, live: LiveTurn, examined: Examined): void 
   for (const callId of salvage.unknownCalls) {
     records.push({ type: "call-settled", turnId: id, attempt, at: now, callId, outcome: unknown, autoContinue: false });
   }
+  const changed = [salvage.changedBase, salvage.changedEarlier].filter((message) => message !== undefined);
   init.conversation.transaction(() => {
     init.journal.writer.append(records);
-    if (salvage.changedBase) init.transcript.update(salvage.changedBase);
+    for (const message of changed) init.transcript.update(message);
   });
-  if (salvage.changedBase) desk.readers.messageUpdated(salvage.changedBase);
+  for (const message of changed) desk.readers.messageUpdated(message);
   // Who followed the last attempt in this process has not seen its calls end. Others are replayed everything.
   if (examined.turn.attempts.at(-1)?.end === "interrupted") return;
   bodies.forEach((body, index) => desk.readers.chunk(live.view, { seq: firstChunk + index, body }));
@@ -108,15 +110,16 @@ export async function runAttempt(desk: Desk, live: LiveTurn, examined: Examined 
     ...live.context(live.attempt, AbortSignal.any([live.signal, stop.signal])),
     ...(examined?.turn.grants && { grant: examined.turn.grants })
   };
-  const base = notesOf(live.admitted).extends ? init.transcript.get(live.admitted.messageId) : undefined;
-  const stream = openStream(desk, live, { fence, base, examined });
+  const { base, earlier } = continuedMessages(desk, live);
+  const setting = { base, earlier, examined };
+  const stream = openStream(desk, live, { ...setting, fence });
   const attempt = new Attempt({
     turn,
     view: live.view,
-    history: () => historyOf(desk, live, { base, examined }),
+    history: () => historyOf(desk, live, setting),
     stream,
     stop,
-    stampsId: !turn.continuation,
+    stampsId: !live.view.continuation,
     continuesText: examined?.salvage.openTextId !== undefined,
     usedTokens: examined?.turn.steps.usage.totalTokens ?? 0,
     overflows: examined?.turn.attempts.filter(({ end }) => end === "overflow").length ?? 0,
@@ -128,19 +131,30 @@ export async function runAttempt(desk: Desk, live: LiveTurn, examined: Examined 
     answerChanged: ({ message, stored }) => {
       init.transcript.update(stored);
       desk.readers.messageUpdated(message);
-    }
+    },
+    earlierSettled: (outcome) => settleEarlier(desk, earlier?.id, outcome)
   });
   desk.running = { live, stream, attempt };
   return { result: await attempt.run(), stream, streamed: attempt.hasStreamed || (examined?.salvage.keeps ?? 0) > 0 };
 }
 
+/** Read anew: its other calls may have been answered meanwhile. */
+function settleEarlier({ init, readers }: Desk, messageId: string | undefined, outcome: UIMessageChunk): void {
+  const stored = messageId === undefined ? undefined : init.transcript.get(messageId);
+  if (!stored) return;
+  const { message } = foldChunk(resumeFold(stored), outcome);
+  init.transcript.update(message);
+  readers.messageUpdated(message);
+}
+
 interface Setting {
   readonly fence?: OpenTurn | undefined;
   readonly base: UIMessage | undefined;
+  readonly earlier: UIMessage | undefined;
   readonly examined: Examined | undefined;
 }
 
-function openStream(desk: Desk, live: LiveTurn, { fence, base, examined }: Setting): TurnStream {
+function openStream(desk: Desk, live: LiveTurn, { fence, base, earlier, examined }: Setting): TurnStream {
   const { init } = desk;
   const repairs = examined?.salvage.repairs.length ?? 0;
   return new TurnStream({
@@ -149,6 +163,7 @@ function openStream(desk: Desk, live: LiveTurn, { fence, base, examined }: Setti
     firstChunk: (fence?.firstChunk ?? 0) + repairs,
     fold: examined?.salvage.fold ?? (base ? continueFold(base) : startFold(live.admitted.messageId)),
     extends: base,
+    resolves: earlier,
     seam: seamOf(base, examined),
     size: new AnswerSize(init.hooks.maxAnswerBytes, examined?.salvage.answerBytes),
     clock: init.clock,
@@ -165,18 +180,30 @@ function seamOf(base: UIMessage | undefined, examined: Examined | undefined): Se
 /** Doors a person speaks through: only they have gone past a question that is still open. Others leave it to them. */
 const ASKED_BY_PERSON: ReadonlySet<TurnTrigger> = new Set<TurnTrigger>(["ws-chat", "rpc"]);
 
-/** The path the answer hangs below, and of the answer what there is. */
-function historyOf(desk: Desk, live: LiveTurn, { base, examined }: Setting): UIMessage[] {
+/** The path the answer hangs below, of the answer what there is, and the calls to run if they stand further up. */
+function historyOf(desk: Desk, live: LiveTurn, { base, earlier, examined }: Setting): UIMessage[] {
   const { transcript } = desk.init;
   const { messageId, parentMessageId, clientTools, inputMessageIds } = live.admitted;
   const partial = examined && storableAnswer(examined.salvage.fold.message);
   const isStored = base !== undefined || (examined !== undefined && transcript.has(messageId));
   const leaf = isStored ? messageId : (parentMessageId ?? undefined);
+  // The SDK runs allowed calls of the last message only.
+  const isLast = earlier === undefined || (!partial && earlier.id === transcript.leafId);
+  const running = approvedCalls(base ?? earlier);
   const path = transcript.prompt(leaf, {
-    clientTools: clientTools.map(({ name }) => name),
-    isUserTurn: inputMessageIds.length > 0 && ASKED_BY_PERSON.has(live.view.trigger)
+    isClientTool: (name) => {
+      const kind = desk.init.hooks.toolKind(name);
+      return kind === "client" || (kind === undefined && clientTools.some((tool) => tool.name === name));
+    },
+    isUserTurn: inputMessageIds.length > 0 && ASKED_BY_PERSON.has(live.view.trigger),
+    running: {
+      callIds: new Set(running.map(({ toolCallId }) => toolCallId)),
+      shown: isLast ? "in-place" : "elsewhere"
+    }
   });
-  if (!examined) return path;
-  const before = path.at(-1)?.id === messageId ? path.slice(0, -1) : path;
-  return partial ? [...before, partial] : before;
+  const before = examined && path.at(-1)?.id === messageId ? path.slice(0, -1) : path;
+  const shown = partial ? [...before, partial] : before;
+  if (isLast || running.length === 0) return shown;
+  const parts: UIMessage["parts"] = [{ type: "step-start" }, ...running.map(asMessagePart)];
+  return [...shown, { id: `${messageId}:calls`, role: "assistant", parts }];
 }

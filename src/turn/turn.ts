@@ -36,6 +36,8 @@ export interface TurnContext {
   readonly clientTools: readonly ClientTool[];
   /** The message its answer hangs below, when that is not simply the latest. */
   readonly parentMessageId?: string;
+  /** The earlier answer whose decided calls it goes on from. */
+  readonly resolvesMessageId?: string;
   /** What an earlier attempt was allowed to do. */
   readonly grant?: RecordedGrant;
   /** Fires on cancel, clear and the end of the attempt. */
@@ -50,6 +52,7 @@ export interface TurnView {
   readonly requestId: string;
   readonly messageId: string;
   readonly trigger: TurnTrigger;
+  /** Clients add what it streams to the newest answer. */
   readonly continuation: boolean;
   /** Ids of the user messages it answers: the run of user messages at the end of its input. */
   readonly inputMessageIds: readonly string[];

@@ -4,6 +4,7 @@ import type { FailedTurn } from "../journal/conversation.ts";
 import type { ClientTool } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
 import type { Admission, TurnTicket } from "./admission.ts";
+import type { ToolAnswerError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnOutcome, TurnView } from "./turn.ts";
 
@@ -17,7 +18,10 @@ export interface Replay {
 }
 
 /** The result of a client's answer to a tool call. */
-export type AnswerOutcome = { readonly changed: true; readonly message: UIMessage } | { readonly changed: false };
+export type AnswerOutcome =
+  | { readonly changed: true; readonly message: UIMessage }
+  /** Without `refused`: a repetition, or a result of a call that is not known. `message`: what holds the call, as it is. */
+  | { readonly changed: false; readonly refused?: ToolAnswerError; readonly message?: UIMessage };
 
 /** A turn that was interrupted and is not over. */
 export interface RecoveringTurn {
@@ -32,6 +36,8 @@ export interface ToolResultAnswer {
   /** Set: the tool failed, or the user refused it with a text of their own. */
   readonly errorText?: string;
   readonly autoContinue: boolean;
+  /** What the client runs from now on. Nothing is said by a list that comes with a refused answer. */
+  readonly clientTools?: readonly ClientTool[];
   readonly origin?: unknown;
 }
 
@@ -54,8 +60,9 @@ export interface Turns {
   fail(requestId: string, error: unknown): void;
   /** Empties the conversation. `origin` is left out of the announcement. */
   clear(origin?: unknown): void;
-  /** First answer wins; an answer to a settled or unknown call changes nothing. */
+  /** Of a call that only a client can run. The first result wins; any other changes nothing. */
   answerTool(answer: ToolResultAnswer): AnswerOutcome;
+  /** Of a call that was asked about and not answered; any other is refused. */
   answerApproval(answer: ApprovalAnswer): AnswerOutcome;
   listen(listener: TurnListener): () => void;
 

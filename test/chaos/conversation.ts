@@ -1,10 +1,16 @@
 // The conversation that the crash matrix plays: text, reasoning, an action and a tool in parallel of which one fails, a
-// client tool, an action behind an approval, structured output, a regeneration and a clear. Everything an answer consists
-// of is in the plans.
+// client tool, an action behind an approval, one whose approval comes after another question, structured output, a
+// regeneration and a clear. Everything an answer consists of is in the plans.
 import { Output, tool } from "ai";
 import { z } from "zod";
 import { action, Think, type TurnConfig, type TurnContext } from "../../src/index.ts";
-import { planModel, type AnswerPlans, type ChaosSession, type Scenario } from "../../src/testing/index.ts";
+import {
+  planModel,
+  type AnswerPlans,
+  type ChaosSession,
+  type PromptMessage,
+  type Scenario
+} from "../../src/testing/index.ts";
 
 const PLANS: AnswerPlans = {
   "Who are you?": (prompt) => {
@@ -29,9 +35,28 @@ const PLANS: AnswerPlans = {
     { text: "You are in Rome." }
   ],
   "Pay the bill.": [{ calls: [{ tool: "pay", input: { amount: 12 } }] }, { text: "It is paid." }],
+  "Pay the tip.": [{ calls: [{ tool: "pay", input: { amount: 2 } }] }, { text: "Said in place." }],
+  // Asked while the tip waits. Its decision is followed by a second answer, below this one.
+  "Can it wait?": (prompt) => {
+    const later = { text: "Now the tip is paid." };
+    if (prompt.some(waits)) return [{ text: "As long as it takes." }];
+    const asked = prompt.findLastIndex(
+      ({ role, content }) => role === "user" && JSON.stringify(content).includes("Can it wait?")
+    );
+    const isCalledHere = prompt
+      .slice(asked)
+      .some(({ role, content }) => role === "assistant" && JSON.stringify(content).includes('"pay"'));
+    const call = { calls: [{ tool: "pay", input: { amount: 2 } }] };
+    return [{ text: "As long as it takes." }, ...(isCalledHere ? [call] : []), later];
+  },
   "Sum it up as data.": [{ text: JSON.stringify({ city: "Paris", nights: 2, paid: true }) }],
   "Still there?": [{ text: "Always." }]
 };
+
+/** The model is told that a call waits for a decision. */
+function waits({ role, content }: PromptMessage): boolean {
+  return role === "tool" && JSON.stringify(content).includes("waits for the user's decision");
+}
 
 const summary = Output.object({ schema: z.object({ city: z.string(), nights: z.number(), paid: z.boolean() }) });
 
@@ -103,6 +128,9 @@ async function conversation(session: ChaosSession): Promise<void> {
   await session.ask("Where am I?", { clientTools: [locate] });
   await session.answer({ tool: "locate", output: { city: "Rome" } });
   await session.ask("Pay the bill.");
+  await session.approve("pay");
+  await session.ask("Pay the tip.");
+  await session.ask("Can it wait?");
   await session.approve("pay");
   await session.ask("Sum it up as data.", { asData: true });
   await session.ask("Who are you?");

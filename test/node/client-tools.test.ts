@@ -149,3 +149,34 @@ test("a call found after a refresh is run again, unless its tool must not be", a
     expect(statusOf(second)).toBe("settled");
   }
 });
+
+test("an approval and a client's call stay on the screen while the conversation goes on, and are decided later", async () => {
+  const { host, network } = open(
+    reply(toolCall("mail", { to: "ada" }, { id: "c1" })),
+    reply(toolCall("clock", {}, { id: "c2" })),
+    reply(text("Meanwhile.")),
+    reply(text("It is noon.")),
+    reply(text("Mailed."))
+  );
+  const client = await ready(network, {
+    tools: { clock: { rerun: false, execute: () => new Promise(() => undefined) } }
+  });
+  for (const words of ["Mail ada", "Time?", "Else?"]) {
+    void client.send(words);
+    await network.settle();
+  }
+  expect(client.getSnapshot()).toMatchObject({
+    status: "settled",
+    pendingApprovals: [{ callId: "c1", toolName: "mail" }],
+    pendingToolCalls: [{ callId: "c2", toolName: "clock" }]
+  });
+  client.answerTool("c2", "noon");
+  await later(host, network);
+  await client.approve("c1");
+  await later(host, network);
+  expect(scene.effects).toEqual(["mail ada"]);
+  expect(client.getSnapshot()).toMatchObject({ status: "settled", pendingApprovals: [], pendingToolCalls: [] });
+  expect(client.getSnapshot().error).toBeUndefined();
+  expect(shown(client).slice(-3)).toEqual(["assistant:Meanwhile.", "assistant:It is noon.", "assistant:Mailed."]);
+  expect(client.getSnapshot().messages).toEqual(await stored(host));
+});

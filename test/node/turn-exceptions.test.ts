@@ -169,10 +169,10 @@ describe("user code in the stream", () => {
   test.each<[string, () => UIMessage["parts"][number]]>([
     ["throws", () => fail("cannot repair")],
     ["returns nothing", () => undefined as never]
-  ])("that repairs interrupted calls and %s fails the interrupted turn once", async (_what, broken) => {
+  ])("that repairs interrupted calls and %s ends the interrupted turn once", async (_what, broken) => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     tools = { slow: tool({ inputSchema: z.object({}), execute: () => new Promise(() => {}) }) };
-    const host = open(reply(toolCall("slow", {}, { id: "c1" })), reply(text("fine")));
+    const host = open(reply(toolCall("slow", {}, { id: "c1" })), reply(text("fine")), reply(text("fine")));
     const first = await host.connect("/agents/chat/a");
     await ask(host, first, "r1");
     repair = broken;
@@ -182,6 +182,7 @@ describe("user code in the stream", () => {
     const known = socket.frames.length;
     await host.advance(600_000);
     expect(socket.frames.length).toBe(known);
+    expect(endsOf(socket, "r1")).toHaveLength(1);
     repair = undefined;
     await ask(host, socket, "r2");
     expect(endsOf(socket, "r2")).toEqual([["completed", ""]]);

@@ -18,7 +18,8 @@ const source = readFileSync(new URL("../docs/examples/readme-chat.ts", import.me
 
 async function run(port: number): Promise<{ code: number | null; output: string }> {
   const file = join(folder, `chat-${port}.ts`);
-  writeFileSync(file, source.replace("8787", String(port)));
+  expect(source).toContain("localhost:8788");
+  writeFileSync(file, source.replace("localhost:8788", `localhost:${port}`));
   const child = execFile(process.execPath, [file]);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (text) => (output += String(text)));

@@ -164,6 +164,64 @@ const refreshInContinuation: Scenario = {
   }
 };
 
+const lateApproval: Scenario = {
+  name: "approval given after another question was answered",
+  async play(stage) {
+    const asking = await stage.open();
+    const other = await stage.open();
+    await asking.send("approve");
+    for (const tab of stage.tabs) await tab.page.waitForSelector(".approve");
+    await asking.untilIdle();
+    await askAndWait(other, "hello", "You said: hello");
+    await stage.agree();
+    await asking.click(".approve");
+    await untilAllShow(stage.tabs, "The tools said");
+    const stored = await stage.agree();
+    expect(callStates(stored)).toEqual(["tool-sendMail output-available"]);
+    expect(outline(stored).slice(-2)).toEqual([
+      expect.stringMatching(/^assistant: You said: hello/),
+      expect.stringMatching(/^assistant: The tools said this: .*sentTo/)
+    ]);
+    expect(await stage.conversation.sentMails()).toBe(1);
+    await askAndWait(asking, "hello", "You said: hello");
+  }
+};
+
+const lateClientTool: Scenario = {
+  name: "client tool answered after another question was answered",
+  async play(stage) {
+    const asking = await stage.open();
+    const other = await stage.open();
+    await asking.send("tool");
+    for (const tab of stage.tabs) await tab.page.waitForSelector(".answer");
+    await asking.untilIdle();
+    await askAndWait(other, "hello", "You said: hello");
+    await asking.click(".answer");
+    await untilAllShow(stage.tabs, "has been answered");
+    const stored = await stage.agree();
+    expect(callStates(stored)).toEqual(["tool-browserName output-available"]);
+    expect(stored).toHaveLength(5);
+  }
+};
+
+const answeredForServer: Scenario = {
+  name: "page that answers a tool of the server",
+  async play(stage) {
+    const asking = await stage.open("at-once");
+    await stage.open();
+    await asking.send("sum");
+    await untilAllShow(stage.tabs, "The tools said");
+    const stored = await stage.agree();
+    expect(callStates(stored)).toEqual(["tool-add output-available"]);
+    expect(textOf(stored[1])).toMatch(/"sum":5/);
+    // One generation answers whatever it sees. It is told, and shows no trace of its own answer.
+    const answers = asking.frames.filter(({ text }) => text.includes('"cf_agent_tool_result"'));
+    const refusals = asking.frames.filter(({ text }) => text.includes('"tool-call-runs-on-server"'));
+    expect(refusals).toHaveLength(answers.length);
+    await askAndWait(asking, "hello", "You said: hello");
+  }
+};
+
 export const toolScenarios: readonly Scenario[] = [
   clientTool,
   clientToolByOther,
@@ -174,5 +232,8 @@ export const toolScenarios: readonly Scenario[] = [
   parallelToolsByButton,
   approvalAllowed,
   approvalDenied,
-  approvalInOtherTab
+  approvalInOtherTab,
+  lateApproval,
+  lateClientTool,
+  answeredForServer
 ];

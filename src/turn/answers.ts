@@ -1,0 +1,206 @@
+// Answers from outside to calls that wait, and the continuations they start. An answer and the continuation it asks for
+// are one state change. A call waits as long as it takes, also while later turns run: the continuation of the newest
+// answer extends it, and one of an earlier answer goes on at the end of the conversation, where the model sees both.
+import type { UIMessage } from "ai";
+import type { ArmedContinuation } from "../journal/conversation.ts";
+import type { ApprovalAnswered, CallOutcome, CallSettled } from "../journal/records.ts";
+import { toolNameOf, type ToolPart } from "../model/index.ts";
+import { approvalId, callId } from "../util/ids.ts";
+import type { Json } from "../util/json.ts";
+import type { Admission } from "./admission.ts";
+import { toolPartOf } from "./call-records.ts";
+import type { Desk } from "./desk.ts";
+import { ToolAnswerError } from "./errors.ts";
+import { isHalfAnswered, withApproval, withToolResult, type Answered } from "./tool-answer.ts";
+import type { TurnView } from "./turn.ts";
+import type { AnswerOutcome, ApprovalAnswer, ToolResultAnswer, Turns } from "./turns.ts";
+
+/** Between the last answer and the continuation, so that a client that asks right after its answer finds it waiting. */
+export const CONTINUATION_PAUSE_MS = 50;
+
+/** Answers that wait for their other calls. Beyond it the oldest is forgotten; its last answer asks for it again. */
+export const MAX_ARMED = 100;
+
+/** What is recorded of an answer; when and to which turn is known where it is applied. */
+type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, "turnId" | "at">;
+
+/** One answer, as it is applied to whatever message holds the call. */
+interface Applied extends Pick<ApprovalAnswer, "toolCallId" | "autoContinue" | "origin"> {
+  /** `isStored`: the message is not being streamed. */
+  change(message: UIMessage, isStored: boolean): Answered;
+  record(answered: UIMessage): AnswerRecord;
+  /** Part of the same state change. */
+  taken?(): void;
+}
+
+export interface AnswersInit {
+  readonly desk: Desk;
+  readonly turns: Pick<Turns, "clientTools" | "body" | "rememberClient" | "admit">;
+}
+
+export class Answers {
+  readonly #desk: Desk;
+  readonly #turns: AnswersInit["turns"];
+  /** Who armed a continuation, by its request, while this process lives. */
+  readonly #origins = new Map<string, unknown>();
+
+  constructor({ desk, turns }: AnswersInit) {
+    this.#desk = desk;
+    this.#turns = turns;
+  }
+
+  answerTool({ toolCallId, output, errorText, clientTools, ...answer }: ToolResultAnswer): AnswerOutcome {
+    const result = { toolCallId, output, ...(errorText !== undefined && { errorText }) };
+    const outcome: CallOutcome =
+      errorText === undefined ? { kind: "output", output: (output ?? null) as Json } : { kind: "error", errorText };
+    const { autoContinue } = answer;
+    const answered = this.#answer({
+      toolCallId,
+      ...answer,
+      change: (message, isStored) => withToolResult(message, result, (part) => this.#isClients(part, isStored)),
+      record: () => ({ type: "call-settled", attempt: null, callId: callId(toolCallId), outcome, autoContinue }),
+      // The continuation that this answer may start takes the tools along.
+      taken: () => clientTools && this.#turns.rememberClient({ tools: clientTools })
+    });
+    if (!answered.changed) return answered;
+    const part = toolPartOf(answered.message, toolCallId);
+    this.#desk.init.emit("tool:result", { toolCallId, toolName: part ? toolNameOf(part) : "" });
+    this.continueIfReady();
+    return answered;
+  }
+
+  answerApproval({ toolCallId, approved, ...answer }: ApprovalAnswer): AnswerOutcome {
+    const answered = this.#answer({
+      toolCallId,
+      ...answer,
+      change: (message) => withApproval(message, toolCallId, approved),
+      record: (message) => ({
+        type: "approval-answered",
+        callId: callId(toolCallId),
+        approvalId: approvalId(toolPartOf(message, toolCallId)?.approval?.id ?? toolCallId),
+        approved,
+        inputHash: null,
+        by: null,
+        reason: null,
+        autoContinue: answer.autoContinue
+      })
+    });
+    if (!answered.changed) {
+      return answered.refused ? answered : { changed: false, refused: new ToolAnswerError("not-open") };
+    }
+    this.#desk.init.emit("tool:approval", { toolCallId, approved });
+    this.continueIfReady();
+    return answered;
+  }
+
+  /** The continuation that starts next; also one whose other calls still wait, while nothing came after its answer. */
+  get armedView(): TurnView | undefined {
+    const { leafId } = this.#desk.init.transcript;
+    const armed = this.#ready() ?? this.#armed.find(({ messageId }) => messageId === leafId);
+    if (!armed) return undefined;
+    const { requestId, messageId } = armed;
+    const identity = { turnId: requestId, requestId, messageId, inputMessageIds: [] };
+    const origin = this.#origins.get(requestId);
+    return { ...identity, trigger: "auto-continuation", continuation: messageId === leafId, origin };
+  }
+
+  /** No turn is open, and no sibling call still waits for its answer. */
+  continueIfReady(): void {
+    const { conversation, transcript } = this.#desk.init;
+    if (this.#armed.length === 0 || this.#desk.openTurns.length > 0) return;
+    const armed = this.#ready();
+    if (!armed) return;
+    conversation.transaction((row) => {
+      row.armedContinuations = row.armedContinuations.filter((one) => one !== armed);
+      if (transcript.has(armed.messageId)) this.#turns.admit(this.#continuation(armed));
+    });
+    this.#origins.delete(armed.requestId);
+  }
+
+  /** Nobody goes on from these answers any more. */
+  forgetOrigins(): void {
+    this.#origins.clear();
+  }
+
+  get #armed(): readonly ArmedContinuation[] {
+    return this.#desk.init.conversation.row.armedContinuations;
+  }
+
+  /** The oldest that waits for no other answer, or whose message is gone. */
+  #ready(): ArmedContinuation | undefined {
+    const { transcript } = this.#desk.init;
+    return this.#armed.find(({ messageId }) => {
+      const message = transcript.get(messageId);
+      return !message || !isHalfAnswered(message);
+    });
+  }
+
+  #continuation({ requestId, messageId }: ArmedContinuation): Admission {
+    const { body, clientTools } = this.#turns;
+    const isNewest = this.#desk.init.transcript.leafId === messageId;
+    return {
+      requestId,
+      trigger: "auto-continuation",
+      input: [],
+      continuation: true,
+      ...(isNewest ? { extendsMessageId: messageId } : { resolvesMessageId: messageId }),
+      ...(body && { body }),
+      clientTools,
+      notBeforeAt: this.#desk.now() + CONTINUATION_PAUSE_MS,
+      origin: this.#origins.get(requestId)
+    };
+  }
+
+  /** Were the continuation armed later, a crash in between would leave an answer from which no turn goes on. */
+  #answer(answer: Applied): AnswerOutcome {
+    return this.#desk.init.conversation.transaction(() => {
+      const answered = this.#apply(answer);
+      if (!answered.changed) return answered;
+      answer.taken?.();
+      if (answer.autoContinue) this.#arm(answered.message.id, answer.origin);
+      return answered;
+    });
+  }
+
+  /** The first answer wins. One that comes while its message streams is applied to the stream, and recorded. */
+  #apply({ toolCallId, change, record }: Applied): AnswerOutcome {
+    const { running, init } = this.#desk;
+    const streamed = running && toolPartOf(running.stream.unfinished, toolCallId) ? running : undefined;
+    const message = streamed ? streamed.stream.unfinished : init.transcript.messageOfCall(toolCallId);
+    const answered = message && change(message, streamed === undefined);
+    if (!message || !answered) return { changed: false };
+    if ("refused" in answered) return { changed: false, refused: new ToolAnswerError(answered.refused), message };
+    if (streamed) {
+      const { turnId } = streamed.live.admitted;
+      init.journal.writer.append([{ ...record(answered), turnId, at: this.#desk.now() }]);
+      streamed.stream.replace(answered);
+    } else init.transcript.update(answered);
+    init.conversation.afterCommit(() => this.#desk.readers.messageUpdated(answered));
+    return { changed: true, message: answered };
+  }
+
+  /**
+   * The call says who answers it. One in a stored message that no turn of ours wrote does not: a client may answer it
+   * unless the server has a tool of that name that runs.
+   */
+  #isClients(part: ToolPart, isStored: boolean): boolean {
+    if (part.clientExecuted === true) return true;
+    if (!isStored || part.providerExecuted === true || part.state === "approval-responded") return false;
+    const kind = this.#desk.init.hooks.toolKind(toolNameOf(part));
+    if (part.state === "input-available") return kind !== "server";
+    return kind === "client";
+  }
+
+  /** A continuation that starts when nothing is in its way. */
+  #arm(messageId: string, origin: unknown): void {
+    const { conversation, ids } = this.#desk.init;
+    if (this.#armed.some((one) => one.messageId === messageId)) return;
+    const armed: ArmedContinuation = { requestId: ids.next(), messageId };
+    conversation.transaction((row) => {
+      row.armedContinuations = [...row.armedContinuations, armed].slice(-MAX_ARMED);
+    });
+    const known = new Set(this.#armed.map(({ requestId }) => requestId));
+    for (const requestId of this.#origins.keys()) if (!known.has(requestId)) this.#origins.delete(requestId);
+    this.#origins.set(armed.requestId, origin);
+  }
+}
