@@ -1,0 +1,25 @@
+// `@modelcontextprotocol/client`, loaded when the first server is connected: an agent without MCP servers neither pays
+// for it nor needs it installed.
+import type * as ClientPackage from "@modelcontextprotocol/client";
+import type { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
+import { McpPackageMissingError } from "./errors.ts";
+
+export type Sdk = typeof ClientPackage & {
+  /** Checks values by interpreting the schema. The package's other validator generates code, which workerd refuses. */
+  readonly SchemaValidator: typeof CfWorkerJsonSchemaValidator;
+};
+
+export type LoadSdk = () => Promise<Sdk>;
+
+/** Throws McpPackageMissingError. */
+export async function loadSdk(): Promise<Sdk> {
+  try {
+    const [client, validators] = await Promise.all([
+      import("@modelcontextprotocol/client"),
+      import("@modelcontextprotocol/client/validators/cf-worker")
+    ]);
+    return { ...client, SchemaValidator: validators.CfWorkerJsonSchemaValidator };
+  } catch (cause) {
+    throw new McpPackageMissingError(cause);
+  }
+}

@@ -1,0 +1,483 @@
+// One stored server and its line, if it has one: the states a client is shown, connecting with back-off, reading the
+// catalog, and requests with a deadline. A failure is a state, not an exception; whoever needs an exception makes one of
+// it. Everything that must survive a restart is in the server's row.
+import { retryDelayMs } from "../agent/retry.ts";
+import type { Clock, Ids } from "../host/ports.ts";
+import { EMPTY_CATALOG, type Catalog } from "./catalog.ts";
+import type { LoadSdk, Sdk } from "./client-package.ts";
+import { StoredCredentials, type McpOAuthProvider } from "./credentials.ts";
+import { discover } from "./discover.ts";
+import {
+  BlockedUrlError,
+  cleanMessage,
+  McpPackageMissingError,
+  McpRequestError,
+  UnknownMcpServerError
+} from "./errors.ts";
+import { classifyFailure, isUnknownTransport, needsLogin, statusOf } from "./failure.ts";
+import { guardedFetch, type Fetch } from "./guarded-fetch.ts";
+import { NO_TIMEOUT_MS, openLink, type Link, type TransportKind } from "./link.ts";
+import { Login } from "./login.ts";
+import type { McpServerRecord } from "./server-record.ts";
+import type { McpStore } from "./server-store.ts";
+
+export type McpConnectionState =
+  "authenticating" | "connecting" | "connected" | "discovering" | "ready" | "failed" | "not-connected";
+
+/** What becomes of an attempt to connect. `connected`: the line is up, but the server's lists could not be read. */
+export type ConnectOutcome =
+  | { readonly state: "ready" }
+  | { readonly state: "authenticating"; readonly authUrl: string }
+  | { readonly state: "connected" | "failed"; readonly error: string; readonly cause: unknown };
+
+/** Events of `mcp:client:*`, without the prefix. */
+export interface McpEvents {
+  preconnect: { serverId: string };
+  connect: { url: string; transport: string; state: McpConnectionState; error?: string };
+  authorize: { serverId: string; authUrl: string; clientId?: string };
+  discover: { url?: string; state?: McpConnectionState; error?: string };
+  close: { url: string; transport?: string; state: "closed" | "error"; error?: string };
+}
+
+export interface ConnectionServices {
+  readonly store: McpStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly fetch: Fetch;
+  readonly loadSdk: LoadSdk;
+  /** A user's own place for registrations and tokens; undefined: rows of the object. */
+  readonly createOAuthProvider?: (callbackUrl: string) => McpOAuthProvider | undefined;
+  /** Something that clients are shown has changed. */
+  readonly changed: () => void;
+  readonly emit: <Name extends keyof McpEvents>(name: Name, payload: McpEvents[Name]) => void;
+  readonly warn: (warning: string) => void;
+  /** Keeps the object alive while work goes on that no request waits for. */
+  readonly background: (work: Promise<unknown>) => void;
+}
+
+/** For the handshake of one attempt, and for reading the lists. */
+export const CONNECT_TIMEOUT_MS = 15_000;
+export const DISCOVERY_TIMEOUT_MS = 15_000;
+/** For telling a server that its session ends. */
+const CLOSE_TIMEOUT_MS = 5_000;
+/** Between two readings of lists that change all the time. */
+const REFRESH_INTERVAL_MS = 1_000;
+/** A server that failed is tried again by a turn that wants its tools, but not by every turn. */
+const HEAL_INTERVAL_MS = 30_000;
+
+const NO_CALLBACK =
+  "The server asks the user to log in, and there is no address to send them back to. Give addMcpServer a callbackHost.";
+
+export interface RequestLimits {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+export class McpConnection {
+  readonly #id: string;
+  readonly #services: ConnectionServices;
+  readonly #life = new AbortController();
+  #state: McpConnectionState = "not-connected";
+  #error: string | null = null;
+  #catalog: Catalog = EMPTY_CATALOG;
+  #link: Link | undefined;
+  #sdk: Sdk | undefined;
+  /** Connecting, with its retries: one at a time. */
+  #establishing: Promise<ConnectOutcome> | undefined;
+  #reading: { readonly abort: AbortController; readonly outcome: Promise<ConnectOutcome> } | undefined;
+  /** The server said that its lists changed; `isDue` while a reading for it goes on or is waited for. */
+  #refresh: { isDue: boolean } | undefined;
+  #triedAt = 0;
+
+  constructor(id: string, services: ConnectionServices) {
+    this.#id = id;
+    this.#services = services;
+    if (this.record.authUrl !== null) this.#state = "authenticating";
+  }
+
+  /** As stored. Throws UnknownMcpServerError once the server is removed. */
+  get record(): McpServerRecord {
+    const record = this.#services.store.get(this.#id);
+    if (record === undefined) throw new UnknownMcpServerError(this.#id);
+    return record;
+  }
+
+  get state(): McpConnectionState {
+    return this.#state;
+  }
+
+  get error(): string | null {
+    return this.#error;
+  }
+
+  get catalog(): Catalog {
+    return this.#catalog;
+  }
+
+  get instructions(): string | null {
+    return this.#link?.client.getInstructions() ?? null;
+  }
+
+  get capabilities(): object | null {
+    return this.#link?.client.getServerCapabilities() ?? null;
+  }
+
+  /** The attempt under way, if there is one. */
+  get pending(): Promise<ConnectOutcome> | undefined {
+    return this.#establishing;
+  }
+
+  /** Connects and reads the lists; joins the attempt that is under way. Never rejects. */
+  establish(options: { attempts: number }): Promise<ConnectOutcome> {
+    this.#establishing ??= this.#attempts(options.attempts).finally(() => {
+      this.#establishing = undefined;
+    });
+    return this.#establishing;
+  }
+
+  /** As `establish`, but an attempt that is under way is waited for first: it began without what is known now. */
+  async establishAnew(options: { attempts: number }): Promise<ConnectOutcome> {
+    while (this.#establishing !== undefined) await this.#establishing;
+    return this.establish(options);
+  }
+
+  /** Tries again in the background what failed some time ago. */
+  heal(): void {
+    if (this.#establishing !== undefined || this.#error === null) return;
+    if (this.#services.clock.now() - this.#triedAt < HEAL_INTERVAL_MS) return;
+    if (this.#state === "failed") this.#reconnect();
+    else if (this.#state === "connected") this.#services.background(this.discover());
+  }
+
+  /** Reads the lists of a connected server again. A reading that is under way is given up for it. Never rejects. */
+  discover(): Promise<ConnectOutcome> {
+    const [link, sdk] = [this.#link, this.#sdk];
+    if (link === undefined || sdk === undefined) {
+      return Promise.resolve({ state: "failed", error: "The server is not connected.", cause: undefined });
+    }
+    this.#reading?.abort.abort();
+    const abort = new AbortController();
+    this.#triedAt = this.#services.clock.now();
+    this.#reading = { abort, outcome: this.#readLists({ link, sdk, signal: abort.signal }) };
+    return this.#reading.outcome;
+  }
+
+  async #readLists({
+    link,
+    sdk,
+    signal: given
+  }: {
+    link: Link;
+    sdk: Sdk;
+    signal: AbortSignal;
+  }): Promise<ConnectOutcome> {
+    try {
+      this.#become("discovering");
+      const { name, url } = this.record;
+      const warn = (text: string) => this.#services.warn(`MCP server "${name}": ${text}`);
+      const read = (signal: AbortSignal) => discover({ sdk, client: link.client, signal, warn });
+      const catalog = await this.#within(DISCOVERY_TIMEOUT_MS, given, read);
+      if (this.#link !== link) throw new McpRequestError("The connection was lost.");
+      this.#catalog = catalog;
+      this.#become("ready");
+      this.#services.emit("discover", { url, state: "ready" });
+      return { state: "ready" };
+    } catch (cause) {
+      // The reading that took over says how it ended.
+      if (given.aborted && this.#reading !== undefined) return this.#reading.outcome;
+      const error = cleanMessage(cause);
+      if (this.#link === link) this.#become("connected", error);
+      this.#services.emit("discover", { state: "connected", error });
+      return { state: "connected", error, cause };
+    }
+  }
+
+  /** However often the server says that its lists changed, they are read one after the other, with pauses. */
+  async #refreshLists(): Promise<void> {
+    if (this.#refresh !== undefined) {
+      this.#refresh.isDue = true;
+      return;
+    }
+    const refresh: { isDue: boolean } = { isDue: true };
+    this.#refresh = refresh;
+    try {
+      while (refresh.isDue && this.#link !== undefined) {
+        refresh.isDue = false;
+        await this.discover();
+        await this.#services.clock.sleep(REFRESH_INTERVAL_MS, this.#life.signal);
+      }
+    } catch {
+      // Closed while it waited.
+    } finally {
+      this.#refresh = undefined;
+    }
+  }
+
+  /**
+   * One request to the server. It ends with the signal, at its deadline, or when the line is lost; the error then says
+   * which, in words for the model. A request that a forgotten session kept from being handled is sent once more.
+   */
+  async request<T>(
+    send: (link: Link, options: { signal: AbortSignal; timeout: number }) => Promise<T>,
+    limits: RequestLimits
+  ): Promise<T> {
+    const timeoutMs = limits.timeoutMs ?? this.record.options.timeoutMs;
+    const link = this.#requireLink();
+    const attempt = (on: Link) =>
+      this.#within(timeoutMs, limits.signal, (signal) => send(on, { signal, timeout: NO_TIMEOUT_MS }));
+    try {
+      return await attempt(link);
+    } catch (error) {
+      limits.signal?.throwIfAborted();
+      const kind = this.#failureOf(error, link);
+      if (kind !== "session-gone") throw this.#requestError(error, kind);
+    }
+    if (this.#link === link) {
+      this.#services.store.update(this.#id, { session: null });
+      await this.#hangUp();
+    }
+    // Another request may have found the same out, and have connected again already.
+    if (this.#link === undefined) await this.establish({ attempts: 1 });
+    try {
+      return await attempt(this.#requireLink());
+    } catch (error) {
+      limits.signal?.throwIfAborted();
+      throw this.#requestError(error, this.#failureOf(error, this.#link));
+    }
+  }
+
+  /** The user is back from the login page with a code. Throws what the server said. */
+  async finishLogin(login: unknown, code: string, iss: string | undefined): Promise<void> {
+    const sdk = await this.#services.loadSdk();
+    const ours = this.#login(sdk, this.record);
+    if (ours === undefined) throw new UnknownMcpServerError(this.#id);
+    await ours.finish(login, code, iss);
+  }
+
+  /** The login did not succeed; the next attempt to connect starts a new one. */
+  failLogin(error: string): void {
+    this.#become("failed", error);
+  }
+
+  /** Ends the line and whatever waits for it. Never throws. */
+  async close(): Promise<void> {
+    this.#life.abort(new McpRequestError("The MCP server was removed."));
+    const link = this.#link;
+    this.#link = undefined;
+    this.#catalog = EMPTY_CATALOG;
+    this.#state = "not-connected";
+    if (link === undefined) return;
+    const url = this.#services.store.get(this.#id)?.url ?? "";
+    try {
+      await this.#closeLink(link);
+      this.#services.emit("close", { url, transport: link.kind, state: "closed" });
+    } catch (error) {
+      this.#services.emit("close", { url, transport: link.kind, state: "error", error: cleanMessage(error) });
+    }
+  }
+
+  async #closeLink(link: Link): Promise<void> {
+    const timer = new AbortController();
+    const late = this.#services.clock.sleep(CLOSE_TIMEOUT_MS, timer.signal).catch(() => undefined);
+    await Promise.race([link.close({ endSession: true }), late]);
+    timer.abort();
+  }
+
+  async #attempts(limit: number): Promise<ConnectOutcome> {
+    const { clock, ids } = this.#services;
+    for (let attempt = 1; ; attempt += 1) {
+      const outcome = await this.#attempt();
+      if (outcome.state === "ready" || outcome.state === "authenticating") return outcome;
+      if (attempt >= limit || isFinal(outcome.cause) || this.#life.signal.aborted) return outcome;
+      const { retry } = this.record.options;
+      try {
+        await clock.sleep(retryDelayMs(attempt, retry, ids), this.#life.signal);
+      } catch {
+        // Removed while it waited.
+        return outcome;
+      }
+    }
+  }
+
+  async #attempt(): Promise<ConnectOutcome> {
+    this.#triedAt = this.#services.clock.now();
+    try {
+      await this.#hangUp();
+      const { url } = this.record;
+      this.#become("connecting");
+      this.#services.emit("preconnect", { serverId: this.#id });
+      const link = await this.#connect();
+      if (this.#life.signal.aborted) {
+        await this.#closeLink(link);
+        throw this.#life.signal.reason;
+      }
+      this.#link = link;
+      this.#services.store.update(this.#id, { session: link.session, authUrl: null });
+      this.#become("connected");
+      this.#services.emit("connect", { url, transport: link.kind, state: "connected" });
+      return await this.#firstDiscovery(link);
+    } catch (cause) {
+      return this.#connectFailure(cause);
+    }
+  }
+
+  async #firstDiscovery(link: Link): Promise<ConnectOutcome> {
+    const resumed = this.record.session;
+    const outcome = await this.discover();
+    if (outcome.state !== "connected" || resumed === null || this.#failureOf(outcome.cause, link) !== "session-gone") {
+      return outcome;
+    }
+    // The server has forgotten the session that was stored: the next handshake opens a new one.
+    this.#services.store.update(this.#id, { session: null });
+    return this.#attempt();
+  }
+
+  #connectFailure(cause: unknown): ConnectOutcome {
+    const record = this.#services.store.get(this.#id);
+    if (record !== undefined && record.authUrl !== null && this.#sdk !== undefined && needsLogin(cause, this.#sdk)) {
+      this.#become("authenticating");
+      return { state: "authenticating", authUrl: record.authUrl };
+    }
+    const isRefused = this.#sdk !== undefined && statusOf(cause, this.#sdk) === 401 && record?.callbackUrl === null;
+    const error = isRefused ? NO_CALLBACK : cleanMessage(cause);
+    if (record !== undefined) {
+      this.#become("failed", error);
+      const { transport } = record.options;
+      this.#services.emit("connect", { url: record.url, transport, state: "failed", error });
+    }
+    return { state: "failed", error, cause };
+  }
+
+  /** Throws. */
+  async #connect(): Promise<Link> {
+    const sdk = (this.#sdk = await this.#services.loadSdk());
+    const { transport } = this.record.options;
+    if (transport !== "auto") return this.#open(sdk, transport);
+    try {
+      return await this.#open(sdk, "streamable-http");
+    } catch (error) {
+      if (!isUnknownTransport(error, sdk)) throw error;
+    }
+    return this.#open(sdk, "sse");
+  }
+
+  async #open(sdk: Sdk, kind: TransportKind): Promise<Link> {
+    const { record } = this;
+    return this.#within(CONNECT_TIMEOUT_MS, this.#life.signal, (signal) =>
+      openLink({
+        sdk,
+        record,
+        kind,
+        signal,
+        fetch: guardedFetch(this.#services.fetch, new URL(record.url)),
+        login: this.#login(sdk, record),
+        onListChanged: () => this.#services.background(this.#refreshLists()),
+        onLost: (error) => this.#lost(error)
+      })
+    );
+  }
+
+  #login(sdk: Sdk, record: McpServerRecord): Login | undefined {
+    const { store, clock, ids, createOAuthProvider } = this.#services;
+    const { callbackUrl } = record;
+    if (callbackUrl === null) return undefined;
+    const kept = { store, serverId: this.#id, callbackUrl, clientName: record.options.clientName };
+    return new Login({
+      sdk,
+      store,
+      clock,
+      ids,
+      serverId: this.#id,
+      serverUrl: new URL(record.url),
+      provider: createOAuthProvider?.(callbackUrl) ?? new StoredCredentials(kept),
+      fetch: guardedFetch(this.#services.fetch, new URL(record.url)),
+      onAuthorizationUrl: (authUrl) => {
+        const clientId = store.get(this.#id)?.clientId;
+        this.#services.emit("authorize", { serverId: this.#id, authUrl, ...(clientId && { clientId }) });
+      }
+    });
+  }
+
+  /** The server went away by itself. */
+  #lost(error: Error): void {
+    if (this.#life.signal.aborted || this.#services.store.get(this.#id) === undefined) return;
+    this.#link = undefined;
+    this.#become("failed", cleanMessage(error));
+    this.#reconnect();
+  }
+
+  #reconnect(): void {
+    this.#services.background(this.establish({ attempts: this.record.options.retry.maxAttempts }));
+  }
+
+  async #hangUp(): Promise<void> {
+    const link = this.#link;
+    this.#link = undefined;
+    await link?.close({ endSession: false });
+  }
+
+  #requireLink(): Link {
+    if (this.#link !== undefined) return this.#link;
+    const { name } = this.record;
+    const why = this.#state === "authenticating" ? "the user has to log in first" : (this.#error ?? this.#state);
+    throw new McpRequestError(`The MCP server "${name}" is not connected: ${why}`);
+  }
+
+  #failureOf(error: unknown, link: Link | undefined) {
+    return this.#sdk === undefined
+      ? "request"
+      : classifyFailure(error, { sdk: this.#sdk, hasSession: !!link?.session });
+  }
+
+  #requestError(error: unknown, kind: ReturnType<typeof classifyFailure>): Error {
+    const { name } = this.record;
+    if (kind === "login") {
+      void this.#hangUp();
+      this.#become(this.record.authUrl === null ? "failed" : "authenticating");
+      return new McpRequestError(`The MCP server "${name}" asks the user to log in again.`, error);
+    }
+    if (kind === "lost") {
+      if (this.#link !== undefined) this.#lost(new Error(cleanMessage(error)));
+      return new McpRequestError(`The connection to the MCP server "${name}" was lost: ${cleanMessage(error)}`, error);
+    }
+    return error instanceof McpRequestError ? error : new McpRequestError(cleanMessage(error), error);
+  }
+
+  /** `work` with a signal that fires with `outer`, with the life of the server, or when the time is over. */
+  async #within<T>(
+    timeoutMs: number,
+    outer: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<T>
+  ): Promise<T> {
+    const timer = new AbortController();
+    const late = new AbortController();
+    const { name } = this.record;
+    void this.#services.clock.sleep(timeoutMs, timer.signal).then(
+      () => late.abort(new McpRequestError(`The MCP server "${name}" did not answer within ${timeoutMs} ms.`)),
+      () => undefined
+    );
+    const signal = AbortSignal.any([late.signal, this.#life.signal, ...(outer === undefined ? [] : [outer])]);
+    const ended = new Promise<never>((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+    ended.catch(() => undefined);
+    try {
+      signal.throwIfAborted();
+      return await Promise.race([work(signal), ended]);
+    } finally {
+      timer.abort();
+    }
+  }
+
+  #become(state: McpConnectionState, error: string | null = null): void {
+    this.#state = state;
+    this.#error = error;
+    if (state !== "ready" && state !== "discovering") this.#catalog = EMPTY_CATALOG;
+    this.#services.changed();
+  }
+}
+
+/** Nothing changes by trying again. */
+function isFinal(cause: unknown): boolean {
+  return cause instanceof BlockedUrlError || cause instanceof McpPackageMissingError;
+}

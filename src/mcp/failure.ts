@@ -1,0 +1,36 @@
+// What an error of the MCP client means, by its class and its HTTP status. Never by digits inside a message, which may
+// be a server's words. Pure.
+import type { Sdk } from "./client-package.ts";
+import { BlockedUrlError, McpRequestError } from "./errors.ts";
+import { ANSWER_LOST } from "./link.ts";
+
+/**
+ * `request`: the server answered, or the request was at fault. `session-gone`: the server does not know the session, so
+ * it has not handled the request. `login`: the user has to log in. `lost`: no telling what the server did.
+ */
+export type FailureKind = "request" | "session-gone" | "login" | "lost";
+
+export function classifyFailure(error: unknown, { sdk, hasSession }: { sdk: Sdk; hasSession: boolean }): FailureKind {
+  if (needsLogin(error, sdk)) return "login";
+  if (error instanceof McpRequestError || error instanceof BlockedUrlError) return "request";
+  if (error instanceof sdk.ProtocolError) return error.code === ANSWER_LOST ? "lost" : "request";
+  const status = statusOf(error, sdk);
+  if (status !== undefined) return status === 404 && hasSession ? "session-gone" : "request";
+  if (error instanceof sdk.SdkError) return error.code === sdk.SdkErrorCode.ConnectionClosed ? "lost" : "request";
+  return "lost";
+}
+
+export function needsLogin(error: unknown, sdk: Sdk): boolean {
+  return error instanceof sdk.UnauthorizedError;
+}
+
+/** The server does not speak streamable HTTP at this address. */
+export function isUnknownTransport(error: unknown, sdk: Sdk): boolean {
+  const status = statusOf(error, sdk);
+  return status === 404 || status === 405 || status === 501;
+}
+
+export function statusOf(error: unknown, sdk: Sdk): number | undefined {
+  if (error instanceof sdk.SdkHttpError) return error.status;
+  return error instanceof sdk.SseError ? error.code : undefined;
+}

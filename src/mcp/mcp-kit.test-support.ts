@@ -1,0 +1,160 @@
+// For the tests of this folder: an agent's MCP manager over SQLite in memory, with a clock that tests move, and a network
+// that is a map of functions. `restart` forgets everything that is not stored.
+import { DatabaseSync } from "node:sqlite";
+import type { Clock, Ids, Sql, SqlRow, SqlValue } from "../host/ports.ts";
+import { loadSdk, type LoadSdk } from "./client-package.ts";
+import type { McpEvents } from "./connection.ts";
+import type { McpOAuthProvider } from "./credentials.ts";
+import type { Fetch } from "./guarded-fetch.ts";
+import { McpManager } from "./manager.ts";
+import { McpStore } from "./server-store.ts";
+import type { Handler } from "./served-mcp.test-support.ts";
+
+export class ManualClock implements Clock {
+  #now = 1_000_000;
+  #timers: { at: number; fire: () => void }[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const timer = { at: this.#now + ms, fire: resolve };
+      this.#timers.push(timer);
+      signal?.addEventListener("abort", () => {
+        this.#timers = this.#timers.filter((other) => other !== timer);
+        reject(signal.reason);
+      });
+    });
+  }
+
+  get sleepers(): number {
+    return this.#timers.length;
+  }
+
+  /** The waits that are under way, in ms from now. */
+  waits(): number[] {
+    return this.#timers.map(({ at }) => at - this.#now).toSorted((a, b) => a - b);
+  }
+
+  advance(ms: number): void {
+    this.#now += ms;
+    const due = this.#timers.filter(({ at }) => at <= this.#now);
+    this.#timers = this.#timers.filter(({ at }) => at > this.#now);
+    for (const timer of due) timer.fire();
+  }
+}
+
+export function memorySql(database = new DatabaseSync(":memory:")): Sql {
+  let depth = 0;
+  const all = <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) =>
+    database
+      .prepare(query)
+      .all(...values)
+      .map((row) => ({ ...row }) as Row);
+  return {
+    all,
+    one: <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) => all<Row>(query, ...values)[0],
+    run: (query, ...values) => ({ changed: Number(database.prepare(query).run(...values).changes) }),
+    transaction: (work) => {
+      depth += 1;
+      database.exec(`SAVEPOINT level${depth}`);
+      try {
+        const result = work();
+        database.exec(`RELEASE level${depth}`);
+        return result;
+      } catch (error) {
+        database.exec(`ROLLBACK TO level${depth}; RELEASE level${depth}`);
+        throw error;
+      } finally {
+        depth -= 1;
+      }
+    },
+    afterTransaction: () => undefined
+  };
+}
+
+class CountingIds implements Ids {
+  #count = 0;
+  next(): string {
+    this.#count += 1;
+    return `id${String(this.#count).padStart(4, "0")}abcdefghijklmno`;
+  }
+  random(): number {
+    return 0.999;
+  }
+}
+
+export interface Sent {
+  readonly method: string;
+  readonly url: string;
+  /** The JSON-RPC method of a posted message. */
+  readonly rpc: string | undefined;
+  readonly headers: Headers;
+}
+
+export class McpWorld {
+  readonly sql = memorySql();
+  readonly clock = new ManualClock();
+  readonly sent: Sent[] = [];
+  readonly events: [name: string, payload: object][] = [];
+  readonly warnings: string[] = [];
+  readonly origins = new Map<string, Handler>();
+  loadSdk: LoadSdk = loadSdk;
+  createOAuthProvider: ((callbackUrl: string) => McpOAuthProvider | undefined) | undefined;
+  #background = new Set<Promise<unknown>>();
+  readonly #ids = new CountingIds();
+  manager = this.#open();
+
+  /** As a restart of the process: a new manager over the same rows, which goes on by itself. */
+  restart(): McpManager {
+    this.manager = this.#open();
+    this.manager.restore();
+    return this.manager;
+  }
+
+  get store(): McpStore {
+    return new McpStore(this.sql);
+  }
+
+  /** Work that no caller waits for. */
+  async idle(): Promise<void> {
+    while (this.#background.size > 0) await Promise.all(this.#background);
+  }
+
+  rpcs(): string[] {
+    return this.sent.flatMap(({ rpc }) => rpc ?? []);
+  }
+
+  #open(): McpManager {
+    return new McpManager({
+      store: this.store,
+      clock: this.clock,
+      ids: this.#ids,
+      fetch: (url, init) => this.#fetch(url, init),
+      loadSdk: () => this.loadSdk(),
+      createOAuthProvider: (callbackUrl) => this.createOAuthProvider?.(callbackUrl),
+      emit: <Name extends keyof McpEvents>(name: Name, payload: McpEvents[Name]) => {
+        this.events.push([name, payload]);
+      },
+      warn: (warning) => this.warnings.push(warning),
+      background: (work) => {
+        this.#background.add(work);
+        void work.finally(() => this.#background.delete(work));
+      }
+    });
+  }
+
+  readonly #fetch: Fetch = async (target, init) => {
+    const request = new Request(target, init as RequestInit);
+    const { origin } = new URL(request.url);
+    const body = request.method === "POST" ? await request.clone().text() : "";
+    const rpc = body.startsWith("{") ? (JSON.parse(body) as { method?: string }).method : undefined;
+    this.sent.push({ method: request.method, url: request.url, rpc, headers: request.headers });
+    const handler = this.origins.get(origin);
+    if (handler === undefined) throw new TypeError(`fetch failed: ${origin} refused the connection`);
+    return handler(request);
+  };
+}
