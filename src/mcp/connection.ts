@@ -14,7 +14,7 @@ import {
   McpRequestError,
   UnknownMcpServerError
 } from "./errors.ts";
-import { classifyFailure, isUnknownTransport, needsLogin, statusOf } from "./failure.ts";
+import { classifyFailure, isUnknownProtocol, isUnknownTransport, needsLogin, statusOf } from "./failure.ts";
 import { guardedFetch, type Fetch } from "./guarded-fetch.ts";
 import { NO_TIMEOUT_MS, openLink, type Link, type TransportKind } from "./link.ts";
 import { Login } from "./login.ts";
@@ -145,8 +145,7 @@ export class McpConnection {
   heal(): void {
     if (this.#establishing !== undefined || this.#error === null) return;
     if (this.#services.clock.now() - this.#triedAt < HEAL_INTERVAL_MS) return;
-    if (this.#state === "failed") this.#reconnect();
-    else if (this.#state === "connected") this.#services.background(this.discover());
+    if (this.#state === "failed" || this.#state === "connected") this.#reconnect();
   }
 
   /** Reads the lists of a connected server again. A reading that is under way is given up for it. Never rejects. */
@@ -302,10 +301,10 @@ export class McpConnection {
   async #attempt(): Promise<ConnectOutcome> {
     this.#triedAt = this.#services.clock.now();
     try {
-      await this.#hangUp();
-      const { url } = this.record;
+      const { url, session } = this.record;
       this.#become("connecting");
       this.#services.emit("preconnect", { serverId: this.#id });
+      await this.#hangUp();
       const link = await this.#connect();
       if (this.#life.signal.aborted) {
         await this.#closeLink(link);
@@ -315,21 +314,25 @@ export class McpConnection {
       this.#services.store.update(this.#id, { session: link.session, authUrl: null });
       this.#become("connected");
       this.#services.emit("connect", { url, transport: link.kind, state: "connected" });
-      return await this.#firstDiscovery(link);
+      return await this.#firstDiscovery(link, session !== null);
     } catch (cause) {
       return this.#connectFailure(cause);
     }
   }
 
-  async #firstDiscovery(link: Link): Promise<ConnectOutcome> {
-    const resumed = this.record.session;
+  /** Of a resumed session this is the first that the server hears, and so the first that can fail. */
+  async #firstDiscovery(link: Link, isResumed: boolean): Promise<ConnectOutcome> {
     const outcome = await this.discover();
-    if (outcome.state !== "connected" || resumed === null || this.#failureOf(outcome.cause, link) !== "session-gone") {
-      return outcome;
+    if (outcome.state !== "connected") return outcome;
+    const kind = this.#failureOf(outcome.cause, link);
+    if (kind === "session-gone" && isResumed) {
+      // The next handshake opens a new one.
+      this.#services.store.update(this.#id, { session: null });
+      return this.#attempt();
     }
-    // The server has forgotten the session that was stored: the next handshake opens a new one.
-    this.#services.store.update(this.#id, { session: null });
-    return this.#attempt();
+    if (kind === "request" || kind === "session-gone") return outcome;
+    await this.#hangUp();
+    throw outcome.cause;
   }
 
   #connectFailure(cause: unknown): ConnectOutcome {
@@ -362,12 +365,21 @@ export class McpConnection {
   }
 
   async #open(sdk: Sdk, kind: TransportKind): Promise<Link> {
+    try {
+      return await this.#openOnce(sdk, { kind, isLegacy: false });
+    } catch (error) {
+      if (!isUnknownProtocol(error, sdk)) throw error;
+    }
+    return this.#openOnce(sdk, { kind, isLegacy: true });
+  }
+
+  async #openOnce(sdk: Sdk, way: { kind: TransportKind; isLegacy: boolean }): Promise<Link> {
     const { record } = this;
     return this.#within(CONNECT_TIMEOUT_MS, this.#life.signal, (signal) =>
       openLink({
         sdk,
         record,
-        kind,
+        ...way,
         signal,
         fetch: guardedFetch(this.#services.fetch, new URL(record.url)),
         login: this.#login(sdk, record),

@@ -8,7 +8,7 @@ const MAX_ERROR_CHARS = 500;
 /** Text that may come from a server, fit for a page and a log line: no control characters, at most 500 characters. */
 export function cleanText(text: string): string {
   // Control characters could forge log lines, or colour a terminal.
-  const printable = text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
+  const printable = text.replaceAll(/[\p{Cc}\s]+/gu, " ").trim();
   return printable.length > MAX_ERROR_CHARS ? `${printable.slice(0, MAX_ERROR_CHARS)}...` : printable;
 }
 

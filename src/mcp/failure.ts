@@ -30,6 +30,11 @@ export function isUnknownTransport(error: unknown, sdk: Sdk): boolean {
   return status === 404 || status === 405 || status === 501;
 }
 
+/** The server failed at the question for the newer protocol; an older one may still understand the usual handshake. */
+export function isUnknownProtocol(error: unknown, sdk: Sdk): boolean {
+  return error instanceof sdk.SdkError && error.code === sdk.SdkErrorCode.EraNegotiationFailed;
+}
+
 export function statusOf(error: unknown, sdk: Sdk): number | undefined {
   if (error instanceof sdk.SdkHttpError) return error.status;
   return error instanceof sdk.SseError ? error.code : undefined;

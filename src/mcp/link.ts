@@ -14,6 +14,8 @@ export interface LinkInit {
   readonly sdk: Sdk;
   readonly record: McpServerRecord;
   readonly kind: TransportKind;
+  /** Begins with the handshake that all servers know, instead of asking for the protocol of 2026 first. */
+  readonly isLegacy: boolean;
   readonly fetch: Fetch;
   /** Undefined where no login is possible, because the server would have nowhere to send the user back to. */
   readonly login: Login | undefined;
@@ -51,7 +53,7 @@ export async function openLink(init: LinkInit): Promise<Link> {
     await client.connect(transport, {
       signal,
       timeout: NO_TIMEOUT_MS,
-      ...(resumed !== null && { prior: { kind: "legacy" as const } })
+      ...((resumed !== null || init.isLegacy) && { prior: { kind: "legacy" as const } })
     });
     signal.throwIfAborted();
   } catch (error) {

@@ -296,6 +296,7 @@ export class McpManager {
     if (holder !== undefined && holder.id !== found?.id) {
       throw new McpOptionsError(`The id "${wanted}" belongs to another MCP server.`);
     }
+    if (wanted !== undefined) this.#assertDistinct(wanted, found?.id);
     if (found === undefined) {
       const id = wanted ?? this.#freshId(ids);
       const kept = { clientId: null, authUrl: null, session: null, callbackUrl: options.callbackUrl ?? null };
@@ -321,6 +322,14 @@ export class McpManager {
     // Its line goes with the old id; the new one connects with the tokens that were renamed with it.
     this.#services.background(this.closeConnection(from));
     this.#services.store.rename(from, to);
+  }
+
+  /** Names of tools leave the dashes of ids out. */
+  #assertDistinct(id: string, own: string | undefined): void {
+    const plain = (text: string) => text.replaceAll("-", "");
+    const other = this.#services.store.list().find((record) => record.id !== own && plain(record.id) === plain(id));
+    if (other === undefined) return;
+    throw new McpOptionsError(`The id "${id}" is too much like "${other.id}": their tools would have the same names.`);
   }
 
   #freshId(ids: ConnectionServices["ids"]): string {

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { McpWorld } from "./mcp-kit.test-support.ts";
+import { serveMcp, type Handler } from "./served-mcp.test-support.ts";
+
+const ORIGIN = "https://a.example.com";
+const URL_A = `${ORIGIN}/mcp`;
+
+function counter() {
+  return serveMcp((server) => {
+    let count = 0;
+    server.registerTool("next", { inputSchema: z.object({}) }, () => {
+      count += 1;
+      return { content: [{ type: "text", text: String(count) }] };
+    });
+  });
+}
+
+async function worldWithReady(handler: Handler, options = {}) {
+  const world = new McpWorld();
+  world.origins.set(ORIGIN, handler);
+  const { id } = await world.manager.addServer("a", URL_A, options);
+  const next = async () => {
+    const result = (await world.manager.callTool({ serverId: id, name: "next" })) as { content: { text: string }[] };
+    return result.content[0]!.text;
+  };
+  return { world, id, next };
+}
+
+async function settle(until: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 1_000 && !until(); turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(until()).toBe(true);
+}
+
+describe("after a restart", () => {
+  test("a stored server connects in the background, and waiting for it makes its tools visible", async () => {
+    const { world } = await worldWithReady(counter().handler);
+    const manager = world.restart();
+    expect(manager.listTools()).toEqual([]);
+    expect(manager.listServers()).toMatchObject([{ state: "connecting" }]);
+    await manager.waitForConnections({ timeout: 10_000 });
+    expect(manager.listTools()).toMatchObject([{ name: "next" }]);
+  });
+
+  test("a refused first attempt is retried with growing pauses", async () => {
+    const served = counter();
+    const { world } = await worldWithReady(served.handler);
+    world.origins.set(ORIGIN, () => {
+      throw new TypeError("connection refused");
+    });
+    const manager = world.restart();
+    await settle(() => world.clock.waits().includes(999));
+    world.clock.advance(999);
+    await settle(() => world.clock.waits().includes(1_998));
+    world.origins.set(ORIGIN, served.handler);
+    world.clock.advance(1_998);
+    await manager.waitForConnections();
+    expect(manager.listServers()).toMatchObject([{ state: "ready" }]);
+  });
+
+  test("after three attempts it has failed; a turn tries again, but not every turn", async () => {
+    const served = counter();
+    const { world } = await worldWithReady(served.handler);
+    world.origins.delete(ORIGIN);
+    const manager = world.restart();
+    for (const pause of [999, 1_998]) {
+      await settle(() => world.clock.waits().includes(pause));
+      world.clock.advance(pause);
+    }
+    await manager.waitForConnections();
+    expect(manager.listServers()).toMatchObject([{ state: "failed" }]);
+    const { length } = world.sent;
+    manager.heal();
+    expect(world.sent).toHaveLength(length);
+    world.clock.advance(30_000);
+    world.origins.set(ORIGIN, served.handler);
+    manager.heal();
+    await manager.waitForConnections();
+    expect(manager.listServers()).toMatchObject([{ state: "ready" }]);
+  });
+
+  test("waiting ends at its timeout, never rejects, and does not begin for 0 or less", async () => {
+    const { world } = await worldWithReady(counter().handler);
+    world.origins.set(ORIGIN, () => new Promise(() => undefined));
+    const manager = world.restart();
+    await manager.waitForConnections({ timeout: 0 });
+    await manager.waitForConnections({ timeout: -1 });
+    const waited = manager.waitForConnections({ timeout: 100 });
+    await settle(() => world.clock.waits().includes(100));
+    world.clock.advance(100);
+    await waited;
+    expect(manager.listServers()).toMatchObject([{ state: "connecting" }]);
+  });
+
+  test("the server's session goes on, without another handshake", async () => {
+    const served = counter();
+    const { world, next } = await worldWithReady(served.handler);
+    expect(await next()).toBe("1");
+    world.sent.length = 0;
+    await world.restart().waitForConnections();
+    expect(await next()).toBe("2");
+    expect(world.rpcs()).toEqual(["tools/list", "tools/call"]);
+    expect(Object.values(world.manager.state().servers)).toMatchObject([{ instructions: "Be kind." }]);
+  });
+
+  test("a session that the server no longer knows is dropped and a new one opened", async () => {
+    const served = counter();
+    const { world, next } = await worldWithReady(served.handler);
+    await next();
+    served.forget();
+    await world.restart().waitForConnections();
+    expect(world.manager.listServers()).toMatchObject([{ state: "ready" }]);
+    expect(await next()).toBe("1");
+    expect(world.store.list()[0]!.session?.id).toBe([...served.servers.keys()][0]);
+  });
+
+  test("headers are sent again", async () => {
+    const { world } = await worldWithReady(counter().handler, { transport: { headers: [["X-Key", "secret"]] } });
+    world.sent.length = 0;
+    await world.restart().waitForConnections();
+    expect(world.sent.length).toBeGreaterThan(0);
+    expect(world.sent.every(({ headers }) => headers.get("x-key") === "secret")).toBe(true);
+    expect(JSON.stringify(world.manager.state())).not.toContain("secret");
+  });
+
+  test("adding a server that still connects waits for it", async () => {
+    const { world, id } = await worldWithReady(counter().handler);
+    const manager = world.restart();
+    expect(await manager.addServer("a", URL_A)).toEqual({ id, state: "ready" });
+    expect(manager.listTools()).toHaveLength(1);
+  });
+
+  test("a row that cannot be read costs its options, not the start", async () => {
+    const { world } = await worldWithReady(counter().handler);
+    world.sql.run("UPDATE cf_mcp_servers SET options = '{', session = '[]'");
+    await world.restart().waitForConnections();
+    expect(world.manager.listServers()).toMatchObject([{ state: "ready" }]);
+  });
+});
+
+describe("while connected", () => {
+  test("a session that the server forgets is opened anew, and the call is answered", async () => {
+    const served = counter();
+    const { next } = await worldWithReady(served.handler);
+    await next();
+    served.forget();
+    expect(await next()).toBe("1");
+  });
+
+  test("calls that find the session forgotten at the same time open one new session", async () => {
+    const served = counter();
+    const { next } = await worldWithReady(served.handler);
+    served.forget();
+    expect((await Promise.all([next(), next(), next()])).toSorted()).toEqual(["1", "2", "3"]);
+    expect(served.servers.size).toBe(1);
+  });
+
+  test("a server that dies fails the call, and is connected to again in the background", async () => {
+    const served = counter();
+    const { world, next } = await worldWithReady(served.handler);
+    world.origins.delete(ORIGIN);
+    await expect(next()).rejects.toThrow(/connection to the MCP server "a" was lost/);
+    await settle(() => world.clock.waits().includes(999));
+    expect(world.manager.listServers()).toMatchObject([{ state: "failed" }]);
+    expect(world.manager.listTools()).toEqual([]);
+    world.origins.set(ORIGIN, served.handler);
+    world.clock.advance(999);
+    await world.manager.waitForConnections();
+    expect(await next()).toBe("1");
+  });
+});
