@@ -15,7 +15,8 @@ export function classifyFailure(error: unknown, { sdk, hasSession }: { sdk: Sdk;
   if (error instanceof McpRequestError || error instanceof BlockedUrlError) return "request";
   if (error instanceof sdk.ProtocolError) return error.code === ANSWER_LOST ? "lost" : "request";
   const status = statusOf(error, sdk);
-  if (status !== undefined) return status === 404 && hasSession ? "session-gone" : "request";
+  // The protocol says 404; servers after the official examples say 400. Neither has handled the request.
+  if (status !== undefined) return hasSession && (status === 404 || status === 400) ? "session-gone" : "request";
   if (error instanceof sdk.SdkError) return error.code === sdk.SdkErrorCode.ConnectionClosed ? "lost" : "request";
   return "lost";
 }

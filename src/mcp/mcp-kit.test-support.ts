@@ -95,9 +95,22 @@ export interface Sent {
   readonly headers: Headers;
 }
 
-export class McpWorld {
+/** Time as it passes. For servers that are real processes. */
+export const REAL_CLOCK: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, ms);
+      signal?.addEventListener("abort", () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      });
+    })
+};
+
+export class McpWorld<Time extends Clock = ManualClock> {
   readonly sql = memorySql();
-  readonly clock = new ManualClock();
+  readonly clock: Time;
   readonly sent: Sent[] = [];
   readonly events: [name: string, payload: object][] = [];
   readonly warnings: string[] = [];
@@ -106,7 +119,13 @@ export class McpWorld {
   createOAuthProvider: ((callbackUrl: string) => McpOAuthProvider | undefined) | undefined;
   #background = new Set<Promise<unknown>>();
   readonly #ids = new CountingIds();
-  manager = this.#open();
+  manager: McpManager;
+
+  constructor(clock?: Time) {
+    // The default of the type parameter is the default of the argument.
+    this.clock = clock ?? (new ManualClock() as Clock as Time);
+    this.manager = this.#open();
+  }
 
   /** As a restart of the process: a new manager over the same rows, which goes on by itself. */
   restart(): McpManager {
@@ -154,6 +173,7 @@ export class McpWorld {
     const rpc = body.startsWith("{") ? (JSON.parse(body) as { method?: string }).method : undefined;
     this.sent.push({ method: request.method, url: request.url, rpc, headers: request.headers });
     const handler = this.origins.get(origin);
+    if (handler === undefined && new URL(origin).hostname === "localhost") return fetch(target, init as RequestInit);
     if (handler === undefined) throw new TypeError(`fetch failed: ${origin} refused the connection`);
     return handler(request);
   };

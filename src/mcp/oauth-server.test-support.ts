@@ -133,7 +133,9 @@ export class ProtectedMcp {
     this.exchanges.push(code);
     const grant = this.#codes.get(code);
     this.#codes.delete(code);
-    const challenge = createHash("sha256").update(params.get("code_verifier") ?? "").digest("base64url");
+    const challenge = createHash("sha256")
+      .update(params.get("code_verifier") ?? "")
+      .digest("base64url");
     const isValid =
       grant !== undefined &&
       grant.clientId === params.get("client_id") &&

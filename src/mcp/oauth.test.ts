@@ -202,7 +202,11 @@ describe("callbacks that should change nothing", () => {
   test("a state of one server does not log in to another", async () => {
     const scene = protectedWorld();
     const back = await scene.visit(await authUrlOf(scene));
-    scene.world.manager.registerServer("other", { name: "other", url: "https://other.example.com", callbackUrl: CALLBACK });
+    scene.world.manager.registerServer("other", {
+      name: "other",
+      url: "https://other.example.com",
+      callbackUrl: CALLBACK
+    });
     const nonce = new URL(back).searchParams.get("state")!.split(".")[0];
     await scene.callback(changed(back, (params) => params.set("state", `${nonce}.other`)));
     expect(scene.server.exchanges).toEqual([]);
@@ -250,7 +254,9 @@ describe("logins that fail", () => {
       params.set("error_description", "The user\u0007 said no");
     });
     const response = await scene.callback(denied);
-    expect(new URL(response!.headers.get("location")!).searchParams.get("error")).toBe("access_denied: The user said no");
+    expect(new URL(response!.headers.get("location")!).searchParams.get("error")).toBe(
+      "access_denied: The user said no"
+    );
     expect(scene.world.manager.state().servers["mine"]).toMatchObject({
       state: "failed",
       error: "access_denied: The user said no"
@@ -327,7 +333,10 @@ describe("tokens", () => {
   test("a server that is renamed keeps its tokens", async () => {
     const scene = protectedWorld();
     await logIn(scene);
-    expect(await scene.world.manager.addServer("mine", MCP_URL, { id: "ours" })).toEqual({ id: "ours", state: "ready" });
+    expect(await scene.world.manager.addServer("mine", MCP_URL, { id: "ours" })).toEqual({
+      id: "ours",
+      state: "ready"
+    });
     expect(scene.server.exchanges).toHaveLength(1);
   });
 

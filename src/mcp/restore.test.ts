@@ -6,14 +6,14 @@ import { serveMcp, type Handler } from "./served-mcp.test-support.ts";
 const ORIGIN = "https://a.example.com";
 const URL_A = `${ORIGIN}/mcp`;
 
-function counter() {
+function counter(options?: { unknownSession: number }) {
   return serveMcp((server) => {
     let count = 0;
     server.registerTool("next", { inputSchema: z.object({}) }, () => {
       count += 1;
       return { content: [{ type: "text", text: String(count) }] };
     });
-  });
+  }, options);
 }
 
 async function worldWithReady(handler: Handler, options = {}) {
@@ -103,16 +103,19 @@ describe("after a restart", () => {
     expect(Object.values(world.manager.state().servers)).toMatchObject([{ instructions: "Be kind." }]);
   });
 
-  test("a session that the server no longer knows is dropped and a new one opened", async () => {
-    const served = counter();
-    const { world, next } = await worldWithReady(served.handler);
-    await next();
-    served.forget();
-    await world.restart().waitForConnections();
-    expect(world.manager.listServers()).toMatchObject([{ state: "ready" }]);
-    expect(await next()).toBe("1");
-    expect(world.store.list()[0]!.session?.id).toBe([...served.servers.keys()][0]);
-  });
+  test.each([404, 400])(
+    "a session that the server no longer knows (%i) is dropped and a new one opened",
+    async (unknownSession) => {
+      const served = counter({ unknownSession });
+      const { world, next } = await worldWithReady(served.handler);
+      await next();
+      served.forget();
+      await world.restart().waitForConnections();
+      expect(world.manager.listServers()).toMatchObject([{ state: "ready" }]);
+      expect(await next()).toBe("1");
+      expect(world.store.list()[0]!.session?.id).toBe([...served.servers.keys()][0]);
+    }
+  );
 
   test("headers are sent again", async () => {
     const { world } = await worldWithReady(counter().handler, { transport: { headers: [["X-Key", "secret"]] } });
@@ -139,13 +142,16 @@ describe("after a restart", () => {
 });
 
 describe("while connected", () => {
-  test("a session that the server forgets is opened anew, and the call is answered", async () => {
-    const served = counter();
-    const { next } = await worldWithReady(served.handler);
-    await next();
-    served.forget();
-    expect(await next()).toBe("1");
-  });
+  test.each([404, 400])(
+    "a session that the server forgets (%i) is opened anew, and the call is answered",
+    async (unknownSession) => {
+      const served = counter({ unknownSession });
+      const { next } = await worldWithReady(served.handler);
+      await next();
+      served.forget();
+      expect(await next()).toBe("1");
+    }
+  );
 
   test("calls that find the session forgotten at the same time open one new session", async () => {
     const served = counter();

@@ -13,7 +13,7 @@ export interface ServedMcp {
 }
 
 /** A server with sessions over streamable HTTP. `build` registers what it offers. */
-export function serveMcp(build: (server: McpServer) => void): ServedMcp {
+export function serveMcp(build: (server: McpServer) => void, { unknownSession = 404 } = {}): ServedMcp {
   const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const servers = new Map<string, McpServer>();
   const open = async (): Promise<WebStandardStreamableHTTPServerTransport> => {
@@ -45,7 +45,7 @@ export function serveMcp(build: (server: McpServer) => void): ServedMcp {
       const transport = transports.get(session);
       if (transport !== undefined) return transport.handleRequest(request);
       const error = { code: -32001, message: "Session not found" };
-      return Response.json({ jsonrpc: "2.0", error, id: null }, { status: 404 });
+      return Response.json({ jsonrpc: "2.0", error, id: null }, { status: unknownSession });
     }
   };
 }

@@ -7,7 +7,7 @@ import { toolKey } from "./tool-names.ts";
 const ORIGIN = "https://a.example.com";
 
 interface Offer {
-  readonly tools: readonly object[];
+  readonly tools: readonly unknown[];
   readonly call?: RawAnswer;
   readonly others?: Record<string, RawAnswer>;
 }
@@ -38,7 +38,16 @@ describe("names", () => {
   });
 
   test("names of tools fit what every provider accepts, and different tools have different names", () => {
-    const names = ["get.weather", "get_weather", "get weather", "get/weather", "wetter_für", "天気", "", "x".repeat(200)];
+    const names = [
+      "get.weather",
+      "get_weather",
+      "get weather",
+      "get/weather",
+      "wetter_für",
+      "天気",
+      "",
+      "x".repeat(200)
+    ];
     names.push(`${"x".repeat(200)}y`);
     const keys = names.map((name) => toolKey("server-1", name));
     for (const key of keys) expect(key).toMatch(/^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/);
@@ -80,7 +89,13 @@ describe("calls", () => {
 
   test("an error that a tool reports is thrown with its first text", async () => {
     const answers = [
-      { isError: true, content: [{ type: "image", data: "", mimeType: "image/png" }, { type: "text", text: "no such city" }] },
+      {
+        isError: true,
+        content: [
+          { type: "image", data: "", mimeType: "image/png" },
+          { type: "text", text: "no such city" }
+        ]
+      },
       { isError: true, content: [] }
     ];
     const { manager } = await worldOffering({ tools: ONE, call: () => answers.shift() });
@@ -191,11 +206,14 @@ describe("schemas that lie", () => {
     ["a hundred levels", Array.from({ length: 100 }).reduce((inner) => ({ properties: { x: inner } }), {})]
   ];
 
-  test.each(LIES)("a tool whose input schema is %s is left out with a warning; the others stay", async (_, inputSchema) => {
-    const { manager, warnings } = await worldOffering({ tools: [{ name: "liar", inputSchema }, ...ONE] });
-    expect(Object.keys(manager.getAITools())).toEqual(["tool_a_one"]);
-    expect(warnings.join()).toMatch(/"liar" is left out/);
-  });
+  test.each(LIES)(
+    "a tool whose input schema is %s is left out with a warning; the others stay",
+    async (_, inputSchema) => {
+      const { manager, warnings } = await worldOffering({ tools: [{ name: "liar", inputSchema }, ...ONE] });
+      expect(Object.keys(manager.getAITools())).toEqual(["tool_a_one"]);
+      expect(warnings.join()).toMatch(/"liar" is left out/);
+    }
+  );
 
   test("a schema that refers to its own parts, also in a circle, is used as it is", async () => {
     const inputSchema = {
@@ -216,7 +234,15 @@ describe("schemas that lie", () => {
   });
 
   test("entries that are none, and names listed twice, cost themselves", async () => {
-    const tools = [null, "x", { name: 5 }, { name: "" }, { name: "x".repeat(300), inputSchema: OBJECT }, ...ONE, ...ONE];
+    const tools = [
+      null,
+      "x",
+      { name: 5 },
+      { name: "" },
+      { name: "x".repeat(300), inputSchema: OBJECT },
+      ...ONE,
+      ...ONE
+    ];
     const { manager } = await worldOffering({ tools });
     expect(Object.keys(manager.getAITools())).toEqual(["tool_a_one"]);
   });
