@@ -26,11 +26,13 @@ export const MAX_ID_BYTES = 256;
 export const MAX_CALL_ID_BYTES = 16 * 1024;
 
 export class InvalidIdError extends ThinkError {
-  constructor(
-    readonly kind: string,
-    readonly reason: string
-  ) {
+  readonly kind: string;
+  readonly reason: string;
+
+  constructor(kind: string, reason: string) {
     super({ code: "invalid-id", message: `This is not a usable ${kind} id: ${reason}.` });
+    this.kind = kind;
+    this.reason = reason;
   }
 }
 
