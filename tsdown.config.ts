@@ -16,7 +16,7 @@ export default defineConfig({
     "serve/cli": "src/framework/serve/cli.ts",
     "serve/front-worker": "src/framework/serve/front/worker.ts",
     "platform/workerd": "src/host/workerd/platform.ts",
-    "platform/node": "src/host/inprocess/platform.ts"
+    "platform/node": "src/testing/inprocess/platform.ts"
   },
   // Declarations are made for the package only, not for tests and examples.
   tsconfig: "tsconfig.build.json",

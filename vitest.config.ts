@@ -6,7 +6,7 @@ import { withFastStreams } from "./src/model/streams/inject.ts";
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 const inNode = [
-  { find: "#platform", replacement: source("./src/host/inprocess/platform.ts") },
+  { find: "#platform", replacement: source("./src/testing/inprocess/platform.ts") },
   { find: "everthink/workflows", replacement: source("./src/agent/workflows/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },

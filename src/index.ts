@@ -68,6 +68,6 @@ export type { OnStartDegradation } from "./think/degradation.ts";
 export type { JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
 export type { AddMessagesOptions } from "./think/room.ts";
 export type { MediaEvictionOptions } from "./think/settings.ts";
-export type { MessageConcurrency } from "./chat/overlap.ts";
+export type { MessageConcurrency } from "./chat/index.ts";
 export type { StreamCallback } from "./think/stream-callback.ts";
 export type { ChatInput, MessagesInput } from "./think/turn-input.ts";

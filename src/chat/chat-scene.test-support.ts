@@ -1,13 +1,13 @@
 // A conversation with fake sockets around a fake engine: what a client sends goes in as text, what it is sent comes out
 // as parsed frames.
 import type { UIMessage } from "ai";
-import { isObject } from "../util/json.ts";
+import { canonicalJson, isObject, parseJson } from "../util/json.ts";
 import { parseChatFrame } from "./commands.ts";
-import { ChatDialect, type ChatDialectInit } from "./dialect.ts";
+import { ChatProtocol, type ChatProtocolInit } from "./protocol.ts";
 import { FakeTurns } from "./fake-turns.test-support.ts";
-import type { MessageConcurrency } from "./overlap.ts";
-import type { ChatSocket } from "./sockets.ts";
-import { compareShown, type ReconcilePlan, type Reconciler } from "./reconciler.ts";
+import type { MessageConcurrency } from "./submit.ts";
+import type { ChatSocket } from "./clients.ts";
+import type { Reconciler, RequestPlan } from "./submit.ts";
 
 export type Frame = { type: string } & Record<string, unknown>;
 
@@ -71,7 +71,7 @@ export class FakeReconciler implements Reconciler {
     this.#turns = turns;
   }
 
-  plan(posted: readonly UIMessage[], trigger: string): ReconcilePlan & { updates: UIMessage[] } {
+  plan(posted: readonly UIMessage[], trigger: string): RequestPlan & { updates: UIMessage[] } {
     if (this.planFailure) throw this.planFailure;
     const stored = this.#turns.shown();
     const known = new Map(stored.map((message) => [message.id, message]));
@@ -95,7 +95,7 @@ export class FakeReconciler implements Reconciler {
     };
   }
 
-  apply(plan: ReconcilePlan & { updates?: UIMessage[] }): void {
+  apply(plan: RequestPlan & { updates?: UIMessage[] }): void {
     this.applied += 1;
     for (const update of plan.updates ?? []) {
       this.#turns.path = this.#turns.path.map((message) => (message.id === update.id ? update : message));
@@ -112,12 +112,12 @@ export class Scene {
   readonly quiet = new Set<FakeSocket>();
   readonly failures: { error: unknown; stage: string }[] = [];
   readonly events: string[] = [];
-  readonly dialect: ChatDialect;
+  readonly protocol: ChatProtocol;
   concurrency: MessageConcurrency = "queue";
   now = 1_000_000;
 
-  constructor(overrides: Partial<ChatDialectInit> = {}) {
-    this.dialect = new ChatDialect({
+  constructor(overrides: Partial<ChatProtocolInit> = {}) {
+    this.protocol = new ChatProtocol({
       turns: this.turns,
       reconciler: this.reconciler,
       sockets: { list: () => this.sockets.filter((socket) => socket.isOpen && !this.quiet.has(socket)) },
@@ -130,14 +130,14 @@ export class Scene {
       emit: (type) => void this.events.push(type),
       ...overrides
     });
-    this.turns.onWrite = (id, kind) => this.dialect.messagesChanged({ kind, id });
+    this.turns.onWrite = (id, kind) => this.protocol.messagesChanged({ kind, id });
   }
 
   /** A new socket; its connect frames stay to be taken. */
   connect(): FakeSocket {
     const socket = new FakeSocket();
     this.sockets.push(socket);
-    this.dialect.connected(socket);
+    this.protocol.connected(socket);
     return socket;
   }
 
@@ -151,13 +151,13 @@ export class Scene {
 
   close(socket: FakeSocket): void {
     socket.isOpen = false;
-    this.dialect.disconnected(socket);
+    this.protocol.disconnected(socket);
   }
 
   /** False when the frame is not one of ours. */
   receive(socket: FakeSocket, frame: unknown): boolean {
     const command = parseChatFrame(typeof frame === "string" ? frame : JSON.stringify(frame));
-    if (command) this.dialect.receive(socket, command);
+    if (command) this.protocol.receive(socket, command);
     return command !== undefined;
   }
 
@@ -184,4 +184,43 @@ export function requestFrame(id: string, body: unknown): Frame {
 /** Numbers of the chunks in these frames. */
 export function seqs(frames: readonly Frame[]): number[] {
   return frames.flatMap((frame) => (isObject(frame) && typeof frame.seq === "number" ? [frame.seq] : []));
+}
+
+export interface Shown {
+  readonly posted: readonly UIMessage[];
+  /** What is new in it, as it will be stored. */
+  readonly input: readonly UIMessage[];
+  /** Ids of the transcript before, oldest first. Undefined when they are not worth reading: then nothing is `equal`. */
+  readonly pathIds: readonly string[] | undefined;
+  /** A stored message as JSON text. */
+  storedText(id: string): string | undefined;
+}
+
+export function compareShown({ posted, input, pathIds, storedText }: Shown): RequestPlan["clientShows"] {
+  const joining = new Map(input.map((message) => [message.id, JSON.stringify(message)]));
+  for (const message of posted) {
+    const stored = joining.get(message.id) ?? storedText(message.id);
+    if (stored === undefined || !isSameMessage(message, stored)) return "different";
+  }
+  if (!pathIds) return "part";
+  const after = [...pathIds, ...joining.keys()];
+  if (!isInOrder(posted, after)) return "different";
+  return after.length === posted.length ? "equal" : "part";
+}
+
+/** Every posted message is in the list, in the list's order, once. */
+function isInOrder(posted: readonly UIMessage[], ids: readonly string[]): boolean {
+  let next = 0;
+  for (const { id } of posted) {
+    next = ids.indexOf(id, next) + 1;
+    if (next === 0) return false;
+  }
+  return true;
+}
+
+/** A client that was sent the stored text usually posts it back letter by letter. */
+function isSameMessage(message: UIMessage, stored: string): boolean {
+  if (JSON.stringify(message) === stored) return true;
+  const parsed = parseJson(stored);
+  return parsed.ok && canonicalJson(parsed.value) === canonicalJson(message);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DurableObject, servicesOf } from "#platform";
-import * as node from "../host/inprocess/platform.ts";
+import * as node from "./inprocess/platform.ts";
 import type * as workerd from "../host/workerd/platform.ts";
 import { createTestHost } from "./index.ts";
 

@@ -1,18 +1,18 @@
 // The public handle on an in-process server: agents to call, a clock to move, a process to kill. Nothing happens in real
 // time, and two runs with the same seed and script do the same things in the same order.
 import { Agent, getAgentByName } from "../agent/index.ts";
-import { readAlarm, writeAlarm } from "../host/inprocess/alarms.ts";
-import type { ObjectClass } from "../host/inprocess/class-registry.ts";
-import type { Counts } from "../host/inprocess/crash.ts";
-import { Engine } from "../host/inprocess/engine.ts";
-import { FacetNotFound, ProcessDied } from "../host/inprocess/errors.ts";
-import { trackForeignWork } from "../host/inprocess/foreign-work.ts";
-import { createEnv, createNamespace } from "../host/inprocess/namespace.ts";
-import { ObjectId } from "../host/inprocess/object-id.ts";
-import type { ObjectRecord } from "../host/inprocess/object-record.ts";
-import { OutsideParty } from "../host/inprocess/party.ts";
-import { standIn } from "../host/inprocess/stand-in.ts";
-import { upgradeOf } from "../host/inprocess/upgrade-response.ts";
+import { readAlarm, writeAlarm } from "./inprocess/alarms.ts";
+import type { ObjectClass } from "./inprocess/class-registry.ts";
+import type { Counts } from "./inprocess/crash.ts";
+import { Engine } from "./inprocess/engine.ts";
+import { FacetNotFound, ProcessDied } from "./inprocess/errors.ts";
+import { trackForeignWork } from "./inprocess/foreign-work.ts";
+import { createEnv, createNamespace } from "./inprocess/namespace.ts";
+import { ObjectId } from "./inprocess/object-id.ts";
+import type { ObjectRecord } from "./inprocess/object-record.ts";
+import { OutsideParty } from "./inprocess/party.ts";
+import { standIn } from "./inprocess/stand-in.ts";
+import { upgradeOf } from "./inprocess/upgrade-response.ts";
 import type { SqlRow, SqlValue } from "../host/ports.ts";
 import { defaultWorker, type TestWorker } from "./default-worker.ts";
 import { UpgradeRefused } from "./errors.ts";

@@ -1,7 +1,7 @@
 // A client's WebSocket in a test: everything it received, in order, and ways to misbehave as networks do.
-import type { Connection } from "../host/inprocess/connection.ts";
-import type { Engine } from "../host/inprocess/engine.ts";
-import { checkClose, NO_CODE, type SocketData, toSocketData } from "../host/inprocess/socket-frames.ts";
+import type { Connection } from "./inprocess/connection.ts";
+import type { Engine } from "./inprocess/engine.ts";
+import { checkClose, NO_CODE, type SocketData, toSocketData } from "./inprocess/socket-frames.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { NoSuchFrame } from "./errors.ts";
 

@@ -1,6 +1,6 @@
 // Settings of a class that other rooms read: how overlapping chat requests are treated, and how much of a conversation
 // is kept in memory.
-import type { MessageConcurrency } from "../chat/overlap.ts";
+import type { MessageConcurrency } from "../chat/index.ts";
 
 /** How large media of old messages are moved out of the conversation's rows. */
 export interface MediaEvictionOptions {

@@ -3,7 +3,7 @@ import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import { Agent } from "../agent/agent.ts";
 import type { Callables } from "../agent/connections/callable.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
-import type { MessageConcurrency } from "../chat/overlap.ts";
+import type { MessageConcurrency } from "../chat/index.ts";
 import { DEFAULT_MAX_STEPS } from "../model/index.ts";
 import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
 import type { Session } from "../session/session.ts";

@@ -1,5 +1,5 @@
 // Choosing some of many, the same ones every time.
-import { SeededIds } from "../../host/inprocess/seeded-ids.ts";
+import { SeededIds } from "../inprocess/seeded-ids.ts";
 
 /** At most `limit` of the items, evenly spread. */
 export function spread<T>(items: readonly T[], limit: number): T[] {

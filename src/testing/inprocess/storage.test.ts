@@ -1,7 +1,7 @@
 // Storage as objects see it: the SQL dialect's rules and errors, key-value, transactions, alarms.
 import { expect, test } from "vitest";
 import { DurableObject, servicesOf } from "#platform";
-import { createTestHost } from "../../testing/index.ts";
+import { createTestHost } from "../index.ts";
 
 type Work = (storage: DurableObjectStorage, ctx: DurableObjectState) => unknown;
 

@@ -1,7 +1,7 @@
 // WebSockets that outlive their object's memory.
 import { expect, test } from "vitest";
 import { DurableObject, openSocketPair, servicesOf } from "#platform";
-import { createTestHost } from "../../testing/index.ts";
+import { createTestHost } from "../index.ts";
 import { standIn } from "./stand-in.ts";
 
 class Room extends DurableObject {

@@ -1,7 +1,7 @@
 // Objects inside objects.
 import { expect, test } from "vitest";
 import { DurableObject, openSocketPair } from "#platform";
-import { createTestHost } from "../../testing/index.ts";
+import { createTestHost } from "../index.ts";
 import { standIn } from "./stand-in.ts";
 
 type ChildStub = DurableObjectStub<Child>;

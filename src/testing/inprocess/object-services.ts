@@ -1,6 +1,6 @@
 // The virtual clock and seeded ids of the host that made a `ctx`, found again by that `ctx`.
 import type { Activation } from "./activation.ts";
-import type { Clock, Ids } from "../ports.ts";
+import type { Clock, Ids } from "../../host/ports.ts";
 import { standIn } from "./stand-in.ts";
 
 export interface ObjectServices {

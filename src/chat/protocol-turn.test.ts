@@ -180,9 +180,9 @@ describe("the closing frame is the whole transcript", () => {
     ["when messages joined silently before the stream", ({ turns }) => (turns.append(user("note")), turns.answer())],
     [
       "when the tree changed under it",
-      ({ turns, dialect }) => (
+      ({ turns, protocol }) => (
         turns.start(),
-        dialect.messagesChanged({ kind: "restructured" }),
+        protocol.messagesChanged({ kind: "restructured" }),
         turns.text("x"),
         turns.settle()
       )
@@ -226,8 +226,8 @@ test("writes that change nothing on a screen do not cost a transcript", () => {
   const scene = new Scene();
   const a = scene.tab();
   scene.submit(a, "r1");
-  scene.dialect.messagesChanged({ kind: "repeated", id: "u-r1" });
-  scene.dialect.messagesChanged({ kind: "shortened", id: "old" });
+  scene.protocol.messagesChanged({ kind: "repeated", id: "u-r1" });
+  scene.protocol.messagesChanged({ kind: "shortened", id: "old" });
   scene.turns.answer();
   expect(a.takeTypes().at(-1)).toBe("message_updated");
 });
@@ -345,7 +345,7 @@ describe("cancel", () => {
   test("of an unknown request sends nothing", () => {
     const scene = new Scene();
     const a = scene.tab();
-    scene.receive(a, { type: "cf_agent_chat_request_cancel", id: "nobody" });
+    scene.receive(a, { type: "cf_agent_chat_request_cancel", id: "unknown" });
     expect(a.take()).toEqual([]);
   });
 

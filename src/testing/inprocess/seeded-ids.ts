@@ -1,5 +1,5 @@
 // Ids and random numbers from a seed: the same test run mints the same ids, also across restarts within the run.
-import type { Ids } from "../ports.ts";
+import type { Ids } from "../../host/ports.ts";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const ID_LENGTH = 21;

@@ -1,7 +1,7 @@
 // The life of objects: delivery order, gates, resets, eviction, restart.
 import { expect, test } from "vitest";
 import { DurableObject, servicesOf } from "#platform";
-import { createTestHost } from "../../testing/index.ts";
+import { createTestHost } from "../index.ts";
 
 class Probe extends DurableObject {
   readonly log: string[] = [];

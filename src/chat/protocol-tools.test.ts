@@ -27,7 +27,7 @@ describe("a tool result", () => {
       expect(rest).toEqual([]);
     }
     result(scene, a, "c1");
-    result(scene, b, "nobody");
+    result(scene, b, "unknown");
     expect([a.take(), b.take()]).toEqual([[], []]);
   });
 
@@ -191,7 +191,7 @@ describe("a continuation", () => {
     result(scene, a, "c1");
     scene.ask(a);
     a.take();
-    scene.dialect.reset();
+    scene.protocol.reset();
     expect(a.take()).toEqual([{ type: "cf_agent_stream_resume_none" }]);
   });
 
@@ -264,9 +264,9 @@ describe("an answer that is not the client's to give", () => {
     scene.receive(a, { ...approval, toolCallId: "p1" });
     for (const socket of scene.sockets) socket.take();
     scene.receive(b, { ...approval, toolCallId: "p1", approved: false });
-    scene.receive(b, { ...approval, toolCallId: "nobody" });
+    scene.receive(b, { ...approval, toolCallId: "unknown" });
     const refusals = b.take().filter(({ type }) => type === "cf_agent_session_error");
-    expect(refusals).toMatchObject([{ toolCallId: "p1" }, { toolCallId: "nobody" }]);
+    expect(refusals).toMatchObject([{ toolCallId: "p1" }, { toolCallId: "unknown" }]);
     expect(a.take()).toEqual([]);
     vi.restoreAllMocks();
   });

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DurableObject, openSocketPair, servicesOf } from "#platform";
-import { createTestHost } from "../../testing/index.ts";
+import { createTestHost } from "../index.ts";
 
 const effects: string[] = [];
 

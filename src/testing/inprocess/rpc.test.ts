@@ -1,7 +1,7 @@
 // Calls between objects: what can be reached, what crosses, and how errors look on the other side.
 import { expect, test } from "vitest";
 import { DurableObject } from "#platform";
-import { createTestHost, RpcTarget } from "../../testing/index.ts";
+import { createTestHost, RpcTarget } from "../index.ts";
 import { standIn } from "./stand-in.ts";
 
 class Plain {

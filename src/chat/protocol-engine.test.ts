@@ -1,13 +1,12 @@
-// The dialect on the real turn engine: the promises that depend on what the engine announces, and when.
+// The protocol on the real turn engine: the promises that depend on what the engine announces, and when.
 import { tool } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createGate, failInBand, reply, scriptedModel, text, toolCall, type Step } from "../testing/model/index.ts";
 import { World, type WorldInit } from "../turn/engine.test-support.ts";
-import { FakeSocket, requestFrame, seqs, summary, user } from "./chat-scene.test-support.ts";
+import { compareShown, FakeSocket, requestFrame, seqs, summary, user } from "./chat-scene.test-support.ts";
 import { parseChatFrame } from "./commands.ts";
-import { ChatDialect } from "./dialect.ts";
-import { compareShown } from "./reconciler.ts";
+import { ChatProtocol } from "./protocol.ts";
 
 function stage(steps: Step[], init: Omit<WorldInit, "model"> = {}) {
   const model = scriptedModel(steps);
@@ -15,7 +14,7 @@ function stage(steps: Step[], init: Omit<WorldInit, "model"> = {}) {
   const sockets: FakeSocket[] = [];
   const { engine, transcript } = world;
   let now = 0;
-  const dialect = new ChatDialect({
+  const protocol = new ChatProtocol({
     turns: engine,
     sockets: { list: () => sockets.filter(({ isOpen }) => isOpen) },
     clock: { now: () => (now += 10_000) },
@@ -34,12 +33,12 @@ function stage(steps: Step[], init: Omit<WorldInit, "model"> = {}) {
   });
   const send = (socket: FakeSocket, frame: object) => {
     const command = parseChatFrame(JSON.stringify(frame));
-    if (command) dialect.receive(socket, command);
+    if (command) protocol.receive(socket, command);
   };
   const connect = () => {
     const socket = new FakeSocket();
     sockets.push(socket);
-    dialect.connected(socket);
+    protocol.connected(socket);
     return socket;
   };
   const tab = () => {

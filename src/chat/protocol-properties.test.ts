@@ -82,10 +82,10 @@ describe("duplicated and reordered inbound frames", () => {
     { type: "cf_agent_tool_result", toolCallId: "c1", output: 1, autoContinue: true },
     { type: "cf_agent_tool_result", toolCallId: "c2", output: 2, autoContinue: true },
     { type: "cf_agent_tool_approval", toolCallId: "c3", approved: true, autoContinue: true },
-    { type: "cf_agent_chat_request_cancel", id: "nobody" },
+    { type: "cf_agent_chat_request_cancel", id: "unknown" },
     { type: "cf_agent_chat_messages", messages: [user("forged")] },
     { type: "cf_agent_stream_resume_request", probeId: "p" },
-    { type: "cf_agent_stream_resume_ack", id: "nobody" }
+    { type: "cf_agent_stream_resume_ack", id: "unknown" }
   ];
   const copies = fc.array(fc.integer({ min: 1, max: 3 }), { minLength: frames.length, maxLength: frames.length });
   const delivery = copies.chain((counts) => {

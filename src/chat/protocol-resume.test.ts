@@ -334,9 +334,9 @@ describe("resume with nothing there", () => {
   test("an acknowledgement of an unknown request is ended at once", () => {
     const scene = new Scene();
     const a = scene.tab();
-    scene.acknowledge(a, "nobody");
+    scene.acknowledge(a, "unknown");
     expect(a.take()).toEqual([
-      { type: "cf_agent_use_chat_response", id: "nobody", body: "", done: true, replay: true }
+      { type: "cf_agent_use_chat_response", id: "unknown", body: "", done: true, replay: true }
     ]);
   });
 });
@@ -364,7 +364,7 @@ describe("two live sockets of one client", () => {
     scene.turns.start();
     const late = scene.connect();
     const wrapper = { key: late.key, isOpen: true, send: (frame: string) => late.send(frame) };
-    scene.dialect.receive(wrapper, { type: "resume-ack", requestId: "r1" });
+    scene.protocol.receive(wrapper, { type: "resume-ack", requestId: "r1" });
     late.take();
     scene.turns.text("one");
     expect(seqs(late.take())).toEqual([1, 2, 3]);
