@@ -31,7 +31,7 @@ interface Loaded {
   value: unknown;
 }
 
-export class AgentState {
+export class StateStore {
   readonly #init: StateInit;
   /** Undefined: not read yet. `null`: read, and nothing is stored. */
   #loaded: Loaded | null | undefined;

@@ -1,6 +1,7 @@
 // One connection to the agent that comes back by itself, and says why it is not there. Text goes out only while it is
 // open, and `send` says whether it did; what must survive a drop is kept in the outbox. Never retried: a refusal for good
 // (1008, 4000 to 4999), and an address that the server refuses over HTTP as well.
+import { backoffMs } from "../util/backoff.ts";
 import { errorMessage } from "../util/errors.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { NoWebSocketError } from "./errors.ts";
@@ -79,8 +80,8 @@ export interface SocketInit {
 
 /** The pause before attempt `failures + 1`. */
 export function retryDelayMs(failures: number, random: number): number {
-  const full = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * RETRY_FACTOR ** failures);
-  return Math.round(full * (0.5 + random / 2));
+  const policy = { baseMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, factor: RETRY_FACTOR, jitter: 0.5 };
+  return Math.round(backoffMs(failures, policy, random));
 }
 
 export class ReconnectingSocket {

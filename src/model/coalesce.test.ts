@@ -4,7 +4,7 @@ import { createGate, reply, text, textChunks } from "../testing/model/index.ts";
 import { coalesceParts, MAX_MERGED_CHARS, MAX_READ_AHEAD_PARTS, type ModelPart, type PartReader } from "./coalesce.ts";
 import { guardModel } from "./guarded-model.ts";
 import { majors, readAll, run, textOf } from "./sdk-majors.test-support.ts";
-import type { FastReadableStream } from "./streams/readable.ts";
+import type { FastReadableStream } from "./fast-readable.ts";
 
 interface TestPart extends ModelPart {
   readonly id?: string;

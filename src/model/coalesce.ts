@@ -5,7 +5,7 @@
 // never change, metadata never moves from one delta to another, and an error or the end comes after everything that
 // was sent before it. What the parts mean is none of this file's business.
 import { canonicalJson } from "../util/json.ts";
-import { FastReadableStream } from "./streams/readable.ts";
+import { FastReadableStream } from "./fast-readable.ts";
 
 /** A merged delta grows no further than this, so that readers still see progress in a burst. */
 export const MAX_MERGED_CHARS = 16_384;

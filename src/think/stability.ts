@@ -1,6 +1,7 @@
 // Whether the conversation is at rest: no turn running or waiting, nothing asked of a human or a client. Derived from
 // the stored messages and the open stream each time it is asked.
 import type { UIMessage } from "ai";
+import { happensWithin } from "../host/deadline.ts";
 import type { Clock } from "../host/ports.ts";
 import { foldChunks, foldedMessage, startFold, type FoldChunk } from "../model/index.ts";
 import { isPendingInteraction } from "../session/transcript-repair.ts";
@@ -37,18 +38,11 @@ export async function untilStable(init: StabilityInit, timeoutMs?: number): Prom
       const leftMs = deadline - clock.now();
       if (leftMs <= 0) return false;
       changed = Promise.withResolvers();
-      await changedOrLater(init, changed.promise, Math.min(STABLE_POLL_MS, leftMs));
+      await happensWithin(Math.min(STABLE_POLL_MS, leftMs), changed.promise, clock);
     }
   } finally {
     stop();
   }
-}
-
-async function changedOrLater({ clock }: StabilityInit, changed: Promise<void>, ms: number): Promise<void> {
-  const timer = new AbortController();
-  // Only our own abort rejects the sleep, and then nobody waits for it.
-  await Promise.race([changed, clock.sleep(ms, timer.signal).catch(() => undefined)]);
-  timer.abort();
 }
 
 function isStable(init: StabilityInit): boolean {

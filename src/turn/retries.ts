@@ -4,6 +4,7 @@ import type { UIMessage } from "ai";
 import { isOutOfMemory, isPlatformTransient } from "../host/platform-errors.ts";
 import type { AttemptEnded } from "../journal/records.ts";
 import { isToolPart, SHRINKS_ABOVE_CHARS } from "../model/index.ts";
+import { backoffMs } from "../util/backoff.ts";
 import { areTooMany, countFailures, OUT_OF_MEMORY } from "./budget.ts";
 import type { Desk } from "./desk.ts";
 import type { FailureClass } from "./hooks.ts";
@@ -20,7 +21,7 @@ const MAX_HOOK_PAUSE_MS = 300_000;
 
 /** How long recovery waits after its hook failed so many times in a row before. */
 export function hookPauseMs(failures: number): number {
-  return Math.min(HOOK_PAUSE_MS * 2 ** failures, MAX_HOOK_PAUSE_MS);
+  return backoffMs(failures, { baseMs: HOOK_PAUSE_MS, maxMs: MAX_HOOK_PAUSE_MS });
 }
 
 export interface FailedAttempt {
@@ -61,7 +62,8 @@ export class Retries {
     stream.flush();
     const before = countFailures(this.#recovery.attemptsOf(live));
     if (areTooMany({ inARow: before.inARow + 1, inAll: before.inAll + 1 })) return undefined;
-    return this.#desk.now() + Math.min(askedForMs ?? FAILURE_PAUSE_MS * 2 ** before.inARow, MAX_FAILURE_PAUSE_MS);
+    const policy = { baseMs: FAILURE_PAUSE_MS, maxMs: MAX_FAILURE_PAUSE_MS };
+    return this.#desk.now() + Math.min(askedForMs ?? backoffMs(before.inARow, policy), MAX_FAILURE_PAUSE_MS);
   }
 
   /**

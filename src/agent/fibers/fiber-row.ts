@@ -79,7 +79,7 @@ export interface FiberRow {
 }
 
 /** Final for whoever waits. `interrupted` can still be resolved, but nobody knows when. */
-export function isTerminal(status: FiberStatus): boolean {
+export function isEndedStatus(status: FiberStatus): boolean {
   return status !== "pending" && status !== "running";
 }
 

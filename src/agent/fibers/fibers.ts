@@ -11,7 +11,7 @@ import { DurableWork } from "../durable-work.ts";
 import { FiberCancelledError, FiberOptionsError, OutsideFiberError } from "./fiber-errors.ts";
 import { FiberRecovery, type InternalRecovery } from "./fiber-recovery.ts";
 import {
-  isTerminal,
+  isEndedStatus,
   toInspection,
   type FiberContext,
   type FiberInspection,
@@ -239,7 +239,7 @@ export class Fibers {
 
   /** Deletes records that have an outcome, oldest first; `interrupted` ones only if named. Returns how many. */
   remove(filter: DeleteFibersOptions = {}): number {
-    const statuses = (asList(filter.status) ?? REMOVED_BY_DEFAULT).filter(isTerminal);
+    const statuses = (asList(filter.status) ?? REMOVED_BY_DEFAULT).filter(isEndedStatus);
     const settledBeforeMs = filter.settledBefore === undefined ? null : Number(filter.settledBefore);
     return this.#table.removeSettled({ statuses, settledBeforeMs, limit: clampLimit(filter.limit, REMOVE_LIMIT) });
   }
@@ -347,7 +347,7 @@ export class Fibers {
 
   async #follow(row: FiberRow, waits: boolean): Promise<FiberInspection> {
     if (!waits) return toInspection(row);
-    const isOrphan = !isTerminal(row.status) && !this.#executing.has(row.id);
+    const isOrphan = !isEndedStatus(row.status) && !this.#executing.has(row.id);
     // A hook that asks for its own fiber would wait for itself.
     if ((isOrphan || row.recover_at !== null) && !this.#recovery.isActive(row.id)) await this.recover();
     return this.#outcome(row.id);
@@ -357,7 +357,7 @@ export class Fibers {
     for (;;) {
       const inspection = this.inspect(id);
       if (!inspection) throw new FiberOptionsError("The fiber was deleted while it was waited for");
-      if (isTerminal(inspection.status)) return inspection;
+      if (isEndedStatus(inspection.status)) return inspection;
       const waiter = this.#waiters.get(id) ?? Promise.withResolvers<void>();
       this.#waiters.set(id, waiter);
       await waiter.promise;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gate, World, type Methods, type TestAgent } from "../core.test-support.ts";
-import { DEAD_LETTER_LIMIT, QUEUE_LIMIT } from "./queue-table.ts";
+import { DEAD_LETTER_LIMIT, QUEUE_ITEM_LIMIT } from "./queue-table.ts";
 
 let world: World;
 
@@ -137,7 +137,8 @@ describe("queue", () => {
   test("a full queue refuses with a hint", async () => {
     const agent = boot({ work: () => new Promise(() => undefined) });
     await agent.queue.enqueue("work", 0);
-    world.database.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${QUEUE_LIMIT - 1})
+    world.database
+      .exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${QUEUE_ITEM_LIMIT - 1})
       INSERT INTO cf_queue (id, callback, payload, created_at) SELECT 'bulk-' || i, 'work', '1', 0 FROM n`);
     await expect(agent.queue.enqueue("work", 1)).rejects.toMatchObject({ code: "queue-full" });
   });

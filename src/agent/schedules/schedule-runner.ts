@@ -1,10 +1,11 @@
 // Runs due rows. A row is marked started before its callback is called and settled after it returned, so a crash at
 // any point runs it again; one slow row never holds up the others; a row is never running twice in one activation.
+import { happensWithin } from "../../host/deadline.ts";
 import { isOutOfMemory } from "../../host/platform-errors.ts";
 import { assertNever } from "../../util/assert-never.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
-import { backoffMs, isGivenUp, restartAtMs } from "../backoff.ts";
+import { durableBackoffMs, isGivenUp, restartAtMs } from "../backoff.ts";
 import { runDurably } from "../context.ts";
 import type { AgentCore } from "../core.ts";
 import { DurableWork } from "../durable-work.ts";
@@ -157,11 +158,7 @@ export class ScheduleRunner {
     const now = this.#core.clock.now();
     const atMs = this.#nextOpportunity(round, now);
     if (atMs === null || Math.max(atMs, now + 1) > round.closesAtMs) return this.#change.promise;
-    const timer = new AbortController();
-    // The only rejection is our own abort below, when the change came first.
-    const due = this.#core.clock.sleep(Math.max(1, atMs - now), timer.signal).catch(() => undefined);
-    await Promise.race([this.#change.promise, due]);
-    timer.abort();
+    await happensWithin(Math.max(1, atMs - now), this.#change.promise, this.#core.clock);
   }
 
   #nextOpportunity(round: Round, nowMs: number): number | null {
@@ -265,7 +262,7 @@ export class ScheduleRunner {
     const strikes = row.strikes + 1;
     const job = { callback: row.callback, id: row.id };
     if (strikes < STRIKE_LIMIT) {
-      const wait = backoffMs(strikes - 1, this.#core.options.keepAliveIntervalMs);
+      const wait = durableBackoffMs(strikes - 1, this.#core.options.keepAliveIntervalMs);
       this.#table.markStruck(row.seq, strikes, this.#core.clock.now() + wait);
       this.#emitError(row, error, attempts);
       return;

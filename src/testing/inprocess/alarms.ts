@@ -1,5 +1,6 @@
 // One alarm per root object, at least once, on the virtual clock. The stored time is removed only after the handler
 // succeeded, so a crash while it runs fires it again; the object itself sees no alarm while its handler runs.
+import { backoffMs } from "../../util/backoff.ts";
 import type { Engine } from "./engine.ts";
 import type { ObjectRecord } from "./object-record.ts";
 
@@ -83,7 +84,7 @@ async function fire(record: ObjectRecord, at: number): Promise<void> {
   if (run.isReplaced) alarm.retries = 0;
   else if (hasSucceeded || alarm.retries === RETRY_LIMIT) clear(record, engine);
   else {
-    alarm.retryAt = engine.clock.now + RETRY_BASE_MS * 2 ** alarm.retries;
+    alarm.retryAt = engine.clock.now + backoffMs(alarm.retries, { baseMs: RETRY_BASE_MS, maxMs: Infinity });
     alarm.retries++;
   }
   if (process.alive) armAlarm(record);

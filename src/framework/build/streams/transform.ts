@@ -1,7 +1,7 @@
 // A TransformStream in plain JavaScript. Behind one of our own readable streams it is a function between two queues: a
 // chunk is read and transformed when the reader of the result asks for one, not earlier. Anywhere else (behind a
-// native stream, or when somebody takes its two ends) it becomes a native TransformStream with the same transformer.
-import { connect, FastReadableStream, type Controller, type Reader } from "./readable.ts";
+// native stream, or when its two ends are taken) it becomes a native TransformStream with the same transformer.
+import { connect, FastReadableStream, type Controller, type Reader } from "../../../model/fast-readable.ts";
 
 type Native<In, Out> = globalThis.TransformStream<In, Out>;
 type Transformation<In, Out> = Pick<Transformer<In, Out>, "start" | "transform" | "flush" | "cancel">;

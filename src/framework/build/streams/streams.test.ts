@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { FastReadableStream, type Source, type Strategy } from "./readable.ts";
+import { FastReadableStream, type Source, type Strategy } from "../../../model/fast-readable.ts";
 import { FastTransformStream } from "./transform.ts";
 
 /** What is used of either kind. */
@@ -95,7 +95,7 @@ describe.each(kinds)("%s streams", (_name, kind) => {
     ]);
   });
 
-  test("ask for nothing before somebody reads, if they are told so", async () => {
+  test("ask for nothing before the first read with a high water mark of 0", async () => {
     let pulls = 0;
     const stream = kind.readable<number>({ pull: (controller) => controller.enqueue(++pulls) }, { highWaterMark: 0 });
     await macrotask();

@@ -1,24 +1,27 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { describe, expect, test } from "vitest";
-import { withFastStreams } from "./inject.ts";
+import { pluginOf } from "../plugins.ts";
+import { streamsFrom } from "./plugin.ts";
 
 const MAKING = `const stream = new TransformStream();\nexport { stream };`;
 const STREAMS = "/streams.js";
+const { transform } = pluginOf(streamsFrom(STREAMS));
 const SDK_FILE = "/project/node_modules/ai/dist/index.js";
 
 describe("fast streams are given", () => {
   test("to modules of the SDK, without moving a line", () => {
-    const code = withFastStreams({ id: SDK_FILE, code: MAKING }, STREAMS);
-    expect(code).toBe(`import { ReadableStream, TransformStream } from "/streams.js"; ${MAKING}`);
+    expect(transform(MAKING, SDK_FILE)?.code).toBe(
+      `import { ReadableStream, TransformStream } from "/streams.js"; ${MAKING}`
+    );
   });
 
   test.each([
-    ["another package's manager", "/p/node_modules/.pnpm/ai@7.0.0/node_modules/ai/dist/index.js"],
+    ["another package manager", "/p/node_modules/.pnpm/ai@7.0.0/node_modules/ai/dist/index.js"],
     ["a Windows path", "C:\\p\\node_modules\\ai\\dist\\index.mjs"],
     ["a bundler's query", `${SDK_FILE}?v=1`]
-  ])("whatever the file is called: %s", (_name, id) => {
-    expect(withFastStreams({ id, code: MAKING }, STREAMS)).toContain(STREAMS);
+  ])("however the file is named: %s", (_name, id) => {
+    expect(transform(MAKING, id)?.code).toContain(STREAMS);
   });
 
   test.each([
@@ -28,7 +31,7 @@ describe("fast streams are given", () => {
     ["a module that makes none", SDK_FILE, "export { a };"],
     ["a module that cannot import", SDK_FILE, "module.exports = { stream: new TransformStream() };"]
   ])("and not to %s", (_name, id, code) => {
-    expect(withFastStreams({ id, code }, STREAMS)).toBeUndefined();
+    expect(transform(code, id)).toBeUndefined();
   });
 
   test.each(["ai", "ai6"])("to the installed %s, which declares neither name itself", (name) => {
@@ -36,6 +39,6 @@ describe("fast streams are given", () => {
     const file = require.resolve(name).replace(/ai6([\\/]dist[\\/]index)\.js$/, "ai6$1.mjs");
     const code = readFileSync(file, "utf8");
     expect(code).not.toMatch(/\b(?:class|const|let|var|function) (?:Readable|Transform)Stream\b/);
-    expect(withFastStreams({ id: SDK_FILE, code }, STREAMS)).toBeDefined();
+    expect(transform(code, SDK_FILE)).toBeDefined();
   });
 });

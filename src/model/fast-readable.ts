@@ -1,7 +1,7 @@
 // A ReadableStream in plain JavaScript, for values that never leave the program. It behaves as the platform's does in
 // what the AI SDK uses, and costs a fraction of it in workerd, where each chunk of a native stream crosses into C++ and
-// back. It is no drop-in for bodies: whatever native meets it is given a native stream that reads from it, and a plain
-// use as a body fails in words. Transforms are in transform.ts.
+// back. It is no drop-in for bodies: a native stream that meets it is given a native stream that reads from it, and a
+// plain use as a body fails with a message. Transforms are in framework/build/streams.
 
 type Native<T> = globalThis.ReadableStream<T>;
 
@@ -13,13 +13,13 @@ export interface Source<T> {
 }
 
 export interface Strategy {
-  /** How many chunks may wait. 0: none is asked for before somebody reads. */
+  /** How many chunks may wait. 0: none is asked for before the first read. */
   readonly highWaterMark?: number;
 }
 
 export type Read<T> = { readonly done: false; readonly value: T } | { readonly done: true; readonly value: undefined };
 
-/** How a transform of this room is connected: it answers undefined when a native stream must do it. */
+/** How a transform in JavaScript is connected: it answers undefined when a native stream must do it. */
 export const connect: unique symbol = Symbol("connect");
 
 interface Waiting<T> {
