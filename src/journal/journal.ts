@@ -4,7 +4,6 @@ import type { Blobs } from "../host/blobs.ts";
 import type { Sql } from "../host/ports.ts";
 import type { Conversation } from "./conversation.ts";
 import { TurnFinder } from "./find-turn.ts";
-import { JournalNotifier } from "./notifier.ts";
 import { quarantineRow } from "./quarantine.ts";
 import { JournalReader, type CorruptRow } from "./reader.ts";
 import { rebuildStanding } from "./rebuild.ts";
@@ -16,8 +15,6 @@ export interface JournalInit {
   sql: Sql;
   blobs: Blobs;
   conversation: Conversation;
-  /** Told what a subscriber threw. */
-  report: (error: unknown) => void;
   retention?: Partial<RetentionOptions>;
   /** Where rows go that cannot be read. Without it they are left where they are and reported on every read. */
   setAside?: Quarantine;
@@ -30,21 +27,20 @@ export interface Journal {
   readonly retention: JournalRetention;
 }
 
-/** Open one per activation: subscribers hear of appends made through the same journal only. */
+/** Open one per activation and conversation. */
 export function openJournal(init: JournalInit): Journal {
   const { conversation, setAside, now = Date.now } = init;
   const rows = new JournalRows(init);
-  const notifier = new JournalNotifier(init.report);
   const finder = new TurnFinder(rows);
   const onCorrupt =
     setAside &&
     ((corrupt: readonly CorruptRow[]) => {
       for (const row of corrupt) quarantineRow({ ...init, setAside }, row, now());
     });
-  const reader = new JournalReader({ rows, conversation, notifier, finder, onCorrupt });
+  const reader = new JournalReader({ rows, conversation, finder, onCorrupt });
   if (conversation.isDamaged) rebuildStanding(conversation, reader);
   return {
-    writer: new JournalWriter({ rows, conversation, notifier, finder }),
+    writer: new JournalWriter({ rows, conversation, finder }),
     reader,
     retention: new JournalRetention({ rows, conversation, options: init.retention })
   };

@@ -101,8 +101,6 @@ function advanceOpenTurn(turn: OpenTurn, record: WritableRecord): OpenTurn {
       return { ...turn, attempt: record.attempt, attemptOpen: true, firstChunk: record.firstChunk, retryAt: null };
     case "attempt-ended":
       return { ...turn, attemptOpen: false, retryAt: record.retryAt, ...interruption(turn, record) };
-    case "turn-parked":
-      return { ...turn, attemptOpen: false };
     default:
       return turn;
   }

@@ -1,12 +1,11 @@
 // The only way into the journal: a synchronous, all-or-nothing append, stored as one row. It gives each record its
-// sequence, refuses what an overtaken attempt, a settled turn or a cleared conversation may no longer write, keeps the
-// conversation's row in step, and tells readers after the commit. What to write, and when, is decided above.
+// sequence, refuses what an overtaken attempt, a settled turn or a cleared conversation may no longer write, and keeps the
+// conversation's row in step. What to write, and when, is decided above.
 import type { TurnId } from "../util/ids.ts";
 import { packBatches, unpackBatch } from "./batch.ts";
 import { rangeOf } from "./codec.ts";
 import type { Conversation, OpenTurn } from "./conversation.ts";
 import type { TurnFinder } from "./find-turn.ts";
-import type { JournalNotifier } from "./notifier.ts";
 import { advance, aliasOf, freeTo } from "./open-turns.ts";
 import type { WritableRecord } from "./records.ts";
 import { SEARCH_LIMITS, type JournalRows } from "./rows.ts";
@@ -14,7 +13,6 @@ import { SEARCH_LIMITS, type JournalRows } from "./rows.ts";
 export interface WriterInit {
   rows: JournalRows;
   conversation: Conversation;
-  notifier: JournalNotifier;
   finder: TurnFinder;
 }
 
@@ -45,7 +43,7 @@ export class JournalWriter {
    * Writes one row, and the conversation's if it changed: a turn was admitted, changed attempts, or ended.
    */
   append(records: readonly WritableRecord[]): AppendReceipt {
-    const { rows, conversation, notifier, finder } = this.#init;
+    const { rows, conversation, finder } = this.#init;
     const head = rows.head();
     const receipt = { first: head + 1, last: head + records.length };
     if (records.length === 0) return receipt;
@@ -71,7 +69,6 @@ export class JournalWriter {
       this.#known = { head: last, streams };
     });
     for (const record of records) if (record.type === "turn-admitted") finder.note(aliasOf(record));
-    notifier.schedule();
     return receipt;
   }
 

@@ -32,9 +32,7 @@ export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnA
     inputMessageIds: (admission.inputMessageIds ?? trailingUserIds(input)).map(messageId),
     body: (admission.body ?? null) as Json,
     channel: admission.channel ?? null,
-    grants: { principal: null, permissions: null },
     clientTools: admission.clientTools ?? [],
-    output: null,
     metadata: {
       ...(typeof admission.input === "function" && { [DEFERRED_INPUT]: true }),
       ...(admission.supersedable && { supersedable: true }),
@@ -42,8 +40,7 @@ export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnA
       ...(admission.idempotencyId !== undefined && { idempotencyId: admission.idempotencyId }),
       ...(admission.resolvesMessageId !== undefined && { resolves: admission.resolvesMessageId })
     },
-    notBeforeAt: admission.notBeforeAt ?? null,
-    deadlineAt: null
+    notBeforeAt: admission.notBeforeAt ?? null
   };
 }
 

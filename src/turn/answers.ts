@@ -79,7 +79,6 @@ export class Answers {
         callId: callId(toolCallId),
         approvalId: approvalId(toolPartOf(message, toolCallId)?.approval?.id ?? toolCallId),
         approved,
-        inputHash: null,
         by: null,
         reason: null,
         autoContinue: answer.autoContinue

@@ -1,23 +1,17 @@
 // The record that charges an attempt, written before the attempt does anything.
 import type { AttemptStarted } from "../journal/records.ts";
-import { epochId, turnId } from "../util/ids.ts";
-
-export interface AttemptRecordInit {
-  readonly epoch: string;
-  readonly now: number;
-}
+import { turnId } from "../util/ids.ts";
 
 /** A stream opens with the start of the message and of its step. Whoever says no more has made no progress. */
 export const OPENING_CHUNKS = 2;
 
 /** The first attempt of a turn. */
-export function firstAttempt(id: string, { epoch, now }: AttemptRecordInit): AttemptStarted {
+export function firstAttempt(id: string, now: number): AttemptStarted {
   return {
     type: "attempt-started",
     turnId: turnId(id),
     attempt: 1,
     at: now,
-    epoch: epochId(epoch),
     kind: "first",
     firstChunk: 0,
     keeps: 0,
@@ -29,7 +23,7 @@ export function firstAttempt(id: string, { epoch, now }: AttemptRecordInit): Att
 export function nextAttempt(
   id: string,
   next: Pick<AttemptStarted, "attempt" | "kind" | "firstChunk" | "keeps" | "repairs">,
-  init: AttemptRecordInit
+  now: number
 ): AttemptStarted {
-  return { ...firstAttempt(id, init), ...next };
+  return { ...firstAttempt(id, now), ...next };
 }

@@ -24,7 +24,7 @@ import {
 } from "../model/index.ts";
 import { ThinkError } from "../util/errors.ts";
 import { turnId as asTurnId } from "../util/ids.ts";
-import { approvalAsked, callSettled, callStarted, clientCallStarted, jsonOf, toolPartOf } from "./call-records.ts";
+import { approvalAsked, callSettled, callStarted, clientCallStarted, toolPartOf } from "./call-records.ts";
 import { AnswerTooLargeError, AttemptFailedError, StreamStalledError, TokenBudgetError } from "./errors.ts";
 import type { AssembledTurn, TurnHooks } from "./hooks.ts";
 import type { TurnListener } from "./listener.ts";
@@ -247,8 +247,7 @@ export class Attempt {
       step: this.#call?.stepNumber ?? 0,
       // A transform of the user's may have changed what the model boundary had put right.
       finishReason: typeof event.finishReason === "string" ? event.finishReason : "other",
-      usage,
-      providerMetadata: jsonOf(event.providerMetadata)
+      usage
     });
   }
 

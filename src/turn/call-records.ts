@@ -1,7 +1,6 @@
 // What an attempt records of tool calls: that one may run now, what came of it, and what is asked of people. Pure: from
 // what the model call tells to the facts that are written.
 import type { UIMessage } from "ai";
-import { createHash } from "node:crypto";
 import type { ApprovalAsked, CallExecutor, CallOutcome, CallSettled, CallStarted } from "../journal/records.ts";
 import {
   isToolPart,
@@ -13,7 +12,7 @@ import {
   type ToolPart
 } from "../model/index.ts";
 import { approvalId, callId, turnId } from "../util/ids.ts";
-import { canonicalJson, type Json } from "../util/json.ts";
+import type { Json } from "../util/json.ts";
 
 /** Which attempt writes, and when. */
 export interface Writing {
@@ -56,9 +55,7 @@ export function approvalAsked(writing: Writing, part: ToolPart, step: number): [
     type: "approval-asked",
     callId: call.callId,
     approvalId: approvalId(approval?.id ?? part.toolCallId),
-    inputHash: call.inputHash,
-    descriptor: jsonOf(approval?.descriptor),
-    expiresAt: null
+    descriptor: jsonOf(approval?.descriptor)
   };
   return [call, asked];
 }
@@ -66,11 +63,6 @@ export function approvalAsked(writing: Writing, part: ToolPart, step: number): [
 export function toolPartOf(message: UIMessage, toolCallId: string): ToolPart | undefined {
   const part = message.parts.findLast((one) => isToolPart(one) && one.toolCallId === toolCallId);
   return part && isToolPart(part) ? part : undefined;
-}
-
-/** Identifies an input whatever the order of its keys. */
-export function inputHash(input: Json): string {
-  return createHash("sha256").update(canonicalJson(input)).digest("base64url");
 }
 
 /** What a record can hold of a value: undefined and what JSON cannot say become null. */
@@ -100,15 +92,7 @@ function startedOf(writing: Writing, part: ToolPart, call: Pick<StartedCall, "st
 }
 
 function started(writing: Writing, { toolCallId, input, ...call }: StartedCall): CallStarted {
-  const json = jsonOf(input);
-  return {
-    ...fact(writing),
-    type: "call-started",
-    callId: callId(toolCallId),
-    ...call,
-    input: json,
-    inputHash: inputHash(json)
-  };
+  return { ...fact(writing), type: "call-started", callId: callId(toolCallId), ...call, input: jsonOf(input) };
 }
 
 function fact({ turnId: id, attempt, at }: Writing) {

@@ -45,7 +45,7 @@ export class Desk {
   readonly init: EngineInit;
   readonly readers = new TurnListeners();
   readonly nesting = new Nesting();
-  /** Differs in every activation: an attempt of another epoch was cut off. */
+  /** Differs in every activation. */
   readonly epoch: string;
   readonly #live = new Map<string, LiveTurn>();
   running: Running | undefined;

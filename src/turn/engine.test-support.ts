@@ -137,8 +137,7 @@ export class World {
     const journal = openJournal({
       sql,
       blobs: new Blobs(sql),
-      conversation: this.conversation,
-      report: (error) => console.error(error)
+      conversation: this.conversation
     });
     this.engine = new TurnEngine({
       conversation: this.conversation,

@@ -121,7 +121,7 @@ export class TurnEngine implements Turns {
       });
       this.#desk.add(live);
       row.failedTurn = admission.trigger === "ws-chat" ? null : row.failedTurn;
-      const attempt = startsNow ? [firstAttempt(admitted.turnId, { epoch: this.#desk.epoch, now })] : [];
+      const attempt = startsNow ? [firstAttempt(admitted.turnId, now)] : [];
       journal.writer.append([admitted, ...attempt]);
       if (startsNow) {
         placeInput(this.#desk, live);

@@ -269,7 +269,7 @@ export function leftOf({ turn, salvage: left, isStored = false }: Examined): Pic
   const answer: UIMessage | undefined = storableAnswer(left.fold.message);
   const earlier = left.changedEarlier;
   return {
-    left: { answer, chunkCount: turn.nextChunk, isStored, ...(earlier && { earlier }) },
+    left: { answer, isStored, ...(earlier && { earlier }) },
     streamed: turn.contentSequence > 0
   };
 }

@@ -78,6 +78,6 @@ export class Responses {
 
   #appendResponded(id: string): void {
     const { journal } = this.#desk.init;
-    journal.writer.append([{ type: "turn-responded", turnId: turnId(id), at: this.#desk.now(), error: null }]);
+    journal.writer.append([{ type: "turn-responded", turnId: turnId(id), at: this.#desk.now() }]);
   }
 }

@@ -140,6 +140,6 @@ async function pausesOf(w: World): Promise<number[]> {
 
 function recordsOf({ database, conversation }: World): ReadableRecord[] {
   const sql = new MemorySql(database);
-  const journal = openJournal({ sql, blobs: new Blobs(sql), conversation, report: (error) => console.error(error) });
+  const journal = openJournal({ sql, blobs: new Blobs(sql), conversation });
   return [...journal.reader.pages({ after: 0 })].flatMap(({ entries }) => entries.map(({ record }) => record));
 }

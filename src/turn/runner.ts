@@ -230,7 +230,7 @@ export class TurnRunner {
 
   #endDisabled(live: LiveTurn, examined: Examined, drops: boolean): void {
     const { left, streamed } = leftOf(examined);
-    const kept = drops ? { chunkCount: left?.chunkCount ?? 0, answer: undefined } : left;
+    const kept = drops ? { answer: undefined } : left;
     const error = new RecoveryDisabledError();
     this.#log(live, error);
     const ending = { status: "error", reason: "continue_disabled", error: error.message } as const;

@@ -30,7 +30,6 @@ export interface Ending {
   /** What earlier attempts left, for a turn that ends between two. */
   readonly left?: {
     readonly answer: UIMessage | undefined;
-    readonly chunkCount: number;
     /** There is an answer in the store, which is left as it is. */
     readonly isStored?: boolean;
     /** The earlier answer with what became of its calls. */
@@ -88,7 +87,6 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
         error: ending.error === undefined ? null : { code: "turn-failed", message: ending.error },
         output: (ending.output ?? null) as Json,
         messageStored: answer !== undefined || ending.left?.isStored === true,
-        chunkCount: (ending.stream ?? ending.left)?.chunkCount ?? 0,
         responds: desk.init.hooks.wantsResponse && isAnswer(ending)
       }
     ]);
@@ -151,7 +149,6 @@ export function settleUnreadable(desk: Desk, open: OpenTurn): void {
         error: { code: unreadable.code, message: text },
         output: null,
         messageStored: false,
-        chunkCount: 0,
         responds: false
       }
     ]);

@@ -68,10 +68,6 @@ export class TurnStream {
     return foldedMessage(this.#fold);
   }
 
-  get chunkCount(): number {
-    return this.#packer.nextChunk;
-  }
-
   /** The answer has reached its limit: nothing more is taken. */
   get isFull(): boolean {
     return this.#init.size.isExceeded;

@@ -31,10 +31,10 @@ export interface Tried {
 
 /** The first attempt is charged, and its messages join the conversation with it. */
 export async function beginFirst(desk: Desk, open: OpenTurn, live: LiveTurn): Promise<void> {
-  const { init, epoch } = desk;
+  const { init } = desk;
   const made = await deferredInput(desk, live);
   init.conversation.transaction(() => {
-    init.journal.writer.append([firstAttempt(open.turnId, { epoch, now: desk.now() })]);
+    init.journal.writer.append([firstAttempt(open.turnId, desk.now())]);
     placeInput(desk, live);
     for (const message of made) init.transcript.append(message);
   });
@@ -51,7 +51,7 @@ async function deferredInput(desk: Desk, live: LiveTurn): Promise<readonly UIMes
 
 /** A later attempt is charged. Calls that were cut off are settled with it: nobody may run them again. */
 export function beginNext(desk: Desk, live: LiveTurn, examined: Examined): void {
-  const { init, epoch } = desk;
+  const { init } = desk;
   const { salvage } = examined;
   const open = desk.openTurnOf(live);
   if (!open) return;
@@ -62,7 +62,7 @@ export function beginNext(desk: Desk, live: LiveTurn, examined: Examined): void 
   const bodies = salvage.repairs.map((chunk) => JSON.stringify(chunk));
   const repairs = bodies.length + openingOf(salvage);
   const started = { attempt, kind: kindOf(examined), firstChunk, keeps: salvage.keeps, repairs };
-  const records: JournalRecord[] = [nextAttempt(open.turnId, started, { epoch, now })];
+  const records: JournalRecord[] = [nextAttempt(open.turnId, started, now)];
   if (bodies.length > 0) {
     records.push({ type: "content-segment", turnId: id, attempt, at: now, firstChunk, chunks: bodies });
   }
