@@ -3,7 +3,7 @@
 // nothing else can happen. Whatever goes wrong, the client gets the one end it waits for.
 import type { Clock } from "../host/ports.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
-import { trailingUserIds } from "../turn/admitting.ts";
+import { trailingUserIds } from "../turn/admit.ts";
 import type { TurnHooks } from "../turn/hooks.ts";
 import type { Turns } from "../turn/turns.ts";
 import { failureDetails, ThinkError } from "../util/errors.ts";

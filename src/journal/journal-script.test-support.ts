@@ -57,11 +57,12 @@ export function recordsOf(journal: TestJournal, move: Move, at: number): Writabl
   const isKnown = turnsIn(allEntries(journal, true)).includes(turn);
   // Ids are minted once: a settled turn's never comes back.
   if (move.kind === "admit" && isKnown && !open) return [];
-  const firstChunk = open ? journal.writer.nextChunk(open) : 0;
-  const situation = { move, turn, attempt: open?.attempt ?? 0, firstChunk, generation, at };
+  const fold = open && journal.folds.get(turn);
+  const firstChunk = fold?.nextChunk ?? 0;
+  const situation = { move, turn, attempt: fold?.attempt ?? 0, firstChunk, generation, at };
   if (move.size === UNPREPARED || OPENING.includes(move.kind)) return moveRecords(situation);
   const prelude: WritableRecord[] = isKnown ? [] : moveRecords({ ...situation, move: { ...move, kind: "admit" } });
-  if (OF_AN_ATTEMPT.includes(move.kind) && !open?.attemptOpen) {
+  if (OF_AN_ATTEMPT.includes(move.kind) && fold?.attempts.at(-1)?.end !== null) {
     prelude.push(...moveRecords({ ...situation, move: { ...move, kind: "start" } }));
     situation.attempt += 1;
   }

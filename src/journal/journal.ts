@@ -1,4 +1,4 @@
-// One conversation's journal, put together: what the rooms above hold. It adds no behaviour of its own.
+// One conversation's journal, put together. It adds no behaviour of its own.
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Blobs } from "../host/blobs.ts";
 import type { Sql } from "../host/ports.ts";
@@ -6,9 +6,10 @@ import type { Conversation } from "./conversation.ts";
 import { TurnFinder } from "./find-turn.ts";
 import { quarantineRow } from "./quarantine.ts";
 import { JournalReader, type CorruptRow } from "./reader.ts";
-import { rebuildStanding } from "./rebuild.ts";
+import { rebuildRow } from "./rebuild.ts";
 import { JournalRetention, type RetentionOptions } from "./retention.ts";
 import { JournalRows } from "./rows.ts";
+import { TurnFolds } from "./turn-folds.ts";
 import { JournalWriter } from "./writer.ts";
 
 export interface JournalInit {
@@ -24,6 +25,8 @@ export interface JournalInit {
 export interface Journal {
   readonly writer: JournalWriter;
   readonly reader: JournalReader;
+  /** What the records of the open turns say. */
+  readonly folds: TurnFolds;
   readonly retention: JournalRetention;
 }
 
@@ -31,17 +34,21 @@ export interface Journal {
 export function openJournal(init: JournalInit): Journal {
   const { conversation, setAside, now = Date.now } = init;
   const rows = new JournalRows(init);
-  const finder = new TurnFinder(rows);
   const onCorrupt =
     setAside &&
     ((corrupt: readonly CorruptRow[]) => {
       for (const row of corrupt) quarantineRow({ ...init, setAside }, row, now());
+      // What they were folded from has changed.
+      folds.drop();
     });
+  const finder = new TurnFinder(rows);
   const reader = new JournalReader({ rows, conversation, finder, onCorrupt });
-  if (conversation.isDamaged) rebuildStanding(conversation, reader);
+  const folds = new TurnFolds({ conversation, reader });
+  if (conversation.isDamaged) rebuildRow(conversation, reader);
   return {
-    writer: new JournalWriter({ rows, conversation, finder }),
+    writer: new JournalWriter({ rows, conversation, finder, folds }),
     reader,
+    folds,
     retention: new JournalRetention({ rows, conversation, options: init.retention })
   };
 }

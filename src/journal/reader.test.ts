@@ -6,7 +6,7 @@ import { byteLength } from "../util/bytes.ts";
 import { requestId, turnId } from "../util/ids.ts";
 import { encodeRecord } from "./codec.ts";
 import { allEntries, moves, play, turnsIn } from "./journal-script.test-support.ts";
-import { createTables, MemorySql, openTestJournal, openTurn, type TestJournal } from "./memory-sql.test-support.ts";
+import { createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
 import { quarantineRow } from "./quarantine.ts";
 import type { JournalPage } from "./reader.ts";
 import {
@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 
 function stream(count: number, text = "x"): void {
-  const first = journal.writer.nextChunk(openTurn(journal, T1)!);
+  const first = journal.folds.get(T1)!.nextChunk;
   for (let index = 0; index < count; index++) journal.writer.append([segment(1, first + index, [delta(text)])]);
 }
 

@@ -16,6 +16,8 @@ export interface ReadOptions {
   after?: number;
   /** Only this turn's records. The walk starts at an open turn's admission; for another, pass `after` if you know it. */
   turnId?: TurnId;
+  /** Only the records of these turns. */
+  turnIds?: ReadonlySet<string>;
   /**
    * What a page may load: it ends before the row, and in a row larger than this before the record, that would exceed
    * it. A single larger record is a page of its own. With a filter a page can hold less, even nothing, and say `more`.
@@ -153,10 +155,11 @@ function fittingFrames(frames: readonly Frame[], options: ReadOptions, limits: L
 }
 
 /** Damage is always wanted. */
-function isWanted({ header }: Frame, { turnId, fromChunk }: ReadOptions): boolean {
+function isWanted({ header }: Frame, { turnId, turnIds, fromChunk }: ReadOptions): boolean {
   if (!header.ok) return true;
   const { turn, range } = header.value;
   if (turnId !== undefined && turn !== turnId) return false;
+  if (turnIds && (turn === null || !turnIds.has(turn))) return false;
   return fromChunk === undefined || range === null || range.firstChunk + range.chunkCount > fromChunk;
 }
 

@@ -4,7 +4,7 @@ import { tool, type UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { reply, scriptedModel, stall, text, toolCall, type Step } from "../testing/model/index.ts";
-import type { Admission } from "./admission.ts";
+import type { Admission } from "./admit.ts";
 import { textOf, user, World, type WorldInit } from "./engine.test-support.ts";
 
 describe("a process that dies", () => {
@@ -96,7 +96,7 @@ test("who follows a stream that stalls inside a tool hears every chunk that is r
   await until(() => w.hooksCalled.includes("before:hang"));
   w.clock.skip(5_000);
   // It is asked again after a pause.
-  await until(() => (w.conversation.row.openTurns[0]?.retryAt ?? 0) > 0);
+  await until(() => w.retryAt > 0);
   w.clock.skip(5_000);
   await untilIdle(w);
   const heard = w.chunks("r1");

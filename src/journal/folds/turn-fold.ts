@@ -19,15 +19,6 @@ import type {
 import { rangeOf } from "../codec.ts";
 import { foldCalls, NO_CALLS, type CallsFold } from "./calls-fold.ts";
 
-/**
- * - absent: not admitted (or its admission is damaged)
- * - queued: admitted, never attempted
- * - running: an attempt is open; if its process is gone, it was interrupted
- * - recovering: between attempts
- * - settled: has its outcome
- */
-export type TurnPhaseName = "absent" | "queued" | "running" | "recovering" | "settled";
-
 export interface AttemptView {
   readonly attempt: number;
   readonly kind: AttemptStarted["kind"];
@@ -49,8 +40,9 @@ export interface AttemptView {
 
 export interface TurnFold {
   readonly turnId: TurnId;
-  readonly phase: TurnPhaseName;
   readonly admission: TurnAdmitted | null;
+  /** Of its admission: its records start there. */
+  readonly firstSequence: number;
   readonly attempts: readonly AttemptView[];
   /** The fence: number of the newest attempt, 0 before the first. */
   readonly attempt: number;
@@ -96,8 +88,8 @@ const NO_USAGE: StepUsage = {
 export function emptyTurn(turnId: TurnId): TurnFold {
   return {
     turnId,
-    phase: "absent",
     admission: null,
+    firstSequence: 0,
     attempts: [],
     attempt: 0,
     calls: NO_CALLS,
@@ -131,11 +123,11 @@ export function foldTurnEntry(turn: TurnFold, entry: JournalEntry): TurnFold {
 function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): TurnFold {
   switch (record.type) {
     case "turn-admitted":
-      return { ...turn, admission: record, phase: turn.phase === "absent" ? "queued" : turn.phase };
+      return { ...turn, admission: record, firstSequence: sequence };
     case "attempt-started":
       return startAttempt(turn, record);
     case "attempt-ended":
-      return { ...endAttempt(turn, record.reason, record), phase: "recovering" };
+      return endAttempt(turn, record.reason, record);
     case "content-segment":
       return addContent(turn, { firstChunk: record.firstChunk, chunkCount: record.chunks.length }, sequence);
     case "content-outline":
@@ -182,7 +174,6 @@ function startAttempt(turn: TurnFold, record: AttemptStarted): TurnFold {
     ...turn,
     attempts: [...endAttempt(turn, "interrupted", record).attempts, { attempt, kind, startedAt, ...open }],
     attempt,
-    phase: "running",
     readBy: [],
     kept: keptRanges(turn.kept, record)
   };
@@ -216,11 +207,7 @@ function addContent(turn: TurnFold, range: ChunkRange, sequence: number): TurnFo
 
 function settle(turn: TurnFold, record: TurnSettled): TurnFold {
   if (turn.outcome) return turn;
-  return {
-    ...endAttempt(turn, "settled", record),
-    phase: "settled",
-    outcome: record
-  };
+  return { ...endAttempt(turn, "settled", record), outcome: record };
 }
 
 function finishStep(steps: StepsView, usage: StepUsage): StepsView {

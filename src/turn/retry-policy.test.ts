@@ -15,7 +15,7 @@ import {
   RECOVERY_HOOK_FAILED,
   type Budget,
   type RecoveryLimits
-} from "./budget.ts";
+} from "./retry-policy.ts";
 
 const LIMITS: RecoveryLimits = {
   maxAttempts: 3,
