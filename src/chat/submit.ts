@@ -4,7 +4,7 @@
 import type { UIMessage } from "ai";
 import type { Clock } from "../host/ports.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
-import { trailingUserIds } from "../turn/admitting.ts";
+import { trailingUserIds } from "../turn/admit.ts";
 import type { TurnHooks } from "../turn/hooks.ts";
 import type { Turns } from "../turn/turns.ts";
 import { assertNever } from "../util/assert-never.ts";

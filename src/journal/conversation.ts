@@ -7,7 +7,7 @@ import type { TransactionEnd } from "../host/transactions.ts";
 import { parseJson, type Json } from "../util/json.ts";
 import { Facts } from "./facts.ts";
 
-/** A turn that is accepted and has no outcome yet. */
+/** A turn that is accepted and has no outcome yet. What happened in it is in its records. */
 export interface OpenTurn {
   readonly turnId: string;
   /** What its client calls it. */
@@ -15,15 +15,6 @@ export interface OpenTurn {
   /** Sequence of its admission: its records start there. */
   readonly firstSequence: number;
   readonly generation: number;
-  /** The fence: the newest attempt, 0 before the first. Only it may write, and only while it is open. */
-  readonly attempt: number;
-  readonly attemptOpen: boolean;
-  /** Number of the next chunk of its stream, as of its last attempt's start. */
-  readonly firstChunk: number;
-  /** Between attempts: when the next one is due. Absent or null: at once. */
-  readonly retryAt?: number | null;
-  /** When its first interruption was noticed; it stays until the turn is over. Absent: never interrupted. */
-  readonly recoveringSince?: number;
 }
 
 /** The last turn that failed, until something newer happened; shown to every client that asks. */

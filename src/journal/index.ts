@@ -9,12 +9,10 @@ export {
 } from "./conversation.ts";
 export { openJournal, type Journal, type JournalInit } from "./journal.ts";
 export { JournalWriter, type AppendReceipt } from "./writer.ts";
-export { JournalReader, type CorruptRow, type JournalPage, type ReadOptions, type Subscription } from "./reader.ts";
+export { JournalReader, type CorruptRow, type JournalPage, type ReadOptions } from "./reader.ts";
 export type { FoundTurn } from "./find-turn.ts";
 export { quarantineRow, type QuarantineInit } from "./quarantine.ts";
 export { SEGMENT_LIMITS, SegmentPacker, type PackerInit, type SegmentLimits } from "./segments.ts";
 export { JournalRetention, RETENTION, type RetentionOptions, type SweepReport } from "./retention.ts";
 export * from "./folds/calls-fold.ts";
-export * from "./folds/chunks-fold.ts";
-export * from "./folds/queue-fold.ts";
 export * from "./folds/turn-fold.ts";

@@ -1,7 +1,7 @@
 // An answer that was given before, for a caller of `chat()` that asks again under the same key: as it was streamed, as
 // long as that is kept, and after that the text of the stored message.
 import type { UIMessage, UIMessageChunk } from "ai";
-import type { TurnTicket } from "../turn/admission.ts";
+import type { TurnTicket } from "../turn/admit.ts";
 import type { Turns } from "../turn/turns.ts";
 import type { CallbackReader } from "./stream-callback.ts";
 

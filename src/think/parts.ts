@@ -43,7 +43,6 @@ export const openParts: OpenParts = (init) => {
     sql: runtime.sql,
     blobs: host.blobs,
     conversation,
-    report: (error) => console.error("A reader of the journal failed:", error),
     setAside: runtime.quarantine,
     now: () => runtime.clock.now()
   });

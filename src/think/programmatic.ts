@@ -2,7 +2,7 @@
 // the engine's door; none of them runs anything itself. Expected ends are results; what is thrown is a breach of the
 // contract: bad arguments, or waiting for a turn from inside one.
 import type { UIMessage } from "ai";
-import type { Admission } from "../turn/admission.ts";
+import type { Admission } from "../turn/admit.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
 import { idempotencyId } from "../turn/idempotency.ts";

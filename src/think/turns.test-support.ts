@@ -1,7 +1,7 @@
 // A door without an engine behind it: admissions are noted, and the test decides how each turn goes.
 import type { UIMessage } from "ai";
 import type { ClientTool } from "../journal/records.ts";
-import type { Admission, TurnTicket } from "../turn/admission.ts";
+import type { Admission, TurnTicket } from "../turn/admit.ts";
 import { TurnListeners, type TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { AnswerOutcome, Replay } from "../turn/turns.ts";

@@ -1,4 +1,4 @@
-// One attempt at a turn: assemble, call the model, stream, run tools. It writes records and feeds readers, and ends in a
+// One attempt at a turn: assemble, call the model, stream, run tools. It writes records and feeds listeners, and ends in a
 // plain result; what that result means for the turn is decided by whoever started it. Each tool call is a record before
 // it runs, and its outcome a record before the model sees it.
 import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
@@ -24,7 +24,7 @@ import {
 } from "../model/index.ts";
 import { ThinkError } from "../util/errors.ts";
 import { turnId as asTurnId } from "../util/ids.ts";
-import { approvalAsked, callSettled, callStarted, clientCallStarted, jsonOf, toolPartOf } from "./call-records.ts";
+import { approvalAsked, callSettled, callStarted, clientCallStarted, toolPartOf } from "./tool-calls.ts";
 import { AnswerTooLargeError, AttemptFailedError, StreamStalledError, TokenBudgetError } from "./errors.ts";
 import type { AssembledTurn, TurnHooks } from "./hooks.ts";
 import type { TurnListener } from "./listener.ts";
@@ -52,11 +52,11 @@ export interface AttemptInit {
   readonly sdk: Sdk;
   readonly hooks: TurnHooks;
   readonly journal: Journal;
-  readonly readers: Required<Pick<TurnListener, "streaming" | "chunk">>;
+  readonly listeners: Required<Pick<TurnListener, "streaming" | "chunk">>;
   readonly clock: Clock;
-  /** An outcome changed the answer that this turn extends: stores that, and tells the readers. */
+  /** An outcome changed the answer that this turn extends: stores that, and tells the listeners. */
   readonly answerChanged: (changed: { readonly message: UIMessage; readonly stored: UIMessage }) => void;
-  /** The outcome of a call of an earlier answer: stores it there, and tells the readers. */
+  /** The outcome of a call of an earlier answer: stores it there, and tells the listeners. */
   readonly earlierSettled: (outcome: UIMessageChunk) => void;
 }
 
@@ -174,14 +174,14 @@ export class Attempt {
   }
 
   #pass(given: UIMessageChunk, tools: ToolSet): void {
-    const { view, readers, stream } = this.#init;
+    const { view, listeners, stream } = this.#init;
     const chunk = withExecutor(given, tools);
     if (!this.#hasStreamed) {
       this.#hasStreamed = true;
-      readers.streaming(view);
+      listeners.streaming(view);
     }
     for (const streamed of stream.push(chunk)) {
-      if (streamed.kind === "chunk") readers.chunk(view, streamed);
+      if (streamed.kind === "chunk") listeners.chunk(view, streamed);
       else if (streamed.kind === "answer") this.#init.answerChanged(streamed);
       else this.#init.earlierSettled(streamed.chunk);
     }
@@ -247,8 +247,7 @@ export class Attempt {
       step: this.#call?.stepNumber ?? 0,
       // A transform of the user's may have changed what the model boundary had put right.
       finishReason: typeof event.finishReason === "string" ? event.finishReason : "other",
-      usage,
-      providerMetadata: jsonOf(event.providerMetadata)
+      usage
     });
   }
 

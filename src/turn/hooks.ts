@@ -10,7 +10,7 @@ import type {
   SystemPrompt,
   ToolDecision
 } from "../model/index.ts";
-import type { ExhaustionReason } from "./budget.ts";
+import type { ExhaustionReason } from "./retry-policy.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./incident.ts";
 import type { FileRefusal } from "./refused-files.ts";
 import type { RecordedGrant, TurnContext, TurnOutcome } from "./turn.ts";

@@ -1,12 +1,11 @@
-// The interruption of a turn as user code is told of it: identity, budget and what is left of the answer. One incident
+// The interruption of a turn as user code sees it: identity, budget and what is left of the answer. One incident
 // per turn, however often it is interrupted: retries and continuations share its budget.
 import type { UIMessage } from "ai";
-import type { TurnFold } from "../journal/folds/turn-fold.ts";
 import type { EventPayloads } from "../observe/events.ts";
 import type { Json } from "../util/json.ts";
-import type { Budget, RecoveryLimits } from "./budget.ts";
-import type { LiveTurn } from "./live-turn.ts";
-import type { Salvage } from "./salvage.ts";
+import type { RecoveredPartial } from "./partial.ts";
+import type { Budget, RecoveryLimits } from "./retry-policy.ts";
+import type { Turn } from "./turn.ts";
 
 export interface RecoveryPolicy extends RecoveryLimits {
   /** False: an interrupted turn ends where it was. */
@@ -43,29 +42,28 @@ export interface RecoveryChoice {
 }
 
 export interface IncidentInit {
-  readonly live: LiveTurn;
-  readonly turn: TurnFold;
-  readonly salvage: Salvage;
+  readonly turn: Turn;
+  readonly partial: RecoveredPartial;
   readonly budget: Budget;
   readonly policy: RecoveryPolicy;
   readonly nowMs: number;
 }
 
-export function incidentOf({ live, turn, salvage, budget, policy, nowMs }: IncidentInit): RecoveryIncident {
-  const { requestId, inputMessageIds, continuation } = live.view;
-  const parts = salvage.fold.message.parts;
+export function incidentOf({ turn, partial, budget, policy, nowMs }: IncidentInit): RecoveryIncident {
+  const { requestId, inputMessageIds, continuation } = turn.view;
+  const parts = partial.fold.message.parts;
   return {
     incidentId: incidentId(requestId, inputMessageIds),
     requestId,
     recoveryRootRequestId: requestId,
     attempt: budget.attempt,
     maxAttempts: policy.maxAttempts,
-    recoveryKind: continuation || salvage.progress !== "nothing" ? "continue" : "retry",
-    streamId: turn.contentSequence > 0 ? live.admitted.turnId : "",
-    createdAt: live.admitted.at,
+    recoveryKind: continuation || partial.progress !== "nothing" ? "continue" : "retry",
+    streamId: turn.fold.contentSequence > 0 ? turn.view.turnId : "",
+    createdAt: turn.admitted.at,
     partialText: parts.map((part) => (part.type === "text" ? part.text : "")).join(""),
     partialParts: parts.filter((part) => part.type !== "step-start"),
-    recoveryData: turn.stash,
+    recoveryData: turn.fold.stash,
     work: budget.work,
     ageMs: nowMs - budget.openedAt
   };

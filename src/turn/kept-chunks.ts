@@ -2,15 +2,15 @@
 // skipped, never thrown over. Memory is bounded by the answer and not by its stream: chunks are folded as they are read,
 // and reading stops at the limits.
 import type { UIMessage, UIMessageChunk } from "ai";
-import type { CallView } from "../journal/folds/calls-fold.ts";
-import type { TurnFold } from "../journal/folds/turn-fold.ts";
+import type { CallsFold, CallView } from "../journal/folds/calls-fold.ts";
 import { closeOpenParts, foldChunk, isToolPart, resumeFold, startFold, type MessageFold } from "../model/index.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { AnswerSize } from "./answer-size.ts";
-import { toolPartOf } from "./call-records.ts";
+import { toolPartOf } from "./tool-calls.ts";
 
 export interface StoredAnswer {
-  readonly turn: Pick<TurnFold, "calls">;
+  /** The calls of the turn, with their inputs and outcomes. */
+  readonly calls: CallsFold;
   readonly messageId: string;
   /** The stored answer this turn extends. */
   readonly base: UIMessage | undefined;
@@ -83,8 +83,8 @@ class Keeper {
     const merged = before && mergedDeltas(before.chunk, fitting);
     if (merged) this.#behind.pop();
     this.#behind.push({ seq, chunk: merged ?? fitting, answerBytes: this.#size.bytes });
-    const { turn, wholeSteps } = this.#init;
-    const isKept = wholeSteps ? fitting.type === "finish-step" : isWorthKeeping(fitting, turn);
+    const { calls, wholeSteps } = this.#init;
+    const isKept = wholeSteps ? fitting.type === "finish-step" : isWorthKeeping(fitting, calls);
     if (isKept) this.#keep(this.#behind.length);
   }
 
@@ -102,14 +102,14 @@ class Keeper {
 
   /** Whether a call was recorded before its chunk was. */
   get #hasUnseenCalls(): boolean {
-    return [...this.#init.turn.calls.keys()].some((id) => !this.#seenCalls.has(id));
+    return [...this.#init.calls.keys()].some((id) => !this.#seenCalls.has(id));
   }
 
   #keep(count: number): void {
     for (const { seq, chunk, answerBytes } of this.#behind.splice(0, count)) {
       const { fold, isFinished, isInStep } = this.#kept;
       this.#kept = {
-        fold: safely(withLostInput(fold, chunk, this.#init.turn), chunk),
+        fold: safely(withLostInput(fold, chunk, this.#init.calls), chunk),
         keeps: seq + 1,
         isFinished: isFinished || chunk.type === "finish",
         isInStep: STEP.has(chunk.type) ? chunk.type === "start-step" : isInStep,
@@ -161,7 +161,7 @@ const AFTER_INPUT: ReadonlySet<string> = new Set([
 ]);
 
 /** A chunk that follows an input shows that the input was complete. If it is lost, the record of the call has it. */
-function withLostInput(fold: MessageFold, chunk: UIMessageChunk, { calls }: StoredAnswer["turn"]): MessageFold {
+function withLostInput(fold: MessageFold, chunk: UIMessageChunk, calls: CallsFold): MessageFold {
   if (!AFTER_INPUT.has(chunk.type) || !("toolCallId" in chunk)) return fold;
   const { toolCallId } = chunk;
   if (toolPartOf(fold.message, toolCallId)?.state !== "input-streaming") return fold;
@@ -188,7 +188,7 @@ const CONTENT: ReadonlySet<string> = new Set([
   "finish"
 ]);
 
-function isWorthKeeping(chunk: UIMessageChunk, { calls }: StoredAnswer["turn"]): boolean {
+function isWorthKeeping(chunk: UIMessageChunk, calls: CallsFold): boolean {
   if (chunk.type === "text-delta") return chunk.delta !== "";
   // One that has not started can be asked for again.
   if (chunk.type === "tool-input-available") return [...calls.keys()].some((id) => id === chunk.toolCallId);

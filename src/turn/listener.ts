@@ -1,4 +1,4 @@
-// The readers of turns: sockets, an RPC callback, later a messenger or a parent agent. All of them hear the same
+// The listeners of turns: sockets, an RPC callback, later a messenger or a parent agent. All of them hear the same
 // things in the same order; what they do with it is theirs. A listener must not throw and cannot hold up the turn.
 import type { UIMessage } from "ai";
 import type { TurnOutcome, TurnView } from "./turn.ts";

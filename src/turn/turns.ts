@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import type { FailedTurn } from "../journal/conversation.ts";
 import type { ClientTool } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
-import type { Admission, TurnTicket } from "./admission.ts";
+import type { Admission, TurnTicket } from "./admit.ts";
 import type { ToolAnswerError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnOutcome, TurnView } from "./turn.ts";

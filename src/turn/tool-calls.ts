@@ -1,9 +1,10 @@
-// What an attempt records of tool calls: that one may run now, what came of it, and what is asked of people. Pure: from
-// what the model call tells to the facts that are written.
+// The tool calls of a turn: what an attempt records of them, and what becomes of them when the turn is over. Pure: from
+// what the model call tells to the records that are written, and from a message to the message that is stored.
 import type { UIMessage } from "ai";
-import { createHash } from "node:crypto";
 import type { ApprovalAsked, CallExecutor, CallOutcome, CallSettled, CallStarted } from "../journal/records.ts";
 import {
+  asMessagePart,
+  isSettledToolPart,
   isToolPart,
   toolErrorText,
   toolNameOf,
@@ -12,8 +13,10 @@ import {
   type ToolDecision,
   type ToolPart
 } from "../model/index.ts";
+import type { SessionMessagePart } from "../session/session-message.ts";
+import { asNotRun, isPendingInteraction } from "../session/transcript-repair.ts";
 import { approvalId, callId, turnId } from "../util/ids.ts";
-import { canonicalJson, type Json } from "../util/json.ts";
+import type { Json } from "../util/json.ts";
 
 /** Which attempt writes, and when. */
 export interface Writing {
@@ -39,7 +42,7 @@ export function callSettled(writing: Writing, call: FinishedToolCall): CallSettl
   const outcome: CallOutcome = call.success
     ? { kind: "output", output: jsonOf(call.output) }
     : { kind: "error", errorText: toolErrorText(call.error) };
-  return { ...fact(writing), type: "call-settled", callId: callId(call.toolCallId), outcome, autoContinue: false };
+  return { ...ofTurn(writing), type: "call-settled", callId: callId(call.toolCallId), outcome, autoContinue: false };
 }
 
 /** A call that a client will answer. */
@@ -52,13 +55,11 @@ export function approvalAsked(writing: Writing, part: ToolPart, step: number): [
   const call = startedOf(writing, part, { step, executor: "server" });
   const { approval } = part;
   const asked: ApprovalAsked = {
-    ...fact(writing),
+    ...ofTurn(writing),
     type: "approval-asked",
     callId: call.callId,
     approvalId: approvalId(approval?.id ?? part.toolCallId),
-    inputHash: call.inputHash,
-    descriptor: jsonOf(approval?.descriptor),
-    expiresAt: null
+    descriptor: jsonOf(approval?.descriptor)
   };
   return [call, asked];
 }
@@ -66,11 +67,6 @@ export function approvalAsked(writing: Writing, part: ToolPart, step: number): [
 export function toolPartOf(message: UIMessage, toolCallId: string): ToolPart | undefined {
   const part = message.parts.findLast((one) => isToolPart(one) && one.toolCallId === toolCallId);
   return part && isToolPart(part) ? part : undefined;
-}
-
-/** Identifies an input whatever the order of its keys. */
-export function inputHash(input: Json): string {
-  return createHash("sha256").update(canonicalJson(input)).digest("base64url");
 }
 
 /** What a record can hold of a value: undefined and what JSON cannot say become null. */
@@ -100,17 +96,49 @@ function startedOf(writing: Writing, part: ToolPart, call: Pick<StartedCall, "st
 }
 
 function started(writing: Writing, { toolCallId, input, ...call }: StartedCall): CallStarted {
-  const json = jsonOf(input);
+  return { ...ofTurn(writing), type: "call-started", callId: callId(toolCallId), ...call, input: jsonOf(input) };
+}
+
+function ofTurn({ turnId: id, attempt, at }: Writing) {
+  return { turnId: turnId(id), attempt, at };
+}
+
+type MessagePart = UIMessage["parts"][number];
+
+export interface ClosingCalls {
+  /** Allowed calls that the turn was to run. Others belong to a continuation that is still to come. */
+  readonly runs: ReadonlySet<string>;
+  /** Calls whose execution had begun. */
+  readonly started: ReadonlySet<string>;
+  /** What stands for a call that was cut off. */
+  readonly repairPart: (part: MessagePart) => MessagePart;
+}
+
+/**
+ * The message of a turn that is over. Calls that wait for a person or a client stay open. Every other one was cut off, and
+ * is settled as that: a stored answer holds no open call of the server's, so no client can answer one, and no later turn
+ * runs it. The same object if no call was cut off.
+ */
+export function closeCalls(message: UIMessage, closing: ClosingCalls): UIMessage {
+  if (!message.parts.some((part) => isToolPart(part) && isCutOff(part, closing))) return message;
   return {
-    ...fact(writing),
-    type: "call-started",
-    callId: callId(toolCallId),
-    ...call,
-    input: json,
-    inputHash: inputHash(json)
+    ...message,
+    parts: message.parts.map((part) => (isToolPart(part) && isCutOff(part, closing) ? closed(part, closing) : part))
   };
 }
 
-function fact({ turnId: id, attempt, at }: Writing) {
-  return { turnId: turnId(id), attempt, at };
+function isCutOff(part: ToolPart, { runs }: ClosingCalls): boolean {
+  // What a provider runs it may still finish in a later answer.
+  if (isSettledToolPart(part) || part.providerExecuted === true || isPendingInteraction(part)) return false;
+  return part.state !== "approval-responded" || runs.has(part.toolCallId);
+}
+
+function closed(part: ToolPart, { started, repairPart }: ClosingCalls): MessagePart {
+  const hasStarted = started.has(part.toolCallId);
+  const isAllowed = part.state === "approval-responded";
+  // By its state, an allowed call has not started.
+  const open: ToolPart = hasStarted && isAllowed ? { ...part, state: "input-available" } : part;
+  const repaired = repairPart(asMessagePart(open));
+  // Stored messages hold the same JSON.
+  return hasStarted ? repaired : asNotRun(repaired as MessagePart & SessionMessagePart);
 }

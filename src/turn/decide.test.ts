@@ -1,14 +1,14 @@
 // What must hold of the decision over an open turn, in every state a turn can be found in: the product of the fields is
 // small enough to try all of it. Each test states one promise and not how it is kept.
 import { describe, expect, test } from "vitest";
-import { classify, type Decision, type Progress, type TurnState } from "./classify.ts";
+import { classify, type Decision, type Progress, type TurnState } from "./decide.ts";
 
 const NOW = 1_000;
 
 const ALL: readonly TurnState[] = product({
   refused: [undefined, "cleared", "cancelled", "superseded"],
   attempts: [0, 1, 7],
-  isOurs: [false, true],
+  isUntried: [false, true],
   isCutOff: [false, true],
   recovers: [false, true],
   exhausted: [undefined, "max_attempts_exceeded", "no_progress_timeout", "out_of_memory"],
@@ -17,7 +17,7 @@ const ALL: readonly TurnState[] = product({
   nowMs: [NOW]
 });
 
-const isFresh = ({ attempts, isOurs }: TurnState) => attempts === 0 || isOurs;
+const isFresh = ({ attempts, isUntried }: TurnState) => attempts === 0 || isUntried;
 /** Nobody stopped it, and it was attempted by a process whose end is recorded. */
 const isPast = (state: TurnState) => !state.refused && !isFresh(state) && !state.isCutOff;
 const isReadable = (state: TurnState) => isPast(state) && state.exhausted !== "out_of_memory";

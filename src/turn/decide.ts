@@ -1,6 +1,8 @@
-// What is to be done with an open turn, from its records. Total and pure; the order of the rows is the contract: what a
-// person asked for comes first, then what is already known, then the budget, and only then another attempt.
-import type { ExhaustionReason } from "./budget.ts";
+// What is to be done with an open turn, from the fold of its records. Total and pure; the order of the rows is the
+// contract: what a person asked for comes first, then what is already known, then the budget, and only then another
+// attempt.
+import type { TurnFold } from "../journal/folds/turn-fold.ts";
+import { exhaustionOf, isHandover, retryAtOf, type ExhaustionReason, type RecoveryLimits } from "./retry-policy.ts";
 
 /** What earlier attempts left of the answer. */
 export type Progress =
@@ -19,8 +21,8 @@ export interface TurnState {
   readonly refused: "cleared" | "cancelled" | "superseded" | undefined;
   /** How many attempts were started. */
   readonly attempts: number;
-  /** The newest attempt was started by this process and waits to be run. */
-  readonly isOurs: boolean;
+  /** The newest attempt was recorded by this process and has not run yet. */
+  readonly isUntried: boolean;
   /** The newest attempt has no end: its process died. */
   readonly isCutOff: boolean;
   readonly recovers: boolean;
@@ -45,10 +47,29 @@ export type Decision =
   | { readonly do: "retry" }
   | { readonly do: "continue" };
 
+/** What the records do not say. */
+export interface Circumstances extends Pick<TurnState, "refused" | "isUntried" | "progress" | "nowMs"> {
+  readonly policy: RecoveryLimits & { readonly enabled: boolean };
+  /** Of this process. */
+  readonly epoch: string;
+}
+
+export function decide(fold: TurnFold, { policy, epoch, ...known }: Circumstances): Decision {
+  return classify({
+    ...known,
+    attempts: fold.attempt,
+    isCutOff: fold.attempts.at(-1)?.end === null,
+    // Handing over is part of a healthy attempt.
+    recovers: policy.enabled || isHandover(fold),
+    exhausted: exhaustionOf(fold, { limits: policy, epoch, nowMs: known.nowMs }),
+    retryAt: retryAtOf(fold)
+  });
+}
+
 export function classify(turn: TurnState): Decision {
   if (turn.refused === "cleared" || turn.refused === "superseded") return settle("skipped", turn.refused);
   if (turn.refused === "cancelled") return settle("aborted", turn.refused);
-  if (turn.attempts === 0 || turn.isOurs) return { do: "start" };
+  if (turn.attempts === 0 || turn.isUntried) return { do: "start" };
   if (turn.isCutOff) return { do: "note-death" };
   // Reading is what there is not enough memory for.
   if (turn.exhausted === "out_of_memory") return { do: "give-up", reason: turn.exhausted };

@@ -9,8 +9,7 @@ import { MemorySql } from "../journal/memory-sql.test-support.ts";
 import type { ReadableRecord } from "../journal/records.ts";
 import { createScript, fail, reply, scriptedModel, stall, text, toolCall, type Step } from "../testing/index.ts";
 import { user, World, type WorldInit } from "./engine.test-support.ts";
-import { FAILURES_IN_A_ROW } from "./budget.ts";
-import { FAILURE_PAUSE_MS, hookPauseMs, MAX_FAILURE_PAUSE_MS } from "./retries.ts";
+import { FAILURE_PAUSE_MS, FAILURES_IN_A_ROW, hookPauseMs, MAX_FAILURE_PAUSE_MS } from "./retry-policy.ts";
 
 /** Longer than what counts as one interruption. */
 const STALL_MS = 40_000;
@@ -128,7 +127,7 @@ async function pausesOf(w: World): Promise<number[]> {
   for (let rounds = 0; w.conversation.row.openTurns.length > 0; rounds += 1) {
     if (rounds > 200) throw new Error("It does not end.");
     for (let turn = 0; turn < 30; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    const pauseMs = (w.conversation.row.openTurns[0]?.retryAt ?? 0) - w.clock.now();
+    const pauseMs = w.retryAt - w.clock.now();
     w.clock.skip(pauseMs > 0 ? pauseMs : STALL_MS);
   }
   const pauses = recordsOf(w).flatMap((record) =>
@@ -140,6 +139,6 @@ async function pausesOf(w: World): Promise<number[]> {
 
 function recordsOf({ database, conversation }: World): ReadableRecord[] {
   const sql = new MemorySql(database);
-  const journal = openJournal({ sql, blobs: new Blobs(sql), conversation, report: (error) => console.error(error) });
+  const journal = openJournal({ sql, blobs: new Blobs(sql), conversation });
   return [...journal.reader.pages({ after: 0 })].flatMap(({ entries }) => entries.map(({ record }) => record));
 }

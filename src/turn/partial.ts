@@ -1,7 +1,7 @@
 // What interrupted attempts left of an answer, and what it takes to go on from there. Pure, and total: damaged chunks are
-// skipped, never thrown over. Kept are text that was shown, and calls that ran or are somebody's to answer; reasoning and
+// skipped, never thrown over. Kept are text that was shown, and calls that ran or wait for an answer; reasoning and
 // half-written calls at the end led nowhere and are written anew. A recorded outcome always reaches its call, and a call
-// whose outcome nobody knows is settled as exactly that: it is never run again by itself.
+// whose outcome is unknown is settled as exactly that: it is never run again by itself.
 import type { UIMessage, UIMessageChunk } from "ai";
 import { isTerminal, type CallView } from "../journal/folds/calls-fold.ts";
 import {
@@ -16,20 +16,20 @@ import {
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { asNotRun, isPendingInteraction } from "../session/transcript-repair.ts";
 import type { CallId } from "../util/ids.ts";
-import { toolPartOf } from "./call-records.ts";
-import type { Progress } from "./classify.ts";
+import { toolPartOf } from "./tool-calls.ts";
+import type { Progress } from "./decide.ts";
 import { inputChunk, keepChunks, safely, type Kept, type StoredAnswer } from "./kept-chunks.ts";
 
 type MessagePart = UIMessage["parts"][number];
 
-export interface SalvageInit extends StoredAnswer {
+export interface PartialInit extends StoredAnswer {
   /** What stands for a call that was cut off. */
   readonly repairPart: (part: MessagePart) => MessagePart;
   /** A last look at recorded outcomes that were not streamed yet. */
   readonly annotate?: (chunk: UIMessageChunk) => UIMessageChunk;
 }
 
-export interface Salvage {
+export interface RecoveredPartial {
   /** Chunks below this number stay. */
   readonly keeps: number;
   /** The answer of the kept chunks and the repairs. Text that was cut off is still open. */
@@ -53,7 +53,7 @@ export interface Salvage {
   readonly isTooLarge: boolean;
 }
 
-export function salvage(init: SalvageInit): Salvage {
+export function recoverPartial(init: PartialInit): RecoveredPartial {
   const kept = keepChunks(init);
   const repair = new Repair(init, kept);
   repair.run();
@@ -78,7 +78,7 @@ function baseParts(fold: MessageFold, count: number): MessagePart[] {
   return fold.message.parts.slice(0, count);
 }
 
-/** Brings the recorded outcomes to the calls, and settles what nobody will. */
+/** Brings the recorded outcomes to the calls, and settles the calls that will get none. */
 class Repair {
   fold: MessageFold;
   readonly chunks: UIMessageChunk[] = [];
@@ -86,11 +86,11 @@ class Repair {
   changesBase = false;
   isAwaiting = false;
   earlier: UIMessage | undefined;
-  readonly #init: SalvageInit;
+  readonly #init: PartialInit;
   readonly #hasStart: boolean;
   #isInStep: boolean;
 
-  constructor(init: SalvageInit, { fold, keeps, isInStep }: Kept) {
+  constructor(init: PartialInit, { fold, keeps, isInStep }: Kept) {
     this.#init = init;
     this.fold = fold;
     this.earlier = init.earlier;
@@ -99,7 +99,7 @@ class Repair {
   }
 
   run(): void {
-    for (const call of this.#init.turn.calls.values()) {
+    for (const call of this.#init.calls.values()) {
       if (!this.#settleEarlier(call)) this.#settle(call);
     }
     for (const part of this.fold.message.parts.slice(this.#baseCount)) this.#settleOrphan(part);
@@ -200,7 +200,7 @@ class Repair {
   }
 
   #isClientCall(toolCallId: string): boolean {
-    return [...this.#init.turn.calls.values()].some((call) => call.callId === toolCallId && isClientsToRun(call));
+    return [...this.#init.calls.values()].some((call) => call.callId === toolCallId && isClientsToRun(call));
   }
 
   /** A call that was cut off gets what stands for it, in the stream as far as chunks can say it, and in the message. */

@@ -25,8 +25,8 @@ import {
   type Plan,
   type Written
 } from "./answer-scripts.test-support.ts";
-import type { Salvage } from "./salvage.ts";
-import { noSeam, seamAfter } from "./seam.ts";
+import type { RecoveredPartial } from "./partial.ts";
+import { noJoin, joinAfter } from "./stream.ts";
 
 const RUNS = { numRuns: 300 };
 
@@ -181,8 +181,8 @@ describe("a model that goes on from there", () => {
     everywhere(serverAnswers(0), (events, all) => {
       const left = rescue(leave(events));
       const whole = foldOf(all);
-      const seam = left.progress === "nothing" ? noSeam : seamAfter(left.openTextId);
-      const rest = goOn(whole, left).flatMap((chunk) => seam(chunk));
+      const join = left.progress === "nothing" ? noJoin : joinAfter(left.openTextId);
+      const rest = goOn(whole, left).flatMap((chunk) => join(chunk));
       const joined = foldChunks(left.fold, rest).message;
       const cutOff = new Map(
         toolParts(left.fold.message)
@@ -203,12 +203,12 @@ describe("a model that goes on from there", () => {
         const all = write(plan);
         const left = leave(all.slice(0, first % all.length));
         const found = rescue(left);
-        const seam = found.progress === "nothing" ? noSeam : seamAfter(found.openTextId);
-        const rest = goOn(foldOf(all), found).flatMap((chunk) => seam(chunk));
+        const join = found.progress === "nothing" ? noJoin : joinAfter(found.openTextId);
+        const rest = goOn(foldOf(all), found).flatMap((chunk) => join(chunk));
         const again = dieLater(beginAndDie(left, found), rest.slice(0, second % (rest.length + 1)));
         const refound = rescue(again);
         expect(textOfParts(foldOf(all)).startsWith(textOfParts(refound.fold.message))).toBe(true);
-        const joined = refound.progress === "nothing" ? noSeam : seamAfter(refound.openTextId);
+        const joined = refound.progress === "nothing" ? noJoin : joinAfter(refound.openTextId);
         const end = goOn(foldOf(all), refound).flatMap((chunk) => joined(chunk));
         expect(textOfParts(foldChunks(refound.fold, end).message)).toBe(textOfParts(foldOf(all)));
       }),
@@ -220,7 +220,7 @@ describe("a model that goes on from there", () => {
 describe("damage", () => {
   const bodies = fc.constantFrom("", "{", "null", "7", "[]", "{}", '{"type":7}', '{"type":"text-delta"}');
 
-  test("is skipped: salvage never throws, and settles everything that ran here, with its input", () => {
+  test("is skipped: recoverPartial never throws, and settles everything that ran here, with its input", () => {
     const damage = fc.array(fc.tuple(fc.nat(), fc.option(bodies)), { maxLength: 4 });
     fc.assert(
       fc.property(anyAnswer, fc.nat(), damage, fc.boolean(), (plan, at, damaged, wholeSteps) => {
@@ -298,7 +298,7 @@ function shown(message: UIMessage): UIMessage {
 }
 
 /** A model that knows what it wants to say, and says what is missing. */
-function goOn(whole: UIMessage, { fold: { message } }: Salvage): UIMessageChunk[] {
+function goOn(whole: UIMessage, { fold: { message } }: RecoveredPartial): UIMessageChunk[] {
   const said = normal(message.parts);
   const wanted = normal(whole.parts);
   const last = said.at(-1);

@@ -1,9 +1,52 @@
-// The record of a new turn. Pure: from what a door asked for to the fact that is written.
+// What it takes to start a turn, and the record of a new one. Every entry fills in an `Admission` and hands it to the
+// engine's `admit`. Pure: from what an entry asked for to the record that is written, and back.
 import type { UIMessage } from "ai";
-import type { TurnAdmitted } from "../journal/records.ts";
+import type { ClientTool, TurnAdmitted } from "../journal/records.ts";
 import { messageId, requestId, turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
-import type { Admission } from "./admission.ts";
+import type { TurnOutcome, TurnTrigger } from "./turn.ts";
+
+/** New messages, or a function of the transcript that is called when the turn's time has come. */
+export type TurnInput =
+  readonly UIMessage[] | ((transcript: UIMessage[]) => readonly UIMessage[] | Promise<readonly UIMessage[]>);
+
+export interface Admission {
+  readonly requestId: string;
+  readonly trigger: TurnTrigger;
+  readonly input: TurnInput;
+  /** The user messages it answers. Default: the run of them at the end of the input. */
+  readonly inputMessageIds?: readonly string[];
+  readonly continuation?: boolean;
+  /** The answer becomes a child of this message instead of the leaf: regeneration and edits. */
+  readonly parentMessageId?: string;
+  /** A continuation that extends this stored answer: same id, further parts. */
+  readonly extendsMessageId?: string;
+  /** A continuation of this earlier answer, whose calls were decided after others came: it goes on below the newest. */
+  readonly resolvesMessageId?: string;
+  readonly body?: Record<string, unknown>;
+  readonly channel?: string;
+  readonly clientTools?: readonly ClientTool[];
+  /** Read when the request was accepted; the turn is skipped if the conversation was cleared since. Default: now's. */
+  readonly generation?: number;
+  /** May be skipped in favour of a newer one of its kind (latest, merge, debounce). */
+  readonly supersedable?: boolean;
+  /** Not to be started before this (debounce). */
+  readonly notBeforeAt?: number;
+  readonly signal?: AbortSignal;
+  readonly origin?: unknown;
+  /** The key it is started under (`idempotencyId`): a turn of this id that is open, or did not fail, is this one. */
+  readonly idempotencyId?: string;
+}
+
+/** A turn that is accepted: it is durable and will reach an outcome. */
+export interface TurnTicket {
+  readonly turnId: string;
+  readonly requestId: string;
+  /** An earlier call under the same key had started it. */
+  readonly isFound?: boolean;
+  /** Resolves after the outcome is durable, listeners were notified and the response hook returned. Never rejects. */
+  readonly settled: Promise<TurnOutcome>;
+}
 
 export interface AdmittingInit {
   readonly admission: Admission;
@@ -32,9 +75,7 @@ export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnA
     inputMessageIds: (admission.inputMessageIds ?? trailingUserIds(input)).map(messageId),
     body: (admission.body ?? null) as Json,
     channel: admission.channel ?? null,
-    grants: { principal: null, permissions: null },
     clientTools: admission.clientTools ?? [],
-    output: null,
     metadata: {
       ...(typeof admission.input === "function" && { [DEFERRED_INPUT]: true }),
       ...(admission.supersedable && { supersedable: true }),
@@ -42,8 +83,7 @@ export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnA
       ...(admission.idempotencyId !== undefined && { idempotencyId: admission.idempotencyId }),
       ...(admission.resolvesMessageId !== undefined && { resolves: admission.resolvesMessageId })
     },
-    notBeforeAt: admission.notBeforeAt ?? null,
-    deadlineAt: null
+    notBeforeAt: admission.notBeforeAt ?? null
   };
 }
 

@@ -2,7 +2,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AttemptView } from "../journal/folds/turn-fold.ts";
-import { epochId } from "../util/ids.ts";
 import {
   countFailures,
   DEBOUNCE_MS,
@@ -16,7 +15,7 @@ import {
   RECOVERY_HOOK_FAILED,
   type Budget,
   type RecoveryLimits
-} from "./budget.ts";
+} from "./retry-policy.ts";
 
 const LIMITS: RecoveryLimits = {
   maxAttempts: 3,
@@ -34,7 +33,7 @@ function history(...past: Past[]): AttemptView[] {
     const startedAt = one.startedAt ?? at;
     at = one.endedAt ?? startedAt + 40_000;
     const rest = { produced: 0, finishedSteps: 0, repairedTo: 0, errorCode: null, retryAt: null };
-    const identity = { attempt: index + 1, epoch: epochId(`e${index}`), kind: "retry" as const };
+    const identity = { attempt: index + 1, kind: "retry" as const };
     return { ...identity, ...rest, ...one, startedAt, endedAt: one.end === null ? null : at };
   });
 }
@@ -55,8 +54,7 @@ describe("a turn", () => {
     ["never attempted", []],
     ["in its first attempt", [{ end: null }]],
     ["that outgrew its context", [{ end: "overflow" }, { end: "restarted" }]],
-    ["that is settled", [{ end: "settled" }]],
-    ["that is parked", [{ end: "parked" }]]
+    ["that is settled", [{ end: "settled" }]]
   ])("%s has no budget: nothing interrupted it", (_name, past) => {
     expect(evaluate(history(...past))).toBeUndefined();
   });

@@ -1,7 +1,9 @@
-// How far recovery of one turn may go, from its attempts alone. Pure: the same records give the same verdict, and it can
-// be reached before anything of the user's, or anything large, is touched. Progress is what attempts wrote, never what
-// was read again; waiting for a person suspends every bound.
-import type { AttemptView } from "../journal/folds/turn-fold.ts";
+// How far recovery of one turn may go, which failures are worth another attempt, and after which pause. Pure: the same
+// records give the same verdict, and it can be reached before anything of the user's, or anything large, is touched.
+// Progress is what attempts wrote, never what was read again; waiting for a person suspends every bound.
+import { awaitedCalls } from "../journal/folds/calls-fold.ts";
+import type { AttemptView, TurnFold } from "../journal/folds/turn-fold.ts";
+import { backoffMs } from "../util/backoff.ts";
 
 export interface RecoveryLimits {
   /** Attempts in a row that brought the turn no further. */
@@ -166,4 +168,62 @@ function isProviderFailure({ end, errorCode }: AttemptView): boolean {
 /** How often in a row the user's hook has failed. */
 export function hookFailuresInARow(attempts: readonly AttemptView[]): number {
   return lastOnes(attempts, ({ errorCode }) => errorCode === RECOVERY_HOOK_FAILED);
+}
+
+/** The pause after the first failure; it doubles. A provider that names its own is obeyed, up to the longest. */
+export const FAILURE_PAUSE_MS = 1_000;
+export const MAX_FAILURE_PAUSE_MS = 60_000;
+
+/** How long the provider is left alone after one more failure; undefined: this one is one too many. */
+export function failurePauseMs(attempts: readonly AttemptView[], askedForMs?: number): number | undefined {
+  const before = countFailures(attempts);
+  if (areTooMany({ inARow: before.inARow + 1, inAll: before.inAll + 1 })) return undefined;
+  const policy = { baseMs: FAILURE_PAUSE_MS, maxMs: MAX_FAILURE_PAUSE_MS };
+  return Math.min(askedForMs ?? backoffMs(before.inARow, policy), MAX_FAILURE_PAUSE_MS);
+}
+
+const HOOK_PAUSE_MS = 30_000;
+const MAX_HOOK_PAUSE_MS = 300_000;
+
+/** How long recovery waits after its hook failed so many times in a row before. */
+export function hookPauseMs(failures: number): number {
+  return backoffMs(failures, { baseMs: HOOK_PAUSE_MS, maxMs: MAX_HOOK_PAUSE_MS });
+}
+
+export interface BudgetOf {
+  readonly limits: RecoveryLimits;
+  readonly nowMs: number;
+}
+
+/** The budget of a turn; undefined when it was never interrupted. */
+export function budgetOf({ attempts, calls }: TurnFold, { limits, nowMs }: BudgetOf): Budget | undefined {
+  return evaluateBudget({ attempts, limits, nowMs, isAwaiting: awaitedCalls(calls).length > 0 });
+}
+
+/** Why the turn must not be tried again. */
+export function exhaustionOf(
+  fold: TurnFold,
+  { epoch, ...budget }: BudgetOf & { readonly epoch: string }
+): ExhaustionReason | undefined {
+  // A process that reads it now is alive.
+  const readingDeaths = fold.readBy.filter((reader) => reader !== epoch).length;
+  // Also while a person is waited for: every start of the object would be its end.
+  return readingDeaths >= OUT_OF_MEMORY_LIMIT ? "out_of_memory" : budgetOf(fold, budget)?.exhausted;
+}
+
+/** The newest attempt handed over by itself: the user's hooks are not asked again. */
+export function isHandover({ attempts }: TurnFold): boolean {
+  const end = attempts.at(-1)?.end;
+  return end === "restarted" || end === "overflow";
+}
+
+/** When the next attempt is due; null: at once. */
+export function retryAtOf({ attempts }: TurnFold): number | null {
+  return attempts.at(-1)?.retryAt ?? null;
+}
+
+/** When the turn was first interrupted, as people are told; undefined: never. */
+export function recoveringSince({ attempts }: TurnFold): number | undefined {
+  const first = attempts.find(isInterruption);
+  return first && (first.endedAt ?? first.startedAt);
 }

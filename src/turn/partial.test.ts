@@ -7,7 +7,7 @@ import { isToolPart } from "../model/index.ts";
 import { INTERRUPTED_TEXT } from "../session/transcript-repair.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import { beginAndDie, leave, rescue, type Written } from "./answer-scripts.test-support.ts";
-import type { Salvage, SalvageInit } from "./salvage.ts";
+import type { RecoveredPartial, PartialInit } from "./partial.ts";
 
 const start: UIMessageChunk = { type: "start", messageId: "m" };
 const step: UIMessageChunk = { type: "start-step" };
@@ -52,7 +52,7 @@ function wrote(...events: (UIMessageChunk | JournalRecord)[]): Written[] {
 }
 
 /** A message in a line: text as it is, reasoning in brackets, calls with their state. */
-function line({ fold: { message } }: Pick<Salvage, "fold">): string {
+function line({ fold: { message } }: Pick<RecoveredPartial, "fold">): string {
   const said = message.parts.map((part) => {
     if (part.type === "text") return part.text;
     if (part.type === "reasoning") return `(${part.text})`;
@@ -65,7 +65,7 @@ function line({ fold: { message } }: Pick<Salvage, "fold">): string {
 }
 
 describe("a process that dies", () => {
-  type Row = [string, Written[], Partial<Salvage> & { says: string }];
+  type Row = [string, Written[], Partial<RecoveredPartial> & { says: string }];
   const rows: Row[] = [
     ["before anything was streamed leaves nothing", wrote(), { says: "", progress: "nothing", keeps: 0 }],
     ["waiting for the first token too", wrote(start, step), { says: "", progress: "nothing", keeps: 0 }],
@@ -314,7 +314,7 @@ describe("an answer that is extended", () => {
     for (const [repairPart, says] of [
       [undefined, "| c=cut off"],
       [(): UIMessage["parts"][number] => ({ type: "text", text: "sorry" }), "| sorry"]
-    ] satisfies [SalvageInit["repairPart"] | undefined, string][]) {
+    ] satisfies [PartialInit["repairPart"] | undefined, string][]) {
       const more = { base, ...(repairPart && { repairPart }) };
       const left = leave(wrote({ type: "start" }, call("c")));
       const first = rescue(left, more);

@@ -1,9 +1,9 @@
-// The seam between attempts: what readers see of two streams is one stream of one message.
+// The join between attempts: what listeners see of two streams is one stream of one message.
 import type { UIMessageChunk } from "ai";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { foldChunks, startFold } from "../model/index.ts";
-import { extendingSeam, noSeam, seamAfter, type Seam } from "./seam.ts";
+import { extendingJoin, noJoin, joinAfter, type Join } from "./stream.ts";
 
 const start: UIMessageChunk = { type: "start", messageId: "m" };
 const startStep: UIMessageChunk = { type: "start-step" };
@@ -18,17 +18,17 @@ const reasoning: UIMessageChunk[] = [
   { type: "reasoning-end", id: "r" }
 ];
 
-const through = (seam: Seam, chunks: readonly UIMessageChunk[]) => chunks.flatMap((chunk) => seam(chunk));
+const through = (join: Join, chunks: readonly UIMessageChunk[]) => chunks.flatMap((chunk) => join(chunk));
 
 describe("the first stream", () => {
   test("of a turn is not touched", () => {
     const stream = [start, startStep, ...block("0", "a"), ...finish];
-    expect(through(noSeam, stream)).toEqual(stream);
+    expect(through(noJoin, stream)).toEqual(stream);
   });
 
   test("of a turn that extends an answer names no message: clients would begin a new one", () => {
     const named: UIMessageChunk = { type: "start", messageId: "m", messageMetadata: { model: "x" } };
-    expect(through(extendingSeam, [named, startStep, { type: "start" }])).toEqual([
+    expect(through(extendingJoin, [named, startStep, { type: "start" }])).toEqual([
       { type: "start", messageMetadata: { model: "x" } },
       startStep,
       { type: "start" }
@@ -38,16 +38,16 @@ describe("the first stream", () => {
 
 describe("a later stream", () => {
   test("has no start of its own, and keeps what that said about the message", () => {
-    const seam = seamAfter(undefined);
+    const join = joinAfter(undefined);
     const rest = [startStep, ...block("0", "a"), ...finish];
-    expect(through(seam, [start, ...rest])).toEqual(rest);
-    expect(seam({ type: "start", messageId: "m", messageMetadata: { model: "y" } })).toEqual([
+    expect(through(join, [start, ...rest])).toEqual(rest);
+    expect(join({ type: "start", messageId: "m", messageMetadata: { model: "y" } })).toEqual([
       { type: "message-metadata", messageMetadata: { model: "y" } }
     ]);
   });
 
   test("that goes on with text goes on in the same block and the same step", () => {
-    expect(through(seamAfter("0"), [start, startStep, ...block("7", "b"), ...block("8", "c"), ...finish])).toEqual([
+    expect(through(joinAfter("0"), [start, startStep, ...block("7", "b"), ...block("8", "c"), ...finish])).toEqual([
       delta("0", "b"),
       textEnd("0"),
       ...block("8", "c"),
@@ -56,7 +56,7 @@ describe("a later stream", () => {
   });
 
   test("may use the same id for the block it goes on with, and for the next", () => {
-    expect(through(seamAfter("0"), [startStep, ...block("0", "b"), ...block("0", "c")])).toEqual([
+    expect(through(joinAfter("0"), [startStep, ...block("0", "b"), ...block("0", "c")])).toEqual([
       delta("0", "b"),
       textEnd("0"),
       ...block("0", "c")
@@ -69,16 +69,16 @@ describe("a later stream", () => {
     ["nothing", finish],
     ["an error", [{ type: "error", errorText: "no" }]]
   ])("that goes on with %s closes the text first, and then begins its step", (_what, chunks) => {
-    expect(through(seamAfter("0"), [start, startStep, ...chunks])).toEqual([textEnd("0"), startStep, ...chunks]);
+    expect(through(joinAfter("0"), [start, startStep, ...chunks])).toEqual([textEnd("0"), startStep, ...chunks]);
   });
 
   test("that has said nothing leaves the text open: the next may go on with it", () => {
-    expect(through(seamAfter("0"), [start, startStep])).toEqual([]);
+    expect(through(joinAfter("0"), [start, startStep])).toEqual([]);
   });
 
   test("decides once: a later text is a block of its own", () => {
     const stream = [startStep, ...reasoning, ...block("1", "b"), ...finish, startStep, ...block("2", "c")];
-    expect(through(seamAfter("0"), stream)).toEqual([textEnd("0"), ...stream]);
+    expect(through(joinAfter("0"), stream)).toEqual([textEnd("0"), ...stream]);
   });
 
   test("may write two blocks at once, whatever their ids", () => {
@@ -91,7 +91,7 @@ describe("a later stream", () => {
       textEnd("7"),
       textEnd("0")
     ];
-    expect(textsOf([...begun, ...through(seamAfter("0"), stream)])).toEqual(["ab", "x"]);
+    expect(textsOf([...begun, ...through(joinAfter("0"), stream)])).toEqual(["ab", "x"]);
   });
 });
 
@@ -108,7 +108,7 @@ describe("wherever a text is cut, and whatever ids the models use", () => {
         const before = [start, startStep, textStart(a), ...first.slice(0, cut).map((word) => delta(a, word))];
         const after = [start, startStep, textStart(b), ...first.slice(cut).map((word) => delta(b, word)), textEnd(b)];
         const next = [textStart(c), ...second.map((word) => delta(c, word)), textEnd(c), ...finish];
-        const joined = [...before, ...through(seamAfter(a), [...after, ...next])];
+        const joined = [...before, ...through(joinAfter(a), [...after, ...next])];
         const whole = [start, startStep, textStart(a), ...first.map((word) => delta(a, word)), textEnd(a), ...next];
         expect(foldChunks(startFold("m"), joined)).toEqual(foldChunks(startFold("m"), whole));
       })
@@ -125,7 +125,7 @@ describe("wherever a text is cut, and whatever ids the models use", () => {
       fc.property(fc.array(item, { maxLength: 6 }), id, (items, open) => {
         const joined = [
           ...block(open, "a").slice(0, 2),
-          ...through(seamAfter(open), [start, startStep, ...items.flat(), ...finish])
+          ...through(joinAfter(open), [start, startStep, ...items.flat(), ...finish])
         ];
         const opened = new Set<string>();
         for (const chunk of joined) {
