@@ -3,7 +3,7 @@
 import type { Clock } from "../host/ports.ts";
 import { ActionTimeoutError } from "./errors.ts";
 
-export interface DeadlineInit {
+interface DeadlineInit {
   readonly clock: Clock;
   /** The turn's. */
   readonly signal: AbortSignal | undefined;
@@ -41,7 +41,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** A throw is a rejection, and a rejection nobody waits for any more is nobody's problem. */
+/** A throw becomes a rejection. One that comes after the deadline is dropped by the race. */
 async function invoke<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return work(signal);
 }
