@@ -147,6 +147,7 @@ export class Features {
   }
 
   #remove(feature: Feature, error: unknown): void {
+    for (const name of keys(feature.callables)) if (this.#host) Reflect.deleteProperty(this.#host.agent, name);
     this.#setList(this.#list.filter((other) => other !== feature));
     this.#init.degrade(`feature:${feature.name}`, error);
   }
@@ -203,7 +204,7 @@ export class Features {
     for (const [name, call] of Object.entries(callables)) {
       const method = (...args: never[]): unknown => call(...args);
       callable()(method, name);
-      Object.defineProperty(agent, name, { value: method });
+      Object.defineProperty(agent, name, { value: method, configurable: true });
     }
   }
 
