@@ -1,6 +1,6 @@
 // A small feature that uses every member of the interface: notes with a due time. What outlives the process is in
 // `scene`, as far as it is not in the feature's own table.
-import { tool, type UIMessageChunk } from "ai";
+import { tool, type UIMessage, type UIMessageChunk } from "ai";
 import { z } from "zod";
 import { Think } from "../../src/index.ts";
 import { createScript, createTestHost, scriptedModel, type Script, type Step } from "../../src/testing/index.ts";
@@ -40,10 +40,6 @@ export class Holder extends Think {
   taken() {
     return "class";
   }
-  async child() {
-    const child = await this.subAgent(Child, "c");
-    return child.messages.length;
-  }
   async inChild(text: string) {
     const child = await this.subAgent(Child, "c");
     await child.saveMessages([{ id: text, role: "user", parts: [{ type: "text", text }] }]);
@@ -60,6 +56,9 @@ export function open(steps: Step[], features: Scene["features"] = () => [notes])
 
 export const say = async (host: ReturnType<typeof open>, text: string) =>
   (await host.get(Holder, "a")).saveMessages([{ id: text, role: "user", parts: [{ type: "text", text }] }]);
+
+export const messages = async (host: ReturnType<typeof open>): Promise<UIMessage[]> =>
+  (await host.fetch("/agents/holder/a/get-messages")).json();
 
 class Notes {
   readonly #host: FeatureHost;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Think, type ChatResponseResult } from "../../src/index.ts";
 import { createScript, createTestHost, everyCrash, reply, text, toolCall } from "../../src/testing/index.ts";
 import type { Feature, FeatureFactory } from "../../src/think/feature.ts";
-import { Holder, notes, open, say, scene, type NoteRow } from "./features-kit.ts";
+import { Holder, messages, notes, open, say, scene, type NoteRow } from "./features-kit.ts";
 
 const errors = vi.spyOn(console, "error");
 beforeEach(() => void errors.mockImplementation(() => {}));
@@ -60,7 +60,7 @@ describe("a feature in the life of an agent", () => {
     await host.idle();
     await host.restart();
     await host.advance(120_000);
-    const [, answer] = await (await host.get(Holder, "a")).getMessages();
+    const [, answer] = await messages(host);
     expect(answer?.parts).toContainEqual(
       expect.objectContaining({ type: "tool-note", state: "output-available", output: "found milk" })
     );
@@ -75,7 +75,7 @@ describe("a feature in the life of an agent", () => {
       script: async (host) => void (await say(host, "Note milk.")),
       finish: (host) => host.advance(600_000),
       inspect: async (host) => {
-        const [, answer] = await (await host.get(Holder, "a")).getMessages();
+        const [, answer] = await messages(host);
         const part = answer?.parts.find(({ type }) => type === "tool-note") as NotePart | undefined;
         const rows = (await (await host.fetch("/agents/holder/a/notes")).json()) as NoteRow[];
         const isTold = part?.state === "output-available";
