@@ -73,3 +73,5 @@ export type { AddMessagesOptions } from "./think/runtime.ts";
 export type { MessageConcurrency } from "./chat/overlap.ts";
 export type { StreamCallback } from "./think/stream-callback.ts";
 export type { ChatInput, MessagesInput } from "./think/turn-input.ts";
+export { ThinkError } from "./util/errors.ts";
+export type { ThinkErrorCode } from "./error-codes.ts";
