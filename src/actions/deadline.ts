@@ -4,7 +4,7 @@ import { beforeDeadline } from "../host/deadline.ts";
 import type { Clock } from "../host/ports.ts";
 import { ActionTimeoutError } from "./errors.ts";
 
-export interface DeadlineInit {
+interface DeadlineInit {
   readonly clock: Clock;
   /** The turn's. */
   readonly signal: AbortSignal | undefined;
@@ -44,7 +44,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** A throw is a rejection, and a rejection nobody waits for any more is nobody's problem. */
+/** A throw becomes a rejection. One that comes after the deadline is dropped by the race. */
 async function invoke<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return work(signal);
 }

@@ -5,13 +5,15 @@ import { happensWithin } from "../host/deadline.ts";
 import type { Clock } from "../host/ports.ts";
 import { foldChunks, foldedMessage, startFold, type FoldChunk } from "../model/index.ts";
 import { isPendingInteraction } from "../session/transcript-repair.ts";
-import type { Turns } from "../turn/turns.ts";
+import type { TurnEngine } from "../turn/engine.ts";
 
 /** How long a change may go unnoticed that no reader is told of. */
 export const STABLE_POLL_MS = 100;
 
+export type StabilityTurns = Pick<TurnEngine, "streaming" | "waiting" | "isBusy" | "replay" | "clientTools" | "listen">;
+
 export interface StabilityInit {
-  readonly turns: Pick<Turns, "streaming" | "waiting" | "isBusy" | "replay" | "clientTools" | "listen">;
+  readonly turns: StabilityTurns;
   readonly messages: () => readonly UIMessage[];
   readonly clock: Clock;
 }
@@ -51,7 +53,7 @@ function isStable(init: StabilityInit): boolean {
 }
 
 /** What the open stream says so far. */
-function streamedMessage(turns: Pick<Turns, "streaming" | "replay">): UIMessage | undefined {
+function streamedMessage(turns: Pick<TurnEngine, "streaming" | "replay">): UIMessage | undefined {
   const turn = turns.streaming();
   const replay = turn && turns.replay(turn.requestId);
   if (!turn || !replay) return undefined;

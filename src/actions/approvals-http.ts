@@ -3,31 +3,27 @@
 //   POST /agents/<class>/<name>/approvals/<execution id>   { "decision": "approve" | "reject", "reason"?, "inputHash"?, "by"? }
 // and the same below the address of a sub-agent. Any other URL that ends alike is the user's.
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
+import type { ApprovalDecision } from "../think/actions.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isObject, parseJson } from "../util/json.ts";
-import type { ActionOutput, ApprovalDecision, PendingApproval } from "./actions-port.ts";
+import type { ActionRuntime } from "./runtime.ts";
 
-export interface ApprovalsPort {
-  pendingApprovals(executionId?: string): PendingApproval[];
-  approve(executionId: string, decision: ApprovalDecision): Promise<ActionOutput>;
-  reject(executionId: string, decision: ApprovalDecision & { reason?: string }): Promise<ActionOutput>;
-}
+type ApprovalsPort = Pick<ActionRuntime, "pendingApprovals" | "approveExecution" | "rejectExecution">;
 
 /** A decision is small; more than this is no decision. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-const PATH = /^\/approvals(?:\/([^/]+))?$/;
+const REST = /^(?:\/([^/]+))?$/;
 
-/** `path` is what follows the agent's own address. Undefined: the request is not about approvals. */
+/** `rest` is what follows "/approvals". Undefined: the request is not about approvals. */
 export function approvalsResponse(
   request: Request,
-  path: string | undefined,
-  open: () => ApprovalsPort | undefined
+  rest: string,
+  approvals: ApprovalsPort
 ): Promise<Response> | undefined {
-  const match = PATH.exec(path ?? "");
-  const approvals = match ? open() : undefined;
-  if (!match || !approvals) return undefined;
-  // Ids of ours need no escapes; whatever else stands there is an id nobody knows.
+  const match = REST.exec(rest);
+  if (!match) return undefined;
+  // Ids of ours need no escapes; anything else is not the id of an execution.
   const executionId = match[1];
   if (request.method === "GET") return Promise.resolve(json(approvals.pendingApprovals(executionId)));
   if (request.method !== "POST" || executionId === undefined) {
@@ -44,8 +40,10 @@ async function decide(request: Request, approvals: ApprovalsPort, executionId: s
     const error = 'Send { "decision": "approve" } or { "decision": "reject", "reason": "…" } as JSON.';
     return json({ error }, 400);
   }
-  const { isApproved, ...told } = decision;
-  const outcome = isApproved ? await approvals.approve(executionId, told) : await approvals.reject(executionId, told);
+  const { isApproved, ...details } = decision;
+  const outcome = isApproved
+    ? await approvals.approveExecution(executionId, details)
+    : await approvals.rejectExecution(executionId, details);
   const isRefused = isObject(outcome) && outcome["status"] === "error" && outcome["executionId"] === executionId;
   return json({ output: outcome ?? null }, isRefused ? 409 : 200);
 }

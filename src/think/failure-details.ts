@@ -16,7 +16,7 @@ const NOT_ABOUT_THE_FAILURE = new Set([
   ..."requestBodyValues requestBody request prompt messages body headers responseHeaders stack url".split(" ")
 ]);
 
-export interface FailureFacts {
+export interface FailureSignals {
   /** What was said, outermost first. */
   readonly texts: readonly string[];
   /** The HTTP status of the refusal: the outermost that is one. */
@@ -27,7 +27,7 @@ export interface FailureFacts {
   readonly isRetryable: boolean;
 }
 
-export function failureFacts(error: unknown): FailureFacts {
+export function failureSignals(error: unknown): FailureSignals {
   const texts: string[] = [];
   const statuses: number[] = [];
   const headers: ReadonlyMap<string, string>[] = [];

@@ -1,5 +1,6 @@
-// The conversation as parked actions change it: where a paused output stands, what takes its place, and the turn that
-// goes on from there. Each method is part of the caller's transaction; readers are told after it.
+// Outcomes of calls that come after their turn: where a paused output is, what takes its place, and the turn that goes on
+// from there. Each method is part of the caller's transaction, so that a decision, its place in the transcript and the
+// continuation are one state change; listeners are notified after it.
 import type { UIMessage } from "ai";
 import type { Conversation } from "../journal/conversation.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -8,10 +9,19 @@ import { asMessagePart, isSettledToolPart, isToolPart, type ToolPart } from "../
 import { callId, turnId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type { TurnEngine } from "../turn/engine.ts";
-import type { ConversationSide, ParkedCall } from "./actions-port.ts";
 import type { StoredTranscript } from "./stored-transcript.ts";
 
-export interface ActionConversationInit {
+/** Where a call that waits beyond its turn belongs. */
+export interface ParkedCall {
+  readonly executionId: string;
+  readonly toolCallId: string;
+  readonly action: string;
+  readonly turnId: string;
+  readonly requestId: string;
+  readonly messageId: string;
+}
+
+export interface LateOutcomesInit {
   readonly conversation: Conversation;
   readonly journal: Journal;
   readonly transcript: StoredTranscript;
@@ -19,17 +29,22 @@ export interface ActionConversationInit {
   readonly newId: () => string;
 }
 
-export class ActionConversation implements ConversationSide {
-  readonly #init: ActionConversationInit;
+export class LateOutcomes {
+  readonly #init: LateOutcomesInit;
 
-  constructor(init: ActionConversationInit) {
+  constructor(init: LateOutcomesInit) {
     this.#init = init;
   }
 
+  /** One transaction. */
   atomically<T>(work: () => T): T {
     return this.#init.conversation.transaction(work);
   }
 
+  /**
+   * What became of a call. "open": its outcome is not recorded yet. "paused": the recorded outcome is the paused output.
+   * "resolved": it has another outcome, an interruption included. "gone": the call is not stored any more.
+   */
   outputState(call: ParkedCall): "open" | "paused" | "resolved" | "gone" {
     const open = this.#openTurn(call);
     if (open) {
@@ -42,6 +57,10 @@ export class ActionConversation implements ConversationSide {
     return isPausedOf(part.output, call) ? "paused" : isSettledToolPart(part) ? "resolved" : "open";
   }
 
+  /**
+   * Puts `output` in the place of the paused output with this execution id. "not-yet": the message is still being
+   * written; ask again when the turn is settled. "gone": that place is not shown any more.
+   */
   replaceOutput(call: ParkedCall, output: Json | undefined): "replaced" | "gone" | "already-resolved" | "not-yet" {
     if (this.#openTurn(call)) return "not-yet";
     const stored = this.#storedPart(call);
@@ -53,10 +72,11 @@ export class ActionConversation implements ConversationSide {
     const changed: UIMessage = { ...message, parts: message.parts.with(index, resolved) };
     transcript.update(changed);
     conversation.afterCommit(() => turns.announceMessage(changed));
-    // Summarised, or on a branch that is not shown: people and the model do not see the message.
+    // Summarised, or on a branch that is not shown: neither the user nor the model sees the message.
     return transcript.path().some(({ id }) => id === message.id) ? "replaced" : "gone";
   }
 
+  /** Admits a continuation that survives a restart. `origin` is the connection of the client that decided, if any. */
   continueTurn(_call: ParkedCall, origin: unknown): void {
     const { turns, newId } = this.#init;
     turns.admit({
@@ -70,6 +90,7 @@ export class ActionConversation implements ConversationSide {
     });
   }
 
+  /** Appends a message with an outcome whose part is gone. */
   note(text: string): void {
     const { transcript, conversation, newId } = this.#init;
     transcript.append({ id: newId(), role: "assistant", parts: [{ type: "text", text }] });
@@ -93,7 +114,7 @@ export class ActionConversation implements ConversationSide {
 
   #storedPart(call: ParkedCall): { message: UIMessage; part: ToolPart; index: number } | undefined {
     const { transcript } = this.#init;
-    // On a branch that is not shown: whoever comes back finds what became of it.
+    // On a branch that is not shown: a user who comes back to it finds the outcome.
     const message = transcript.messageOfCall(call.toolCallId) ?? transcript.get(call.messageId);
     const index = message?.parts.findIndex((one) => isToolPart(one) && one.toolCallId === call.toolCallId) ?? -1;
     const part = message?.parts[index];

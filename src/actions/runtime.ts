@@ -1,41 +1,90 @@
 // The actions of one agent: everything that outlives a turn (ledger, parked actions, kept results, attachments), and the
-// tools of each turn that use it. Opened by Think through the first descriptor it sees; wiring only.
+// tools of each turn that use it. Wiring only.
+import type { ToolSet } from "ai";
 import type {
+  ActionApprovalDescriptor,
+  ActionGrant,
+  ActionLedgerEntry,
   ActionOutput,
   ActionSet,
-  ActionsDesk,
-  ActionsHost,
-  ActionTurn,
   ApprovalDecision,
-  CompiledActions,
-  CutOffCall,
   LedgerResolution,
   LedgerResolutionResult,
   ListLedgerOptions,
-  PausedOutput
-} from "../think/actions-port.ts";
+  PendingApproval,
+  ReplyAttachment
+} from "../think/actions.ts";
+import type { FeatureHost } from "../think/feature.ts";
+import type { LateOutcomes } from "../think/late-outcomes.ts";
+import type { ThinkOverrides } from "../think/overrides.ts";
+import type { ResultReader } from "../think/read-result.ts";
 import type { Json } from "../util/json.ts";
 import { Approvals } from "./approvals.ts";
 import { Attachments } from "./attachments.ts";
-import { authorizeByGrant } from "./authorization.ts";
-import { compileActions } from "./compile.ts";
 import { namedActions } from "./descriptor.ts";
 import { Effects } from "./effect.ts";
-import { hashedInput } from "./input-hash.ts";
-import { sweepLedger } from "./ledger-sweep.ts";
-import { Ledger } from "./ledger.ts";
-import { prepareOutput } from "./output.ts";
-import { isExecutionId, isPausedOutput, Parked } from "./parked.ts";
-import { Results } from "./results.ts";
+import { hashedInput } from "./json-copy.ts";
+import { Ledger, sweepLedger } from "./ledger.ts";
+import { Parked } from "./parked.ts";
+import { prepareOutput, Results } from "./results.ts";
+import { compileActions, type CallApproval } from "./run.ts";
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** What actions use of their agent. */
+export interface ActionsHost extends Pick<
+  FeatureHost,
+  | "agent"
+  | "env"
+  | "sql"
+  | "blobs"
+  | "clock"
+  | "ids"
+  | "quarantine"
+  | "emit"
+  | "validate"
+  | "inAgent"
+  | "background"
+  | "rearm"
+> {
+  readonly overrides: Pick<
+    ThinkOverrides,
+    | "actionLedgerPendingRetryLeaseMs"
+    | "actionLedgerRetention"
+    | "actionPendingApprovalTtlMs"
+    /** Called for every turn and for every approval, so that a deployed change counts. */
+    | "getActions"
+    | "authorizeAction"
+    | "authorizeApproval"
+  >;
+  readonly conversation: Pick<LateOutcomes, keyof LateOutcomes>;
+}
+
+/** One attempt of a turn, as actions see it. */
+export interface ActionTurn {
+  readonly turnId: string;
+  readonly requestId: string;
+  readonly messageId: string;
+  readonly signal: AbortSignal;
+  /** What `authorizeTurn` said; it is asked after `beforeTurn`, so it is looked up when a call needs it. */
+  readonly grant: () => MaybePromise<ActionGrant>;
+  /** A human's answer about this call, where the records have one. Without it the prompt's messages are searched. */
+  readonly approvalOf?: (toolCallId: string) => CallApproval | undefined;
+}
+
+export interface CompiledActions {
+  /** Of the layer "actions". */
+  readonly tools: ToolSet;
+  /** Pages through outputs that were too long. */
+  readonly readResult: ResultReader;
+  /** Of a call whose approval was asked for, and of a parked one; for `approvalDescriptor` on chunk and part. */
+  descriptorOf(toolCallId: string): ActionApprovalDescriptor | undefined;
+}
 
 /** Sweeps are at most this frequent. */
 export const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
-export function openDesk(host: ActionsHost): ActionsDesk {
-  return new Desk(host);
-}
-
-class Desk implements ActionsDesk {
+export class ActionRuntime {
   readonly #host: ActionsHost;
   readonly #ledger: Ledger;
   readonly #effects: Effects;
@@ -46,8 +95,8 @@ class Desk implements ActionsDesk {
   #sweptAt = -Infinity;
 
   constructor(host: ActionsHost) {
-    const { sql, clock, ids, blobs, emit, validate, quarantine, settings } = host;
-    const leaseMs = () => settings.actionLedgerPendingRetryLeaseMs;
+    const { sql, clock, ids, blobs, emit, validate, quarantine, overrides } = host;
+    const leaseMs = () => overrides.actionLedgerPendingRetryLeaseMs;
     this.#host = host;
     this.#ledger = new Ledger({ sql, clock, leaseMs, isRunning: (key) => this.#effects.isRunning(key) });
     this.#results = new Results({ sql, blobs, clock, ids });
@@ -68,13 +117,14 @@ class Desk implements ActionsDesk {
       ids,
       quarantine,
       emit,
-      ttlMs: () => settings.actionPendingApprovalTtlMs,
+      ttlMs: () => overrides.actionPendingApprovalTtlMs,
       changed: () => host.rearm(),
       lost: (call) => this.#approvals.lost(call)
     });
     this.#approvals = new Approvals({ host, parked: this.#parked, ledger: this.#ledger, effects: this.#effects });
   }
 
+  /** The tools of one attempt. Throws when the map of actions is wrong, which fails the turn. */
   compile(turn: ActionTurn, actions: ActionSet): CompiledActions {
     this.#sweep();
     const ports = { host: this.#host, effects: this.#effects, parked: this.#parked };
@@ -86,40 +136,41 @@ class Desk implements ActionsDesk {
     };
   }
 
-  beginTurn(turn: Pick<ActionTurn, "turnId">): void {
-    this.#attachments.beginTurn(turn.turnId);
+  /** An attempt starts: attachments of other turns are no longer the latest. */
+  beginTurn(turnId: string): void {
+    this.#attachments.beginTurn(turnId);
   }
 
+  /** The turn's answer is stored: outcomes that waited for it are put in place. */
   turnSettled(turnId: string): void {
     this.#approvals.turnSettled(turnId);
   }
 
+  /** Part of the transaction that empties the conversation. */
   conversationCleared(): void {
     this.#parked.deleteAll();
   }
 
-  attachmentsOf(turnId: string): ReturnType<ActionsDesk["attachmentsOf"]> {
+  attachmentsOf(turnId: string): ReplyAttachment[] {
     return this.#attachments.ofTurn(turnId);
   }
 
-  replyAttachments(requestId?: string): ReturnType<ActionsDesk["replyAttachments"]> {
+  replyAttachments(requestId?: string): ReplyAttachment[] {
     return this.#attachments.latest(requestId);
   }
 
-  pendingApprovals(executionId?: string): ReturnType<ActionsDesk["pendingApprovals"]> {
+  pendingApprovals(executionId?: string): PendingApproval[] {
     return this.#approvals.pending(executionId);
   }
 
-  descriptorOf(executionId: string): ReturnType<ActionsDesk["descriptorOf"]> {
+  /** Of a parked action whose outcome is not in the transcript yet. */
+  descriptorOf(executionId: string): ActionApprovalDescriptor | undefined {
     return this.#parked.find(executionId)?.descriptor;
   }
 
+  /** Whether `getActions()` has an action of that name now. */
   isAction(name: string): boolean {
-    return namedActions(this.#host.getActions()).has(name);
-  }
-
-  isExecutionId(executionId: string): boolean {
-    return isExecutionId(executionId);
+    return namedActions(this.#host.overrides.getActions()).has(name);
   }
 
   approveExecution(executionId: string, decision: ApprovalDecision = {}): Promise<ActionOutput> {
@@ -130,15 +181,12 @@ class Desk implements ActionsDesk {
     return this.#approvals.reject(executionId, decision);
   }
 
-  authorizeByGrant(context: Parameters<ActionsDesk["authorizeByGrant"]>[0]): ReturnType<typeof authorizeByGrant> {
-    return authorizeByGrant(context);
-  }
-
-  settledOutput({ input, ...call }: CutOffCall): [Json | undefined] | undefined {
+  /** The result of a call that its turn lost in a crash, where the ledger has it. */
+  settledOutput({ input, ...call }: LostAction): [Json | undefined] | undefined {
     return this.#ledger.settledOutput({ ...call, inputHash: hashedInput(call.action, input).hash });
   }
 
-  listActionLedger(options?: ListLedgerOptions): ReturnType<ActionsDesk["listActionLedger"]> {
+  listActionLedger(options?: ListLedgerOptions): ActionLedgerEntry[] {
     return this.#ledger.list(options);
   }
 
@@ -150,10 +198,7 @@ class Desk implements ActionsDesk {
     return { ok: true };
   }
 
-  isPausedOutput(output: unknown): output is PausedOutput {
-    return isPausedOutput(output);
-  }
-
+  /** After the start: sweeps, and goes on with what was decided but not carried out. */
   resume(): void {
     this.#sweep();
     this.#approvals.resume();
@@ -170,13 +215,20 @@ class Desk implements ActionsDesk {
 
   /** What is old leaves while the agent is awake anyway: no wake is spent on it. */
   #sweep(): void {
-    const { clock, emit, settings } = this.#host;
+    const { clock, emit, overrides } = this.#host;
     if (clock.now() - this.#sweptAt < SWEEP_INTERVAL_MS) return;
     this.#sweptAt = clock.now();
-    const swept = sweepLedger(this.#host, settings.actionLedgerRetention);
+    const swept = sweepLedger(this.#host, overrides.actionLedgerRetention);
     if (swept.settled + swept.pending > 0) emit("action:ledger:swept", { ...swept });
     this.#results.sweep();
   }
+}
+
+interface LostAction {
+  readonly requestId: string;
+  readonly toolCallId: string;
+  readonly action: string;
+  readonly input: unknown;
 }
 
 /** What an operator says is shown to the model like what an action returned. */

@@ -4,31 +4,31 @@
 import type { ChunkEvent, StepEnd, StepStart } from "../model/index.ts";
 import type { TurnContext as EngineTurn } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
-import type { ChunkContext, PrepareStepContext, StepContext, TurnFacts } from "./hooks.ts";
+import type { ChunkContext, PrepareStepContext, StepContext, TurnDetails } from "./hooks.ts";
 
 /** How deep results of tools are looked into. */
 const MAX_DEPTH = 64;
 
 /** The same fields with the turn's facts. */
-export function withFacts<Fields extends object>(fields: Fields, turn: EngineTurn): Fields & TurnFacts {
+export function withDetails<Fields extends object>(fields: Fields, turn: EngineTurn): Fields & TurnDetails {
   const { turnId, requestId, attempt, signal } = turn;
   return withHidden({ ...fields, turnId, requestId, attempt }, { signal });
 }
 
 export function stepStartContext(event: StepStart, turn: EngineTurn): PrepareStepContext {
   const { model, steps, experimental_context, runtimeContext, toolsContext, experimental_sandbox, ...plain } = event;
-  const context = withFacts({ ...plain, steps: steps.map(plainStep) }, turn);
+  const context = withDetails({ ...plain, steps: steps.map(plainStep) }, turn);
   return withHidden(context, { model, experimental_context, runtimeContext, toolsContext, experimental_sandbox });
 }
 
 export function stepEndContext(event: StepEnd, turn: EngineTurn): StepContext {
   const step = plainStep(event);
   const { runtimeContext, toolsContext } = step;
-  return withHidden(withFacts(step, turn), { runtimeContext, toolsContext });
+  return withHidden(withDetails(step, turn), { runtimeContext, toolsContext });
 }
 
 export function chunkContext({ chunk, ...event }: ChunkEvent, turn: EngineTurn): ChunkContext {
-  return withFacts({ ...event, chunk: plainPart(chunk) }, turn);
+  return withDetails({ ...event, chunk: plainPart(chunk) }, turn);
 }
 
 /** One step is in the events of all that follow it. */
