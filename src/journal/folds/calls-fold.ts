@@ -78,7 +78,7 @@ export function foldCalls(calls: CallsFold, record: ReadableRecord): CallsFold {
   }
 }
 
-/** Calls somebody still owes an outcome. */
+/** Calls without an outcome. */
 export function openCalls(calls: CallsFold): CallView[] {
   return [...calls.values()].filter((call) => !isTerminal(call.state));
 }
