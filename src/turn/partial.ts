@@ -3,7 +3,7 @@
 // half-written calls at the end led nowhere and are written anew. A recorded outcome always reaches its call, and a call
 // whose outcome is unknown is settled as exactly that: it is never run again by itself.
 import type { UIMessage, UIMessageChunk } from "ai";
-import { isTerminal, type CallsFold, type CallView } from "../journal/folds/calls-fold.ts";
+import { isAwaited, type CallsFold, type CallView } from "../journal/folds/calls-fold.ts";
 import {
   asMessagePart,
   closeOpenParts,
@@ -198,13 +198,13 @@ class Repair {
 
   #settleOrphan(part: MessagePart): void {
     if (!isToolPart(part) || isSettledToolPart(part)) return;
-    const isClients = part.state === "input-available" && this.#isClientCall(part.toolCallId);
+    const isClients = part.state === "input-available" && this.#isAwaitedCall(part.toolCallId);
     if (isClients || isPendingInteraction(part)) this.isAwaiting = true;
     else if (part.state !== "approval-responded") this.#replace(part.toolCallId);
   }
 
-  #isClientCall(toolCallId: string): boolean {
-    return [...this.#init.calls.values()].some((call) => call.callId === toolCallId && isClientsToRun(call));
+  #isAwaitedCall(toolCallId: string): boolean {
+    return [...this.#init.calls.values()].some((call) => call.callId === toolCallId && isAwaited(call));
   }
 
   /** A call that was cut off gets what stands for it, in the stream as far as chunks can say it, and in the message. */
@@ -248,10 +248,6 @@ class Repair {
     this.chunks.push(chunk);
     this.fold = safely(this.fold, chunk);
   }
-}
-
-function isClientsToRun(call: CallView): boolean {
-  return call.executor === "client" && !isTerminal(call.state);
 }
 
 /** As the call was before it was cut off: what repairs it may look at its state. */
