@@ -1,5 +1,5 @@
 // The one row a conversation keeps beside its records and messages: where it stands now. Everything in it is a fold of
-// the journal, kept so that a boot and a turn read one row instead of the records. All rooms change it through
+// the journal, kept so that a boot and a turn read one row instead of the records. All modules change it through
 // `transaction`, which writes it at most once, together with whatever else the transaction writes.
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Sql } from "../host/ports.ts";
@@ -24,7 +24,7 @@ export interface FailedTurn {
   readonly messageIds: readonly string[];
 }
 
-/** Somebody answered a tool call and wants the conversation to go on. */
+/** A tool call was answered, and the answer asks for the conversation to go on. */
 export interface ArmedContinuation {
   /** Fixed when it was armed. */
   readonly requestId: string;
@@ -104,7 +104,7 @@ export class Conversation {
     this.#setAside = setAside;
   }
 
-  /** Which turns are open could not be read; the journal knows. */
+  /** Which turns are open could not be read; the journal says. */
   get isDamaged(): boolean {
     return this.#draft === undefined && this.row !== undefined && this.#isDamaged;
   }
@@ -146,7 +146,7 @@ export class Conversation {
 
   /**
    * The same as a part of the caller's transaction, if there is one, without a savepoint of its own: what fails here
-   * fails all of it, also when somebody in between goes on.
+   * fails all of it, also when code in between catches the error.
    */
   join<T>(work: (row: ConversationRow) => T): T {
     const draft = this.#draft;

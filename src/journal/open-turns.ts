@@ -45,7 +45,7 @@ export function aliasOf(record: Pick<TurnAdmitted, "requestId" | "turnId">): str
 }
 
 /**
- * Up to which sequence nobody needs the records any more. The response hook of a settled turn may still read them, and
+ * Up to which sequence no turn needs the records any more. The response hook of a settled turn may still read them, and
  * hooks end soon, so while one is owed nothing is free.
  */
 export function freeTo(fields: OpenTurnFields, last: number): number {
@@ -61,7 +61,7 @@ function clear(fields: OpenTurnFields, record: ConversationCleared, place: Place
 
 /**
  * Turn ids are minted once by the server, so an admission is not searched for in what was settled long ago: only a turn
- * that is still somebody's business is refused as a duplicate.
+ * that is open or still owes its response is refused as a duplicate.
  */
 function admit(fields: OpenTurnFields, record: TurnAdmitted, place: Place): Partial<OpenTurnFields> {
   const { turnId, generation } = record;

@@ -43,7 +43,7 @@ export interface CorruptRow {
 
 export interface JournalPage {
   readonly entries: readonly JournalEntry[];
-  /** Of any turn: damage is reported to whoever comes across it. */
+  /** Of any turn: damage is reported wherever it is met. */
   readonly corrupt: readonly CorruptRow[];
   /** Pass it as `after` to go on. It also moves over records that were not asked for. */
   readonly cursor: number;
@@ -55,7 +55,7 @@ export interface ReaderInit {
   rows: JournalRows;
   conversation: Conversation;
   finder: TurnFinder;
-  /** Told of rows that cannot be read, each time somebody comes across them. */
+  /** Called with rows that cannot be read, each time they are met. */
   onCorrupt?: ((rows: readonly CorruptRow[]) => void) | undefined;
 }
 

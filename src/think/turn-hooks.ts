@@ -16,9 +16,8 @@ import {
   type StepStart,
   type ToolDecision
 } from "../model/index.ts";
-import type { AssembledTurn, FailureClass, FailureContext, TurnHooks } from "../turn/hooks.ts";
-import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/incident.ts";
-import type { FileRefusal } from "../turn/refused-files.ts";
+import type { AssembledTurn, FailureClass, FailureContext, FileRefusal, TurnHooks } from "../turn/hooks.ts";
+import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
 import type { TurnContext as EngineTurn, TurnOutcome } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";

@@ -1,7 +1,12 @@
 // What must hold of the decision over an open turn, in every state a turn can be found in: the product of the fields is
 // small enough to try all of it. Each test states one promise and not how it is kept.
 import { describe, expect, test } from "vitest";
-import { classify, type Decision, type Progress, type TurnState } from "./decide.ts";
+import fc from "fast-check";
+import { DatabaseSync } from "node:sqlite";
+import { emptyTurn, foldTurn } from "../journal/folds/turn-fold.ts";
+import { allEntries, moves, openIn, play } from "../journal/journal-script.test-support.ts";
+import { createTables, MemorySql, openTestJournal } from "../journal/memory-sql.test-support.ts";
+import { classify, decide, type Decision, type Progress, type TurnState } from "./decide.ts";
 
 const NOW = 1_000;
 
@@ -173,6 +178,38 @@ describe("obeying the decisions", () => {
 
   test("takes nothing but the state: the same again is the same", () => {
     for (const state of ALL) expect(classify(Object.freeze({ ...state }))).toEqual(classify(state));
+  });
+});
+
+describe("for any history", () => {
+  const policy = {
+    enabled: true,
+    maxAttempts: 3,
+    noProgressTimeoutMs: 10,
+    maxRecoveryWork: 5,
+    maxInterruptedAttempts: 3
+  };
+
+  test("each open turn gets a decision, which the fold in memory and the records give alike", () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(moves, fc.constantFrom<Progress>("unread", "nothing", "partial", "finished"), (script, progress) => {
+        const sql = new MemorySql(new DatabaseSync(":memory:"));
+        createTables(sql);
+        const journal = openTestJournal(sql);
+        play(journal, script);
+        const entries = allEntries(journal);
+        const now = { refused: undefined, isUntried: false, progress, nowMs: 2_000, policy, epoch: "e" };
+        for (const turnId of openIn(entries)) {
+          const decision = decide(journal.folds.get(turnId)!, now);
+          expect(decide(foldTurn(emptyTurn(turnId), entries), now)).toEqual(decision);
+          seen.add(decision.do);
+        }
+      })
+    );
+    expect([...seen].toSorted()).toEqual(
+      expect.arrayContaining(["complete", "continue", "examine", "note-death", "retry", "start"])
+    );
   });
 });
 

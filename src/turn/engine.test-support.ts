@@ -16,7 +16,7 @@ import { interruptedPart } from "../session/transcript-repair.ts";
 import { Idempotency } from "./idempotency.ts";
 import { TurnEngine } from "./engine.ts";
 import type { FailureClass, TurnHooks } from "./hooks.ts";
-import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./incident.ts";
+import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
 import { retryAtOf } from "./retry-policy.ts";
 import type { Transcript } from "./transcript.ts";
 import type { TurnContext, TurnOutcome, TurnView } from "./turn.ts";

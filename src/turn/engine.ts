@@ -14,7 +14,7 @@ import { abandonCalls, announceEnding, cancelTurn, placeInput, recordEnding, res
 import { firstAttempt } from "./start-attempt.ts";
 import { TurnStore, type EngineInit, type StoredChunk } from "./store.ts";
 import { approvedCalls, isHalfAnswered } from "./tool-answer.ts";
-import { Turn, viewOf, type TurnOutcome, type TurnView } from "./turn.ts";
+import { Turn, turnView, type TurnOutcome, type TurnView } from "./turn.ts";
 import type { AnswerOutcome, ApprovalAnswer, RecoveringTurn, Replay, ToolResultAnswer, Turns } from "./turns.ts";
 
 /** Turns that may wait in one conversation. */
@@ -296,7 +296,7 @@ export class TurnEngine implements Turns {
     if (!fold.admission) return undefined;
     const { outcome } = found.settled;
     return {
-      turn: viewOf(fold.admission, notesOf(fold.admission)),
+      turn: turnView(fold.admission, notesOf(fold.admission)),
       // What is left out is in the stored message, which a client is sent behind the replay.
       chunks: upTo(this.#store.chunksOf(fold), REPLAY_CHARS),
       state: outcome === "failed" ? "error" : outcome

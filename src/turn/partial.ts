@@ -3,12 +3,15 @@
 // half-written calls at the end led nowhere and are written anew. A recorded outcome always reaches its call, and a call
 // whose outcome is unknown is settled as exactly that: it is never run again by itself.
 import type { UIMessage, UIMessageChunk } from "ai";
-import { isTerminal, type CallView } from "../journal/folds/calls-fold.ts";
+import { isAwaited, type CallsFold, type CallView } from "../journal/folds/calls-fold.ts";
 import {
   asMessagePart,
+  closeOpenParts,
+  foldChunk,
   isSettledToolPart,
   isToolPart,
   resumeFold,
+  startFold,
   toolInputObject,
   type MessageFold,
   type ToolPart
@@ -16,9 +19,10 @@ import {
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { asNotRun, isPendingInteraction } from "../session/transcript-repair.ts";
 import type { CallId } from "../util/ids.ts";
+import { isObject, parseJson } from "../util/json.ts";
 import { toolPartOf } from "./tool-calls.ts";
 import type { Progress } from "./decide.ts";
-import { inputChunk, keepChunks, safely, type Kept, type StoredAnswer } from "./kept-chunks.ts";
+import { AnswerSize } from "./stream.ts";
 
 type MessagePart = UIMessage["parts"][number];
 
@@ -194,13 +198,13 @@ class Repair {
 
   #settleOrphan(part: MessagePart): void {
     if (!isToolPart(part) || isSettledToolPart(part)) return;
-    const isClients = part.state === "input-available" && this.#isClientCall(part.toolCallId);
+    const isClients = part.state === "input-available" && this.#isAwaitedCall(part.toolCallId);
     if (isClients || isPendingInteraction(part)) this.isAwaiting = true;
     else if (part.state !== "approval-responded") this.#replace(part.toolCallId);
   }
 
-  #isClientCall(toolCallId: string): boolean {
-    return [...this.#init.calls.values()].some((call) => call.callId === toolCallId && isClientsToRun(call));
+  #isAwaitedCall(toolCallId: string): boolean {
+    return [...this.#init.calls.values()].some((call) => call.callId === toolCallId && isAwaited(call));
   }
 
   /** A call that was cut off gets what stands for it, in the stream as far as chunks can say it, and in the message. */
@@ -244,10 +248,6 @@ class Repair {
     this.chunks.push(chunk);
     this.fold = safely(this.fold, chunk);
   }
-}
-
-function isClientsToRun(call: CallView): boolean {
-  return call.executor === "client" && !isTerminal(call.state);
 }
 
 /** As the call was before it was cut off: what repairs it may look at its state. */
@@ -301,4 +301,192 @@ function progressOf(seen: { added: readonly MessagePart[]; isFinished: boolean; 
   if (seen.isAwaiting) return "awaiting";
   if (seen.isFinished) return "finished";
   return seen.added.some((part) => part.type !== "step-start") ? "partial" : "nothing";
+}
+
+interface StoredAnswer {
+  /** The calls of the turn, with their inputs and outcomes. */
+  readonly calls: CallsFold;
+  readonly messageId: string;
+  /** The stored answer this turn extends. */
+  readonly base: UIMessage | undefined;
+  /** The stored answer whose decided calls this turn runs without extending it. */
+  readonly earlier?: UIMessage | undefined;
+  /** The chunks of the answer, as they are stored, with their numbers. Read once. */
+  readonly chunks: Iterable<{ readonly seq: number; readonly body: string }>;
+  /** Keep finished steps only: text of the last one must not be continued. */
+  readonly wholeSteps?: boolean;
+  /** What is read of an answer: bytes of text and tool inputs, and characters in all. Absent: all of it. */
+  readonly limits?: { readonly answerBytes: number; readonly heldChars: number };
+}
+
+/** The beginning of the answer that stays. */
+interface Kept {
+  readonly fold: MessageFold;
+  /** Chunks below this number. */
+  readonly keeps: number;
+  readonly isFinished: boolean;
+  /** The last step that began has not ended. */
+  readonly isInStep: boolean;
+  readonly answerBytes: number;
+  readonly isTooLarge: boolean;
+}
+
+/**
+ * Reads the chunks once. Held are the message they make up to the last chunk that is worth keeping, and the chunks
+ * behind that: an answer is never in memory a second time as its chunks.
+ */
+function keepChunks(init: StoredAnswer): Kept {
+  const keeper = new Keeper(init);
+  const { heldChars = Infinity } = init.limits ?? {};
+  let chars = 0;
+  for (const { seq, body } of init.chunks) {
+    const chunk = parsed(body);
+    // Of a delta only its text is held, which the size of the answer counts.
+    chars += chunk && isDelta(chunk) ? 0 : body.length;
+    if (chars > heldChars) keeper.isTooLarge = true;
+    else if (chunk) keeper.add(seq, chunk);
+    if (keeper.isTooLarge) break;
+  }
+  return keeper.end();
+}
+
+class Keeper {
+  isTooLarge = false;
+  readonly #init: StoredAnswer;
+  readonly #size: AnswerSize;
+  readonly #seenCalls: Set<string>;
+  #kept: Omit<Kept, "isTooLarge">;
+  /** Behind the last chunk that is worth keeping, with the size of the answer after each. */
+  #behind: { readonly seq: number; readonly chunk: UIMessageChunk; readonly answerBytes: number }[] = [];
+
+  constructor(init: StoredAnswer) {
+    this.#init = init;
+    this.#size = new AnswerSize(init.limits?.answerBytes ?? Infinity);
+    const { base, earlier, messageId } = init;
+    const known = [...(base?.parts ?? []), ...(earlier?.parts ?? [])];
+    this.#seenCalls = new Set(known.map((part) => (isToolPart(part) ? part.toolCallId : "")));
+    const fold = base ? resumeFold(closeOpenParts(base)) : startFold(messageId);
+    this.#kept = { fold, keeps: 0, isFinished: false, isInStep: false, answerBytes: 0 };
+  }
+
+  add(seq: number, chunk: UIMessageChunk): void {
+    const fitting = this.#size.take(chunk);
+    this.isTooLarge = this.#size.isExceeded;
+    if (!fitting) return;
+    if (fitting.type === "tool-input-available") this.#seenCalls.add(fitting.toolCallId);
+    const before = this.#behind.at(-1);
+    const merged = before && mergedDeltas(before.chunk, fitting);
+    if (merged) this.#behind.pop();
+    this.#behind.push({ seq, chunk: merged ?? fitting, answerBytes: this.#size.bytes });
+    const { calls, wholeSteps } = this.#init;
+    const isKept = wholeSteps ? fitting.type === "finish-step" : isWorthKeeping(fitting, calls);
+    if (isKept) this.#keep(this.#behind.length);
+  }
+
+  end(): Kept {
+    // What a call follows from stays with it: providers refuse a call without the reasoning that led to it.
+    if (!this.#init.wholeSteps && this.#hasUnseenCalls) {
+      this.#keep(this.#behind.findLastIndex(({ chunk }) => chunk.type === "reasoning-end") + 1);
+    }
+    if (!this.#init.wholeSteps && this.#kept.keeps > 0) {
+      const closing = this.#behind.findIndex(({ chunk }) => !CLOSING.has(chunk.type));
+      this.#keep(closing < 0 ? this.#behind.length : closing);
+    }
+    return { ...this.#kept, isTooLarge: this.isTooLarge };
+  }
+
+  /** Whether a call was recorded before its chunk was. */
+  get #hasUnseenCalls(): boolean {
+    return [...this.#init.calls.keys()].some((id) => !this.#seenCalls.has(id));
+  }
+
+  #keep(count: number): void {
+    for (const { seq, chunk, answerBytes } of this.#behind.splice(0, count)) {
+      const { fold, isFinished, isInStep } = this.#kept;
+      this.#kept = {
+        fold: safely(withLostInput(fold, chunk, this.#init.calls), chunk),
+        keeps: seq + 1,
+        isFinished: isFinished || chunk.type === "finish",
+        isInStep: STEP.has(chunk.type) ? chunk.type === "start-step" : isInStep,
+        answerBytes
+      };
+    }
+  }
+}
+
+function parsed(body: string): UIMessageChunk | undefined {
+  const value = parseJson(body);
+  if (!value.ok || !isObject(value.value) || typeof value.value["type"] !== "string") return undefined;
+  // The engine stores chunks of the SDK as JSON and nothing else.
+  return value.value as UIMessageChunk;
+}
+
+const DELTAS: ReadonlySet<string> = new Set(["text-delta", "reasoning-delta", "tool-input-delta"]);
+
+function isDelta({ type }: UIMessageChunk): boolean {
+  return DELTAS.has(type);
+}
+
+/** Two deltas of one block as one, so that what led nowhere is not held as a chunk per word. Undefined: they are not. */
+function mergedDeltas(first: UIMessageChunk, second: UIMessageChunk): UIMessageChunk | undefined {
+  // Fields beyond these three might not survive being merged.
+  if (Object.keys(first).length !== 3 || Object.keys(second).length !== 3) return undefined;
+  if (first.type === "reasoning-delta" && second.type === "reasoning-delta" && first.id === second.id) {
+    return { ...first, delta: first.delta + second.delta };
+  }
+  if (first.type !== "tool-input-delta" || second.type !== "tool-input-delta") return undefined;
+  if (first.toolCallId !== second.toolCallId) return undefined;
+  return { ...first, inputTextDelta: first.inputTextDelta + second.inputTextDelta };
+}
+
+function safely(fold: MessageFold, chunk: UIMessageChunk): MessageFold {
+  try {
+    return foldChunk(fold, chunk);
+  } catch {
+    // A damaged chunk costs itself, not the answer.
+    return fold;
+  }
+}
+
+const AFTER_INPUT: ReadonlySet<string> = new Set([
+  "tool-approval-request",
+  "tool-output-available",
+  "tool-output-error",
+  "tool-output-denied"
+]);
+
+/** A chunk that follows an input shows that the input was complete. If it is lost, the record of the call has it. */
+function withLostInput(fold: MessageFold, chunk: UIMessageChunk, calls: CallsFold): MessageFold {
+  if (!AFTER_INPUT.has(chunk.type) || !("toolCallId" in chunk)) return fold;
+  const { toolCallId } = chunk;
+  if (toolPartOf(fold.message, toolCallId)?.state !== "input-streaming") return fold;
+  const call = [...calls.values()].find(({ callId }) => callId === toolCallId);
+  return call ? safely(fold, inputChunk(call)) : fold;
+}
+
+function inputChunk({ callId, toolName, input, dynamic, executor }: CallView): UIMessageChunk {
+  const added = { ...(dynamic && { dynamic }), ...(executor === "client" && { clientExecuted: true }) };
+  return { type: "tool-input-available", toolCallId: callId, toolName, input, ...added };
+}
+
+const CLOSING: ReadonlySet<string> = new Set(["text-end", "finish-step", "message-metadata"]);
+const STEP: ReadonlySet<string> = new Set(["start-step", "finish-step"]);
+const CONTENT: ReadonlySet<string> = new Set([
+  "file",
+  "source-url",
+  "source-document",
+  "tool-input-error",
+  "tool-output-available",
+  "tool-output-error",
+  "tool-output-denied",
+  "tool-approval-request",
+  "finish"
+]);
+
+function isWorthKeeping(chunk: UIMessageChunk, calls: CallsFold): boolean {
+  if (chunk.type === "text-delta") return chunk.delta !== "";
+  // One that has not started can be asked for again.
+  if (chunk.type === "tool-input-available") return [...calls.keys()].some((id) => id === chunk.toolCallId);
+  if (chunk.type.startsWith("data-")) return !("transient" in chunk && chunk.transient === true);
+  return CONTENT.has(chunk.type);
 }

@@ -8,17 +8,11 @@ import { NO_CALLS, type CallsFold } from "../journal/folds/calls-fold.ts";
 import type { KeptRange, TurnFold } from "../journal/folds/turn-fold.ts";
 import type { AttemptEnded, JournalRecord } from "../journal/records.ts";
 import { isToolPart, SHRINKS_ABOVE_CHARS } from "../model/index.ts";
+import type { EventPayloads } from "../observe/events.ts";
 import { epochId } from "../util/ids.ts";
+import type { Json } from "../util/json.ts";
 import { RecoveryHookTimeoutError } from "./errors.ts";
 import type { FailureClass, TurnHooks } from "./hooks.ts";
-import {
-  eventOfIncident,
-  incidentId,
-  incidentOf,
-  type IncidentEvent,
-  type RecoveryChoice,
-  type RecoveryIncident
-} from "./incident.ts";
 import { recoverPartial, type RecoveredPartial } from "./partial.ts";
 import {
   budgetOf,
@@ -29,7 +23,8 @@ import {
   pauseAfterDeath,
   recoveringSince,
   type Budget,
-  type ExhaustionReason
+  type ExhaustionReason,
+  type RecoveryLimits
 } from "./retry-policy.ts";
 import { announceEnding, continuedMessages, settleTurn, type Ending } from "./settle.ts";
 import type { TurnStore } from "./store.ts";
@@ -339,4 +334,83 @@ async function unlessAborted(signal: AbortSignal, work: Promise<boolean>): Promi
 
 function hasLongResults({ parts }: UIMessage): boolean {
   return parts.some((part) => isToolPart(part) && (JSON.stringify(part.output) ?? "").length > SHRINKS_ABOVE_CHARS);
+}
+
+export interface RecoveryPolicy extends RecoveryLimits {
+  /** False: an interrupted turn ends where it was. */
+  readonly enabled: boolean;
+  /** The text that clients are shown when a turn is given up. */
+  readonly terminalMessage: string;
+}
+
+/**
+ * The interruption of a turn as user code sees it: identity, budget and what is left of the answer. One incident per turn,
+ * however often it is interrupted: retries and continuations share its budget.
+ */
+export interface RecoveryIncident {
+  readonly incidentId: string;
+  readonly requestId: string;
+  readonly recoveryRootRequestId: string;
+  /** Counts from 1; back to 1 after progress. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly recoveryKind: "retry" | "continue";
+  /** Empty when nothing was streamed. */
+  readonly streamId: string;
+  /** When the turn was accepted. */
+  readonly createdAt: number;
+  readonly partialText: string;
+  readonly partialParts: UIMessage["parts"];
+  /** What `stash` was given last. */
+  readonly recoveryData: Json;
+  /** Units of progress since the first interruption, and the time since then. */
+  readonly work: number;
+  readonly ageMs: number;
+}
+
+/** What becomes of the partial answer, and of the turn. */
+export interface RecoveryChoice {
+  readonly persist: boolean;
+  readonly continue: boolean;
+}
+
+interface IncidentInit {
+  readonly turn: Turn;
+  readonly partial: RecoveredPartial;
+  readonly budget: Budget;
+  readonly policy: RecoveryPolicy;
+  readonly nowMs: number;
+}
+
+function incidentOf({ turn, partial, budget, policy, nowMs }: IncidentInit): RecoveryIncident {
+  const { requestId, inputMessageIds, continuation } = turn.view;
+  const parts = partial.fold.message.parts;
+  return {
+    incidentId: incidentId(requestId, inputMessageIds),
+    requestId,
+    recoveryRootRequestId: requestId,
+    attempt: budget.attempt,
+    maxAttempts: policy.maxAttempts,
+    recoveryKind: continuation || partial.progress !== "nothing" ? "continue" : "retry",
+    streamId: turn.fold.contentSequence > 0 ? turn.view.turnId : "",
+    createdAt: turn.admitted.at,
+    partialText: parts.map((part) => (part.type === "text" ? part.text : "")).join(""),
+    partialParts: parts.filter((part) => part.type !== "step-start"),
+    recoveryData: turn.fold.stash,
+    work: budget.work,
+    ageMs: nowMs - budget.openedAt
+  };
+}
+
+/** The same over all attempts of a turn. */
+function incidentId(requestId: string, inputMessageIds: readonly string[]): string {
+  return `${requestId}:${inputMessageIds.at(-1) ?? ""}`;
+}
+
+/** What events tell of it. */
+export type IncidentEvent = EventPayloads["chat:recovery:attempt"];
+
+export function eventOfIncident(incident: RecoveryIncident): IncidentEvent {
+  const { incidentId, requestId, attempt, maxAttempts, recoveryKind } = incident;
+  return { incidentId, requestId, attempt, maxAttempts, recoveryKind };
 }

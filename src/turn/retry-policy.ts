@@ -77,7 +77,7 @@ export function evaluateBudget({ attempts, limits, nowMs, isAwaiting }: BudgetIn
   return { ...spent, exhausted: isAwaiting ? undefined : exhaustion({ attempts, limits, nowMs }, spent) };
 }
 
-/** An attempt that somebody outside stopped, as opposed to one that handed over by itself. */
+/** An attempt that was stopped from outside, as opposed to one that handed over by itself. */
 function isInterruption({ end }: AttemptView): boolean {
   return end === "interrupted" || end === "stalled" || end === "failed";
 }
@@ -222,7 +222,7 @@ export function retryAtOf({ attempts }: TurnFold): number | null {
   return attempts.at(-1)?.retryAt ?? null;
 }
 
-/** When the turn was first interrupted, as people are told; undefined: never. */
+/** When the turn was first interrupted, as clients are shown; undefined: never. */
 export function recoveringSince({ attempts }: TurnFold): number | undefined {
   const first = attempts.find(isInterruption);
   return first && (first.endedAt ?? first.startedAt);

@@ -14,13 +14,13 @@ import {
   type StreamStalledError
 } from "./errors.ts";
 import type { FailureClass, FailureContext } from "./hooks.ts";
-import { eventOfIncident, type IncidentEvent, type RecoveryChoice } from "./incident.ts";
 import {
   askHook,
   countedOf,
   DROPS_PARTIAL,
   endAttempt,
   eventOf,
+  eventOfIncident,
   giveUp,
   incidentFor,
   leftOf,
@@ -31,9 +31,10 @@ import {
   retryTime,
   shorten,
   unreadInterrupted,
-  type Interrupted
+  type IncidentEvent,
+  type Interrupted,
+  type RecoveryChoice
 } from "./recovery.ts";
-import { findRefused, type RefusedFiles } from "./refused-files.ts";
 import {
   exhaustionOf,
   hookFailuresInARow,
@@ -42,7 +43,15 @@ import {
   retryAtOf,
   type ExhaustionReason
 } from "./retry-policy.ts";
-import { isAnswer, respond, settleTurn, settleUnreadable, type Ending } from "./settle.ts";
+import {
+  findRefused,
+  isAnswer,
+  respond,
+  settleTurn,
+  settleUnreadable,
+  type Ending,
+  type RefusedFiles
+} from "./settle.ts";
 import { beginFirst, beginNext, runAttempt, storePartial, type Tried } from "./start-attempt.ts";
 import type { TurnStore } from "./store.ts";
 import type { Turn, TurnOutcome } from "./turn.ts";

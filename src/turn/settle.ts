@@ -4,16 +4,18 @@ import type { UIMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { TurnSettled } from "../journal/records.ts";
+import type { EventPayloads } from "../observe/events.ts";
 import { failureDetails } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
+import { triedFiles, withRefused } from "../util/refused-files.ts";
 import { TurnUnreadableError } from "./errors.ts";
-import type { RefusedFiles } from "./refused-files.ts";
+import type { FileRefusal } from "./hooks.ts";
 import type { TurnStore } from "./store.ts";
 import type { TurnStream } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
 import { closeCalls, type ClosingCalls } from "./tool-calls.ts";
-import type { CountedTokens } from "./transcript.ts";
+import type { CountedTokens, Transcript } from "./transcript.ts";
 import { Turn, type TurnOutcome, type TurnStatus, type TurnView } from "./turn.ts";
 
 type MessagePart = UIMessage["parts"][number];
@@ -316,4 +318,40 @@ async function callHook(store: TurnStore, turn: Turn, outcome: TurnOutcome): Pro
 
 function appendResponded({ init }: TurnStore, id: string): void {
   init.journal.writer.append([{ type: "turn-responded", turnId: turnId(id), at: init.clock.now() }]);
+}
+
+export interface RefusedFiles {
+  /** As it is to be stored. */
+  readonly message: UIMessage;
+  readonly event: EventPayloads["chat:attachment:refused"];
+}
+
+/**
+ * A file that made a turn fail for good must not make every later turn fail: it is marked in the message that holds it,
+ * and the prompt shows a note instead. These are the messages whose files are to be left out from now on: those of the
+ * turn's own question, which no turn has got through with. Without such, and if the provider says that it is a file, all of the conversation's.
+ */
+export function findRefused(
+  transcript: Pick<Transcript, "get" | "path">,
+  { requestId, inputMessageIds }: TurnView,
+  refusal: FileRefusal
+): RefusedFiles[] {
+  const own = marked(transcript, inputMessageIds, requestId);
+  if (own.length > 0 || refusal === "possible") return own;
+  const held = transcript.path().filter((message) => triedFiles(message).length > 0);
+  return marked(
+    transcript,
+    held.map(({ id }) => id),
+    requestId
+  );
+}
+
+function marked(transcript: Pick<Transcript, "get">, ids: readonly string[], requestId: string): RefusedFiles[] {
+  return ids.flatMap((messageId) => {
+    const message = transcript.get(messageId);
+    const files = message ? triedFiles(message) : [];
+    if (!message || files.length === 0) return [];
+    const named = files.map(({ mediaType, filename }) => ({ mediaType, ...(filename !== undefined && { filename }) }));
+    return [{ message: withRefused(message, files), event: { requestId, messageId, files: named } }];
+  });
 }

@@ -4,14 +4,13 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import type { AttemptStarted, JournalRecord } from "../journal/records.ts";
 import { asMessagePart, continueFold, foldChunk, resumeFold, startFold } from "../model/index.ts";
 import { turnId } from "../util/ids.ts";
-import { AnswerSize } from "./answer-size.ts";
 import { Attempt, type AttemptResult } from "./attempt.ts";
 import { LostInputError } from "./errors.ts";
 import type { RecoveredPartial } from "./partial.ts";
 import type { Interrupted } from "./recovery.ts";
 import { continuedMessages, placeInput, storeAnswer } from "./settle.ts";
 import type { TurnStore } from "./store.ts";
-import { extendingJoin, joinAfter, noJoin, storableAnswer, TurnStream, type Join } from "./stream.ts";
+import { AnswerSize, extendingJoin, joinAfter, noJoin, storableAnswer, TurnStream, type Join } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
 import type { Turn, TurnTrigger } from "./turn.ts";
 

@@ -50,7 +50,7 @@ export function clientCallStarted(writing: Writing, part: ToolPart, step: number
   return startedOf(writing, part, { step, executor: "client" });
 }
 
-/** A call that must not run before somebody said yes. */
+/** A call that must not run before it is approved. */
 export function approvalAsked(writing: Writing, part: ToolPart, step: number): [CallStarted, ApprovalAsked] {
   const call = startedOf(writing, part, { step, executor: "server" });
   const { approval } = part;

@@ -125,7 +125,7 @@ export class Turn {
     this.#fold = init.fold ?? emptyTurn(init.admitted.turnId);
     this.admitted = init.admitted;
     this.notes = notesOf(init.admitted);
-    this.view = viewOf(init.admitted, this.notes, init.origin);
+    this.view = turnView(init.admitted, this.notes, init.origin);
     this.isNested = init.isNested ?? false;
     this.isUntried = init.isUntried ?? false;
     const { promise, resolve } = Promise.withResolvers<TurnOutcome>();
@@ -191,7 +191,7 @@ export class Turn {
   }
 }
 
-export function viewOf(admitted: TurnAdmitted, { resolves }: TurnNotes, origin?: unknown): TurnView {
+export function turnView(admitted: TurnAdmitted, { resolves }: TurnNotes, origin?: unknown): TurnView {
   const { turnId, requestId, messageId, trigger, continuation, inputMessageIds } = admitted;
   return {
     turnId,

@@ -1,4 +1,4 @@
-// What the rooms above may ask of the turn engine. `chat/` and `think/` are written against this.
+// What other modules may ask of the turn engine. `chat/` and `think/` are written against this.
 import type { UIMessage } from "ai";
 import type { FailedTurn } from "../journal/conversation.ts";
 import type { ClientTool } from "../journal/records.ts";
@@ -56,7 +56,7 @@ export interface Turns {
   /** Ends a running or waiting turn; an unknown request is nothing. */
   cancel(requestId: string, reason?: string): void;
   cancelAll(reason?: string): void;
-  /** A reader the turn cannot do without has failed: it ends like a stream that broke. */
+  /** A listener that the turn cannot do without has failed: it ends like a stream that broke. */
   fail(requestId: string, error: unknown): void;
   /** Empties the conversation. `origin` is left out of the announcement. */
   clear(origin?: unknown): void;

@@ -78,18 +78,19 @@ export function foldCalls(calls: CallsFold, record: ReadableRecord): CallsFold {
   }
 }
 
-/** Calls somebody still owes an outcome. */
+/** Calls without an outcome. */
 export function openCalls(calls: CallsFold): CallView[] {
   return [...calls.values()].filter((call) => !isTerminal(call.state));
 }
 
-/** Open calls a human or a client can still answer: these keep a turn parked, they are not a sign of a stuck one. */
+/** Open calls that a person or a client can still answer: the turn waits for them, it is not stuck. */
 export function awaitedCalls(calls: CallsFold): CallView[] {
-  return openCalls(calls).filter((call) => call.state === "approval-requested" || isClientsToRun(call));
+  return openCalls(calls).filter(isAwaited);
 }
 
-function isClientsToRun(call: CallView): boolean {
-  return call.executor === "client" && (call.state === "input-available" || call.state === "approval-responded");
+export function isAwaited({ state, executor }: CallView): boolean {
+  if (state === "approval-requested") return true;
+  return executor === "client" && (state === "input-available" || state === "approval-responded");
 }
 
 function startedCall(record: CallStarted): CallView {

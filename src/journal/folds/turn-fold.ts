@@ -57,7 +57,7 @@ export interface TurnFold {
   readonly steps: StepsView;
   /** Processes that began to read a large partial answer since the newest attempt began. */
   readonly readBy: readonly EpochId[];
-  /** What it may do, once somebody was asked. */
+  /** What it may do, once `authorizeTurn` was asked. */
   readonly grants: Pick<TurnGranted, "allowed" | "reason" | "permissions"> | null;
   readonly stash: Json;
   readonly outcome: TurnSettled | null;
