@@ -272,6 +272,21 @@ describe("each request gets exactly one live terminal per socket it concerns", (
     expect(ofSecond(b.take())).toEqual([]);
   });
 
+  test("stopped in the queue and then cleared is ended once", async () => {
+    const chat = new TestChat();
+    const a = chat.tab();
+    chat.submit(a, "r1");
+    await chat.start();
+    chat.submit(a, "r2");
+    chat.receive(a, { type: "cf_agent_chat_request_cancel", id: "r2" });
+    chat.receive(a, { type: "cf_agent_chat_clear" });
+    await chat.idle();
+    expect(terminals(a.take()).map(({ id, outcome }) => `${String(id)} ${String(outcome)}`)).toEqual([
+      "r2 aborted",
+      "r1 aborted"
+    ]);
+  });
+
   test("a failure is one frame with plain text, done and error together", async () => {
     const chat = new TestChat();
     const a = chat.tab();

@@ -242,7 +242,8 @@ export class TurnEngine implements Turns {
       this.#answers.forgetOrigins();
       for (const { live, outcome } of endings) {
         live.abort(new DOMException("The conversation was cleared.", "AbortError"));
-        announceEnding(this.#desk, live, outcome);
+        // Cancelled in the queue: its end was announced then.
+        if (!live.isAnnounced) announceEnding(this.#desk, live, outcome);
         live.resolve(outcome);
       }
     });
