@@ -79,6 +79,10 @@ export function seqs(frames: readonly Frame[]): number[] {
   return frames.flatMap((frame) => (typeof frame.seq === "number" ? [frame.seq] : []));
 }
 
+export function terminals(frames: readonly Frame[]): Frame[] {
+  return frames.filter((frame) => frame.done === true);
+}
+
 /** 0, 1, 2 … */
 export function numbers(count: number, from = 0): number[] {
   return Array.from({ length: count }, (_, index) => from + index);
@@ -240,6 +244,11 @@ export class TestChat {
   /** The connection to the model breaks in the middle of its stream: the turn will be continued. */
   async lose(): Promise<void> {
     this.#model.end(breakStream(new Error(LOST)));
+    await this.idle();
+  }
+
+  async stop(requestId: string): Promise<void> {
+    this.engine.cancel(requestId);
     await this.idle();
   }
 
