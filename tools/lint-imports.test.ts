@@ -28,7 +28,7 @@ const allowed: Case[] = [
   { from: "src/journal/writer.test.ts", specifier: "../testing/host.ts" },
   { from: "src/client/store.ts", specifier: "../util/json.ts" },
   { from: "src/client/store.ts", specifier: "../journal/records.ts", typeOnly: true },
-  { from: "src/client/answer-fold.ts", specifier: "../model/message-fold.ts" },
+  { from: "src/client/streams.ts", specifier: "../model/message-fold.ts" },
   { from: "src/host/workerd/platform.ts", specifier: "cloudflare:workers" },
   { from: "src/testing/inprocess/platform.ts", specifier: "cloudflare:workers", typeOnly: true },
   { from: "src/testing/inprocess/ids.ts", specifier: "../../host/ports.ts" },

@@ -5,7 +5,7 @@
 // when there are none; one bad socket never keeps the others from theirs.
 import type { Clock } from "../host/ports.ts";
 import type { TurnView } from "../turn/turn.ts";
-import type { Turns } from "../turn/turns.ts";
+import type { TurnEngine } from "../turn/engine.ts";
 import { chatFrames } from "./frames.ts";
 
 export interface ChatSocket {
@@ -134,7 +134,7 @@ export class ClientView {
 
 export interface ChatClientsInit {
   readonly sockets: ChatSockets;
-  readonly turns: Pick<Turns, "transcript">;
+  readonly turns: Pick<TurnEngine, "transcript">;
   readonly clock: Pick<Clock, "now">;
 }
 

@@ -1,8 +1,10 @@
-import type { UIMessage } from "ai";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { requestFrame, Scene, seqs, user, type FakeSocket, type Frame } from "./chat-scene.test-support.ts";
+import { numbers, requestFrame, seqs, TestChat, user, type Frame, type TestSocket } from "./chat-kit.test-support.ts";
 import { ClientModel, type ClientTraits } from "./client-model.test-support.ts";
+
+// Hundreds of conversations, each with many turns of the real engine.
+vi.setConfig({ testTimeout: 60_000 });
 
 const isChunk = (frame: Frame) => frame.type === "cf_agent_use_chat_response" && typeof frame.seq === "number";
 
@@ -10,48 +12,51 @@ describe("any-offset resume", () => {
   /** What happens between two chunks on the socket under test. */
   const step = fc.constantFrom("nothing", "connect", "ask", "acknowledge", "drop");
 
-  test("whenever a client connects, asks or acknowledges, it has every chunk once and in order", () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 24 }), fc.boolean(), (steps, continuation) => {
-        const scene = new Scene();
-        if (continuation) continueAfterTool(scene);
-        else scene.submit(scene.tab(), "r1");
-        const { requestId } = scene.turns.start();
-        let socket: FakeSocket | undefined;
-        for (const [index, action] of steps.entries()) {
-          if (action === "connect" || (action !== "nothing" && action !== "drop")) socket ??= scene.connect();
-          if (socket && action === "ask") scene.ask(socket, `p${index}`);
-          if (socket && action === "acknowledge") scene.acknowledge(socket, requestId);
-          if (socket && action === "drop") {
-            scene.close(socket);
-            socket = undefined;
-          }
-          scene.turns.chunk({ type: "text-delta", id: "t", delta: `${index}` });
+  test("whenever a client connects, asks or acknowledges, it has every chunk once and in order", async () => {
+    const property = fc.asyncProperty(fc.array(step, { maxLength: 24 }), fc.boolean(), async (steps, continuation) => {
+      const chat = new TestChat();
+      if (continuation) await continueAfterTool(chat);
+      else chat.submit(chat.tab(), "r1");
+      let total = 0;
+      chat.engine.listen({ chunk: () => (total += 1) });
+      const { requestId } = await chat.start();
+      let socket: TestSocket | undefined;
+      for (const [index, action] of steps.entries()) {
+        if (action === "connect" || (action !== "nothing" && action !== "drop")) socket ??= chat.connect();
+        if (socket && action === "ask") chat.ask(socket, `p${index}`);
+        if (socket && action === "acknowledge") chat.acknowledge(socket, requestId);
+        if (socket && action === "drop") {
+          chat.close(socket);
+          socket = undefined;
         }
-        socket ??= scene.connect();
-        scene.acknowledge(socket, requestId);
-        scene.turns.text("end");
-        scene.turns.settle();
-        expectOneStream(socket.frames, steps.length + 4);
-      })
-    );
+        await chat.text(`${index}`);
+      }
+      socket ??= chat.connect();
+      chat.acknowledge(socket, requestId);
+      await chat.text("end");
+      await chat.finish();
+      expect(total).toBeGreaterThan(steps.length);
+      expectOneStream(socket.frames, total);
+    });
+    await fc.assert(property);
   });
 
-  test("an acknowledgement between any two chunks gives the same bodies as hearing them live", () => {
+  test("an acknowledgement between any two chunks gives the same bodies as receiving them live", async () => {
     const total = 12;
-    for (let offset = 0; offset <= total; offset += 1) {
-      const scene = new Scene();
-      const live = scene.tab();
-      scene.submit(live, "r1");
-      scene.turns.start();
-      const late = scene.connect();
-      for (let index = 0; index < total; index += 1) {
-        if (index === offset) scene.acknowledge(late, "r1");
-        scene.turns.chunk({ type: "text-delta", id: "t", delta: `${index}` });
+    for (const offset of numbers(total + 1)) {
+      const chat = new TestChat();
+      const live = chat.tab();
+      chat.submit(live, "r1");
+      await chat.start();
+      const late = chat.connect();
+      for (const index of numbers(total)) {
+        if (index === offset) chat.acknowledge(late, "r1");
+        await chat.text(`${index}`);
       }
-      if (offset === total) scene.acknowledge(late, "r1");
-      const bodies = (socket: FakeSocket) => socket.frames.filter(isChunk).map(({ body, seq }) => [seq, body]);
+      if (offset === total) chat.acknowledge(late, "r1");
+      const bodies = (socket: TestSocket) => socket.frames.filter(isChunk).map(({ body, seq }) => [seq, body]);
       expect(bodies(late)).toEqual(bodies(live));
+      expect(bodies(late).length).toBeGreaterThan(total);
     }
   });
 });
@@ -59,19 +64,19 @@ describe("any-offset resume", () => {
 /** After the last replay: 0, 1, 2 … without gap or repetition; before an acknowledgement: nothing live. */
 function expectOneStream(frames: readonly Frame[], total: number): void {
   const lastStart = frames.findLastIndex((frame) => frame.replay === true && frame.seq === 0);
-  expect(seqs(frames.slice(lastStart))).toEqual(Array.from({ length: total }, (_, index) => index));
+  expect(seqs(frames.slice(lastStart))).toEqual(numbers(total));
   const firstReplay = frames.findIndex((frame) => frame.replay === true);
   expect(frames.slice(0, firstReplay).filter(isChunk)).toEqual([]);
   expect(frames.filter((frame) => frame.done === true)).toHaveLength(1);
 }
 
-function continueAfterTool(scene: Scene): void {
-  const a = scene.tab();
-  scene.submit(a, "r0");
-  scene.turns.start();
-  scene.turns.call("c");
-  scene.turns.settle();
-  scene.receive(a, { type: "cf_agent_tool_result", toolCallId: "c", toolName: "t", output: 1, autoContinue: true });
+async function continueAfterTool(chat: TestChat): Promise<void> {
+  const a = chat.tab();
+  chat.submit(a, "r0");
+  await chat.start();
+  await chat.call("c");
+  await chat.finish();
+  chat.receive(a, { type: "cf_agent_tool_result", toolCallId: "c", toolName: "ask", output: 1, autoContinue: true });
 }
 
 describe("duplicated and reordered inbound frames", () => {
@@ -93,45 +98,35 @@ describe("duplicated and reordered inbound frames", () => {
     return fc.shuffledSubarray(delivered, { minLength: delivered.length });
   });
 
-  test("each takes effect once, and every request has one live end", () => {
+  test("each takes effect once, and every request has one live end", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => undefined);
-    fc.assert(
-      fc.property(delivery, (delivered) => {
-        const scene = new Scene();
-        const a = scene.tab();
-        scene.turns.path = [asking("c1", "c2", "c3")];
-        for (const frame of delivered) scene.receive(a, frame);
-        while (scene.turns.isBusy()) scene.turns.answer();
-        const admitted = scene.turns.admissions.map(({ requestId, trigger }) =>
-          trigger === "ws-chat" ? requestId : "go-on"
-        );
-        expect(admitted.toSorted()).toEqual(["go-on", "r1", "r2"]);
-        const messages = scene.turns.path.filter(({ role }) => role === "user");
-        expect(messages).toEqual([user("u1")]);
-        expect(scene.turns.path.find(({ id }) => id === "asking")?.parts.slice(0, 3)).toMatchObject([
-          { output: 1 },
-          { output: 2 },
-          { state: "approval-responded" }
-        ]);
-        const ends = a.frames.filter((frame) => frame.done === true && !frame.replay).map(({ id }) => id);
-        expect(new Set(ends).size).toBe(ends.length);
-        const answers = a.frames.filter((frame) => frame.probeId === "p");
-        expect(answers).toHaveLength(delivered.filter(({ type }) => type.endsWith("resume_request")).length);
-      })
-    );
+    const property = fc.asyncProperty(delivery, async (delivered) => {
+      const chat = new TestChat();
+      const a = chat.tab();
+      chat.submit(a, "r0");
+      await chat.start();
+      await chat.call("c1");
+      await chat.call("c2");
+      await chat.call("c3", "approval");
+      await chat.finish();
+      const asking = chat.path.at(-1)?.id;
+      for (const frame of delivered) chat.receive(a, frame);
+      while (chat.engine.waiting()) await chat.answer();
+      const admitted = chat.accepted.map(({ requestId, trigger }) => (trigger === "ws-chat" ? requestId : "go-on"));
+      expect(admitted.toSorted()).toEqual(["go-on", "r0", "r1", "r2"]);
+      const messages = chat.path.filter(({ role }) => role === "user");
+      expect(messages).toEqual([user("u-r0"), user("u1")]);
+      const calls = chat.path.find(({ id }) => id === asking)?.parts.filter(({ type }) => type.startsWith("tool-"));
+      expect(calls?.slice(0, 3)).toMatchObject([{ output: 1 }, { output: 2 }, { output: "done" }]);
+      const ends = a.frames.filter((frame) => frame.done === true && !frame.replay).map(({ id }) => id);
+      expect(new Set(ends).size).toBe(ends.length);
+      const answers = a.frames.filter((frame) => frame.probeId === "p");
+      expect(answers).toHaveLength(delivered.filter(({ type }) => type.endsWith("resume_request")).length);
+    });
+    await fc.assert(property);
     vi.restoreAllMocks();
   });
 });
-
-/** Two calls of a client's tool, and one that waits for approval. */
-function asking(first: string, second: string, approval: string): UIMessage {
-  const call = { type: "tool-t" as const, toolName: "t", input: {} };
-  const waiting = (toolCallId: string) => {
-    return { ...call, toolCallId, state: "input-available" as const, ...{ clientExecuted: true } };
-  };
-  const asked = { ...call, toolCallId: approval, state: "approval-requested" as const, approval: { id: "a" } };
-  return { id: "asking", role: "assistant", parts: [waiting(first), waiting(second), asked] };
-}
 
 describe("the documented clients", () => {
   const traits = fc.record<ClientTraits>({ acknowledges: fc.boolean(), appendsContinuations: fc.boolean() });
@@ -147,43 +142,46 @@ describe("the documented clients", () => {
 
   test.each(["queue", "latest", "drop"] as const)(
     "show the stored list in every tab after anything, under %s",
-    (policy) => {
+    async (policy) => {
       vi.spyOn(console, "warn").mockImplementation(() => undefined);
-      fc.assert(
-        fc.property(
-          fc.array(traits, { minLength: 1, maxLength: 3 }),
-          fc.array(action, { maxLength: 40, size: "max" }),
-          (first, actions) => {
-            const play = new Play(policy, first);
-            for (const [index, next] of actions.entries()) play.act(next, index);
-            play.finish();
-            const stored = play.scene.turns.shown();
-            for (const client of play.clients) expect(client.messages).toEqual(stored);
-          }
-        ),
-        { numRuns: 300 }
+      const property = fc.asyncProperty(
+        fc.array(traits, { minLength: 1, maxLength: 3 }),
+        fc.array(action, { maxLength: 40, size: "max" }),
+        async (first, actions) => {
+          const play = new Play(policy, first);
+          for (const [index, next] of actions.entries()) await play.act(next, index);
+          await play.finish();
+          const stored = play.chat.engine.transcript();
+          for (const client of play.clients) expect(client.messages).toEqual(stored);
+        }
       );
+      await fc.assert(property, { numRuns: 150 });
       vi.restoreAllMocks();
     }
   );
 
   class Play {
-    readonly scene = new Scene();
+    readonly chat = new TestChat();
     clients: ClientModel[];
     #calls = 0;
 
     constructor(policy: "queue" | "latest" | "drop", first: readonly ClientTraits[]) {
-      this.scene.concurrency = policy;
-      this.clients = first.map((one) => new ClientModel(this.scene, one));
+      this.chat.concurrency = policy;
+      this.clients = first.map((one) => new ClientModel(this.chat, one));
     }
 
-    act(action: Action, index: number): void {
-      const { turns } = this.scene;
-      const client = this.clients[(action.tab ?? 0) % Math.max(1, this.clients.length)];
-      const isStreaming = turns.streaming() !== undefined;
-      switch (action.do) {
+    async act(next: Action, index: number): Promise<void> {
+      if (MODEL_ACTIONS.has(next.do)) return this.#actAsModel(next.do, index);
+      this.#actAsClient(next, index);
+      await this.chat.idle();
+    }
+
+    #actAsClient({ do: what, tab: at = 0, traits: given }: Action, index: number): void {
+      const { engine } = this.chat;
+      const client = this.clients[at % Math.max(1, this.clients.length)];
+      switch (what) {
         case "open":
-          if (action.traits) this.clients.push(new ClientModel(this.scene, action.traits));
+          if (given) this.clients.push(new ClientModel(this.chat, given));
           return;
         case "close":
           if (client && this.clients.length > 1) this.#close(client);
@@ -191,9 +189,9 @@ describe("the documented clients", () => {
         case "submit":
           return client?.submit(`r${index}`);
         case "regenerate":
-          return turns.isBusy() ? undefined : client?.regenerate(`r${index}`);
+          return engine.isBusy() ? undefined : client?.regenerate(`r${index}`);
         case "stop": {
-          const running = turns.streaming() ?? turns.waiting();
+          const running = engine.streaming() ?? engine.waiting();
           return running?.trigger === "ws-chat" ? client?.stop(running.requestId) : undefined;
         }
         case "clear":
@@ -201,46 +199,46 @@ describe("the documented clients", () => {
         case "answer-tool":
           return this.#calls > 0 ? this.clients[0]?.answer(`c${this.#calls}`) : undefined;
         case "serve":
-          return void turns.admit({ requestId: `s${index}`, trigger: "programmatic", input: [user(`task${index}`)] });
-        case "note":
-          // A tool adds a message: nobody is told before the turn ends.
-          return isStreaming ? turns.append(user(`note${index}`)) : undefined;
+          return void engine.admit({ requestId: `s${index}`, trigger: "programmatic", input: [user(`task${index}`)] });
         case "pause":
-          this.scene.now += 10_000;
-          return;
-        case "start":
-          if (turns.isBusy() && !isStreaming) turns.start();
-          return;
-        case "text":
-          return isStreaming ? turns.text(`w${index}`) : undefined;
-        case "call":
-          return isStreaming ? this.#call() : undefined;
-        case "settle":
-          return isStreaming ? turns.settle(turns.streaming()?.requestId) : undefined;
-        case "finish":
-          return this.finish();
-        case "fail":
-          if (turns.isBusy()) turns.settle(turns.streaming()?.requestId, { status: "error", error: "Sorry." });
+          this.chat.now += 10_000;
       }
     }
 
-    finish(): void {
-      while (this.scene.turns.isBusy()) {
-        if (!this.scene.turns.streaming()) this.scene.turns.start();
-        this.scene.turns.text("end");
-        this.scene.turns.settle();
-      }
-    }
-
-    #call(): void {
+    async #actAsModel(what: string, index: number): Promise<void> {
+      const { engine } = this.chat;
+      if (what === "finish") return this.finish();
+      if (what === "fail") return engine.isBusy() ? this.chat.fail() : undefined;
+      if (what === "start") return void (engine.isBusy() && (await this.#start()));
+      if (!engine.streaming()) return;
+      if (what === "text") return this.chat.text(`w${index}`);
+      // A tool adds a message: it is not announced before the turn ends.
+      if (what === "note") return this.chat.store(user(`note${index}`));
+      if (what === "settle") return this.chat.finish();
       this.#calls += 1;
-      const toolCallId = `c${this.#calls}`;
-      this.scene.turns.call(toolCallId);
+      await this.chat.call(`c${this.#calls}`);
+    }
+
+    async finish(): Promise<void> {
+      while (this.chat.engine.isBusy()) {
+        if (!(await this.#start())) continue;
+        await this.chat.text("end");
+        await this.chat.finish();
+      }
+    }
+
+    /** False when the last open turn ended on the way. */
+    async #start(): Promise<boolean> {
+      if (this.chat.engine.streaming()) return true;
+      return (await this.chat.tryStart()) !== undefined;
     }
 
     #close(client: ClientModel): void {
-      this.scene.close(client.socket);
+      this.chat.close(client.socket);
       this.clients = this.clients.filter((other) => other !== client);
     }
   }
 });
+
+/** What the model or a tool does; the rest is done by clients and the server's own code. */
+const MODEL_ACTIONS = new Set(["start", "text", "call", "settle", "fail", "finish", "note"]);

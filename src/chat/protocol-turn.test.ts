@@ -1,91 +1,92 @@
 // A turn from its request to its end, as the requesting tab (A) and another one (B) see it.
 import { describe, expect, test, vi } from "vitest";
-import { FakeSocket, Scene, seqs, user, type Frame } from "./chat-scene.test-support.ts";
+import { ANSWER_CHUNKS, numbers, seqs, terminals, TestChat, TestSocket, user } from "./chat-kit.test-support.ts";
 
-const CHUNKS = ["chunk", "chunk", "chunk", "chunk"];
+const RECOVERING = "cf_agent_chat_recovering";
+const CHUNKS = numbers(ANSWER_CHUNKS).map(() => "chunk");
 
 describe("a normal turn", () => {
-  test("A is sent its stream and the stored answer, and no transcript", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.submit(a, "r1");
+  test("A is sent its stream and the stored answer, and no transcript", async () => {
+    const chat = new TestChat();
+    const a = chat.tab();
+    chat.submit(a, "r1");
     expect(a.take()).toEqual([]);
-    scene.turns.answer("hi");
+    await chat.answer("hi");
     expect(a.takeTypes()).toEqual([...CHUNKS, "done:completed", "message_updated"]);
   });
 
-  test("B is sent a snapshot with the question before the first chunk", () => {
-    const scene = new Scene();
-    const [a, b] = [scene.tab(), scene.tab()];
-    scene.submit(a, "r1");
+  test("B is sent a snapshot with the question before the first chunk", async () => {
+    const chat = new TestChat();
+    const [a, b] = [chat.tab(), chat.tab()];
+    chat.submit(a, "r1");
     expect(b.take()).toEqual([{ type: "cf_agent_chat_messages", messages: [user("u-r1")] }]);
-    scene.turns.answer("hi");
+    await chat.answer("hi");
     expect(b.takeTypes()).toEqual([...CHUNKS, "done:completed", "message_updated"]);
   });
 
-  test("A is included when a snapshot was sent to it less than two seconds before its request", () => {
-    const scene = new Scene();
-    const a = scene.connect();
-    scene.now += 1_999;
+  test("A is included when a snapshot was sent to it less than two seconds before its request", async () => {
+    const chat = new TestChat();
+    const a = chat.connect();
+    chat.now += 1_999;
     a.take();
-    scene.submit(a, "r1");
+    chat.submit(a, "r1");
     expect(a.take()).toEqual([{ type: "cf_agent_chat_messages", messages: [user("u-r1")] }]);
-    scene.turns.answer();
+    await chat.answer();
     a.take();
-    scene.now += 2_000;
-    scene.submit(a, "r2");
+    chat.now += 2_000;
+    chat.submit(a, "r2");
     expect(a.take()).toEqual([]);
   });
 
   test.each([
-    { shows: "the answer it heard", messages: ["u-r1", "a1", "u-r2"], sent: [] },
+    { shows: "the answer it heard", messages: ["u-r1", "answer", "u-r2"], sent: [] },
     { shows: "its new question only", messages: ["u-r2"], sent: [] },
     { shows: "no answer yet", messages: ["u-r1", "u-r2"], sent: ["msgs"] }
-  ])("A asks again at once and posts $shows: it is sent $sent", ({ messages, sent }) => {
-    const scene = new Scene();
-    const a = scene.connect();
-    scene.submit(a, "r1");
-    scene.turns.answer();
+  ])("A asks again at once and posts $shows: it is sent $sent", async ({ messages, sent }) => {
+    const chat = new TestChat();
+    const a = chat.connect();
+    chat.submit(a, "r1");
+    await chat.answer();
     a.take();
-    scene.now += 10;
-    const shown = new Map(scene.turns.path.map((message) => [message.id, message]));
-    scene.submit(a, "r2", { messages: messages.map((id) => shown.get(id) ?? user(id)) });
+    chat.now += 10;
+    const answer = chat.path.at(-1);
+    chat.submit(a, "r2", { messages: messages.map((id) => (id === "answer" ? answer : user(id))) });
     expect(a.takeTypes()).toEqual(sent);
   });
 
-  test("start.messageId equals the id of the message that closes the turn and of the stored one", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.submit(a, "r1");
-    scene.turns.answer("hi");
+  test("start.messageId equals the id of the message that closes the turn and of the stored one", async () => {
+    const chat = new TestChat();
+    const a = chat.tab();
+    chat.submit(a, "r1");
+    await chat.answer("hi");
     const frames = a.take();
     const start = JSON.parse(String(frames[0]?.body)) as { messageId: string };
-    const stored = scene.turns.path.at(-1);
+    const stored = chat.path.at(-1);
     expect(stored?.id).toBe(start.messageId);
     expect(frames.at(-1)).toEqual({ type: "cf_agent_message_updated", message: stored });
   });
 
-  test("chunks are numbered from 0 and carry their bodies unchanged", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.submit(a, "r1");
-    scene.turns.answer("hi");
+  test("chunks are numbered from 0 and carry their bodies unchanged", async () => {
+    const chat = new TestChat();
+    const a = chat.tab();
+    chat.submit(a, "r1");
+    await chat.answer("hi");
     const frames = a.take();
-    expect(seqs(frames)).toEqual([0, 1, 2, 3]);
-    expect(frames[2]).toEqual({
+    expect(seqs(frames)).toEqual(numbers(ANSWER_CHUNKS));
+    expect(frames[3]).toEqual({
       type: "cf_agent_use_chat_response",
       id: "r1",
-      body: '{"type":"text-delta","id":"t","delta":"hi"}',
+      body: '{"type":"text-delta","id":"0","delta":"hi"}',
       done: false,
-      seq: 2
+      seq: 3
     });
   });
 
-  test("the terminal carries outcome and the ids of the trailing user messages", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.submit(a, "r1", { messages: [user("u1"), user("u2")] });
-    scene.turns.answer();
+  test("the terminal carries outcome and the ids of the trailing user messages", async () => {
+    const chat = new TestChat();
+    const a = chat.tab();
+    chat.submit(a, "r1", { messages: [user("u1"), user("u2")] });
+    await chat.answer();
     expect(terminals(a.take())).toEqual([
       {
         type: "cf_agent_use_chat_response",
@@ -98,187 +99,155 @@ describe("a normal turn", () => {
     ]);
   });
 
-  test("the answer is stored before the terminal, and the closing frame follows it with nothing between", () => {
-    const scene = new Scene();
-    const [a, b] = [scene.tab(), scene.tab()];
+  test("the answer is stored before the terminal, and the closing frame follows it with nothing between", async () => {
+    const chat = new TestChat();
+    const [a, b] = [chat.tab(), chat.tab()];
     const order: string[] = [];
     for (const [name, socket] of [
       ["a", a],
       ["b", b]
     ] as const) {
       socket.onFrame = (frame) => {
-        if (frame.done) order.push(`${name} terminal, stored ${scene.turns.path.length}`);
+        if (frame.done) order.push(`${name} terminal, stored ${chat.path.length}`);
         if (frame.type === "cf_agent_message_updated") order.push(`${name} message`);
       };
     }
-    scene.submit(a, "r1");
-    scene.turns.answer();
+    chat.submit(a, "r1");
+    await chat.answer();
     // One socket after the other, in one synchronous block.
     expect(order).toEqual(["a terminal, stored 2", "a message", "b terminal, stored 2", "b message"]);
   });
 
-  test("bytes to a client that follows do not grow with history", () => {
-    const bytesOf = (history: number) => {
-      const scene = new Scene();
-      scene.turns.path = Array.from({ length: history }, (_, index) => ({ ...user(`old${index}`), role: "assistant" }));
-      const a = scene.tab();
-      scene.turns.transcriptReads = 0;
-      scene.submit(a, "r1");
-      scene.turns.answer();
-      expect(scene.turns.transcriptReads).toBe(0);
+  test("bytes to a client that follows do not grow with history", async () => {
+    const bytesOf = async (history: number) => {
+      const chat = new TestChat();
+      chat.store(...numbers(history).map((index) => ({ ...user(`old${index}`), role: "assistant" as const })));
+      const a = chat.tab();
+      const messages = [...chat.path, user("u-r1")];
+      const reads = vi.spyOn(chat.engine, "transcript");
+      chat.submit(a, "r1", { messages });
+      reads.mockClear();
+      await chat.answer();
+      expect(reads).not.toHaveBeenCalled();
       return JSON.stringify(a.take()).length;
     };
-    expect(bytesOf(1_000)).toBe(bytesOf(0));
+    expect(await bytesOf(1_000)).toBe(await bytesOf(0));
   });
 
-  test("a client that posts its whole list is known to show it even after the object forgot its sockets", () => {
-    const scene = new Scene();
+  test("a client that posts its whole list is known to show it even after the object forgot its sockets", async () => {
+    const chat = new TestChat();
     // Woken from hibernation: the socket is there, no connect was seen.
-    const a = new FakeSocket();
-    scene.sockets.push(a);
-    scene.turns.path = [user("old")];
-    scene.submit(a, "r1");
-    scene.turns.answer();
+    const a = new TestSocket();
+    chat.sockets.push(a);
+    chat.store(user("old"));
+    chat.submit(a, "r1");
+    await chat.answer();
     expect(a.takeTypes().at(-1)).toBe("message_updated");
   });
 
-  test("one that posts a part of it is sent the transcript then", () => {
-    const scene = new Scene();
-    const a = new FakeSocket();
-    scene.sockets.push(a);
-    scene.turns.path = [user("old")];
-    scene.submit(a, "r1", { messages: [user("new")] });
-    scene.turns.answer();
-    expect(scene.turns.path.map(({ id }) => id)).toEqual(["old", "new", "a1"]);
+  test("one that posts a part of it is sent the transcript then", async () => {
+    const chat = new TestChat();
+    const a = new TestSocket();
+    chat.sockets.push(a);
+    chat.store(user("old"));
+    chat.submit(a, "r1", { messages: [user("new")] });
+    await chat.answer();
+    expect(chat.path.map(({ role }) => role)).toEqual(["user", "user", "assistant"]);
     expect(a.takeTypes().at(-1)).toBe("msgs");
   });
 
-  test("nobody connected costs no transcript", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.submit(a, "r1");
-    scene.close(a);
-    scene.turns.transcriptReads = 0;
-    scene.turns.answer();
-    expect(scene.turns.transcriptReads).toBe(0);
+  test("a turn without a connected client costs no transcript", async () => {
+    const chat = new TestChat();
+    const a = chat.tab();
+    chat.submit(a, "r1");
+    chat.close(a);
+    const reads = vi.spyOn(chat.engine, "transcript");
+    await chat.answer();
+    expect(chat.outcomes.get("r1")?.status).toBe("completed");
+    expect(reads).not.toHaveBeenCalled();
   });
 });
 
 describe("the closing frame is the whole transcript", () => {
-  const closings: [string, (scene: Scene, a: FakeSocket) => void][] = [
-    ["when nothing was stored", ({ turns }) => (turns.start(), turns.settle())],
-    ["when the turn failed", ({ turns }) => (turns.start(), turns.text("x"), turns.settle(undefined, failed))],
-    ["when it was stopped", ({ turns }) => (turns.start(), turns.text("x"), turns.cancel("r1"))],
+  const closings: [string, (chat: TestChat, a: TestSocket) => Promise<void>][] = [
+    ["when nothing was stored", async (chat) => (await chat.start(), chat.finish())],
+    ["when the turn failed", async (chat) => (await chat.start(), await chat.text("x"), chat.fail())],
+    ["when it was stopped", async (chat) => (await chat.start(), await chat.text("x"), chat.stop("r1"))],
     [
       "when a stored message changed meanwhile",
-      ({ turns }) => (turns.start(), turns.readers.messageUpdated(user("old")), turns.text("x"), turns.settle())
+      async (chat) => (await chat.start(), change(chat, "old"), await chat.text("x"), chat.finish())
     ],
     [
       "when messages joined from inside the turn",
-      ({ turns }) => (turns.start(), turns.append(user("note")), turns.text("x"), turns.settle())
+      async (chat) => (await chat.start(), chat.store(user("note")), await chat.text("x"), chat.finish())
     ],
-    ["when messages joined silently before the stream", ({ turns }) => (turns.append(user("note")), turns.answer())],
+    ["when messages joined silently before the stream", async (chat) => (chat.store(user("note")), chat.answer())],
     [
       "when the tree changed under it",
-      ({ turns, protocol }) => (
-        turns.start(),
-        protocol.messagesChanged({ kind: "restructured" }),
-        turns.text("x"),
-        turns.settle()
-      )
+      async (chat) => {
+        await chat.start();
+        chat.protocol.messagesChanged({ kind: "restructured" });
+        await chat.text("x");
+        await chat.finish();
+      }
     ],
-    ["when it streamed twice", ({ turns }) => (turns.start(), turns.start(), turns.text("x"), turns.settle())],
+    [
+      "when it streamed twice",
+      async (chat) => (await chat.start(), await chat.text("x"), await chat.lose(), chat.answer("y"))
+    ],
     [
       "when the client had changed its own list",
-      (scene, a) => {
+      async (chat, a) => {
         vi.spyOn(console, "warn").mockImplementation(() => undefined);
-        scene.receive(a, { type: "cf_agent_chat_messages", messages: [] });
-        scene.turns.answer();
+        chat.receive(a, { type: "cf_agent_chat_messages", messages: [] });
+        await chat.answer();
       }
     ]
   ];
-  test.each(closings)("%s", (_name, play) => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.submit(a, "r1");
-    play(scene, a);
-    expect(a.take().at(-1)).toEqual({ type: "cf_agent_chat_messages", messages: scene.turns.path });
+  test.each(closings)("%s", async (_name, play) => {
+    const chat = new TestChat();
+    chat.store(user("old"));
+    const a = chat.tab();
+    chat.submit(a, "r1");
+    await play(chat, a);
+    expect(chat.outcomes.has("r1")).toBe(true);
+    expect(a.take().findLast(({ type }) => type !== RECOVERING)).toEqual({
+      type: "cf_agent_chat_messages",
+      messages: chat.path
+    });
   });
 
-  test("for both of two overlapping turns", () => {
-    const scene = new Scene();
-    const [a, b] = [scene.tab(), scene.tab()];
-    scene.submit(a, "r1");
-    scene.turns.start();
-    scene.submit(b, "r2");
-    scene.turns.text("x");
-    scene.turns.settle();
+  test("for both of two overlapping turns", async () => {
+    const chat = new TestChat();
+    const [a, b] = [chat.tab(), chat.tab()];
+    chat.submit(a, "r1");
+    await chat.start();
+    chat.submit(b, "r2");
+    await chat.text("x");
+    await chat.finish();
     expect(a.takeTypes().at(-1)).toBe("msgs");
-    scene.turns.answer();
+    await chat.answer();
     expect(a.takeTypes().at(-1)).toBe("msgs");
     expect(b.takeTypes().at(-1)).toBe("msgs");
   });
 });
 
-const failed = { status: "error" as const, error: "Sorry." };
-
-test("writes that change nothing on a screen do not cost a transcript", () => {
-  const scene = new Scene();
-  const a = scene.tab();
-  scene.submit(a, "r1");
-  scene.protocol.messagesChanged({ kind: "repeated", id: "u-r1" });
-  scene.protocol.messagesChanged({ kind: "shortened", id: "old" });
-  scene.turns.answer();
+test("writes that change nothing on a screen do not cost a transcript", async () => {
+  const chat = new TestChat();
+  const a = chat.tab();
+  chat.submit(a, "r1");
+  chat.protocol.messagesChanged({ kind: "repeated", id: "u-r1" });
+  chat.protocol.messagesChanged({ kind: "shortened", id: "old" });
+  await chat.answer();
   expect(a.takeTypes().at(-1)).toBe("message_updated");
 });
 
-describe("each request gets exactly one live terminal per socket it concerns", () => {
-  const endings: [string, (scene: Scene) => void, string, number][] = [
-    ["completed", ({ turns }) => turns.answer(), "completed", 1],
-    ["failed in the stream", ({ turns }) => (turns.start(), turns.settle(undefined, failed)), "error", 1],
-    ["failed before the stream", ({ turns }) => turns.settle(undefined, failed), "error", 0],
-    ["cancelled in the stream", ({ turns }) => (turns.start(), turns.cancel("r1")), "aborted", 1],
-    ["cancelled before it", ({ turns }) => turns.cancel("r1"), "aborted", 0],
-    ["skipped", ({ turns }) => turns.settle(undefined, { status: "skipped", reason: "superseded" }), "skipped", 0],
-    ["cleared in the stream", ({ turns }) => (turns.start(), turns.clear()), "aborted", 1],
-    ["cleared before it", ({ turns }) => turns.clear(), "skipped", 0],
-    ["a model that says nothing", ({ turns }) => turns.settle(), "completed", 0]
-  ];
-  test.each(endings)("%s", (_name, play, outcome, atB) => {
-    const scene = new Scene();
-    const [a, b] = [scene.tab(), scene.tab()];
-    scene.submit(a, "r1");
-    play(scene);
-    expect(terminals(a.take()).map((frame) => frame.outcome)).toEqual([outcome]);
-    expect(terminals(b.take())).toHaveLength(atB);
-  });
-
-  test("a failure is one frame with plain text, done and error together", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.submit(a, "r1");
-    scene.turns.start();
-    scene.turns.settle(undefined, failed);
-    expect(terminals(a.take())).toEqual([
-      {
-        type: "cf_agent_use_chat_response",
-        id: "r1",
-        body: "Sorry.",
-        done: true,
-        error: true,
-        messageIds: ["u-r1"],
-        outcome: "error"
-      }
-    ]);
-  });
-});
-
 describe("server-started turns", () => {
-  test("are announced to all, streamed to all under the server's id, and closed like any other", () => {
-    const scene = new Scene();
-    const [a, b] = [scene.tab(), scene.tab()];
-    scene.turns.admit({ requestId: "server", trigger: "programmatic", input: [user("task")] });
-    scene.turns.answer();
+  test("are announced to all, streamed to all under the server's id, and closed like any other", async () => {
+    const chat = new TestChat();
+    const [a, b] = [chat.tab(), chat.tab()];
+    chat.engine.admit({ requestId: "server", trigger: "programmatic", input: [user("task")] });
+    await chat.answer();
     for (const socket of [a, b]) {
       const frames = socket.take();
       expect(frames[0]).toEqual({ type: "cf_agent_chat_messages", messages: [user("task")] });
@@ -287,162 +256,49 @@ describe("server-started turns", () => {
     }
   });
 
-  test("that fail before they stream tell nobody, and are reported to whoever asks", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.turns.admit({ requestId: "server", trigger: "programmatic", input: [] });
-    scene.turns.settle(undefined, failed);
+  test("that fail before they stream are not announced, and are reported to a client that asks", async () => {
+    const chat = new TestChat();
+    const a = chat.tab();
+    void chat.engine.admit({ requestId: "server", trigger: "programmatic", input: [] });
+    await chat.fail();
     expect(a.take()).toEqual([]);
-    scene.ask(a);
+    chat.ask(a);
     expect(a.take()).toEqual([{ type: "cf_agent_stream_resuming", id: "server" }]);
   });
 });
 
 describe("sockets", () => {
-  test("one bad socket does not stop a broadcast", () => {
+  test("one bad socket does not stop a broadcast", async () => {
     vi.spyOn(console, "error").mockImplementation(() => undefined);
-    const scene = new Scene();
-    const [a, b, c] = [scene.tab(), scene.tab(), scene.tab()];
+    const chat = new TestChat();
+    const [a, b, c] = [chat.tab(), chat.tab(), chat.tab()];
     b.send = () => {
       throw new Error("broken");
     };
-    scene.submit(a, "r1");
-    scene.turns.answer();
+    chat.submit(a, "r1");
+    await chat.answer();
     expect(c.takeTypes()).toEqual(["msgs", ...CHUNKS, "done:completed", "message_updated"]);
   });
 
-  test("a client that wants no unsolicited frames gets the answers to its own request and nothing else", () => {
-    const scene = new Scene();
-    const loud = scene.tab();
-    const a = new FakeSocket();
-    scene.sockets.push(a);
-    scene.quiet.add(a);
-    scene.submit(loud, "r0");
-    scene.turns.answer();
+  test("a client that wants no unsolicited frames gets the answers to its own request and nothing else", async () => {
+    const chat = new TestChat();
+    const loud = chat.tab();
+    const a = new TestSocket();
+    chat.sockets.push(a);
+    chat.quiet.add(a);
+    chat.submit(loud, "r0");
+    await chat.answer();
     expect(a.take()).toEqual([]);
-    scene.submit(a, "r1");
-    scene.turns.answer();
+    chat.submit(a, "r1");
+    await chat.answer();
     expect(a.takeTypes()).toEqual([...CHUNKS, "done:completed", "message_updated"]);
-    scene.turns.readers.messageUpdated(user("u"));
+    change(chat, "u-r0");
     expect(a.take()).toEqual([]);
   });
 });
 
-describe("cancel", () => {
-  test("from any socket ends the request for all, with the partial message", () => {
-    const scene = new Scene();
-    const [a, b] = [scene.tab(), scene.tab()];
-    scene.submit(a, "r1");
-    scene.turns.start();
-    scene.turns.text("part");
-    b.take();
-    scene.receive(b, { type: "cf_agent_chat_request_cancel", id: "r1" });
-    expect(b.takeTypes()).toEqual(["done:aborted", "msgs"]);
-    expect(a.takeTypes().slice(-2)).toEqual(["done:aborted", "msgs"]);
-    expect(scene.turns.path.at(-1)?.parts).toMatchObject([{ type: "text", text: "part" }]);
-  });
-
-  test("of an unknown request sends nothing", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.receive(a, { type: "cf_agent_chat_request_cancel", id: "unknown" });
-    expect(a.take()).toEqual([]);
-  });
-
-  test("is not caused by closing a socket", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.submit(a, "r1");
-    scene.turns.start();
-    scene.close(a);
-    expect(scene.turns.cancelled).toEqual([]);
-    expect(scene.turns.streaming()?.requestId).toBe("r1");
-  });
-});
-
-describe("clear", () => {
-  const clear = { type: "cf_agent_chat_clear" };
-
-  test("reaches every tab but the one that asked, and empties the conversation", () => {
-    const scene = new Scene();
-    const [a, b] = [scene.tab(), scene.tab()];
-    scene.submit(a, "r1", { clientTools: [{ name: "t" }], mood: "good" });
-    scene.turns.answer();
-    a.take();
-    b.take();
-    scene.receive(a, clear);
-    expect(a.take()).toEqual([]);
-    expect(b.take()).toEqual([clear]);
-    expect(scene.turns.shown()).toEqual([]);
-  });
-
-  test("from server code reaches every tab", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.turns.clear();
-    expect(a.take()).toEqual([clear]);
-  });
-
-  test("ends a running turn and skips the waiting ones, each for those it concerns", () => {
-    const scene = new Scene();
-    const [a, b] = [scene.tab(), scene.tab()];
-    scene.submit(a, "r1");
-    scene.turns.start();
-    scene.submit(b, "r2");
-    a.take();
-    b.take();
-    scene.receive(a, clear);
-    expect(a.takeTypes()).toEqual(["done:aborted", "msgs"]);
-    expect(b.takeTypes()).toEqual(["done:aborted", "msgs", "done:skipped", "clear"]);
-  });
-
-  test("releases parked sockets and lets a submit right after it in, under drop too", () => {
-    const scene = new Scene();
-    scene.concurrency = "drop";
-    const a = scene.tab();
-    scene.submit(a, "r1");
-    const late = scene.connect();
-    expect(late.takeTypes()).toEqual(["pending", "msgs-connect"]);
-    scene.receive(a, clear);
-    expect(late.takeTypes()).toEqual(["none", "clear"]);
-    scene.submit(a, "r2");
-    expect(scene.turns.admissions.map(({ requestId }) => requestId)).toEqual(["r1", "r2"]);
-    scene.turns.answer();
-    expect(late.takeTypes()).toEqual(["msgs", ...CHUNKS, "done:completed", "message_updated"]);
-  });
-
-  test("recovery is told to those who follow, and its end to all", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.submit(a, "r1");
-    scene.turns.start();
-    const offered = scene.connect();
-    a.take();
-    offered.take();
-    scene.turns.recover("r0");
-    scene.turns.recover("r0");
-    expect(a.takeTypes()).toEqual(["recovering"]);
-    expect(offered.take()).toEqual([]);
-    scene.turns.recover(undefined);
-    scene.turns.recover(undefined);
-    expect(a.takeTypes()).toEqual(["recovering"]);
-    expect(offered.takeTypes()).toEqual(["recovering"]);
-  });
-
-  test("ends the recovery it interrupts, exactly once", () => {
-    const scene = new Scene();
-    const a = scene.tab();
-    scene.turns.recover("r1");
-    scene.turns.recover("r1");
-    scene.receive(a, clear);
-    scene.turns.recover(undefined);
-    expect(a.take()).toEqual([
-      { type: "cf_agent_chat_recovering", recovering: true, id: "r1" },
-      { type: "cf_agent_chat_recovering", recovering: false }
-    ]);
-  });
-});
-
-function terminals(frames: readonly Frame[]): Frame[] {
-  return frames.filter((frame) => frame.done === true);
+/** User code changes a stored message. */
+function change(chat: TestChat, id: string): void {
+  chat.world.transcript.update(user(id, "changed"));
+  chat.engine.announceMessage(user(id, "changed"));
 }

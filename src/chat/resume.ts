@@ -2,7 +2,8 @@
 // its acknowledgement starts, and what happens to clients that wait. After an acknowledgement a socket has every chunk
 // from the first on, then the live ones, without gap or repetition: a replay runs in one synchronous block.
 import type { TurnView } from "../turn/turn.ts";
-import type { Replay, Turns } from "../turn/turns.ts";
+import type { TurnEngine } from "../turn/engine.ts";
+import type { Replay } from "../turn/turns.ts";
 import type { ChatClients, ClientView } from "./clients.ts";
 import { chatFrames, type FrameTurn, type NoneReason } from "./frames.ts";
 
@@ -61,9 +62,9 @@ function isOwnedByAnother(turn: ResumableTurn): boolean {
 
 export class ResumeHandshake {
   readonly #clients: ChatClients;
-  readonly #turns: Turns;
+  readonly #turns: TurnEngine;
 
-  constructor(clients: ChatClients, turns: Turns) {
+  constructor(clients: ChatClients, turns: TurnEngine) {
     this.#clients = clients;
     this.#turns = turns;
   }

@@ -6,7 +6,7 @@ import type { Clock } from "../host/ports.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
 import { trailingUserIds } from "../turn/admit.ts";
 import type { TurnHooks } from "../turn/hooks.ts";
-import type { Turns } from "../turn/turns.ts";
+import type { TurnEngine } from "../turn/engine.ts";
 import { assertNever } from "../util/assert-never.ts";
 import { failureDetails, ThinkError } from "../util/errors.ts";
 import type { ChatClients, ClientView } from "./clients.ts";
@@ -90,7 +90,7 @@ export interface Reconciler<Plan extends RequestPlan = RequestPlan> {
 }
 
 export interface SubmitInit {
-  readonly turns: Turns;
+  readonly turns: TurnEngine;
   readonly reconciler: Reconciler;
   readonly clock: Pick<Clock, "now">;
   readonly describeFailure: TurnHooks["describeFailure"];

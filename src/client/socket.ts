@@ -79,7 +79,7 @@ export interface SocketInit {
 }
 
 /** The pause before attempt `failures + 1`. */
-export function retryDelayMs(failures: number, random: number): number {
+export function reconnectDelayMs(failures: number, random: number): number {
   const policy = { baseMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, factor: RETRY_FACTOR, jitter: 0.5 };
   return Math.round(backoffMs(failures, policy, random));
 }
@@ -135,7 +135,7 @@ export class ReconnectingSocket {
       socket.send(text);
       return true;
     } catch {
-      // Closing already; the close event is on its way and says so to everybody.
+      // Closing already: the close event follows and is handled there.
       return false;
     }
   }
@@ -226,7 +226,7 @@ export class ReconnectingSocket {
   #retryLater(problem: string): void {
     const { timers, random } = this.#init;
     this.#become("reconnecting", problem);
-    this.#cancelTimer = timers.after(retryDelayMs(this.#failures, random()), () => this.#try("reconnecting"));
+    this.#cancelTimer = timers.after(reconnectDelayMs(this.#failures, random()), () => this.#try("reconnecting"));
     this.#failures += 1;
     if (this.#unopened >= ASK_AFTER_FAILURES) void this.#ask();
   }

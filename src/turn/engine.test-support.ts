@@ -76,7 +76,8 @@ export class MemoryTranscript implements Transcript {
 }
 
 export interface WorldInit {
-  model: () => LanguageModel;
+  /** A promise holds the turn back before its stream, as a slow hook of the user does. */
+  model: () => LanguageModel | Promise<LanguageModel>;
   tools?: ToolSet;
   settings?: ModelSettings;
   respond?: (turn: TurnContext, outcome: TurnOutcome) => Promise<void>;
@@ -195,7 +196,7 @@ export class World {
         called(`assemble:${turn.requestId}`);
         const tools = init.tools ?? {};
         return {
-          model: init.model(),
+          model: await init.model(),
           system: "You are a test.",
           messages: endInQuestion(await toModelMessages(installedSdk(), history, { tools })),
           tools,

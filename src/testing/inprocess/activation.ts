@@ -9,7 +9,7 @@ import type { ObjectRecord } from "./object-record.ts";
 import { handled, type Party } from "./party.ts";
 import { copyError, flattenError, resetError } from "./rpc-errors.ts";
 import type { ServerSocket } from "./server-socket.ts";
-import type { Connection } from "./connection.ts";
+import type { SocketConnection } from "./connection.ts";
 import type { ClassReference } from "./class-registry.ts";
 import type { ObjectId } from "./object-id.ts";
 
@@ -25,7 +25,7 @@ export interface Startup {
 }
 
 export interface HostEvent {
-  run(instance: ObjectInstance, activation: Activation): unknown;
+  run(instance: ObjectInstance, activation: ObjectActivation): unknown;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
@@ -34,11 +34,11 @@ interface Rejectable {
   reject(error: unknown): void;
 }
 
-export class Activation implements Party {
+export class ObjectActivation implements Party {
   readonly engine: Engine;
   readonly record: ObjectRecord;
   /** The platform socket objects of this activation: the same connection is the same object. */
-  readonly sockets = new Map<Connection, ServerSocket>();
+  readonly sockets = new Map<SocketConnection, ServerSocket>();
   readonly #process: HostProcess;
   readonly #blocks: BlockQueue;
   #instance: ObjectInstance | undefined;
@@ -184,7 +184,7 @@ export class Activation implements Party {
         },
         (error: unknown) => {
           stopTimer();
-          // Whoever awaited the block is part of the object that is reset, so nobody is left to tell.
+          // The code that awaited the block is part of the object that is reset: no caller is left to reject.
           if (this.isLive) this.record.reset(withReset(error));
         }
       );

@@ -3,13 +3,13 @@
 import { UnknownClass } from "./errors.ts";
 
 /** Any Durable Object class; what it takes is checked by the platform's types where users write it. */
-export type ObjectClass<T extends object = object> = new (ctx: never, env: never) => T;
+export type HostedClass<T extends object = object> = new (ctx: never, env: never) => T;
 
 export class ClassReference {
-  readonly objectClass: ObjectClass;
+  readonly objectClass: HostedClass;
   readonly props: unknown;
 
-  constructor(objectClass: ObjectClass, props: unknown) {
+  constructor(objectClass: HostedClass, props: unknown) {
     this.objectClass = objectClass;
     this.props = props;
   }
@@ -21,21 +21,21 @@ export class ClassReference {
 
 export class ClassRegistry {
   /** Bound classes by binding name. */
-  readonly bindings: ReadonlyMap<string, ObjectClass>;
+  readonly bindings: ReadonlyMap<string, HostedClass>;
   /** All classes by exported name. */
-  readonly exports: ReadonlyMap<string, ObjectClass>;
+  readonly exports: ReadonlyMap<string, HostedClass>;
 
-  constructor(agents: Record<string, ObjectClass>, others: readonly ObjectClass[]) {
+  constructor(agents: Record<string, HostedClass>, others: readonly HostedClass[]) {
     this.bindings = new Map(Object.entries(agents));
     this.exports = new Map([...this.bindings.values(), ...others].map((each) => [each.name, each]));
   }
 
-  isBound(objectClass: ObjectClass): boolean {
+  isBound(objectClass: HostedClass): boolean {
     return [...this.bindings.values()].includes(objectClass);
   }
 
-  /** The bound class; a test that names another gets told so. */
-  requireBound(objectClass: ObjectClass): ObjectClass {
+  /** The bound class; a test that names another gets an error. */
+  requireBound(objectClass: HostedClass): HostedClass {
     if (!this.isBound(objectClass)) throw new UnknownClass(objectClass.name);
     return objectClass;
   }
@@ -56,7 +56,7 @@ export function referenceOf(value: unknown): ClassReference | undefined {
 }
 
 /** `ref({ props })` makes a reference with those props; `ref` itself is one without. */
-export function callableReference(objectClass: ObjectClass): (options?: { props?: unknown }) => ClassReference {
+export function callableReference(objectClass: HostedClass): (options?: { props?: unknown }) => ClassReference {
   const make = (options?: { props?: unknown }) => new ClassReference(objectClass, options?.props ?? {});
   return rememberReference(make, make());
 }

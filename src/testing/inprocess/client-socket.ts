@@ -1,13 +1,13 @@
 // The client's end of a WebSocket, carried by a response with status 101. A test kit attaches to the connection directly;
 // an object that connects to another one calls accept() and listens.
-import type { Connection } from "./connection.ts";
+import type { SocketConnection } from "./connection.ts";
 import { checkClose, NO_CODE, ReadyState, toSocketData } from "./socket-frames.ts";
 
 export class ClientSocket extends EventTarget {
-  readonly connection: Connection;
+  readonly connection: SocketConnection;
   #readyState: number = ReadyState.open;
 
-  constructor(connection: Connection) {
+  constructor(connection: SocketConnection) {
     super();
     this.connection = connection;
   }

@@ -3,7 +3,7 @@
 import type { Engine } from "./engine.ts";
 import type { HostProcess } from "./host-process.ts";
 import { OUTSIDE } from "./host-process.ts";
-import type { Activation } from "./activation.ts";
+import type { ObjectActivation } from "./activation.ts";
 import type { ObjectRecord } from "./object-record.ts";
 import type { Party } from "./party.ts";
 import { ABNORMAL, type SocketClose, type SocketData } from "./socket-frames.ts";
@@ -21,7 +21,7 @@ export type InboundFrame =
   | { kind: "lost" }
   | { kind: "error"; error: Error };
 
-export class Connection {
+export class SocketConnection {
   readonly tags: string[] = [];
   /** Serialised; what a hibernating socket remembers. */
   attachment: Uint8Array | undefined;
@@ -49,7 +49,7 @@ export class Connection {
   }
 
   /** ctx.acceptWebSocket: from now on the object's handlers get the events. */
-  hibernateIn(activation: Activation, socket: ServerSocket, tags: string[]): void {
+  hibernateIn(activation: ObjectActivation, socket: ServerSocket, tags: string[]): void {
     this.#record = activation.record;
     this.tags.push(...tags);
     activation.record.connections.add(this);
@@ -80,7 +80,7 @@ export class Connection {
   }
 
   /** The platform object for this connection in an activation; the same one every time. */
-  socketIn(activation: Activation): ServerSocket {
+  socketIn(activation: ObjectActivation): ServerSocket {
     const known = activation.sockets.get(this);
     if (known !== undefined) return known;
     const socket = new ServerSocket(this);

@@ -1,7 +1,7 @@
 // A whole server in one test: all objects, their stored data, virtual time, and the process that runs them, which can be
 // killed and started again. Stored data, alarms and the clock survive; everything else is the process's.
 import { armAlarm } from "./alarms.ts";
-import { ClassRegistry, type ObjectClass } from "./class-registry.ts";
+import { ClassRegistry, type HostedClass } from "./class-registry.ts";
 import { CrashControl } from "./crash.ts";
 import { ObjectBusy } from "./errors.ts";
 import { watchWebCrypto } from "./foreign-work.ts";
@@ -16,9 +16,9 @@ import { ignoreZombieFailures } from "./zombie-failures.ts";
 
 export interface EngineOptions {
   /** Bound classes by binding name. */
-  agents: Record<string, ObjectClass>;
+  agents: Record<string, HostedClass>;
   /** Classes without a binding, for facets. */
-  exports?: readonly ObjectClass[];
+  exports?: readonly HostedClass[];
   /** Everything else in `env`. */
   variables?: Record<string, unknown>;
   now: number;
@@ -51,7 +51,7 @@ export class Engine {
   }
 
   /** The stored side of an object; made on first mention. */
-  record(objectClass: ObjectClass, id: ObjectId): ObjectRecord {
+  record(objectClass: HostedClass, id: ObjectId): ObjectRecord {
     const key = `${objectClass.name}/${id.toString()}`;
     const known = this.#records.get(key);
     if (known === undefined) {
@@ -108,7 +108,7 @@ export class Engine {
     this.clock.dropDead();
     this.inbound.clear();
     for (const record of this.#records.values()) record.abandon();
-    for (const tell of this.#crashListeners) tell();
+    for (const listener of this.#crashListeners) listener();
     this.#crashListeners.clear();
   }
 

@@ -1,5 +1,5 @@
 // `ctx.facets`: child objects with a database of their own, kept with the parent's. Nothing starts before the first call.
-import type { Activation, Startup } from "./activation.ts";
+import type { ObjectActivation, Startup } from "./activation.ts";
 import { referenceOf } from "./class-registry.ts";
 import { NotSimulated } from "./errors.ts";
 import { ObjectId } from "./object-id.ts";
@@ -9,10 +9,10 @@ import { objectStub } from "./object-stub.ts";
 const NAME_LIMIT = 256;
 
 export class FacetsFake {
-  readonly #activation: Activation;
+  readonly #activation: ObjectActivation;
   readonly #id: ObjectId;
 
-  constructor(activation: Activation, id: ObjectId) {
+  constructor(activation: ObjectActivation, id: ObjectId) {
     this.#activation = activation;
     this.#id = id;
   }

@@ -1,16 +1,16 @@
 // The part of `ctx` that deals with hibernating WebSockets.
-import type { Activation } from "./activation.ts";
-import type { Connection } from "./connection.ts";
+import type { ObjectActivation } from "./activation.ts";
+import type { SocketConnection } from "./connection.ts";
 import { ServerSocket } from "./server-socket.ts";
 
 const TAG_LIMIT = 10;
 const TAG_LENGTH_LIMIT = 256;
 
 export class Hibernation {
-  readonly #activation: Activation;
+  readonly #activation: ObjectActivation;
   #eventTimeoutMs: number | null = null;
 
-  constructor(activation: Activation) {
+  constructor(activation: ObjectActivation) {
     this.#activation = activation;
   }
 
@@ -58,7 +58,7 @@ export class Hibernation {
   }
 
   autoResponseAt(socket: unknown): Date | null {
-    const connection: Connection = serverSocket(socket, "getWebSocketAutoResponseTimestamp").connection;
+    const connection: SocketConnection = serverSocket(socket, "getWebSocketAutoResponseTimestamp").connection;
     return connection.autoResponseAt === undefined ? null : new Date(connection.autoResponseAt);
   }
 

@@ -4,23 +4,23 @@ import type { Owner } from "./virtual-clock.ts";
 
 export class HostProcess implements Owner {
   #alive = true;
-  #mourners = new Set<() => void>();
+  #listeners = new Set<() => void>();
 
   get alive(): boolean {
     return this.#alive;
   }
 
-  /** Calls `tell` when the process dies; returns how to stop listening. */
-  onDeath(tell: () => void): () => void {
-    this.#mourners.add(tell);
-    return () => this.#mourners.delete(tell);
+  /** Calls the listener when the process dies; returns how to stop listening. */
+  onDeath(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   die(): void {
     this.#alive = false;
-    const mourners = [...this.#mourners];
-    this.#mourners.clear();
-    for (const tell of mourners) tell();
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const listener of listeners) listener();
   }
 }
 

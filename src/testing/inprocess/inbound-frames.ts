@@ -1,12 +1,12 @@
 // Frames on their way from clients to objects: in order, unless a test asks for a seeded shuffle. A socket's end never
 // overtakes its own messages, because no network does that.
-import type { Connection, InboundFrame } from "./connection.ts";
+import type { SocketConnection, InboundFrame } from "./connection.ts";
 import type { Engine } from "./engine.ts";
 import { SeededIds } from "./seeded-ids.ts";
 
 export class InboundFrames {
   readonly #engine: Engine;
-  #frames: { connection: Connection; frame: InboundFrame }[] = [];
+  #frames: { connection: SocketConnection; frame: InboundFrame }[] = [];
   #shuffle: SeededIds | undefined;
 
   constructor(engine: Engine) {
@@ -17,7 +17,7 @@ export class InboundFrames {
     this.#shuffle = seed === undefined ? undefined : new SeededIds(seed);
   }
 
-  push(connection: Connection, frame: InboundFrame): void {
+  push(connection: SocketConnection, frame: InboundFrame): void {
     const { process, turns } = this.#engine;
     if (!process.alive) return;
     this.#frames.push({ connection, frame });
@@ -31,7 +31,7 @@ export class InboundFrames {
     this.#frames = [];
   }
 
-  #take(): { connection: Connection; frame: InboundFrame } | undefined {
+  #take(): { connection: SocketConnection; frame: InboundFrame } | undefined {
     if (this.#shuffle === undefined) return this.#frames.shift();
     const movable = this.#frames.filter(({ connection, frame }, index) => {
       if (frame.kind === "message") return true;

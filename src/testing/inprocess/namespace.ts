@@ -1,6 +1,6 @@
 // Bindings: namespaces of bound classes, the `env` and the `ctx.exports` that hold them. Each is made for one party, so
 // that a call knows who makes it and a dead object's calls go nowhere.
-import { callableReference, type ObjectClass, rememberReference } from "./class-registry.ts";
+import { callableReference, type HostedClass, rememberReference } from "./class-registry.ts";
 import type { Engine } from "./engine.ts";
 import { ObjectId } from "./object-id.ts";
 import { objectStub } from "./object-stub.ts";
@@ -10,9 +10,9 @@ import { markStub } from "./stub-kind.ts";
 class NamespaceFake {
   readonly #engine: Engine;
   readonly #party: Party;
-  readonly #objectClass: ObjectClass;
+  readonly #objectClass: HostedClass;
 
-  constructor(engine: Engine, party: Party, objectClass: ObjectClass) {
+  constructor(engine: Engine, party: Party, objectClass: HostedClass) {
     this.#engine = engine;
     this.#party = party;
     this.#objectClass = objectClass;
@@ -43,7 +43,7 @@ class NamespaceFake {
   jurisdiction = (): this => this;
 }
 
-export function createNamespace(engine: Engine, party: Party, objectClass: ObjectClass): object {
+export function createNamespace(engine: Engine, party: Party, objectClass: HostedClass): object {
   return markStub(new NamespaceFake(engine, party, objectClass), { type: "namespace" });
 }
 

@@ -1,9 +1,9 @@
 // What exists of an object while it is not in memory: its identity, its database, its facets, its hibernating sockets.
 // It also holds the activation, if there is one, and is the only way to it.
-import { Activation, type HostEvent, type Startup } from "./activation.ts";
+import { ObjectActivation, type HostEvent, type Startup } from "./activation.ts";
 import { AlarmState } from "./alarms.ts";
-import { ClassReference, type ObjectClass } from "./class-registry.ts";
-import type { Connection } from "./connection.ts";
+import { ClassReference, type HostedClass } from "./class-registry.ts";
+import type { SocketConnection } from "./connection.ts";
 import { Database } from "./database.ts";
 import type { Engine } from "./engine.ts";
 import { ProcessDied } from "./errors.ts";
@@ -26,21 +26,21 @@ export class ObjectRecord {
   startup: Startup | undefined;
   readonly engine: Engine;
   readonly parent: ObjectRecord | undefined;
-  readonly objectClass: ObjectClass | undefined;
+  readonly objectClass: HostedClass | undefined;
   readonly database = new Database();
   readonly facets = new Map<string, ObjectRecord>();
   /** Accepted for hibernation, in order of acceptance. */
-  readonly connections = new Set<Connection>();
+  readonly connections = new Set<SocketConnection>();
   readonly alarm = new AlarmState();
   id: ObjectId;
-  activation: Activation | undefined;
+  activation: ObjectActivation | undefined;
   autoResponse: { request: string; response: string } | undefined;
   /** What a facet ran as last: a message on its hibernating socket starts it again without the parent. */
   lastStartup: Startup | undefined;
   #resets = 0;
   #resetReason: unknown;
 
-  constructor(init: { engine: Engine; id: ObjectId; objectClass?: ObjectClass; parent?: ObjectRecord }) {
+  constructor(init: { engine: Engine; id: ObjectId; objectClass?: HostedClass; parent?: ObjectRecord }) {
     this.engine = init.engine;
     this.id = init.id;
     this.objectClass = init.objectClass;
@@ -90,7 +90,7 @@ export class ObjectRecord {
     this.database.rollBackAll();
   }
 
-  /** The process is gone: nothing is told to anyone inside. */
+  /** The process is gone: no code inside is notified. */
   abandon(): void {
     this.startup = undefined;
     this.activation = undefined;
@@ -111,14 +111,14 @@ export class ObjectRecord {
     for (const facet of this.facets.values()) yield* facet.tree();
   }
 
-  #wake(start: FacetStart | undefined, refuse: (reason: unknown) => void): Activation | undefined {
+  #wake(start: FacetStart | undefined, refuse: (reason: unknown) => void): ObjectActivation | undefined {
     if (this.activation !== undefined) return this.activation;
     if (this.depth > FACET_DEPTH_LIMIT) {
       const limit = `The maximum depth including the root Durable Object is ${FACET_DEPTH_LIMIT}.`;
       refuse(new Error(`Facet nesting depth limit exceeded. ${limit}`));
       return undefined;
     }
-    const activation = new Activation(this);
+    const activation = new ObjectActivation(this);
     this.activation = activation;
     if (this.objectClass !== undefined) {
       activation.construct({ reference: new ClassReference(this.objectClass, {}), id: this.id });

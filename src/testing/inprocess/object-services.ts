@@ -1,5 +1,5 @@
 // The virtual clock and seeded ids of the host that made a `ctx`, found again by that `ctx`.
-import type { Activation } from "./activation.ts";
+import type { ObjectActivation } from "./activation.ts";
 import type { Clock, Ids } from "../../host/ports.ts";
 import { standIn } from "./stand-in.ts";
 
@@ -10,19 +10,19 @@ export interface ObjectServices {
 
 const services = new WeakMap<object, ObjectServices>();
 
-export function rememberServices(state: object, activation: Activation): void {
+export function rememberServices(state: object, activation: ObjectActivation): void {
   const { engine } = activation;
   services.set(state, { ids: engine.ids, clock: { now: () => engine.clock.now, sleep: sleepIn(activation) } });
 }
 
 /** Time and identity for one object. */
-export function servicesOf(ctx: DurableObjectState): ObjectServices {
+export function objectServicesOf(ctx: DurableObjectState): ObjectServices {
   const found = services.get(standIn<object>(ctx));
   if (found === undefined) throw new TypeError("This ctx was not made by the in-process host.");
   return found;
 }
 
-function sleepIn(activation: Activation): Clock["sleep"] {
+function sleepIn(activation: ObjectActivation): Clock["sleep"] {
   const { engine } = activation;
   return (ms, signal) =>
     new Promise((resolve, reject) => {

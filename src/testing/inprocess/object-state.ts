@@ -1,13 +1,13 @@
 // The `ctx` an object's constructor receives: the platform's DurableObjectState for one activation. Every call of an
 // object that is no longer alive throws.
-import type { Activation, Startup } from "./activation.ts";
+import type { ObjectActivation, Startup } from "./activation.ts";
 import { ObjectReset } from "./errors.ts";
 import { FacetsFake } from "./facets.ts";
 import { Hibernation } from "./hibernation.ts";
 import { createEnv, createExports } from "./namespace.ts";
 import { rememberServices } from "./object-services.ts";
 import { flattenError, resetError } from "./rpc-errors.ts";
-import { StorageDoor } from "./storage-door.ts";
+import { StorageAccess } from "./storage-access.ts";
 import { StorageFake } from "./storage.ts";
 
 class StateFake {
@@ -16,16 +16,16 @@ class StateFake {
   readonly exports: Record<string, unknown>;
   readonly storage: StorageFake;
   readonly facets: FacetsFake;
-  readonly #activation: Activation;
+  readonly #activation: ObjectActivation;
   readonly #hibernation: Hibernation;
 
-  constructor(activation: Activation, startup: Startup) {
+  constructor(activation: ObjectActivation, startup: Startup) {
     this.#activation = activation;
     this.#hibernation = new Hibernation(activation);
     this.id = startup.id;
     this.props = startup.reference.props;
     this.exports = createExports(activation.engine, activation);
-    this.storage = new StorageFake(new StorageDoor(activation));
+    this.storage = new StorageFake(new StorageAccess(activation));
     this.facets = new FacetsFake(activation, startup.id);
   }
 
@@ -80,7 +80,7 @@ class StateFake {
   }
 }
 
-export function createObjectState(activation: Activation, startup: Startup): { state: object; env: object } {
+export function createObjectState(activation: ObjectActivation, startup: Startup): { state: object; env: object } {
   const state = new StateFake(activation, startup);
   rememberServices(state, activation);
   return { state, env: createEnv(activation.engine, activation) };

@@ -61,7 +61,7 @@ export class OutsideParty implements Party {
   }
 }
 
-/** A call nobody awaits must not fail the test run when the host is killed; whoever awaits it still sees the error. */
+/** A call that is not awaited must not fail the test run when the host is killed; a caller that awaits it still sees the error. */
 export function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {
     // Only marks the rejection as seen: the promise itself is returned and keeps its outcome.

@@ -6,8 +6,8 @@ import type {
 } from "cloudflare:workers";
 import { standIn } from "./stand-in.ts";
 
-export { servicesOf } from "./object-services.ts";
-export { openSocketPair } from "./upgrade-response.ts";
+export { objectServicesOf as servicesOf } from "./object-services.ts";
+export { createSocketPair as openSocketPair } from "./upgrade-response.ts";
 export type { WorkflowEvent, WorkflowStep } from "cloudflare:workers";
 
 class NodeDurableObject {

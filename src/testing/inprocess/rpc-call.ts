@@ -13,7 +13,7 @@ export interface RemoteCall {
   readonly caller: Party;
   /** Undefined reads the member instead of calling it. */
   readonly args: readonly unknown[] | undefined;
-  /** Runs the work inside the callee and tells it who that is. */
+  /** Runs the work inside the callee, with the callee as its argument. */
   enter(work: (target: object, callee: Party) => Promise<unknown>): Promise<unknown>;
   readonly path: readonly string[];
 }

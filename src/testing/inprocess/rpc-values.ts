@@ -1,15 +1,16 @@
 // What crosses an object boundary: plain data is copied; functions, RpcTargets and streams become live references whose
 // use is a call back to where they came from; everything else is refused with the platform's words.
-import { carryStream } from "./rpc-streams.ts";
-import { copyError } from "./rpc-errors.ts";
+import { copyError, remoteError } from "./rpc-errors.ts";
 import type { Party } from "./party.ts";
 import { liveReference } from "./live-reference.ts";
-import { RpcTarget } from "./rpc-target.ts";
 import { stubKind } from "./stub-kind.ts";
 import { upgradeOf } from "./upgrade-response.ts";
 import type { Engine } from "./engine.ts";
 
-/** Live arguments of a call end with it; whoever wants to keep one calls `dup()`. */
+/** Instances cross an object boundary as live references: their public methods stay callable from the other side. */
+export class RpcTarget {}
+
+/** Live arguments of a call end with it; `dup()` keeps one for longer. */
 export class CallScope {
   hasEnded = false;
 }
@@ -126,4 +127,27 @@ function notSerializable(type: string): DOMException {
 
 function cloneError(message: string): DOMException {
   return new DOMException(message, "DataCloneError");
+}
+
+/**
+ * A stream that crosses an object boundary: each chunk is its own delivery, so a crash can fall between any two, and a
+ * consumer outside sees the stream fail instead of going on with a dead object's data.
+ */
+function carryStream<T>(stream: ReadableStream<T>, crossing: Crossing): ReadableStream<T> {
+  const reader = stream.getReader();
+  const read = () =>
+    reader.read().catch((error: unknown) => {
+      throw remoteError(error, (value) => value);
+    });
+  return new ReadableStream<T>(
+    {
+      async pull(controller) {
+        const chunk = await crossing.receiver().receive(crossing.sender().track(read()));
+        if (chunk.done) controller.close();
+        else controller.enqueue(chunk.value);
+      },
+      cancel: (reason) => reader.cancel(reason)
+    },
+    { highWaterMark: 0 }
+  );
 }

@@ -1,20 +1,20 @@
 // The object's end of a WebSocket, as its code sees it. State lives in the connection: after an eviction a new object
 // of this class stands for the same connection.
 import { deserialize, serialize } from "node:v8";
-import type { Connection, InboundFrame } from "./connection.ts";
+import type { SocketConnection, InboundFrame } from "./connection.ts";
 import { checkClose, NO_CODE, ReadyState, toSocketData } from "./socket-frames.ts";
 
 const ATTACHMENT_LIMIT_BYTES = 16_384;
 
 export class ServerSocket extends EventTarget {
-  readonly connection: Connection;
+  readonly connection: SocketConnection;
   readonly url = null;
   readonly protocol = "";
   readonly extensions = "";
   binaryType = "arraybuffer";
   #isAccepted = false;
 
-  constructor(connection: Connection) {
+  constructor(connection: SocketConnection) {
     super();
     this.connection = connection;
   }

@@ -3,7 +3,7 @@
 // way to: the limits on columns, compound SELECT terms, expression depth and LIKE patterns.
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
 import { byteLength } from "../../util/bytes.ts";
-import type { StorageDoor } from "./storage-door.ts";
+import type { StorageAccess } from "./storage-access.ts";
 import { refuseForbidden, type SqlText } from "./sql-text.ts";
 
 /** Strings, blobs and therefore rows. Cloudflare enforces it; a local workerd lets larger values pass. */
@@ -15,19 +15,19 @@ type Value = ArrayBuffer | string | number | null;
 type Row = Record<string, Value>;
 
 export class SqlStorageFake {
-  readonly #door: StorageDoor;
+  readonly #access: StorageAccess;
 
-  constructor(door: StorageDoor) {
-    this.#door = door;
+  constructor(access: StorageAccess) {
+    this.#access = access;
   }
 
   get databaseSize(): number {
-    return this.#door.database.sizeBytes;
+    return this.#access.database.sizeBytes;
   }
 
   /** Several statements may be given; only the last one takes parameters and returns rows. */
   exec(query: string, ...bindings: unknown[]): CursorFake {
-    const { database } = this.#door;
+    const { database } = this.#access;
     const values = bindings.map(toSqlite);
     let rest = String(query);
     if (byteLength(rest) > STATEMENT_LIMIT_BYTES) throw new Error("statement too long: SQLITE_TOOBIG");
@@ -36,8 +36,8 @@ export class SqlStorageFake {
       const result = database.runFirst(rest, (text, isLast) => checkedBindings(text, values, isLast));
       rowsWritten += result.rowsWritten;
       const rows = result.rows.map((row) => row.map(fromSqlite));
-      this.#door.read(rows.length);
-      if (result.hasWritten) this.#door.wrote(result.rowsWritten);
+      this.#access.read(rows.length);
+      if (result.hasWritten) this.#access.wrote(result.rowsWritten);
       rest = rest.slice(result.length);
       if (rest.trim() === "") return new CursorFake(result.columns, rows, rowsWritten);
     }

@@ -5,17 +5,17 @@ import { readAlarm, writeAlarm } from "./alarms.ts";
 import { NotSimulated } from "./errors.ts";
 import { type KvListOptions, SyncKvFake } from "./kv.ts";
 import { SqlStorageFake } from "./sql.ts";
-import type { StorageDoor } from "./storage-door.ts";
+import type { StorageAccess } from "./storage-access.ts";
 
 export class StorageFake {
   readonly sql: SqlStorageFake;
   readonly kv: SyncKvFake;
-  readonly #door: StorageDoor;
+  readonly #access: StorageAccess;
 
-  constructor(door: StorageDoor) {
-    this.#door = door;
-    this.sql = new SqlStorageFake(door);
-    this.kv = new SyncKvFake(door);
+  constructor(access: StorageAccess) {
+    this.#access = access;
+    this.sql = new SqlStorageFake(access);
+    this.kv = new SyncKvFake(access);
   }
 
   get(key: string | string[]): Promise<unknown> {
@@ -25,7 +25,7 @@ export class StorageFake {
   put(key: string | Record<string, unknown>, value?: unknown): Promise<void> {
     return this.#settled(() => {
       if (typeof key === "string") return this.kv.put(key, value);
-      this.#door.transactionSync(() => {
+      this.#access.transactionSync(() => {
         for (const [name, each] of Object.entries(key)) this.kv.put(name, each);
       });
     });
@@ -34,7 +34,7 @@ export class StorageFake {
   delete(key: string | string[]): Promise<boolean | number> {
     return this.#settled(() =>
       Array.isArray(key)
-        ? this.#door.transactionSync(() => key.filter((name) => this.kv.delete(name)).length)
+        ? this.#access.transactionSync(() => key.filter((name) => this.kv.delete(name)).length)
         : this.kv.delete(key)
     );
   }
@@ -46,26 +46,26 @@ export class StorageFake {
   /** Everything of this object, its alarm included. Facets keep their own. */
   deleteAll(): Promise<void> {
     return this.#settled(() => {
-      const { database } = this.#door;
+      const { database } = this.#access;
       if (database.isInTransaction) throw new Error("deleteAll() cannot be called inside a transaction.");
-      writeAlarm(this.#door.activation.record, null);
+      writeAlarm(this.#access.activation.record, null);
       database.wipe();
-      this.#door.wrote(1);
+      this.#access.wrote(1);
     });
   }
 
   transactionSync<T>(work: () => T): T {
-    return this.#door.transactionSync(work);
+    return this.#access.transactionSync(work);
   }
 
   /** Other events wait until it ends: their writes would become part of it. */
   transaction<T>(work: (transaction: TransactionFake) => Promise<T>): Promise<T> {
-    const { activation } = this.#door;
+    const { activation } = this.#access;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const transaction = new TransactionFake(this);
     // A failed transaction rejects its caller but, unlike a failed block, does not reset the object.
     const done = activation.block(() =>
-      this.#door
+      this.#access
         .transaction(
           () => work(transaction),
           () => transaction.isRolledBack
@@ -76,11 +76,11 @@ export class StorageFake {
   }
 
   getAlarm(): Promise<number | null> {
-    return this.#settled(() => readAlarm(this.#door.activation.record));
+    return this.#settled(() => readAlarm(this.#access.activation.record));
   }
 
   setAlarm(time: number | Date): Promise<void> {
-    const { activation } = this.#door;
+    const { activation } = this.#access;
     const { record } = activation;
     if (record.parent !== undefined) {
       activation.assertLive();
@@ -93,13 +93,13 @@ export class StorageFake {
       if (activation.instance !== undefined && !hasAlarmHandler(activation.instance)) {
         throw new TypeError("Your Durable Object class must have an alarm() handler in order to call setAlarm()");
       }
-      if (writeAlarm(record, at)) this.#door.wrote(1);
+      if (writeAlarm(record, at)) this.#access.wrote(1);
     });
   }
 
   deleteAlarm(): Promise<void> {
     return this.#settled(() => {
-      if (writeAlarm(this.#door.activation.record, null)) this.#door.wrote(1);
+      if (writeAlarm(this.#access.activation.record, null)) this.#access.wrote(1);
     });
   }
 
@@ -127,7 +127,7 @@ export class StorageFake {
   }
 
   #settled<T>(work: () => T): Promise<T> {
-    return this.#door.activation.settled(work);
+    return this.#access.activation.settled(work);
   }
 }
 

@@ -4,7 +4,7 @@ import { HostNeverIdle } from "./errors.ts";
 import { pendingForeignWork } from "./foreign-work.ts";
 import type { Owner } from "./virtual-clock.ts";
 
-/** Turns of Node's loop without a task after which the host counts as idle: room for streams that hop a few turns. */
+/** Turns of Node's loop without a task after which the host counts as idle: enough for streams that take a few turns. */
 const QUIET_TURNS = 24;
 /** Tasks one `idle()` may run before it is taken for an endless loop. */
 const TASKS_PER_IDLE = 100_000;

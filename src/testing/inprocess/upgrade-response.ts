@@ -1,14 +1,14 @@
 // A response with status 101 and the client's socket. Node's Response refuses that status, so it is reported, not passed.
 import { standIn } from "./stand-in.ts";
 import { ClientSocket } from "./client-socket.ts";
-import { Connection } from "./connection.ts";
+import { SocketConnection } from "./connection.ts";
 import { ServerSocket } from "./server-socket.ts";
 
 const upgrades = new WeakMap<Response, { client: ClientSocket; server: ServerSocket }>();
 
 /** Both ends of a new WebSocket, and the response that hands the client its end. */
-export function openSocketPair(): { server: WebSocket; response: Response } {
-  const connection = new Connection();
+export function createSocketPair(): { server: WebSocket; response: Response } {
+  const connection = new SocketConnection();
   const server = new ServerSocket(connection);
   const client = new ClientSocket(connection);
   const response = new Response(null);

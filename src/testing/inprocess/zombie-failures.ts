@@ -1,5 +1,5 @@
-// Code of an object that is gone may still unwind: its platform calls throw into promises and microtasks nobody waits for
-// any more. On the platform that code would not run, so its failures must not reach the test runner. All others pass
+// Code of an object that is gone may still unwind: its platform calls throw into promises and microtasks that are no longer
+// awaited. On the platform that code would not run, so its failures must not reach the test runner. All others pass
 // through unchanged.
 import { ObjectGone } from "./errors.ts";
 

@@ -11,7 +11,7 @@ export interface ObjectUnderTest {
   readonly name: string;
 }
 
-export interface StoredFacts {
+export interface StoredTurns {
   /** Journal sequences at which each turn was settled. One is right. */
   readonly settled: ReadonlyMap<string, readonly { sequence: number; outcome: string }[]>;
   /** Server calls that had been started and had no outcome. */
@@ -19,7 +19,7 @@ export interface StoredFacts {
   readonly openTurns: number;
 }
 
-export function readStoredFacts(object: ObjectUnderTest): StoredFacts {
+export function readStoredTurns(object: ObjectUnderTest): StoredTurns {
   const settled = new Map<string, { sequence: number; outcome: string }[]>();
   const openCalls = new Set<string>();
   for (const { sequence, record } of readJournal(object)) {

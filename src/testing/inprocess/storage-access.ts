@@ -1,13 +1,13 @@
-// The door between one activation and its database: refuses the dead, counts reads and writes, and lets a crash armed at
+// An activation's access to its database: refuses dead activations, counts reads and writes, and lets a crash armed at
 // a write stop the caller right there.
-import type { Activation } from "./activation.ts";
+import type { ObjectActivation } from "./activation.ts";
 import { restoreAlarm } from "./alarms.ts";
 import type { Database } from "./database.ts";
 
-export class StorageDoor {
-  readonly activation: Activation;
+export class StorageAccess {
+  readonly activation: ObjectActivation;
 
-  constructor(activation: Activation) {
+  constructor(activation: ObjectActivation) {
     this.activation = activation;
   }
 

@@ -1,25 +1,24 @@
-// Poison rows: the process dies somewhere, one stored value becomes garbage, the process starts. The object must boot,
+// Corrupt rows: the process dies somewhere, one stored value becomes garbage, the process starts. The object must boot,
 // answer a new question and come to rest; a message may be missing only if an event said that a row was bad.
 import { subscribe } from "../../observe/index.ts";
 import { errorMessage } from "../../util/errors.ts";
 import type { SqlValue } from "../../host/ports.ts";
 import type { ModeResult } from "./chaos.ts";
 import type { ChaosCheck, ChaosDifference } from "./checks.ts";
-import type { Disturbance } from "./disturbance.ts";
+import { spread, type Disturbance } from "./disturbance.ts";
 import { EndOfConversation } from "./errors.ts";
 import { playRun, type PlayedRun, type Scenario } from "./run.ts";
 import { ChaosSession } from "./session.ts";
-import { spread } from "./spread.ts";
 import type { Stage } from "./stage.ts";
-import type { ObjectUnderTest } from "./stored-facts.ts";
+import type { ObjectUnderTest } from "./stored-turns.ts";
 
-/** Deaths whose databases are poisoned, and cells tried over all of them. */
+/** Deaths whose databases are corrupted, and cells tried over all of them. */
 const DEATHS = 24;
 const DEFAULT_CELLS = 400;
 const GARBAGE = '{"broken';
-const TELLING_EVENTS: ReadonlySet<string> = new Set(["storage:row:quarantined", "start:degraded"]);
+const REPORTING_EVENTS: ReadonlySet<string> = new Set(["storage:row:quarantined", "start:degraded"]);
 
-export interface PoisonContext {
+export interface CorruptionContext {
   readonly scenario: Scenario;
   readonly baseline: PlayedRun;
   readonly points: number | undefined;
@@ -34,35 +33,35 @@ interface Cell {
   readonly key: readonly SqlValue[];
 }
 
-/** A death, what can be poisoned in what it leaves, and which messages live on when nothing is. */
-interface PoisonedDeath {
+/** A death, what can be corrupted in what it leaves, and which messages live on when nothing is. */
+interface CorruptedDeath {
   readonly write: number;
   readonly cells: readonly Cell[];
   readonly survivors: readonly string[];
 }
 
-interface PoisonPoint {
-  readonly death: PoisonedDeath;
+interface CorruptionPoint {
+  readonly death: CorruptedDeath;
   readonly cell: Cell;
 }
 
-export async function poisonRows(context: PoisonContext): Promise<ModeResult> {
+export async function corruptRows(context: CorruptionContext): Promise<ModeResult> {
   const { scenario, points = DEFAULT_CELLS, share } = context;
   const deaths = await findDeaths(context);
-  const all = deaths.flatMap((death) => death.cells.map((cell): PoisonPoint => ({ death, cell })));
+  const all = deaths.flatMap((death) => death.cells.map((cell): CorruptionPoint => ({ death, cell })));
   const chosen = spread(all, points).filter((_, index) => index % share.of === share.index);
   const differences: ChaosDifference[] = [];
   for (const point of chosen) {
-    const found = await poisonOne(scenario, point);
+    const found = await corruptOne(scenario, point);
     differences.push(...found);
     context.onRun(found);
   }
   return { mode: "poison-row", points: chosen.length, deaths: chosen.length, interrupted: {}, differences };
 }
 
-async function findDeaths({ scenario, baseline, points }: PoisonContext): Promise<PoisonedDeath[]> {
+async function findDeaths({ scenario, baseline, points }: CorruptionContext): Promise<CorruptedDeath[]> {
   const writes = Array.from({ length: baseline.counts.writes }, (_, index) => index + 1);
-  const found: PoisonedDeath[] = [];
+  const found: CorruptedDeath[] = [];
   for (const write of spread(writes, Math.min(DEATHS, points ?? DEATHS))) {
     const afterwards = async (stage: Stage) => {
       const cells = textCells(stage.object);
@@ -74,7 +73,7 @@ async function findDeaths({ scenario, baseline, points }: PoisonContext): Promis
   return found;
 }
 
-async function poisonOne(scenario: Scenario, { death, cell }: PoisonPoint): Promise<ChaosDifference[]> {
+async function corruptOne(scenario: Scenario, { death, cell }: CorruptionPoint): Promise<ChaosDifference[]> {
   const differences: ChaosDifference[] = [];
   const point = `write ${death.write}, ${cell.table}.${cell.column} of ${JSON.stringify(cell.key)}`;
   const differ = (check: ChaosCheck, expected: string, actual: string) =>
@@ -91,8 +90,8 @@ async function poisonOne(scenario: Scenario, { death, cell }: PoisonPoint): Prom
     }
     const stored = new Set((await stage.stored()).map(({ id }) => id));
     const lost = death.survivors.filter((id) => !stored.has(id));
-    if (lost.length > 0 && !events.some((type) => TELLING_EVENTS.has(type))) {
-      differ("silent loss", "no message is lost, or an event tells of a bad row", `lost ${lost.join(", ")}`);
+    if (lost.length > 0 && !events.some((type) => REPORTING_EVENTS.has(type))) {
+      differ("silent loss", "no message is lost, or an event reports a bad row", `lost ${lost.join(", ")}`);
     }
   };
   try {
