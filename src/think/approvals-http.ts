@@ -3,7 +3,7 @@
 //   POST /agents/<class>/<name>/approvals/<execution id>   { "decision": "approve" | "reject", "reason"?, "inputHash"?, "by"? }
 // and the same below the address of a sub-agent. Any other URL that ends alike is the user's.
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
-import { byteLength } from "../util/bytes.ts";
+import { readText } from "../util/bytes.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import type { ActionOutput, ApprovalDecision, PendingApproval } from "./actions-port.ts";
 
@@ -39,7 +39,7 @@ export function approvalsResponse(
 async function decide(request: Request, approvals: ApprovalsPort, executionId: string): Promise<Response> {
   // A form of another site's page can send anything but this type without the browser asking first.
   if (!isJson(request)) return json({ error: "Send the decision with Content-Type: application/json." }, 415);
-  const decision = readDecision(await request.text());
+  const decision = readDecision(await readText(request.body, MAX_BODY_BYTES));
   if (!decision) {
     const error = 'Send { "decision": "approve" } or { "decision": "reject", "reason": "…" } as JSON.';
     return json({ error }, 400);
@@ -50,8 +50,10 @@ async function decide(request: Request, approvals: ApprovalsPort, executionId: s
   return json({ output: outcome ?? null }, isRefused ? 409 : 200);
 }
 
-function readDecision(text: string): (ApprovalDecision & { isApproved: boolean; reason?: string }) | undefined {
-  if (byteLength(text) > MAX_BODY_BYTES) return undefined;
+function readDecision(
+  text: string | undefined
+): (ApprovalDecision & { isApproved: boolean; reason?: string }) | undefined {
+  if (text === undefined) return undefined;
   const parsed = parseJson(text);
   if (!parsed.ok || !isObject(parsed.value)) return undefined;
   const { decision, reason, inputHash, by } = parsed.value;

@@ -2,6 +2,7 @@
 // its last, so the end of the process leaves a trace that recovery finds. Unmanaged rows go when the run ends; managed
 // records stay, for inspection and to deduplicate by key, until the user deletes them (`remove`).
 import { AsyncLocalStorage } from "node:async_hooks";
+import { outsideTurns } from "../../turn/nesting.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { requireCallback } from "../callback.ts";
@@ -184,12 +185,13 @@ export class Fibers {
     const execution = this.#createExecution({ id: row.id, name, managed: true, origin });
     this.#executing.set(row.id, execution);
     const armed = this.#keepAlive.acquire();
-    this.#core.background(
+    const run = () =>
       armed.then(
         (release) => this.#runManaged(execution, work).finally(release),
         (error: unknown) => this.#settleManaged(execution, { status: "error", error })
-      )
-    );
+      );
+    // A turn that waits for the fiber would wait for itself if the fiber waited for the next turn.
+    this.#core.background(options.waitForCompletion ? run() : outsideTurns(run));
     if (options.waitForCompletion) return { ...(await this.#outcome(row.id)), accepted: true };
     const isArmed = await armed.then(
       () => true,
