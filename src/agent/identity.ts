@@ -1,4 +1,4 @@
-// Who an agent is. A root is named by its platform id; a facet is told by its parent at every start. What was learnt at
+// Who an agent is. A root is named by its platform id; a facet gets its name from its parent at every start. What was learnt at
 // the first start is kept in the boot row, for wakes on runtimes that do not repeat it.
 import type { Sql } from "../host/ports.ts";
 import { isObject, parseJson } from "../util/json.ts";

@@ -124,7 +124,7 @@ export class Fibers {
       keepAlive,
       table: this.#table,
       executing: () => [...this.#executing.keys()],
-      onSettled: (id) => this.#tellWaiters(id)
+      onSettled: (id) => this.#notifyWaiters(id)
     });
   }
 
@@ -157,7 +157,7 @@ export class Fibers {
     }
   }
 
-  /** A stash belongs to the innermost fiber of this agent, never to a neighbour's. */
+  /** A stash belongs to the innermost fiber of this agent, never to another agent's. */
   #innermost(): Execution | undefined {
     for (let running = current.getStore(); running; running = running.outer) {
       if (running.of === this) return running.execution;
@@ -208,14 +208,14 @@ export class Fibers {
     return managed(this.#table.byKey(key));
   }
 
-  /** Aborts a fiber that has no outcome yet. Waiters are told at once, even if its function ignores the signal. */
+  /** Aborts a fiber that has no outcome yet. Waiters are notified at once, even if its function ignores the signal. */
   async cancel(id: string, reason?: string): Promise<boolean> {
     const execution = this.#executing.get(id);
     if (!this.#table.settle(id, { status: "aborted", error: reason, nowMs: this.#core.clock.now() })) return false;
     const error = new FiberCancelledError(reason);
     if (execution?.startedAt !== undefined) this.#emitFailed(execution, error);
     execution?.controller.abort(error);
-    this.#tellWaiters(id);
+    this.#notifyWaiters(id);
     await this.#core.wakes.rearm();
     return true;
   }
@@ -228,7 +228,7 @@ export class Fibers {
   /** Gives an interrupted fiber its outcome. False from any other status. */
   async resolve(id: string, result: FiberRecoveryResult): Promise<boolean> {
     if (!this.#table.resolve(id, result, this.#core.clock.now())) return false;
-    this.#tellWaiters(id);
+    this.#notifyWaiters(id);
     await this.#core.wakes.rearm();
     return true;
   }
@@ -344,7 +344,7 @@ export class Fibers {
     if (!this.#table.settle(execution.id, { ...outcome, nowMs: this.#core.clock.now() })) return;
     if (outcome.status === "completed") this.#emitCompleted(execution);
     else this.#emitFailed(execution, outcome.error);
-    this.#tellWaiters(execution.id);
+    this.#notifyWaiters(execution.id);
   }
 
   async #follow(row: FiberRow, waits: boolean): Promise<FiberInspection> {
@@ -366,7 +366,7 @@ export class Fibers {
     }
   }
 
-  #tellWaiters(id: string): void {
+  #notifyWaiters(id: string): void {
     this.#waiters.get(id)?.resolve();
     this.#waiters.delete(id);
   }

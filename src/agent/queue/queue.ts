@@ -167,7 +167,7 @@ export class Queue {
     while (!this.#isStopped) {
       const row = this.#table.next(callback, this.#core.clock.now());
       if (!row) {
-        // Closed in the same breath as the empty read: an item stored from here on opens a lane of its own.
+        // Closed synchronously with the empty read: an item stored from here on opens a lane of its own.
         return close();
       }
       await this.#run(row);

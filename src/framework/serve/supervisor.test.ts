@@ -10,7 +10,7 @@ interface Run {
   /** Connections fail at once. */
   refuses?: { from: number; to: number };
   failsToStart?: Error;
-  /** Somebody pulls the plug. */
+  /** The plug is pulled. */
   pulled?: number;
 }
 

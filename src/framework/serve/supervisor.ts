@@ -26,7 +26,7 @@ export interface SupervisorPorts {
   /** Returns early when aborted. */
   pause(durationMs: number, signal: AbortSignal): Promise<void>;
   log(text: string): void;
-  /** Resolves when somebody wants the process dead, to see what happens; never after `over`. */
+  /** Resolves when the user wants the process killed, to see what happens; never after `over`. */
   untilPulled?(over: AbortSignal): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export async function supervise(
       const end = await watch(running, { ports, limits, stop });
       if (end.what === "stopped") return await running.stop(limits.graceMs, hurry);
       ports.log(end.text);
-      // Somebody plays with it: no sign of bad health, and no reason to wait.
+      // Killed on purpose: no sign of bad health, and no reason to wait.
       if (end.what === "pulled") continue;
     }
     const next = afterDeath(quickDeaths, ports.now() - startedAt);
@@ -69,7 +69,7 @@ export async function supervise(
   }
 }
 
-/** A first start that fails is for the person at the terminal; a later one is one more death. */
+/** A first start that fails is for the operator at the terminal; a later one is one more death. */
 async function startOnce(ports: SupervisorPorts, isFirst: boolean): Promise<Supervised | undefined> {
   try {
     const running = await ports.launch();
