@@ -19,6 +19,7 @@ import type {
   ListFibersOptions,
   DeleteFibersOptions
 } from "./fibers/fibers.ts";
+import { sessionAffinityOf } from "./identity.ts";
 import type { InternalEnvelope } from "./tree/internal.ts";
 import type { AgentStaticOptions } from "./options.ts";
 import type { AgentPath, AgentPathStep } from "./tree/path.ts";
@@ -26,7 +27,6 @@ import type { DeadLetter, QueueItem, QueueOptions } from "./queue/queue.ts";
 import { retry, type RetryCallOptions } from "./retry.ts";
 import { openRuntime, runtimeOf } from "./runtime.ts";
 import type { Schedule, ScheduleCriteria, ScheduleOptions } from "./schedules/schedules.ts";
-import { sessionAffinityOf } from "./session-affinity.ts";
 import type { StateSource } from "./state.ts";
 import type { SubAgentInfo } from "./tree/children.ts";
 import { parentStub } from "./tree/parent.ts";
@@ -95,7 +95,8 @@ export abstract class Agent<
 
   /** Stable per agent; lets a model provider keep its prompt cache warm. */
   get sessionAffinity(): string {
-    return sessionAffinityOf(runtimeOf(this));
+    const { identity, ctx } = runtimeOf(this);
+    return sessionAffinityOf(identity, ctx.id.toString());
   }
 
   // ── Override points ──
