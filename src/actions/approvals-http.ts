@@ -4,7 +4,7 @@
 // and the same below the address of a sub-agent. Any other URL that ends alike is the user's.
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
 import type { ApprovalDecision } from "../think/actions.ts";
-import { byteLength } from "../util/bytes.ts";
+import { readText } from "../util/bytes.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import type { ActionRuntime } from "./runtime.ts";
 
@@ -35,7 +35,7 @@ export function approvalsResponse(
 async function decide(request: Request, approvals: ApprovalsPort, executionId: string): Promise<Response> {
   // A form of another site's page can send anything but this type without the browser asking first.
   if (!isJson(request)) return json({ error: "Send the decision with Content-Type: application/json." }, 415);
-  const decision = readDecision(await request.text());
+  const decision = readDecision(await readText(request.body, MAX_BODY_BYTES));
   if (!decision) {
     const error = 'Send { "decision": "approve" } or { "decision": "reject", "reason": "…" } as JSON.';
     return json({ error }, 400);
@@ -48,8 +48,10 @@ async function decide(request: Request, approvals: ApprovalsPort, executionId: s
   return json({ output: outcome ?? null }, isRefused ? 409 : 200);
 }
 
-function readDecision(text: string): (ApprovalDecision & { isApproved: boolean; reason?: string }) | undefined {
-  if (byteLength(text) > MAX_BODY_BYTES) return undefined;
+function readDecision(
+  text: string | undefined
+): (ApprovalDecision & { isApproved: boolean; reason?: string }) | undefined {
+  if (text === undefined) return undefined;
   const parsed = parseJson(text);
   if (!parsed.ok || !isObject(parsed.value)) return undefined;
   const { decision, reason, inputHash, by } = parsed.value;

@@ -71,7 +71,7 @@ describe("retry", () => {
     await expect(run((attempt) => Promise.reject(new Error(`failure ${attempt}`)))).rejects.toThrow("failure 3");
   });
 
-  test("shouldRetry is told the next attempt and can end it", async () => {
+  test("shouldRetry gets the next attempt and can end it", async () => {
     const { run, slept } = setup();
     const asked: number[] = [];
     const shouldRetry = (_error: unknown, next: number) => {

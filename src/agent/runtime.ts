@@ -1,5 +1,5 @@
-// The inside of an agent: its rooms, its start, its wakes and its end. The `Agent` class holds the public names and
-// hands everything here; rooms see this object only through `AgentCore`.
+// The inside of an agent: its modules, its start, its wakes and its end. The `Agent` class holds the public names and
+// hands everything here; modules see this object only through `AgentCore`.
 import { servicesOf } from "#platform";
 import { Activation } from "../host/activation.ts";
 import { openAlarm } from "../host/alarm.ts";
@@ -222,7 +222,7 @@ export class AgentRuntime implements AgentCore {
   async #finishDestroy(): Promise<void> {
     if (this.#isGone) return;
     this.#isGone = true;
-    for (const room of [this.schedules, this.queue, this.fibers, ...this.extensions]) room.stop?.();
+    for (const part of [this.schedules, this.queue, this.fibers, ...this.extensions]) part.stop?.();
     this.tree.removeAll();
     await this.lifecycle.wipe();
     this.emit("destroy", {});
@@ -338,7 +338,7 @@ export class AgentRuntime implements AgentCore {
 
 const runtimes = new WeakMap<object, AgentRuntime>();
 
-/** The runtime of an agent, for the package's own rooms; user code has no name for it. */
+/** The runtime of an agent, for the package's own modules; user code has no name for it. */
 export function runtimeOf(agent: object): AgentRuntime {
   const runtime = runtimes.get(agent);
   if (!runtime) throw new TypeError("Not an agent.");

@@ -140,7 +140,7 @@ describe("merging", () => {
 });
 
 describe("the source", () => {
-  test("is not read before the first read, and not without end while nobody reads", async () => {
+  test("is not read before the first read, and not without end while it is not read", async () => {
     const source = new ListReader(
       Array.from({ length: 5000 }, (_unused, index) => ({ type: "raw", id: String(index) }))
     );

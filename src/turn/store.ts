@@ -1,5 +1,4 @@
 // What the parts of the engine share: the stores, the listeners, and the turns that are open. No decisions here.
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock, Ids } from "../host/ports.ts";
 import type { Conversation, OpenTurn } from "../journal/conversation.ts";
 import { emptyTurn, foldTurn, type TurnFold } from "../journal/folds/turn-fold.ts";
@@ -11,6 +10,7 @@ import type { Attempt } from "./attempt.ts";
 import type { TurnHooks } from "./hooks.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { TurnListeners } from "./listener.ts";
+import { Nesting } from "./nesting.ts";
 import type { TurnStream } from "./stream.ts";
 import type { Transcript } from "./transcript.ts";
 import { Turn } from "./turn.ts";
@@ -123,50 +123,5 @@ export class TurnStore {
         yield* chunks.filter(({ seq }) => kept.some(({ from, to }) => from <= seq && seq < to));
       }
     }
-  }
-}
-
-type PlaceName = "turn" | "response";
-
-interface Place {
-  readonly of: Nesting;
-  readonly name: PlaceName;
-  readonly outer: Place | undefined;
-}
-
-/** One for all engines: each storage costs every asynchronous step of the process something. */
-const places = new AsyncLocalStorage<Place>();
-
-/**
- * Which code runs inside a turn. Only that is ambient, because user code calls in from anywhere; it decides nothing but
- * whether a call may wait for another turn, and in which order response hooks run. One per engine: inside a turn of
- * another agent, this agent's turns may be awaited.
- */
-export class Nesting {
-  inTurn<T>(work: () => T): T {
-    return this.#run("turn", work);
-  }
-
-  inResponse<T>(work: () => T): T {
-    return this.#run("response", work);
-  }
-
-  get isInTurn(): boolean {
-    return this.#innermost === "turn";
-  }
-
-  get isInResponse(): boolean {
-    return this.#innermost === "response";
-  }
-
-  #run<T>(name: PlaceName, work: () => T): T {
-    const place = places.getStore();
-    // A place of this engine is replaced, not nested: chains do not grow with the turns that hooks start.
-    return places.run({ of: this, name, outer: place?.of === this ? place.outer : place }, work);
-  }
-
-  get #innermost(): PlaceName | undefined {
-    for (let place = places.getStore(); place; place = place.outer) if (place.of === this) return place.name;
-    return undefined;
   }
 }

@@ -43,7 +43,7 @@ export const requestId = (text: string): RequestId => checked<RequestId>("reques
 export const approvalId = (text: string): ApprovalId => checked<ApprovalId>("approval", text, MAX_CALL_ID_BYTES);
 export const epochId = (text: string): EpochId => checked<EpochId>("epoch", text, MAX_ID_BYTES);
 
-/** What somebody else calls a thing of theirs, if it can be a key here. */
+/** Whether an id that was made elsewhere can be a key here. */
 export function isUsableId(id: unknown, maxBytes: number = MAX_ID_BYTES): id is string {
   return typeof id === "string" && problemOf(id, maxBytes) === undefined;
 }

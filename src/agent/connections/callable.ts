@@ -2,7 +2,7 @@
 // marked again, and what `getCallableMethods` reports is exactly what a call would find.
 
 export interface CallableMetadata {
-  /** For people and tools that list the methods. */
+  /** For pages and tools that list the methods. */
   description?: string;
   /** The method gets a `StreamingResponse` before its arguments. */
   streaming?: boolean;

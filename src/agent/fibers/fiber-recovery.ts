@@ -1,6 +1,6 @@
-// Finds fibers that the end of a process interrupted and gives each to whoever can finish it: the framework, a named
+// Finds fibers that the end of a process interrupted and gives each to what can finish it: the framework, a named
 // method, or the user's hook. `claim` marks them in one statement; `recover` runs the hooks. A hook that throws is asked
-// again at growing intervals kept on disk; one that hangs holds up nobody else.
+// again at growing intervals kept on disk; one that hangs holds up no other.
 import { happensWithin } from "../../host/deadline.ts";
 import { isPlatformTransient } from "../../host/platform-errors.ts";
 import { errorMessage } from "../../util/errors.ts";
@@ -106,7 +106,7 @@ export class FiberRecovery {
     // While a scan runs, its keep-alive is the wake that finds the rest after a crash.
     if (this.#isStopped || this.#scan) return null;
     const { table, executing } = this.#init;
-    // An open row that nothing executes is an orphan nobody has claimed yet.
+    // An open row that nothing executes is an orphan that has not been claimed yet.
     const isUnclaimed = executing().length === 0 && table.hasOpen();
     const next = isUnclaimed ? 0 : table.nextRecovery(this.#active);
     return next === null ? null : Math.max(next, this.#pausedUntilMs);

@@ -2,6 +2,7 @@
 // its last, so the end of the process leaves a trace that recovery finds. Unmanaged rows go when the run ends; managed
 // records stay, for inspection and to deduplicate by key, until the user deletes them (`remove`).
 import { AsyncLocalStorage } from "node:async_hooks";
+import { outsideTurns } from "../../turn/nesting.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { requireCallback } from "../callback.ts";
@@ -123,7 +124,7 @@ export class Fibers {
       keepAlive,
       table: this.#table,
       executing: () => [...this.#executing.keys()],
-      onSettled: (id) => this.#tellWaiters(id)
+      onSettled: (id) => this.#notifyWaiters(id)
     });
   }
 
@@ -156,7 +157,7 @@ export class Fibers {
     }
   }
 
-  /** A stash belongs to the innermost fiber of this agent, never to a neighbour's. */
+  /** A stash belongs to the innermost fiber of this agent, never to another agent's. */
   #innermost(): Execution | undefined {
     for (let running = current.getStore(); running; running = running.outer) {
       if (running.of === this) return running.execution;
@@ -184,12 +185,13 @@ export class Fibers {
     const execution = this.#createExecution({ id: row.id, name, managed: true, origin });
     this.#executing.set(row.id, execution);
     const armed = this.#keepAlive.acquire();
-    this.#core.background(
+    const run = () =>
       armed.then(
         (release) => this.#runManaged(execution, work).finally(release),
         (error: unknown) => this.#settleManaged(execution, { status: "error", error })
-      )
-    );
+      );
+    // A turn that waits for the fiber would wait for itself if the fiber waited for the next turn.
+    this.#core.background(options.waitForCompletion ? run() : outsideTurns(run));
     if (options.waitForCompletion) return { ...(await this.#outcome(row.id)), accepted: true };
     const isArmed = await armed.then(
       () => true,
@@ -206,14 +208,14 @@ export class Fibers {
     return managed(this.#table.byKey(key));
   }
 
-  /** Aborts a fiber that has no outcome yet. Waiters are told at once, even if its function ignores the signal. */
+  /** Aborts a fiber that has no outcome yet. Waiters are notified at once, even if its function ignores the signal. */
   async cancel(id: string, reason?: string): Promise<boolean> {
     const execution = this.#executing.get(id);
     if (!this.#table.settle(id, { status: "aborted", error: reason, nowMs: this.#core.clock.now() })) return false;
     const error = new FiberCancelledError(reason);
     if (execution?.startedAt !== undefined) this.#emitFailed(execution, error);
     execution?.controller.abort(error);
-    this.#tellWaiters(id);
+    this.#notifyWaiters(id);
     await this.#core.wakes.rearm();
     return true;
   }
@@ -226,7 +228,7 @@ export class Fibers {
   /** Gives an interrupted fiber its outcome. False from any other status. */
   async resolve(id: string, result: FiberRecoveryResult): Promise<boolean> {
     if (!this.#table.resolve(id, result, this.#core.clock.now())) return false;
-    this.#tellWaiters(id);
+    this.#notifyWaiters(id);
     await this.#core.wakes.rearm();
     return true;
   }
@@ -342,7 +344,7 @@ export class Fibers {
     if (!this.#table.settle(execution.id, { ...outcome, nowMs: this.#core.clock.now() })) return;
     if (outcome.status === "completed") this.#emitCompleted(execution);
     else this.#emitFailed(execution, outcome.error);
-    this.#tellWaiters(execution.id);
+    this.#notifyWaiters(execution.id);
   }
 
   async #follow(row: FiberRow, waits: boolean): Promise<FiberInspection> {
@@ -364,7 +366,7 @@ export class Fibers {
     }
   }
 
-  #tellWaiters(id: string): void {
+  #notifyWaiters(id: string): void {
     this.#waiters.get(id)?.resolve();
     this.#waiters.delete(id);
   }

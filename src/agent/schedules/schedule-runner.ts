@@ -117,8 +117,8 @@ export class ScheduleRunner {
         .filter((id) => this.#canStart(id, round))
         .reverse();
     }
-    // A callback begins in the same breath as its start, and may destroy the object.
-    while (!this.#isStopped && this.#hasRoom(now)) {
+    // A callback begins synchronously with its start, and may destroy the object.
+    while (!this.#isStopped && this.#hasFreePlace(now)) {
       const id = round.waiting.pop();
       if (id === undefined) return;
       if (this.#canStart(id, round)) this.#start(id, round);
@@ -129,7 +129,7 @@ export class ScheduleRunner {
     return !this.#running.has(id) && !round.interrupted.has(id);
   }
 
-  #hasRoom(nowMs: number): boolean {
+  #hasFreePlace(nowMs: number): boolean {
     let counted = 0;
     for (const startedAt of this.#running.values()) if (nowMs - startedAt < SLOW_ROW_MS) counted++;
     return counted < CONCURRENCY_LIMIT;
@@ -163,7 +163,7 @@ export class ScheduleRunner {
 
   #nextOpportunity(round: Round, nowMs: number): number | null {
     if (this.#isStopped) return null;
-    if (this.#hasRoom(nowMs)) {
+    if (this.#hasFreePlace(nowMs)) {
       const busy = new Set([...this.#running.keys(), ...round.interrupted]);
       return this.#table.earliestDue(busy);
     }
@@ -174,7 +174,7 @@ export class ScheduleRunner {
   async #run(id: string, round: Round): Promise<void> {
     const now = this.#core.clock.now();
     const row = this.#table.byId(id);
-    // Cancelled, or run by somebody else, since the list was read.
+    // Cancelled, or run by another round, since the list was read.
     if (!row || row.due_ms > now) return;
     const timing = readTiming(row);
     if (!timing.ok) return this.#discard(row, null, timing.error);

@@ -1,4 +1,4 @@
-// What a built Worker needs to run, whatever described it: a wrangler.json or options of the command line.
+// What a built Worker needs to run, described by a wrangler.json or options of the command line.
 import type { AssetSettings } from "./front/settings.ts";
 import type { ModuleRule } from "./module-kind.ts";
 import type { BuiltClass } from "./object-classes.ts";

@@ -13,7 +13,7 @@ export const COMPATIBILITY_FLAGS = ["enable_abortsignal_rpc"];
 /** What the front answers by itself, and the supervisor asks. */
 export const HEALTH_PATH = "/__think/health";
 
-/** What this machine calls itself, and nobody else can reach: where the front has a plug. */
+/** Names of this machine that no other machine can reach: where the front has a plug. */
 export const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
 /** The same, as they stand in an address. */
 const LOCAL_NAMES = LOOPBACK_HOSTS.map((host) => (host.includes(":") ? `[${host}]` : host));

@@ -103,7 +103,7 @@ describe.each(kinds)("%s streams", (_name, kind) => {
     expect(await stream.getReader().read()).toEqual({ done: false, value: 1 });
   });
 
-  test("read one chunk ahead, and not more, if they are told nothing", async () => {
+  test("read one chunk ahead, and not more, by default", async () => {
     let pulls = 0;
     kind.readable<number>({ pull: (controller) => controller.enqueue(++pulls) });
     await macrotask();

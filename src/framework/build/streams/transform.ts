@@ -91,7 +91,7 @@ class Pump<In, Out> {
     }
   }
 
-  /** Nobody will read on. How the source takes it has nobody left to tell. */
+  /** It will not be read on. An error of the source in cancelling is dropped. */
   #leave(reason: unknown): void {
     this.#reader.cancel(reason).catch(() => undefined);
   }

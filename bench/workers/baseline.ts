@@ -1,4 +1,4 @@
-// The floor: what a chat turn costs with nothing around it. A bare Durable Object reads its history, runs `streamText`
+// The baseline: what a chat turn costs with nothing around it. A bare Durable Object reads its history, runs `streamText`
 // and forwards the chunks, with two inserts a turn. It speaks just enough of the chat protocol for the driver, keeps a
 // running stream in memory for replay, and promises nothing about crashes.
 import { DurableObject } from "cloudflare:workers";
