@@ -2,7 +2,7 @@
 // the same transaction as its result; so a recovered turn still has them and a replayed call adds none. Belongs to a
 // turn by id: the attachments of one turn are never another's.
 import type { Sql } from "../host/ports.ts";
-import type { ReplyAttachment } from "../think/actions-port.ts";
+import type { ReplyAttachment } from "../think/actions.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { jsonCopy } from "./json-copy.ts";

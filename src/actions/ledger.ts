@@ -2,12 +2,12 @@
 // that is settled never runs again, and one that is not is never taken for one that did not happen. A claim, a settle
 // and a release are each one transaction. Whoever lost its row to a later attempt can no longer change it.
 import type { Clock, Sql } from "../host/ports.ts";
-import type { ActionLedgerEntry, CutOffCall, ListLedgerOptions } from "../think/actions-port.ts";
+import type { ActionLedgerEntry, ActionLedgerRetention, ListLedgerOptions } from "../think/actions.ts";
 import { parseJson, type Json } from "../util/json.ts";
 import { decideClaim } from "./ledger-decision.ts";
 
 /** Rows one listing gives. */
-export const MAX_LISTED = 500;
+export const MAX_LISTED_ENTRIES = 500;
 
 /** A call on its way through the ledger. */
 export interface LedgerCall {
@@ -171,7 +171,9 @@ export class Ledger {
   }
 
   /** What the effect of this very call returned, if it is known; in a list, because it may have returned nothing. */
-  settledOutput(call: Omit<CutOffCall, "input"> & { inputHash: string }): [Json | undefined] | undefined {
+  settledOutput(
+    call: Pick<LedgerCall, "requestId" | "toolCallId" | "action" | "inputHash">
+  ): [Json | undefined] | undefined {
     const row = this.#init.sql.one<LedgerRow>(
       `SELECT ${COLUMNS} FROM cf_action_ledger
        WHERE request_id = ? AND tool_call_id = ? AND action = ? AND input_hash = ? AND status = 'settled' ORDER BY id DESC LIMIT 1`,
@@ -190,7 +192,7 @@ export class Ledger {
       before ?? Number.MAX_SAFE_INTEGER,
       status ?? null,
       status ?? null,
-      Math.min(Math.max(1, Math.floor(limit)), MAX_LISTED)
+      Math.min(Math.max(1, Math.floor(limit)), MAX_LISTED_ENTRIES)
     );
     return rows.map((row) => entryOf(row, this.#init.isRunning(row.key)));
   }
@@ -280,4 +282,55 @@ function outputOf(row: LedgerRow): Json | undefined {
   const parsed = parseJson(row.output);
   // Only `encode` writes the column.
   return parsed.ok ? (parsed.value as Json) : { serialized: false, error: "the stored result cannot be read" };
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+export const DEFAULT_RETENTION = { settledMs: 30 * DAY_MS, pendingMs: 90 * DAY_MS, maxSweepRows: 500 } as const;
+/** Rows one sweep looks at; the rest waits for the next. */
+const MAX_SCANNED = 2_000;
+
+export interface SweptRows {
+  readonly settled: number;
+  readonly pending: number;
+}
+
+interface LedgerAge {
+  id: number;
+  status: string;
+  started_at: number;
+  leased_at: number;
+  settled_at: number | null;
+}
+
+/**
+ * Old rows leave, oldest first, a bounded number at a time. Row numbers grow with age, so the walk ends at the first row
+ * that is too young for any rule.
+ */
+export function sweepLedger(
+  ports: { readonly sql: Sql; readonly clock: Clock },
+  retention: ActionLedgerRetention
+): SweptRows {
+  const { settledMs, pendingMs, maxSweepRows } = { ...DEFAULT_RETENTION, ...retention };
+  const now = ports.clock.now();
+  const settledBefore = settledMs === false ? -Infinity : now - settledMs;
+  const pendingBefore = pendingMs === false ? -Infinity : now - pendingMs;
+  const oldest = ports.sql.all<LedgerAge>(
+    "SELECT id, status, started_at, leased_at, settled_at FROM cf_action_ledger ORDER BY id LIMIT ?",
+    MAX_SCANNED
+  );
+  const due: { id: number; isPending: boolean }[] = [];
+  for (const row of oldest) {
+    const isOld = row.started_at < Math.max(settledBefore, pendingBefore);
+    if (!isOld || due.length >= maxSweepRows) break;
+    const isPending = row.status === "pending";
+    const isDue = isPending ? row.leased_at < pendingBefore : (row.settled_at ?? row.started_at) < settledBefore;
+    if (isDue) due.push({ id: row.id, isPending });
+  }
+  if (due.length > 0) {
+    ports.sql.transaction(() => {
+      for (const { id } of due) ports.sql.run("DELETE FROM cf_action_ledger WHERE id = ?", id);
+    });
+  }
+  const pending = due.filter((row) => row.isPending).length;
+  return { settled: due.length - pending, pending };
 }

@@ -4,20 +4,14 @@
 import { sha256 } from "../host/blobs.ts";
 import type { Clock, Ids, Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
-import { grantOf } from "../think/action-grant.ts";
-import type {
-  ActionApprovalDescriptor,
-  ActionGrant,
-  ActionTurn,
-  ActionsHost,
-  ParkedCall,
-  PausedOutput
-} from "../think/actions-port.ts";
+import { grantOf } from "../think/actions.ts";
+import type { ActionApprovalDescriptor, ActionGrant, PausedOutput } from "../think/actions.ts";
+import type { ParkedCall } from "../think/late-outcomes.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isObject, parseJson, type Json } from "../util/json.ts";
 import { ActionParkingError } from "./errors.ts";
-import { hashedInput } from "./input-hash.ts";
-import { jsonText } from "./json-copy.ts";
+import { hashedInput, jsonText } from "./json-copy.ts";
+import type { ActionsHost, ActionTurn } from "./runtime.ts";
 
 /** Actions waiting at once; a further one is refused and the model told. */
 export const MAX_PARKED = 1_000;
@@ -35,7 +29,7 @@ export interface ParkedAction extends ParkedCall {
   readonly descriptor: ActionApprovalDescriptor;
   readonly grant: ActionGrant;
   readonly createdAt: number;
-  /** When it needs somebody: a parked one expires, a decided one goes on. */
+  /** When it needs work: a parked one expires, a decided one goes on. */
   readonly dueAt: number | null;
   readonly decidedBy: string | null;
   readonly reason: string | null;
@@ -176,7 +170,7 @@ export class Parked {
   }
 
   /** What was postponed is due now. */
-  hasten(nowMs: number): void {
+  makeDue(nowMs: number): void {
     this.#init.sql.run("UPDATE cf_action_pauses SET due_at = ? WHERE state = 'approved' AND due_at > ?", nowMs, nowMs);
   }
 
@@ -203,7 +197,7 @@ export class Parked {
     return this.#read("WHERE turn_id = ? ORDER BY id", turnId);
   }
 
-  /** What needs somebody by now, longest overdue first. */
+  /** What needs work by now, longest overdue first. */
   due(nowMs: number, limit: number): ParkedAction[] {
     return this.#read("WHERE due_at <= ? ORDER BY due_at LIMIT ?", nowMs, limit);
   }
@@ -253,7 +247,7 @@ interface ParkedDraft {
   readonly hash: string;
 }
 
-export function isExecutionId(executionId: string): boolean {
+function isExecutionId(executionId: string): boolean {
   return executionId.startsWith(EXECUTION_PREFIX);
 }
 

@@ -1,5 +1,5 @@
-// A world for testing the agent's rooms without an agent: one SQLite database and one alarm that outlive every crash,
-// and time that moves only when told. A crash throws the instances away; what they still do reaches nothing.
+// A world for testing the agent's modules without an agent: one SQLite database and one alarm that outlive every crash,
+// and time that moves only by calls. A crash throws the instances away; what they still do reaches nothing.
 import { DatabaseSync } from "node:sqlite";
 import { openSchema } from "../host/migrations/schema.ts";
 import { Tables } from "../host/tables.ts";

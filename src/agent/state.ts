@@ -8,7 +8,7 @@ import { parseJson } from "../util/json.ts";
 import type { Connection } from "./connections/connection.ts";
 import { StateNotSerializableError, StateTooLargeError } from "./errors.ts";
 
-/** One SQLite cell holds at most 2 MB; the rest is room for the row around it. */
+/** One SQLite cell holds at most 2 MB; the rest is left for the row around it. */
 export const STATE_LIMIT_BYTES = 1_900_000;
 
 /** Who changed the state: agent code, or the client that pushed it. */
@@ -22,7 +22,7 @@ export interface StateInit {
   validate: (next: unknown, source: StateSource) => void;
   /** Sends a state frame to every protocol-enabled connection but one. */
   broadcast: (stateJson: string, except: Connection | undefined) => void;
-  /** Told after each change, without delaying the caller. */
+  /** Called after each change, without delaying the caller. */
   changed: (next: unknown, source: StateSource) => void;
 }
 
@@ -31,7 +31,7 @@ interface Loaded {
   value: unknown;
 }
 
-export class AgentState {
+export class StateStore {
   readonly #init: StateInit;
   /** Undefined: not read yet. `null`: read, and nothing is stored. */
   #loaded: Loaded | null | undefined;
@@ -78,7 +78,7 @@ export class AgentState {
     );
     this.#loaded = { json, value: JSON.parse(json) };
     if (!this.#unsent) queueMicrotask(() => this.flush());
-    // Only the last writer of the tick already shows the final value; everyone else needs the frame.
+    // Only the last writer of the tick already shows the final value; all others need the frame.
     this.#unsent = { except };
     this.#init.changed(this.#loaded.value, source);
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { user } from "./chat-scene.test-support.ts";
+import { user } from "./chat-kit.test-support.ts";
 import { chatFrames } from "./frames.ts";
 
 const turn = { requestId: "r1", continuation: false };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { user } from "./chat-scene.test-support.ts";
+import { user } from "./chat-kit.test-support.ts";
 import { getMessagesResponse, isGetMessagesRequest } from "./get-messages.ts";
 
 const messages = ["u1", "u2", "u3", "u4"].map((id) => user(id));

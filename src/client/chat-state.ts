@@ -1,12 +1,12 @@
-// What a client knows of a conversation, and how each event changes it. Pure: no socket, no clock. Frames may come twice
+// A client's state of a conversation, and how each event changes it. Pure: no socket, no clock. Frames may come twice
 // and replays may start over; the same frame applied again changes nothing. What is shown is derived (view.ts).
 import type { UIMessage } from "ai";
 import { assertNever } from "../util/assert-never.ts";
-import type { ChatFrame, EndFrame, Outcome, RefusedFrame } from "./frames.ts";
+import type { ConversationFrame, EndFrame, Outcome, RefusedFrame } from "./frames.ts";
 import { beginReplay, completeReplay, foldFrame, type OpenStream, type Streams, takeOver } from "./streams.ts";
 import { isParked, putMessage, replaceMessage, toolPartsOf } from "./message-list.ts";
 
-/** A request of this client that has not ended, as far as it has heard. */
+/** A request of this client that has not ended, as far as it has received. */
 export interface OwnRequest {
   readonly id: string;
   /** Shown until the server shows them. */
@@ -29,7 +29,7 @@ export interface TurnEnd {
 }
 
 export interface ChatState {
-  /** The transcript as the server last told it. */
+  /** The transcript as the server last sent it. */
   readonly stored: readonly UIMessage[];
   /** Answers being streamed, and replays being received, by request. */
   readonly streams: Streams;
@@ -39,7 +39,7 @@ export interface ChatState {
   readonly waitingFor: string | undefined;
   /** An interrupted turn is being continued. Stale: said on an earlier connection. */
   readonly recovering: { readonly requestId: string | undefined; readonly isStale: boolean } | undefined;
-  /** The last ends heard, newest last. */
+  /** The last ends received, newest last. */
   readonly ends: readonly TurnEnd[];
   /** The last turn failed. */
   readonly error: string | undefined;
@@ -71,7 +71,7 @@ export const INITIAL_CHAT: ChatState = {
 };
 
 export type ChatEvent =
-  | { readonly type: "frame"; readonly frame: ChatFrame }
+  | { readonly type: "frame"; readonly frame: ConversationFrame }
   /** A new connection. What was known may be old. */
   | { readonly type: "opened" }
   | { readonly type: "dropped" }
@@ -91,7 +91,7 @@ export type ChatEvent =
   | { readonly type: "cleared" }
   /** The server has emptied the conversation as well. */
   | { readonly type: "clear-confirmed" }
-  /** What a person did could not be done. */
+  /** What the user did could not be done. */
   | { readonly type: "failed"; readonly error: string };
 
 export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
@@ -138,7 +138,7 @@ export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
   }
 }
 
-function receive(state: ChatState, frame: ChatFrame): ChatState {
+function receive(state: ChatState, frame: ConversationFrame): ChatState {
   switch (frame.type) {
     case "chunk":
       return chunk(state, frame);
@@ -185,16 +185,16 @@ function refused(state: ChatState, frame: RefusedFrame): ChatState {
   return { ...state, answers, error: frame.error };
 }
 
-/** A copy of a decision that was taken: its refusal is no news. */
+/** A copy of a decision that was accepted: its refusal changes nothing. */
 export function isKnownDecision({ stored }: ChatState, { about, approved }: RefusedFrame): boolean {
   if (about === undefined || approved === undefined) return false;
   const part = stored.flatMap(toolPartsOf).find(({ toolCallId }) => toolCallId === about);
   return part?.approval?.approved === approved;
 }
 
-function chunk(state: ChatState, frame: Extract<ChatFrame, { type: "chunk" }>): ChatState {
+function chunk(state: ChatState, frame: Extract<ConversationFrame, { type: "chunk" }>): ChatState {
   const isKnown = state.streams[frame.requestId] !== undefined;
-  // A copy that was under way for too long; a replay that was asked for has its place among the streams.
+  // A copy that arrived too late; a replay that was asked for has its place among the streams.
   if (!isKnown && (frame.isReplay || hasEnded(state, frame.requestId))) return state;
   const isMine = state.requests.some(({ id }) => id === frame.requestId);
   const begun = isMine ? promote(state, frame.requestId) : state;
@@ -263,7 +263,7 @@ function remember(ends: readonly TurnEnd[], ended: TurnEnd): readonly TurnEnd[] 
   return [...ends.filter(({ requestId }) => requestId !== ended.requestId), ended].slice(-REMEMBERED_ENDS);
 }
 
-/** What becomes of the messages of a request that is over. What a person wrote stays, unless the server refused it. */
+/** The transcript after a request is over. The user's messages stay, unless the server refused them. */
 function withEnded(
   stored: readonly UIMessage[],
   request: OwnRequest | undefined,
@@ -320,7 +320,7 @@ function settleAnswers(state: ChatState): ChatState {
   return left.length === state.answers.size ? state : { ...state, answers: new Set(left) };
 }
 
-export function isUnanswered(toolState: string): boolean {
+function isUnanswered(toolState: string): boolean {
   return toolState === "input-available" || toolState === "approval-requested";
 }
 

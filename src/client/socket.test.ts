@@ -6,7 +6,7 @@ import {
   FIRST_RETRY_MS,
   MAX_RETRY_MS,
   ReconnectingSocket,
-  retryDelayMs,
+  reconnectDelayMs,
   STABLE_AFTER_MS,
   type SocketInit
 } from "./socket.ts";
@@ -104,7 +104,7 @@ describe("a connection", () => {
     expect(newest().sent).toEqual(["c"]);
   });
 
-  test("is given up when it does not open in time, and what it says later is not heard", () => {
+  test("is given up when it does not open in time, and what it sends later is ignored", () => {
     const { socket, log, timers, newest } = stage();
     socket.connect();
     const slow = newest();
@@ -326,6 +326,6 @@ test("a socket that is closing is sent nothing, whatever it does with what it is
 });
 
 test("pauses grow to a limit and are spread over their upper half", () => {
-  expect([0, 1, 2, 20].map((failures) => retryDelayMs(failures, 1))).toEqual([500, 800, 1280, MAX_RETRY_MS]);
-  expect(retryDelayMs(0, 0)).toBe(250);
+  expect([0, 1, 2, 20].map((failures) => reconnectDelayMs(failures, 1))).toEqual([500, 800, 1280, MAX_RETRY_MS]);
+  expect(reconnectDelayMs(0, 0)).toBe(250);
 });

@@ -1,5 +1,5 @@
 // The one row a conversation keeps beside its records and messages: where it stands now. Everything in it is a fold of
-// the journal, kept so that a boot and a turn read one row instead of the records. All rooms change it through
+// the journal, kept so that a boot and a turn read one row instead of the records. All modules change it through
 // `transaction`, which writes it at most once, together with whatever else the transaction writes.
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Sql } from "../host/ports.ts";
@@ -7,7 +7,7 @@ import type { TransactionEnd } from "../host/transactions.ts";
 import { parseJson, type Json } from "../util/json.ts";
 import { Facts } from "./facts.ts";
 
-/** A turn that is accepted and has no outcome yet. */
+/** A turn that is accepted and has no outcome yet. What happened in it is in its records. */
 export interface OpenTurn {
   readonly turnId: string;
   /** What its client calls it. */
@@ -15,15 +15,6 @@ export interface OpenTurn {
   /** Sequence of its admission: its records start there. */
   readonly firstSequence: number;
   readonly generation: number;
-  /** The fence: the newest attempt, 0 before the first. Only it may write, and only while it is open. */
-  readonly attempt: number;
-  readonly attemptOpen: boolean;
-  /** Number of the next chunk of its stream, as of its last attempt's start. */
-  readonly firstChunk: number;
-  /** Between attempts: when the next one is due. Absent or null: at once. */
-  readonly retryAt?: number | null;
-  /** When its first interruption was noticed; it stays until the turn is over. Absent: never interrupted. */
-  readonly recoveringSince?: number;
 }
 
 /** The last turn that failed, until something newer happened; shown to every client that asks. */
@@ -33,7 +24,7 @@ export interface FailedTurn {
   readonly messageIds: readonly string[];
 }
 
-/** Somebody answered a tool call and wants the conversation to go on. */
+/** A tool call was answered, and the answer asks for the conversation to go on. */
 export interface ArmedContinuation {
   /** Fixed when it was armed. */
   readonly requestId: string;
@@ -113,7 +104,7 @@ export class Conversation {
     this.#setAside = setAside;
   }
 
-  /** Which turns are open could not be read; the journal knows. */
+  /** Which turns are open could not be read; the journal says. */
   get isDamaged(): boolean {
     return this.#draft === undefined && this.row !== undefined && this.#isDamaged;
   }
@@ -155,7 +146,7 @@ export class Conversation {
 
   /**
    * The same as a part of the caller's transaction, if there is one, without a savepoint of its own: what fails here
-   * fails all of it, also when somebody in between goes on.
+   * fails all of it, also when code in between catches the error.
    */
   join<T>(work: (row: ConversationRow) => T): T {
     const draft = this.#draft;

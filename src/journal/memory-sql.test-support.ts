@@ -103,8 +103,6 @@ export interface TestJournal extends Journal {
   sql: MemorySql;
   blobs: Blobs;
   conversation: Conversation;
-  /** What subscribers threw. */
-  reported: unknown[];
 }
 
 export function createTables(sql: Sql): void {
@@ -116,9 +114,7 @@ export function createTables(sql: Sql): void {
 export function openTestJournal(sql: MemorySql, retention: Partial<RetentionOptions> = {}): TestJournal {
   const blobs = new Blobs(sql);
   const conversation = new Conversation(sql);
-  const reported: unknown[] = [];
-  const report = (error: unknown) => void reported.push(error);
-  return { ...openJournal({ sql, blobs, conversation, report, retention }), sql, blobs, conversation, reported };
+  return { ...openJournal({ sql, blobs, conversation, retention }), sql, blobs, conversation };
 }
 
 export function openTurn(journal: TestJournal, turnId: string): OpenTurn | undefined {

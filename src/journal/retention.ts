@@ -1,4 +1,4 @@
-// What the journal forgets, and when. A turn's records are kept until nobody can need them (it is settled, its response
+// What the journal forgets, and when. A turn's records are kept until they are not needed any more (it is settled, its response
 // hook has returned, and no older turn is open) and `contentTtlMs` longer, so that a finished stream can be replayed;
 // then the stored message is all there is. There is no second, longer time for the records around the content: whatever
 // must outlive it belongs in a row of its own. What a clear left behind goes at once. An open turn loses nothing.

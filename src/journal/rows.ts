@@ -11,7 +11,7 @@ import type { Conversation } from "./conversation.ts";
 /** Bodies above this are stored as blobs, so that a page of rows stays small and no cell nears the platform's limit. */
 export const INLINE_BODY_BYTES = 256 * 1024;
 
-/** How far back a search goes that somebody outside can cause. What lies beyond counts as forgotten. */
+/** How far back a search goes that a client can cause. What lies beyond counts as forgotten. */
 export const SEARCH_LIMITS = { rows: 2000, bytes: 32 * 1024 * 1024 } as const;
 const UNLIMITED: SearchLimits = { rows: Infinity, bytes: Infinity };
 
@@ -145,7 +145,7 @@ export class JournalRows {
     return this.#sql.one("SELECT last, at FROM cf_journal ORDER BY last LIMIT 1");
   }
 
-  /** The first append that says that nobody needs this sequence any more, and how far that goes. */
+  /** The first append that says that no turn needs this sequence any more, and how far that goes. */
   freeing(sequence: number): { upTo: number; at: number } | undefined {
     return this.#sql.one(
       "SELECT free_to AS upTo, at FROM cf_journal WHERE free_to >= ? ORDER BY last LIMIT 1",

@@ -1,7 +1,7 @@
 // One stored server and its line, if it has one: the states a client is shown, connecting with back-off, reading the
 // catalog, and requests with a deadline. A failure is a state, not an exception; whoever needs an exception makes one of
 // it. Everything that must survive a restart is in the server's row.
-import { retryDelayMs } from "../agent/retry.ts";
+import { retryPauseMs } from "../agent/retry.ts";
 import type { Clock, Ids } from "../host/ports.ts";
 import { EMPTY_CATALOG, type Catalog } from "./catalog.ts";
 import type { LoadSdk, Sdk } from "./client-package.ts";
@@ -290,7 +290,7 @@ export class McpConnection {
       if (attempt >= limit || isFinal(outcome.cause) || this.#life.signal.aborted) return outcome;
       const { retry } = this.record.options;
       try {
-        await clock.sleep(retryDelayMs(attempt, retry, ids), this.#life.signal);
+        await clock.sleep(retryPauseMs(attempt, retry, ids), this.#life.signal);
       } catch {
         // Removed while it waited.
         return outcome;

@@ -1,12 +1,13 @@
 // What the session refuses.
 import { ThinkError } from "../util/errors.ts";
 
+/** What was given as a message is not one. */
 export class InvalidMessageError extends ThinkError {
   constructor(readonly reason: string) {
     super({
       code: "invalid-message",
-      message: `This is not a message: ${reason}.`,
-      hint: "A message is { id, role, parts }, with a type on every part."
+      message: `A message could not be accepted: ${reason}.`,
+      hint: 'Messages are UIMessage values of the AI SDK: { id, role: "user" | "assistant" | "system", parts: [...] }, with a type on every part.'
     });
   }
 }

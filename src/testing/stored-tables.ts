@@ -1,6 +1,6 @@
 // Statements of tests on what an object has stored. Objects make their tables when they first write to them; a test need
 // not know which they have made: one that is not there yet reads as an empty one, and is made if the test writes to it.
-import type { Database } from "../host/inprocess/database.ts";
+import type { Database } from "./inprocess/database.ts";
 import type { Sql, SqlValue } from "../host/ports.ts";
 import { Tables } from "../host/tables.ts";
 

@@ -2,8 +2,8 @@
 // decision about an interrupted turn must not fail on them.
 import type { UIMessage } from "ai";
 import type { ClientTool } from "../journal/records.ts";
-import type { ExhaustionReason } from "../turn/budget.ts";
-import type { RecoveryIncident, RecoveryPolicy } from "../turn/incident.ts";
+import type { ExhaustionReason } from "../turn/retry-policy.ts";
+import type { RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
 
 /** What `shouldKeepRecovering` is told. */
 export type ChatRecoveryProgressContext = Pick<

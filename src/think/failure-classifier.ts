@@ -1,6 +1,6 @@
 // What a failed model call means for trying again, across providers: shorten the prompt, wait for the provider's rate,
 // wait a moment, or stop. Nothing for what it cannot judge, and for a turn that somebody aborted. Pure.
-import { failureFacts, type FailureFacts } from "./failure-facts.ts";
+import { failureSignals, type FailureSignals } from "./failure-details.ts";
 import type { ChatErrorClassification } from "./hooks.ts";
 import { isOverflow, isRateRefusal, says } from "./overflow-classifier.ts";
 
@@ -53,7 +53,7 @@ export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
  * }
  */
 export function defaultChatErrorClassifier(error: unknown): Exclude<ChatErrorClassification, "unknown"> | undefined {
-  const facts = failureFacts(error);
+  const facts = failureSignals(error);
   if (says(facts.texts, NOT_A_MODEL_FAILURE)) return undefined;
   if (isOverflow(facts)) return "context_overflow";
   if (isRateRefusal(facts)) return "rate_limit";
@@ -64,7 +64,7 @@ function byStatus(status: number): "transient" | "fatal" {
   return status >= 500 || TRANSIENT_STATUSES.includes(status) ? "transient" : "fatal";
 }
 
-function byWords({ texts, isRetryable }: FailureFacts): "transient" | "fatal" | undefined {
+function byWords({ texts, isRetryable }: FailureSignals): "transient" | "fatal" | undefined {
   if (isRetryable || says(texts, TRANSIENT)) return "transient";
   return says(texts, FATAL) ? "fatal" : undefined;
 }
@@ -74,7 +74,7 @@ function byWords({ texts, isRetryable }: FailureFacts): "transient" | "fatal" | 
  * Google's `retryDelay`. Undefined when it does not say, or says nothing that can be understood.
  */
 export function retryAfterMs(error: unknown, nowMs: number): number | undefined {
-  const { headers, texts } = failureFacts(error);
+  const { headers, texts } = failureSignals(error);
   for (const each of headers) {
     const wait = milliseconds(each.get("retry-after-ms"), 1) ?? afterHeader(each.get("retry-after"), nowMs);
     if (wait !== undefined) return wait;

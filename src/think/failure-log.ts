@@ -4,7 +4,7 @@
 import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import { causeOf, errorMessage, ThinkError } from "../util/errors.ts";
-import { failureFacts } from "./failure-facts.ts";
+import { failureSignals } from "./failure-details.ts";
 import { isFileRefusal } from "./file-refusal.ts";
 import { isOverflow, isRateRefusal, says } from "./overflow-classifier.ts";
 
@@ -98,7 +98,7 @@ const NO_MODEL = [/AI_NoSuchModelError/, /model_not_found|no such model|model .{
 
 /** What to do about it, from what the error says. */
 function adviceFor(error: unknown): string {
-  const facts = failureFacts(error);
+  const facts = failureSignals(error);
   const { status, texts } = facts;
   if (says(texts, NO_KEY)) {
     return "There is no API key: set the variable that the cause names, or pass apiKey where getModel() makes the model.";

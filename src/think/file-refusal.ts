@@ -1,6 +1,6 @@
 // Recognises, across providers and the SDK, that a call failed because of a file in the prompt. Pure. A "yes" costs the
 // model that file in later turns; without it every later turn would be refused for the same reason.
-import { failureFacts, type FailureFacts } from "./failure-facts.ts";
+import { failureSignals, type FailureSignals } from "./failure-details.ts";
 import { isOverflow, isRateRefusal, says } from "./overflow-classifier.ts";
 
 /** What providers and the SDK say about a file that they cannot use. */
@@ -25,17 +25,17 @@ const NOT_THE_CONTENT: readonly unknown[] = [401, 403, 429];
 
 /** It says that a file is the reason. */
 export function isFileRefusal(error: unknown): boolean {
-  const facts = failureFacts(error);
+  const facts = failureSignals(error);
   return !isAboutSomethingElse(facts) && says(facts.texts, FILE);
 }
 
 /** It may be a file: the provider refused the content of the request and did not say why. */
 export function mayBeFileRefusal(error: unknown): boolean {
-  const facts = failureFacts(error);
+  const facts = failureSignals(error);
   return !isAboutSomethingElse(facts) && REFUSED_CONTENT.includes(facts.status);
 }
 
-function isAboutSomethingElse(facts: FailureFacts): boolean {
+function isAboutSomethingElse(facts: FailureSignals): boolean {
   // A file that cannot be fetched has the status of its own server.
   if (says(facts.texts, [/AI_DownloadError/])) return false;
   return NOT_THE_CONTENT.includes(facts.status) || isOverflow(facts) || isRateRefusal(facts);

@@ -1,6 +1,6 @@
 // Recognises, across providers, the refusal of a prompt that does not fit the model's context window. Pure; errs on the
 // side of "no": a turn is compacted and run again on a "yes". The wordings are pinned by overflow-classifier.fixtures.ts.
-import { failureFacts, type FailureFacts } from "./failure-facts.ts";
+import { failureSignals, type FailureSignals } from "./failure-details.ts";
 import type { ChatErrorClassification } from "./hooks.ts";
 
 /** What providers say, each in its own way. */
@@ -49,11 +49,11 @@ const RATE = [
 ];
 
 /** True for what asks the caller to come back later: a prompt that is too long stays too long. */
-export function isRateRefusal({ status, texts }: FailureFacts): boolean {
+export function isRateRefusal({ status, texts }: FailureSignals): boolean {
   return status === 429 || says(texts, RATE);
 }
 
-export function isOverflow(facts: FailureFacts): boolean {
+export function isOverflow(facts: FailureSignals): boolean {
   return !isRateRefusal(facts) && says(facts.texts, OVERFLOW);
 }
 
@@ -67,7 +67,7 @@ export function isOverflow(facts: FailureFacts): boolean {
  * }
  */
 export function defaultContextOverflowClassifier(error: unknown): ChatErrorClassification | void {
-  return isOverflow(failureFacts(error)) ? "context_overflow" : undefined;
+  return isOverflow(failureSignals(error)) ? "context_overflow" : undefined;
 }
 
 export function says(texts: readonly string[], patterns: readonly RegExp[]): boolean {

@@ -3,8 +3,8 @@
 import type { UIMessage } from "ai";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
-import type { ExhaustionReason } from "../turn/budget.ts";
-import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/incident.ts";
+import type { ExhaustionReason } from "../turn/retry-policy.ts";
+import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
 import type { TurnContext as EngineTurn } from "../turn/turn.ts";
 import { isObject } from "../util/json.ts";
 import { recoveryConfig, recoveryPolicy, type ChatRecoveryConfig } from "./chat-recovery.ts";

@@ -2,7 +2,7 @@
 // goes to the store, and what a model is shown is repaired first.
 import type { UIMessage } from "ai";
 import type { EventPayloads, EventType } from "../observe/events.ts";
-import { addMessages } from "../session/add-messages.ts";
+import { addMessages, type AddMessagesOptions } from "../session/add-messages.ts";
 import { LiveView, MIN_HYDRATED_MESSAGES } from "../session/hydration.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import type { SessionMessage, SessionMessagePart, SessionToolPart } from "../session/session-message.ts";
@@ -10,7 +10,6 @@ import { isCutForPeople, mayMissFiles, withWholeFiles, withWholeParts } from "..
 import { repairTranscript } from "../session/transcript-repair.ts";
 import type { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens, PromptOptions, Transcript } from "../turn/transcript.ts";
-import type { ThinkTranscript } from "./wiring.ts";
 
 /** So many of the newest messages are shown with files of any size. */
 export const WHOLE_FILE_MESSAGES = 8;
@@ -30,7 +29,12 @@ export interface StoredTranscriptInit {
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
 }
 
-export class StoredTranscript implements Transcript, ThinkTranscript {
+export interface AddOptions extends AddMessagesOptions {
+  /** Under this key once. */
+  readonly idempotencyId?: string;
+}
+
+export class StoredTranscript implements Transcript {
   readonly #init: StoredTranscriptInit;
   readonly #store: MessageStore;
   readonly #view: LiveView;
@@ -69,7 +73,8 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
     this.#store.updateMessage(asStored(message));
   }
 
-  add(messages: readonly UIMessage[], options: Parameters<ThinkTranscript["add"]>[1]): boolean {
+  /** One transaction; false if they had been added under the key. */
+  add(messages: readonly UIMessage[], options: AddOptions): boolean {
     const { idempotencyId, ...chain } = options;
     return this.#store.scope.conversation.transaction(() => {
       if (idempotencyId !== undefined && this.hasAdded(idempotencyId)) return false;

@@ -1,11 +1,12 @@
 // What callers may give as the input of a turn, brought into the one form the engine takes: messages, or a function of
 // the transcript that is called when the turn's time has come. Messages are checked here: the engine trusts them.
 import type { UIMessage } from "ai";
-import type { TurnInput } from "../turn/admission.ts";
+import { InvalidMessageError } from "../session/errors.ts";
+import type { TurnInput } from "../turn/admit.ts";
 import { errorMessage } from "../util/errors.ts";
 import { isUsableId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
-import { InvalidDataError, InvalidMessageError } from "./errors.ts";
+import { InvalidDataError } from "./errors.ts";
 import { checkFiles } from "./file-check.ts";
 
 /** Messages, or a function of the current transcript. */

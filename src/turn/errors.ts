@@ -13,7 +13,7 @@ export class NestedTurnError extends ThinkError {
   }
 }
 
-/** Something of ours failed in the middle of a turn. What it was is for the log; people are told that there is no answer. */
+/** Something of ours failed in the middle of a turn. What it was is for the log; clients are shown that there is no answer. */
 export class AttemptFailedError extends ThinkError {
   constructor(cause: unknown) {
     super({

@@ -236,7 +236,7 @@ export class FiberTable {
     this.#sql.run("UPDATE cf_fibers SET recover_at = NULL WHERE id = ?", id);
   }
 
-  /** Something recovered, so recovery works again: everyone's next try is at most `latestMs` away. */
+  /** Something recovered, so recovery works again: the next try of every fiber is at most `latestMs` away. */
   resetBackoff(latestMs: number): void {
     this.#sql.run(
       `UPDATE cf_fibers SET recovery_step = 0, recover_at = MIN(recover_at, ?)

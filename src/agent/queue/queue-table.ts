@@ -7,7 +7,7 @@ import { readRetry } from "../schedules/schedule-row.ts";
 import { storedError } from "../stored-json.ts";
 
 /** Pending rows of one agent. Above it `queue` refuses. */
-export const QUEUE_LIMIT = 10_000;
+export const QUEUE_ITEM_LIMIT = 10_000;
 /** Exhausted items kept for inspection; above it the oldest are dropped. */
 export const DEAD_LETTER_LIMIT = 100;
 
@@ -15,7 +15,7 @@ export class QueueLimitError extends ThinkError {
   constructor() {
     super({
       code: "queue-full",
-      message: `This agent's queue already holds ${QUEUE_LIMIT} items.`,
+      message: `This agent's queue already holds ${QUEUE_ITEM_LIMIT} items.`,
       hint: "Items are added faster than their callback works them off. Add fewer and larger ones, or spread them over several callbacks."
     });
   }
@@ -209,9 +209,9 @@ export class QueueTable {
     const span = this.#sql.one<{ low: number | null; high: number | null }>(
       "SELECT (SELECT MIN(seq) FROM cf_queue) AS low, (SELECT MAX(seq) FROM cf_queue) AS high"
     );
-    if (!span || span.low === null || span.high === null || span.high - span.low + 1 < QUEUE_LIMIT) return false;
+    if (!span || span.low === null || span.high === null || span.high - span.low + 1 < QUEUE_ITEM_LIMIT) return false;
     const counted = this.#sql.one<{ count: number }>("SELECT COUNT(*) AS count FROM cf_queue WHERE dead_at IS NULL");
-    return (counted?.count ?? 0) >= QUEUE_LIMIT;
+    return (counted?.count ?? 0) >= QUEUE_ITEM_LIMIT;
   }
 }
 

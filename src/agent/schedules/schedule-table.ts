@@ -1,4 +1,4 @@
-// Every statement on cf_schedules. Each method is one state change in one breath; none decides anything.
+// Every statement on cf_schedules. Each method is one state change in one transaction; none decides anything.
 import type { Sql } from "../../host/ports.ts";
 import { ScheduleLimitError } from "./schedule-errors.ts";
 import { timingDetail, type ScheduleRow, type ScheduleTiming } from "./schedule-row.ts";

@@ -2,7 +2,7 @@
 // A due row is leased into the future before its child is called, so a crash in between wakes it again; only a wake that
 // succeeded ends the lease, so a child that keeps failing is tried ever less often and finally dropped.
 import { errorMessage } from "../../util/errors.ts";
-import { backoffMs } from "../backoff.ts";
+import { durableBackoffMs } from "../backoff.ts";
 import type { AgentCore } from "../core.ts";
 import { descendantPrefix, parsePathKey, pathKey, type AgentPath } from "./path.ts";
 
@@ -86,7 +86,8 @@ export class ChildWakes {
   #lease(row: WakeRow): void {
     const { clock, options, sql } = this.#core;
     const now = clock.now();
-    const pauseMs = row.failures < QUICK_TRIES ? 0 : backoffMs(row.failures - QUICK_TRIES, options.keepAliveIntervalMs);
+    const pauseMs =
+      row.failures < QUICK_TRIES ? 0 : durableBackoffMs(row.failures - QUICK_TRIES, options.keepAliveIntervalMs);
     sql.run(
       "UPDATE cf_wakes SET leased_until = ?, failures = failures + 1, failing_since = COALESCE(failing_since, ?) WHERE path = ?",
       now + pauseMs,

@@ -72,11 +72,11 @@ export class Children {
   async #call(child: AgentPathStep, envelope: InternalEnvelope): Promise<unknown> {
     // Every agent class has `internalCall`; a facet's stub is typed by name only.
     const stub = this.stub(child) as FacetStub & AgentStub;
-    const told = () => ({ ...envelope, connections: this.#init.connectionsBelow(child) });
+    const withConnections = () => ({ ...envelope, connections: this.#init.connectionsBelow(child) });
     // A request's body cannot be sent twice.
-    if (envelope.call.op === "fetch") return callAgent(stub, told());
+    if (envelope.call.op === "fetch") return callAgent(stub, withConnections());
     const answer = await callAgent(stub, envelope);
-    return isCold(answer) ? callAgent(stub, told()) : answer;
+    return isCold(answer) ? callAgent(stub, withConnections()) : answer;
   }
 
   has(child: AgentPathStep): boolean {
@@ -100,7 +100,7 @@ export class Children {
 
   /** Wipes the child with its descendants. Safe to repeat, and for a child that never was. */
   remove(child: AgentPathStep): void {
-    // Storage first: with the row gone, nobody would know that there is something left to delete.
+    // Storage first: with the row gone, nothing would show that there is storage left to delete.
     this.#init.facets.delete(childKey(child));
     this.#init.sql.run("DELETE FROM cf_children WHERE class_name = ? AND name = ?", child.className, child.name);
   }

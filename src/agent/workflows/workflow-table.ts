@@ -82,7 +82,7 @@ export class WorkflowTable {
     );
   }
 
-  /** Nobody knows whether the platform has it. */
+  /** It is not known whether the platform has it. */
   markUncertain(id: string, error: string): void {
     this.#sql.run(
       "UPDATE cf_workflows SET error = ?, updated_at = ? WHERE id = ? AND is_created = 0",

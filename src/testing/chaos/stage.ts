@@ -7,7 +7,7 @@ import type { ChatFrame } from "./chat-view.ts";
 import type { Disturbance } from "./disturbance.ts";
 import { ConnectionsRefusedError } from "./errors.ts";
 import { failedCalls, normalMessages, type NormalMessage } from "./normal-form.ts";
-import { readStoredFacts, type ObjectUnderTest } from "./stored-facts.ts";
+import { readStoredTurns, type ObjectUnderTest } from "./stored-turns.ts";
 
 /** Deaths of one run before it is taken for a loop. */
 const MAX_DEATHS = 200;
@@ -136,7 +136,7 @@ export class Stage {
     this.steps.push({ name, messages: normalMessages(stored, { interrupted }), ids: stored.map(({ id }) => id) });
   }
 
-  /** Asks for the stored messages until the process lives long enough to tell. */
+  /** Asks for the stored messages until the process lives long enough to answer. */
   async stored(): Promise<UIMessage[]> {
     for (;;) {
       await this.settle();
@@ -175,7 +175,7 @@ export class Stage {
   }
 
   record(effects: Readonly<Record<string, number>>, error: unknown): RunRecord {
-    const facts = readStoredFacts(this.object);
+    const facts = readStoredTurns(this.object);
     return {
       steps: this.steps,
       turns: [...this.#settled.values()].map((outcomes) => [...outcomes.values()]),
@@ -193,7 +193,7 @@ export class Stage {
 
   /** Records go when they are no longer needed, so they are looked at after each step. */
   noteFacts(stored: readonly UIMessage[]): void {
-    for (const [turn, outcomes] of readStoredFacts(this.object).settled) {
+    for (const [turn, outcomes] of readStoredTurns(this.object).settled) {
       const known = this.#settled.get(turn) ?? new Map<number, string>();
       for (const { sequence, outcome } of outcomes) known.set(sequence, outcome);
       this.#settled.set(turn, known);
@@ -207,7 +207,7 @@ export class Stage {
     this.#deaths += 1;
     if (this.#deaths > MAX_DEATHS) throw new Error(`The process died ${MAX_DEATHS} times; the disturbance never ends.`);
     const { host } = this.object;
-    for (const callId of readStoredFacts(this.object).openCalls) this.openAtDeath.add(callId);
+    for (const callId of readStoredTurns(this.object).openCalls) this.openAtDeath.add(callId);
     this.#disturbance.died?.(this);
     this.#death = Promise.resolve();
     const restarting = host.restart();
@@ -238,9 +238,9 @@ export class Stage {
 function streamProblems({ view, gaps }: ChatClient, index: number): string[] {
   const wrong = view.answers.flatMap(({ requestId, streamed, stored }) => {
     if (stored === undefined) return [`client ${index}: the answer to ${requestId} was streamed and not stored`];
-    const [told, kept] = [normalMessages([streamed]), normalMessages([stored])];
-    if (isDeepStrictEqual(told, kept)) return [];
-    return [`client ${index}: the answer to ${requestId} was streamed as ${show(told)} and stored as ${show(kept)}`];
+    const [shown, kept] = [normalMessages([streamed]), normalMessages([stored])];
+    if (isDeepStrictEqual(shown, kept)) return [];
+    return [`client ${index}: the answer to ${requestId} was streamed as ${show(shown)} and stored as ${show(kept)}`];
   });
   return [...gaps.map((gap) => `client ${index} of ${gap}`), ...wrong];
 }
