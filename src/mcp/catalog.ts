@@ -1,50 +1,16 @@
 // What a server offers: tools, prompts, resources and templates, as it lists them, read with suspicion. An entry that
 // cannot be used is left out with a warning; the others stay. Every list is bounded.
+import type {
+  McpPrompt,
+  McpResource,
+  McpResourceTemplate,
+  McpSchema,
+  McpTool,
+  McpToolAnnotations
+} from "../think/mcp.ts";
 import { isObject } from "../util/json.ts";
 import { cleanText } from "./errors.ts";
-import { checkOutputSchema, checkToolSchema, type JsonSchemaObject } from "./tool-schema.ts";
-
-/** Hints of a server about a tool. They are its word: a policy may use them, security may not rest on them. */
-export interface McpToolAnnotations {
-  readonly title?: string;
-  readonly readOnlyHint?: boolean;
-  readonly destructiveHint?: boolean;
-  readonly idempotentHint?: boolean;
-  readonly openWorldHint?: boolean;
-}
-
-export interface McpTool {
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly inputSchema: JsonSchemaObject;
-  readonly outputSchema?: JsonSchemaObject;
-  readonly annotations?: McpToolAnnotations;
-}
-
-export interface McpPrompt {
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly arguments?: readonly { readonly name: string; readonly description?: string; readonly required?: boolean }[];
-}
-
-export interface McpResource {
-  readonly uri: string;
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly mimeType?: string;
-  readonly size?: number;
-}
-
-export interface McpResourceTemplate {
-  readonly uriTemplate: string;
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly mimeType?: string;
-}
+import { checkOutputSchema, checkToolSchema } from "./tool-schema.ts";
 
 export interface Catalog {
   readonly tools: readonly McpTool[];
@@ -155,7 +121,7 @@ function naming(entry: Entry, key: string): { name: string; title?: string; desc
 }
 
 /** A tool is still of use without the shape of its results. */
-function outputSchemaOf(entry: Entry, name: string, warn: Warn): { outputSchema?: JsonSchemaObject } {
+function outputSchemaOf(entry: Entry, name: string, warn: Warn): { outputSchema?: McpSchema } {
   if (entry["outputSchema"] === undefined) return {};
   const output = checkOutputSchema(entry["outputSchema"]);
   if (output.ok) return { outputSchema: output.schema };

@@ -49,7 +49,11 @@ describe("connecting", () => {
     world.manager.onServerStateChanged(() => states.push(Object.values(world.manager.state().servers)[0]!.state));
     await world.manager.addServer("a", URL_A);
     expect([...new Set(states)]).toEqual(["connecting", "connected", "discovering", "ready"]);
-    expect(world.events.map(([name]) => name)).toEqual(["preconnect", "connect", "discover"]);
+    expect(world.events.map(([name]) => name)).toEqual([
+      "mcp:client:preconnect",
+      "mcp:client:connect",
+      "mcp:client:discover"
+    ]);
   });
 
   test("a server that cannot be reached fails the call, stays stored, and is retried by the next one", async () => {

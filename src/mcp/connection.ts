@@ -1,11 +1,13 @@
 // One stored server and its line, if it has one: the states a client is shown, connecting with back-off, reading the
 // catalog, and requests with a deadline. A failure is a state, not an exception; whoever needs an exception makes one of
 // it. Everything that must survive a restart is in the server's row.
+import type { McpConnectOutcome, McpConnectionState, McpOAuthProvider } from "../think/mcp.ts";
 import { retryPauseMs } from "../agent/retry.ts";
 import type { Clock, Ids } from "../host/ports.ts";
+import type { EventPayloads, EventType } from "../observe/events.ts";
 import { EMPTY_CATALOG, type Catalog } from "./catalog.ts";
 import type { LoadSdk, Sdk } from "./client-package.ts";
-import { StoredCredentials, type McpOAuthProvider } from "./credentials.ts";
+import { StoredCredentials } from "./credentials.ts";
 import { discover } from "./discover.ts";
 import {
   BlockedUrlError,
@@ -21,24 +23,6 @@ import { Login } from "./login.ts";
 import type { McpServerRecord } from "./server-record.ts";
 import type { McpStore } from "./server-store.ts";
 
-export type McpConnectionState =
-  "authenticating" | "connecting" | "connected" | "discovering" | "ready" | "failed" | "not-connected";
-
-/** What becomes of an attempt to connect. `connected`: the line is up, but the server's lists could not be read. */
-export type ConnectOutcome =
-  | { readonly state: "ready" }
-  | { readonly state: "authenticating"; readonly authUrl: string }
-  | { readonly state: "connected" | "failed"; readonly error: string; readonly cause: unknown };
-
-/** Events of `mcp:client:*`, without the prefix. */
-export interface McpEvents {
-  preconnect: { serverId: string };
-  connect: { url: string; transport: string; state: McpConnectionState; error?: string };
-  authorize: { serverId: string; authUrl: string; clientId?: string };
-  discover: { url?: string; state?: McpConnectionState; error?: string };
-  close: { url: string; transport?: string; state: "closed" | "error"; error?: string };
-}
-
 export interface ConnectionServices {
   readonly store: McpStore;
   readonly clock: Clock;
@@ -49,7 +33,7 @@ export interface ConnectionServices {
   readonly createOAuthProvider?: (callbackUrl: string) => McpOAuthProvider | undefined;
   /** Something that clients are shown has changed. */
   readonly changed: () => void;
-  readonly emit: <Name extends keyof McpEvents>(name: Name, payload: McpEvents[Name]) => void;
+  readonly emit: <Type extends EventType>(type: Type, payload: EventPayloads[Type]) => void;
   readonly warn: (warning: string) => void;
   /** Keeps the object alive while work goes on that no request waits for. */
   readonly background: (work: Promise<unknown>) => void;
@@ -83,8 +67,8 @@ export class McpConnection {
   #link: Link | undefined;
   #sdk: Sdk | undefined;
   /** Connecting, with its retries: one at a time. */
-  #establishing: Promise<ConnectOutcome> | undefined;
-  #reading: { readonly abort: AbortController; readonly outcome: Promise<ConnectOutcome> } | undefined;
+  #establishing: Promise<McpConnectOutcome> | undefined;
+  #reading: { readonly abort: AbortController; readonly outcome: Promise<McpConnectOutcome> } | undefined;
   /** The server said that its lists changed; `isDue` while a reading for it goes on or is waited for. */
   #refresh: { isDue: boolean } | undefined;
   #triedAt = 0;
@@ -123,12 +107,12 @@ export class McpConnection {
   }
 
   /** The attempt under way, if there is one. */
-  get pending(): Promise<ConnectOutcome> | undefined {
+  get pending(): Promise<McpConnectOutcome> | undefined {
     return this.#establishing;
   }
 
   /** Connects and reads the lists; joins the attempt that is under way. Never rejects. */
-  establish(options: { attempts: number }): Promise<ConnectOutcome> {
+  establish(options: { attempts: number }): Promise<McpConnectOutcome> {
     this.#establishing ??= this.#attempts(options.attempts).finally(() => {
       this.#establishing = undefined;
     });
@@ -136,7 +120,7 @@ export class McpConnection {
   }
 
   /** As `establish`, but an attempt that is under way is waited for first: it began without what is known now. */
-  async establishAnew(options: { attempts: number }): Promise<ConnectOutcome> {
+  async establishAnew(options: { attempts: number }): Promise<McpConnectOutcome> {
     while (this.#establishing !== undefined) await this.#establishing;
     return this.establish(options);
   }
@@ -149,7 +133,7 @@ export class McpConnection {
   }
 
   /** Reads the lists of a connected server again. A reading that is under way is given up for it. Never rejects. */
-  discover(): Promise<ConnectOutcome> {
+  discover(): Promise<McpConnectOutcome> {
     const [link, sdk] = [this.#link, this.#sdk];
     if (link === undefined || sdk === undefined) {
       return Promise.resolve({ state: "failed", error: "The server is not connected.", cause: undefined });
@@ -169,7 +153,7 @@ export class McpConnection {
     link: Link;
     sdk: Sdk;
     signal: AbortSignal;
-  }): Promise<ConnectOutcome> {
+  }): Promise<McpConnectOutcome> {
     try {
       this.#become("discovering");
       const { name, url } = this.record;
@@ -179,14 +163,14 @@ export class McpConnection {
       if (this.#link !== link) throw new McpRequestError("The connection was lost.");
       this.#catalog = catalog;
       this.#become("ready");
-      this.#services.emit("discover", { url, state: "ready" });
+      this.#services.emit("mcp:client:discover", { url, state: "ready" });
       return { state: "ready" };
     } catch (cause) {
       // The reading that took over says how it ended.
       if (given.aborted && this.#reading !== undefined) return this.#reading.outcome;
       const error = cleanMessage(cause);
       if (this.#link === link) this.#become("connected", error);
-      this.#services.emit("discover", { state: "connected", error });
+      this.#services.emit("mcp:client:discover", { state: "connected", error });
       return { state: "connected", error, cause };
     }
   }
@@ -269,9 +253,14 @@ export class McpConnection {
     const url = this.#services.store.get(this.#id)?.url ?? "";
     try {
       await this.#closeLink(link);
-      this.#services.emit("close", { url, transport: link.kind, state: "closed" });
+      this.#services.emit("mcp:client:close", { url, transport: link.kind, state: "closed" });
     } catch (error) {
-      this.#services.emit("close", { url, transport: link.kind, state: "error", error: cleanMessage(error) });
+      this.#services.emit("mcp:client:close", {
+        url,
+        transport: link.kind,
+        state: "error",
+        error: cleanMessage(error)
+      });
     }
   }
 
@@ -282,7 +271,7 @@ export class McpConnection {
     timer.abort();
   }
 
-  async #attempts(limit: number): Promise<ConnectOutcome> {
+  async #attempts(limit: number): Promise<McpConnectOutcome> {
     const { clock, ids } = this.#services;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt();
@@ -298,12 +287,12 @@ export class McpConnection {
     }
   }
 
-  async #attempt(): Promise<ConnectOutcome> {
+  async #attempt(): Promise<McpConnectOutcome> {
     this.#triedAt = this.#services.clock.now();
     try {
       const { url, session } = this.record;
       this.#become("connecting");
-      this.#services.emit("preconnect", { serverId: this.#id });
+      this.#services.emit("mcp:client:preconnect", { serverId: this.#id });
       await this.#hangUp();
       const link = await this.#connect();
       if (this.#life.signal.aborted) {
@@ -313,7 +302,7 @@ export class McpConnection {
       this.#link = link;
       this.#services.store.update(this.#id, { session: link.session, authUrl: null });
       this.#become("connected");
-      this.#services.emit("connect", { url, transport: link.kind, state: "connected" });
+      this.#services.emit("mcp:client:connect", { url, transport: link.kind, state: "connected" });
       return await this.#firstDiscovery(link, session !== null);
     } catch (cause) {
       return this.#connectFailure(cause);
@@ -321,7 +310,7 @@ export class McpConnection {
   }
 
   /** Of a resumed session this is the first that the server hears, and so the first that can fail. */
-  async #firstDiscovery(link: Link, isResumed: boolean): Promise<ConnectOutcome> {
+  async #firstDiscovery(link: Link, isResumed: boolean): Promise<McpConnectOutcome> {
     const outcome = await this.discover();
     if (outcome.state !== "connected") return outcome;
     const kind = this.#failureOf(outcome.cause, link);
@@ -335,7 +324,7 @@ export class McpConnection {
     throw outcome.cause;
   }
 
-  #connectFailure(cause: unknown): ConnectOutcome {
+  #connectFailure(cause: unknown): McpConnectOutcome {
     const record = this.#services.store.get(this.#id);
     if (record !== undefined && record.authUrl !== null && this.#sdk !== undefined && needsLogin(cause, this.#sdk)) {
       this.#become("authenticating");
@@ -346,7 +335,7 @@ export class McpConnection {
     if (record !== undefined) {
       this.#become("failed", error);
       const { transport } = record.options;
-      this.#services.emit("connect", { url: record.url, transport, state: "failed", error });
+      this.#services.emit("mcp:client:connect", { url: record.url, transport, state: "failed", error });
     }
     return { state: "failed", error, cause };
   }
@@ -405,7 +394,7 @@ export class McpConnection {
       fetch: guardedFetch(this.#services.fetch, new URL(record.url)),
       onAuthorizationUrl: (authUrl) => {
         const clientId = store.get(this.#id)?.clientId;
-        this.#services.emit("authorize", { serverId: this.#id, authUrl, ...(clientId && { clientId }) });
+        this.#services.emit("mcp:client:authorize", { serverId: this.#id, authUrl, ...(clientId && { clientId }) });
       }
     });
   }

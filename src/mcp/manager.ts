@@ -1,24 +1,42 @@
 // All MCP servers of one agent: which there are, their connections, and what they offer together. Rows are the truth
 // about servers; a connection in memory belongs to a row and is made anew after a restart, in the background.
+import type {
+  AddedMcpServer,
+  McpApprovalPolicy,
+  McpClients,
+  McpConnectOutcome,
+  McpFilter,
+  McpOAuthCallbackOptions,
+  McpPrompt,
+  McpRequestOptions,
+  McpResource,
+  McpResourceTemplate,
+  McpServerInfo,
+  McpServerOptions,
+  McpServerView,
+  McpServersState,
+  McpTool,
+  OfServer
+} from "../think/mcp.ts";
 import type { ToolSet } from "ai";
 import { sameJson } from "../util/json.ts";
-import type { Catalog, McpPrompt, McpResource, McpResourceTemplate, McpTool } from "./catalog.ts";
-import { McpConnection, type ConnectionServices, type ConnectOutcome, type McpConnectionState } from "./connection.ts";
+import type { Catalog } from "./catalog.ts";
+import { McpConnection, type ConnectionServices } from "./connection.ts";
 import { McpConnectError, McpOptionsError, McpPackageMissingError, UnknownMcpServerError } from "./errors.ts";
-import { matchesFilter, type McpFilter } from "./filter.ts";
+import { matchesFilter } from "./filter.ts";
 import { parseState } from "./login.ts";
-import { callbackResponse, callbackServer, finishCallback, type McpOAuthCallbackOptions } from "./oauth-callback.ts";
+import { callbackResponse, callbackServer, finishCallback } from "./oauth-callback.ts";
 import {
   changedOptions,
   checkServerName,
   generateServerId,
   normalizeServerId,
   storedOptions,
-  type McpServerOptions,
   type McpServerRecord
 } from "./server-record.ts";
-import { boundedView, toolView, type McpServersState, type McpServerView, type OfServer } from "./servers-view.ts";
-import { mcpToolSet, resultOf, type ListedTool, type McpApprovalPolicy, type McpToolSet } from "./tools.ts";
+import { boundedView, toolView } from "./servers-view.ts";
+import { mcpToolSet, resultOf, type ListedTool, type McpToolSet } from "./tools.ts";
+import { toolKey } from "./tool-names.ts";
 import { normalizeUrl, parseServerUrl } from "./url-guard.ts";
 
 export interface McpServerRegistration extends McpServerOptions {
@@ -26,32 +44,10 @@ export interface McpServerRegistration extends McpServerOptions {
   callbackUrl?: string | undefined;
 }
 
-/** What `addMcpServer` returns: the server can be used, or the user has to log in at `authUrl` first. */
-export type AddedMcpServer =
-  | { readonly id: string; readonly state: "ready" }
-  | { readonly id: string; readonly state: "authenticating"; readonly authUrl: string };
-
-export interface McpServerInfo {
-  readonly id: string;
-  readonly name: string;
-  readonly url: string;
-  readonly state: McpConnectionState;
-  readonly authUrl: string | null;
-  readonly error: string | null;
-}
-
-/** Options of one request to a server. */
-export interface McpRequestOptions {
-  /** Ends the request; the server is told. */
-  signal?: AbortSignal | undefined;
-  /** Default: that of the server. */
-  timeoutMs?: number | undefined;
-}
-
 /** A stored login page with less time left is replaced before a user is sent to it. */
 const LOGIN_MARGIN_MS = 30_000;
 
-export class McpManager {
+export class McpManager implements McpClients {
   readonly #services: ConnectionServices;
   readonly #connections = new Map<string, McpConnection>();
   readonly #listeners = new Set<() => void>();
@@ -93,18 +89,18 @@ export class McpManager {
   }
 
   /** Connects a stored server and reads its lists: one attempt, whose outcome is returned, also when it failed. */
-  async connectToServer(id: string): Promise<ConnectOutcome> {
+  async connectToServer(id: string): Promise<McpConnectOutcome> {
     return this.#connection(this.#require(id)).establishAnew({ attempts: 1 });
   }
 
   /** As `connectToServer`, with the server's retries. */
-  async establishConnection(id: string): Promise<ConnectOutcome> {
+  async establishConnection(id: string): Promise<McpConnectOutcome> {
     const record = this.#require(id);
     return this.#connection(record).establishAnew({ attempts: record.options.retry.maxAttempts });
   }
 
   /** Reads a connected server's lists again; undefined for one that is not connected. */
-  async discoverIfConnected(id: string): Promise<ConnectOutcome | undefined> {
+  async discoverIfConnected(id: string): Promise<McpConnectOutcome | undefined> {
     const connection = this.#connection(this.#require(id));
     const isConnected = ["connected", "discovering", "ready"].includes(connection.state);
     return isConnected ? connection.discover() : undefined;
@@ -160,6 +156,11 @@ export class McpManager {
   /** The servers' tools for the AI SDK. */
   getAITools(filter?: McpFilter): ToolSet {
     return this.toolSet({ filter }).tools;
+  }
+
+  /** Whether the model's name for a tool is one of a stored server, also while the server is down. */
+  hasToolNamed(key: string): boolean {
+    return this.#services.store.list().some(({ id }) => key.startsWith(toolKey(id, "")));
   }
 
   /** As `getAITools`, under a policy and a limit. */
@@ -239,14 +240,10 @@ export class McpManager {
     this.#callback = options;
   }
 
-  isCallbackRequest(request: Request): boolean {
-    return callbackServer(request, this.#services.store) !== undefined;
-  }
-
   /** The answer to the request that ends a login; undefined for any other request. */
-  async handleCallbackRequest(request: Request): Promise<Response | undefined> {
+  async handleCallbackRequest(request: Request, { isOwnRoute = false } = {}): Promise<Response | undefined> {
     const { store, clock, background } = this.#services;
-    const record = callbackServer(request, store);
+    const record = callbackServer({ request, isOwnRoute }, store);
     if (record === undefined) return undefined;
     const connection = (of: McpServerRecord) => this.#connection(of);
     const result = await finishCallback(request, record, { store, clock, background, connection });
@@ -350,7 +347,7 @@ export class McpManager {
     return nonce !== undefined && store.readLogin(id, nonce, clock.now() + LOGIN_MARGIN_MS) !== undefined;
   }
 
-  #added({ id, name }: McpServerRecord, outcome: ConnectOutcome): AddedMcpServer {
+  #added({ id, name }: McpServerRecord, outcome: McpConnectOutcome): AddedMcpServer {
     if (outcome.state === "ready") return { id, state: "ready" };
     if (outcome.state === "authenticating") return { id, state: "authenticating", authUrl: outcome.authUrl };
     if (outcome.cause instanceof McpPackageMissingError) throw outcome.cause;

@@ -1,10 +1,9 @@
 // For the tests of this folder: an agent's MCP manager over SQLite in memory, with a clock that tests move, and a network
 // that is a map of functions. `restart` forgets everything that is not stored.
+import type { McpOAuthProvider } from "../think/mcp.ts";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock, Ids, Sql, SqlRow, SqlValue } from "../host/ports.ts";
 import { loadSdk, type LoadSdk } from "./client-package.ts";
-import type { McpEvents } from "./connection.ts";
-import type { McpOAuthProvider } from "./credentials.ts";
 import type { Fetch } from "./guarded-fetch.ts";
 import { McpManager } from "./manager.ts";
 import { McpStore } from "./server-store.ts";
@@ -155,9 +154,7 @@ export class McpWorld<Time extends Clock = ManualClock> {
       fetch: (url, init) => this.#fetch(url, init),
       loadSdk: () => this.loadSdk(),
       createOAuthProvider: (callbackUrl) => this.createOAuthProvider?.(callbackUrl),
-      emit: <Name extends keyof McpEvents>(name: Name, payload: McpEvents[Name]) => {
-        this.events.push([name, payload]);
-      },
+      emit: (type, payload) => void this.events.push([type, payload]),
       warn: (warning) => this.warnings.push(warning),
       background: (work) => {
         this.#background.add(work);

@@ -1,28 +1,13 @@
 // The request with which a login page sends the user back. It is taken for one only at the server's own callback address
 // with a state of ours, and nothing about a connection changes before that state was found to be open: anybody can ask
 // for this address.
+import type { McpConnectionState, McpOAuthCallbackOptions, McpOAuthResult } from "../think/mcp.ts";
 import type { Clock } from "../host/ports.ts";
-import type { McpConnection, McpConnectionState } from "./connection.ts";
+import type { McpConnection } from "./connection.ts";
 import { cleanMessage, cleanText } from "./errors.ts";
 import { parseState } from "./login.ts";
 import type { McpServerRecord } from "./server-record.ts";
 import type { McpStore } from "./server-store.ts";
-
-/** How a login ended. */
-export interface McpOAuthResult {
-  readonly serverId: string;
-  readonly authSuccess: boolean;
-  readonly authError?: string;
-}
-
-export interface McpOAuthCallbackOptions {
-  /** Answers the request itself; wins over the redirects. */
-  customHandler?: (result: McpOAuthResult) => Response | Promise<Response>;
-  /** Where the user goes after a login, resolved against the origin of the request. Default: that origin. */
-  successRedirect?: string;
-  /** Where the user goes when it failed; the reason is added as `error`. */
-  errorRedirect?: string;
-}
 
 export interface CallbackServices {
   readonly store: McpStore;
@@ -31,15 +16,22 @@ export interface CallbackServices {
   readonly background: (work: Promise<unknown>) => void;
 }
 
+export interface CallbackRequest {
+  readonly request: Request;
+  /** It was addressed to `callback` directly below the agent. A sub-agent is not shown what is above that. */
+  readonly isOwnRoute: boolean;
+}
+
 /** The server whose login this request ends; undefined for any other request. */
-export function callbackServer(request: Request, store: McpStore): McpServerRecord | undefined {
+export function callbackServer({ request, isOwnRoute }: CallbackRequest, store: McpStore): McpServerRecord | undefined {
   if (request.method !== "GET") return undefined;
   const url = new URL(request.url);
   const state = parseState(url.searchParams.get("state"));
   const record = state && store.get(state.serverId);
   if (record === undefined || record.callbackUrl === null) return undefined;
   const expected = new URL(record.callbackUrl);
-  return url.origin === expected.origin && url.pathname === expected.pathname ? record : undefined;
+  const isPath = isOwnRoute || url.pathname === expected.pathname;
+  return url.origin === expected.origin && isPath ? record : undefined;
 }
 
 export async function finishCallback(

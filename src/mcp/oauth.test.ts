@@ -65,7 +65,7 @@ describe("logging in", () => {
     expect(world.manager.state().servers["mine"]).toMatchObject({ state: "ready", auth_url: null, error: null });
     expect(await scene.whoami()).toMatchObject(textResult("you"));
     expect(server.registrations).toEqual([{ clientId: "client-1", redirectUris: [CALLBACK] }]);
-    expect(world.events.map(([name]) => name)).toContain("authorize");
+    expect(world.events.map(([name]) => name)).toContain("mcp:client:authorize");
     expect(world.store.get("mine")).toMatchObject({ clientId: "client-1", authUrl: null });
   });
 

@@ -1,5 +1,6 @@
 // Whether a JSON schema that a server sent can be handed to a model provider. Providers refuse a whole request because of
 // one schema they cannot read, so a schema that lies must cost its own tool and nothing else. Pure.
+import type { McpSchema } from "../think/mcp.ts";
 import { isObject, type Json } from "../util/json.ts";
 
 /** As JSON text. A tool with a longer schema is left out. */
@@ -12,11 +13,9 @@ const LISTS = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
 const MAPS = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"] as const;
 const SINGLES = ["additionalProperties", "items", "not", "if", "then", "else", "contains", "propertyNames"] as const;
 
-export type JsonSchemaObject = { [key: string]: Json } & { type: "object" };
-
 /** What is wrong with the schema of a tool's input or output, or the schema as a provider takes it. */
 export type SchemaCheck =
-  { readonly ok: true; readonly schema: JsonSchemaObject } | { readonly ok: false; readonly problem: string };
+  { readonly ok: true; readonly schema: McpSchema } | { readonly ok: false; readonly problem: string };
 
 export function checkToolSchema(given: unknown): SchemaCheck {
   if (!isObject(given)) return refuse("it is not an object");
@@ -42,7 +41,7 @@ export function checkOutputSchema(given: unknown): SchemaCheck {
     if (key === "patternProperties") hasPatternKeys = true;
     // A property that is called pattern has a schema, not a text.
     return key === "pattern" && typeof value === "string" ? undefined : value;
-  }) as JsonSchemaObject;
+  }) as McpSchema;
   return hasPatternKeys ? refuse("it has patternProperties") : { ok: true, schema };
 }
 

@@ -95,6 +95,11 @@ export interface EventPayloads {
   "action:pause:rejected": { action: string; executionId: string };
   "action:pause:swept": { swept: number };
   "action:reply-attached": { action?: string; attachmentType: string };
+  "mcp:client:preconnect": { serverId: string };
+  "mcp:client:connect": { url: string; transport: string; state: string; error?: string };
+  "mcp:client:authorize": { serverId: string; authUrl: string; clientId?: string };
+  "mcp:client:discover": { url?: string; state?: string; error?: string };
+  "mcp:client:close": { url: string; transport?: string; state: "closed" | "error"; error?: string };
   /** An internal start step failed; the object is up all the same. */
   "start:degraded": { step: string; error: string };
   /** A stored row could not be read; it was set aside so that the object still boots. */

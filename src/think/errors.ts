@@ -155,6 +155,16 @@ export class FeatureClashError extends ThinkError {
   }
 }
 
+export class McpFeatureMissingError extends ThinkError {
+  constructor(className: string) {
+    super({
+      code: "mcp-feature-missing",
+      message: `${className} has no MCP client, or has not started.`,
+      hint: 'Return mcp() of "everthink/mcp" in getFeatures(). Not in a constructor: the earliest place for calls is onStart().'
+    });
+  }
+}
+
 /** The session's messages and the turns that write them must be in one database. */
 export class CustomSessionError extends ThinkError {
   constructor() {

@@ -87,6 +87,10 @@ export interface Feature {
 
   /** Requests directly below the agent's address, by first path segment. */
   readonly routes?: Readonly<Record<string, RouteHandler>>;
+  /** Any other request, before the class's `onRequest`. Undefined leaves it to the class. */
+  respond?(request: Request): MaybePromise<Response | undefined>;
+  /** What a new client is sent about MCP servers. */
+  mcpServers?(): object;
   /** Frames of clients by `type`. */
   readonly frames?: Readonly<Record<string, FrameHandler>>;
   /** A client that follows the protocol has connected. */

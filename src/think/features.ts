@@ -332,11 +332,31 @@ export class Features {
     if (failed.length > 0) throw failed[0];
   }
 
+  /** The content of `cf_agent_mcp_servers`; undefined: no feature has any. */
+  mcpServers(): object | undefined {
+    const [feature] = this.#with("mcpServers");
+    return feature && this.#guarded(feature, "mcpServers", () => feature.mcpServers());
+  }
+
   #respond(request: Request): Promise<Response | undefined> | undefined {
-    if (this.#with("routes").length === 0 && this.#init.bringers.size === this.#brought.size) return undefined;
-    const path = /^\/([^/]+)(.*)$/s.exec(this.#init.pathOf(request.url) ?? "");
+    const hasRoutes = this.#with("routes").length > 0 || this.#init.bringers.size !== this.#brought.size;
+    const path = hasRoutes ? /^\/([^/]+)(.*)$/s.exec(this.#init.pathOf(request.url) ?? "") : null;
     const [, name = "", rest = ""] = path ?? [];
-    return path ? this.#route(request, { name, rest }) : undefined;
+    if (path) return this.#route(request, { name, rest });
+    return this.#with("respond").length > 0 ? this.#respondElsewhere(request) : undefined;
+  }
+
+  async #respondElsewhere(request: Request): Promise<Response | undefined> {
+    for (const feature of this.#with("respond")) {
+      try {
+        const response = await feature.respond(request);
+        if (response) return response;
+      } catch (error) {
+        logFailure(feature, "respond", error);
+        return new Response("Internal Server Error", { status: 500 });
+      }
+    }
+    return undefined;
   }
 
   async #route(request: Request, { name, rest }: { name: string; rest: string }): Promise<Response | undefined> {
@@ -344,7 +364,8 @@ export class Features {
     if (!find()) this.#bringAll();
     const feature = find();
     try {
-      return await feature?.routes[name]?.(request, rest);
+      const response = await feature?.routes[name]?.(request, rest);
+      return response ?? (await this.#respondElsewhere(request));
     } catch (error) {
       logFailure(feature, "routes", error);
       return new Response("Internal Server Error", { status: 500 });

@@ -1,6 +1,6 @@
 // The class users extend: override points and public names. What they do lives in the modules beside this file.
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
-import { Agent } from "../agent/agent.ts";
+import type { Agent } from "../agent/agent.ts";
 import type { Callables } from "../agent/connections/callable.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { MessageConcurrency } from "../chat/index.ts";
@@ -48,6 +48,7 @@ import type {
   TurnContext
 } from "./hooks.ts";
 import type { FeatureFactory } from "./feature.ts";
+import { McpAgent } from "./mcp-agent.ts";
 import type {
   ContextOverflowOptions,
   HistoryTruncation,
@@ -89,7 +90,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends Agent<Env, State, Props> {
+> extends McpAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",
@@ -115,9 +116,6 @@ export abstract class Think<
 
   /** Whether large media of old messages are moved out of their rows. */
   mediaEviction: boolean | MediaEvictionOptions = true;
-
-  /** Wait for MCP servers before each turn: at most 10 seconds, or `timeout` milliseconds. */
-  waitForMcpConnections: boolean | { timeout?: number } = false;
 
   /**
    * True: a tool that a client describes takes the place of a server tool of the same name, so that the page answers for

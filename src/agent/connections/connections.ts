@@ -10,7 +10,7 @@ import type { AgentRuntime } from "../runtime.ts";
 /** The id counts as one of them. */
 const TAG_LIMIT = 10;
 const TAG_LENGTH_LIMIT = 256;
-/** No MCP client is connected yet; clients expect the frame all the same. */
+/** Clients expect the frame from every agent. */
 const NO_MCP_SERVERS = { servers: {}, tools: [], prompts: [], resources: [] };
 
 /** What a connection hook gets beside the connection. */
@@ -26,6 +26,8 @@ export class Connections {
   readonly #agent: Agent;
   readonly #sockets: () => ConnectionSocket[];
   readonly #connections = new WeakMap<ConnectionSocket, Connection>();
+  /** What a new client is sent about MCP servers. */
+  mcpServers: () => object | undefined = () => undefined;
 
   constructor(runtime: AgentRuntime, agent: Agent, sockets: () => ConnectionSocket[]) {
     this.#runtime = runtime;
@@ -114,7 +116,7 @@ export class Connections {
       connection.send(frames.identity(identity.name, kebabCase(identity.className), stored !== null));
     }
     if (stored !== null) connection.send(frames.state(stored.json));
-    connection.send(frames.mcpServers(NO_MCP_SERVERS));
+    connection.send(frames.mcpServers(this.mcpServers() ?? NO_MCP_SERVERS));
   }
 
   #warnAboutHiddenName(request: Request): void {

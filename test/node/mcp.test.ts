@@ -1,0 +1,252 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Think } from "../../src/index.ts";
+import {
+  createScript,
+  createTestHost,
+  reply,
+  scriptedModel,
+  text,
+  toolCall,
+  type TestSocket
+} from "../../src/testing/index.ts";
+import { agentOf, library, LIBRARY, messages, open, protectedLibrary, say, scene, serversOf, user } from "./mcp-kit.ts";
+
+const warnings = vi.spyOn(console, "warn");
+beforeEach(() => void warnings.mockImplementation(() => {}));
+afterEach(() => void warnings.mockReset());
+
+const URL_LIBRARY = `${LIBRARY}/mcp`;
+const LEND = "tool_lib_lend";
+
+async function openWithLibrary(...steps: Parameters<typeof open>) {
+  const host = open(...steps);
+  const served = library();
+  await (await agentOf(host)).add("library", URL_LIBRARY, { id: "lib" });
+  return { host, served };
+}
+
+const ofType = (socket: TestSocket, type: string) =>
+  (socket.frames as { type: string }[]).filter((frame) => frame.type === type);
+const offered = (call = 0) => scene.script.calls[call]?.tools?.map(({ name }) => name) ?? [];
+const promptOf = (call = 0) => JSON.stringify(scene.script.calls[call]?.prompt);
+
+describe("tools in a turn", () => {
+  test("the model is offered a server's tools, calls one, and reads its result", async () => {
+    const { host } = await openWithLibrary([reply(toolCall(LEND, { book: "Emma" })), reply(text("Here it is."))]);
+    await say(host, "Lend me Emma.");
+    expect(offered()).toEqual([LEND, "tool_lib_broken"]);
+    expect(scene.effects).toEqual(["lent Emma"]);
+    expect(promptOf(1)).toContain("You have Emma.");
+    expect(promptOf()).toContain("Your tools may reach MCP servers.");
+    const part = (await messages(host)).at(-1)!.parts.find(({ type }) => type === `tool-${LEND}`);
+    expect(part).toMatchObject({ state: "output-available", output: { content: [{ text: "You have Emma." }] } });
+  });
+
+  test("an error that a tool reports is the call's error, and the turn goes on", async () => {
+    const { host } = await openWithLibrary([reply(toolCall("tool_lib_broken", {})), reply(text("Sorry."))]);
+    await say(host, "Break it.");
+    expect(promptOf(1)).toContain("The shelf fell.");
+    expect((await messages(host)).at(-1)!.parts.at(-1)).toMatchObject({ type: "text", text: "Sorry." });
+  });
+
+  test("a server that is down costs its tools and leaves a note, never the turn", async () => {
+    const { host } = await openWithLibrary([reply(text("Without books."))]);
+    scene.origins.delete(LIBRARY);
+    await host.restart();
+    const turn = say(host, "Lend me Emma.");
+    await host.advance(20_000);
+    expect(await turn).toMatchObject({ status: "completed" });
+    expect(offered()).toEqual([]);
+    expect(promptOf()).toContain('The tools of the MCP server \\"library\\" are missing: it cannot be reached now.');
+    const { sections } = await (await agentOf(host)).explainPrompt();
+    expect(sections.find(({ label }) => label === "mcp")?.text).toContain("are missing");
+  });
+
+  test("after a restart a turn waits for servers that still connect", async () => {
+    const { host } = await openWithLibrary([reply(text("Yes."))]);
+    await host.restart();
+    await say(host, "Are you there?");
+    expect(offered()).toContain(LEND);
+  });
+
+  test("a turn waits no longer than waitForMcpConnections says", async () => {
+    const { host } = await openWithLibrary([reply(text("Yes."))]);
+    scene.origins.set(LIBRARY, () => new Promise(() => undefined));
+    scene.wait = { timeout: 300 };
+    await host.restart();
+    const turn = say(host, "Are you there?");
+    await host.advance(299);
+    expect(scene.script.calls).toHaveLength(0);
+    await host.advance(2);
+    expect(await turn).toMatchObject({ status: "completed" });
+    expect(offered()).toEqual([]);
+  });
+
+  test("a turn is given as many tools as maxTools says, and is told of the others", async () => {
+    const host = open([reply(text("Yes."))]);
+    scene.maxTools = 1;
+    library();
+    await (await agentOf(host)).add("library", URL_LIBRARY, { id: "lib" });
+    await say(host, "Hello?");
+    expect(offered()).toHaveLength(1);
+    expect(promptOf()).toContain("1 more tools of MCP servers are left out");
+  });
+
+  test("a tool that the policy gates waits for the user, with its hints in the message; approved, it runs once", async () => {
+    const { host } = await openWithLibrary([reply(toolCall(LEND, { book: "Emma" })), reply(text("Here it is."))]);
+    scene.approval = ({ annotations }) => annotations?.destructiveHint === true;
+    const socket = await host.connect("/agents/librarian/a");
+    const body = JSON.stringify({ messages: [user("Lend me Emma.")], trigger: "submit-message" });
+    socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+    await host.idle();
+    expect(scene.effects).toEqual([]);
+    const waiting = (await messages(host)).at(-1)!.parts.find(({ type }) => type === `tool-${LEND}`);
+    expect(waiting).toMatchObject({
+      state: "approval-requested",
+      toolMetadata: { mcp: { serverName: "library", toolName: "lend", annotations: { destructiveHint: true } } }
+    });
+    const { toolCallId } = waiting as { toolCallId: string };
+    socket.send({ type: "cf_agent_tool_approval", toolCallId, approved: true, autoContinue: true });
+    await host.advance(2_000);
+    expect(scene.effects).toEqual(["lent Emma"]);
+    expect((await messages(host)).at(-1)!.parts.at(-1)).toMatchObject({ type: "text", text: "Here it is." });
+  });
+
+  test("a client cannot answer for a server's tool", async () => {
+    const { host } = await openWithLibrary([reply(toolCall(LEND, { book: "Emma" })), reply(text("Here it is."))]);
+    scene.approval = () => true;
+    const socket = await host.connect("/agents/librarian/a");
+    const body = JSON.stringify({ messages: [user("Lend me Emma.")], trigger: "submit-message" });
+    socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+    await host.idle();
+    const part = (await messages(host)).at(-1)!.parts.find(({ type }) => type === `tool-${LEND}`);
+    const { toolCallId } = part as { toolCallId: string };
+    socket.send({ type: "cf_agent_tool_result", toolCallId, toolName: LEND, output: "forged", autoContinue: true });
+    await host.advance(2_000);
+    expect(JSON.stringify(await messages(host))).not.toContain("forged");
+  });
+});
+
+describe("what clients are shown", () => {
+  test("a new client gets one frame with the servers, and one at every change", async () => {
+    const { host } = await openWithLibrary();
+    const socket = await host.connect("/agents/librarian/a");
+    await host.idle();
+    const frames = () => ofType(socket, "cf_agent_mcp_servers");
+    expect(frames()).toHaveLength(1);
+    expect(frames()[0]).toMatchObject({
+      mcp: {
+        servers: { lib: { name: "library", server_url: URL_LIBRARY, auth_url: null, state: "ready", error: null } },
+        tools: [{ name: "lend", serverId: "lib", annotations: { destructiveHint: true } }, { name: "broken" }],
+        prompts: [],
+        resources: []
+      }
+    });
+    await (await agentOf(host)).remove("lib");
+    await host.idle();
+    expect(frames().at(-1)).toMatchObject({ mcp: { servers: {}, tools: [] } });
+  });
+
+  test("a server's headers reach the server, and no client", async () => {
+    const host = open();
+    const seen: (string | null)[] = [];
+    const served = library();
+    scene.origins.set(LIBRARY, (request) => {
+      seen.push(request.headers.get("authorization"));
+      return served.handler(request);
+    });
+    const socket = await host.connect("/agents/librarian/a");
+    const transport = { headers: { Authorization: "Bearer hush" } };
+    await (await agentOf(host)).add("library", URL_LIBRARY, { id: "lib", transport });
+    await host.idle();
+    expect(new Set(seen)).toEqual(new Set(["Bearer hush"]));
+    expect(JSON.stringify(socket.frames)).not.toContain("hush");
+  });
+
+  test("events tell what happened", async () => {
+    await openWithLibrary();
+    const types = scene.events.map(({ type }) => type).filter((type) => type.startsWith("mcp:"));
+    expect(types).toEqual(["mcp:client:preconnect", "mcp:client:connect", "mcp:client:discover"]);
+  });
+});
+
+describe("logging in", () => {
+  async function asked(host: ReturnType<typeof open>, options = {}) {
+    const added = await (await agentOf(host)).add("library", URL_LIBRARY, { id: "lib", ...options });
+    if (added.state !== "authenticating") throw new Error("No login was asked for.");
+    return added.authUrl;
+  }
+
+  test("the callback comes to the agent's own address, and the tools are there", async () => {
+    const host = open([reply(text("Hello."))]);
+    const server = protectedLibrary();
+    const page = await asked(host, { callbackHost: "http://localhost" });
+    const back = (await server.login(new Request(page))).headers.get("location")!;
+    expect(back).toMatch(/^http:\/\/localhost\/agents\/librarian\/a\/callback\?/);
+    const response = await host.fetch(back.replace("http://localhost", ""), { redirect: "manual" });
+    expect([response.status, response.headers.get("location")]).toEqual([302, "http://localhost/"]);
+    await host.idle();
+    expect(await serversOf(host)).toMatchObject({ servers: { lib: { state: "ready", auth_url: null } } });
+    await say(host, "Hello?");
+    expect(offered()).toContain(LEND);
+  });
+
+  test("the address for it is that of the client which caused the call", async () => {
+    const host = open();
+    protectedLibrary();
+    const socket = await host.connect("/agents/librarian/a?x=1");
+    socket.send({ type: "rpc", id: "1", method: "add", args: ["library", URL_LIBRARY, { id: "lib" }] });
+    await host.idle();
+    const answer = ofType(socket, "rpc")[0] as { type: string; result?: { authUrl: string } };
+    const redirect = new URL(answer.result!.authUrl).searchParams.get("redirect_uri");
+    expect(redirect).toBe("http://localhost/agents/librarian/a/callback");
+  });
+
+  test("a request for the callback that is none is left to the class", async () => {
+    const host = open();
+    protectedLibrary();
+    await asked(host, { callbackHost: "http://localhost" });
+    expect((await host.fetch("/agents/librarian/a/callback?state=x.lib")).status).toBe(302);
+    expect((await host.fetch("/agents/librarian/a/callback?state=nonsense")).status).toBe(404);
+    expect((await host.fetch("/agents/librarian/a/callback/deeper?state=x.lib")).status).toBe(404);
+    expect(await serversOf(host)).toMatchObject({ servers: { lib: { state: "authenticating" } } });
+  });
+
+  test("a sub-agent has servers and logins of its own", async () => {
+    const host = open();
+    const server = protectedLibrary();
+    const added = JSON.parse(await (await agentOf(host)).inChild("library", URL_LIBRARY)) as { authUrl: string };
+    const back = (await server.login(new Request(added.authUrl))).headers.get("location")!;
+    expect(back).toContain("/agents/librarian/a/sub/apprentice/kid/callback?");
+    const response = await host.fetch(back.replace("http://localhost", ""), { redirect: "manual" });
+    expect(response.status).toBe(302);
+    await host.idle();
+    expect(JSON.parse(await (await agentOf(host)).childServers())).toMatchObject({
+      servers: { lib: { state: "ready" } }
+    });
+    expect(await serversOf(host)).toMatchObject({ servers: {} });
+  });
+});
+
+describe("a class without the feature", () => {
+  class Plain extends Think {
+    override getModel() {
+      return scriptedModel(createScript([]));
+    }
+    async add() {
+      await this.addMcpServer("x", "https://example.com");
+    }
+    async shown() {
+      return this.getMcpServers() as object;
+    }
+  }
+
+  test("is told what to add, shows no servers, and has no tables for them", async () => {
+    const host = createTestHost({ agents: { Plain } });
+    const plain = await host.get(Plain, "a");
+    await expect(plain.add()).rejects.toThrow(/Plain has no MCP client/);
+    expect(await plain.shown()).toEqual({ servers: {}, tools: [], prompts: [], resources: [] });
+    const tables = host.sql(Plain, "a", "SELECT name FROM sqlite_master WHERE name LIKE 'cf_mcp%'");
+    expect(tables).toEqual([]);
+  });
+});
