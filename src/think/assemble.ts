@@ -17,9 +17,8 @@ import type { TurnContext as EngineTurn } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { ChatCaller, clientToolSet } from "./client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
-import { CutOutputs } from "./cut-outputs.ts";
 import type { ChannelPolicy } from "./feature.ts";
-import type { Features } from "./features.ts";
+import { WarnOnce, type Features } from "./features.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 import {
@@ -32,11 +31,10 @@ import {
   type PromptSection,
   type SessionPrompt
 } from "./prompt.ts";
-import { READ_RESULT, readResultTool } from "./read-result.ts";
+import { CutOutputs, READ_RESULT, readResultTool } from "./read-result.ts";
 import { mergeToolLayers, type MergedTools, type ToolCollision, type ToolLayer } from "./tool-layers.ts";
 import { withDetails } from "./turn-details.ts";
 import type { TurnParts } from "./turn-parts.ts";
-import { WarnOnce } from "./warn-once.ts";
 
 /** Tool names that one warning lists, and how much of each. */
 const LISTED_NAMES = 5;

@@ -5,8 +5,7 @@ import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import { causeOf, errorMessage, ThinkError } from "../util/errors.ts";
 import { failureSignals } from "./failure-details.ts";
-import { isFileRefusal } from "./file-refusal.ts";
-import { isOverflow, isRateRefusal, says } from "./overflow-classifier.ts";
+import { isFileRefusal, isOverflow, isRateRefusal, says } from "./failure-classifier.ts";
 
 /** A longer line is cut. */
 export const MAX_LINE_CHARS = 2_000;

@@ -24,13 +24,12 @@ import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import type { Assembly } from "./assemble.ts";
 import { ToolDecisionError } from "./errors.ts";
-import { retryAfterMs } from "./failure-classifier.ts";
+import { isFileRefusal, mayBeFileRefusal, retryAfterMs } from "./failure-classifier.ts";
 import { FailureLog } from "./failure-log.ts";
-import { isFileRefusal, mayBeFileRefusal } from "./file-refusal.ts";
 import type { Features } from "./features.ts";
 import type { ChatErrorContext, TurnDetails } from "./hooks.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
-import type { RecoveryHooks } from "./recovery-hooks.ts";
+import type { RecoveryHooks } from "./chat-recovery.ts";
 import { chunkContext, copyableOutput, stepEndContext, stepStartContext, withDetails } from "./turn-details.ts";
 
 export interface TurnHooksInit {

@@ -17,7 +17,7 @@ import type { ObjectUnderTest } from "./stored-facts.ts";
 const DEATHS = 24;
 const DEFAULT_CELLS = 400;
 const GARBAGE = '{"broken';
-const TELLING_EVENTS: ReadonlySet<string> = new Set(["storage:row:quarantined", "start:degraded"]);
+const TELLING_EVENTS: ReadonlySet<string> = new Set(["storage:row:quarantined", "chat:onstart:degraded"]);
 
 export interface PoisonContext {
   readonly scenario: Scenario;
