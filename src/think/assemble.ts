@@ -65,7 +65,7 @@ export interface AssemblyInit {
   readonly warn?: (message: string) => void;
 }
 
-/** What the model is told when an action it was waiting for is decided, and the last word is its own. */
+/** What the model reads when an action it was waiting for is decided, and the last word is its own. */
 const DECIDED_TEXT = "The action that was waiting for approval has been decided; its outcome now stands above. Go on.";
 /** The same for a call of an earlier answer, after others have come. */
 const ANSWERED_TEXT = "A call that was waiting has been answered; its outcome now stands above. Go on.";

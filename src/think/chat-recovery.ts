@@ -10,7 +10,7 @@ import type { TurnContext as EngineTurn } from "../turn/turn.ts";
 import { isObject } from "../util/json.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 
-/** What `shouldKeepRecovering` is told. */
+/** What `shouldKeepRecovering` is given. */
 export type ChatRecoveryProgressContext = Pick<
   RecoveryIncident,
   | "incidentId"
@@ -25,7 +25,7 @@ export type ChatRecoveryProgressContext = Pick<
   | "ageMs"
 >;
 
-/** What `onChatRecovery` is told. */
+/** What `onChatRecovery` is given. */
 export interface ChatRecoveryContext extends Omit<RecoveryIncident, "work" | "ageMs"> {
   /** The conversation as it is stored. */
   readonly messages: UIMessage[];
@@ -34,7 +34,7 @@ export interface ChatRecoveryContext extends Omit<RecoveryIncident, "work" | "ag
   readonly lastClientTools?: readonly ClientTool[];
 }
 
-/** What `onExhausted` is told. */
+/** What `onExhausted` is given. */
 export interface ChatRecoveryExhaustedContext extends Omit<RecoveryIncident, "work" | "ageMs" | "recoveryData"> {
   readonly reason: ExhaustionReason;
   readonly terminalMessage: string;
@@ -51,7 +51,7 @@ export interface ChatRecoveryOptions {
 export interface ChatRecoveryConfig {
   /** Attempts in a row without progress (default 10). */
   maxAttempts?: number;
-  /** Accepted for compatibility: a recovered turn has its place in the queue and waits for nobody. */
+  /** Accepted for compatibility: a recovered turn has its place in the queue and does not wait. */
   stableTimeoutMs?: number;
   /** Time without progress (default 5 minutes). */
   noProgressTimeoutMs?: number;
@@ -59,11 +59,11 @@ export interface ChatRecoveryConfig {
   maxRecoveryWork?: number;
   /** Attempts whose process died, the first included (default 5). */
   maxInterruptedAttempts?: number;
-  /** What people are shown when a turn is given up. */
+  /** What users are shown when a turn is given up. */
   terminalMessage?: string;
   /** Asked from the second interruption on; false gives the turn up. */
   shouldKeepRecovering?(context: ChatRecoveryProgressContext): boolean | Promise<boolean>;
-  /** Told once when a turn is given up. */
+  /** Called once when a turn is given up. */
   onExhausted?(context: ChatRecoveryExhaustedContext): void | Promise<void>;
 }
 
@@ -110,7 +110,7 @@ export interface RecoveryHooksInit {
   readonly messages: () => UIMessage[];
   /** The class's own: what stands for a call that was cut off. */
   readonly repairPart: (part: MessagePart) => MessagePart;
-  /** A call that was cut off, with its outcome if somebody knows it after all. */
+  /** A call that was cut off, with its outcome where a feature has it. */
   readonly settledPart?: (part: MessagePart, requestId: string) => MessagePart | undefined;
 }
 
@@ -144,9 +144,9 @@ export class RecoveryHooks {
     if (!config.shouldKeepRecovering) return true;
     const { incidentId, requestId, recoveryRootRequestId, attempt, maxAttempts, recoveryKind, work, ageMs } = incident;
     const identity = { incidentId, requestId, recoveryRootRequestId };
-    const told = { ...identity, attempt, maxAttempts, recoveryKind, work, ageMs };
+    const details = { ...identity, attempt, maxAttempts, recoveryKind, work, ageMs };
     try {
-      return (await config.shouldKeepRecovering(told)) !== false;
+      return (await config.shouldKeepRecovering(details)) !== false;
     } catch (error) {
       console.error("shouldKeepRecovering failed; recovery goes on.", error);
       return true;
@@ -154,10 +154,10 @@ export class RecoveryHooks {
   }
 
   async exhausted(incident: RecoveryIncident & { readonly reason: ExhaustionReason }): Promise<void> {
-    const { work: _work, ageMs: _age, recoveryData: _data, ...told } = incident;
+    const { work: _work, ageMs: _age, recoveryData: _data, ...details } = incident;
     const { terminalMessage } = this.policy;
     try {
-      await this.#config.onExhausted?.({ ...told, terminalMessage });
+      await this.#config.onExhausted?.({ ...details, terminalMessage });
     } catch (error) {
       console.error("onExhausted failed.", error);
     }

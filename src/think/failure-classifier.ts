@@ -53,11 +53,11 @@ export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
  * }
  */
 export function defaultChatErrorClassifier(error: unknown): Exclude<ChatErrorClassification, "unknown"> | undefined {
-  const facts = failureSignals(error);
-  if (says(facts.texts, NOT_A_MODEL_FAILURE)) return undefined;
-  if (isOverflow(facts)) return "context_overflow";
-  if (isRateRefusal(facts)) return "rate_limit";
-  return facts.status === undefined ? byWords(facts) : byStatus(facts.status);
+  const signals = failureSignals(error);
+  if (says(signals.texts, NOT_A_MODEL_FAILURE)) return undefined;
+  if (isOverflow(signals)) return "context_overflow";
+  if (isRateRefusal(signals)) return "rate_limit";
+  return signals.status === undefined ? byWords(signals) : byStatus(signals.status);
 }
 
 function byStatus(status: number): "transient" | "fatal" {
@@ -103,7 +103,7 @@ function bounded(ms: number): number {
 
 /** What providers say, each in its own way. */
 const OVERFLOW = [
-  // OpenAI and Azure, and those who copied their wording: DeepSeek, vLLM, OpenRouter, Groq, Cerebras, gateways
+  // OpenAI and Azure, and others with the same wording: DeepSeek, vLLM, OpenRouter, Groq, Cerebras, gateways
   /context[_ ]length[_ ]exceeded/i,
   /maximum context length/i,
   /context[_ ]window/i,
@@ -151,8 +151,8 @@ export function isRateRefusal({ status, texts }: FailureSignals): boolean {
   return status === 429 || says(texts, RATE);
 }
 
-export function isOverflow(facts: FailureSignals): boolean {
-  return !isRateRefusal(facts) && says(facts.texts, OVERFLOW);
+export function isOverflow(signals: FailureSignals): boolean {
+  return !isRateRefusal(signals) && says(signals.texts, OVERFLOW);
 }
 
 /**
@@ -180,7 +180,7 @@ const FILE = [
   /AI_(Download|InvalidDataContent)Error/,
   /'[^']*(file|image|audio|video|pdf|document|media)[^']*' functionality not supported/i,
   /unsupported (mime|media|content|file|image|document|audio)/i,
-  // OpenAI, Azure and those who copied them
+  // OpenAI, Azure and others with the same wording
   /invalid_image|image_parse_error|invalid_base64|unsupported_(image|file)|(image|file)_url|input_(image|file)/i,
   /(invalid|unsupported|not a valid) (mime|media) ?-?type/i,
   // Anthropic, Bedrock, Google, local servers
@@ -196,18 +196,18 @@ const NOT_THE_CONTENT: readonly unknown[] = [401, 403, 429];
 
 /** It says that a file is the reason. */
 export function isFileRefusal(error: unknown): boolean {
-  const facts = failureSignals(error);
-  return !isAboutSomethingElse(facts) && says(facts.texts, FILE);
+  const signals = failureSignals(error);
+  return !isAboutSomethingElse(signals) && says(signals.texts, FILE);
 }
 
 /** It may be a file: the provider refused the content of the request and did not say why. */
 export function mayBeFileRefusal(error: unknown): boolean {
-  const facts = failureSignals(error);
-  return !isAboutSomethingElse(facts) && REFUSED_CONTENT.includes(facts.status);
+  const signals = failureSignals(error);
+  return !isAboutSomethingElse(signals) && REFUSED_CONTENT.includes(signals.status);
 }
 
-function isAboutSomethingElse(facts: FailureSignals): boolean {
+function isAboutSomethingElse(signals: FailureSignals): boolean {
   // A file that cannot be fetched has the status of its own server.
-  if (says(facts.texts, [/AI_DownloadError/])) return false;
-  return NOT_THE_CONTENT.includes(facts.status) || isOverflow(facts) || isRateRefusal(facts);
+  if (says(signals.texts, [/AI_DownloadError/])) return false;
+  return NOT_THE_CONTENT.includes(signals.status) || isOverflow(signals) || isRateRefusal(signals);
 }
