@@ -25,8 +25,11 @@ export {
   type ReplyAttachment
 } from "./actions/index.ts";
 export { CAPABILITY_SENTINEL, type ExplainedSection, type PromptExplanation } from "./think/prompt.ts";
-export { defaultContextOverflowClassifier } from "./think/overflow-classifier.ts";
-export { defaultChatErrorClassifier, retryAfterMs } from "./think/failure-classifier.ts";
+export {
+  defaultChatErrorClassifier,
+  defaultContextOverflowClassifier,
+  retryAfterMs
+} from "./think/failure-classifier.ts";
 export { Session } from "./session/session.ts";
 export { createCompactFunction } from "./session/compact-function.ts";
 export type {

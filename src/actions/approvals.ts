@@ -282,9 +282,9 @@ export function expiredOutcome({ executionId, action }: ParkedCall): { [key: str
 }
 
 export function noteText({ action, executionId }: ParkedCall, outcome: Json | undefined): string {
-  const told = outcome === undefined ? "It returned nothing." : JSON.stringify(outcome);
+  const text = outcome === undefined ? "It returned nothing." : JSON.stringify(outcome);
   return truncateText(
-    `The action "${action}" (${executionId}), which waited for approval, has an outcome: ${told}`,
+    `The action "${action}" (${executionId}), which waited for approval, has an outcome: ${text}`,
     MAX_NOTE_CHARS
   );
 }

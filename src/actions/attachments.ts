@@ -26,7 +26,7 @@ export class AttachmentDraft {
     if (copied.ok && isAttachment(copied.value)) this.items.push(copied.value);
   }
 
-  /** What comes after the execution ended is not heard. */
+  /** What comes after the execution ended is ignored. */
   close(): void {
     this.#isOpen = false;
   }

@@ -1,6 +1,6 @@
 // The record of effects: one row per key, written before the effect begins and settled with its result, so that a key
 // that is settled never runs again, and one that is not is never taken for one that did not happen. A claim, a settle
-// and a release are each one transaction. Whoever lost its row to a later attempt can no longer change it.
+// and a release are each one transaction. An attempt that lost its row to a later one can no longer change it.
 import type { Clock, Sql } from "../host/ports.ts";
 import type { ActionLedgerEntry, ActionLedgerRetention, ListLedgerOptions } from "../think/actions.ts";
 import { parseJson, type Json } from "../util/json.ts";
@@ -17,7 +17,7 @@ export interface LedgerCall {
   readonly inputHash: string;
   readonly requestId: string;
   readonly toolCallId: string;
-  /** Who approved it, where somebody did. */
+  /** Who approved it; null without an approval. */
   readonly approver: string | null;
 }
 

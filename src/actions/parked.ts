@@ -13,7 +13,7 @@ import { ActionParkingError } from "./errors.ts";
 import { hashedInput, jsonText } from "./json-copy.ts";
 import type { ActionsHost, ActionTurn } from "./runtime.ts";
 
-/** Actions waiting at once; a further one is refused and the model told. */
+/** Actions waiting at once; a further one is refused, and the model reads why. */
 export const MAX_PARKED = 1_000;
 /** Of an input's JSON: it is stored twice in one row, which must stay below the platform's 2 MB. */
 export const MAX_PARKED_INPUT_BYTES = 500_000;

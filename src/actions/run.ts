@@ -207,7 +207,7 @@ export interface CompiledTools {
   readonly descriptors: ReadonlyMap<string, ActionApprovalDescriptor>;
 }
 
-/** What both majors tell a tool about its call. */
+/** What both majors give a tool about its call. */
 interface CallOptions {
   readonly toolCallId: string;
   readonly messages: ModelMessage[];

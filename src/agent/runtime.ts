@@ -267,9 +267,14 @@ export class AgentRuntime implements AgentCore {
     try {
       await work();
     } catch (error) {
-      console.error(`Start step "${step}" failed:`, error);
-      this.emit("start:degraded", { step, error: errorMessage(error) });
+      this.degraded(step, error);
     }
+  }
+
+  /** The agent is up without this step. */
+  degraded(step: string, error: unknown): void {
+    console.error(`The start step "${step}" failed; the agent is up without it.`, error);
+    this.emit("chat:onstart:degraded", { step, error: errorMessage(error) });
   }
 
   async #recoverFibers(): Promise<void> {

@@ -1,6 +1,6 @@
 // Requests: good, bad, repeated and overlapping.
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Admission } from "../turn/admission.ts";
+import type { Admission } from "../turn/admit.ts";
 import { requestFrame, TestChat, user, type Frame } from "./chat-kit.test-support.ts";
 import { RequestNotStoredError } from "./errors.ts";
 

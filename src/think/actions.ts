@@ -141,7 +141,7 @@ export interface ActionLedgerEntry {
   readonly inputHash: string;
   /** Counts executions that were begun under this key. */
   readonly attempt: number;
-  /** Who approved or refused it; null when nobody was asked or nobody was named. */
+  /** Who approved or refused it; null when no approval was needed or no name was given. */
   readonly approver: string | null;
   readonly requestId: string;
   readonly toolCallId: string;
@@ -151,7 +151,7 @@ export interface ActionLedgerEntry {
   readonly output: ActionOutput;
 }
 
-/** The operator's word about a call nobody knows the outcome of. */
+/** The operator's word about a call whose outcome is not known. */
 export type LedgerResolution = { readonly output: unknown; readonly by?: string } | { readonly retry: true };
 
 export type LedgerResolutionResult =

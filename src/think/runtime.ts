@@ -31,7 +31,7 @@ import type { OnStartDegradation, OptionalHook, ThinkOverrides } from "./overrid
 import { postedMessages } from "./posted-messages.ts";
 import { keyId, Programmatic } from "./programmatic.ts";
 import type { PromptExplanation } from "./prompt.ts";
-import { RecoveryHooks } from "./recovery-hooks.ts";
+import { RecoveryHooks } from "./chat-recovery.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
@@ -146,11 +146,9 @@ export class ThinkRuntime {
 
   /** Logged and remembered once, however often it comes up. */
   degrade(step: OnStartDegradation["step"], error: unknown): void {
-    const text = errorMessage(error);
     if (this.#degradations.some((known) => known.step === step)) return;
-    this.#degradations.push({ step, error: text });
-    console.error(`The start step "${step}" failed; the agent is up without it.`, error);
-    this.agent.emit("start:degraded", { step, error: text });
+    this.#degradations.push({ step, error: errorMessage(error) });
+    this.agent.degraded(step, error);
   }
 
   async addMessages(messages: MessagesInput, options: AddMessagesOptions): Promise<void> {

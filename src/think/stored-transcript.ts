@@ -102,7 +102,7 @@ export class StoredTranscript implements Transcript {
   }
 
   /**
-   * As people see it. Messages that were too large for a row are whole, newest first, as far as the budget goes and the
+   * As users see it. Messages that were too large for a row are whole, newest first, as far as the budget goes and the
    * newest of them in any case; the outputs of tools stay cut.
    */
   path(leafId?: string): UIMessage[] {

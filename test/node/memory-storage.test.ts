@@ -83,7 +83,7 @@ test("a look that fails leaves the agent reachable, is recorded once, and chat s
   expect(await agent.count()).toBe(0);
   failing.mockRestore();
   expect(await agent.getOnStartDegradations()).toEqual([{ step: "transcript-hydration", error: "SQLITE_NOMEM" }]);
-  expect(eventsOf("start:degraded")).toMatchObject([{ payload: { step: "transcript-hydration" } }]);
+  expect(eventsOf("chat:onstart:degraded")).toMatchObject([{ payload: { step: "transcript-hydration" } }]);
   expect(await agent.say("hello")).toBe("completed");
   expect(words(await agent.getMessages())).toEqual(["before", "hello", "answer 0"]);
   expect(heard(lastCall())).toEqual(["before", "hello"]);
