@@ -1,7 +1,9 @@
 // Old rows of the ledger leave it, oldest first, a bounded number at a time. Row numbers grow with age, so the walk
 // ends at the first row that is too young for any rule.
 import type { Clock, Sql } from "../host/ports.ts";
+import { TableSet } from "../host/table-set.ts";
 import type { ActionLedgerRetention } from "../think/actions-port.ts";
+import { LEDGER_TABLES } from "./ledger.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 export const DEFAULT_RETENTION = { settledMs: 30 * DAY_MS, pendingMs: 90 * DAY_MS, maxSweepRows: 500 } as const;
@@ -29,7 +31,8 @@ export function sweepLedger(
   const now = ports.clock.now();
   const settledBefore = settledMs === false ? -Infinity : now - settledMs;
   const pendingBefore = pendingMs === false ? -Infinity : now - pendingMs;
-  const oldest = ports.sql.all<LedgerAge>(
+  const table = new TableSet(ports.sql, LEDGER_TABLES);
+  const oldest = table.all<LedgerAge>(
     "SELECT id, status, started_at, leased_at, settled_at FROM cf_action_ledger ORDER BY id LIMIT ?",
     MAX_SCANNED
   );
@@ -42,8 +45,8 @@ export function sweepLedger(
     if (isDue) due.push({ id: row.id, isPending });
   }
   if (due.length > 0) {
-    ports.sql.transaction(() => {
-      for (const { id } of due) ports.sql.run("DELETE FROM cf_action_ledger WHERE id = ?", id);
+    table.transaction(() => {
+      for (const { id } of due) table.change("DELETE FROM cf_action_ledger WHERE id = ?", id);
     });
   }
   const pending = due.filter((row) => row.isPending).length;

@@ -8,6 +8,7 @@ import { Conversation } from "../journal/conversation.ts";
 import { installedSdk } from "../model/index.ts";
 import type { AddMessagesOptions as ChainOptions } from "../session/add-messages.ts";
 import { provideSessionHost } from "../session/session-host.ts";
+import { takeOverOriginal } from "../session/take-over.ts";
 import { Session, type SessionAgent } from "../session/session.ts";
 import { errorMessage } from "../util/errors.ts";
 import type { ActionOutput, ApprovalDecision } from "./actions-port.ts";
@@ -186,6 +187,7 @@ export class ThinkRoom {
   #provideSession(): void {
     const { sql, clock, quarantine, connections } = this.runtime;
     const conversations = new Map<string, Conversation>();
+    takeOverOriginal(sql);
     provideSessionHost(this.#agent, {
       sql,
       blobs: new Blobs(sql),

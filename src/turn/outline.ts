@@ -15,16 +15,22 @@ interface Known {
   readonly turn: TurnFold;
   /** Read up to here. */
   readonly cursor: number;
+  /** `conversation.rollbacks` when it was read: any transaction that was undone since may have been part of it. */
+  readonly rollbacks: number;
 }
 
-/** Of the turn that was looked at last: there is one that runs. Forgotten with every transaction that is undone. */
-const NEWEST = "turn:outline";
+/** Of the turn that was looked at last: there is one that runs. */
+const newest = new WeakMap<Conversation, Known>();
 
 /** Inputs and outcomes of its calls are left out. */
 export function outlineTurn({ conversation, journal }: Stores, open: OpenTurn): TurnFold {
   const id = turnId(open.turnId);
-  const known = conversation.facts.get<Known | undefined>(NEWEST, () => undefined);
-  const start = known?.turn.turnId === id ? known : { turn: emptyTurn(id), cursor: open.firstSequence - 1 };
+  const { rollbacks } = conversation;
+  const known = newest.get(conversation);
+  const start =
+    known?.turn.turnId === id && known.rollbacks === rollbacks
+      ? known
+      : { turn: emptyTurn(id), cursor: open.firstSequence - 1 };
   let { turn, cursor } = start;
   let isDamaged = false;
   for (let more = true; more;) {
@@ -34,7 +40,8 @@ export function outlineTurn({ conversation, journal }: Stores, open: OpenTurn): 
     // What stands for the row that was set aside comes with the next look.
     isDamaged ||= page.corrupt.length > 0;
   }
-  conversation.facts.set(NEWEST, isDamaged ? undefined : { turn, cursor });
+  if (isDamaged) newest.delete(conversation);
+  else newest.set(conversation, { turn, cursor, rollbacks });
   return turn;
 }
 
