@@ -172,7 +172,7 @@ export abstract class Agent<
   ): Row[] {
     const query = strings.join("?");
     try {
-      return runtimeOf(this).userSql.all(
+      return runtimeOf(this).sql.all(
         query,
         ...values.map((value) => (typeof value === "boolean" ? Number(value) : value))
       ) as Row[];

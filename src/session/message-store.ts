@@ -8,10 +8,16 @@ import { moveToBranch } from "./branches.ts";
 import { findCalls } from "./find-calls.ts";
 import type { StoredForms } from "./full-message.ts";
 import { encodeMessage, encodeShortened, fullRefOf, keepFull, readFull, type MessageBody } from "./message-body.ts";
-import { MessageRows, type MessageHeader, type MessageRow } from "./message-rows.ts";
-import { overlayIdOf } from "./overlay-message.ts";
-import { readRecentPath, readUntilKnown, type KnownLimits, type RecentPath } from "./overlay-read.ts";
-import { Overlays, storedCompaction } from "./overlays.ts";
+import type { MessageHeader, MessageRow, MessageRows } from "./message-rows.ts";
+import { overlayIdOf } from "./overlay-rows.ts";
+import {
+  Overlays,
+  readRecentPath,
+  readUntilKnown,
+  storedCompaction,
+  type KnownLimits,
+  type RecentPath
+} from "./overlays.ts";
 import {
   addTotals,
   ownTotals,
@@ -53,8 +59,7 @@ export class MessageStore implements SessionProvider {
 
   constructor(scope: SessionScope) {
     this.scope = scope;
-    const { host, sessionId, conversation } = scope;
-    this.rows = new MessageRows(host.sql, sessionId, { facts: conversation.facts, setAside: host.setAside });
+    this.rows = scope.rows;
     this.index = new SearchIndex(this);
     this.overlays = new Overlays(this);
     this.usage = new ReportedUsage(this);

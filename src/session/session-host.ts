@@ -1,23 +1,27 @@
-// What a session needs of the object it lives in, and where an agent leaves it. One object has one Conversation per
-// session id and one place to announce changes, whoever asks: the session a user holds and the engine share them.
+// What a session needs of the object it lives in, and where an agent leaves it. One object has one scope per session id:
+// the session that user code holds and the engine share its Conversation, its rows and its listeners.
 import type { Blobs } from "../host/blobs.ts";
+import type { Cached } from "../host/cached.ts";
 import type { Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Conversation } from "../journal/conversation.ts";
 import { SessionHostMissingError } from "./errors.ts";
 import { MessageChanges } from "./message-changes.ts";
+import { MessageRows } from "./message-rows.ts";
+import { OverlayRows } from "./overlay-rows.ts";
+import { cachedUsage, type UsageRow } from "./tokens-reported.ts";
 
 export interface SessionHost {
   readonly sql: Sql;
   readonly blobs: Blobs;
-  /** Keeps a row nobody can read. */
+  /** Keeps a row that cannot be read. */
   readonly setAside: Quarantine;
   now(): number;
   /** The one Conversation object of this id: it caches its row. */
   conversation(id: string): Conversation;
   /** Lets other events of the object run in between long work. Absent: it is not interrupted. */
   pause?(): Promise<void>;
-  /** Absent when nobody could be listening. */
+  /** Absent when there can be no listener. */
   broadcast?(frame: string): void;
 }
 
@@ -27,6 +31,10 @@ export interface SessionScope {
   readonly sessionId: string;
   readonly conversation: Conversation;
   readonly changes: MessageChanges;
+  /** The session's rows. All stores of a session share them, and what they keep in memory. */
+  readonly rows: MessageRows;
+  readonly summaries: OverlayRows;
+  readonly usage: Cached<UsageRow | undefined>;
 }
 
 const hosts = new WeakMap<object, SessionHost>();
@@ -51,7 +59,10 @@ export function sessionScope(host: SessionHost, sessionId: string): SessionScope
     host,
     sessionId,
     conversation: host.conversation(sessionId),
-    changes: new MessageChanges()
+    changes: new MessageChanges(),
+    rows: new MessageRows(host.sql, sessionId, host.setAside),
+    summaries: new OverlayRows(host.sql, sessionId),
+    usage: cachedUsage(host.sql, sessionId)
   };
   known.set(sessionId, scope);
   return scope;

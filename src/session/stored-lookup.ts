@@ -2,7 +2,7 @@
 import type { AnswerPlace, ReconcilePlan, StoredLookup, StoredText } from "./reconcile.ts";
 import { BATCH_BYTES, BATCH_ROWS } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
-import { overlayIdOf } from "./overlay-message.ts";
+import { overlayIdOf } from "./overlay-rows.ts";
 import { parseStoredMessage, type SessionMessage } from "./session-message.ts";
 
 /** A client's own copy of an answer is of the last few turns: it never got the stored one. */

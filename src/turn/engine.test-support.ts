@@ -6,10 +6,7 @@ import { Blobs } from "../host/blobs.ts";
 import type { Clock } from "../host/ports.ts";
 import { Conversation } from "../journal/conversation.ts";
 import { openJournal, type Journal } from "../journal/journal.ts";
-import { conversation as conversationTables } from "../host/migrations/002-conversation.ts";
-import { BLOB_TABLES, JOURNAL_TABLES } from "../host/migrations/001-journal.ts";
-import { IDEMPOTENCY_TABLES } from "../host/migrations/004-durable-work.ts";
-import { MemorySql } from "../journal/memory-sql.test-support.ts";
+import { createTables, MemorySql } from "../journal/memory-sql.test-support.ts";
 import { endInQuestion, installedSdk, isToolPart, toModelMessages, type ModelSettings } from "../model/index.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
@@ -127,9 +124,7 @@ export class World {
 
   constructor(init: WorldInit) {
     this.#init = init;
-    const sql = new MemorySql(this.database);
-    for (const statement of [...BLOB_TABLES, ...JOURNAL_TABLES, ...IDEMPOTENCY_TABLES]) sql.run(statement);
-    conversationTables(sql);
+    createTables(new MemorySql(this.database));
     this.boot();
   }
 
