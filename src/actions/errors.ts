@@ -117,7 +117,7 @@ export class ActionParkingError extends ActionError {
 // ── A failed call, as the model reads it. Only name and message: stacks, causes and hints stay here. Pure. ──
 
 /** Characters of an error's text. */
-export const MAX_ERROR_CHARS = 4_000;
+const MAX_ERROR_CHARS = 4_000;
 const MAX_NAME_CHARS = 100;
 
 export interface ErrorEnvelope {

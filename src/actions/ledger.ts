@@ -8,7 +8,7 @@ import { parseJson, type Json } from "../util/json.ts";
 import { decideClaim } from "./ledger-decision.ts";
 
 /** Rows one listing gives. */
-export const MAX_LISTED_ENTRIES = 500;
+const MAX_LISTED_ENTRIES = 500;
 
 /** A call on its way through the ledger. */
 export interface LedgerCall {
@@ -103,7 +103,7 @@ export class Ledger {
     return sql.transaction((): ClaimAnswer => {
       const row = this.#read(call.key);
       const nowMs = clock.now();
-      const verdict = decideClaim(row && factsOf(row), {
+      const verdict = decideClaim(row && stateOf(row), {
         ...call,
         nowMs,
         leaseMs: leaseMs(),
@@ -268,7 +268,7 @@ export class Ledger {
 
 export type ResolveAnswer = "resolved" | "not-found" | "not-pending" | "running";
 
-function factsOf(row: LedgerRow): Parameters<typeof decideClaim>[0] {
+function stateOf(row: LedgerRow): Parameters<typeof decideClaim>[0] {
   const { status, action, attempt } = row;
   return { status, action, attempt, inputHash: row.input_hash, leasedAt: row.leased_at };
 }
@@ -312,7 +312,7 @@ function outputOf(row: LedgerRow): Json | undefined {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-export const DEFAULT_RETENTION = { settledMs: 30 * DAY_MS, pendingMs: 90 * DAY_MS, maxSweepRows: 500 } as const;
+const DEFAULT_RETENTION = { settledMs: 30 * DAY_MS, pendingMs: 90 * DAY_MS, maxSweepRows: 500 } as const;
 /** Rows one sweep looks at; the rest waits for the next. */
 const MAX_SCANNED = 2_000;
 

@@ -139,7 +139,7 @@ function ownerOf(resultId: string): string {
 }
 
 /** The characters that lie wholly within the bytes, and where they lie. Pure. */
-export function wholeCharacters(
+function wholeCharacters(
   bytes: Uint8Array,
   from: number,
   totalBytes: number

@@ -24,14 +24,6 @@ export interface ActionsFeature extends Feature {
   resolveActionLedger(key: string, resolution: LedgerResolution): LedgerResolutionResult;
 }
 
-export interface ActionSettings {
-  /** After this long without a sign of life, an unsettled call with an explicit key may run again; false: never. */
-  readonly actionLedgerPendingRetryLeaseMs: number | false;
-  readonly actionLedgerRetention: ActionLedgerRetention;
-  /** How long a parked action waits for a human; false: for ever. */
-  readonly actionPendingApprovalTtlMs: number | false;
-}
-
 export interface ActionLedgerRetention {
   readonly settledMs?: number | false;
   readonly pendingMs?: number | false;
