@@ -102,7 +102,7 @@ describe("the one status", () => {
       ]
     ],
     ["asked for nothing that is left", "idle", [RESUMING, { type: "found-idle" }]],
-    ["waited, and was told not to", "idle", [RESUMING, framed({ type: "none", reason: undefined, probeId: undefined })]]
+    ["waited, and was sent none", "idle", [RESUMING, framed({ type: "none", reason: undefined, probeId: undefined })]]
   ];
   test.each(cases)("%s: %s", (_name, status, events) => {
     expect(viewOf(play(events)).status).toBe(status);
@@ -197,7 +197,7 @@ describe("what is shown", () => {
     expect(state.ends).toEqual([{ requestId: "r2", outcome: "skipped" }]);
   });
 
-  test("what can be stopped is what runs, waits or recovers, whoever asked for it", () => {
+  test("what can be stopped is what runs, waits or recovers, whichever client asked for it", () => {
     const state = play([
       requested("r2"),
       ...START,
