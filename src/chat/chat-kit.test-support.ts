@@ -1,6 +1,6 @@
 // A conversation on the real turn engine: what a client sends goes in as text, what it is sent comes out as parsed
 // frames, and the test plays the model. A turn that may run waits before its stream until `start()`; after that the model
-// says what the test tells it, part by part. Every step ends when the engine has nothing left to do.
+// streams what the test says, part by part. Every step ends when the engine has nothing left to do.
 import { tool, type UIMessage } from "ai";
 import { z } from "zod";
 import {
@@ -181,7 +181,7 @@ export class TestChat {
     return command !== undefined;
   }
 
-  /** A client's request, with its whole list unless told otherwise. */
+  /** A client's request, with its whole list unless the body says otherwise. */
   submit(socket: TestSocket, id: string, body: Record<string, unknown> = {}): void {
     const messages = [...this.engine.transcript(), user(`u-${id}`)];
     this.receive(socket, requestFrame(id, { messages, trigger: "submit-message", ...body }));
