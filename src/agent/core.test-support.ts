@@ -220,7 +220,7 @@ export class TestAgent implements AgentCore {
     openSchema(this.sql);
     this.clock = { now: () => world.nowMs, sleep: (ms, signal) => this.#sleep(ms, signal) };
     this.ids = { next: () => world.nextId(), random: () => world.random() };
-    this.wakes = new Wakes({ now: () => world.nowMs, arm: (at) => this.#arm(at), firingConsumes: true });
+    this.wakes = new Wakes({ sql: this.sql, now: () => world.nowMs, arm: (at) => this.#arm(at), firingConsumes: true });
     this.quarantine = openQuarantine(
       this.sql,
       () => world.nowMs,

@@ -104,6 +104,7 @@ export class AgentRuntime implements AgentCore {
       stored: meta.identity
     });
     this.wakes = new Wakes({
+      sql: this.sql,
       now: () => clock.now(),
       arm: (at) => this.#arm(at),
       firingConsumes: !this.identity.isFacet

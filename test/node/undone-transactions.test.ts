@@ -2,7 +2,7 @@
 // stored, and what a restart finds: nothing that is kept in memory outlives the rows it was read from.
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { Think } from "../../src/index.ts";
+import { Think, type Session } from "../../src/index.ts";
 import { createTestHost, reply, scriptedModel, text } from "../../src/testing/index.ts";
 
 const message = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
@@ -15,7 +15,8 @@ const WRITES = {
   "a message that was added": (chat: Chat) => chat.addMessages([message("ghost")]),
   "a conversation that was cleared": (chat: Chat) => chat.clearMessages(),
   "a state that was set": (chat: Chat) => chat.setState({ note: "lost" }),
-  "a configuration that was stored": (chat: Chat) => chat.configure({ tier: "lost" })
+  "a configuration that was stored": (chat: Chat) => chat.configure({ tier: "lost" }),
+  "a schedule that was set": (chat: Chat) => chat.remind("lost")
 };
 type Write = keyof typeof WRITES;
 const NAMES = Object.keys(WRITES) as Write[];
@@ -28,6 +29,29 @@ class Chat extends Think<object, { note: string }> {
   }
   override onStateChanged(state: { note: string }) {
     this.#changes.push(state.note);
+  }
+  override configureSession(session: Session) {
+    return session.withContext("memory", { description: "Notes" });
+  }
+  /** The text of the block before and after it is undone. */
+  async undoBlock() {
+    const seen: (string | undefined)[] = [];
+    await this.ctx.storage.transaction(async (transaction) => {
+      await this.session.replaceContextBlock("memory", "lost");
+      seen.push(this.look().memory);
+      transaction.rollback();
+    });
+    return [...seen, this.look().memory];
+  }
+  remind(what: string) {
+    return this.schedule(60, "note", what);
+  }
+  note(what: string) {
+    this.sql`CREATE TABLE IF NOT EXISTS notes (what TEXT)`;
+    this.sql`INSERT INTO notes VALUES (${what})`;
+  }
+  notes() {
+    return this.sql<{ what: string }>`SELECT what FROM notes`.map(({ what }) => what);
   }
   append(id: string) {
     return this.appendMessageToHistory(message(id));
@@ -54,7 +78,8 @@ class Chat extends Think<object, { note: string }> {
     await expect(storage.transaction(async () => lost())).rejects.toThrow("undone");
   }
   look() {
-    return { shown: words(this.messages), state: this.state, config: this.getConfig() };
+    const memory = this.session.getContextBlock("memory")?.content;
+    return { shown: words(this.messages), state: this.state, config: this.getConfig(), memory };
   }
   async see() {
     return { ...this.look(), history: words((await this.session.getHistory()) as UIMessage[]) };
@@ -72,7 +97,7 @@ describe.each(["sync", "nested", "async"] as const)("what user code undoes (%s) 
     const { host, chat } = await open();
     await chat.append("first");
     const before = await chat.see();
-    expect(before).toEqual({ shown: ["first"], history: ["first"], state: { note: "old" }, config: null });
+    expect(before).toEqual({ shown: ["first"], history: ["first"], state: { note: "old" }, config: null, memory: "" });
     await chat.undo(name, how);
     expect(await chat.see()).toEqual(before);
     await host.idle();
@@ -85,13 +110,29 @@ describe.each(["sync", "nested", "async"] as const)("what user code undoes (%s) 
     const { host, chat } = await open();
     await chat.undo(name, how);
     const state = { note: "old" };
-    expect(await chat.see()).toEqual({ shown: [], history: [], config: null, state });
+    expect(await chat.see()).toEqual({ shown: [], history: [], config: null, memory: "", state });
     await chat.append("next");
-    const after = { shown: ["next"], history: ["next"], config: null, state };
+    const after = { shown: ["next"], history: ["next"], config: null, memory: "", state };
     expect(await chat.see()).toEqual(after);
     await host.restart();
     expect(await (await host.get(Chat, "a")).see()).toEqual(after);
   });
+});
+
+test("a wake that was undone is not taken for one that is set: the next schedule of the same time runs", async () => {
+  const { host, chat } = await open();
+  await chat.undo("a schedule that was set", "sync");
+  await host.idle();
+  expect(host.alarm(Chat, "a")).toBeNull();
+  await chat.remind("kept");
+  await host.advance(61_000);
+  expect(await chat.notes()).toEqual(["kept"]);
+});
+
+test("a block that was written in a transaction that awaits, and undone with it, is read again", async () => {
+  const { chat } = await open();
+  expect(await chat.undoBlock()).toEqual(["lost", ""]);
+  expect(await chat.see()).toMatchObject({ memory: "" });
 });
 
 test("a client is not sent a state that was undone", async () => {

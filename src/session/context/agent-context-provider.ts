@@ -44,6 +44,11 @@ export class AgentContextProvider implements WritableContextProvider {
     if (this.#ownLabel === undefined) this.#row = { sessionId, label };
   }
 
+  /** See `Sql.rollbacks`: what was read or written before another one may have been undone. */
+  get rollbacks(): number {
+    return sessionHostOf(this.#agent).sql.rollbacks;
+  }
+
   /** What `get` gives, at once. */
   read(): string | null {
     const { sessionId, label } = this.#place();
