@@ -65,7 +65,8 @@ export type {
   TurnResult
 } from "./think/programmatic.ts";
 export type { OnStartDegradation } from "./think/degradation.ts";
-export type { JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
+export type { AttemptSummary, CalledTool, TurnHistory } from "./journal/history.ts";
+export type { ConversationChange, JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
 export type { AddMessagesOptions } from "./think/room.ts";
 export type { MediaEvictionOptions } from "./think/settings.ts";
 export type { MessageConcurrency } from "./chat/overlap.ts";

@@ -10,6 +10,14 @@ export {
 export { openJournal, type Journal, type JournalInit } from "./journal.ts";
 export { JournalWriter, type AppendReceipt } from "./writer.ts";
 export { JournalReader, type CorruptRow, type JournalPage, type ReadOptions, type Subscription } from "./reader.ts";
+export {
+  MAX_CHANGES,
+  TURN_ROW_BYTES,
+  type AttemptSummary,
+  type CalledTool,
+  type History,
+  type TurnHistory
+} from "./history.ts";
 export type { FoundTurn } from "./find-turn.ts";
 export { quarantineRow, type QuarantineInit } from "./quarantine.ts";
 export { SEGMENT_LIMITS, SegmentPacker, type PackerInit, type SegmentLimits } from "./segments.ts";

@@ -4,6 +4,7 @@ import type { Blobs } from "../host/blobs.ts";
 import type { Sql } from "../host/ports.ts";
 import type { Conversation } from "./conversation.ts";
 import { TurnFinder } from "./find-turn.ts";
+import { History } from "./history.ts";
 import { JournalNotifier } from "./notifier.ts";
 import { quarantineRow } from "./quarantine.ts";
 import { JournalReader, type CorruptRow } from "./reader.ts";
@@ -28,6 +29,7 @@ export interface Journal {
   readonly writer: JournalWriter;
   readonly reader: JournalReader;
   readonly retention: JournalRetention;
+  readonly history: History;
 }
 
 /** Open one per activation: subscribers hear of appends made through the same journal only. */
@@ -46,6 +48,7 @@ export function openJournal(init: JournalInit): Journal {
   return {
     writer: new JournalWriter({ rows, conversation, notifier, finder }),
     reader,
-    retention: new JournalRetention({ rows, conversation, options: init.retention })
+    retention: new JournalRetention({ rows, conversation, options: init.retention }),
+    history: new History({ sql: init.sql, conversation, head: () => rows.head() })
   };
 }

@@ -3,6 +3,7 @@
 import { Blobs } from "../host/blobs.ts";
 import { BLOB_TABLES, JOURNAL_TABLES } from "../host/migrations/001-journal.ts";
 import { conversation } from "../host/migrations/002-conversation.ts";
+import { HISTORY_TABLES } from "../host/migrations/005-history.ts";
 import type { Sql, SqlRow, SqlValue } from "../host/ports.ts";
 import { Transactions, type TransactionEnd } from "../host/transactions.ts";
 import { Conversation, type OpenTurn } from "./conversation.ts";
@@ -108,7 +109,7 @@ export interface TestJournal extends Journal {
 }
 
 export function createTables(sql: Sql): void {
-  for (const statement of [...BLOB_TABLES, ...JOURNAL_TABLES]) sql.run(statement);
+  for (const statement of [...BLOB_TABLES, ...JOURNAL_TABLES, ...HISTORY_TABLES]) sql.run(statement);
   conversation(sql);
 }
 

@@ -158,6 +158,7 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
     reason: null,
     autoContinue: true
   },
+  "model-called": { type: "model-called", turnId: T1, at: 1, attempt: 1, modelId: "m", tools: ["a", "b"], prompt: "p" },
   "step-started": { type: "step-started", turnId: T1, at: 1, attempt: 1, step: 0, modelId: "m" },
   "step-finished": {
     type: "step-finished",
@@ -200,6 +201,17 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
   "turn-settled": settled({ error, outcome: "failed", reason: "attempts" }),
   "turn-responded": { type: "turn-responded", turnId: T1, at: 1, error: null },
   "conversation-cleared": { type: "conversation-cleared", turnId: null, at: 1, generation: 1 },
+  "conversation-changed": {
+    type: "conversation-changed",
+    turnId: null,
+    at: 1,
+    change: "edited",
+    by: "client",
+    why: "posted",
+    messageIds: ["m1", "m2"],
+    count: 2,
+    callId: null
+  },
   "conversation-compacted": {
     type: "conversation-compacted",
     turnId: null,

@@ -174,6 +174,7 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       autoContinue: flag
     }
   },
+  "model-called": { ...attemptFact, body: { modelId: text, tools: list(text), prompt: text } },
   "step-started": { ...attemptFact, body: { step: count, modelId: text } },
   "step-finished": { ...attemptFact, body: { step: count, finishReason: text, usage, providerMetadata: json } },
   "turn-parked": { ...attemptFact, body: { waitsFor: list(parkReason) } },
@@ -211,6 +212,31 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       toMessageId: nullable(messageId),
       tokensBefore: nullable(count),
       tokensAfter: nullable(count)
+    }
+  },
+  "conversation-changed": {
+    version: 1,
+    turn: "optional",
+    attempt: "none",
+    body: {
+      change: oneOf(
+        "appended",
+        "edited",
+        "deleted",
+        "branch-chosen",
+        "answer-placed",
+        "calls-closed",
+        "files-refused",
+        "repaired",
+        "evicted",
+        "compacted",
+        "cleared"
+      ),
+      by: oneOf("client", "code", "runner", "operator"),
+      why: nullable(text),
+      messageIds: list(text),
+      count,
+      callId: nullable(text)
     }
   },
   "record-quarantined": {

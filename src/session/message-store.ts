@@ -5,11 +5,11 @@
 // skipped. Deleting and rewriting branches is left to tree-surgery.ts.
 import type { ConversationRow } from "../journal/conversation.ts";
 import { moveToBranch } from "./branches.ts";
+import { recordChange, RUNNER, USER_CODE, type ChangeOrigin } from "./change-log.ts";
 import { findCalls } from "./find-calls.ts";
 import type { StoredForms } from "./full-message.ts";
 import { encodeMessage, encodeShortened, fullRefOf, keepFull, readFull, type MessageBody } from "./message-body.ts";
 import { MessageRows, type MessageHeader, type MessageRow } from "./message-rows.ts";
-import { overlayIdOf } from "./overlay-message.ts";
 import { readRecentPath, readUntilKnown, type KnownLimits, type RecentPath } from "./overlay-read.ts";
 import { Overlays, storedCompaction } from "./overlays.ts";
 import {
@@ -87,8 +87,7 @@ export class MessageStore implements SessionProvider {
 
   /** The message as histories show it. */
   getShown(id: string): SessionMessage | null {
-    const row = this.rows.row(id);
-    return (row && this.decode(row)) ?? null;
+    return this.readSized(id)?.message ?? null;
   }
 
   getHistory(leafId?: string | null): SessionMessage[] {
@@ -192,11 +191,11 @@ export class MessageStore implements SessionProvider {
    * True if something was written; false if the id is already stored, or is that of a summary: those are shown, never
    * stored. Below a summary means below the last message it stands for.
    */
-  appendMessage(message: SessionMessage, parentId?: string | null): boolean {
+  appendMessage(message: SessionMessage, parentId?: string | null, origin: ChangeOrigin = USER_CODE): boolean {
     requireMessage(message);
     if (isCompactionMessage(message)) return false;
     return this.scope.conversation.join((row) => {
-      const wanted = parentId === undefined ? row.leaf : this.#standFor(parentId);
+      const wanted = parentId === undefined ? row.leaf : this.overlays.standFor(parentId);
       const found = this.rows.headers(distinct(message.id, row.leaf, wanted));
       if (found.has(message.id)) {
         this.scope.changes.emit({ kind: "repeated", id: message.id });
@@ -206,21 +205,33 @@ export class MessageStore implements SessionProvider {
       const parent = parentId === undefined ? leaf : wanted === null ? undefined : found.get(wanted);
       const { totals, isBranch } = this.#place(parent, leaf);
       this.#insert(row, message, { parentId: parent?.id ?? null, totals, isBranch });
+      recordChange(this.scope, origin, { change: "appended", ids: [message.id] });
       return true;
     });
   }
 
   /** True if the content changed. An unknown id stores nothing. */
-  updateMessage(message: SessionMessage): boolean {
-    requireMessage(message);
+  updateMessage(message: SessionMessage, origin: ChangeOrigin = USER_CODE): boolean {
+    return this.updateMessages([message], origin);
+  }
+
+  /** The same for several, as one change. */
+  updateMessages(messages: readonly SessionMessage[], origin: ChangeOrigin): boolean {
+    messages.forEach(requireMessage);
     return this.scope.conversation.transaction(() => {
-      const before = this.rows.row(message.id);
-      if (before === undefined) return false;
-      const body = encodeMessage(message, this.forms(before));
-      const changed = this.#rewrite(before, { ...body, role: message.role });
-      this.scope.changes.emit({ kind: "updated", id: message.id, sizeBytes: body.sizeBytes });
-      return changed;
+      const ids = messages.filter((message) => this.#update(message)).map(({ id }) => id);
+      recordChange(this.scope, origin, { change: "edited", ids });
+      return ids.length > 0;
     });
+  }
+
+  #update(message: SessionMessage): boolean {
+    const before = this.rows.row(message.id);
+    if (before === undefined) return false;
+    const body = encodeMessage(message, this.forms(before));
+    const changed = this.#rewrite(before, { ...body, role: message.role });
+    this.scope.changes.emit({ kind: "updated", id: message.id, sizeBytes: body.sizeBytes });
+    return changed;
   }
 
   /**
@@ -235,6 +246,7 @@ export class MessageStore implements SessionProvider {
       const whole = forms === undefined ? before.content : JSON.stringify(forms.full);
       const body = options.keepWhole ? encodeShortened(shown, whole) : encodeMessage(shown, forms);
       const changed = this.#rewrite(before, { ...body, role: before.role }, options.isOnPath);
+      if (changed) recordChange(this.scope, RUNNER, { change: "evicted", ids: [shown.id] });
       this.scope.changes.emit({ kind: "shortened", id: shown.id });
       return changed;
     });
@@ -246,6 +258,7 @@ export class MessageStore implements SessionProvider {
       const added = this.overlays.add(row, { summary, fromId: fromMessageId, toId: toMessageId });
       // What was counted before says nothing about the shorter path.
       this.usage.forget();
+      recordChange(this.scope, USER_CODE, { change: "compacted", ids: [fromMessageId, toMessageId] });
       this.scope.changes.emit({ kind: "compacted" });
       return added;
     });
@@ -262,10 +275,12 @@ export class MessageStore implements SessionProvider {
   }
 
   /** Children of a deleted message move to its parent. Scans the session once, however many ids. */
-  deleteMessages(messageIds: readonly string[]): void {
+  deleteMessages(messageIds: readonly string[], origin: ChangeOrigin = USER_CODE): void {
     this.scope.conversation.transaction((row) => {
       this.index.forget(messageIds);
-      deleteFromTree(this, row, messageIds);
+      const ids = deleteFromTree(this, row, messageIds);
+      this.scope.log?.forgetTurns(ids);
+      recordChange(this.scope, origin, { change: "deleted", ids });
       this.scope.changes.emit({ kind: "restructured" });
     });
   }
@@ -274,12 +289,14 @@ export class MessageStore implements SessionProvider {
    * A new version of a message that has been answered: it keeps its id and becomes the newest message, and the old
    * version moves with everything below it to `archiveId`, its sibling. A message nobody answered is updated in place.
    */
-  editMessage(message: SessionMessage, archiveId: string): void {
+  editMessage(message: SessionMessage, archiveId: string, origin: ChangeOrigin = USER_CODE): void {
     requireMessage(message);
     this.scope.conversation.transaction((row) => {
       const before = this.rows.row(message.id);
       replaceAsBranch(this, row, { message, archiveId });
       if (before !== undefined) this.index.edited(before, archiveId);
+      const ids = [message.id, archiveId].filter((id) => this.has(id));
+      recordChange(this.scope, origin, { change: "edited", ids });
       this.scope.changes.emit({ kind: "restructured" });
     });
   }
@@ -288,21 +305,26 @@ export class MessageStore implements SessionProvider {
    * Makes the path through a message the active one, down to what was written last below it. False if it is that
    * already. Throws UnknownMessageError. Scans the session once.
    */
-  selectBranch(messageId: string): boolean {
+  selectBranch(messageId: string, origin: ChangeOrigin = USER_CODE): boolean {
     return this.scope.conversation.transaction((row) => {
-      const isMoved = moveToBranch(this, row, this.#standFor(messageId) ?? messageId);
-      if (isMoved) this.scope.changes.emit({ kind: "restructured" });
+      const isMoved = moveToBranch(this, row, this.overlays.standFor(messageId) ?? messageId);
+      if (!isMoved) return false;
+      recordChange(this.scope, origin, { change: "branch-chosen", ids: distinct(row.leaf) });
+      this.scope.changes.emit({ kind: "restructured" });
       return isMoved;
     });
   }
 
-  clearMessages(): void {
+  clearMessages(origin: ChangeOrigin = USER_CODE): void {
     this.scope.conversation.transaction((row) => {
-      for (const header of this.rows.scanHeaders()) this.release(header);
+      const all = this.rows.scanHeaders();
+      for (const header of all) this.release(header);
       this.index.clear();
       this.overlays.clear();
       this.rows.deleteAll();
       row.leaf = null;
+      this.scope.log?.clear();
+      recordChange(this.scope, origin, { change: "cleared", ids: all.map(({ id }) => id) });
       this.scope.changes.emit({ kind: "cleared" });
     });
   }
@@ -456,11 +478,6 @@ export class MessageStore implements SessionProvider {
     if (leaf !== undefined) this.rows.replaceHeader(withTotals(leaf, addTotals(pathTotals(leaf), delta)));
   }
 
-  #standFor(parentId: string | null): string | null {
-    const overlayId = parentId === null ? undefined : overlayIdOf(parentId);
-    return overlayId === undefined ? parentId : (this.overlays.rows.one(overlayId)?.toId ?? parentId);
-  }
-
   #sumUp(fromId: string): PathTotals {
     let totals = ZERO_TOTALS;
     for (const header of this.rows.path(fromId)) totals = addTotals(totals, ownTotals(header));
@@ -473,12 +490,7 @@ export class MessageStore implements SessionProvider {
     if (row.content === "") return undefined;
     const parsed = parseStoredMessage(row.content);
     if (parsed.ok) return parsed.value;
-    const { host, sessionId } = this.scope;
-    host.sql.transaction(() => {
-      const key = JSON.stringify([sessionId, row.id]);
-      host.setAside({ table: "assistant_messages", key, body: row.content, error: parsed.error });
-      this.rows.blank(row.id);
-    });
+    this.rows.setAside(row, parsed.error);
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ import { byteLength } from "../util/bytes.ts";
 import { CompactionRangeError, SummaryRefusedError } from "./errors.ts";
 import type { MessageHeader } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
-import { overlaySize } from "./overlay-message.ts";
+import { overlayIdOf, overlaySize } from "./overlay-message.ts";
 import { isOnPathOf, meetingOf, NO_MEETING, shownOf, type Meeting } from "./overlay-path.ts";
 import { OverlayRows, type Overlay } from "./overlay-rows.ts";
 import { walkShown } from "./overlay-walk.ts";
@@ -31,6 +31,12 @@ export class Overlays {
     if (leafId === this.#store.leafId) return this.rows.shown();
     const all = this.rows.all();
     return all.length === 0 ? [] : shownOf(this.#onPathOf(leafId, all));
+  }
+
+  /** The message that is meant by the id of a summary: the last one that it stands for. */
+  standFor(id: string | null): string | null {
+    const overlayId = id === null ? undefined : overlayIdOf(id);
+    return overlayId === undefined ? id : (this.rows.one(overlayId)?.toId ?? id);
   }
 
   /** How much shorter the summaries make the active path. */

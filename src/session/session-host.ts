@@ -4,6 +4,7 @@ import type { Blobs } from "../host/blobs.ts";
 import type { Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Conversation } from "../journal/conversation.ts";
+import type { ChangeLog } from "./change-log.ts";
 import { SessionHostMissingError } from "./errors.ts";
 import { MessageChanges } from "./message-changes.ts";
 
@@ -27,6 +28,8 @@ export interface SessionScope {
   readonly sessionId: string;
   readonly conversation: Conversation;
   readonly changes: MessageChanges;
+  /** Where changes are recorded; set with the journal of the conversation that the agent holds. Other sessions have none. */
+  log?: ChangeLog;
 }
 
 const hosts = new WeakMap<object, SessionHost>();
@@ -47,7 +50,7 @@ export function sessionHostOf(agent: object): SessionHost {
 export function sessionScope(host: SessionHost, sessionId: string): SessionScope {
   const known = scopes.get(host) ?? new Map<string, SessionScope>();
   scopes.set(host, known);
-  const scope = known.get(sessionId) ?? {
+  const scope: SessionScope = known.get(sessionId) ?? {
     host,
     sessionId,
     conversation: host.conversation(sessionId),

@@ -8,6 +8,7 @@ import { asMessagePart, isSettledToolPart, isToolPart, type ToolPart } from "../
 import { callId, turnId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type { TurnEngine } from "../turn/engine.ts";
+import { RUNNER } from "../session/change-log.ts";
 import type { ConversationSide, ParkedCall } from "./actions-port.ts";
 import type { StoredTranscript } from "./stored-transcript.ts";
 
@@ -51,7 +52,7 @@ export class ActionConversation implements ConversationSide {
     const { message, index, part } = stored;
     const resolved = asMessagePart({ ...part, output: output ?? null });
     const changed: UIMessage = { ...message, parts: message.parts.with(index, resolved) };
-    transcript.update(changed);
+    transcript.update(changed, { ...RUNNER, change: "answer-placed", why: "action", callId: call.toolCallId });
     conversation.afterCommit(() => turns.announceMessage(changed));
     // Summarised, or on a branch that is not shown: people and the model do not see the message.
     return transcript.path().some(({ id }) => id === message.id) ? "replaced" : "gone";
@@ -72,7 +73,8 @@ export class ActionConversation implements ConversationSide {
 
   note(text: string): void {
     const { transcript, conversation, newId } = this.#init;
-    transcript.append({ id: newId(), role: "assistant", parts: [{ type: "text", text }] });
+    const message: UIMessage = { id: newId(), role: "assistant", parts: [{ type: "text", text }] };
+    transcript.append(message, { ...RUNNER, why: "action" });
     conversation.afterCommit(() => transcript.announce());
   }
 

@@ -47,6 +47,7 @@ export const openParts: OpenParts = (init) => {
     setAside: runtime.quarantine,
     now: () => runtime.clock.now()
   });
+  store.scope.log = journal.history;
   const idempotency = new Idempotency(runtime.sql);
   const transcript = new StoredTranscript({
     store,
@@ -103,7 +104,7 @@ export const openParts: OpenParts = (init) => {
     transcript,
     actions,
     branches: new Branches({ store, transcript }),
-    readJournal: (options) => readJournal({ reader: journal.reader, scope: store.scope }, options),
+    readJournal: (options) => readJournal({ ...journal, scope: store.scope }, options),
     toolSources: [...actions.toolSources, contextToolSource(init.session)],
     sessionPrompt: () => contextPrompt(init.session),
     wholeMessage: (messageId) => transcript.get(messageId),

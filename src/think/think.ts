@@ -5,6 +5,7 @@ import type { Callables } from "../agent/connections/callable.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { MessageConcurrency } from "../chat/overlap.ts";
 import { DEFAULT_MAX_STEPS } from "../model/index.ts";
+import { USER_CODE } from "../session/change-log.ts";
 import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
@@ -440,12 +441,12 @@ export abstract class Think<
   /** Stores a message below the latest one, or below `parentId`. Starts no turn and tells no client. */
   protected async appendMessageToHistory(message: UIMessage, parentId?: string | null): Promise<void> {
     checkMessages([message]);
-    roomOf(this).parts.transcript.append(message, parentId);
+    roomOf(this).parts.transcript.append(message, USER_CODE, parentId);
   }
 
   protected async updateMessageInHistory(message: UIMessage): Promise<void> {
     checkMessages([message]);
-    roomOf(this).parts.transcript.update(message);
+    roomOf(this).parts.transcript.update(message, USER_CODE);
   }
 
   /** Reads the messages from storage again. */

@@ -5,6 +5,7 @@ import type { Connection } from "../agent/connections/connection.ts";
 import type { AgentRuntime } from "../agent/runtime.ts";
 import type { Sdk } from "../model/index.ts";
 import type { AddMessagesOptions } from "../session/add-messages.ts";
+import type { ChangeOrigin } from "../session/change-log.ts";
 import type { Session } from "../session/session.ts";
 import type { TurnHooks } from "../turn/hooks.ts";
 import type { Turns } from "../turn/turns.ts";
@@ -58,8 +59,8 @@ export interface ThinkTranscript {
     options: Pick<AddMessagesOptions, "parentId" | "mode"> & { readonly idempotencyId?: string }
   ): boolean;
   hasAdded(idempotencyId: string): boolean;
-  append(message: UIMessage, parentId?: string | null): void;
-  update(message: UIMessage): void;
+  append(message: UIMessage, origin: ChangeOrigin, parentId?: string | null): void;
+  update(message: UIMessage, origin: ChangeOrigin): void;
   /** Reads everything again at the next look. */
   invalidate(): void;
   /** Tells every reader that messages joined or left. */

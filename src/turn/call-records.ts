@@ -1,8 +1,15 @@
 // What an attempt records of tool calls: that one may run now, what came of it, and what is asked of people. Pure: from
 // what the model call tells to the facts that are written.
-import type { UIMessage } from "ai";
+import type { LanguageModel, UIMessage } from "ai";
 import { createHash } from "node:crypto";
-import type { ApprovalAsked, CallExecutor, CallOutcome, CallSettled, CallStarted } from "../journal/records.ts";
+import type {
+  ApprovalAsked,
+  CallExecutor,
+  CallOutcome,
+  CallSettled,
+  CallStarted,
+  ModelCalled
+} from "../journal/records.ts";
 import {
   isToolPart,
   toolErrorText,
@@ -61,6 +68,24 @@ export function approvalAsked(writing: Writing, part: ToolPart, step: number): [
     expiresAt: null
   };
   return [call, asked];
+}
+
+/** Names of tools that a record of a model call holds. */
+const MAX_NAMED_TOOLS = 100;
+
+/** What is asked of which model, without a word of it. */
+export function modelCalled(
+  writing: Writing,
+  { model, system, tools }: { readonly model: LanguageModel; readonly system: unknown; readonly tools: object }
+): ModelCalled {
+  const names = Object.keys(tools).sort();
+  return {
+    ...fact(writing),
+    type: "model-called",
+    modelId: typeof model === "string" ? model : String(model.modelId),
+    tools: names.slice(0, MAX_NAMED_TOOLS),
+    prompt: inputHash([jsonOf(system), names]).slice(0, 16)
+  };
 }
 
 export function toolPartOf(message: UIMessage, toolCallId: string): ToolPart | undefined {

@@ -2,6 +2,9 @@
 // only then are readers told, and after them the user's hook.
 import type { UIMessage } from "ai";
 import type { OpenTurn } from "../journal/conversation.ts";
+import { foldTurn } from "../journal/folds/turn-fold.ts";
+import type { TurnAdmitted, TurnSettled } from "../journal/records.ts";
+import { ALREADY_RECORDED, RUNNER } from "../session/change-log.ts";
 import { failureDetails } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
@@ -10,8 +13,9 @@ import { closeCalls, type ClosingCalls } from "./close-calls.ts";
 import type { Desk } from "./desk.ts";
 import { TurnUnreadableError } from "./errors.ts";
 import type { LiveTurn } from "./live-turn.ts";
+import { outlineTurn } from "./outline.ts";
 import type { RefusedFiles } from "./refused-files.ts";
-import type { TurnStream } from "./stream.ts";
+import type { StreamRecord, TurnStream } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
 import type { CountedTokens } from "./transcript.ts";
 import type { TurnOutcome, TurnStatus, TurnView } from "./turn.ts";
@@ -65,20 +69,25 @@ export function announceEnding(desk: Desk, live: LiveTurn, outcome: TurnOutcome)
 
 /** For a caller with a larger transaction of its own, who announces after the commit. */
 export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOutcome {
-  const { conversation, journal } = desk.init;
+  const { conversation } = desk.init;
   const { admitted, view } = live;
   const message = conversation.transaction((row) => {
+    const open = desk.openTurnOf(live);
     if (ending.placesInput) placeInput(desk, live);
-    for (const { message: marked } of ending.refused ?? []) desk.init.transcript.update(marked);
+    for (const { message: marked } of ending.refused ?? []) {
+      desk.init.transcript.update(marked, { ...RUNNER, change: "files-refused", turnId: admitted.turnId });
+    }
     const segments = ending.stream?.takeUnflushed() ?? [];
     const left = ending.stream ? ending.stream.finish() : ending.left?.answer;
     const answer = left && closeCalls(left, closingOf(desk, live, { ending, message: left }));
     if (answer) storeAnswer(desk, live, answer);
     closeContinued(desk, live, { ending, hasAnswer: answer !== undefined });
     if (answer && ending.lastUsage) desk.init.transcript.noteUsage?.(answer.id, ending.lastUsage);
-    journal.writer.append([
-      ...segments,
-      {
+    const messageStored = answer !== undefined || ending.left?.isStored === true;
+    appendOutcome(desk, open, {
+      segments,
+      ownerId: messageStored ? admitted.messageId : ownerOf(desk, admitted),
+      outcome: {
         type: "turn-settled",
         turnId: turnId(admitted.turnId),
         attempt: null,
@@ -87,11 +96,11 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
         reason: ending.reason ?? null,
         error: ending.error === undefined ? null : { code: "turn-failed", message: ending.error },
         output: (ending.output ?? null) as Json,
-        messageStored: answer !== undefined || ending.left?.isStored === true,
+        messageStored,
         chunkCount: (ending.stream ?? ending.left)?.chunkCount ?? 0,
         responds: desk.init.hooks.wantsResponse && isAnswer(ending)
       }
-    ]);
+    });
     keepOutcome(desk, live, { ...ending, answer });
     if (ending.status !== "skipped") {
       row.failedTurn =
@@ -110,6 +119,28 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
     streamed: ending.streamed ?? false,
     ...(ending.givenUp && { givenUp: true })
   };
+}
+
+interface Outcome {
+  readonly segments: readonly StreamRecord[];
+  readonly outcome: TurnSettled;
+  /** The message that the turn's history goes with. */
+  readonly ownerId: string | null;
+}
+
+/** The outcome, and what stays known of the turn when its records are gone. */
+function appendOutcome({ init }: Desk, open: OpenTurn | undefined, { segments, outcome, ownerId }: Outcome): void {
+  const before = open && outlineTurn(init, open);
+  const records = [...segments, outcome];
+  const { first } = init.journal.writer.append(records);
+  if (!before) return;
+  const entries = records.map((record, index) => ({ sequence: first + index, record }));
+  init.journal.history.settled(foldTurn(before, entries), ownerId);
+}
+
+/** Without an answer: the last message it was asked with, or the newest of the conversation. */
+function ownerOf({ init: { transcript } }: Desk, { inputMessageIds }: TurnAdmitted): string | null {
+  return inputMessageIds.findLast((id) => transcript.has(id)) ?? transcript.leafId;
 }
 
 /** For calls that are made again under the turn's key. */
@@ -133,15 +164,17 @@ function keepOutcome(desk: Desk, live: LiveTurn, ended: Ending & { readonly answ
  * told, now and when they join later, unless the conversation was cleared since: then nobody waits for it.
  */
 export function settleUnreadable(desk: Desk, open: OpenTurn): void {
-  const { conversation, journal, hooks, emit } = desk.init;
+  const { conversation, hooks, emit } = desk.init;
   const { requestId } = open;
   const isCleared = open.generation !== conversation.row.generation;
   const unreadable = new TurnUnreadableError(open.turnId);
   const context = { requestId, stage: "recovery", messagesPersisted: false } as const;
   const text = isCleared ? unreadable.message : hooks.describeFailure(unreadable, context);
   conversation.transaction((row) => {
-    journal.writer.append([
-      {
+    appendOutcome(desk, open, {
+      segments: [],
+      ownerId: desk.init.transcript.leafId,
+      outcome: {
         type: "turn-settled",
         turnId: turnId(open.turnId),
         attempt: null,
@@ -154,7 +187,7 @@ export function settleUnreadable(desk: Desk, open: OpenTurn): void {
         chunkCount: 0,
         responds: false
       }
-    ]);
+    });
     if (!isCleared) row.failedTurn = { requestId, text, messageIds: [] };
   });
   if (isCleared) return;
@@ -209,7 +242,7 @@ function closeContinued(
 
 function putClosed({ init, readers }: Desk, stored: UIMessage, closed: UIMessage): void {
   if (closed === stored) return;
-  init.transcript.update(closed);
+  init.transcript.update(closed, { ...RUNNER, change: "calls-closed" });
   // A clear takes it away in the same transaction.
   init.conversation.afterCommit(() => init.transcript.has(closed.id) && readers.messageUpdated(closed));
 }
@@ -239,13 +272,13 @@ export function isAnswer(ending: Ending): boolean {
 export function placeInput(desk: Desk, live: LiveTurn): void {
   // Stored by `admit` as the messages they are.
   for (const message of live.admitted.input as readonly unknown[] as readonly UIMessage[]) {
-    desk.init.transcript.append(message);
+    desk.init.transcript.append(message, ALREADY_RECORDED);
   }
 }
 
 export function storeAnswer(desk: Desk, live: LiveTurn, answer: UIMessage): void {
   const { transcript } = desk.init;
-  const isNew = transcript.append(answer, live.admitted.parentMessageId ?? undefined);
+  const isNew = transcript.append(answer, ALREADY_RECORDED, live.admitted.parentMessageId ?? undefined);
   // It extends an earlier answer, or an interruption stored what there was of it.
-  if (!isNew) transcript.update(answer);
+  if (!isNew) transcript.update(answer, ALREADY_RECORDED);
 }

@@ -4,6 +4,7 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptStarted, JournalRecord } from "../journal/records.ts";
 import { asMessagePart, continueFold, foldChunk, resumeFold, startFold } from "../model/index.ts";
+import { ALREADY_RECORDED, RUNNER } from "../session/change-log.ts";
 import { turnId } from "../util/ids.ts";
 import { notesOf } from "./admitting.ts";
 import { AnswerSize } from "./answer-size.ts";
@@ -36,7 +37,8 @@ export async function beginFirst(desk: Desk, open: OpenTurn, live: LiveTurn): Pr
   init.conversation.transaction(() => {
     init.journal.writer.append([firstAttempt(open.turnId, { epoch, now: desk.now() })]);
     placeInput(desk, live);
-    for (const message of made) init.transcript.append(message);
+    const origin = { by: "code", why: "turn-input", turnId: open.turnId } as const;
+    for (const message of made) init.transcript.append(message, origin);
   });
   // The others were told when they were accepted.
   if (made.length > 0) desk.readers.transcriptChanged(live.view.origin);
@@ -73,7 +75,7 @@ export function beginNext(desk: Desk, live: LiveTurn, examined: Examined): void 
   const changed = [salvage.changedBase, salvage.changedEarlier].filter((message) => message !== undefined);
   init.conversation.transaction(() => {
     init.journal.writer.append(records);
-    for (const message of changed) init.transcript.update(message);
+    for (const message of changed) init.transcript.update(message, { ...RUNNER, change: "calls-closed", turnId: id });
   });
   for (const message of changed) desk.readers.messageUpdated(message);
   // Who followed the last attempt in this process has not seen its calls end. Others are replayed everything.
@@ -129,7 +131,7 @@ export async function runAttempt(desk: Desk, live: LiveTurn, examined: Examined 
     readers: desk.readers,
     clock: init.clock,
     answerChanged: ({ message, stored }) => {
-      init.transcript.update(stored);
+      init.transcript.update(stored, ALREADY_RECORDED);
       desk.readers.messageUpdated(message);
     },
     earlierSettled: (outcome) => settleEarlier(desk, earlier?.id, outcome)
@@ -143,7 +145,8 @@ function settleEarlier({ init, readers }: Desk, messageId: string | undefined, o
   const stored = messageId === undefined ? undefined : init.transcript.get(messageId);
   if (!stored) return;
   const { message } = foldChunk(resumeFold(stored), outcome);
-  init.transcript.update(message);
+  const callId = "toolCallId" in outcome ? { callId: outcome.toolCallId } : {};
+  init.transcript.update(message, { ...RUNNER, change: "answer-placed", why: "tool-result", ...callId });
   readers.messageUpdated(message);
 }
 
@@ -190,7 +193,7 @@ function historyOf(desk: Desk, live: LiveTurn, { base, earlier, examined }: Sett
   // The SDK runs allowed calls of the last message only.
   const isLast = earlier === undefined || (!partial && earlier.id === transcript.leafId);
   const running = approvedCalls(base ?? earlier);
-  const path = transcript.prompt(leaf, {
+  const prompt = transcript.prompt(leaf, {
     isClientTool: (name) => {
       const kind = desk.init.hooks.toolKind(name);
       return kind === "client" || (kind === undefined && clientTools.some((tool) => tool.name === name));
@@ -201,6 +204,8 @@ function historyOf(desk: Desk, live: LiveTurn, { base, earlier, examined }: Sett
       shown: isLast ? "in-place" : "elsewhere"
     }
   });
+  transcript.repair(prompt, live.admitted.turnId);
+  const path = prompt.messages;
   const before = examined && path.at(-1)?.id === messageId ? path.slice(0, -1) : path;
   const shown = partial ? [...before, partial] : before;
   if (isLast || running.length === 0) return shown;

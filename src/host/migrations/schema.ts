@@ -6,6 +6,7 @@ import { foundation, META_TABLE } from "./001-foundation.ts";
 import { conversation } from "./002-conversation.ts";
 import { features } from "./003-features.ts";
 import { durableWork } from "./004-durable-work.ts";
+import { history } from "./005-history.ts";
 import { refuseOriginal } from "./original.ts";
 
 export interface Migration {
@@ -14,7 +15,7 @@ export interface Migration {
 }
 
 /** Position + 1 is the version. Never edit or reorder a released entry: add one, with a fixture database. */
-export const MIGRATIONS: readonly Migration[] = [foundation, conversation, features, durableWork];
+export const MIGRATIONS: readonly Migration[] = [foundation, conversation, features, durableWork, history];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -9,6 +9,7 @@ import { COMPACTION_TABLES } from "./003-compaction.ts";
 import { CONTEXT_TABLES } from "./003-context.ts";
 import { SEARCH_TABLES } from "./003-search.ts";
 import { IDEMPOTENCY_TABLES } from "./004-durable-work.ts";
+import { HISTORY_TABLES } from "./005-history.ts";
 
 const STATEMENTS = [
   ...AGENT_TABLES,
@@ -20,7 +21,8 @@ const STATEMENTS = [
   ...COMPACTION_TABLES,
   ...CONTEXT_TABLES,
   ...SEARCH_TABLES,
-  ...IDEMPOTENCY_TABLES
+  ...IDEMPOTENCY_TABLES,
+  ...HISTORY_TABLES
 ];
 
 /** What makes each table, by its name; nothing if it is there already. */

@@ -8,6 +8,7 @@ import type {
   AttemptStarted,
   ChunkRange,
   JournalEntry,
+  ModelCalled,
   ParkReason,
   ReadableRecord,
   RecordedError,
@@ -71,6 +72,8 @@ export interface TurnFold {
   /** The chunks that belong to the answer: what each attempt wrote, as far as the later ones kept it. */
   readonly kept: readonly KeptRange[];
   readonly steps: StepsView;
+  /** What was asked of which model, oldest first; as often as it changed. */
+  readonly models: readonly ModelUse[];
   /** Processes that began to read a large partial answer since the newest attempt began. */
   readonly readBy: readonly EpochId[];
   readonly steered: readonly TurnSteered[];
@@ -92,6 +95,8 @@ export interface KeptRange {
   readonly from: number;
   readonly to: number;
 }
+
+export type ModelUse = Pick<ModelCalled, "modelId" | "tools" | "prompt">;
 
 export interface StepsView {
   readonly started: number;
@@ -125,6 +130,7 @@ export function emptyTurn(turnId: TurnId): TurnFold {
     nextChunk: 0,
     kept: [],
     steps: { started: 0, finished: 0, usage: NO_USAGE, lastUsage: NO_USAGE },
+    models: [],
     readBy: [],
     steered: [],
     grants: null,
@@ -183,6 +189,8 @@ function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): 
 
 function applyRest(turn: TurnFold, record: ReadableRecord, sequence: number): TurnFold {
   switch (record.type) {
+    case "model-called":
+      return { ...turn, models: addModel(turn.models, record) };
     case "recovery-started":
       return { ...turn, readBy: [...new Set([...turn.readBy, record.epoch])] };
     case "turn-steered":
@@ -262,6 +270,11 @@ function settle(turn: TurnFold, record: TurnSettled): TurnFold {
     waitsFor: [],
     responded: !record.responds
   };
+}
+
+function addModel(models: readonly ModelUse[], { modelId, tools, prompt }: ModelCalled): readonly ModelUse[] {
+  const last = models.at(-1);
+  return last?.modelId === modelId && last.prompt === prompt ? models : [...models, { modelId, tools, prompt }];
 }
 
 function finishStep(steps: StepsView, usage: StepUsage): StepsView {
