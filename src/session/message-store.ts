@@ -23,7 +23,7 @@ import {
 } from "./path-totals.ts";
 import { SearchIndex } from "./search-index.ts";
 import { searchLimit, searchMessages, type SearchResult } from "./search.ts";
-import type { SessionScope } from "./session-host.ts";
+import { createdAt, type SessionScope } from "./session-host.ts";
 import { isCompactionMessage, parseStoredMessage, requireMessage, type SessionMessage } from "./session-message.ts";
 import type { HistoryRowStat, RecentHistoryResult, SessionProvider, StoredCompaction } from "./session-provider.ts";
 import { ReportedUsage, type UsageReport } from "./tokens-reported.ts";
@@ -258,6 +258,7 @@ export class MessageStore implements SessionProvider {
       const added = this.overlays.add(row, { summary, fromId: fromMessageId, toId: toMessageId });
       // What was counted before says nothing about the shorter path.
       this.usage.forget();
+      // Also one that comes by itself is written by the user's function.
       recordChange(this.scope, USER_CODE, { change: "compacted", ids: [fromMessageId, toMessageId] });
       this.scope.changes.emit({ kind: "compacted" });
       return added;
@@ -379,11 +380,6 @@ export class MessageStore implements SessionProvider {
     return shown.ok && full !== undefined ? { shown: shown.value, full } : undefined;
   }
 
-  /** SQLite's own form of a time, so that the column reads like those of other programs. */
-  createdAt(): string {
-    return new Date(this.scope.host.now()).toISOString().replace("T", " ").replace("Z", "");
-  }
-
   /** The newest message as stored. If somebody else removed its row, the newest that is left. */
   #currentLeaf(row: ConversationRow, found: Map<string, MessageHeader>): MessageHeader | undefined {
     const leaf = row.leaf === null ? undefined : found.get(row.leaf);
@@ -439,7 +435,7 @@ export class MessageStore implements SessionProvider {
       fullBytes: ref?.sizeBytes ?? null,
       content: body.content
     };
-    this.rows.insert(stored, this.createdAt());
+    this.rows.insert(stored, createdAt(this.scope.host));
     row.nextMessage += 1;
     row.leaf = message.id;
     this.scope.changes.emit({ kind: "appended", id: message.id, sizeBytes: body.sizeBytes, row: stored });

@@ -12,6 +12,7 @@ import { isOnPathOf, meetingOf, NO_MEETING, shownOf, type Meeting } from "./over
 import { OverlayRows, type Overlay } from "./overlay-rows.ts";
 import { walkShown } from "./overlay-walk.ts";
 import { addTotals, ownTotals, ZERO_TOTALS, type PathTotals } from "./path-totals.ts";
+import { createdAt } from "./session-host.ts";
 import type { StoredCompaction } from "./session-provider.ts";
 
 /** A summary is short by its nature; a larger one is refused. */
@@ -68,7 +69,7 @@ export class Overlays {
       throw new CompactionRangeError(given.fromId, given.toId);
     }
     const sequence = row.nextMessage++;
-    const facts = { id: sequence.toString(36), summary: given.summary, createdAt: this.#store.createdAt() };
+    const facts = { id: sequence.toString(36), summary: given.summary, createdAt: createdAt(this.#store.scope.host) };
     const overlay = {
       ...facts,
       ...overlaySize(facts),

@@ -32,6 +32,11 @@ export interface SessionScope {
   log?: ChangeLog;
 }
 
+/** Now, in SQLite's own form of a time, so that the column reads like those of other programs. */
+export function createdAt(host: SessionHost): string {
+  return new Date(host.now()).toISOString().replace("T", " ").replace("Z", "");
+}
+
 const hosts = new WeakMap<object, SessionHost>();
 const scopes = new WeakMap<SessionHost, Map<string, SessionScope>>();
 

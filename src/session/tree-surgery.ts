@@ -8,6 +8,7 @@ import { encodeMessage, fullRefOf, keepFull, readFull } from "./message-body.ts"
 import type { MessageHeader, MessageRow } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
 import { addTotals, ownTotals, pathTotals, subtractTotals, withTotals, ZERO_TOTALS } from "./path-totals.ts";
+import { createdAt } from "./session-host.ts";
 import { parseStoredMessage, type SessionMessage } from "./session-message.ts";
 
 /** Of the messages without children, the one written last. */
@@ -129,7 +130,7 @@ function archive(store: MessageStore, before: MessageRow, archiveId: string): vo
     fullHash: kept?.hash ?? null,
     fullBytes: kept?.sizeBytes ?? null
   };
-  store.rows.insert(withTotals(copy, pathTotals(before)), store.createdAt());
+  store.rows.insert(withTotals(copy, pathTotals(before)), createdAt(store.scope.host));
 }
 
 /** The conversation's row names a newest message that is not there: it is damaged. The newest that is left takes over. */

@@ -377,8 +377,8 @@ export abstract class Think<
   }
 
   /**
-   * What was written down about the conversation's turns, without contents, for inspectors. Clients may call it only if
-   * the class lists it among its `callables`.
+   * What was written down about the conversation, without contents, for inspectors: records, of finished turns what stays
+   * known of them, and changes that no turn made. Clients may call it only if the class lists it among its `callables`.
    *
    * @example
    * const newest = this.readJournal({ after: -50 });
