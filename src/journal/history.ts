@@ -15,10 +15,8 @@ import type { AttemptStarted, ConversationChanged, StepUsage, TurnSettled } from
 export const TURN_ROW_BYTES = 4 * 1024;
 /** Turns without a message that they could go with. */
 export const MAX_LOOSE_TURNS = 100;
-/** Changes that are kept. */
+/** Changes that are kept: each newer one takes the place of the oldest. */
 export const MAX_CHANGES = 1000;
-/** Changes that may be written before the oldest are looked for. */
-export const TRIM_AFTER = 100;
 
 /** One settled turn: what ran, how often, with what, and how it ended. */
 export interface TurnHistory {
@@ -80,7 +78,8 @@ export interface HistoryInit {
 
 export class History {
   readonly #init: HistoryInit;
-  #untrimmed = TRIM_AFTER;
+  /** Of the newest change; one that was undone leaves a slot as it was. */
+  #slot: number | undefined;
 
   constructor(init: HistoryInit) {
     this.#init = init;
@@ -94,11 +93,13 @@ export class History {
     const { sql, conversation, head } = this.#init;
     conversation.join((row) => {
       const sequence = place ?? head() + 1;
-      sql.run("INSERT INTO cf_changes (sequence, body) VALUES (?, ?)", sequence, encodeRecord(record));
+      this.#slot = ((this.#slot ?? this.#newestSlot()) + 1) % MAX_CHANGES;
+      sql.run(
+        "INSERT OR REPLACE INTO cf_changes (slot, sequence, body) VALUES (?, ?, ?)",
+        ...[this.#slot, sequence, encodeRecord(record)]
+      );
       row.journalFloor = Math.max(row.journalFloor, sequence);
     });
-    this.#untrimmed += 1;
-    if (this.#untrimmed >= TRIM_AFTER) this.#trimChanges();
   }
 
   /** As part of the transaction that settles it. `ownerId` is the message that it goes with. */
@@ -158,13 +159,9 @@ export class History {
     return [...newestOf("cf_turns"), ...newestOf("cf_changes")];
   }
 
-  #trimChanges(): void {
-    this.#untrimmed = 0;
-    this.#init.sql.run(
-      `DELETE FROM cf_changes WHERE sequence <=
-         (SELECT sequence FROM cf_changes ORDER BY sequence DESC LIMIT 1 OFFSET ?)`,
-      MAX_CHANGES
-    );
+  #newestSlot(): number {
+    const query = "SELECT slot FROM cf_changes ORDER BY sequence DESC LIMIT 1";
+    return this.#init.sql.one<{ slot: number }>(query)?.slot ?? -1;
   }
 }
 

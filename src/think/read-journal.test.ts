@@ -1,6 +1,7 @@
 import fc from "fast-check";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, expectTypeOf, test } from "vitest";
 import type { Callables } from "../agent/connections/callable.ts";
+import type { TurnHistory } from "../journal/history.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, type Script } from "../testing/index.ts";
 import type { JournalEntry, ReadJournalOptions } from "./read-journal.ts";
 import { Think } from "./think.ts";
@@ -183,4 +184,11 @@ describe("the journal of an inspector", () => {
       expect(await socket.next("rpc")).toMatchObject({ success });
     }
   });
+});
+
+test("an entry's types: what stays of a turn, and what changed, on whose behalf", () => {
+  expectTypeOf<JournalEntry["turn"]>().toEqualTypeOf<TurnHistory | undefined>();
+  expectTypeOf<TurnHistory["outcome"]>().toEqualTypeOf<"completed" | "failed" | "aborted" | "skipped">();
+  expectTypeOf<NonNullable<JournalEntry["change"]>["by"]>().toEqualTypeOf<"client" | "code" | "runner" | "operator">();
+  expectTypeOf<JournalEntry["position"]>().toEqualTypeOf<number>();
 });

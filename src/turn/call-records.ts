@@ -82,7 +82,8 @@ export function modelCalled(
   return {
     ...fact(writing),
     type: "model-called",
-    modelId: typeof model === "string" ? model : String(model.modelId),
+    // What getModel() returns may be anything; the call itself says what is wrong with it.
+    modelId: typeof model === "string" ? model : String((model as { modelId?: unknown } | null | undefined)?.modelId),
     tools: names.slice(0, MAX_NAMED_TOOLS),
     prompt: inputHash([jsonOf(system), names]).slice(0, 16)
   };

@@ -1,5 +1,5 @@
 // Version 5: what is known of a conversation after its records are gone. Each table says who owns it, what bounds it, what
-// deletes from it. Both are keyed by a position in the journal, and neither has an index: a turn writes one row.
+// deletes from it. Both hold positions in the journal, and neither has an index: a turn or a change writes one row.
 import type { Sql } from "../ports.ts";
 
 export const HISTORY_TABLES: readonly string[] = [
@@ -9,9 +9,10 @@ export const HISTORY_TABLES: readonly string[] = [
     message_id TEXT,
     body TEXT NOT NULL
   )`,
-  // Owner: journal/history. Bound: the newest MAX_CHANGES, and up to TRIM_AFTER more; a few hundred bytes a row. Deleted: the oldest, by newer ones; all by a clear.
+  // Owner: journal/history. Bound: MAX_CHANGES slots, a few hundred bytes each. Deleted: the oldest, by the newest that takes its slot; all by a clear.
   `CREATE TABLE cf_changes (
-    sequence INTEGER PRIMARY KEY,
+    slot INTEGER PRIMARY KEY,
+    sequence INTEGER NOT NULL,
     body TEXT NOT NULL
   )`
 ];
