@@ -71,7 +71,8 @@ export type {
   TurnOptions,
   TurnResult
 } from "./think/programmatic.ts";
-export type { JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
+export type { AttemptSummary, CalledTool, TurnHistory } from "./journal/history.ts";
+export type { ConversationChange, JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
 export type { AddMessagesOptions } from "./think/runtime.ts";
 export type { MessageConcurrency } from "./chat/index.ts";
 export type { StreamCallback } from "./think/stream-callback.ts";

@@ -12,6 +12,7 @@ import {
   type Reply,
   type ScriptPart
 } from "../testing/model/index.ts";
+import { ALREADY_RECORDED } from "../session/change-log.ts";
 import { World, type WorldInit } from "../turn/engine.test-support.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { ChatSocket } from "./clients.ts";
@@ -150,7 +151,7 @@ export class TestChat {
 
   /** Puts messages into the store that no turn wrote. */
   store(...messages: UIMessage[]): void {
-    for (const message of messages) this.world.transcript.append(message);
+    for (const message of messages) this.world.transcript.append(message, ALREADY_RECORDED);
   }
 
   /** A new socket; its connect frames stay to be taken. */

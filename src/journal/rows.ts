@@ -122,6 +122,11 @@ export class JournalRows {
     );
   }
 
+  /** Newest first, without their bodies. */
+  newest(limit: number): Pick<JournalRow, "last" | "count">[] {
+    return this.#table.all("SELECT last, count FROM cf_journal ORDER BY last DESC LIMIT ?", limit);
+  }
+
   between(from: number, last: number): JournalRow[] {
     return this.#table.all<JournalRow>(
       `SELECT ${COLUMNS} FROM cf_journal WHERE last >= ? AND last <= ? ORDER BY last`,

@@ -276,8 +276,13 @@ export class MessageRows {
     );
   }
 
-  blank(id: string): void {
-    this.#change("UPDATE assistant_messages SET content = '' WHERE session_id = ? AND id = ?", this.#session, id);
+  /** A row that cannot be read: what is left of it holds its children's place in the tree. */
+  setAside({ id, content }: { readonly id: string; readonly content: string }, error: string): void {
+    this.table.transaction(() => {
+      const key = JSON.stringify([this.#session, id]);
+      this.#setAside?.({ table: "assistant_messages", key, body: content, error });
+      this.#change("UPDATE assistant_messages SET content = '' WHERE session_id = ? AND id = ?", this.#session, id);
+    });
   }
 
   delete(id: string): void {

@@ -5,11 +5,11 @@
 // skipped. Deleting and rewriting branches is left to tree-surgery.ts.
 import type { ConversationRow } from "../journal/conversation.ts";
 import { moveToBranch } from "./branches.ts";
+import { recordChange, RUNNER, USER_CODE, type ChangeOrigin } from "./change-log.ts";
 import { findCalls } from "./find-calls.ts";
 import type { StoredForms } from "./full-message.ts";
 import { encodeMessage, encodeShortened, fullRefOf, keepFull, readFull, type MessageBody } from "./message-body.ts";
 import type { MessageHeader, MessageRow, MessageRows } from "./message-rows.ts";
-import { overlayIdOf } from "./overlay-rows.ts";
 import {
   Overlays,
   readRecentPath,
@@ -29,7 +29,7 @@ import {
 } from "./path-totals.ts";
 import { SearchIndex } from "./search-index.ts";
 import { searchLimit, searchMessages, type SearchResult } from "./search.ts";
-import type { SessionScope } from "./session-host.ts";
+import { createdAt, type SessionScope } from "./session-host.ts";
 import { isCompactionMessage, parseStoredMessage, requireMessage, type SessionMessage } from "./session-message.ts";
 import type { HistoryRowStat, RecentHistoryResult, SessionProvider, StoredCompaction } from "./session-provider.ts";
 import { ReportedUsage, type UsageReport } from "./tokens-reported.ts";
@@ -92,8 +92,7 @@ export class MessageStore implements SessionProvider {
 
   /** The message as histories show it. */
   getShown(id: string): SessionMessage | null {
-    const row = this.rows.row(id);
-    return (row && this.decode(row)) ?? null;
+    return this.readSized(id)?.message ?? null;
   }
 
   getHistory(leafId?: string | null): SessionMessage[] {
@@ -197,11 +196,11 @@ export class MessageStore implements SessionProvider {
    * True if something was written; false if the id is already stored, or is that of a summary: those are shown, never
    * stored. Below a summary means below the last message it stands for.
    */
-  appendMessage(message: SessionMessage, parentId?: string | null): boolean {
+  appendMessage(message: SessionMessage, parentId?: string | null, origin: ChangeOrigin = USER_CODE): boolean {
     requireMessage(message);
     if (isCompactionMessage(message)) return false;
     return this.scope.conversation.join((row) => {
-      const wanted = parentId === undefined ? row.leaf : this.#standFor(parentId);
+      const wanted = parentId === undefined ? row.leaf : this.overlays.standFor(parentId);
       const found = this.rows.headers(distinct(message.id, row.leaf, wanted));
       if (found.has(message.id)) {
         this.scope.changes.emit({ kind: "repeated", id: message.id });
@@ -211,21 +210,33 @@ export class MessageStore implements SessionProvider {
       const parent = parentId === undefined ? leaf : wanted === null ? undefined : found.get(wanted);
       const { totals, isBranch } = this.#place(parent, leaf);
       this.#insert(row, message, { parentId: parent?.id ?? null, totals, isBranch });
+      recordChange(this.scope, origin, { change: "appended", ids: [message.id] });
       return true;
     });
   }
 
   /** True if the content changed. An unknown id stores nothing. */
-  updateMessage(message: SessionMessage): boolean {
-    requireMessage(message);
+  updateMessage(message: SessionMessage, origin: ChangeOrigin = USER_CODE): boolean {
+    return this.updateMessages([message], origin);
+  }
+
+  /** The same for several, as one change. */
+  updateMessages(messages: readonly SessionMessage[], origin: ChangeOrigin): boolean {
+    messages.forEach(requireMessage);
     return this.scope.conversation.transaction(() => {
-      const before = this.rows.row(message.id);
-      if (before === undefined) return false;
-      const body = encodeMessage(message, this.forms(before));
-      const changed = this.#rewrite(before, { ...body, role: message.role });
-      this.scope.changes.emit({ kind: "updated", id: message.id, sizeBytes: body.sizeBytes });
-      return changed;
+      const ids = messages.filter((message) => this.#update(message)).map(({ id }) => id);
+      recordChange(this.scope, origin, { change: "edited", ids });
+      return ids.length > 0;
     });
+  }
+
+  #update(message: SessionMessage): boolean {
+    const before = this.rows.row(message.id);
+    if (before === undefined) return false;
+    const body = encodeMessage(message, this.forms(before));
+    const changed = this.#rewrite(before, { ...body, role: message.role });
+    this.scope.changes.emit({ kind: "updated", id: message.id, sizeBytes: body.sizeBytes });
+    return changed;
   }
 
   /**
@@ -240,6 +251,7 @@ export class MessageStore implements SessionProvider {
       const whole = forms === undefined ? before.content : JSON.stringify(forms.full);
       const body = options.keepWhole ? encodeShortened(shown, whole) : encodeMessage(shown, forms);
       const changed = this.#rewrite(before, { ...body, role: before.role }, options.isOnPath);
+      if (changed) recordChange(this.scope, RUNNER, { change: "evicted", ids: [shown.id] });
       this.scope.changes.emit({ kind: "shortened", id: shown.id });
       return changed;
     });
@@ -251,6 +263,8 @@ export class MessageStore implements SessionProvider {
       const added = this.overlays.add(row, { summary, fromId: fromMessageId, toId: toMessageId });
       // What was counted before says nothing about the shorter path.
       this.usage.forget();
+      // Also one that comes by itself is written by the user's function.
+      recordChange(this.scope, USER_CODE, { change: "compacted", ids: [fromMessageId, toMessageId] });
       this.scope.changes.emit({ kind: "compacted" });
       return added;
     });
@@ -267,10 +281,12 @@ export class MessageStore implements SessionProvider {
   }
 
   /** Children of a deleted message move to its parent. Scans the session once, however many ids. */
-  deleteMessages(messageIds: readonly string[]): void {
+  deleteMessages(messageIds: readonly string[], origin: ChangeOrigin = USER_CODE): void {
     this.scope.conversation.transaction((row) => {
       this.index.forget(messageIds);
-      deleteFromTree(this, row, messageIds);
+      const ids = deleteFromTree(this, row, messageIds);
+      this.scope.log?.forgetTurns(ids);
+      recordChange(this.scope, origin, { change: "deleted", ids });
       this.scope.changes.emit({ kind: "restructured" });
     });
   }
@@ -279,12 +295,14 @@ export class MessageStore implements SessionProvider {
    * A new version of a message that has been answered: it keeps its id and becomes the newest message, and the old
    * version moves with everything below it to `archiveId`, its sibling. A message nobody answered is updated in place.
    */
-  editMessage(message: SessionMessage, archiveId: string): void {
+  editMessage(message: SessionMessage, archiveId: string, origin: ChangeOrigin = USER_CODE): void {
     requireMessage(message);
     this.scope.conversation.transaction((row) => {
       const before = this.rows.row(message.id);
       replaceAsBranch(this, row, { message, archiveId });
       if (before !== undefined) this.index.edited(before, archiveId);
+      const ids = [message.id, archiveId].filter((id) => this.has(id));
+      recordChange(this.scope, origin, { change: "edited", ids });
       this.scope.changes.emit({ kind: "restructured" });
     });
   }
@@ -293,21 +311,26 @@ export class MessageStore implements SessionProvider {
    * Makes the path through a message the active one, down to what was written last below it. False if it is that
    * already. Throws UnknownMessageError. Scans the session once.
    */
-  selectBranch(messageId: string): boolean {
+  selectBranch(messageId: string, origin: ChangeOrigin = USER_CODE): boolean {
     return this.scope.conversation.transaction((row) => {
-      const isMoved = moveToBranch(this, row, this.#standFor(messageId) ?? messageId);
-      if (isMoved) this.scope.changes.emit({ kind: "restructured" });
+      const isMoved = moveToBranch(this, row, this.overlays.standFor(messageId) ?? messageId);
+      if (!isMoved) return false;
+      recordChange(this.scope, origin, { change: "branch-chosen", ids: distinct(row.leaf) });
+      this.scope.changes.emit({ kind: "restructured" });
       return isMoved;
     });
   }
 
-  clearMessages(): void {
+  clearMessages(origin: ChangeOrigin = USER_CODE): void {
     this.scope.conversation.transaction((row) => {
-      for (const header of this.rows.scanHeaders()) this.release(header);
+      const all = this.rows.scanHeaders();
+      for (const header of all) this.release(header);
       this.index.clear();
       this.overlays.clear();
       this.rows.deleteAll();
       row.leaf = null;
+      this.scope.log?.clear();
+      recordChange(this.scope, origin, { change: "cleared", ids: all.map(({ id }) => id) });
       this.scope.changes.emit({ kind: "cleared" });
     });
   }
@@ -360,11 +383,6 @@ export class MessageStore implements SessionProvider {
     const shown = parseStoredMessage(row.content);
     const full = readFull(this.scope.host.blobs, ref);
     return shown.ok && full !== undefined ? { shown: shown.value, full } : undefined;
-  }
-
-  /** SQLite's own form of a time, so that the column reads like those of other programs. */
-  createdAt(): string {
-    return new Date(this.scope.host.now()).toISOString().replace("T", " ").replace("Z", "");
   }
 
   /** The newest message as stored. If somebody else removed its row, the newest that is left. */
@@ -422,7 +440,7 @@ export class MessageStore implements SessionProvider {
       fullBytes: ref?.sizeBytes ?? null,
       content: body.content
     };
-    this.rows.insert(stored, this.createdAt());
+    this.rows.insert(stored, createdAt(this.scope.host));
     row.nextMessage += 1;
     row.leaf = message.id;
     this.scope.changes.emit({ kind: "appended", id: message.id, sizeBytes: body.sizeBytes, row: stored });
@@ -461,11 +479,6 @@ export class MessageStore implements SessionProvider {
     if (leaf !== undefined) this.rows.replaceHeader(withTotals(leaf, addTotals(pathTotals(leaf), delta)));
   }
 
-  #standFor(parentId: string | null): string | null {
-    const overlayId = parentId === null ? undefined : overlayIdOf(parentId);
-    return overlayId === undefined ? parentId : (this.overlays.rows.one(overlayId)?.toId ?? parentId);
-  }
-
   #sumUp(fromId: string): PathTotals {
     let totals = ZERO_TOTALS;
     for (const header of this.rows.path(fromId)) totals = addTotals(totals, ownTotals(header));
@@ -478,12 +491,7 @@ export class MessageStore implements SessionProvider {
     if (row.content === "") return undefined;
     const parsed = parseStoredMessage(row.content);
     if (parsed.ok) return parsed.value;
-    const { host, sessionId } = this.scope;
-    host.sql.transaction(() => {
-      const key = JSON.stringify([sessionId, row.id]);
-      host.setAside({ table: "assistant_messages", key, body: row.content, error: parsed.error });
-      this.rows.blank(row.id);
-    });
+    this.rows.setAside(row, parsed.error);
     return undefined;
   }
 }

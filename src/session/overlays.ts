@@ -12,6 +12,7 @@ import {
   isOnPathOf,
   NO_FORK,
   overlayMessage,
+  overlayIdOf,
   overlayMessageId,
   overlaySize,
   shownOf,
@@ -22,6 +23,7 @@ import {
   type ShownEntry
 } from "./overlay-rows.ts";
 import { addTotals, ownTotals, ZERO_TOTALS, type PathTotals } from "./path-totals.ts";
+import { createdAt } from "./session-host.ts";
 import type { StoredCompaction } from "./session-provider.ts";
 
 /** A summary is short by its nature; a larger one is refused. */
@@ -41,6 +43,12 @@ export class Overlays {
     if (leafId === this.#store.leafId) return this.rows.shown();
     const all = this.rows.all();
     return all.length === 0 ? [] : shownOf(this.#onPathOf(leafId, all));
+  }
+
+  /** The message that is meant by the id of a summary: the last one that it stands for. */
+  standFor(id: string | null): string | null {
+    const overlayId = id === null ? undefined : overlayIdOf(id);
+    return overlayId === undefined ? id : (this.rows.one(overlayId)?.toId ?? id);
   }
 
   /** How much shorter the summaries make the active path. */
@@ -72,7 +80,11 @@ export class Overlays {
       throw new CompactionRangeError(given.fromId, given.toId);
     }
     const sequence = row.nextMessage++;
-    const summary = { id: sequence.toString(36), summary: given.summary, createdAt: this.#store.createdAt() };
+    const summary = {
+      id: sequence.toString(36),
+      summary: given.summary,
+      createdAt: createdAt(this.#store.scope.host)
+    };
     const overlay = {
       ...summary,
       ...overlaySize(summary),

@@ -5,6 +5,7 @@ import type { Cached } from "../host/cached.ts";
 import type { Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Conversation } from "../journal/conversation.ts";
+import type { ChangeLog } from "./change-log.ts";
 import { SessionHostMissingError } from "./errors.ts";
 import { MessageChanges } from "./message-changes.ts";
 import { MessageRows } from "./message-rows.ts";
@@ -35,6 +36,13 @@ export interface SessionScope {
   readonly rows: MessageRows;
   readonly summaries: OverlayRows;
   readonly usage: Cached<UsageRow | undefined>;
+  /** Where changes are recorded; set with the journal of the conversation that the agent holds. Other sessions have none. */
+  log?: ChangeLog;
+}
+
+/** Now, in SQLite's own form of a time, so that the column reads like those of other programs. */
+export function createdAt(host: SessionHost): string {
+  return new Date(host.now()).toISOString().replace("T", " ").replace("Z", "");
 }
 
 const hosts = new WeakMap<object, SessionHost>();
@@ -55,7 +63,7 @@ export function sessionHostOf(agent: object): SessionHost {
 export function sessionScope(host: SessionHost, sessionId: string): SessionScope {
   const known = scopes.get(host) ?? new Map<string, SessionScope>();
   scopes.set(host, known);
-  const scope = known.get(sessionId) ?? {
+  const scope: SessionScope = known.get(sessionId) ?? {
     host,
     sessionId,
     conversation: host.conversation(sessionId),

@@ -5,6 +5,8 @@ import type { MessageStore } from "./message-store.ts";
 import { overlayIdOf } from "./overlay-rows.ts";
 import { parseStoredMessage, type SessionMessage } from "./session-message.ts";
 
+const BY_CLIENT = { by: "client", why: "posted" } as const;
+
 /** A client's own copy of an answer is of the last few turns: it never got the stored one. */
 const RECENT_ANSWER_ROWS = 50;
 
@@ -61,9 +63,9 @@ function parsed(text: string): SessionMessage | undefined {
  */
 export function applyPlan(store: MessageStore, plan: ReconcilePlan, archiveId: () => string): string | null {
   return store.scope.conversation.transaction(() => {
-    for (const message of plan.update) store.updateMessage(message);
-    if (plan.edit !== undefined) store.editMessage(plan.edit, archiveId());
-    for (const message of plan.append) store.appendMessage(message);
+    store.updateMessages(plan.update, BY_CLIENT);
+    if (plan.edit !== undefined) store.editMessage(plan.edit, archiveId(), BY_CLIENT);
+    for (const message of plan.append) store.appendMessage(message, undefined, BY_CLIENT);
     return answerParent(store, plan.answer);
   });
 }

@@ -263,6 +263,7 @@ export class ThinkRuntime {
       setAside: agent.quarantine,
       now: () => agent.clock.now()
     });
+    store.scope.log = journal.history;
     const idempotency = new Idempotency(agent.sql);
     const transcript: StoredTranscript = new StoredTranscript({
       store,

@@ -29,11 +29,11 @@ describe("a conversation", () => {
       .map(({ name }) => name)
       .filter((name) => !name.startsWith("_"));
 
-  test("that uses nothing else has four tables after its first answer", async () => {
+  test("that uses nothing else has five tables after its first answer", async () => {
     const { host, chat } = await open();
     await chat.saveMessages([{ id: "u1", role: "user", parts: [{ type: "text", text: "Hi" }] }]);
     await host.idle();
-    expect(tables(host)).toEqual(["assistant_messages", "cf_conversations", "cf_journal", "cf_meta"]);
+    expect(tables(host)).toEqual(["assistant_messages", "cf_conversations", "cf_journal", "cf_meta", "cf_turns"]);
   });
 
   test("has a new object's one table before it, whatever user code keeps beside it", async () => {
