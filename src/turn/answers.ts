@@ -119,7 +119,7 @@ export class Answers {
     this.#origins.delete(armed.requestId);
   }
 
-  /** Nobody goes on from these answers any more. */
+  /** No turn goes on from these answers any more. */
   forgetOrigins(): void {
     this.#origins.clear();
   }

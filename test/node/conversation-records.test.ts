@@ -5,6 +5,8 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { changeOf } from "../../src/journal/history.ts";
 import { action, Think, type JournalEntry } from "../../src/index.ts";
+import { StoredTranscript } from "../../src/think/stored-transcript.ts";
+import { Idempotency } from "../../src/turn/idempotency.ts";
 import {
   createScript,
   createTestHost,
@@ -79,6 +81,23 @@ class Chat extends Think {
   }
   summarise(from: string, to: string) {
     return this.session.addCompaction(SECRET, from, to);
+  }
+
+  /** What a model would be shown, and how many of its messages are repaired. */
+  peek() {
+    const transcript = new StoredTranscript({
+      store: this.session.store!,
+      idempotency: new Idempotency({} as never),
+      budgetBytes: () => 1e6,
+      announce: () => expect.unreachable(),
+      onFailure: () => expect.unreachable(),
+      onClear: () => undefined,
+      noteUsage: () => undefined,
+      repairPart: (part) => this.repairInterruptedToolPart(part),
+      emit: () => expect.unreachable()
+    });
+    const { messages, changed } = transcript.prompt(undefined, { isClientTool: () => false, isUserTurn: true });
+    return { isSettled: JSON.stringify(messages).includes("output-error"), repaired: changed.length };
   }
 
   /** Makes a change inside a transaction of the user's own, which is undone. */
@@ -377,6 +396,16 @@ test.each([
   );
   expect((await stored(host)).at(-1)).toMatchObject({ role: "assistant" });
   expect(records(host)).toEqual(before);
+});
+
+test("to read what a model would be shown repairs it in memory, and writes nothing", async () => {
+  const host = open();
+  const agent = await agentOf(host);
+  const part = { type: "tool-t", toolCallId: "cut", state: "input-available", input: {} };
+  await agent.addMessages([{ ...said("x1", "assistant"), parts: [part] as never }]);
+  const before = { written: host.counts.rowsWritten, messages: await stored(host), records: records(host) };
+  expect(await agent.peek()).toEqual({ isSettled: true, repaired: 1 });
+  expect({ written: host.counts.rowsWritten, messages: await stored(host), records: records(host) }).toEqual(before);
 });
 
 test("what changes nothing has no record", async () => {
