@@ -1,5 +1,5 @@
-// Waiting for somebody else's work, but not for ever. Work that is too late goes on unheard: it cannot be stopped from
-// here, and its failure has nobody left to tell.
+// Waiting for other code's work, but not for ever. Work that is too late goes on unobserved: it cannot be stopped from
+// here, and its failure has no recipient any more.
 import type { Clock } from "./ports.ts";
 
 export interface DeadlineInit {
