@@ -1,9 +1,5 @@
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
-import { FIBER_TABLES } from "../../src/agent/fibers/fiber-table.ts";
-import { QUEUE_TABLES } from "../../src/agent/queue/queue-table.ts";
-import { runtimeOf } from "../../src/agent/runtime.ts";
-import type { TableDefinition } from "../../src/host/table-set.ts";
 import { getAgentByName } from "../../src/agent/index.ts";
 import { Clerk } from "./clerk.ts";
 import { alarmOf, env, errorOf, fetchPath, inside, rawStub, sqlOf, uniqueName } from "./world.ts";
@@ -77,9 +73,6 @@ interface Corruption {
   statement: string;
 }
 
-const made = (clerk: DurableObjectStub<Clerk>, tables: readonly TableDefinition[]) =>
-  inside(clerk, (agent) => runtimeOf(agent).sql.catalog.make(tables));
-
 const corruptions: Corruption[] = [
   {
     table: "cf_state",
@@ -98,12 +91,12 @@ const corruptions: Corruption[] = [
   },
   {
     table: "cf_queue",
-    prepare: (clerk) => made(clerk, QUEUE_TABLES),
+    prepare: () => Promise.resolve(),
     statement: "INSERT INTO cf_queue (id, callback, payload, created_at) VALUES ('q', 'record', '{broken', 1)"
   },
   {
     table: "cf_fibers",
-    prepare: (clerk) => made(clerk, FIBER_TABLES),
+    prepare: () => Promise.resolve(),
     statement: `INSERT INTO cf_fibers (id, name, managed, status, snapshot, created_at)
                 VALUES ('f', 'torn', 0, 'running', '{broken', 1)`
   }
