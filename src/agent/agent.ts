@@ -165,7 +165,10 @@ export abstract class Agent<
 
   // ── Storage and state ──
 
-  /** Runs one statement; each interpolation is a bound value. */
+  /**
+   * Runs one statement; each interpolation is a bound value. Tables of this package (`cf_*`, `assistant_*`,
+   * `think_config`) are its own business: each is made by the first write to it, and does not exist before.
+   */
   sql<Row = Record<string, string | number | boolean | null>>(
     strings: TemplateStringsArray,
     ...values: SqlInput[]

@@ -1,7 +1,7 @@
-// Values too large for one cell, stored once per content and kept exactly as long as somebody owns them.
+// Values too large for one cell, stored once per content and kept exactly as long as they have an owner.
 // A blob is addressed by the SHA-256 of its bytes and cut into chunks below the platform's cell limit. Every call is
 // synchronous and is one transaction (or part of the caller's), so a crash leaves neither a half blob nor an orphan.
-// What the bytes mean, and who may see them, is the owner's business.
+// What the bytes mean, and which client may see them, is the owner's business.
 import { createHash } from "node:crypto";
 import { decodeText, encodeText } from "../util/bytes.ts";
 import { ThinkError } from "../util/errors.ts";
@@ -159,7 +159,7 @@ export class Blobs {
     for (let chunk = 0; chunk < count; chunk++) yield this.#chunk(ref, chunk);
   }
 
-  /** Gives up everything `owner` holds, or only `ref`. What nobody owns any more is deleted at once. */
+  /** Gives up everything `owner` holds, or only `ref`. What has no owner any more is deleted at once. */
   release(owner: string, ref?: BlobRef): void {
     this.#tables.transaction(() => {
       const held = ref

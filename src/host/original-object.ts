@@ -26,7 +26,7 @@ export class OriginalObjectError extends ThinkError {
 const SAME_NAMES = ["assistant_messages", "assistant_compactions"];
 export const SET_ASIDE_SUFFIX = "_original";
 
-/** Theirs make room for ours; the owner of ours moves the rows. */
+/** Theirs are renamed; the owner of ours moves the rows. */
 export function setOriginalTablesAside(sql: Sql, tables: ReadonlySet<string>): void {
   for (const name of SAME_NAMES) {
     if (!tables.has(name)) continue;

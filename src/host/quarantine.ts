@@ -33,7 +33,7 @@ export const QUARANTINE_TABLES: readonly TableDefinition[] = [
   }
 ];
 
-/** `report` is told after the row is safely set aside. The caller deletes or repairs the original. */
+/** `report` is called after the row is safely set aside. The caller deletes or repairs the original. */
 export function openQuarantine(sql: Sql, now: () => number, report: (row: BadRow) => void): Quarantine {
   const table = new TableSet(sql, QUARANTINE_TABLES);
   return (row) => {

@@ -26,7 +26,7 @@ export interface LiveViewInit {
   readonly store: MessageStore;
   /** Asked at every look. Not finite, zero or negative: no limit. */
   readonly budgetBytes: () => number;
-  /** Told when the view leaves messages out, and again only when its numbers change. */
+  /** Called when the view leaves messages out, and again only when its numbers change. */
   readonly onWindowed: (window: HydrationWindow) => void;
   /** Called with what made a read fail, before HistoryUnreadableError is thrown; the next read tries again. */
   readonly onFailure: (error: unknown) => void;
@@ -86,7 +86,7 @@ export class LiveView {
   }
 
   #note(row: MessageRow): void {
-    // Where nobody looks they are not kept, but read when somebody does.
+    // Until the view is read they are not kept: the read gets them from storage.
     if (this.#entries === undefined || this.#appended.size >= KEPT_APPENDS) this.#appended.clear();
     else this.#appended.set(row.id, row);
   }

@@ -190,7 +190,7 @@ export class MessageRows {
   }
 
   /**
-   * A message whose parent does not exist: every door that removes messages links their children anew, so the row is
+   * A message whose parent does not exist: every call that removes messages links their children anew, so the row is
    * damaged. It gets the message written before it as its parent; what it hung below stays in the history.
    */
   #mend(orphan: Pick<MessageHeader, "id" | "parentId" | "sequence"> | undefined): string | null {

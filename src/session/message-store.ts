@@ -1,5 +1,5 @@
 // A conversation's messages as a tree in SQLite; the active path runs from a root to its newest message: the newest of
-// all, or of the branch somebody chose. Appending writes one row and reads two, whatever the length of the history: the
+// all, or of the branch that was chosen. Appending writes one row and reads two, whatever the length of the history: the
 // newest message carries the sums of its path.
 // Every call is synchronous and one transaction, or part of the caller's. A row that cannot be read is set aside and
 // skipped. Deleting and rewriting branches is left to tree-surgery.ts.
@@ -120,7 +120,7 @@ export class MessageStore implements SessionProvider {
   }
 
   /**
-   * What was added to a path since somebody last looked: from `leafId` up to a message they know. Undefined if there is
+   * What was added to a path since a view was last read: from `leafId` up to a message it has. Undefined if there is
    * none within `maxRows`.
    */
   readUntil(leafId: string, limits: KnownLimits): { messages: SizedMessage[]; knownId: string } | undefined {
@@ -293,7 +293,7 @@ export class MessageStore implements SessionProvider {
 
   /**
    * A new version of a message that has been answered: it keeps its id and becomes the newest message, and the old
-   * version moves with everything below it to `archiveId`, its sibling. A message nobody answered is updated in place.
+   * version moves with everything below it to `archiveId`, its sibling. A message that has no answer is updated in place.
    */
   editMessage(message: SessionMessage, archiveId: string, origin: ChangeOrigin = USER_CODE): void {
     requireMessage(message);
@@ -366,7 +366,7 @@ export class MessageStore implements SessionProvider {
     return location.isOnPath ? subtractTotals(this.totals(), location.below) : this.#sumUp(target.id);
   }
 
-  /** Who owns a message's blobs. */
+  /** The owner of a message's blobs. */
   ownerOf(id: string): string {
     const { sessionId } = this.scope;
     return `message:${sessionId.length}:${sessionId}:${id}`;
@@ -385,7 +385,7 @@ export class MessageStore implements SessionProvider {
     return shown.ok && full !== undefined ? { shown: shown.value, full } : undefined;
   }
 
-  /** The newest message as stored. If somebody else removed its row, the newest that is left. */
+  /** The newest message as stored. If other code removed its row, the newest that is left. */
   #currentLeaf(row: ConversationRow, found: Map<string, MessageHeader>): MessageHeader | undefined {
     const leaf = row.leaf === null ? undefined : found.get(row.leaf);
     if (row.leaf === null || leaf !== undefined) return leaf;
@@ -402,7 +402,7 @@ export class MessageStore implements SessionProvider {
     }
   }
 
-  /** The sums of the parent's path, and whether the new message will have siblings; its only sibling is told. */
+  /** The sums of the parent's path, and whether the new message will have siblings; its only sibling is marked. */
   #place(
     parent: MessageHeader | undefined,
     leaf: MessageHeader | undefined
@@ -473,7 +473,7 @@ export class MessageStore implements SessionProvider {
     return true;
   }
 
-  /** Only the newest message's sums must be exact; whoever branches off elsewhere derives them from it. */
+  /** Only the newest message's sums must be exact; a branch from elsewhere derives them from it. */
   #correctLeaf(delta: PathTotals): void {
     const leaf = this.leafId === null ? undefined : this.rows.header(this.leafId);
     if (leaf !== undefined) this.rows.replaceHeader(withTotals(leaf, addTotals(pathTotals(leaf), delta)));
@@ -485,7 +485,7 @@ export class MessageStore implements SessionProvider {
     return totals;
   }
 
-  /** Undefined for a row nobody can read, which is set aside. */
+  /** Undefined for a row that cannot be read, which is set aside. */
   decode(row: Pick<MessageRow, "id" | "content">): SessionMessage | undefined {
     // Set aside earlier: the row only holds its children's place in the tree.
     if (row.content === "") return undefined;

@@ -121,7 +121,7 @@ export class Overlays {
     }
   }
 
-  /** A message at the end of its path gets a new version, which no summary knows: none may cover it. */
+  /** A message at the end of its path gets a new version, which no summary was made of: none may cover it. */
   uncover(message: MessageHeader): void {
     for (const overlay of this.rows.all()) {
       if (overlay.toId !== message.id) continue;
@@ -203,7 +203,7 @@ export class Overlays {
     }
   }
 
-  /** Messages may have changed while nobody counted. */
+  /** Messages may have changed while it was not counted. */
   #recount(overlay: Overlay): object {
     const ends = this.#store.rows.headers([...new Set([overlay.fromId, overlay.toId])]);
     const [from, to] = [ends.get(overlay.fromId), ends.get(overlay.toId)];

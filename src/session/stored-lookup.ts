@@ -10,7 +10,7 @@ const BY_CLIENT = { by: "client", why: "posted" } as const;
 /** A client's own copy of an answer is of the last few turns: it never got the stored one. */
 const RECENT_ANSWER_ROWS = 50;
 
-/** What a caller knows besides the store. */
+/** What a caller has besides the store. */
 export interface LookupHints {
   isQueued?(id: string): boolean;
   isAsShown?(posted: SessionMessage): boolean;
@@ -59,7 +59,7 @@ function parsed(text: string): SessionMessage | undefined {
 
 /**
  * Writes a plan in one transaction and says which message the answer belongs below (null: nothing to answer). Tool
- * results are not written here: they pass the same door as results that come in frames.
+ * results are not written here: they take the same way as results that come in frames.
  */
 export function applyPlan(store: MessageStore, plan: ReconcilePlan, archiveId: () => string): string | null {
   return store.scope.conversation.transaction(() => {

@@ -131,7 +131,7 @@ export class AgentSearchProvider implements SearchProvider {
     );
   }
 
-  /** The index keeps no text: it must be told the old one to forget its words. */
+  /** The index keeps no text: it needs the old one to remove its words. */
   #unindex({ id, content }: Entry): void {
     this.#tables.run(
       "INSERT INTO cf_context_entries_fts (cf_context_entries_fts, rowid, content) VALUES ('delete', ?, ?)",
