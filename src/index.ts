@@ -25,8 +25,11 @@ export {
   type ReplyAttachment
 } from "./actions/index.ts";
 export { CAPABILITY_SENTINEL, type ExplainedSection, type PromptExplanation } from "./think/prompt.ts";
-export { defaultContextOverflowClassifier } from "./think/overflow-classifier.ts";
-export { defaultChatErrorClassifier, retryAfterMs } from "./think/failure-classifier.ts";
+export {
+  defaultChatErrorClassifier,
+  defaultContextOverflowClassifier,
+  retryAfterMs
+} from "./think/failure-classifier.ts";
 export { Session } from "./session/session.ts";
 export { createCompactFunction } from "./session/compact-function.ts";
 export type {
@@ -68,7 +71,8 @@ export type {
   TurnOptions,
   TurnResult
 } from "./think/programmatic.ts";
-export type { JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
+export type { AttemptSummary, CalledTool, TurnHistory } from "./journal/history.ts";
+export type { ConversationChange, JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
 export type { AddMessagesOptions } from "./think/runtime.ts";
 export type { MessageConcurrency } from "./chat/index.ts";
 export type { StreamCallback } from "./think/stream-callback.ts";

@@ -3,22 +3,20 @@
 import type { ModelMessage, ToolSet } from "ai";
 import { asSchema } from "ai";
 import { Blobs } from "../host/blobs.ts";
-import { ACTION_TABLES } from "../host/migrations/003-actions.ts";
-import { BLOB_TABLES } from "../host/migrations/001-journal.ts";
 import type { Clock } from "../host/ports.ts";
 import { openQuarantine } from "../host/quarantine.ts";
-import { MemorySql, type SqliteDatabase } from "../journal/memory-sql.test-support.ts";
+import { createTables, MemorySql, type SqliteDatabase } from "../journal/memory-sql.test-support.ts";
 import { authorizeByGrant } from "../think/actions.ts";
 import type { ActionGrant, ActionSet } from "../think/actions.ts";
 import { openSdk } from "../model/index.ts";
 import * as ai from "ai";
-import { isPausedOutput } from "./parked.ts";
+import { ATTACHMENT_TABLES } from "./attachments.ts";
+import { LEDGER_TABLES } from "./ledger.ts";
+import { isPausedOutput, PAUSE_TABLES } from "./parked.ts";
+import { RESULT_TABLES } from "./results.ts";
 import { ActionRuntime, type ActionsHost, type ActionTurn, type CompiledActions } from "./runtime.ts";
 
 const TABLES = [
-  ...BLOB_TABLES,
-  ...ACTION_TABLES,
-  "CREATE TABLE cf_quarantine (id INTEGER PRIMARY KEY, source TEXT, row_key TEXT, body TEXT, error TEXT, at INTEGER)",
   "CREATE TABLE test_calls (tool_call_id TEXT PRIMARY KEY, state TEXT, output TEXT)",
   "CREATE TABLE test_turns (execution_id TEXT)",
   "CREATE TABLE test_notes (text TEXT)"
@@ -57,7 +55,9 @@ export class World {
   constructor(database: SqliteDatabase) {
     this.database = database;
     const sql = new MemorySql(database);
+    createTables(sql);
     for (const statement of TABLES) sql.run(statement);
+    for (const tables of [LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES]) sql.catalog.make(tables);
   }
 
   count(effect: string): number {

@@ -17,11 +17,11 @@ import { contextOf } from "./run.ts";
 import type { ActionsHost } from "./runtime.ts";
 
 /** Rows one sweep or wake takes. */
-export const MAX_DUE_ROWS = 500;
+const MAX_DUE_ROWS = 500;
 /** What could not be carried out for a reason of ours is tried again after this. */
 export const RETRY_MS = 60_000;
 /** While something runs, the object is woken after this: that wake finds what a process that died left. */
-export const RECHECK_MS = 30_000;
+const RECHECK_MS = 30_000;
 
 export interface ApprovalsInit {
   readonly host: ActionsHost;
@@ -261,30 +261,30 @@ function recordOf(row: ParkedAction): Omit<LedgerCall, "key"> {
 
 // ── Outcomes other than the action's own result, and the note for a place that is gone. Pure. ──
 
-export const DEFAULT_REJECTION = "Rejected by user";
+const DEFAULT_REJECTION = "Rejected by user";
 /** Characters of a note. */
-export const MAX_NOTE_CHARS = 4_000;
+const MAX_NOTE_CHARS = 4_000;
 
-export function notPending(executionId: string, why = "it is no longer pending"): { [key: string]: Json } {
+function notPending(executionId: string, why = "it is no longer pending"): { [key: string]: Json } {
   return { status: "error", executionId, error: `Nothing was done: ${why}.` };
 }
 
-export function failedOutcome({ executionId, action }: ParkedCall, error: string): { [key: string]: Json } {
+function failedOutcome({ executionId, action }: ParkedCall, error: string): { [key: string]: Json } {
   return { status: "error", executionId, action, error };
 }
 
-export function rejectedOutcome({ executionId, action }: ParkedCall, reason: string | null): { [key: string]: Json } {
+function rejectedOutcome({ executionId, action }: ParkedCall, reason: string | null): { [key: string]: Json } {
   return { status: "rejected", executionId, action, reason: reason ?? DEFAULT_REJECTION };
 }
 
-export function expiredOutcome({ executionId, action }: ParkedCall): { [key: string]: Json } {
+function expiredOutcome({ executionId, action }: ParkedCall): { [key: string]: Json } {
   return { status: "expired", executionId, action };
 }
 
-export function noteText({ action, executionId }: ParkedCall, outcome: Json | undefined): string {
-  const told = outcome === undefined ? "It returned nothing." : JSON.stringify(outcome);
+function noteText({ action, executionId }: ParkedCall, outcome: Json | undefined): string {
+  const text = outcome === undefined ? "It returned nothing." : JSON.stringify(outcome);
   return truncateText(
-    `The action "${action}" (${executionId}), which waited for approval, has an outcome: ${told}`,
+    `The action "${action}" (${executionId}), which waited for approval, has an outcome: ${text}`,
     MAX_NOTE_CHARS
   );
 }

@@ -18,7 +18,7 @@ type MaybePromise<T> = T | PromiseLike<T>;
 type Policy<Input, Answer> = (call: { input: Input; ctx: ActionContext }) => MaybePromise<Answer>;
 
 export interface ActionConfig<Input, Output> {
-  /** What the model is told the tool does. */
+  /** What the model reads about the tool. */
   description: string;
   /** A Zod schema, or the SDK's `jsonSchema`. It checks and types the input. */
   inputSchema: FlexibleSchema<Input>;
@@ -83,7 +83,7 @@ export function namedActions(map: unknown): Map<string, AnyAction> {
   for (const key of Reflect.ownKeys(map)) {
     if (typeof key !== "string") throw new ActionDefinitionError("getActions() has a key that is not a text.");
     const value: unknown = Reflect.get(map, key);
-    // `{ refund: mayRefund ? refund : undefined }` is how people leave one out.
+    // `{ refund: mayRefund ? refund : undefined }` is how a class leaves one out.
     if (value === undefined) continue;
     if (!isAction(value)) {
       throw new ActionDefinitionError(`getActions() has "${key}", which is not an action.`, "Make it with action().");

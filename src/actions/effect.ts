@@ -1,6 +1,6 @@
 // One effect under the ledger: claimed, executed with a deadline and a renewed lease, its result prepared and settled
 // together with its attachments. A call whose key another call of this process is executing waits for that one. What
-// comes out is always an output for the model; how it came about is told beside it.
+// comes out is always an output for the model; how it came about is returned beside it.
 import type { Clock, Sql } from "../host/ports.ts";
 import { errorMessage } from "../util/errors.ts";
 import type { Json } from "../util/json.ts";

@@ -1,4 +1,4 @@
-// What can be wrong with an action. Definition errors are thrown at whoever wrote the class; everything that happens in
+// What can be wrong with an action. Definition errors are thrown where the class defines it; everything that happens in
 // a call becomes an output the model reads: `{ error: { name, message } }`. Names of the latter are a public contract.
 import { errorMessage, ThinkError, type ThinkErrorInit } from "../util/errors.ts";
 import { truncateText } from "../util/truncate-value.ts";
@@ -117,7 +117,7 @@ export class ActionParkingError extends ActionError {
 // ── A failed call, as the model reads it. Only name and message: stacks, causes and hints stay here. Pure. ──
 
 /** Characters of an error's text. */
-export const MAX_ERROR_CHARS = 4_000;
+const MAX_ERROR_CHARS = 4_000;
 const MAX_NAME_CHARS = 100;
 
 export interface ErrorEnvelope {

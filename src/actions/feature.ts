@@ -37,7 +37,7 @@ function openActions(host: FeatureHost): ActionsFeature {
   const actions = new ActionRuntime(host);
   return {
     name: "actions",
-    tables: ["cf_action_ledger", "cf_action_pauses", "cf_action_results", "cf_action_attachments"],
+    tables: ["ledger", "pauses", "results", "attachments"].map((name) => ({ name: `cf_action_${name}` })),
     ready: () => actions.resume(),
     nextWake: (nowMs) => actions.nextWake(nowMs),
     runDue: () => actions.runDue(),

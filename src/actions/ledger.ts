@@ -1,13 +1,14 @@
 // The record of effects: one row per key, written before the effect begins and settled with its result, so that a key
 // that is settled never runs again, and one that is not is never taken for one that did not happen. A claim, a settle
-// and a release are each one transaction. Whoever lost its row to a later attempt can no longer change it.
+// and a release are each one transaction. An attempt that lost its row to a later one can no longer change it.
 import type { Clock, Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { ActionLedgerEntry, ActionLedgerRetention, ListLedgerOptions } from "../think/actions.ts";
 import { parseJson, type Json } from "../util/json.ts";
 import { decideClaim } from "./ledger-decision.ts";
 
 /** Rows one listing gives. */
-export const MAX_LISTED_ENTRIES = 500;
+const MAX_LISTED_ENTRIES = 500;
 
 /** A call on its way through the ledger. */
 export interface LedgerCall {
@@ -17,7 +18,7 @@ export interface LedgerCall {
   readonly inputHash: string;
   readonly requestId: string;
   readonly toolCallId: string;
-  /** Who approved it, where somebody did. */
+  /** Who approved it; null without an approval. */
   readonly approver: string | null;
 }
 
@@ -63,11 +64,37 @@ export interface LedgerInit {
   readonly isRunning: (key: string) => boolean;
 }
 
+export const LEDGER_TABLES: readonly TableDefinition[] = [
+  // Bound: age (30 days settled, 90 days pending unless the class says otherwise). Deleted: by its sweep. Row numbers
+  // grow with age, so the sweep needs no index of its own.
+  {
+    name: "cf_action_ledger",
+    create: [
+      `CREATE TABLE cf_action_ledger (
+        id INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        action TEXT NOT NULL,
+        input_hash TEXT NOT NULL,
+        is_explicit INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        attempt INTEGER NOT NULL,
+        approver TEXT,
+        request_id TEXT NOT NULL,
+        tool_call_id TEXT NOT NULL,
+        started_at INTEGER NOT NULL,
+        leased_at INTEGER NOT NULL,
+        settled_at INTEGER,
+        output TEXT
+      )`
+    ]
+  }
+];
+
 export class Ledger {
-  readonly #init: LedgerInit;
+  readonly #init: Omit<LedgerInit, "sql"> & { readonly sql: TableSet };
 
   constructor(init: LedgerInit) {
-    this.#init = init;
+    this.#init = { ...init, sql: new TableSet(init.sql, LEDGER_TABLES) };
   }
 
   /** Reads, decides and writes in one transaction: of two calls with one key, one runs. */
@@ -76,7 +103,7 @@ export class Ledger {
     return sql.transaction((): ClaimAnswer => {
       const row = this.#read(call.key);
       const nowMs = clock.now();
-      const verdict = decideClaim(row && factsOf(row), {
+      const verdict = decideClaim(row && stateOf(row), {
         ...call,
         nowMs,
         leaseMs: leaseMs(),
@@ -103,7 +130,7 @@ export class Ledger {
   settle(claim: Claim, output: Json | undefined): boolean {
     const { sql, clock } = this.#init;
     return (
-      sql.run(
+      sql.change(
         "UPDATE cf_action_ledger SET status = 'settled', settled_at = ?, output = ? WHERE key = ? AND attempt = ? AND status = 'pending'",
         clock.now(),
         encode(output),
@@ -122,7 +149,7 @@ export class Ledger {
 
   /** The execution failed: the call may be made again. */
   release(claim: Claim): void {
-    this.#init.sql.run(
+    this.#init.sql.change(
       "DELETE FROM cf_action_ledger WHERE key = ? AND attempt = ? AND status = 'pending'",
       claim.key,
       claim.attempt
@@ -132,7 +159,7 @@ export class Ledger {
   /** A sign of life. False when a later attempt owns the row. */
   renew(claim: Claim): boolean {
     return (
-      this.#init.sql.run(
+      this.#init.sql.change(
         "UPDATE cf_action_ledger SET leased_at = ? WHERE key = ? AND attempt = ? AND status = 'pending'",
         this.#init.clock.now(),
         claim.key,
@@ -156,9 +183,9 @@ export class Ledger {
       if (row.status !== "pending") return "not-pending";
       if (this.#init.isRunning(key)) return "running";
       if (resolution === "retry") {
-        sql.run("DELETE FROM cf_action_ledger WHERE id = ?", row.id);
+        sql.change("DELETE FROM cf_action_ledger WHERE id = ?", row.id);
       } else {
-        sql.run(
+        sql.change(
           "UPDATE cf_action_ledger SET status = 'settled', settled_at = ?, output = ?, approver = COALESCE(?, approver) WHERE id = ?",
           clock.now(),
           encode(resolution.output),
@@ -225,7 +252,7 @@ export class Ledger {
   }
 
   #takeOver(call: LedgerCall, attempt: number): Claim {
-    this.#init.sql.run(
+    this.#init.sql.change(
       `UPDATE cf_action_ledger SET attempt = ?, leased_at = ?, approver = COALESCE(?, approver), request_id = ?,
          tool_call_id = ? WHERE key = ?`,
       attempt,
@@ -241,7 +268,7 @@ export class Ledger {
 
 export type ResolveAnswer = "resolved" | "not-found" | "not-pending" | "running";
 
-function factsOf(row: LedgerRow): Parameters<typeof decideClaim>[0] {
+function stateOf(row: LedgerRow): Parameters<typeof decideClaim>[0] {
   const { status, action, attempt } = row;
   return { status, action, attempt, inputHash: row.input_hash, leasedAt: row.leased_at };
 }
@@ -285,7 +312,7 @@ function outputOf(row: LedgerRow): Json | undefined {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-export const DEFAULT_RETENTION = { settledMs: 30 * DAY_MS, pendingMs: 90 * DAY_MS, maxSweepRows: 500 } as const;
+const DEFAULT_RETENTION = { settledMs: 30 * DAY_MS, pendingMs: 90 * DAY_MS, maxSweepRows: 500 } as const;
 /** Rows one sweep looks at; the rest waits for the next. */
 const MAX_SCANNED = 2_000;
 
@@ -314,7 +341,8 @@ export function sweepLedger(
   const now = ports.clock.now();
   const settledBefore = settledMs === false ? -Infinity : now - settledMs;
   const pendingBefore = pendingMs === false ? -Infinity : now - pendingMs;
-  const oldest = ports.sql.all<LedgerAge>(
+  const table = new TableSet(ports.sql, LEDGER_TABLES);
+  const oldest = table.all<LedgerAge>(
     "SELECT id, status, started_at, leased_at, settled_at FROM cf_action_ledger ORDER BY id LIMIT ?",
     MAX_SCANNED
   );
@@ -327,8 +355,8 @@ export function sweepLedger(
     if (isDue) due.push({ id: row.id, isPending });
   }
   if (due.length > 0) {
-    ports.sql.transaction(() => {
-      for (const { id } of due) ports.sql.run("DELETE FROM cf_action_ledger WHERE id = ?", id);
+    table.transaction(() => {
+      for (const { id } of due) table.change("DELETE FROM cf_action_ledger WHERE id = ?", id);
     });
   }
   const pending = due.filter((row) => row.isPending).length;

@@ -3,6 +3,7 @@
 // is what was shown. Deciding and running are approvals.ts.
 import { sha256 } from "../host/blobs.ts";
 import type { Clock, Ids, Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import { grantOf } from "../think/actions.ts";
 import type { ActionApprovalDescriptor, ActionGrant, PausedOutput } from "../think/actions.ts";
@@ -13,7 +14,7 @@ import { ActionParkingError } from "./errors.ts";
 import { hashedInput, jsonText } from "./json-copy.ts";
 import type { ActionsHost, ActionTurn } from "./runtime.ts";
 
-/** Actions waiting at once; a further one is refused and the model told. */
+/** Actions waiting at once; a further one is refused, and the model reads why. */
 export const MAX_PARKED = 1_000;
 /** Of an input's JSON: it is stored twice in one row, which must stay below the platform's 2 MB. */
 export const MAX_PARKED_INPUT_BYTES = 500_000;
@@ -70,11 +71,42 @@ export interface ParkedInit {
   readonly lost: (call: ParkedCall) => void;
 }
 
+export const PAUSE_TABLES: readonly TableDefinition[] = [
+  // Bound: 1,000 rows and their expiry. Deleted: when the outcome is in the transcript.
+  {
+    name: "cf_action_pauses",
+    create: [
+      `CREATE TABLE cf_action_pauses (
+        id INTEGER PRIMARY KEY,
+        execution_id TEXT NOT NULL UNIQUE,
+        state TEXT NOT NULL,
+        action TEXT NOT NULL,
+        tool_call_id TEXT NOT NULL,
+        turn_id TEXT NOT NULL,
+        request_id TEXT NOT NULL,
+        message_id TEXT NOT NULL,
+        input TEXT NOT NULL,
+        input_hash TEXT NOT NULL,
+        descriptor TEXT NOT NULL,
+        grant_snapshot TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        due_at INTEGER,
+        decided_at INTEGER,
+        decided_by TEXT,
+        reason TEXT,
+        outcome TEXT
+      )`,
+      // When a row is next due: the wake reads one entry of it.
+      `CREATE INDEX cf_action_pauses_due ON cf_action_pauses (due_at) WHERE due_at IS NOT NULL`
+    ]
+  }
+];
+
 export class Parked {
-  readonly #init: ParkedInit;
+  readonly #init: Omit<ParkedInit, "sql"> & { readonly sql: TableSet };
 
   constructor(init: ParkedInit) {
-    this.#init = init;
+    this.#init = { ...init, sql: new TableSet(init.sql, PAUSE_TABLES) };
   }
 
   /** What the model reads instead of a result. A call that is parked already is parked once. */
@@ -141,7 +173,7 @@ export class Parked {
     const { sql, clock, changed } = this.#init;
     const now = clock.now();
     const won =
-      sql.run(
+      sql.change(
         `UPDATE cf_action_pauses SET state = ?, decided_at = ?, decided_by = ?, reason = ?, due_at = ?
          WHERE execution_id = ? AND state = 'parked'`,
         decision.state,
@@ -157,7 +189,7 @@ export class Parked {
 
   /** Remembers the outcome until it can be put in its place. */
   finish(executionId: string, outcome: Json | undefined): void {
-    this.#init.sql.run(
+    this.#init.sql.change(
       "UPDATE cf_action_pauses SET state = 'done', outcome = ?, due_at = NULL WHERE execution_id = ?",
       outcome === undefined ? null : JSON.stringify(outcome),
       executionId
@@ -166,16 +198,20 @@ export class Parked {
 
   /** An approved row whose effect may be tried again later. */
   postpone(executionId: string, dueAt: number): void {
-    this.#init.sql.run("UPDATE cf_action_pauses SET due_at = ? WHERE execution_id = ?", dueAt, executionId);
+    this.#init.sql.change("UPDATE cf_action_pauses SET due_at = ? WHERE execution_id = ?", dueAt, executionId);
   }
 
   /** What was postponed is due now. */
   makeDue(nowMs: number): void {
-    this.#init.sql.run("UPDATE cf_action_pauses SET due_at = ? WHERE state = 'approved' AND due_at > ?", nowMs, nowMs);
+    this.#init.sql.change(
+      "UPDATE cf_action_pauses SET due_at = ? WHERE state = 'approved' AND due_at > ?",
+      nowMs,
+      nowMs
+    );
   }
 
   delete(executionId: string): void {
-    this.#init.sql.run("DELETE FROM cf_action_pauses WHERE execution_id = ?", executionId);
+    this.#init.sql.change("DELETE FROM cf_action_pauses WHERE execution_id = ?", executionId);
   }
 
   find(executionId: string): ParkedAction | undefined {
@@ -214,7 +250,7 @@ export class Parked {
 
   /** The conversation is gone, and with it every question about it. */
   deleteAll(): void {
-    this.#init.sql.run("DELETE FROM cf_action_pauses");
+    this.#init.sql.change("DELETE FROM cf_action_pauses");
   }
 
   #read(where: string, ...values: (string | number)[]): ParkedAction[] {
@@ -232,7 +268,7 @@ export class Parked {
         body: JSON.stringify(row),
         error: "its input, descriptor or grant is not what was stored"
       });
-      sql.run("DELETE FROM cf_action_pauses WHERE id = ?", row.id);
+      sql.change("DELETE FROM cf_action_pauses WHERE id = ?", row.id);
       lost(callOf(row));
     });
     return [];

@@ -2,6 +2,7 @@
 // middle of a character; the pages of a result, joined, are the result. Oldest results go first.
 import type { BlobRef, Blobs } from "../host/blobs.ts";
 import type { Clock, Ids, Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import { whereTheRestIs } from "../think/read-result.ts";
 import { decodeText, encodeText } from "../util/bytes.ts";
 import { isObject, type Json } from "../util/json.ts";
@@ -43,11 +44,27 @@ export interface ResultsInit {
   readonly ids: Ids;
 }
 
+export const RESULT_TABLES: readonly TableDefinition[] = [
+  // Bound: 100 values, 64 MB in all, 7 days. Deleted: oldest first when one is added, and by age.
+  {
+    name: "cf_action_results",
+    create: [
+      `CREATE TABLE cf_action_results (
+        id INTEGER PRIMARY KEY,
+        result_id TEXT NOT NULL UNIQUE,
+        hash TEXT NOT NULL,
+        size_bytes INTEGER NOT NULL,
+        created_at INTEGER NOT NULL
+      )`
+    ]
+  }
+];
+
 export class Results {
-  readonly #init: ResultsInit;
+  readonly #init: Omit<ResultsInit, "sql"> & { readonly sql: TableSet };
 
   constructor(init: ResultsInit) {
-    this.#init = init;
+    this.#init = { ...init, sql: new TableSet(init.sql, RESULT_TABLES) };
   }
 
   /** An id to show before the value is stored: the value is stored with the outcome that mentions it. */
@@ -112,7 +129,7 @@ export class Results {
   }
 
   #delete(row: ResultRow): void {
-    this.#init.sql.run("DELETE FROM cf_action_results WHERE id = ?", row.id);
+    this.#init.sql.change("DELETE FROM cf_action_results WHERE id = ?", row.id);
     this.#init.blobs.release(ownerOf(row.result_id));
   }
 }
@@ -122,7 +139,7 @@ function ownerOf(resultId: string): string {
 }
 
 /** The characters that lie wholly within the bytes, and where they lie. Pure. */
-export function wholeCharacters(
+function wholeCharacters(
   bytes: Uint8Array,
   from: number,
   totalBytes: number

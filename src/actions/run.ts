@@ -20,7 +20,7 @@ export interface RunPorts {
 }
 
 /** One call, as the SDK makes it. */
-export interface IncomingCall {
+interface IncomingCall {
   readonly name: string;
   readonly action: AnyAction;
   readonly input: unknown;
@@ -33,7 +33,7 @@ export interface IncomingCall {
 }
 
 /** The model's answer to the call. Never throws. */
-export async function runAction(ports: RunPorts, call: IncomingCall): Promise<unknown> {
+async function runAction(ports: RunPorts, call: IncomingCall): Promise<unknown> {
   try {
     return await attempt(ports, call);
   } catch (error) {
@@ -42,7 +42,7 @@ export async function runAction(ports: RunPorts, call: IncomingCall): Promise<un
 }
 
 /** Whether the SDK must ask a human before the call runs, and what the human is asked. */
-export async function approvalFor(
+async function approvalFor(
   ports: RunPorts,
   call: IncomingCall
 ): Promise<{ needed: false } | { needed: true; descriptor: ActionApprovalDescriptor | undefined }> {
@@ -207,7 +207,7 @@ export interface CompiledTools {
   readonly descriptors: ReadonlyMap<string, ActionApprovalDescriptor>;
 }
 
-/** What both majors tell a tool about its call. */
+/** What both majors give a tool about its call. */
 interface CallOptions {
   readonly toolCallId: string;
   readonly messages: ModelMessage[];

@@ -165,14 +165,17 @@ export abstract class Agent<
 
   // ── Storage and state ──
 
-  /** Runs one statement; each interpolation is a bound value. */
+  /**
+   * Runs one statement; each interpolation is a bound value. Tables of this package (`cf_*`, `assistant_*`,
+   * `think_config`) are its own business: each is made by the first write to it, and does not exist before.
+   */
   sql<Row = Record<string, string | number | boolean | null>>(
     strings: TemplateStringsArray,
     ...values: SqlInput[]
   ): Row[] {
     const query = strings.join("?");
     try {
-      return runtimeOf(this).userSql.all(
+      return runtimeOf(this).sql.all(
         query,
         ...values.map((value) => (typeof value === "boolean" ? Number(value) : value))
       ) as Row[];

@@ -6,12 +6,11 @@ import { openAlarm } from "../host/alarm.ts";
 import { happensWithin } from "../host/deadline.ts";
 import { openFacets, type FacetProps } from "../host/facets.ts";
 import { openLifecycle, type Lifecycle } from "../host/lifecycle.ts";
-import { openSchema } from "../host/migrations/schema.ts";
 import type { Alarm, Clock, Ids, Sockets, Sql } from "../host/ports.ts";
 import { openQuarantine, type Quarantine } from "../host/quarantine.ts";
+import { openSchema } from "../host/schema.ts";
 import { openSockets } from "../host/sockets.ts";
 import { openSql } from "../host/sql.ts";
-import { Tables } from "../host/tables.ts";
 import { Wakes } from "../host/wakes.ts";
 import type { AgentEvent, EventPayloads, EventType } from "../observe/events.ts";
 import { errorMessage } from "../util/errors.ts";
@@ -53,8 +52,6 @@ export class AgentRuntime implements AgentCore {
   readonly ctx: DurableObjectState;
   readonly env: unknown;
   readonly sql: Sql;
-  /** For the statements of users. */
-  readonly userSql: Sql;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly alarm: Alarm;
@@ -95,11 +92,8 @@ export class AgentRuntime implements AgentCore {
     this.sockets = openSockets(ctx);
     this.lifecycle = openLifecycle(ctx, clock);
     this.options = resolveOptions(init.options);
-    const storage = openSql(ctx.storage);
-    const meta = openSchema(storage);
-    const tables = new Tables(storage);
-    this.sql = tables.lenient;
-    this.userSql = tables.exact;
+    this.sql = openSql(ctx.storage);
+    const meta = openSchema(this.sql);
     this.#isCondemned = meta.condemned === 1;
     this.#storedIdentity = meta.identity;
     const facet = (ctx.props as Partial<FacetProps> | undefined)?.everthink as FacetIdentity | undefined;
@@ -110,6 +104,7 @@ export class AgentRuntime implements AgentCore {
       stored: meta.identity
     });
     this.wakes = new Wakes({
+      sql: this.sql,
       now: () => clock.now(),
       arm: (at) => this.#arm(at),
       firingConsumes: !this.identity.isFacet
@@ -267,9 +262,14 @@ export class AgentRuntime implements AgentCore {
     try {
       await work();
     } catch (error) {
-      console.error(`Start step "${step}" failed:`, error);
-      this.emit("start:degraded", { step, error: errorMessage(error) });
+      this.degraded(step, error);
     }
+  }
+
+  /** The agent is up without this step. */
+  degraded(step: string, error: unknown): void {
+    console.error(`The start step "${step}" failed; the agent is up without it.`, error);
+    this.emit("chat:onstart:degraded", { step, error: errorMessage(error) });
   }
 
   async #recoverFibers(): Promise<void> {

@@ -1,6 +1,6 @@
 // A conversation on the real turn engine: what a client sends goes in as text, what it is sent comes out as parsed
 // frames, and the test plays the model. A turn that may run waits before its stream until `start()`; after that the model
-// says what the test tells it, part by part. Every step ends when the engine has nothing left to do.
+// streams what the test says, part by part. Every step ends when the engine has nothing left to do.
 import { tool, type UIMessage } from "ai";
 import { z } from "zod";
 import {
@@ -12,6 +12,7 @@ import {
   type Reply,
   type ScriptPart
 } from "../testing/model/index.ts";
+import { ALREADY_RECORDED } from "../session/change-log.ts";
 import { World, type WorldInit } from "../turn/engine.test-support.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { ChatSocket } from "./clients.ts";
@@ -150,7 +151,7 @@ export class TestChat {
 
   /** Puts messages into the store that no turn wrote. */
   store(...messages: UIMessage[]): void {
-    for (const message of messages) this.world.transcript.append(message);
+    for (const message of messages) this.world.transcript.append(message, ALREADY_RECORDED);
   }
 
   /** A new socket; its connect frames stay to be taken. */
@@ -181,7 +182,7 @@ export class TestChat {
     return command !== undefined;
   }
 
-  /** A client's request, with its whole list unless told otherwise. */
+  /** A client's request, with its whole list unless the body says otherwise. */
   submit(socket: TestSocket, id: string, body: Record<string, unknown> = {}): void {
     const messages = [...this.engine.transcript(), user(`u-${id}`)];
     this.receive(socket, requestFrame(id, { messages, trigger: "submit-message", ...body }));

@@ -1,4 +1,4 @@
-// The pure decisions of this room, row by row.
+// The pure decisions of the protocol, row by row.
 import { describe, expect, test } from "vitest";
 import { closingFrames, type ClosingFrames, type ClosingView } from "./closing.ts";
 import { decideOverlap, type MessageConcurrency, type OverlapDecision } from "./submit.ts";

@@ -34,7 +34,7 @@ test.each<[string, string, object]>([
     { ...response, body: "Sorry.", done: true, error: true, continuation: true, outcome: "error" }
   ],
   [
-    "an end nobody remembers",
+    "an end without a stored outcome",
     chatFrames.terminal({ ...turn, replay: true }),
     { ...response, body: "", done: true, replay: true }
   ],

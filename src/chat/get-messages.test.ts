@@ -42,7 +42,7 @@ describe("get-messages", () => {
     expect(page.map(({ id }) => id)).toEqual(ids);
   });
 
-  test.each(["?limit=0", "?limit=-1", "?limit=x", "?limit=", "?limit=1.5", "?before=nobody"])(
+  test.each(["?limit=0", "?limit=-1", "?limit=x", "?limit=", "?limit=1.5", "?before=unknown"])(
     "%s is refused",
     (query) => {
       expect(get(query).status).toBe(400);

@@ -1,6 +1,6 @@
 // Requests: good, bad, repeated and overlapping.
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Admission } from "../turn/admission.ts";
+import type { Admission } from "../turn/admit.ts";
 import { requestFrame, TestChat, user, type Frame } from "./chat-kit.test-support.ts";
 import { RequestNotStoredError } from "./errors.ts";
 
@@ -86,7 +86,7 @@ describe("a chat request", () => {
     expect(chat.path.map(({ id }) => id)).toEqual(["u1", "u2", "u3", expect.any(String)]);
   });
 
-  test("makes its writes one when it is told how", async () => {
+  test("makes its writes in one transaction", async () => {
     const steps: string[] = [];
     const chat = new TestChat({
       atomically: (work) => {
@@ -170,7 +170,7 @@ describe("a request that cannot be taken", () => {
     expect(warn).toHaveBeenCalledTimes(1);
   });
 
-  test("a client that may only watch is told so where it waits for an answer, and may ask for a stream", async () => {
+  test("a client that may only watch gets an error where it waits for an answer, and may ask for a stream", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
     warn.mockClear();
     const chat = new TestChat({ isReadonly: () => true });

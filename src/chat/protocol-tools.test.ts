@@ -75,7 +75,7 @@ describe("a tool result", () => {
 });
 
 describe("a continuation", () => {
-  test("A is told to wait and then offered the stream, others receive it live", async () => {
+  test("A is sent pending and then offered the stream, others receive it live", async () => {
     const chat = new TestChat();
     const [a, b] = [chat.tab(), chat.tab()];
     await asked(chat, a, "c1");
@@ -148,7 +148,7 @@ describe("a continuation", () => {
     expect(chat.path[1]?.parts.at(-1)).toMatchObject({ type: "text", text: "more" });
   });
 
-  test("belongs to A while A is connected, and to anybody once it is gone", async () => {
+  test("belongs to A while A is connected, and to any client once it is gone", async () => {
     const chat = new TestChat();
     const [a, b] = [chat.tab(), chat.tab()];
     await asked(chat, a, "c1");

@@ -39,7 +39,7 @@ describe("a normal turn", () => {
   });
 
   test.each([
-    { shows: "the answer it heard", messages: ["u-r1", "answer", "u-r2"], sent: [] },
+    { shows: "the answer it received", messages: ["u-r1", "answer", "u-r2"], sent: [] },
     { shows: "its new question only", messages: ["u-r2"], sent: [] },
     { shows: "no answer yet", messages: ["u-r1", "u-r2"], sent: ["msgs"] }
   ])("A asks again at once and posts $shows: it is sent $sent", async ({ messages, sent }) => {

@@ -102,7 +102,7 @@ describe("the one status", () => {
       ]
     ],
     ["asked for nothing that is left", "idle", [RESUMING, { type: "found-idle" }]],
-    ["waited, and was told not to", "idle", [RESUMING, framed({ type: "none", reason: undefined, probeId: undefined })]]
+    ["waited, and was sent none", "idle", [RESUMING, framed({ type: "none", reason: undefined, probeId: undefined })]]
   ];
   test.each(cases)("%s: %s", (_name, status, events) => {
     expect(viewOf(play(events)).status).toBe(status);
@@ -197,7 +197,7 @@ describe("what is shown", () => {
     expect(state.ends).toEqual([{ requestId: "r2", outcome: "skipped" }]);
   });
 
-  test("what can be stopped is what runs, waits or recovers, whoever asked for it", () => {
+  test("what can be stopped is what runs, waits or recovers, whichever client asked for it", () => {
     const state = play([
       requested("r2"),
       ...START,
@@ -372,10 +372,23 @@ describe("an answer that the server did not take", () => {
     }
   });
 
-  test("because a copy of it was taken before is no news", () => {
+  test("because a copy of it was accepted before changes nothing", () => {
     const taken = updated(asking("a1", "approval-responded", { approval: { id: "p", approved: true } }));
     expect(viewOf(play([...decided, taken, refused(true)])).error).toBeUndefined();
   });
+});
+
+test("the result of an approved client tool stays answered until the transcript holds it, as does its approval", () => {
+  const approved = asking("a1", "approval-responded", { clientExecuted: true, approval: { id: "p", approved: true } });
+  const asked = play([messages(user("u1"), asking("a1", "approval-requested", { clientExecuted: true }))]);
+  const decided = play([{ type: "answered", callId: "c1" }, messages(user("u1"), approved)], asked);
+  // The approval arrived: now the call waits for its result.
+  expect(viewOf(decided).pendingToolCalls.map(({ callId }) => callId)).toEqual(["c1"]);
+  const answered = play([{ type: "answered", callId: "c1" }, messages(user("u1"), approved)], decided);
+  expect(answered.answers.has("c1")).toBe(true);
+  expect(viewOf(answered).pendingToolCalls).toEqual([]);
+  const done = asking("a1", "output-available", { clientExecuted: true, output: 1 });
+  expect(play([messages(user("u1"), done)], answered).answers.size).toBe(0);
 });
 
 test("an output that the server corrects is shown, and one of an earlier state is not", () => {

@@ -1,6 +1,7 @@
 // A client's state of a conversation, and how each event changes it. Pure: no socket, no clock. Frames may come twice
 // and replays may start over; the same frame applied again changes nothing. What is shown is derived (view.ts).
 import type { UIMessage } from "ai";
+import type { ToolPart } from "../model/tool-part.ts";
 import { assertNever } from "../util/assert-never.ts";
 import type { ConversationFrame, EndFrame, Outcome, RefusedFrame } from "./frames.ts";
 import { beginReplay, completeReplay, foldFrame, type OpenStream, type Streams, takeOver } from "./streams.ts";
@@ -43,8 +44,8 @@ export interface ChatState {
   readonly ends: readonly TurnEnd[];
   /** The last turn failed. */
   readonly error: string | undefined;
-  /** Calls this client has answered, until the transcript says so. */
-  readonly answers: ReadonlySet<string>;
+  /** Calls this client has answered, with their state at that time, until the transcript holds the answer. */
+  readonly answers: ReadonlyMap<string, ToolPart["state"] | undefined>;
   /** Messages that this client has cleared away, and that the server may still show. */
   readonly cleared: ReadonlySet<string> | undefined;
   /**
@@ -65,7 +66,7 @@ export const INITIAL_CHAT: ChatState = {
   recovering: undefined,
   ends: [],
   error: undefined,
-  answers: new Set(),
+  answers: new Map(),
   cleared: undefined,
   driver: "found"
 };
@@ -124,7 +125,7 @@ export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
     case "acknowledged":
       return { ...state, streams: beginReplay(state.streams, event.requestId) };
     case "answered":
-      return { ...state, answers: new Set([...state.answers, event.callId]), driver: "me" };
+      return answered(state, event.callId);
     case "withdrawn":
       return { ...state, answers: without(state.answers, event.callId) };
     case "cleared":
@@ -310,14 +311,21 @@ function takeTranscript(state: ChatState, { messages, keeps, isCurrent }: Transc
   });
 }
 
+function answered(state: ChatState, callId: string): ChatState {
+  const answeredIn = state.stored.flatMap(toolPartsOf).find(({ toolCallId }) => toolCallId === callId)?.state;
+  return { ...state, answers: new Map([...state.answers, [callId, answeredIn]]), driver: "me" };
+}
+
 function settleAnswers(state: ChatState): ChatState {
   if (state.answers.size === 0) return state;
-  const parts = state.stored.flatMap(toolPartsOf);
-  const open = new Set(
-    parts.filter((part) => isUnanswered(part.state) || isParked(part)).map(({ toolCallId }) => toolCallId)
-  );
-  const left = [...state.answers].filter((callId) => open.has(callId));
-  return left.length === state.answers.size ? state : { ...state, answers: new Set(left) };
+  const parts = new Map(state.stored.flatMap(toolPartsOf).map((part) => [part.toolCallId, part]));
+  const left = [...state.answers].filter(([callId, answeredIn]) => {
+    const part = parts.get(callId);
+    // A client's tool that needs approval is answered twice: with the decision, and then with its result.
+    const isResultOpen = part?.state === "approval-responded" && answeredIn === part.state;
+    return part !== undefined && (isUnanswered(part.state) || isParked(part) || isResultOpen);
+  });
+  return left.length === state.answers.size ? state : { ...state, answers: new Map(left) };
 }
 
 function isUnanswered(toolState: string): boolean {
@@ -367,8 +375,8 @@ function streamedMessages({ streams }: ChatState): UIMessage[] {
   return Object.values(streams).flatMap(({ live }) => (live ? [live.fold.message] : []));
 }
 
-function without(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
-  return new Set([...ids].filter((one) => one !== id));
+function without(answers: ChatState["answers"], callId: string): ChatState["answers"] {
+  return new Map([...answers].filter(([id]) => id !== callId));
 }
 
 function changeRequest(state: ChatState, requestId: string, change: Partial<OwnRequest>): ChatState {

@@ -163,7 +163,7 @@ const later = () => new Promise((resolve) => setImmediate(resolve));
 describe("a connection that does not open", () => {
   const FAILED = { code: 1006, reason: "" };
 
-  test("is noticed at once where only an error tells so, as in Node", () => {
+  test("is noticed at once where only an error shows it, as in Node", () => {
     const { socket, log, timers, newest } = stage();
     socket.connect();
     newest().emit("onerror", { message: "ECONNREFUSED" });
@@ -227,7 +227,7 @@ describe("a connection that does not open", () => {
 
   test("is refused when the answer is final and one more attempt fails", async () => {
     const { log, timers, newest } = await failing({ problem: "404 Not found", isFinal: true });
-    // At once: the person waits.
+    // At once: the user waits.
     expect(FakeSocket.made).toHaveLength(ASK_AFTER_FAILURES + 1);
     expect(log.at(-1)).toBe("reconnecting 404 Not found");
     newest().emit("onclose", FAILED);

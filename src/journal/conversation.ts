@@ -2,10 +2,11 @@
 // the journal, kept so that a boot and a turn read one row instead of the records. All modules change it through
 // `transaction`, which writes it at most once, together with whatever else the transaction writes.
 import type { Quarantine } from "../host/quarantine.ts";
+import { Cached } from "../host/cached.ts";
 import type { Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { TransactionEnd } from "../host/transactions.ts";
 import { parseJson, type Json } from "../util/json.ts";
-import { Facts } from "./facts.ts";
 
 /** A turn that is accepted and has no outcome yet. What happened in it is in its records. */
 export interface OpenTurn {
@@ -83,13 +84,35 @@ interface StoredRow {
   journal_floor: number;
 }
 
+export const CONVERSATION_TABLES: readonly TableDefinition[] = [
+  // Bound: one row per conversation. Deleted: with the object.
+  {
+    name: "cf_conversations",
+    create: [
+      `CREATE TABLE cf_conversations (
+        id TEXT PRIMARY KEY,
+        generation INTEGER NOT NULL,
+        leaf TEXT,
+        next_message INTEGER NOT NULL,
+        cleared_sequence INTEGER NOT NULL,
+        journal_floor INTEGER NOT NULL,
+        open_turns TEXT NOT NULL,
+        responding_turns TEXT NOT NULL,
+        failed_turn TEXT,
+        client_tools TEXT,
+        body TEXT,
+        armed_continuation TEXT
+      ) WITHOUT ROWID`
+    ]
+  }
+];
+
 export class Conversation {
   readonly id: string;
-  /** Of the tables that change in this conversation's transactions only. */
-  readonly facts = new Facts();
   readonly #sql: Sql;
+  readonly #table: TableSet;
   /** Write-through: the object is the only writer of its database. */
-  #row: ConversationRow | undefined;
+  readonly #stored: Cached<ConversationRow>;
   /** The row while a transaction changes it; nested ones share it. */
   #draft: ConversationRow | undefined;
   #afterCommit: TransactionEnd[] = [];
@@ -100,8 +123,15 @@ export class Conversation {
 
   constructor(sql: Sql, id = "", setAside?: Quarantine) {
     this.#sql = sql;
+    this.#table = new TableSet(sql, CONVERSATION_TABLES);
     this.id = id;
     this.#setAside = setAside;
+    this.#stored = new Cached(sql, () => this.#load());
+  }
+
+  /** See `Sql.rollbacks`. */
+  get rollbacks(): number {
+    return this.#sql.rollbacks;
   }
 
   /** Which turns are open could not be read; the journal says. */
@@ -111,7 +141,7 @@ export class Conversation {
 
   /** As the current transaction sees it, or as stored. */
   get row(): Readonly<ConversationRow> {
-    return this.#draft ?? (this.#row ??= this.#load());
+    return this.#draft ?? this.#stored.value;
   }
 
   /**
@@ -137,7 +167,6 @@ export class Conversation {
       Object.assign(draft, before);
       // What this one undid is no reason to undo more.
       this.#failure = undefined;
-      this.facts.forgetAll();
       if (isOutermost) this.#draft = undefined;
       for (const end of this.#afterCommit.splice(waiting)) end.undone?.();
       throw error;
@@ -170,20 +199,13 @@ export class Conversation {
   }
 
   #commit(draft: ConversationRow): void {
-    this.#row = draft;
+    this.#stored.set(draft);
     this.#draft = undefined;
-    this.#sql.afterTransaction({ committed: () => undefined, undone: () => this.#forget() });
     for (const end of this.#afterCommit.splice(0)) this.#sql.afterTransaction(end);
   }
 
-  /** A transaction around ours was rolled back: what is kept in memory never happened. */
-  #forget(): void {
-    this.#row = undefined;
-    this.facts.forgetAll();
-  }
-
   #load(): ConversationRow {
-    const stored = this.#sql.one<StoredRow>("SELECT * FROM cf_conversations WHERE id = ?", this.id);
+    const stored = this.#table.one<StoredRow>("SELECT * FROM cf_conversations WHERE id = ?", this.id);
     if (!stored) return EMPTY;
     return {
       generation: stored.generation,
@@ -225,7 +247,7 @@ export class Conversation {
   }
 
   #store(row: ConversationRow): void {
-    this.#sql.run(
+    this.#table.run(
       `INSERT OR REPLACE INTO cf_conversations
          (id, generation, leaf, next_message, cleared_sequence, journal_floor,
           open_turns, responding_turns, failed_turn, client_tools, body, armed_continuation)

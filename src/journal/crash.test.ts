@@ -1,10 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { BLOB_TABLES } from "../host/blobs.ts";
+import { TableSet } from "../host/table-set.ts";
 import { emptyTurn, foldTurn } from "./folds/turn-fold.ts";
 import { turnId } from "../util/ids.ts";
 import { allEntries, moves, openIn, play } from "./journal-script.test-support.ts";
 import { Crash, createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
+import { JOURNAL_TABLES } from "./rows.ts";
 import {
   admitted,
   call,
@@ -54,8 +57,12 @@ function expectConsistent(journal: TestJournal): void {
     const { attempt, nextChunk } = foldTurn(emptyTurn(turnId(open.turnId)), entries);
     expect(journal.folds.get(open.turnId)).toMatchObject({ attempt, nextChunk });
   }
-  const owned = journal.sql.all<{ owner: string }>("SELECT owner FROM cf_blob_owners").map((row) => row.owner);
-  const rows = journal.sql.all<{ last: number }>("SELECT last FROM cf_journal WHERE blob IS NOT NULL");
+  const owned = new TableSet(journal.sql, BLOB_TABLES)
+    .all<{ owner: string }>("SELECT owner FROM cf_blob_owners")
+    .map((row) => row.owner);
+  const rows = new TableSet(journal.sql, JOURNAL_TABLES).all<{ last: number }>(
+    "SELECT last FROM cf_journal WHERE blob IS NOT NULL"
+  );
   expect(owned.toSorted()).toEqual(rows.map((row) => `journal:${row.last}`).toSorted());
 }
 

@@ -4,6 +4,7 @@ import type { Blobs } from "../host/blobs.ts";
 import type { Sql } from "../host/ports.ts";
 import type { Conversation } from "./conversation.ts";
 import { TurnFinder } from "./find-turn.ts";
+import { History } from "./history.ts";
 import { quarantineRow } from "./quarantine.ts";
 import { JournalReader, type CorruptRow } from "./reader.ts";
 import { rebuildRow } from "./rebuild.ts";
@@ -28,6 +29,7 @@ export interface Journal {
   /** What the records of the open turns say. */
   readonly folds: TurnFolds;
   readonly retention: JournalRetention;
+  readonly history: History;
 }
 
 /** Open one per activation and conversation. */
@@ -49,6 +51,7 @@ export function openJournal(init: JournalInit): Journal {
     writer: new JournalWriter({ rows, conversation, finder, folds }),
     reader,
     folds,
-    retention: new JournalRetention({ rows, conversation, options: init.retention })
+    retention: new JournalRetention({ rows, conversation, options: init.retention }),
+    history: new History({ sql: init.sql, conversation, head: () => rows.head() })
   };
 }

@@ -149,6 +149,7 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
     reason: null,
     autoContinue: true
   },
+  "model-called": { type: "model-called", turnId: T1, at: 1, attempt: 1, modelId: "m", tools: ["a", "b"], prompt: "p" },
   "step-finished": {
     type: "step-finished",
     turnId: T1,
@@ -173,6 +174,17 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
   "turn-settled": settled({ error, outcome: "failed", reason: "attempts" }),
   "turn-responded": { type: "turn-responded", turnId: T1, at: 1 },
   "conversation-cleared": { type: "conversation-cleared", turnId: null, at: 1, generation: 1 },
+  "conversation-changed": {
+    type: "conversation-changed",
+    turnId: null,
+    at: 1,
+    change: "edited",
+    by: "client",
+    why: "posted",
+    messageIds: ["m1", "m2"],
+    count: 2,
+    callId: null
+  },
   "record-quarantined": {
     type: "record-quarantined",
     turnId: T1,

@@ -161,6 +161,7 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       autoContinue: flag
     }
   },
+  "model-called": { ...attemptFact, body: { modelId: text, tools: list(text), prompt: text } },
   "step-finished": { ...attemptFact, body: { step: count, finishReason: text, usage } },
   "turn-granted": {
     ...attemptFact,
@@ -181,6 +182,31 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
   },
   "turn-responded": { ...turnFact, body: {} },
   "conversation-cleared": { version: 1, turn: "none", attempt: "none", body: { generation: count } },
+  "conversation-changed": {
+    version: 1,
+    turn: "optional",
+    attempt: "none",
+    body: {
+      change: oneOf(
+        "appended",
+        "edited",
+        "deleted",
+        "branch-chosen",
+        "answer-placed",
+        "calls-closed",
+        "files-refused",
+        "repaired",
+        "evicted",
+        "compacted",
+        "cleared"
+      ),
+      by: oneOf("client", "code", "runner", "operator"),
+      why: nullable(text),
+      messageIds: list(text),
+      count,
+      callId: nullable(text)
+    }
+  },
   "record-quarantined": {
     version: 1,
     turn: "optional",

@@ -133,6 +133,15 @@ export interface ApprovalAnswered extends TurnFact<"approval-answered"> {
   readonly autoContinue: boolean;
 }
 
+/** The model is about to be called. Written with whatever the attempt writes next. */
+export interface ModelCalled extends AttemptFact<"model-called"> {
+  readonly modelId: string;
+  /** Names of the tools it is offered, the first hundred. */
+  readonly tools: readonly string[];
+  /** Of the system prompt and the names of all tools: the same text for the same prompt. */
+  readonly prompt: string;
+}
+
 export interface StepFinished extends AttemptFact<"step-finished"> {
   readonly step: number;
   readonly finishReason: string;
@@ -190,6 +199,44 @@ export interface ConversationCleared {
   readonly generation: number;
 }
 
+export type ChangeKind =
+  | "appended"
+  | "edited"
+  | "deleted"
+  | "branch-chosen"
+  /** The outcome of a call, or the decision about it, joined a message that no turn was writing. */
+  | "answer-placed"
+  /** Calls that no turn will run any more were ended. */
+  | "calls-closed"
+  | "files-refused"
+  | "repaired"
+  | "evicted"
+  | "compacted"
+  | "cleared";
+
+/** On whose behalf: a client, the user's own code, the engine by itself, or an operator of the server. */
+export type ChangedBy = "client" | "code" | "runner" | "operator";
+
+/**
+ * The stored conversation was changed, and no record of a turn says it. It names messages; what they hold is in the
+ * store, once. Kept by journal/history.ts, longer than the records of turns.
+ */
+export interface ConversationChanged {
+  readonly type: "conversation-changed";
+  /** The turn it was part of, if any. */
+  readonly turnId: TurnId | null;
+  readonly at: number;
+  readonly change: ChangeKind;
+  readonly by: ChangedBy;
+  /** Why, as a code. An open set. */
+  readonly why: string | null;
+  /** The first few of them. `edited` may name the copy of the old version second, `compacted` names both ends. */
+  readonly messageIds: readonly string[];
+  /** How many messages were changed. */
+  readonly count: number;
+  readonly callId: string | null;
+}
+
 /** Stands where a row could not be read. The row itself was set aside. */
 export interface RecordQuarantined {
   readonly type: "record-quarantined";
@@ -222,6 +269,7 @@ export type JournalRecord =
   | CallSettled
   | ApprovalAsked
   | ApprovalAnswered
+  | ModelCalled
   | StepFinished
   | TurnGranted
   | TurnStashed
@@ -229,6 +277,7 @@ export type JournalRecord =
   | TurnSettled
   | TurnResponded
   | ConversationCleared
+  | ConversationChanged
   | RecordQuarantined;
 
 export type RecordType = JournalRecord["type"];

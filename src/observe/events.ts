@@ -101,7 +101,7 @@ export interface EventPayloads {
   "mcp:client:discover": { url?: string; state?: string; error?: string };
   "mcp:client:close": { url: string; transport?: string; state: "closed" | "error"; error?: string };
   /** An internal start step failed; the object is up all the same. */
-  "start:degraded": { step: string; error: string };
+  "chat:onstart:degraded": { step: string; error: string };
   /** A stored row could not be read; it was set aside so that the object still boots. */
   "storage:row:quarantined": { table: string; key: string; error: string };
 }

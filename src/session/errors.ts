@@ -12,6 +12,18 @@ export class InvalidMessageError extends ThinkError {
   }
 }
 
+/** The messages are stored, but reading them failed. Never an empty conversation: a client would take that for a clear. */
+export class HistoryUnreadableError extends ThinkError {
+  constructor(cause: unknown) {
+    super({
+      code: "history-unreadable",
+      message: "The conversation could not be read. Nothing is lost; try again.",
+      hint: "The cause is what the database said. The next read tries again; after a restart of the object it is read anew.",
+      cause
+    });
+  }
+}
+
 export class UnknownParentError extends ThinkError {
   constructor(readonly parentId: string) {
     super({

@@ -24,14 +24,6 @@ export interface ActionsFeature extends Feature {
   resolveActionLedger(key: string, resolution: LedgerResolution): LedgerResolutionResult;
 }
 
-export interface ActionSettings {
-  /** After this long without a sign of life, an unsettled call with an explicit key may run again; false: never. */
-  readonly actionLedgerPendingRetryLeaseMs: number | false;
-  readonly actionLedgerRetention: ActionLedgerRetention;
-  /** How long a parked action waits for a human; false: for ever. */
-  readonly actionPendingApprovalTtlMs: number | false;
-}
-
 export interface ActionLedgerRetention {
   readonly settledMs?: number | false;
   readonly pendingMs?: number | false;
@@ -141,7 +133,7 @@ export interface ActionLedgerEntry {
   readonly inputHash: string;
   /** Counts executions that were begun under this key. */
   readonly attempt: number;
-  /** Who approved or refused it; null when nobody was asked or nobody was named. */
+  /** Who approved or refused it; null when no approval was needed or no name was given. */
   readonly approver: string | null;
   readonly requestId: string;
   readonly toolCallId: string;
@@ -151,7 +143,7 @@ export interface ActionLedgerEntry {
   readonly output: ActionOutput;
 }
 
-/** The operator's word about a call nobody knows the outcome of. */
+/** The operator's word about a call whose outcome is not known. */
 export type LedgerResolution = { readonly output: unknown; readonly by?: string } | { readonly retry: true };
 
 export type LedgerResolutionResult =

@@ -17,9 +17,8 @@ import type { TurnContext as EngineTurn } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { ChatCaller, clientToolSet } from "./client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
-import { CutOutputs } from "./cut-outputs.ts";
 import type { ChannelPolicy } from "./feature.ts";
-import type { Features } from "./features.ts";
+import { WarnOnce, type Features } from "./features.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 import {
@@ -32,11 +31,10 @@ import {
   type PromptSection,
   type SessionPrompt
 } from "./prompt.ts";
-import { READ_RESULT, readResultTool } from "./read-result.ts";
+import { CutOutputs, READ_RESULT, readResultTool } from "./read-result.ts";
 import { mergeToolLayers, type MergedTools, type ToolCollision, type ToolLayer } from "./tool-layers.ts";
 import { withDetails } from "./turn-details.ts";
 import type { TurnParts } from "./turn-parts.ts";
-import { WarnOnce } from "./warn-once.ts";
 
 /** Tool names that one warning lists, and how much of each. */
 const LISTED_NAMES = 5;
@@ -67,7 +65,7 @@ export interface AssemblyInit {
   readonly warn?: (message: string) => void;
 }
 
-/** What the model is told when an action it was waiting for is decided, and the last word is its own. */
+/** What the model reads when an action it was waiting for is decided, and the last word is its own. */
 const DECIDED_TEXT = "The action that was waiting for approval has been decided; its outcome now stands above. Go on.";
 /** The same for a call of an earlier answer, after others have come. */
 const ANSWERED_TEXT = "A call that was waiting has been answered; its outcome now stands above. Go on.";

@@ -23,7 +23,7 @@ export interface FailureSignals {
   readonly status: number | undefined;
   /** Response headers with lower-case names, outermost first. */
   readonly headers: readonly ReadonlyMap<string, string>[];
-  /** True if somebody said that the same call may work later. */
+  /** True if the provider or the SDK said that the same call may work later. */
   readonly isRetryable: boolean;
 }
 

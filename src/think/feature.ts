@@ -40,7 +40,7 @@ export interface Feature {
   // ── Storage ──
 
   /** The tables it owns. It makes each on its first write, and answers as for an empty one before that. */
-  readonly tables?: readonly string[];
+  readonly tables?: readonly { readonly name: string }[];
 
   // ── Life of the agent ──
 

@@ -15,7 +15,6 @@ import { ActionMapError, FeatureClashError } from "./errors.ts";
 import { FEATURE, type ChannelPolicy, type Feature, type FeatureFactory, type FeatureHost } from "./feature.ts";
 import type { OnStartDegradation } from "./overrides.ts";
 import { TurnParts } from "./turn-parts.ts";
-import { WarnOnce } from "./warn-once.ts";
 
 type MessagePart = UIMessage["parts"][number];
 
@@ -26,6 +25,16 @@ export interface BroughtFeatures {
 
 /** What is wrong with a value of such a method that carries no feature. */
 const NOT_A_CARRIER: Readonly<Record<keyof BroughtFeatures, new () => ThinkError>> = { getActions: ActionMapError };
+
+/** What two features cannot share, by what it is called in the error. */
+const NAMES_OF: Readonly<Record<string, (feature: Feature) => readonly string[]>> = {
+  name: ({ name }) => [name],
+  table: ({ tables = [] }) => tables.map(({ name }) => name),
+  tool: ({ toolNames = [] }) => toolNames,
+  route: ({ routes }) => keys(routes),
+  frame: ({ frames }) => keys(frames),
+  callable: ({ callables }) => keys(callables)
+};
 
 /** Taken by the package itself. */
 const RESERVED_ROUTES: readonly string[] = ["get-messages", "sub"];
@@ -164,39 +173,18 @@ export class Features {
   }
 
   #refuseClashes(feature: Feature): void {
-    const refuse = (kind: string, names: readonly string[], isTaken: (name: string) => boolean) => {
-      const taken = names.find(isTaken);
-      if (taken !== undefined) throw new FeatureClashError(feature.name, { kind, name: taken });
-    };
-    const others = (names: (other: Feature) => readonly string[] | undefined) => {
-      const taken = new Set(this.#list.flatMap((other) => names(other) ?? []));
-      return (name: string) => taken.has(name);
-    };
-    refuse("name", [feature.name], (name) => this.#list.some((other) => other.name === name));
-    refuse(
-      "table",
-      feature.tables ?? [],
-      others(({ tables }) => tables)
-    );
-    refuse(
-      "tool",
-      feature.toolNames ?? [],
-      others(({ toolNames }) => toolNames)
-    );
-    refuse("route", keys(feature.routes), (name) => RESERVED_ROUTES.includes(name));
-    refuse(
-      "route",
-      keys(feature.routes),
-      others(({ routes }) => keys(routes))
-    );
-    refuse("frame", keys(feature.frames), isReservedFrame);
-    refuse(
-      "frame",
-      keys(feature.frames),
-      others(({ frames }) => keys(frames))
-    );
-    // Those of features that joined before are members of the agent by now.
-    refuse("callable", keys(feature.callables), (name) => this.#host !== undefined && name in this.#host.agent);
+    for (const [kind, names] of Object.entries(NAMES_OF)) {
+      const taken = new Set(this.#list.flatMap(names));
+      const clash = names(feature).find((name) => taken.has(name) || this.#isReserved(kind, name));
+      if (clash !== undefined) throw new FeatureClashError(feature.name, { kind, name: clash });
+    }
+  }
+
+  /** By the package itself, or by the class. */
+  #isReserved(kind: string, name: string): boolean {
+    if (kind === "route") return RESERVED_ROUTES.includes(name);
+    if (kind === "frame") return RESERVED_FRAMES.includes(name) || parseChatFrame(`{"type":"${name}"}`) !== undefined;
+    return kind === "callable" && this.#host !== undefined && name in this.#host.agent;
   }
 
   /** Found where the calls of clients look for methods. */
@@ -415,10 +403,25 @@ function carriedBy(value: unknown): FeatureFactory | undefined {
   return typeof factory === "function" ? (factory as FeatureFactory) : undefined;
 }
 
-function isReservedFrame(type: string): boolean {
-  return RESERVED_FRAMES.includes(type) || parseChatFrame(JSON.stringify({ type })) !== undefined;
-}
-
 function keys(record: object | undefined): string[] {
   return Object.keys(record ?? {});
+}
+
+/** Different warnings logged in one activation. Names can come from clients; above the limit nothing more is logged. */
+const WARNING_LIMIT = 200;
+
+/** Warnings about names that come up again in every turn: each is logged once per activation. */
+export class WarnOnce {
+  readonly #known = new Set<string>();
+  readonly #log: (message: string) => void;
+
+  constructor(log: (message: string) => void = (message) => console.warn(message)) {
+    this.#log = log;
+  }
+
+  warn(message: string): void {
+    if (this.#known.has(message) || this.#known.size >= WARNING_LIMIT) return;
+    this.#known.add(message);
+    this.#log(message);
+  }
 }

@@ -1,5 +1,5 @@
-// What user code is told at each stage of a turn, and what it may answer. Types only. They extend the SDK's own, so
-// nothing the SDK tells is dropped and what a new release adds arrives by itself; each also carries the turn's facts.
+// What user code is given at each stage of a turn, and what it may answer. Types only. They extend the SDK's own, so
+// nothing of the SDK's is dropped and what a new release adds arrives by itself; each also carries the turn's details.
 import type {
   LanguageModel,
   ModelMessage,
@@ -70,7 +70,7 @@ export interface TurnConfig extends Omit<ModelSettings, "providerOptions"> {
 /** What `beforeStep` may change for one step. */
 export type StepConfig = StepSettings;
 
-/** What the SDK tells before a step. */
+/** What the SDK gives before a step. */
 export type PrepareStepContext<TOOLS extends ToolSet = ToolSet> = Parameters<PrepareStepFunction<TOOLS>>[0] & {
   /** The SDK's runtime context, under the name ai 6 gives it. */
   experimental_context?: unknown;
@@ -137,7 +137,7 @@ export interface ChatResponseResult extends TurnDetails {
 /** A provider-neutral name for what went wrong. */
 export type ChatErrorClassification = FailureClass;
 
-/** Where a turn failed. A request that never became a turn has no facts of one. */
+/** Where a turn failed. A request that never became a turn has no details of one. */
 export interface ChatErrorContext extends Partial<TurnDetails> {
   readonly stage: FailureStage;
   /** Whether the incoming messages were stored already. */

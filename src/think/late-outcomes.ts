@@ -9,6 +9,7 @@ import { asMessagePart, isSettledToolPart, isToolPart, type ToolPart } from "../
 import { callId, turnId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type { TurnEngine } from "../turn/engine.ts";
+import { RUNNER } from "../session/change-log.ts";
 import type { StoredTranscript } from "./stored-transcript.ts";
 
 /** Where a call that waits beyond its turn belongs. */
@@ -70,7 +71,7 @@ export class LateOutcomes {
     const { message, index, part } = stored;
     const resolved = asMessagePart({ ...part, output: output ?? null });
     const changed: UIMessage = { ...message, parts: message.parts.with(index, resolved) };
-    transcript.update(changed);
+    transcript.update(changed, { ...RUNNER, change: "answer-placed", why: "action", callId: call.toolCallId });
     conversation.afterCommit(() => turns.announceMessage(changed));
     // Summarised, or on a branch that is not shown: neither the user nor the model sees the message.
     return transcript.path().some(({ id }) => id === message.id) ? "replaced" : "gone";
@@ -93,7 +94,8 @@ export class LateOutcomes {
   /** Appends a message with an outcome whose part is gone. */
   note(text: string): void {
     const { transcript, conversation, newId } = this.#init;
-    transcript.append({ id: newId(), role: "assistant", parts: [{ type: "text", text }] });
+    const message: UIMessage = { id: newId(), role: "assistant", parts: [{ type: "text", text }] };
+    transcript.append(message, { ...RUNNER, why: "action" });
     conversation.afterCommit(() => transcript.announce());
   }
 

@@ -9,7 +9,7 @@ import type { Transcript } from "../turn/transcript.ts";
 import type { Turns } from "../turn/turns.ts";
 import { ThinkError } from "../util/errors.ts";
 import { sameJson } from "../util/json.ts";
-import { checkFiles } from "./file-check.ts";
+import { checkFiles } from "./turn-input.ts";
 
 const FEW_LOOKUPS = 4;
 

@@ -166,7 +166,7 @@ export class Programmatic {
     if (await this.#announce(callback, requestId)) await callback.onDone();
   }
 
-  /** Tells the caller the id before anything is queued. Undefined: the callback failed, and the turn must not start. */
+  /** Gives the caller the id before anything is queued. Undefined: the callback failed, and the turn must not start. */
   async #announce(callback: StreamCallback, requestId: string): Promise<AbortSignal | undefined> {
     const controller = new AbortController();
     this.#announced.set(requestId, controller);

@@ -14,6 +14,7 @@ import { MediaEvictor } from "../session/media-evictor.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import { provideSessionHost } from "../session/session-host.ts";
 import { Session, type SessionAgent } from "../session/session.ts";
+import { takeOverOriginal } from "../session/take-over.ts";
 import { TurnEngine } from "../turn/engine.ts";
 import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
@@ -31,7 +32,7 @@ import type { OnStartDegradation, OptionalHook, ThinkOverrides } from "./overrid
 import { postedMessages } from "./posted-messages.ts";
 import { keyId, Programmatic } from "./programmatic.ts";
 import type { PromptExplanation } from "./prompt.ts";
-import { RecoveryHooks } from "./recovery-hooks.ts";
+import { RecoveryHooks } from "./chat-recovery.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
@@ -146,11 +147,9 @@ export class ThinkRuntime {
 
   /** Logged and remembered once, however often it comes up. */
   degrade(step: OnStartDegradation["step"], error: unknown): void {
-    const text = errorMessage(error);
     if (this.#degradations.some((known) => known.step === step)) return;
-    this.#degradations.push({ step, error: text });
-    console.error(`The start step "${step}" failed; the agent is up without it.`, error);
-    this.agent.emit("start:degraded", { step, error: text });
+    this.#degradations.push({ step, error: errorMessage(error) });
+    this.agent.degraded(step, error);
   }
 
   async addMessages(messages: MessagesInput, options: AddMessagesOptions): Promise<void> {
@@ -197,6 +196,7 @@ export class ThinkRuntime {
   #provideSession(): void {
     const { sql, clock, quarantine, connections } = this.agent;
     const conversations = new Map<string, Conversation>();
+    takeOverOriginal(sql);
     provideSessionHost(this.#overrides, {
       sql,
       blobs: new Blobs(sql),
@@ -263,6 +263,7 @@ export class ThinkRuntime {
       setAside: agent.quarantine,
       now: () => agent.clock.now()
     });
+    store.scope.log = journal.history;
     const idempotency = new Idempotency(agent.sql);
     const transcript: StoredTranscript = new StoredTranscript({
       store,

@@ -70,7 +70,7 @@ export class CallbackReader implements TurnListener {
     });
   }
 
-  /** Resolves when the caller is to be told that the turn goes on without it. */
+  /** Resolves when the turn goes on without the caller. */
   get interruption(): Promise<undefined> {
     return this.#interruption.promise;
   }
@@ -92,7 +92,7 @@ export class CallbackReader implements TurnListener {
     this.#deliver(async () => this.#init.callback.onDone());
   }
 
-  /** Waits for everything that was delivered, and tells of a bad end. Rejects only if `onError` throws. */
+  /** Waits for everything that was delivered, and reports a bad end. Rejects only if `onError` throws. */
   async end(outcome: TurnOutcome): Promise<void> {
     await this.#delivered;
     // A callback that failed after the turn was over changed nothing of its outcome.
@@ -100,7 +100,7 @@ export class CallbackReader implements TurnListener {
     if (text !== undefined) await this.#init.callback.onError(text);
   }
 
-  /** At once if nothing is waiting, so that a quick callback hears of an event before anything later happens. */
+  /** At once if nothing is waiting, so that a quick callback gets an event before anything later happens. */
   #deliver(call: () => Promise<void>): void {
     this.#waiting += 1;
     const isNext = this.#waiting === 1;
@@ -121,7 +121,7 @@ export class CallbackReader implements TurnListener {
   }
 }
 
-/** What `onError` is told; undefined when it is not called. */
+/** What `onError` is given; undefined when it is not called. */
 function endText(outcome: TurnOutcome): string | undefined {
   if (outcome.status === "completed") return undefined;
   if (outcome.reason === CLEARED) return new ConversationClearedError().message;

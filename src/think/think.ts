@@ -5,6 +5,7 @@ import type { Callables } from "../agent/connections/callable.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { MessageConcurrency } from "../chat/index.ts";
 import { DEFAULT_MAX_STEPS } from "../model/index.ts";
+import { USER_CODE } from "../session/change-log.ts";
 import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
@@ -389,8 +390,8 @@ export abstract class Think<
   }
 
   /**
-   * What was written down about the conversation's turns, without contents, for inspectors. Clients may call it only if
-   * the class lists it among its `callables`.
+   * What was written down about the conversation, without contents, for inspectors: records, of finished turns what stays
+   * known of them, and changes that no turn made. Clients may call it only if the class lists it among its `callables`.
    *
    * @example
    * const newest = this.readJournal({ after: -50 });
@@ -398,7 +399,7 @@ export abstract class Think<
    */
   readJournal(options?: ReadJournalOptions): ReadJournalResult {
     const { journal, store } = thinkRuntimeOf(this).parts;
-    return readJournal({ reader: journal.reader, scope: store.scope }, options);
+    return readJournal({ ...journal, scope: store.scope }, options);
   }
 
   // ── Actions ──
@@ -457,12 +458,12 @@ export abstract class Think<
   /** Stores a message below the latest one, or below `parentId`. Starts no turn and notifies no client. */
   protected async appendMessageToHistory(message: UIMessage, parentId?: string | null): Promise<void> {
     checkMessages([message]);
-    thinkRuntimeOf(this).parts.transcript.append(message, parentId);
+    thinkRuntimeOf(this).parts.transcript.append(message, USER_CODE, parentId);
   }
 
   protected async updateMessageInHistory(message: UIMessage): Promise<void> {
     checkMessages([message]);
-    thinkRuntimeOf(this).parts.transcript.update(message);
+    thinkRuntimeOf(this).parts.transcript.update(message, USER_CODE);
   }
 
   /** Reads the messages from storage again. */

@@ -9,7 +9,7 @@ import type { ChunkContext, PrepareStepContext, StepContext, TurnDetails } from 
 /** How deep results of tools are looked into. */
 const MAX_DEPTH = 64;
 
-/** The same fields with the turn's facts. */
+/** The same fields with the turn's details. */
 export function withDetails<Fields extends object>(fields: Fields, turn: EngineTurn): Fields & TurnDetails {
   const { turnId, requestId, attempt, signal } = turn;
   return withHidden({ ...fields, turnId, requestId, attempt }, { signal });

@@ -18,7 +18,7 @@ import type {
 import { engineTurn, FACTS, overridesOf, featuresOf } from "./overrides.test-support.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
-import { RecoveryHooks } from "./recovery-hooks.ts";
+import { RecoveryHooks } from "./chat-recovery.ts";
 import { answer } from "./turns.test-support.ts";
 
 // Every failure leaves a line; failure-log.test.ts is about them.

@@ -1,6 +1,6 @@
-// The user's hooks, as the engine calls them: each with the turn's facts, in the agent's context, and with the documented
+// The user's hooks, as the engine calls them: each with the turn's details, in the agent's context, and with the documented
 // consequence of a throw. Throws that must not reach the engine end here: those of `onChatError` and `classifyChatError`.
-// Throws of tool, step and chunk hooks are passed on to the model room, which makes them a tool's error or logs them.
+// Throws of tool, step and chunk hooks are passed on to model/, which makes them a tool's error or logs them.
 import type { UIMessage, UIMessageChunk } from "ai";
 import { runDurably } from "../agent/context.ts";
 import { DurableWork } from "../agent/durable-work.ts";
@@ -23,13 +23,12 @@ import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import type { Assembly } from "./assemble.ts";
 import { ToolDecisionError } from "./errors.ts";
-import { retryAfterMs } from "./failure-classifier.ts";
+import { isFileRefusal, mayBeFileRefusal, retryAfterMs } from "./failure-classifier.ts";
 import { FailureLog } from "./failure-log.ts";
-import { isFileRefusal, mayBeFileRefusal } from "./file-refusal.ts";
 import type { Features } from "./features.ts";
 import type { ChatErrorContext, TurnDetails } from "./hooks.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
-import type { RecoveryHooks } from "./recovery-hooks.ts";
+import type { RecoveryHooks } from "./chat-recovery.ts";
 import { chunkContext, copyableOutput, stepEndContext, stepStartContext, withDetails } from "./turn-details.ts";
 
 export interface TurnHooksInit {
@@ -99,9 +98,9 @@ export class UserTurnHooks implements TurnHooks {
     this.#log.turnFailed(error, context);
     // Only what could not be helped is named.
     const isOverflow = classification === "context_overflow";
-    const told = { messagesPersisted, ...(isOverflow && { classification }) };
+    const known = { messagesPersisted, ...(isOverflow && { classification }) };
     const shown = shownError(error);
-    return textOf(this.#askOnChatError(shown, toldOf(context, told)), shown);
+    return textOf(this.#askOnChatError(shown, errorContext(context, known)), shown);
   }
 
   logFailure(error: unknown, context: FailureContext): void {
@@ -115,7 +114,7 @@ export class UserTurnHooks implements TurnHooks {
     try {
       // The provider's own words, which is what classifiers match on.
       const raw = error.cause ?? error;
-      return this.#init.overrides.classifyChatError(raw, toldOf(context)) ?? undefined;
+      return this.#init.overrides.classifyChatError(raw, errorContext(context)) ?? undefined;
     } catch (thrown) {
       console.warn("classifyChatError failed; the error is taken as it is.", thrown);
       return undefined;
@@ -242,7 +241,10 @@ export class UserTurnHooks implements TurnHooks {
   }
 }
 
-function toldOf({ turn, requestId, stage }: FailureContext, more: Partial<ChatErrorContext> = {}): ChatErrorContext {
+function errorContext(
+  { turn, requestId, stage }: FailureContext,
+  more: Partial<ChatErrorContext> = {}
+): ChatErrorContext {
   const fields = { ...(requestId !== undefined && { requestId }), stage, ...more };
   return turn === undefined ? fields : withDetails(fields, turn);
 }

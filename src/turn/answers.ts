@@ -26,6 +26,7 @@ type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, 
 
 /** One answer, as it is applied to whatever message holds the call. */
 interface Applied extends Pick<ApprovalAnswer, "toolCallId" | "autoContinue" | "origin"> {
+  readonly why: "tool-result" | "approval";
   /** `isStored`: the message is not being streamed. */
   change(message: UIMessage, isStored: boolean): Answered;
   record(answered: UIMessage): AnswerRecord;
@@ -57,6 +58,7 @@ export class Answers {
     const answered = this.#answer({
       toolCallId,
       ...answer,
+      why: "tool-result",
       change: (message, isStored) => withToolResult(message, result, (part) => this.#isClients(part, isStored)),
       record: () => ({ type: "call-settled", attempt: null, callId: callId(toolCallId), outcome, autoContinue }),
       // The continuation that this answer may start takes the tools along.
@@ -73,6 +75,7 @@ export class Answers {
     const answered = this.#answer({
       toolCallId,
       ...answer,
+      why: "approval",
       change: (message) => withApproval(message, toolCallId, approved),
       record: (message) => ({
         type: "approval-answered",
@@ -116,7 +119,7 @@ export class Answers {
     this.#origins.delete(armed.requestId);
   }
 
-  /** Nobody goes on from these answers any more. */
+  /** No turn goes on from these answers any more. */
   forgetOrigins(): void {
     this.#origins.clear();
   }
@@ -162,18 +165,21 @@ export class Answers {
   }
 
   /** The first answer wins. One that comes while its message streams is applied to the stream, and recorded. */
-  #apply({ toolCallId, change, record }: Applied): AnswerOutcome {
+  #apply({ toolCallId, change, record, why, origin }: Applied): AnswerOutcome {
     const { running, init } = this.#store;
     const streamed = running && toolPartOf(running.stream.unfinished, toolCallId) ? running : undefined;
     const message = streamed ? streamed.stream.unfinished : init.transcript.messageOfCall(toolCallId);
     const answered = message && change(message, streamed === undefined);
+    const by = origin === undefined ? "code" : "client";
     if (!message || !answered) return { changed: false };
     if ("refused" in answered) return { changed: false, refused: new ToolAnswerError(answered.refused), message };
     if (streamed) {
       const { turnId } = streamed.turn.admitted;
       init.journal.writer.append([{ ...record(answered), turnId, at: this.#store.now() }]);
       streamed.stream.replace(answered);
-    } else init.transcript.update(answered);
+    } else {
+      init.transcript.update(answered, { by, change: "answer-placed", why, callId: toolCallId });
+    }
     init.conversation.afterCommit(() => this.#store.listeners.messageUpdated(answered));
     return { changed: true, message: answered };
   }

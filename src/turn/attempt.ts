@@ -24,7 +24,7 @@ import {
 } from "../model/index.ts";
 import { ThinkError } from "../util/errors.ts";
 import { turnId as asTurnId } from "../util/ids.ts";
-import { approvalAsked, callSettled, callStarted, clientCallStarted, toolPartOf } from "./tool-calls.ts";
+import { approvalAsked, callSettled, callStarted, clientCallStarted, modelCalled, toolPartOf } from "./tool-calls.ts";
 import { AnswerTooLargeError, AttemptFailedError, StreamStalledError, TokenBudgetError } from "./errors.ts";
 import type { AssembledTurn, TurnHooks } from "./hooks.ts";
 import type { TurnListener } from "./listener.ts";
@@ -131,6 +131,7 @@ export class Attempt {
   async #stream(assembled: AssembledTurn): Promise<ModelCallOutcome> {
     const { turn, sdk } = this.#init;
     const { model, system, messages, settings, maxSteps, stopWhen, sendReasoning } = assembled;
+    this.#init.stream.note(modelCalled(this.#writing, assembled));
     const call = callModel(sdk, {
       model,
       ...(system !== undefined && { system }),

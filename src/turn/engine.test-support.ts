@@ -6,11 +6,9 @@ import { Blobs } from "../host/blobs.ts";
 import type { Clock } from "../host/ports.ts";
 import { Conversation } from "../journal/conversation.ts";
 import { openJournal, type Journal } from "../journal/journal.ts";
-import { conversation as conversationTables } from "../host/migrations/002-conversation.ts";
-import { BLOB_TABLES, JOURNAL_TABLES } from "../host/migrations/001-journal.ts";
-import { IDEMPOTENCY_TABLES } from "../host/migrations/004-durable-work.ts";
-import { MemorySql } from "../journal/memory-sql.test-support.ts";
+import { createTables, MemorySql } from "../journal/memory-sql.test-support.ts";
 import { endInQuestion, installedSdk, isToolPart, toModelMessages, type ModelSettings } from "../model/index.ts";
+import type { ChangeOrigin } from "../session/change-log.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
 import { Idempotency } from "./idempotency.ts";
@@ -18,7 +16,7 @@ import { TurnEngine } from "./engine.ts";
 import type { FailureClass, TurnHooks } from "./hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
 import { retryAtOf } from "./retry-policy.ts";
-import type { Transcript } from "./transcript.ts";
+import type { RepairedPrompt, Transcript } from "./transcript.ts";
 import type { TurnContext, TurnOutcome, TurnView } from "./turn.ts";
 
 export class MemoryTranscript implements Transcript {
@@ -37,7 +35,7 @@ export class MemoryTranscript implements Transcript {
     return this.#messages.has(messageId);
   }
 
-  append(message: UIMessage, parentId: string | null = this.leaf): boolean {
+  append(message: UIMessage, _origin: ChangeOrigin, parentId: string | null = this.leaf): boolean {
     if (this.has(message.id)) return false;
     this.#messages.set(message.id, { message, parent: parentId });
     this.leaf = message.id;
@@ -60,9 +58,11 @@ export class MemoryTranscript implements Transcript {
     return path;
   }
 
-  prompt(leafId: string | undefined): UIMessage[] {
-    return this.path(leafId);
+  prompt(leafId: string | undefined): RepairedPrompt {
+    return { messages: this.path(leafId), changed: [], repairs: { removedToolCalls: 0, normalizedInputs: 0 } };
   }
+
+  repair(): void {}
 
   messageOfCall(toolCallId: string): UIMessage | undefined {
     const holds = ({ parts }: UIMessage) => parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId);
@@ -127,9 +127,7 @@ export class World {
 
   constructor(init: WorldInit) {
     this.#init = init;
-    const sql = new MemorySql(this.database);
-    for (const statement of [...BLOB_TABLES, ...JOURNAL_TABLES, ...IDEMPOTENCY_TABLES]) sql.run(statement);
-    conversationTables(sql);
+    createTables(new MemorySql(this.database));
     this.boot();
   }
 

@@ -1,3 +1,4 @@
+import { ALREADY_RECORDED } from "../session/change-log.ts";
 import { tool } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -325,7 +326,10 @@ test("answers that wait for their other calls are remembered up to a limit; the 
     ...{ clientExecuted: true }
   });
   for (let index = 0; index <= MAX_ARMED; index += 1) {
-    w.transcript.append({ id: `m${index}`, role: "assistant", parts: [call(`a${index}`), call(`b${index}`)] });
+    w.transcript.append(
+      { id: `m${index}`, role: "assistant", parts: [call(`a${index}`), call(`b${index}`)] },
+      ALREADY_RECORDED
+    );
     w.engine.answerTool({ toolCallId: `a${index}`, output: 1, autoContinue: true });
   }
   const armed = w.conversation.row.armedContinuations.map(({ messageId }) => messageId);

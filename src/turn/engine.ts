@@ -176,7 +176,8 @@ export class TurnEngine implements Turns {
   clear(origin?: unknown): void {
     const { transcript, idempotency, emit, conversation } = this.#store.init;
     this.#giveUp((row) => {
-      transcript.clear();
+      // The record of the new generation says it too: they share its place.
+      transcript.clear({ by: origin === undefined ? "code" : "client", place: row.clearedSequence });
       idempotency.forgetOutputs();
       row.clientTools = null;
       row.body = null;

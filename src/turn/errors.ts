@@ -7,7 +7,7 @@ export class NestedTurnError extends ThinkError {
       code: "nested-turn",
       message:
         "Turn admission cannot be called from inside an active turn. To start a turn after this one, do it in " +
-        "onChatResponse(), or in a method given to schedule(). addMessages() adds to the transcript at once.",
+        "onChatResponse(), or in a method given to schedule() or queue(). addMessages() adds to the transcript at once.",
       hint: "The call would wait for the turn it is part of."
     });
   }

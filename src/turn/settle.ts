@@ -3,8 +3,10 @@
 import type { UIMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
-import type { TurnSettled } from "../journal/records.ts";
+import { foldTurn } from "../journal/folds/turn-fold.ts";
+import type { TurnAdmitted, TurnSettled } from "../journal/records.ts";
 import type { EventPayloads } from "../observe/events.ts";
+import { ALREADY_RECORDED, RUNNER } from "../session/change-log.ts";
 import { failureDetails } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
@@ -12,7 +14,7 @@ import { triedFiles, withRefused } from "../util/refused-files.ts";
 import { TurnUnreadableError } from "./errors.ts";
 import type { FileRefusal } from "./hooks.ts";
 import type { TurnStore } from "./store.ts";
-import type { TurnStream } from "./stream.ts";
+import type { StreamRecord, TurnStream } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
 import { closeCalls, type ClosingCalls } from "./tool-calls.ts";
 import type { CountedTokens, Transcript } from "./transcript.ts";
@@ -67,23 +69,27 @@ export function announceEnding(store: TurnStore, turn: Turn, outcome: TurnOutcom
 
 /** For a caller with a larger transaction of its own, who announces after the commit. */
 export function recordEnding(store: TurnStore, turn: Turn, ending: Ending): TurnOutcome {
-  const { conversation, journal, transcript, hooks } = store.init;
-  const { requestId, inputMessageIds } = turn.view;
+  const { conversation, transcript, hooks } = store.init;
+  const { turnId: id, requestId, inputMessageIds } = turn.view;
   const message = conversation.transaction((row) => {
     if (ending.placesInput) placeInput(store, turn);
-    for (const { message: marked } of ending.refused ?? []) transcript.update(marked);
+    for (const { message: marked } of ending.refused ?? []) {
+      transcript.update(marked, { ...RUNNER, change: "files-refused", turnId: id });
+    }
     const segments = ending.stream?.takeUnflushed() ?? [];
     const left = ending.stream ? ending.stream.finish() : ending.left?.answer;
     const answer = left && closeCalls(left, closingOf(store, turn, { ending, message: left }));
     if (answer) storeAnswer(store, turn, answer);
     closeContinued(store, turn, { ending, hasAnswer: answer !== undefined });
     if (answer && ending.lastUsage) transcript.noteUsage?.(answer.id, ending.lastUsage);
-    const settled = settledRecord(store, turn.view.turnId, {
+    const messageStored = answer !== undefined || ending.left?.isStored === true;
+    const outcome = settledRecord(store, id, {
       ...ending,
-      messageStored: answer !== undefined || ending.left?.isStored === true,
+      messageStored,
       responds: hooks.wantsResponse && isAnswer(ending)
     });
-    journal.writer.append([...segments, settled]);
+    const ownerId = messageStored ? turn.admitted.messageId : ownerOf(store, turn.admitted);
+    appendOutcome(store, { segments, outcome, ownerId });
     keepOutcome(store, turn, { ...ending, answer });
     if (ending.status !== "skipped") {
       row.failedTurn =
@@ -122,6 +128,28 @@ function settledRecord(
     messageStored: ending.messageStored ?? false,
     responds: ending.responds ?? false
   };
+}
+
+interface Outcome {
+  readonly segments: readonly StreamRecord[];
+  readonly outcome: TurnSettled;
+  /** The message that the turn's history goes with. */
+  readonly ownerId: string | null;
+}
+
+/** The outcome, and what stays known of the turn when its records are gone. */
+function appendOutcome({ init: { journal } }: TurnStore, { segments, outcome, ownerId }: Outcome): void {
+  const before = journal.folds.get(outcome.turnId);
+  const records = [...segments, outcome];
+  const { first } = journal.writer.append(records);
+  if (!before) return;
+  const entries = records.map((record, index) => ({ sequence: first + index, record }));
+  journal.history.settled(foldTurn(before, entries), ownerId);
+}
+
+/** Without an answer: the last message it was asked with, or the newest of the conversation. */
+function ownerOf({ init: { transcript } }: TurnStore, { inputMessageIds }: TurnAdmitted): string | null {
+  return inputMessageIds.findLast((id) => transcript.has(id)) ?? transcript.leafId;
 }
 
 /** For calls that are made again under the turn's key. */
@@ -164,7 +192,7 @@ export function cancelTurn(store: TurnStore, turn: Turn, reason: string): void {
  * now and when they join later, unless the conversation was cleared since: then no client waits for it.
  */
 export function settleUnreadable(store: TurnStore, open: OpenTurn): void {
-  const { conversation, journal, hooks, emit } = store.init;
+  const { conversation, hooks, emit, transcript } = store.init;
   const { requestId } = open;
   const isCleared = open.generation !== conversation.row.generation;
   const unreadable = new TurnUnreadableError(open.turnId);
@@ -172,7 +200,11 @@ export function settleUnreadable(store: TurnStore, open: OpenTurn): void {
   const error = isCleared ? unreadable.message : hooks.describeFailure(unreadable, context);
   const ending = { status: "error", reason: "unreadable", error } as const;
   conversation.transaction((row) => {
-    journal.writer.append([settledRecord(store, open.turnId, { ...ending, code: unreadable.code })]);
+    appendOutcome(store, {
+      segments: [],
+      outcome: settledRecord(store, open.turnId, { ...ending, code: unreadable.code }),
+      ownerId: transcript.leafId
+    });
     if (!isCleared) row.failedTurn = { requestId, text: error, messageIds: [] };
   });
   if (isCleared) return;
@@ -227,7 +259,7 @@ function closeContinued(
 
 function putClosed({ init, listeners }: TurnStore, stored: UIMessage, closed: UIMessage): void {
   if (closed === stored) return;
-  init.transcript.update(closed);
+  init.transcript.update(closed, { ...RUNNER, change: "calls-closed" });
   // A clear takes it away in the same transaction.
   init.conversation.afterCommit(() => init.transcript.has(closed.id) && listeners.messageUpdated(closed));
 }
@@ -257,15 +289,15 @@ export function isAnswer(ending: Ending): boolean {
 export function placeInput(store: TurnStore, turn: Turn): void {
   // Stored by `admit` as the messages they are.
   for (const message of turn.admitted.input as readonly unknown[] as readonly UIMessage[]) {
-    store.init.transcript.append(message);
+    store.init.transcript.append(message, ALREADY_RECORDED);
   }
 }
 
 export function storeAnswer(store: TurnStore, turn: Turn, answer: UIMessage): void {
   const { transcript } = store.init;
-  const isNew = transcript.append(answer, turn.admitted.parentMessageId ?? undefined);
+  const isNew = transcript.append(answer, ALREADY_RECORDED, turn.admitted.parentMessageId ?? undefined);
   // It extends an earlier answer, or an interruption stored what there was of it.
-  if (!isNew) transcript.update(answer);
+  if (!isNew) transcript.update(answer, ALREADY_RECORDED);
 }
 
 /** The user's hook after a turn: in turn order, except for a turn that a hook itself started and may be waiting for. */

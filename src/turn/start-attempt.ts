@@ -3,6 +3,7 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { AttemptStarted, JournalRecord } from "../journal/records.ts";
 import { asMessagePart, continueFold, foldChunk, resumeFold, startFold } from "../model/index.ts";
+import { ALREADY_RECORDED, RUNNER } from "../session/change-log.ts";
 import { turnId } from "../util/ids.ts";
 import { Attempt, type AttemptResult } from "./attempt.ts";
 import { LostInputError } from "./errors.ts";
@@ -41,7 +42,8 @@ export async function beginFirst(store: TurnStore, turn: Turn): Promise<void> {
   init.conversation.transaction(() => {
     init.journal.writer.append([firstAttempt(turn.view.turnId, store.now())]);
     placeInput(store, turn);
-    for (const message of made) init.transcript.append(message);
+    const origin = { by: "code", why: "turn-input", turnId: turn.view.turnId } as const;
+    for (const message of made) init.transcript.append(message, origin);
   });
   // Listeners were notified of the others when they were accepted.
   if (made.length > 0) store.listeners.transcriptChanged(turn.view.origin);
@@ -80,7 +82,7 @@ export function beginNext(store: TurnStore, turn: Turn, found: Interrupted): voi
   const changed = [partial.changedBase, partial.changedEarlier].filter((message) => message !== undefined);
   init.conversation.transaction(() => {
     init.journal.writer.append(records);
-    for (const message of changed) init.transcript.update(message);
+    for (const message of changed) init.transcript.update(message, { ...RUNNER, change: "calls-closed", turnId: id });
   });
   turn.partial = undefined;
   for (const message of changed) store.listeners.messageUpdated(message);
@@ -142,7 +144,7 @@ export async function runAttempt(store: TurnStore, turn: Turn, found: Interrupte
     listeners,
     clock: init.clock,
     answerChanged: ({ message, stored }) => {
-      init.transcript.update(stored);
+      init.transcript.update(stored, ALREADY_RECORDED);
       listeners.messageUpdated(message);
     },
     earlierSettled: (outcome) => settleEarlier(store, setting.earlier?.id, outcome)
@@ -156,7 +158,8 @@ function settleEarlier({ init, listeners }: TurnStore, messageId: string | undef
   const stored = messageId === undefined ? undefined : init.transcript.get(messageId);
   if (!stored) return;
   const { message } = foldChunk(resumeFold(stored), outcome);
-  init.transcript.update(message);
+  const callId = "toolCallId" in outcome ? { callId: outcome.toolCallId } : {};
+  init.transcript.update(message, { ...RUNNER, change: "answer-placed", why: "tool-result", ...callId });
   listeners.messageUpdated(message);
 }
 
@@ -202,7 +205,7 @@ function historyOf(store: TurnStore, turn: Turn, { base, earlier, partial }: Set
   // The SDK runs allowed calls of the last message only.
   const isLast = earlier === undefined || (!answer && earlier.id === transcript.leafId);
   const running = approvedCalls(base ?? earlier);
-  const path = transcript.prompt(leaf, {
+  const prompt = transcript.prompt(leaf, {
     isClientTool: (name) => {
       const kind = hooks.toolKind(name);
       return kind === "client" || (kind === undefined && clientTools.some((tool) => tool.name === name));
@@ -213,6 +216,8 @@ function historyOf(store: TurnStore, turn: Turn, { base, earlier, partial }: Set
       shown: isLast ? "in-place" : "elsewhere"
     }
   });
+  transcript.repair(prompt, turn.view.turnId);
+  const path = prompt.messages;
   const before = partial && path.at(-1)?.id === messageId ? path.slice(0, -1) : path;
   const shown = answer ? [...before, answer] : before;
   if (isLast || running.length === 0) return shown;

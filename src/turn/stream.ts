@@ -3,7 +3,7 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { Clock } from "../host/ports.ts";
 import { SegmentPacker } from "../journal/segments.ts";
-import type { ContentSegment, StepFinished } from "../journal/records.ts";
+import type { ContentSegment, ModelCalled, StepFinished } from "../journal/records.ts";
 import { closeOpenParts, foldChunk, foldedMessage, isToolPart, type MessageFold } from "../model/index.ts";
 import { byteLength, cutToBytes } from "../util/bytes.ts";
 import { sanitizeMessage } from "../util/sanitize-message.ts";
@@ -30,7 +30,8 @@ export interface StreamInit {
   readonly append: (records: readonly StreamRecord[]) => void;
 }
 
-export type StreamRecord = ContentSegment | StepFinished;
+type Note = ModelCalled | StepFinished;
+export type StreamRecord = ContentSegment | Note;
 
 /** What becomes of one chunk. */
 export type Streamed =
@@ -52,6 +53,8 @@ export class TurnStream {
   readonly #packer: SegmentPacker;
   #fold: MessageFold;
   #notes: StepFinished[] = [];
+  /** What the attempt begins with. */
+  #opening: ModelCalled[] = [];
   #flushing = false;
   #isOver = false;
 
@@ -102,19 +105,21 @@ export class TurnStream {
   }
 
   /** A record that need not be durable before the next one is. */
-  note(record: StepFinished): void {
-    this.#notes.push(record);
+  note(record: Note): void {
+    if (record.type === "model-called") this.#opening.push(record);
+    else this.#notes.push(record);
   }
 
   /** What is not durable yet, to be appended with the record that needs it. */
   takeUnflushed(): StreamRecord[] {
-    return [...this.#packer.flush(this.#init.clock.now()), ...this.#takeNotes()];
+    return this.#withNotes(this.#packer.flush(this.#init.clock.now()));
   }
 
-  #takeNotes(): StepFinished[] {
-    const notes = this.#notes;
+  #withNotes(segments: readonly ContentSegment[]): StreamRecord[] {
+    const records = [...this.#opening, ...segments, ...this.#notes];
+    this.#opening = [];
     this.#notes = [];
-    return notes;
+    return records;
   }
 
   flush(): void {
@@ -144,7 +149,7 @@ export class TurnStream {
 
   /** What is noted goes with it: a model that thinks for minutes must not keep what the step before it cost in memory. */
   #appendDue(segments: readonly ContentSegment[]): void {
-    if (segments.length > 0) this.#append([...segments, ...this.#takeNotes()]);
+    if (segments.length > 0) this.#append(this.#withNotes(segments));
   }
 
   #append(records: readonly StreamRecord[]): void {

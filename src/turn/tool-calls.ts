@@ -1,7 +1,15 @@
 // The tool calls of a turn: what an attempt records of them, and what becomes of them when the turn is over. Pure: from
 // what the model call tells to the records that are written, and from a message to the message that is stored.
-import type { UIMessage } from "ai";
-import type { ApprovalAsked, CallExecutor, CallOutcome, CallSettled, CallStarted } from "../journal/records.ts";
+import type { LanguageModel, UIMessage } from "ai";
+import { sha256 } from "../host/blobs.ts";
+import type {
+  ApprovalAsked,
+  CallExecutor,
+  CallOutcome,
+  CallSettled,
+  CallStarted,
+  ModelCalled
+} from "../journal/records.ts";
 import {
   asMessagePart,
   isSettledToolPart,
@@ -16,7 +24,7 @@ import {
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { asNotRun, isPendingInteraction } from "../session/transcript-repair.ts";
 import { approvalId, callId, turnId } from "../util/ids.ts";
-import type { Json } from "../util/json.ts";
+import { canonicalJson, type Json } from "../util/json.ts";
 
 /** Which attempt writes, and when. */
 export interface Writing {
@@ -62,6 +70,25 @@ export function approvalAsked(writing: Writing, part: ToolPart, step: number): [
     descriptor: jsonOf(approval?.descriptor)
   };
   return [call, asked];
+}
+
+/** Names of tools that a record of a model call holds. */
+const MAX_NAMED_TOOLS = 100;
+
+/** What is asked of which model, without a word of it. */
+export function modelCalled(
+  writing: Writing,
+  { model, system, tools }: { readonly model: LanguageModel; readonly system: unknown; readonly tools: object }
+): ModelCalled {
+  const names = Object.keys(tools).sort();
+  return {
+    ...ofTurn(writing),
+    type: "model-called",
+    // What getModel() returns may be anything; the call itself says what is wrong with it.
+    modelId: typeof model === "string" ? model : String((model as { modelId?: unknown } | null | undefined)?.modelId),
+    tools: names.slice(0, MAX_NAMED_TOOLS),
+    prompt: sha256(canonicalJson([jsonOf(system), names])).slice(0, 16)
+  };
 }
 
 export function toolPartOf(message: UIMessage, toolCallId: string): ToolPart | undefined {

@@ -98,7 +98,7 @@ export function notes(host: FeatureHost): Feature {
   const never = new Promise<never>(() => undefined);
   return {
     name: "notes",
-    tables: ["test_notes"],
+    tables: [{ name: "test_notes" }],
     toolNames: ["note"],
     start: async () => said(`start ${rows.list().length}`),
     ready: () => said("ready"),

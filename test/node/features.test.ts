@@ -250,7 +250,7 @@ describe("several features", () => {
 
   test.each<[string, Partial<Feature>, string]>([
     ["name", { name: "notes" }, "notes"],
-    ["table", { tables: ["test_notes"] }, "test_notes"],
+    ["table", { tables: [{ name: "test_notes" }] }, "test_notes"],
     ["tool", { toolNames: ["note"] }, "note"],
     ["route", { routes: { notes: () => undefined } }, "notes"],
     ["route", { routes: { "get-messages": () => undefined } }, "get-messages"],

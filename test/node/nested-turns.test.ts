@@ -91,7 +91,7 @@ test("a nested continuation is also refused when the last word is the assistant'
 
 test("as the refusal says, schedule() starts the turn after this one", async () => {
   await run((agent) => agent.runTurn({ continuation: true }));
-  expect(String(thrown)).toContain("schedule()");
+  expect(String(thrown)).toContain("schedule() or queue()");
   expect(await run((agent) => agent.schedule(0, "ask", "later"))).toEqual([
     "user:hi",
     "assistant:done",

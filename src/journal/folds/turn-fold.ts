@@ -8,6 +8,7 @@ import type {
   AttemptStarted,
   ChunkRange,
   JournalEntry,
+  ModelCalled,
   ReadableRecord,
   RecordedError,
   StepFinished,
@@ -55,6 +56,8 @@ export interface TurnFold {
   /** The chunks that belong to the answer: what each attempt wrote, as far as the later ones kept it. */
   readonly kept: readonly KeptRange[];
   readonly steps: StepsView;
+  /** What was asked of which model, oldest first; as often as it changed. */
+  readonly models: readonly ModelUse[];
   /** Processes that began to read a large partial answer since the newest attempt began. */
   readonly readBy: readonly EpochId[];
   /** What it may do, once `authorizeTurn` was asked. */
@@ -70,7 +73,10 @@ export interface KeptRange {
   readonly to: number;
 }
 
+export type ModelUse = Pick<ModelCalled, "modelId" | "tools" | "prompt">;
+
 export interface StepsView {
+  readonly finished: number;
   /** Sum of what was reported; null where nothing was. */
   readonly usage: StepUsage;
   /** Of the newest finished step alone. */
@@ -97,7 +103,8 @@ export function emptyTurn(turnId: TurnId): TurnFold {
     contentSequence: 0,
     nextChunk: 0,
     kept: [],
-    steps: { usage: NO_USAGE, lastUsage: NO_USAGE },
+    steps: { finished: 0, usage: NO_USAGE, lastUsage: NO_USAGE },
+    models: [],
     readBy: [],
     grants: null,
     stash: null,
@@ -146,6 +153,8 @@ function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): 
 
 function applyRest(turn: TurnFold, record: ReadableRecord): TurnFold {
   switch (record.type) {
+    case "model-called":
+      return { ...turn, models: addModel(turn.models, record) };
     case "recovery-started":
       return { ...turn, readBy: [...new Set([...turn.readBy, record.epoch])] };
     case "turn-granted": {
@@ -210,9 +219,15 @@ function settle(turn: TurnFold, record: TurnSettled): TurnFold {
   return { ...endAttempt(turn, "settled", record), outcome: record };
 }
 
+function addModel(models: readonly ModelUse[], { modelId, tools, prompt }: ModelCalled): readonly ModelUse[] {
+  const last = models.at(-1);
+  return last?.modelId === modelId && last.prompt === prompt ? models : [...models, { modelId, tools, prompt }];
+}
+
 function finishStep(steps: StepsView, usage: StepUsage): StepsView {
   const sum = (a: number | null, b: number | null) => (a === null && b === null ? null : (a ?? 0) + (b ?? 0));
   return {
+    finished: steps.finished + 1,
     lastUsage: usage,
     usage: {
       inputTokens: sum(steps.usage.inputTokens, usage.inputTokens),

@@ -16,7 +16,7 @@ import type { ObjectUnderTest } from "./stored-turns.ts";
 const DEATHS = 24;
 const DEFAULT_CELLS = 400;
 const GARBAGE = '{"broken';
-const REPORTING_EVENTS: ReadonlySet<string> = new Set(["storage:row:quarantined", "start:degraded"]);
+const REPORTING_EVENTS: ReadonlySet<string> = new Set(["storage:row:quarantined", "chat:onstart:degraded"]);
 
 export interface CorruptionContext {
   readonly scenario: Scenario;

@@ -39,6 +39,8 @@ export interface RunRecord {
   readonly streamProblems: readonly string[];
   /** Requests whose end came twice on one socket. */
   readonly repeatedEnds: readonly string[];
+  /** Settled turns without their row of history, or with two. */
+  readonly historyProblems: readonly string[];
   readonly openTurns: number;
   readonly hasAlarm: boolean;
   readonly deaths: number;
@@ -58,6 +60,7 @@ export class Stage {
   readonly clients: ChatClient[] = [];
   readonly steps: StepRecord[] = [];
   readonly viewProblems: string[] = [];
+  readonly #historyProblems = new Set<string>();
   /** What the user asked first: a question the agent can answer. */
   firstQuestion: string | undefined;
   /** Server calls that were running at a death. */
@@ -184,6 +187,7 @@ export class Stage {
       viewProblems: this.viewProblems,
       streamProblems: this.clients.flatMap((client, index) => streamProblems(client, index)),
       repeatedEnds: this.clients.flatMap(({ repeatedEnds }) => [...repeatedEnds]),
+      historyProblems: [...this.#historyProblems],
       openTurns: facts.openTurns,
       hasAlarm: this.object.host.alarm(this.object.agent, this.object.name) !== null,
       deaths: this.deaths,
@@ -193,7 +197,9 @@ export class Stage {
 
   /** Records go when they are no longer needed, so they are looked at after each step. */
   noteFacts(stored: readonly UIMessage[]): void {
-    for (const [turn, outcomes] of readStoredTurns(this.object).settled) {
+    const { settled, historyProblems } = readStoredTurns(this.object);
+    for (const problem of historyProblems) this.#historyProblems.add(problem);
+    for (const [turn, outcomes] of settled) {
       const known = this.#settled.get(turn) ?? new Map<number, string>();
       for (const { sequence, outcome } of outcomes) known.set(sequence, outcome);
       this.#settled.set(turn, known);

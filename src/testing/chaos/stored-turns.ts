@@ -17,6 +17,8 @@ export interface StoredTurns {
   /** Server calls that had been started and had no outcome. */
   readonly openCalls: ReadonlySet<string>;
   readonly openTurns: number;
+  /** Settled turns that have no row of the turn history, or more than one; a clear takes those before it. */
+  readonly historyProblems: readonly string[];
 }
 
 export function readStoredTurns(object: ObjectUnderTest): StoredTurns {
@@ -29,7 +31,8 @@ export function readStoredTurns(object: ObjectUnderTest): StoredTurns {
     const known = settled.get(record.turnId) ?? [];
     settled.set(record.turnId, [...known, { sequence, outcome: record.outcome }]);
   }
-  return { settled, openCalls, openTurns: countOpenTurns(object) };
+  const historyProblems = findHistoryProblems(object, settled);
+  return { settled, openCalls, openTurns: countOpenTurns(object), historyProblems };
 }
 
 function* readJournal(object: ObjectUnderTest): Generator<{ sequence: number; record: ReadableRecord }> {
@@ -47,6 +50,27 @@ function* readJournal(object: ObjectUnderTest): Generator<{ sequence: number; re
       if (record.ok) yield { sequence: frame.sequence, record: record.value };
     }
   }
+}
+
+function findHistoryProblems(object: ObjectUnderTest, settled: StoredTurns["settled"]): string[] {
+  const { host, agent, name } = object;
+  const select = <Row extends object>(table: string, query: string) =>
+    hasTable(object, table) ? host.sql<Row>(agent, name, query) : [];
+  const rows = select<{ sequence: number }>("cf_turns", "SELECT sequence FROM cf_turns");
+  const found = new Map([...settled].flatMap(([turn, outcomes]) => outcomes.map(({ sequence }) => [sequence, turn])));
+  const cleared = select<{ sequence: number }>(
+    "cf_conversations",
+    "SELECT max(cleared_sequence) AS sequence FROM cf_conversations"
+  );
+  const since = cleared[0]?.sequence ?? 0;
+  const kept = new Set(rows.map(({ sequence }) => sequence));
+  const missing = [...found].filter(([sequence]) => sequence > since && !kept.has(sequence));
+  const turns = rows.flatMap(({ sequence }) => found.get(sequence) ?? []);
+  const repeated = turns.filter((turn, index) => turns.indexOf(turn) < index);
+  return [
+    ...missing.map(([, turn]) => `turn ${turn} has no history`),
+    ...repeated.map((turn) => `turn ${turn} has two rows of history`)
+  ];
 }
 
 function countOpenTurns(object: ObjectUnderTest): number {

@@ -1,7 +1,8 @@
-// Knows an object that the packages everthink replaces have written. Opening it would lose its state, schedules and
-// ledgers in silence, so it is refused before anything is written, and those packages can still open it.
-import { ThinkError } from "../../util/errors.ts";
-import type { Sql } from "../ports.ts";
+// Recognises an object that the packages everthink replaces have written. Opening it would lose its state, schedules and
+// ledgers in silence, so it is refused before anything is written, and those packages can still open it. Messages that
+// only their library for messages has left are taken over (session/take-over.ts).
+import { ThinkError } from "../util/errors.ts";
+import type { Sql } from "./ports.ts";
 
 /** Rows counted of one table, so that a refusal costs little however much there is. */
 const COUNT_LIMIT = 10_000;
@@ -18,6 +19,20 @@ export class OriginalObjectError extends ThinkError {
       message: `This object was written by the packages "agents" or "@cloudflare/think" and is not opened. It holds ${found.join(", ")}.`,
       hint: "Nothing was changed: those packages can still open it. Go back to them for this class, or give the class a new name (new_sqlite_classes) to begin with empty objects."
     });
+  }
+}
+
+/** Tables of theirs that have the names of ours. */
+const SAME_NAMES = ["assistant_messages", "assistant_compactions"];
+export const SET_ASIDE_SUFFIX = "_original";
+
+/** Theirs are renamed; the owner of ours moves the rows. */
+export function setOriginalTablesAside(sql: Sql, tables: ReadonlySet<string>): void {
+  for (const name of SAME_NAMES) {
+    if (!tables.has(name)) continue;
+    const columns = sql.all<{ name: string }>(`PRAGMA table_info(${name})`);
+    if (columns.some((column) => column.name === "sequence")) continue;
+    sql.run(`ALTER TABLE ${name} RENAME TO ${name}${SET_ASIDE_SUFFIX}`);
   }
 }
 

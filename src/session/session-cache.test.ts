@@ -27,7 +27,7 @@ const plan = fc.array(fc.record({ changes: fc.array(change, { maxLength: 4 }), e
   maxLength: 12
 });
 
-const facts = (store: MessageStore) => ({
+const kept = (store: MessageStore) => ({
   totals: store.totals(),
   shown: store.shownTotals(),
   extra: store.usage.extraTokens(),
@@ -40,10 +40,10 @@ const pathIds = (store: MessageStore) =>
     .getHistoryRowStats()
     .map(({ id }) => id)
     .sort();
-const storedIds = ({ sql }: TestSession) =>
-  sql.all<{ id: string }>("SELECT id FROM assistant_messages ORDER BY id").map(({ id }) => id);
+const storedIds = ({ store }: TestSession) =>
+  store.rows.table.all<{ id: string }>("SELECT id FROM assistant_messages ORDER BY id").map(({ id }) => id);
 
-test("what is remembered is what is stored, whatever was written or undone in between", () => {
+test("what is kept in memory is what is stored, whatever was written or undone in between", { timeout: 60_000 }, () => {
   fc.assert(
     fc.property(plan, (steps) => {
       const session = openTestSession(new DatabaseSync(":memory:"));
@@ -52,20 +52,20 @@ test("what is remembered is what is stored, whatever was written or undone in be
       let made = 0;
       const make = ([kind, first, second]: Change) => apply(store, kind, { first, second, id: `m${made++}` });
       for (const { changes, end } of steps) {
-        facts(store);
+        kept(store);
         try {
           conversation.transaction(() => {
             for (const each of changes) {
               if (end === 2) undone(() => conversation.transaction(() => undo(() => make(each))));
               make(each);
-              facts(store);
+              kept(store);
             }
             if (end === 1) throw new Undone();
           });
         } catch (error) {
           if (!(error instanceof Undone)) throw error;
         }
-        expect(facts(store)).toEqual(facts(session.reboot().store));
+        expect(kept(store)).toEqual(kept(session.reboot().store));
         if (store.isLinear) expect(storedIds(session)).toEqual(pathIds(store));
       }
     }),

@@ -1,22 +1,25 @@
-// Every change of schema, in order, in one place. A database is brought to the newest version before anything else
-// runs; one written by a newer everthink, or by the packages it replaces, is refused untouched.
-import { ThinkError } from "../../util/errors.ts";
-import type { Sql } from "../ports.ts";
-import { foundation, META_TABLE } from "./001-foundation.ts";
-import { conversation } from "./002-conversation.ts";
-import { features } from "./003-features.ts";
-import { durableWork } from "./004-durable-work.ts";
-import { refuseOriginal } from "./original.ts";
+// Opens an object's database. All objects have one table, cf_meta, whose one row is what a boot reads; every other table
+// is declared, made and migrated by its owner (table-set.ts). A database that a newer build has written, or the packages
+// that everthink replaces, is refused untouched.
+import { ThinkError } from "../util/errors.ts";
+import { refuseOriginal, setOriginalTablesAside } from "./original-object.ts";
+import type { Sql } from "./ports.ts";
+import { addColumns } from "./table-set.ts";
 
-export interface Migration {
-  /** Runs inside the transaction that also records the new version. */
-  (sql: Sql): void;
-}
+/** Raised with every change of a table that older builds cannot work with, together with a fixture database. */
+export const SCHEMA_VERSION = 5;
 
-/** Position + 1 is the version. Never edit or reorder a released entry: add one, with a fixture database. */
-export const MIGRATIONS: readonly Migration[] = [foundation, conversation, features, durableWork];
+/** Until version 4 all migrations ran here; since then `tables` holds how many of its own each table has behind it. */
+const META_COLUMNS = { tables: "TEXT" };
 
-export const SCHEMA_VERSION = MIGRATIONS.length;
+// Owner: this file. One row, for the life of the object.
+const META_TABLE = `CREATE TABLE cf_meta (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    version INTEGER NOT NULL,
+    identity TEXT,
+    condemned INTEGER NOT NULL DEFAULT 0,
+    tables ${META_COLUMNS.tables}
+  )`;
 
 export class NewerSchemaError extends ThinkError {
   constructor(readonly found: number) {
@@ -37,10 +40,7 @@ export interface MetaRow {
   condemned: number;
 }
 
-/**
- * Brings the schema to the newest version and returns the meta row. One read when it is up to date. A new object gets
- * the one table that all have, and makes the others when it needs them (host/tables.ts).
- */
+/** Brings the database to the newest version and returns the meta row. One read when it is up to date. */
 export function openSchema(sql: Sql): MetaRow {
   const meta = readMeta(sql);
   const version = meta?.version ?? 0;
@@ -49,9 +49,9 @@ export function openSchema(sql: Sql): MetaRow {
   const tables = tablesOf(sql);
   if (!meta) refuseOriginal(sql, tables);
   sql.transaction(() => {
-    // What another program left is taken over table by table.
-    if (tables.size === 0) sql.run(META_TABLE);
-    else for (const migrate of MIGRATIONS.slice(version)) migrate(sql);
+    if (tables.has("cf_meta")) addColumns(sql, "cf_meta", META_COLUMNS);
+    else sql.run(META_TABLE);
+    setOriginalTablesAside(sql, tables);
     sql.run(
       "INSERT INTO cf_meta (id, version) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version",
       SCHEMA_VERSION
