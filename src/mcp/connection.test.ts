@@ -202,7 +202,7 @@ describe("the guard on every hop", () => {
     const world = new McpWorld();
     await expect(world.manager.addServer("a", "http://169.254.169.254/")).rejects.toThrow(/^Blocked URL/);
     expect(world.manager.listServers()).toEqual([]);
-    expect(world.sql.all("SELECT name FROM sqlite_master")).toEqual([]);
+    expect(world.sql.all("SELECT name FROM sqlite_master WHERE name LIKE 'cf_mcp%'")).toEqual([]);
   });
 
   test.each([

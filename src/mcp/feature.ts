@@ -9,7 +9,7 @@ import { loadSdk } from "./client-package.ts";
 import { McpOptionsError } from "./errors.ts";
 import type { Fetch } from "./guarded-fetch.ts";
 import { McpManager } from "./manager.ts";
-import { CREDENTIALS_TABLE, McpStore, SERVERS_TABLE } from "./server-store.ts";
+import { MCP_TABLES, McpStore } from "./server-store.ts";
 
 export interface McpOptions {
   /** Tools of MCP servers in one turn; default 128, the most that common providers take. Others are left out. */
@@ -53,7 +53,7 @@ function openMcp(host: FeatureHost, options: McpOptions): Feature {
   const end = broadcastChanges(host, manager);
   return {
     name: "mcp",
-    tables: [SERVERS_TABLE, CREDENTIALS_TABLE],
+    tables: MCP_TABLES,
     start: () => manager.restore(),
     stop: () => {
       end();

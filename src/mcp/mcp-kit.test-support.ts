@@ -2,7 +2,10 @@
 // that is a map of functions. `restart` forgets everything that is not stored.
 import type { McpOAuthProvider } from "../think/mcp.ts";
 import { DatabaseSync } from "node:sqlite";
-import type { Clock, Ids, Sql, SqlRow, SqlValue } from "../host/ports.ts";
+import { memoryStorage } from "../host/memory-storage.test-support.ts";
+import type { Clock, Ids, Sql } from "../host/ports.ts";
+import { openSchema } from "../host/schema.ts";
+import { openSql } from "../host/sql.ts";
 import { loadSdk, type LoadSdk } from "./client-package.ts";
 import type { Fetch } from "./guarded-fetch.ts";
 import { McpManager } from "./manager.ts";
@@ -46,33 +49,10 @@ export class ManualClock implements Clock {
   }
 }
 
-export function memorySql(database = new DatabaseSync(":memory:")): Sql {
-  let depth = 0;
-  const all = <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) =>
-    database
-      .prepare(query)
-      .all(...values)
-      .map((row) => ({ ...row }) as Row);
-  return {
-    all,
-    one: <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) => all<Row>(query, ...values)[0],
-    run: (query, ...values) => ({ changed: Number(database.prepare(query).run(...values).changes) }),
-    transaction: (work) => {
-      depth += 1;
-      database.exec(`SAVEPOINT level${depth}`);
-      try {
-        const result = work();
-        database.exec(`RELEASE level${depth}`);
-        return result;
-      } catch (error) {
-        database.exec(`ROLLBACK TO level${depth}; RELEASE level${depth}`);
-        throw error;
-      } finally {
-        depth -= 1;
-      }
-    },
-    afterTransaction: () => undefined
-  };
+export function memorySql(): Sql {
+  const sql = openSql(memoryStorage(new DatabaseSync(":memory:")));
+  openSchema(sql);
+  return sql;
 }
 
 class CountingIds implements Ids {
