@@ -28,8 +28,8 @@ const DEFAULT_MAX_TOOLS = 128;
  *   override getFeatures() {
  *     return [mcp()];
  *   }
- *   override async onStart() {
- *     await this.addMcpServer("weather", "https://weather.example.com/mcp");
+ *   override onStart() {
+ *     this.mcp.registerServer("weather", { name: "weather", url: "https://weather.example.com/mcp" });
  *   }
  * }
  */
@@ -46,8 +46,7 @@ function openMcp(host: FeatureHost, options: McpOptions): Feature {
   const access: McpAccess = {
     clients: manager,
     state: () => manager.state(),
-    addServer: (name, url, given) =>
-      manager.addServer(name, url, { ...given, callbackUrl: callbackUrlOf(agent, given) })
+    addServer: (name, url, given) => manager.addServer(name, url, given)
   };
   provideMcp(agent, access);
   const end = broadcastChanges(host, manager);
@@ -55,6 +54,8 @@ function openMcp(host: FeatureHost, options: McpOptions): Feature {
     name: "mcp",
     tables: MCP_TABLES,
     start: () => manager.restore(),
+    // What `onStart` has registered.
+    ready: () => manager.restore(),
     stop: () => {
       end();
       void manager.closeAllConnections();
@@ -79,6 +80,7 @@ function openManager(host: FeatureHost, agent: McpAgent, fetch: Fetch): McpManag
     ids,
     fetch,
     loadSdk,
+    callbackUrlOf: (options) => callbackUrlOf(agent, options),
     createOAuthProvider: (callbackUrl) => agent.createMcpOAuthProvider(callbackUrl),
     emit,
     warn: (warning) => console.warn(warning),

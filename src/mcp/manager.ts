@@ -44,25 +44,30 @@ export interface McpServerRegistration extends McpServerOptions {
   callbackUrl?: string | undefined;
 }
 
+export interface ManagerServices extends Omit<ConnectionServices, "changed"> {
+  /** Where a login page sends the user back to, if the caller does not say; undefined where no login is possible. */
+  readonly callbackUrlOf?: (options: McpServerOptions) => string | undefined;
+}
+
 /** A stored login page with less time left is replaced before a user is sent to it. */
 const LOGIN_MARGIN_MS = 30_000;
 
 export class McpManager implements McpClients {
-  readonly #services: ConnectionServices;
+  readonly #services: ConnectionServices & ManagerServices;
   readonly #connections = new Map<string, McpConnection>();
   readonly #listeners = new Set<() => void>();
   readonly #warned = new Set<string>();
   #callback: McpOAuthCallbackOptions = {};
 
-  constructor(services: Omit<ConnectionServices, "changed">) {
+  constructor(services: ManagerServices) {
     this.#services = { ...services, changed: () => this.#changed() };
   }
 
-  /** Connects what is stored, in the background. A server that waits for a login goes on waiting. */
+  /** Connects what is stored and is not, in the background. A server that waits for a login goes on waiting. */
   restore(): void {
     for (const record of this.#services.store.list()) {
       const connection = this.#connection(record);
-      if (record.authUrl !== null) continue;
+      if (connection.state !== "not-connected" || connection.pending !== undefined) continue;
       this.#services.background(connection.establish({ attempts: record.options.retry.maxAttempts }));
     }
   }
@@ -82,8 +87,11 @@ export class McpManager implements McpClients {
 
   /** Stores a server without connecting to it. */
   registerServer(id: string, server: McpServerRegistration & { name: string; url: string }): string {
-    const { record } = this.#store(server.name, server.url, { ...server, id });
-    this.#connection(record);
+    const { record, hasNewOptions } = this.#store(server.name, server.url, { ...server, id });
+    const connection = this.#connection(record);
+    if (hasNewOptions && connection.state !== "not-connected") {
+      this.#services.background(connection.establishAnew({ attempts: record.options.retry.maxAttempts }));
+    }
     this.#changed();
     return record.id;
   }
@@ -296,7 +304,8 @@ export class McpManager implements McpClients {
     if (wanted !== undefined) this.#assertDistinct(wanted, found?.id);
     if (found === undefined) {
       const id = wanted ?? this.#freshId(ids);
-      const kept = { clientId: null, authUrl: null, session: null, callbackUrl: options.callbackUrl ?? null };
+      const callbackUrl = this.#callbackUrl(options, null);
+      const kept = { clientId: null, authUrl: null, session: null, callbackUrl };
       store.insert({ id, name, url: address.href, ...kept, options: storedOptions(options) }, key);
       return { record: this.#require(id), hasNewOptions: false };
     }
@@ -308,11 +317,20 @@ export class McpManager implements McpClients {
   /** Whether anything that matters to the connection is different now. */
   #storeOptions(record: McpServerRecord, options: McpServerRegistration): boolean {
     const next = changedOptions(record.options, options);
-    const callbackUrl = options.callbackUrl ?? record.callbackUrl;
+    const callbackUrl = this.#callbackUrl(options, record.callbackUrl);
     if (sameJson(next, record.options) && callbackUrl === record.callbackUrl) return false;
     this.#services.store.update(record.id, { options: next, callbackUrl });
     const { headers, transport } = record.options;
-    return !sameJson(next.headers, headers) || next.transport !== transport;
+    // A login page that was made for another address cannot lead back to this one.
+    const isPageStale = record.authUrl !== null && callbackUrl !== record.callbackUrl;
+    return isPageStale || !sameJson(next.headers, headers) || next.transport !== transport;
+  }
+
+  /** An address that was only derived stays: the agent is registered for it, and login pages name it. */
+  #callbackUrl(options: McpServerRegistration, stored: string | null): string | null {
+    const isNamed = options.callbackHost !== undefined || options.callbackPath !== undefined;
+    const given = options.callbackUrl ?? (isNamed ? this.#services.callbackUrlOf?.(options) : undefined);
+    return given ?? stored ?? this.#services.callbackUrlOf?.(options) ?? null;
   }
 
   #rename(from: string, to: string): void {

@@ -330,6 +330,18 @@ describe("tokens", () => {
     expect(scene.server.registrations.map(({ redirectUris }) => redirectUris[0])).toEqual([CALLBACK, callbackUrl]);
   });
 
+  test("a login page for another callback address is replaced at once", async () => {
+    const scene = protectedWorld();
+    const page = await authUrlOf(scene);
+    const callbackUrl = "https://new.example.org/agents/assistant/me/callback";
+    const again = await scene.world.manager.addServer("mine", MCP_URL, { callbackUrl });
+    if (again.state !== "authenticating") throw new Error("no login was asked for");
+    expect(again.authUrl).not.toBe(page);
+    await scene.callback(await scene.visit(again.authUrl));
+    await scene.world.manager.waitForConnections();
+    expect(await scene.whoami()).toMatchObject(textResult("you"));
+  });
+
   test("a server that is renamed keeps its tokens", async () => {
     const scene = protectedWorld();
     await logIn(scene);

@@ -188,7 +188,7 @@ export interface McpRequestOptions {
 
 /** `this.mcp`: the servers of one agent, what they list, and requests to them. */
 export interface McpClients {
-  /** Stores a server without connecting to it; returns its id. */
+  /** Stores a server, unless it is stored, and returns its id. In `onStart()`: it connects when the start is over. */
   registerServer(id: string, server: McpServerOptions & { name: string; url: string; callbackUrl?: string }): string;
   /** Connects a stored server and reads its lists: one attempt, whose outcome is returned, also when it failed. */
   connectToServer(id: string): Promise<McpConnectOutcome>;

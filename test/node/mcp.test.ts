@@ -9,7 +9,19 @@ import {
   toolCall,
   type TestSocket
 } from "../../src/testing/index.ts";
-import { agentOf, library, LIBRARY, messages, open, protectedLibrary, say, scene, serversOf, user } from "./mcp-kit.ts";
+import {
+  agentOf,
+  library,
+  LIBRARY,
+  Librarian,
+  messages,
+  open,
+  protectedLibrary,
+  say,
+  scene,
+  serversOf,
+  user
+} from "./mcp-kit.ts";
 
 const warnings = vi.spyOn(console, "warn");
 beforeEach(() => void warnings.mockImplementation(() => {}));
@@ -248,5 +260,29 @@ describe("a class without the feature", () => {
     expect(await plain.shown()).toEqual({ servers: {}, tools: [], prompts: [], resources: [] });
     const tables = host.sql(Plain, "a", "SELECT name FROM sqlite_master WHERE name LIKE 'cf_mcp%'");
     expect(tables).toEqual([]);
+  });
+});
+
+describe("servers that the class registers when it starts", () => {
+  test("connect when the start is over, are there in the first turn, and a server that is down does not stop the start", async () => {
+    class Registering extends Librarian {
+      override onStart() {
+        this.mcp.registerServer("lib", { name: "library", url: URL_LIBRARY });
+        this.mcp.registerServer("gone", { name: "gone", url: "https://gone.example.com", retry: { maxAttempts: 1 } });
+      }
+    }
+    open([reply(text("Yes."))]);
+    library();
+    const host = createTestHost({ agents: { Registering } });
+    const agent = await host.get(Registering, "a");
+    await agent.saveMessages([user("Hello?")]);
+    expect(offered()).toContain(LEND);
+    await host.restart();
+    await (await host.get(Registering, "a")).wait();
+    const { servers } = JSON.parse(await (await host.get(Registering, "a")).servers()) as {
+      servers: Record<string, { state: string }>;
+    };
+    expect([servers["lib"]?.state, servers["gone"]?.state]).toEqual(["ready", "failed"]);
+    expect(Object.keys(servers)).toHaveLength(2);
   });
 });
