@@ -60,6 +60,9 @@ export class Librarian extends Think {
     };
     return [mcp({ fetch, ...(scene.maxTools !== undefined && { maxTools: scene.maxTools }) })];
   }
+  override shouldConnectionBeReadonly(_connection: unknown, { request }: { request: Request }) {
+    return request.url.includes("readonly");
+  }
   override mcpApproval(tool: McpToolInfo): McpApproval {
     return scene.approval(tool);
   }

@@ -286,3 +286,32 @@ describe("servers that the class registers when it starts", () => {
     expect(Object.keys(servers)).toHaveLength(2);
   });
 });
+
+describe("the end of an agent", () => {
+  test("an agent that is destroyed while a server connects ends quietly, and its session with it", async () => {
+    const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { host, served } = await openWithLibrary();
+    let release: (() => void) | undefined;
+    scene.origins.set("https://slow.example.com", async () => {
+      await new Promise<void>((resolve) => (release = resolve));
+      return new Response("late", { status: 500 });
+    });
+    void (await agentOf(host)).add("slow", "https://slow.example.com/").catch(() => undefined);
+    await host.idle();
+    await (await agentOf(host)).destroy().catch(() => undefined);
+    release?.();
+    await host.idle();
+    expect(served.servers.size).toBe(0);
+    expect(errors.mock.calls).toEqual([]);
+    errors.mockRestore();
+  });
+
+  test("a readonly client can neither add nor remove a server", async () => {
+    const { host } = await openWithLibrary();
+    const socket = await host.connect("/agents/librarian/a?readonly");
+    socket.send({ type: "rpc", id: "1", method: "add", args: ["other", "https://other.example.com"] });
+    await host.idle();
+    expect(ofType(socket, "rpc")).toMatchObject([{ success: false, error: "Connection is readonly" }]);
+    expect(Object.keys((await serversOf(host)).servers)).toEqual(["lib"]);
+  });
+});
