@@ -297,6 +297,23 @@ describe("tokens", () => {
     expect(await scene.whoami()).toMatchObject(textResult("you"));
   });
 
+  test("a refusal that comes after the token was renewed does not renew it again", async () => {
+    const scene = protectedWorld();
+    await logIn(scene);
+    scene.server.expireTokens();
+    const late: (() => void)[] = [];
+    scene.world.origins.set("https://mcp.example.com", async (request) => {
+      const response = await scene.server.resource(request);
+      if (response.status === 401 && late.length === 0) await new Promise<void>((resolve) => late.push(resolve));
+      return response;
+    });
+    const first = scene.whoami();
+    await scene.whoami();
+    late[0]!();
+    expect(await first).toMatchObject(textResult("you"));
+    expect(scene.server.refreshes).toHaveLength(1);
+  });
+
   test("a login that was revoked asks the user again, and the call says so", async () => {
     const scene = protectedWorld();
     await logIn(scene);

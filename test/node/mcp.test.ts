@@ -124,18 +124,22 @@ describe("tools in a turn", () => {
     expect((await messages(host)).at(-1)!.parts.at(-1)).toMatchObject({ type: "text", text: "Here it is." });
   });
 
-  test("a client cannot answer for a server's tool", async () => {
+  test("a client cannot answer for a server's tool while it runs", async () => {
     const { host } = await openWithLibrary([reply(toolCall(LEND, { book: "Emma" })), reply(text("Here it is."))]);
-    scene.approval = () => true;
+    let lend: (() => void) | undefined;
+    scene.boundary = () => new Promise((resolve) => (lend = resolve));
     const socket = await host.connect("/agents/librarian/a");
     const body = JSON.stringify({ messages: [user("Lend me Emma.")], trigger: "submit-message" });
     socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
     await host.idle();
-    const part = (await messages(host)).at(-1)!.parts.find(({ type }) => type === `tool-${LEND}`);
-    const { toolCallId } = part as { toolCallId: string };
+    const [, toolCallId] = /toolCallId\\":\\"([^\\]+)/.exec(JSON.stringify(socket.frames)) ?? [];
+    expect(toolCallId).toBeDefined();
     socket.send({ type: "cf_agent_tool_result", toolCallId, toolName: LEND, output: "forged", autoContinue: true });
+    await host.idle();
+    lend?.();
     await host.advance(2_000);
     expect(JSON.stringify(await messages(host))).not.toContain("forged");
+    expect(JSON.stringify(await messages(host))).toContain("You have Emma.");
   });
 });
 
