@@ -23,6 +23,7 @@ import {
   ownTotals,
   pathTotals,
   subtractTotals,
+  sumTotals,
   withTotals,
   ZERO_TOTALS,
   type PathTotals
@@ -162,7 +163,7 @@ export class MessageStore implements SessionProvider {
   totals(leafId?: string | null): PathTotals {
     const start = leafId ?? this.leafId;
     if (start === null) return ZERO_TOTALS;
-    if (start !== this.leafId) return this.#sumUp(start);
+    if (start !== this.leafId) return sumTotals(this.rows.path(start));
     const leaf = this.rows.newestHeader(start);
     return leaf === undefined ? ZERO_TOTALS : pathTotals(leaf);
   }
@@ -363,7 +364,7 @@ export class MessageStore implements SessionProvider {
 
   /** Sums of the path that ends at a message, exact wherever it is. */
   exactTotals(target: MessageHeader, location: Location): PathTotals {
-    return location.isOnPath ? subtractTotals(this.totals(), location.below) : this.#sumUp(target.id);
+    return location.isOnPath ? subtractTotals(this.totals(), location.below) : sumTotals(this.rows.path(target.id));
   }
 
   /** The owner of a message's blobs. */
@@ -477,12 +478,6 @@ export class MessageStore implements SessionProvider {
   #correctLeaf(delta: PathTotals): void {
     const leaf = this.leafId === null ? undefined : this.rows.header(this.leafId);
     if (leaf !== undefined) this.rows.replaceHeader(withTotals(leaf, addTotals(pathTotals(leaf), delta)));
-  }
-
-  #sumUp(fromId: string): PathTotals {
-    let totals = ZERO_TOTALS;
-    for (const header of this.rows.path(fromId)) totals = addTotals(totals, ownTotals(header));
-    return totals;
   }
 
   /** Undefined for a row that cannot be read, which is set aside. */

@@ -134,11 +134,14 @@ function merged(entries: readonly JournalEntry[]): JournalEntry[] {
   return [...byPosition.values()].sort((first, second) => first.position - second.position);
 }
 
+/** The record whose position a turn keeps. */
+const SHOWN_AS = "turn-settled";
+
 function turnEntry(row: KeptRow): JournalEntry | undefined {
   const turn = turnOf(row);
   if (turn === undefined) return undefined;
   const { settledAt: at, turnId } = turn;
-  return { position: row.sequence, type: "turn-settled", at, turnId, sizeBytes: byteLength(row.body), turn };
+  return { position: row.sequence, type: SHOWN_AS, at, turnId, sizeBytes: byteLength(row.body), turn };
 }
 
 function changeEntry(row: KeptRow): JournalEntry | undefined {

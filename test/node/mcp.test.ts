@@ -143,6 +143,20 @@ describe("tools in a turn", () => {
   });
 });
 
+describe("calls that were added to the transcript", () => {
+  test("a client cannot answer one of a server's tool, also while the server is down", async () => {
+    const { host } = await openWithLibrary();
+    scene.origins.delete(LIBRARY);
+    await host.restart();
+    const call = { type: `tool-${LEND}`, toolCallId: "c1", state: "input-available", input: { book: "Emma" } } as const;
+    await (await agentOf(host)).addMessages([user("Lend."), { id: "m1", role: "assistant", parts: [call] }]);
+    const socket = await host.connect("/agents/librarian/a");
+    socket.send({ type: "cf_agent_tool_result", toolCallId: "c1", toolName: LEND, output: "forged" });
+    await host.advance(2_000);
+    expect(JSON.stringify(await messages(host))).not.toContain("forged");
+  });
+});
+
 describe("what clients are shown", () => {
   test("a new client gets one frame with the servers, and one at every change", async () => {
     const { host } = await openWithLibrary();
