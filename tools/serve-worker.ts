@@ -27,6 +27,8 @@ export interface WorkerOptions {
   objects: readonly string[];
   /** Binds a loader for dynamic workers under this name. */
   loaderBinding?: string;
+  /** fetch() may reach this machine. */
+  allowsPrivateNetwork?: boolean;
   /** What the heap of all objects together may hold: workerd ends where it is not enough. */
   heapMegabytes?: number;
   /** Where objects live. Without it they live in a temporary directory that `stop` removes. */
@@ -51,8 +53,9 @@ export async function serveWorker(options: WorkerOptions): Promise<WorkerServer>
   }
 }
 
-function configText({ objects, loaderBinding, heapMegabytes }: WorkerOptions): string {
+function configText({ objects, loaderBinding, heapMegabytes, allowsPrivateNetwork }: WorkerOptions): string {
   const config = workerdConfig({
+    ...(allowsPrivateNetwork !== undefined && { allowsPrivateNetwork }),
     modules: [{ name: BUNDLE, kind: "esModule", file: BUNDLE }],
     objects: objectClasses([], objects),
     bindings: [

@@ -31,6 +31,13 @@ export interface ClientOptions<State = unknown> {
 export interface HookOptions<State = unknown> extends Omit<ClientOptions<State>, "path"> {
   /** Sub-agents below the agent, root first. */
   sub?: readonly { agent: string; name: string }[];
+  onMcpUpdate?: (mcp: ShownMcp) => void;
+}
+
+/** What the hook is told of MCP servers, as far as the tests look at it. */
+export interface ShownMcp {
+  readonly servers: Record<string, { readonly name: string; readonly state: string; readonly auth_url: string | null }>;
+  readonly tools: readonly { readonly name: string; readonly serverId: string }[];
 }
 
 export interface StreamHandlers {
