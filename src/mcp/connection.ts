@@ -8,16 +8,20 @@ import type { EventPayloads, EventType } from "../observe/events.ts";
 import { EMPTY_CATALOG, type Catalog } from "./catalog.ts";
 import type { LoadSdk, Sdk } from "./client-package.ts";
 import { StoredCredentials } from "./credentials.ts";
+import { withinDeadline } from "./deadline.ts";
 import { discover } from "./discover.ts";
+import { cleanMessage, McpRequestError, UnknownMcpServerError } from "./errors.ts";
 import {
-  BlockedUrlError,
-  cleanMessage,
-  McpPackageMissingError,
-  McpRequestError,
-  UnknownMcpServerError
-} from "./errors.ts";
-import { classifyFailure, isUnknownProtocol, isUnknownTransport, needsLogin, statusOf } from "./failure.ts";
+  classifyFailure,
+  isFinal,
+  isUnknownProtocol,
+  isUnknownTransport,
+  needsLogin,
+  NO_CALLBACK,
+  statusOf
+} from "./failure.ts";
 import { guardedFetch, type Fetch } from "./guarded-fetch.ts";
+import { IdleWatch } from "./idle.ts";
 import { NO_TIMEOUT_MS, openLink, type Link, type TransportKind } from "./link.ts";
 import { Login } from "./login.ts";
 import type { McpServerRecord } from "./server-record.ts";
@@ -44,13 +48,12 @@ export const CONNECT_TIMEOUT_MS = 15_000;
 export const DISCOVERY_TIMEOUT_MS = 15_000;
 /** For telling a server that its session ends. */
 const CLOSE_TIMEOUT_MS = 5_000;
+/** After the last request a line is hung up. */
+export const IDLE_MS = 30_000;
 /** Between two readings of lists that change all the time. */
 const REFRESH_INTERVAL_MS = 1_000;
 /** A server that failed is tried again by a turn that wants its tools, but not by every turn. */
 const HEAL_INTERVAL_MS = 30_000;
-
-const NO_CALLBACK =
-  "The server asks the user to log in, and there is no address to send them back to. Give addMcpServer a callbackHost.";
 
 export interface RequestLimits {
   readonly signal?: AbortSignal | undefined;
@@ -72,10 +75,17 @@ export class McpConnection {
   /** The server said that its lists changed; `isDue` while a reading for it goes on or is waited for. */
   #refresh: { isDue: boolean } | undefined;
   #triedAt = 0;
+  /** What the server said about itself when the line was opened. */
+  #about: { readonly instructions: string | null; readonly capabilities: object | null } | undefined;
+  readonly #idle: IdleWatch;
 
   constructor(id: string, services: ConnectionServices) {
     this.#id = id;
     this.#services = services;
+    // While its stream of notifications is open, the object can neither hibernate nor be evicted. A server without a line
+    // stays ready, and keeps its session.
+    const onIdle = () => void (this.#state === "ready" && this.#hangUp());
+    this.#idle = new IdleWatch({ clock: services.clock, idleMs: IDLE_MS, signal: this.#life.signal, onIdle });
     if (this.record.authUrl !== null) this.#state = "authenticating";
   }
 
@@ -99,11 +109,11 @@ export class McpConnection {
   }
 
   get instructions(): string | null {
-    return this.#link?.client.getInstructions() ?? null;
+    return this.#about?.instructions ?? null;
   }
 
   get capabilities(): object | null {
-    return this.#link?.client.getServerCapabilities() ?? null;
+    return this.#about?.capabilities ?? null;
   }
 
   /** The attempt under way, if there is one. */
@@ -127,7 +137,9 @@ export class McpConnection {
 
   /** Tries again in the background what failed some time ago. */
   heal(): void {
-    if (this.#establishing !== undefined || this.#error === null) return;
+    if (this.#establishing !== undefined) return;
+    if (this.#isResting) this.#reconnect();
+    if (this.#error === null) return;
     if (this.#services.clock.now() - this.#triedAt < HEAL_INTERVAL_MS) return;
     if (this.#state === "failed" || this.#state === "connected") this.#reconnect();
   }
@@ -163,6 +175,7 @@ export class McpConnection {
       if (this.#link !== link) throw new McpRequestError("The connection was lost.");
       this.#catalog = catalog;
       this.#become("ready");
+      this.#idle.touch();
       this.#services.emit("mcp:client:discover", { url, state: "ready" });
       return { state: "ready" };
     } catch (cause) {
@@ -205,9 +218,13 @@ export class McpConnection {
     limits: RequestLimits
   ): Promise<T> {
     const timeoutMs = limits.timeoutMs ?? this.record.options.timeoutMs;
+    if (this.#isResting) await this.establish({ attempts: 1 });
+    if (this.#link === undefined) await this.#establishing;
     const link = this.#requireLink();
     const attempt = (on: Link) =>
-      this.#within(timeoutMs, limits.signal, (signal) => send(on, { signal, timeout: NO_TIMEOUT_MS }));
+      this.#idle.during(() =>
+        this.#within(timeoutMs, limits.signal, (signal) => send(on, { signal, timeout: NO_TIMEOUT_MS }))
+      );
     try {
       return await attempt(link);
     } catch (error) {
@@ -244,9 +261,11 @@ export class McpConnection {
 
   /** Ends the line and whatever waits for it. Never throws. */
   async close(): Promise<void> {
+    // The session of a server that rests is still open. Resuming it takes no request.
+    const link = this.#link ?? (await this.#resume());
     this.#life.abort(new McpRequestError("The MCP server was removed."));
-    const link = this.#link;
     this.#link = undefined;
+    this.#about = undefined;
     this.#catalog = EMPTY_CATALOG;
     this.#state = "not-connected";
     if (link === undefined) return;
@@ -261,6 +280,16 @@ export class McpConnection {
         state: "error",
         error: cleanMessage(error)
       });
+    }
+  }
+
+  async #resume(): Promise<Link | undefined> {
+    if (!this.#isResting || this.record.session === null) return undefined;
+    try {
+      return await this.#connect();
+    } catch {
+      // A server that cannot be told will drop the session by itself.
+      return undefined;
     }
   }
 
@@ -300,6 +329,10 @@ export class McpConnection {
         throw this.#life.signal.reason;
       }
       this.#link = link;
+      this.#about = {
+        instructions: link.client.getInstructions() ?? null,
+        capabilities: link.client.getServerCapabilities() ?? null
+      };
       this.#services.store.update(this.#id, { session: link.session, authUrl: null });
       this.#become("connected");
       this.#services.emit("mcp:client:connect", { url, transport: link.kind, state: "connected" });
@@ -411,6 +444,11 @@ export class McpConnection {
     this.#services.background(this.establish({ attempts: this.record.options.retry.maxAttempts }));
   }
 
+  /** Ready, without a line. The next request, and the next turn, open one. */
+  get #isResting(): boolean {
+    return this.#state === "ready" && this.#link === undefined;
+  }
+
   async #hangUp(): Promise<void> {
     const link = this.#link;
     this.#link = undefined;
@@ -445,40 +483,18 @@ export class McpConnection {
   }
 
   /** `work` with a signal that fires with `outer`, with the life of the server, or when the time is over. */
-  async #within<T>(
-    timeoutMs: number,
-    outer: AbortSignal | undefined,
-    work: (signal: AbortSignal) => Promise<T>
-  ): Promise<T> {
-    const timer = new AbortController();
-    const late = new AbortController();
+  #within<T>(timeoutMs: number, outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { name } = this.record;
-    void this.#services.clock.sleep(timeoutMs, timer.signal).then(
-      () => late.abort(new McpRequestError(`The MCP server "${name}" did not answer within ${timeoutMs} ms.`)),
-      () => undefined
-    );
-    const signal = AbortSignal.any([late.signal, this.#life.signal, ...(outer === undefined ? [] : [outer])]);
-    const ended = new Promise<never>((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    });
-    ended.catch(() => undefined);
-    try {
-      signal.throwIfAborted();
-      return await Promise.race([work(signal), ended]);
-    } finally {
-      timer.abort();
-    }
+    const late = () => new McpRequestError(`The MCP server "${name}" did not answer within ${timeoutMs} ms.`);
+    const signals = [this.#life.signal, ...(outer === undefined ? [] : [outer])];
+    return withinDeadline(work, { clock: this.#services.clock, timeoutMs, late, signals });
   }
 
   #become(state: McpConnectionState, error: string | null = null): void {
     this.#state = state;
     this.#error = error;
-    if (state !== "ready" && state !== "discovering") this.#catalog = EMPTY_CATALOG;
+    const isUsable = error === null && state !== "failed" && state !== "authenticating";
+    if (!isUsable) this.#catalog = EMPTY_CATALOG;
     this.#services.changed();
   }
-}
-
-/** Nothing changes by trying again. */
-function isFinal(cause: unknown): boolean {
-  return cause instanceof BlockedUrlError || cause instanceof McpPackageMissingError;
 }

@@ -175,3 +175,73 @@ describe("while connected", () => {
     expect(await next()).toBe("1");
   });
 });
+
+describe("a server that is not used", () => {
+  test("is hung up after 30 seconds, so that the object can sleep; it stays ready with its tools", async () => {
+    let open = 0;
+    const served = counter();
+    const { world } = await worldWithReady(async (request) => {
+      if (request.method === "GET") {
+        open += 1;
+        request.signal.addEventListener("abort", () => (open -= 1));
+      }
+      return served.handler(request);
+    });
+    await settle(() => open === 1);
+    world.clock.advance(29_999);
+    await settle(() => open === 1);
+    world.clock.advance(1);
+    await settle(() => open === 0);
+    expect(world.manager.state()).toMatchObject({
+      servers: { [world.manager.listServers()[0]!.id]: { state: "ready", instructions: "Be kind." } },
+      tools: [{ name: "next" }]
+    });
+    expect(world.clock.sleepers).toBe(0);
+  });
+
+  test("is called with the session it had", async () => {
+    const { world, next } = await worldWithReady(counter().handler);
+    expect(await next()).toBe("1");
+    world.clock.advance(30_000);
+    world.sent.length = 0;
+    expect(await next()).toBe("2");
+    expect(world.rpcs()).not.toContain("initialize");
+  });
+
+  test("is not hung up while a call runs", async () => {
+    let answer: (() => void) | undefined;
+    const served = serveMcp((server) => {
+      server.registerTool("slow", { inputSchema: z.object({}) }, async () => {
+        await new Promise<void>((resolve) => (answer = resolve));
+        return { content: [{ type: "text", text: "late" }] };
+      });
+    });
+    const { world, id } = await worldWithReady(served.handler, { timeoutMs: 600_000 });
+    const result = world.manager.callTool({ serverId: id, name: "slow" });
+    await settle(() => answer !== undefined);
+    world.clock.advance(30_000);
+    await settle(() => world.clock.waits().includes(30_000));
+    answer?.();
+    expect(await result).toMatchObject({ content: [{ text: "late" }] });
+  });
+
+  test("and dies meanwhile costs its tools at the next turn", async () => {
+    const { world } = await worldWithReady(counter().handler, { retry: { maxAttempts: 1 } });
+    world.clock.advance(30_000);
+    await settle(() => world.clock.sleepers === 0);
+    world.origins.delete(ORIGIN);
+    world.manager.heal();
+    await world.manager.waitForConnections();
+    expect(world.manager.listServers()).toMatchObject([{ state: "failed" }]);
+    expect(world.manager.listTools()).toEqual([]);
+  });
+
+  test("and is removed ends its session all the same", async () => {
+    const served = counter();
+    const { world, id } = await worldWithReady(served.handler);
+    world.clock.advance(30_000);
+    await settle(() => world.clock.sleepers === 0);
+    await world.manager.removeServer(id);
+    expect(served.servers.size).toBe(0);
+  });
+});
