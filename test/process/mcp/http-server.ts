@@ -36,10 +36,13 @@ export async function listen(): Promise<{ origin: string; handle(handler: Handle
 async function answer(incoming: IncomingMessage, outgoing: ServerResponse, handler: Handler): Promise<void> {
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, String(value));
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
   const hasBody = incoming.method !== "GET" && incoming.method !== "HEAD";
   const request = new Request(`http://${incoming.headers.host}${incoming.url}`, {
     method: incoming.method ?? "GET",
     headers,
+    signal: gone.signal,
     ...(hasBody && { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" })
   } as RequestInit);
   const response = await handler(request);
