@@ -15,11 +15,11 @@ import {
   type Script,
   type Steps
 } from "../testing/index.ts";
+import { user } from "../turn/engine.test-support.ts";
 import type { ChunkContext, ToolCallContext, ToolCallDecision, TurnConfig, TurnContext } from "./hooks.ts";
 import type { SaveMessagesResult, TurnResult } from "./programmatic.ts";
 import type { StreamCallback } from "./stream-callback.ts";
 import { Think } from "./think.ts";
-import { userMessage } from "./turns.test-support.ts";
 
 /** What the agent under test did, and what its model says. Outlives restarts. */
 interface World {
@@ -78,7 +78,7 @@ class Assistant extends Think {
     return error instanceof Error ? new Error(`Sorry: ${error.message}`) : error;
   }
   say(words: string): Promise<SaveMessagesResult> {
-    return this.saveMessages([userMessage(`u-${words}`, words)]);
+    return this.saveMessages([user(`u-${words}`, words)]);
   }
   ask(words: string): Promise<TurnResult> {
     return this.runTurn({ input: words });
@@ -184,7 +184,7 @@ describe("turns inside turns", () => {
 
   test("addMessages can be used in a tool", async () => {
     playing(TWO_STEPS);
-    world.inTool = (agent) => agent.addMessages([userMessage("note", "A note")]);
+    world.inTool = (agent) => agent.addMessages([user("note", "A note")]);
     const { agent } = await open();
     expect(await agent.say("Hi")).toMatchObject({ status: "completed" });
     expect(texts(await agent.getMessages())).toContain("user: A note");
@@ -298,7 +298,7 @@ describe("messages", () => {
         return scriptedModel(world.script);
       }
       async write(): Promise<number[]> {
-        await this.saveMessages([userMessage("u1", "Hi")]);
+        await this.saveMessages([user("u1", "Hi")]);
         const copy = this.getMessages();
         copy[0]?.parts.splice(0);
         copy.length = 0;

@@ -6,6 +6,7 @@ import { reply, scriptedModel, text } from "../testing/index.ts";
 import { AttemptFailedError, TokenBudgetError } from "../turn/errors.ts";
 import type { AssembledTurn, FailureContext } from "../turn/hooks.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
+import { assistant } from "../turn/engine.test-support.ts";
 import type {
   ChatErrorContext,
   ChatResponseResult,
@@ -19,7 +20,6 @@ import { engineTurn, FACTS, overridesOf, featuresOf } from "./overrides.test-sup
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import { RecoveryHooks } from "./chat-recovery.ts";
-import { answer } from "./turns.test-support.ts";
 
 // Every failure leaves a line; failure-log.test.ts is about them.
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
@@ -274,7 +274,7 @@ describe("onChatResponse", () => {
     await hooksOf({ onChatResponse: (result) => void seen.push(result) }).respond(from, outcome);
     return seen;
   }
-  const message: UIMessage = answer("answer-1");
+  const message: UIMessage = assistant("answer-1");
 
   test.each<[TurnOutcome]>([
     [{ status: "completed", message, streamed: true }],
