@@ -7,7 +7,7 @@ import { assistant, user } from "../turn/engine.test-support.ts";
 import { Assembly, MCP_WAIT_MS, type AssemblyInit } from "./assemble.ts";
 import { ChatCaller } from "./client-tools.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
-import { engineTurn, FACTS, featuresOf, overridesOf } from "./overrides.test-support.ts";
+import { engineTurn, DETAILS, featuresOf, overridesOf } from "./overrides.test-support.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 import { CAPABILITY_SENTINEL } from "./prompt.ts";
 import type { Feature, FeatureLayer } from "./feature.ts";
@@ -106,7 +106,7 @@ describe("the order of assembly", () => {
 });
 
 describe("beforeTurn", () => {
-  test("sees the assembled turn with its facts", async () => {
+  test("sees the assembled turn with its details", async () => {
     let seen: TurnContext | undefined;
     const model = scriptedModel([reply(text("x"))]);
     const signal = new AbortController().signal;
@@ -120,7 +120,7 @@ describe("beforeTurn", () => {
       },
       engineTurn({ continuation: true, body: { x: 1 }, signal })
     );
-    expect(seen).toMatchObject({ ...FACTS, continuation: true, body: { x: 1 } });
+    expect(seen).toMatchObject({ ...DETAILS, continuation: true, body: { x: 1 } });
     expect(seen?.signal).toBe(signal);
     expect(seen?.model).toBe(model);
     expect(Object.keys(seen?.tools ?? {})).toEqual(["a"]);

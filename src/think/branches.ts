@@ -1,6 +1,6 @@
-// The versions of messages that edits and regenerations leave, as clients list and choose them. A choice is a stored
-// fact: one transaction moves the end of the active path and ends what belonged to the path that was left. What waits
-// for a person on that path waits there, and is asked again when somebody comes back.
+// The versions of messages that edits and regenerations leave, as clients list and choose them. A choice is stored:
+// one transaction moves the end of the active path and ends what belonged to the path that was left. A call that waits
+// for the user on that path waits there, and is asked about again when that branch is selected again.
 import { getCurrentAgent } from "../agent/context.ts";
 import type { ArmedContinuation } from "../journal/conversation.ts";
 import { versionsOf } from "../session/branches.ts";
@@ -39,7 +39,7 @@ export class Branches {
       // Said of a question that may not be on the screen any more.
       row.failedTurn = null;
       // The other calls of its message cannot be answered from here, and it would stand in the way of continuations
-      // that can. Whoever comes back and gives the last answer arms it again.
+      // that can. The last answer, given after that branch is selected again, arms it again.
       row.armedContinuations = row.armedContinuations.filter((armed) => this.#isShown(armed));
       conversation.afterCommit(() => transcript.announce());
     });

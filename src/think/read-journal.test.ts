@@ -77,8 +77,8 @@ describe("the journal of an inspector", () => {
 
   test("says nothing of what was said", async () => {
     const { read } = await conversation(2);
-    const told = JSON.stringify(await read());
-    for (const secret of [QUESTION, ANSWER, "whole"]) expect(told).not.toContain(secret);
+    const shown = JSON.stringify(await read());
+    for (const secret of [QUESTION, ANSWER, "whole"]) expect(shown).not.toContain(secret);
   });
 
   test("tells the client's name of a turn where the turn was admitted, and nowhere else", async () => {

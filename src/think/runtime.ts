@@ -366,6 +366,19 @@ export class ThinkRuntime {
   }
 }
 
+const runtimes = new WeakMap<object, ThinkRuntime>();
+
+export function provideRuntime(agent: ThinkAgent, init: ThinkRuntimeInit): void {
+  runtimes.set(agent, new ThinkRuntime(agent, init));
+}
+
+/** The runtime of a Think, for the package's own modules; user code has no name for it. */
+export function thinkRuntimeOf(agent: object): ThinkRuntime {
+  const runtime = runtimes.get(agent);
+  if (!runtime) throw new TypeError("Not a Think.");
+  return runtime;
+}
+
 /** The client behind a turn's origin, for `getCurrentAgent()` in hooks and tools; undefined if it was no client. */
 function connectionOf(origin: unknown): Connection | undefined {
   return origin instanceof Connection ? origin : undefined;

@@ -263,32 +263,32 @@ test("client tools of a caller are resolved inline", async () => {
 
 test("chat streams to its caller what it stores", async () => {
   const { agent } = await open();
-  const heard: string[] = [];
+  const received: string[] = [];
   await agent.chat("Hi", {
-    onStart: ({ requestId }) => void heard.push(`start ${requestId.length > 0}`),
-    onEvent: (chunk) => void heard.push((JSON.parse(chunk) as { type: string }).type),
-    onDone: () => void heard.push("done"),
-    onError: (error) => void heard.push(error)
+    onStart: ({ requestId }) => void received.push(`start ${requestId.length > 0}`),
+    onEvent: (chunk) => void received.push((JSON.parse(chunk) as { type: string }).type),
+    onDone: () => void received.push("done"),
+    onError: (error) => void received.push(error)
   });
-  expect(heard[0]).toBe("start true");
-  expect(heard.slice(1, -1)).toEqual(expect.arrayContaining(["start", "text-delta", "finish"]));
-  expect(heard.at(-1)).toBe("done");
+  expect(received[0]).toBe("start true");
+  expect(received.slice(1, -1)).toEqual(expect.arrayContaining(["start", "text-delta", "finish"]));
+  expect(received.at(-1)).toBe("done");
 });
 
 test("a turn can be cancelled by the id it started with", async () => {
   playing([() => new Promise(() => {})]);
   const { agent } = await open();
   const started = Promise.withResolvers<string>();
-  const heard: string[] = [];
+  const received: string[] = [];
   const chat = agent.chat("Hi", {
     onStart: ({ requestId }) => started.resolve(requestId),
     onEvent: () => {},
-    onDone: () => void heard.push("done"),
-    onError: () => void heard.push("error")
+    onDone: () => void received.push("done"),
+    onError: () => void received.push("error")
   });
   await agent.cancelChat(await started.promise, "enough");
   await chat;
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
 });
 
 describe("messages", () => {

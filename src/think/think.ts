@@ -67,7 +67,7 @@ import type {
 } from "./programmatic.ts";
 import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
-import { ThinkRuntime, type AddMessagesOptions } from "./runtime.ts";
+import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
 import type { StreamCallback } from "./stream-callback.ts";
 import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
 
@@ -165,7 +165,7 @@ export abstract class Think<
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     const repairPart = (part: UIMessage["parts"][number]) => this.repairInterruptedToolPart(part);
-    runtimes.set(this, new ThinkRuntime(this, { isOverridden: (hook) => isOverridden(this, hook), repairPart, env }));
+    provideRuntime(this, { isOverridden: (hook) => isOverridden(this, hook), repairPart, env });
   }
 
   // ── Override points ──
@@ -472,15 +472,6 @@ export abstract class Think<
   protected async syncMessagesFromStorage(): Promise<void> {
     thinkRuntimeOf(this).parts.transcript.invalidate();
   }
-}
-
-const runtimes = new WeakMap<object, ThinkRuntime>();
-
-/** The runtime of a Think, for the package's own modules; user code has no name for it. */
-export function thinkRuntimeOf(agent: object): ThinkRuntime {
-  const runtime = runtimes.get(agent);
-  if (!runtime) throw new TypeError("Not a Think.");
-  return runtime;
 }
 
 /** For what asks, stops, clears or decides: refused when a readonly client caused it. */
