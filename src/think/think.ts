@@ -31,6 +31,7 @@ import {
   type PendingApproval,
   type ReplyAttachment
 } from "./actions.ts";
+import { listBranches, selectBranch } from "./branches.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import { NoModelError } from "./errors.ts";
 import { defaultChatErrorClassifier } from "./failure-classifier.ts";
@@ -303,7 +304,7 @@ export abstract class Think<
    * oldest first, the one shown among them. At most the 100 newest of a message.
    */
   listBranches(): Record<string, string[]> {
-    return thinkRuntimeOf(this).parts.branches.list();
+    return listBranches(thinkRuntimeOf(this).parts);
   }
 
   /**
@@ -311,7 +312,7 @@ export abstract class Think<
    * there. Refused while a turn is running or waiting.
    */
   async selectBranch(messageId: string): Promise<void> {
-    changing(this).parts.branches.select(messageId);
+    selectBranch(changing(this).parts, messageId);
   }
 
   /** Empties the conversation and gives up its turns. */
