@@ -111,12 +111,14 @@ export function unknown(more: Partial<UnknownRecord> = {}): UnknownRecord {
     turnId: T1,
     at: 1500,
     recordType: "mood-changed",
-    version: 3,
-    attempt: null,
     range: null,
-    body: '{"mood" : "curious"}',
     ...more
   };
+}
+
+/** As a newer build wrote it. */
+export function futureText(header: object = {}, body = '{"mood" : "curious"}'): string {
+  return `${JSON.stringify({ type: "mood-changed", version: 3, turn: T1, at: 1500, ...header })}\n${body}`;
 }
 
 const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, reasoningTokens: null, cachedInputTokens: 2 };

@@ -282,25 +282,20 @@ export type JournalRecord =
 
 export type RecordType = JournalRecord["type"];
 
-/** A record this build does not know, or knows only in an older form. Carried unread, written back byte for byte. */
+/** A record this build does not know, or knows only in an older form. Never written: a quarantine copies its text. */
 export interface UnknownRecord {
   readonly type: "unknown";
   readonly turnId: TurnId | null;
   readonly at: number;
   readonly recordType: string;
-  readonly version: number;
-  readonly attempt: number | null;
   readonly range: ChunkRange | null;
-  readonly body: string;
 }
 
 /** A content segment read without its chunks: enough for every fold that does not replay. */
 export interface ContentOutline extends AttemptFact<"content-outline">, ChunkRange {}
 
-/** What can be written. */
-export type WritableRecord = JournalRecord | UnknownRecord;
 /** What can be read. Outlines appear only when asked for. */
-export type ReadableRecord = WritableRecord | ContentOutline;
+export type ReadableRecord = JournalRecord | UnknownRecord | ContentOutline;
 
 /** A record in its place. Sequences of a conversation only grow and are never used twice. */
 export interface SequencedRecord<R extends ReadableRecord = ReadableRecord> {

@@ -291,11 +291,10 @@ export class TurnEngine implements Turns {
   }
 
   #finishedReplay(requestId: string): Replay | undefined {
-    const found = this.#store.init.journal.reader.findTurn(requestId);
-    if (!found?.settled) return undefined;
-    const fold = this.#store.readTurn(found.turnId, found.firstSequence);
-    if (!fold.admission) return undefined;
-    const { outcome } = found.settled;
+    const found = this.#store.init.journal.folds.findEnded(requestId);
+    const fold = found && this.#store.readTurn(found.turnId, found.firstSequence);
+    if (!fold?.admission || !fold.outcome) return undefined;
+    const { outcome } = fold.outcome;
     return {
       turn: turnView(fold.admission, notesOf(fold.admission)),
       // What is left out is in the stored message, which a client is sent behind the replay.

@@ -3,7 +3,6 @@
 import type { UIMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
-import { foldTurn } from "../journal/folds/turn-fold.ts";
 import type { TurnAdmitted, TurnSettled } from "../journal/records.ts";
 import type { EventPayloads } from "../observe/events.ts";
 import { ALREADY_RECORDED, RUNNER } from "../session/change-log.ts";
@@ -139,12 +138,8 @@ interface Outcome {
 
 /** The outcome, and what stays known of the turn when its records are gone. */
 function appendOutcome({ init: { journal } }: TurnStore, { segments, outcome, ownerId }: Outcome): void {
-  const before = journal.folds.get(outcome.turnId);
-  const records = [...segments, outcome];
-  const { first } = journal.writer.append(records);
-  if (!before) return;
-  const entries = records.map((record, index) => ({ sequence: first + index, record }));
-  journal.history.settled(foldTurn(before, entries), ownerId);
+  const turn = journal.writer.append([...segments, outcome]).get(outcome.turnId);
+  if (turn) journal.history.settled(turn, ownerId);
 }
 
 /** Without an answer: the last message it was asked with, or the newest of the conversation. */
