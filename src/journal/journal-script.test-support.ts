@@ -90,7 +90,7 @@ function moveRecords(situation: Situation): JournalRecord[] {
     case "call":
       return [of(call(name, { attempt, executor: move.flag ? "client" : "server" }))];
     case "settle-call":
-      return [of(settledCall(name, OUTCOMES[move.size - 1] ?? OUTCOMES[0], { autoContinue: move.flag }))];
+      return [of(settledCall(name, OUTCOMES[move.size - 1] ?? OUTCOMES[0]))];
     case "ask":
       return [of({ ...SAMPLES["approval-asked"], attempt, callId: callId(name), approvalId: approvalId(name) })];
     case "answer":

@@ -145,21 +145,14 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       input: json
     }
   },
-  "call-settled": { ...anybodysFact, body: { callId, outcome, autoContinue: flag } },
+  "call-settled": { ...anybodysFact, body: { callId, outcome } },
   "approval-asked": {
     ...anybodysFact,
     body: { callId, approvalId, descriptor: json }
   },
   "approval-answered": {
     ...turnFact,
-    body: {
-      callId,
-      approvalId,
-      approved: flag,
-      by: nullable(text),
-      reason: nullable(text),
-      autoContinue: flag
-    }
+    body: { callId, approvalId, approved: flag, reason: nullable(text) }
   },
   "model-called": { ...attemptFact, body: { modelId: text, tools: list(text), prompt: text } },
   "step-finished": { ...attemptFact, body: { step: count, finishReason: text, usage } },
@@ -168,7 +161,7 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
     body: { allowed: flag, reason: nullable(text), permissions: nullable(list(text)) }
   },
   "turn-stashed": { ...attemptFact, body: { data: json } },
-  "turn-cancel-requested": { ...turnFact, body: { by: nullable(text), reason: nullable(text) } },
+  "turn-cancel-requested": { ...turnFact, body: { reason: nullable(text) } },
   "turn-settled": {
     ...anybodysFact,
     body: {

@@ -107,8 +107,6 @@ export type CallExecutor = "server" | "client" | "provider";
 export interface CallSettled extends AnybodysFact<"call-settled"> {
   readonly callId: CallId;
   readonly outcome: CallOutcome;
-  /** The answerer wants the conversation to go on once no sibling is open. */
-  readonly autoContinue: boolean;
 }
 
 export type CallOutcome =
@@ -128,9 +126,7 @@ export interface ApprovalAnswered extends TurnFact<"approval-answered"> {
   readonly callId: CallId;
   readonly approvalId: ApprovalId;
   readonly approved: boolean;
-  readonly by: string | null;
   readonly reason: string | null;
-  readonly autoContinue: boolean;
 }
 
 /** The model is about to be called. Written with whatever the attempt writes next. */
@@ -171,7 +167,6 @@ export interface TurnStashed extends AttemptFact<"turn-stashed"> {
 }
 
 export interface TurnCancelRequested extends TurnFact<"turn-cancel-requested"> {
-  readonly by: string | null;
   readonly reason: string | null;
 }
 

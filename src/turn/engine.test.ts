@@ -1,6 +1,6 @@
 import { ALREADY_RECORDED } from "../session/change-log.ts";
 import { tool } from "ai";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import {
   createGate,
@@ -395,6 +395,19 @@ describe("a clear", () => {
     await w.engine.admit(ask("r3")).settled;
     expect(w.texts()).toEqual(["user:r3", "assistant:fresh"]);
     expect(w.hooksCalled.filter((name) => name.startsWith("respond"))).toEqual(["respond:r3:completed"]);
+  });
+
+  test("right behind a chunk leaves nothing to store, and so nothing to complain about", async () => {
+    const logged = vi.spyOn(console, "error");
+    onTestFinished(() => logged.mockRestore());
+    const w = world([reply(text("half"), text("more"), stall())]);
+    const stop = w.engine.listen({ chunk: () => void (stop(), w.engine.clear()) });
+    const ticket = w.engine.admit(ask("r1"));
+    expect(await ticket.settled).toMatchObject({ status: "aborted", reason: "cleared" });
+    await untilIdle(w);
+    w.clock.skip(1000);
+    await w.clock.sleep(0);
+    expect(logged).not.toHaveBeenCalled();
   });
 });
 

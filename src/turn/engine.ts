@@ -198,12 +198,11 @@ export class TurnEngine implements Turns {
   /** A new generation: what runs is stopped and stores nothing, what waits never runs. */
   #giveUp(change: (row: ConversationRow) => void): void {
     const { conversation, journal } = this.#store.init;
-    const running = this.#store.running?.turn;
-    const { turns } = this.#store;
+    const { turns, running } = this.#store;
     const endings = conversation.transaction((row) => {
       const ended = turns.map((turn) => ({
         turn,
-        outcome: recordEnding(this.#store, turn, turn === running ? CLEARED_RUNNING : endingOfWaiting(turn))
+        outcome: recordEnding(this.#store, turn, turn === running?.turn ? CLEARED_RUNNING : endingOfWaiting(turn))
       }));
       const generation = row.generation + 1;
       journal.writer.append([{ type: "conversation-cleared", turnId: null, at: this.#store.now(), generation }]);
@@ -215,6 +214,8 @@ export class TurnEngine implements Turns {
     });
     conversation.afterCommit(() => {
       this.#answers.forgetOrigins();
+      // Its turn is over: what is not stored yet never will be.
+      running?.stream.stop();
       for (const { turn, outcome } of endings) {
         turn.abort(new DOMException("The conversation was cleared.", "AbortError"));
         if (!turn.isAnnounced) announceEnding(this.#store, turn, outcome);

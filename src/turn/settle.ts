@@ -170,7 +170,7 @@ function keepOutcome(store: TurnStore, turn: Turn, ended: Ending & { readonly an
 export function cancelTurn(store: TurnStore, turn: Turn, reason: string): void {
   const { conversation, journal, emit } = store.init;
   const { turnId: id } = turn.admitted;
-  journal.writer.append([{ type: "turn-cancel-requested", turnId: id, at: store.now(), by: null, reason }]);
+  journal.writer.append([{ type: "turn-cancel-requested", turnId: id, at: store.now(), reason }]);
   conversation.afterCommit(() => {
     emit("message:cancel", { requestId: turn.view.requestId });
     turn.abort(new DOMException(reason, "AbortError"));
