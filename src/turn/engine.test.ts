@@ -111,7 +111,7 @@ describe("a turn", () => {
     expect(w.heard.filter(({ what }) => what === "settled")).toHaveLength(2);
   });
 
-  test("whose cancel is undone with the transaction around it is answered, and no listener was told otherwise", async () => {
+  test("whose cancel is undone with the transaction around it is answered, and no listener is notified otherwise", async () => {
     const gate = createGate();
     const w = world([reply(gate.wait(), text("one")), reply(text("two"))]);
     w.engine.admit(ask("r1"));
@@ -128,7 +128,7 @@ describe("a turn", () => {
     expect(await waiting.settled).toMatchObject({ status: "completed" });
   });
 
-  test("cancelled, and then cleared, has the outcome that its listeners were told", async () => {
+  test("cancelled, and then cleared, has the outcome that its listeners received", async () => {
     const w = world([reply(stall())]);
     w.engine.admit(ask("r1"));
     w.engine.admit(ask("r2"));
@@ -278,7 +278,7 @@ describe("tools", () => {
     expect(w.model.callCount).toBe(1);
   });
 
-  test("an approved tool runs once, in the continuation, and its outcome is told as a changed message", async () => {
+  test("an approved tool runs once, in the continuation, and its outcome is announced as a changed message", async () => {
     let runs = 0;
     const tools = {
       pay: tool({
@@ -338,7 +338,7 @@ test("answers that wait for their other calls are remembered up to a limit; the 
 });
 
 describe("the response hook", () => {
-  test("that nobody has is not called, and nothing is recorded for it", async () => {
+  test("that no agent has is not called, and nothing is recorded for it", async () => {
     const w = world([reply(text("one"))]);
     expect(await w.engine.admit(ask("r1")).settled).toMatchObject({ status: "completed" });
     expect(w.hooksCalled).toEqual(["assemble:r1"]);
@@ -460,7 +460,7 @@ describe("replay", () => {
   });
 });
 
-test("a turn that nobody can work on now asks for a wake, and that wake runs it", async () => {
+test("a turn that cannot be worked on now asks for a wake, and that wake runs it", async () => {
   const w = world([reply(text("late"))]);
   w.failsToStayAlive = true;
   const ticket = w.engine.admit(ask("r1"));

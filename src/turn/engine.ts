@@ -338,7 +338,7 @@ export class TurnEngine implements Turns {
   }
 }
 
-/** A cancel that was recorded before stays the outcome: listeners were told of it. */
+/** A cancel that was recorded before stays the outcome: listeners were notified of it. */
 function endingOfWaiting({ fold }: Turn) {
   const isCancelled = fold.cancel !== null && fold.attempt === 0;
   return isCancelled

@@ -65,7 +65,7 @@ export interface BudgetInput {
   readonly attempts: readonly AttemptView[];
   readonly limits: RecoveryLimits;
   readonly nowMs: number;
-  /** Somebody is asked something: nothing can be expected of the turn. */
+  /** The user or a client is asked something: nothing can be expected of the turn. */
   readonly isAwaiting: boolean;
 }
 
@@ -207,7 +207,7 @@ export function exhaustionOf(
 ): ExhaustionReason | undefined {
   // A process that reads it now is alive.
   const readingDeaths = fold.readBy.filter((reader) => reader !== epoch).length;
-  // Also while a person is waited for: every start of the object would be its end.
+  // Also while the user is waited for: every start of the object would be its end.
   return readingDeaths >= OUT_OF_MEMORY_LIMIT ? "out_of_memory" : budgetOf(fold, budget)?.exhausted;
 }
 

@@ -165,7 +165,7 @@ function keepOutcome(store: TurnStore, turn: Turn, ended: Ending & { readonly an
 
 /**
  * The cancel is recorded and stops the turn. One that waits in the queue has its outcome with that record: its client is
- * told at once, and its question keeps its place, because its end is written when the turns before it are over.
+ * notified at once, and its question keeps its place, because its end is written when the turns before it are over.
  */
 export function cancelTurn(store: TurnStore, turn: Turn, reason: string): void {
   const { conversation, journal, emit } = store.init;
@@ -183,7 +183,7 @@ export function cancelTurn(store: TurnStore, turn: Turn, reason: string): void {
 }
 
 /**
- * Ends a turn whose admission cannot be read: what was asked is lost, and it must not hold up the queue. Clients are told,
+ * Ends a turn whose admission cannot be read: what was asked is lost, and it must not hold up the queue. Clients are notified,
  * now and when they join later, unless the conversation was cleared since: then no client waits for it.
  */
 export function settleUnreadable(store: TurnStore, open: OpenTurn): void {
@@ -309,7 +309,7 @@ export function respondAgain(store: TurnStore, id: string): void {
   const { background, transcript, journal } = store.init;
   const fold = store.readTurn(id);
   const { admission: admitted, outcome: settled } = fold;
-  // Its records are gone: the hook can be told nothing.
+  // Its records are gone: there is nothing to call the hook with.
   if (!admitted || !settled) return appendResponded(store, id);
   const message = settled.messageStored ? transcript.get(admitted.messageId) : undefined;
   const outcome: TurnOutcome = {

@@ -76,7 +76,7 @@ describe("progress", () => {
   });
 });
 
-describe("facts", () => {
+describe("records", () => {
   it("open calls are those without an outcome", () => {
     const turn = fold(admitted(), started(1), call("a"), call("b"), settledCall("a", { kind: "output", output: 1 }));
     expect([...turn.calls.values()].filter(({ outcome }) => !outcome).map((open) => open.callId)).toEqual(["b"]);
