@@ -78,13 +78,12 @@ export class Answers {
     const result = { toolCallId, output, ...(errorText !== undefined && { errorText }) };
     const outcome: CallOutcome =
       errorText === undefined ? { kind: "output", output: (output ?? null) as Json } : { kind: "error", errorText };
-    const { autoContinue } = answer;
     const answered = this.#answer({
       toolCallId,
       ...answer,
       why: "tool-result",
       change: (message, isStored) => withToolResult(message, result, (part) => this.#isClients(part, isStored)),
-      record: () => ({ type: "call-settled", attempt: null, callId: callId(toolCallId), outcome, autoContinue }),
+      record: () => ({ type: "call-settled", attempt: null, callId: callId(toolCallId), outcome }),
       // The continuation that this answer may start takes the tools along.
       taken: () => clientTools && this.#turns.rememberClient({ tools: clientTools })
     });
@@ -106,9 +105,7 @@ export class Answers {
         callId: callId(toolCallId),
         approvalId: approvalId(toolPartOf(message, toolCallId)?.approval?.id ?? toolCallId),
         approved,
-        by: null,
-        reason: null,
-        autoContinue: answer.autoContinue
+        reason: null
       })
     });
     if (!answered.changed) {

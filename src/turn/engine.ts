@@ -218,12 +218,11 @@ export class TurnEngine {
   /** A new generation: what runs is stopped and stores nothing, what waits never runs. */
   #giveUp(change: (row: ConversationRow) => void): void {
     const { conversation, journal } = this.#store.init;
-    const running = this.#store.running?.turn;
-    const { turns } = this.#store;
+    const { turns, running } = this.#store;
     const endings = conversation.transaction((row) => {
       const ended = turns.map((turn) => ({
         turn,
-        outcome: recordEnding(this.#store, turn, turn === running ? CLEARED_RUNNING : endingOfWaiting(turn))
+        outcome: recordEnding(this.#store, turn, turn === running?.turn ? CLEARED_RUNNING : endingOfWaiting(turn))
       }));
       const generation = row.generation + 1;
       journal.writer.append([{ type: "conversation-cleared", turnId: null, at: this.#store.now(), generation }]);
@@ -235,6 +234,8 @@ export class TurnEngine {
     });
     conversation.afterCommit(() => {
       this.#answers.forgetOrigins();
+      // Its turn is over: what is not stored yet never will be.
+      running?.stream.stop();
       for (const { turn, outcome } of endings) {
         turn.abort(new DOMException("The conversation was cleared.", "AbortError"));
         if (!turn.isAnnounced) announceEnding(this.#store, turn, outcome);
@@ -319,11 +320,10 @@ export class TurnEngine {
   }
 
   #finishedReplay(requestId: string): Replay | undefined {
-    const found = this.#store.init.journal.reader.findTurn(requestId);
-    if (!found?.settled) return undefined;
-    const fold = this.#store.readTurn(found.turnId, found.firstSequence);
-    if (!fold.admission) return undefined;
-    const { outcome } = found.settled;
+    const found = this.#store.init.journal.folds.findEnded(requestId);
+    const fold = found && this.#store.readTurn(found.turnId, found.firstSequence);
+    if (!fold?.admission || !fold.outcome) return undefined;
+    const { outcome } = fold.outcome;
     return {
       turn: turnView(fold.admission, notesOf(fold.admission)),
       // What is left out is in the stored message, which a client is sent behind the replay.
@@ -368,7 +368,7 @@ export class TurnEngine {
   }
 }
 
-/** A cancel that was recorded before stays the outcome: listeners were told of it. */
+/** A cancel that was recorded before stays the outcome: listeners were notified of it. */
 function endingOfWaiting({ fold }: Turn) {
   const isCancelled = fold.cancel !== null && fold.attempt === 0;
   return isCancelled
