@@ -7,7 +7,6 @@ export default defineConfig({
     observe: "src/observe/index.ts",
     client: "src/client/index.ts",
     react: "src/client/react.ts",
-    mcp: "src/mcp/index.ts",
     session: "src/session/index.ts",
     testing: "src/testing/index.ts",
     workflows: "src/agent/workflows/index.ts",

@@ -82,7 +82,6 @@ export type ThinkErrorCode =
   | "mcp-authorization-failed"
   | "mcp-blocked-url"
   | "mcp-connect-failed"
-  | "mcp-feature-missing"
   | "mcp-invalid-options"
   | "mcp-package-missing"
   | "mcp-request-failed"

@@ -24,6 +24,27 @@ export {
   type PendingApproval,
   type ReplyAttachment
 } from "./actions/index.ts";
+export type {
+  AddedMcpServer,
+  McpApproval,
+  McpClients,
+  McpConnectionState,
+  McpConnectOutcome,
+  McpFilter,
+  McpOAuthCallbackOptions,
+  McpOAuthProvider,
+  McpOAuthResult,
+  McpPrompt,
+  McpRequestOptions,
+  McpResource,
+  McpResourceTemplate,
+  McpServerInfo,
+  McpServerOptions,
+  McpServersState,
+  McpTool,
+  McpToolAnnotations,
+  McpToolInfo
+} from "./mcp/index.ts";
 export { CAPABILITY_SENTINEL, type ExplainedSection, type PromptExplanation } from "./think/prompt.ts";
 export {
   defaultChatErrorClassifier,

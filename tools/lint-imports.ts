@@ -14,6 +14,20 @@ export interface Breach {
   message: string;
 }
 
+/** Part of every class, which gives them its public names. */
+const BUILT_IN: readonly string[] = ["mcp"];
+const FEATURES: readonly string[] = [
+  "actions",
+  "submissions",
+  "schedules",
+  "workspace",
+  "skills",
+  "extensions",
+  "execute",
+  "messengers",
+  "subagents"
+];
+
 /** Lowest first; folders in one row are neighbours. */
 export const LAYERS: readonly (readonly string[])[] = [
   ["util"],
@@ -23,19 +37,9 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["session", "model"],
   ["turn"],
   ["chat", "agent"],
+  BUILT_IN,
   ["think"],
-  [
-    "actions",
-    "submissions",
-    "schedules",
-    "workspace",
-    "skills",
-    "extensions",
-    "execute",
-    "mcp",
-    "messengers",
-    "subagents"
-  ],
+  FEATURES,
   ["framework", "client", "testing"]
 ];
 
@@ -105,6 +109,7 @@ function checkDirection(path: string, target: string, use: ImportUse): Breach | 
   const [layer, targetLayer] = [layerOf(from), layerOf(to)];
   if (layer === undefined) return unknownFolder(from);
   if (targetLayer === undefined) return unknownFolder(to);
+  if (FEATURES.includes(from) && BUILT_IN.includes(to)) return breach("features never import each other");
   if (targetLayer < layer) return undefined;
   if (targetLayer === layer) return breach(`${from} and ${to} are neighbours and never import each other`);
   return breach(`${from} is below ${to} and must not depend on it`);

@@ -1,18 +1,17 @@
 // Where a login page sends the user back to: `callback` directly below the agent's own address, or a path that the
 // application routes to the agent.
-import type { Agent } from "../agent/agent.ts";
 import { getCurrentAgent } from "../agent/context.ts";
 import { pathBelowAgent } from "../agent/own-path.ts";
 import { runtimeOf } from "../agent/runtime.ts";
 import { SUB_PREFIX } from "../agent/tree/path.ts";
-import type { McpServerOptions } from "../think/mcp.ts";
 import { kebabCase } from "../util/kebab.ts";
 import { McpOptionsError } from "./errors.ts";
+import type { McpServerOptions } from "./server-record.ts";
 
 export type CallbackOptions = Pick<McpServerOptions, "callbackHost" | "callbackPath" | "agentsPrefix">;
 
 /** Undefined where neither the caller nor a client that caused the call says at which host the agent is. */
-export function callbackUrlOf(agent: Agent, options: CallbackOptions): string | undefined {
+export function callbackUrlOf(agent: object, options: CallbackOptions): string | undefined {
   const current = currentUrl(agent);
   const origin = options.callbackHost === undefined ? current?.origin : originOf(options.callbackHost);
   if (origin === undefined) return undefined;
@@ -30,7 +29,7 @@ export function callbackUrlOf(agent: Agent, options: CallbackOptions): string | 
 }
 
 /** The address at which a client reached this agent. */
-function currentUrl(agent: Agent): URL | undefined {
+function currentUrl(agent: object): URL | undefined {
   const { agent: running, request, connection } = getCurrentAgent();
   if (running !== agent) return undefined;
   const text = request?.url ?? connection?.uri;
@@ -50,7 +49,7 @@ function originOf(host: string): string {
 }
 
 /** As the client spelled it, with the application's own prefix and the binding's name. A sub-agent does not see its own. */
-function ownAddress(agent: Agent, url: URL): string | undefined {
+function ownAddress(agent: object, url: URL): string | undefined {
   const { identity, env } = runtimeOf(agent);
   if (identity.isFacet) return undefined;
   const below = pathBelowAgent(url.href, { identity, env });
@@ -60,7 +59,7 @@ function ownAddress(agent: Agent, url: URL): string | undefined {
   return pathname.endsWith(below) ? pathname.slice(0, pathname.length - below.length) : pathname;
 }
 
-function defaultAddress(agent: Agent, prefix: string): string {
+function defaultAddress(agent: object, prefix: string): string {
   const { selfPath } = runtimeOf(agent).identity;
   const steps = selfPath.map(({ className, name }) => `${kebabCase(className)}/${encodeURIComponent(name)}`);
   return `/${prefix.replaceAll(/^\/+|\/+$/g, "")}/${steps.join(`/${SUB_PREFIX}/`)}`;

@@ -9,8 +9,6 @@ export type Sdk = typeof ClientPackage & {
   readonly SchemaValidator: typeof CfWorkerJsonSchemaValidator;
 };
 
-export type LoadSdk = () => Promise<Sdk>;
-
 /** Throws McpPackageMissingError. */
 export async function loadSdk(): Promise<Sdk> {
   try {

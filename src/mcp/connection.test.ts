@@ -86,7 +86,7 @@ describe("connecting", () => {
     const world = worldWith(arithmetic().handler);
     const missing = Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
     const { McpPackageMissingError } = await import("./errors.ts");
-    world.loadSdk = async () => {
+    world.loadProtocol = async () => {
       throw new McpPackageMissingError(missing);
     };
     await expect(world.manager.addServer("a", URL_A)).rejects.toThrow(/"@modelcontextprotocol\/client"/);

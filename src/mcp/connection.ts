@@ -1,47 +1,42 @@
 // One stored server and its line, if it has one: the states a client is shown, connecting with back-off, reading the
-// catalog, and requests with a deadline. A failure is a state, not an exception; whoever needs an exception makes one of
-// it. Everything that must survive a restart is in the server's row.
-import type { McpConnectOutcome, McpConnectionState, McpOAuthProvider } from "../think/mcp.ts";
+// catalog, and requests with a deadline. A failure to connect is a state and an outcome, not an exception. Everything that
+// must survive a restart is in the server's row.
 import { retryPauseMs } from "../agent/retry.ts";
-import type { Clock, Ids } from "../host/ports.ts";
-import type { EventPayloads, EventType } from "../observe/events.ts";
 import { EMPTY_CATALOG, type Catalog } from "./catalog.ts";
-import type { LoadSdk, Sdk } from "./client-package.ts";
-import { StoredCredentials } from "./credentials.ts";
-import { withinDeadline } from "./deadline.ts";
-import { discover } from "./discover.ts";
-import { cleanMessage, McpRequestError, UnknownMcpServerError } from "./errors.ts";
+import { NO_TIMEOUT_MS, withinDeadline } from "./deadline.ts";
 import {
-  classifyFailure,
-  isFinal,
-  isUnknownProtocol,
-  isUnknownTransport,
-  needsLogin,
-  NO_CALLBACK,
-  statusOf
-} from "./failure.ts";
-import { guardedFetch, type Fetch } from "./guarded-fetch.ts";
+  BlockedUrlError,
+  cleanMessage,
+  McpPackageMissingError,
+  McpRequestError,
+  UnknownMcpServerError
+} from "./errors.ts";
+import type { FailureKind } from "./failure.ts";
 import { IdleWatch } from "./idle.ts";
-import { NO_TIMEOUT_MS, openLink, type Link, type TransportKind } from "./link.ts";
-import { Login } from "./login.ts";
+import type { Link } from "./link.ts";
+import type { LoadProtocol, LoginAnswer, Protocol, ProtocolServices } from "./protocol.ts";
 import type { McpServerRecord } from "./server-record.ts";
-import type { McpStore } from "./server-store.ts";
 
-export interface ConnectionServices {
-  readonly store: McpStore;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly fetch: Fetch;
-  readonly loadSdk: LoadSdk;
-  /** A user's own place for registrations and tokens; undefined: rows of the object. */
-  readonly createOAuthProvider?: (callbackUrl: string) => McpOAuthProvider | undefined;
+export type McpConnectionState =
+  "authenticating" | "connecting" | "connected" | "discovering" | "ready" | "failed" | "not-connected";
+
+/** What becomes of an attempt to connect. `connected`: the line is up, but the server's lists could not be read. */
+export type McpConnectOutcome =
+  | { readonly state: "ready" }
+  | { readonly state: "authenticating"; readonly authUrl: string }
+  | { readonly state: "connected" | "failed"; readonly error: string; readonly cause: unknown };
+
+export interface ConnectionServices extends ProtocolServices {
+  readonly loadProtocol: LoadProtocol;
   /** Something that clients are shown has changed. */
   readonly changed: () => void;
-  readonly emit: <Type extends EventType>(type: Type, payload: EventPayloads[Type]) => void;
   readonly warn: (warning: string) => void;
   /** Keeps the object alive while work goes on that no request waits for. */
   readonly background: (work: Promise<unknown>) => void;
 }
+
+/** With the client package, when the first server is connected: bundlers that split keep it out of an agent's start. */
+export const loadProtocol: LoadProtocol = async (services) => (await import("./protocol.ts")).openProtocol(services);
 
 /** For the handshake of one attempt, and for reading the lists. */
 export const CONNECT_TIMEOUT_MS = 15_000;
@@ -54,6 +49,15 @@ export const IDLE_MS = 30_000;
 const REFRESH_INTERVAL_MS = 1_000;
 /** A server that failed is tried again by a turn that wants its tools, but not by every turn. */
 const HEAL_INTERVAL_MS = 30_000;
+
+const NO_CALLBACK =
+  "The server asks the user to log in, and there is no address to send them back to. Give addMcpServer a callbackHost.";
+
+interface Reading {
+  readonly link: Link;
+  readonly protocol: Protocol;
+  readonly signal: AbortSignal;
+}
 
 export interface RequestLimits {
   readonly signal?: AbortSignal | undefined;
@@ -68,7 +72,8 @@ export class McpConnection {
   #error: string | null = null;
   #catalog: Catalog = EMPTY_CATALOG;
   #link: Link | undefined;
-  #sdk: Sdk | undefined;
+  /** Loaded by the first attempt to connect. */
+  #protocol: Protocol | undefined;
   /** Connecting, with its retries: one at a time. */
   #establishing: Promise<McpConnectOutcome> | undefined;
   #reading: { readonly abort: AbortController; readonly outcome: Promise<McpConnectOutcome> } | undefined;
@@ -146,31 +151,23 @@ export class McpConnection {
 
   /** Reads the lists of a connected server again. A reading that is under way is given up for it. Never rejects. */
   discover(): Promise<McpConnectOutcome> {
-    const [link, sdk] = [this.#link, this.#sdk];
-    if (link === undefined || sdk === undefined) {
+    const [link, protocol] = [this.#link, this.#protocol];
+    if (link === undefined || protocol === undefined) {
       return Promise.resolve({ state: "failed", error: "The server is not connected.", cause: undefined });
     }
     this.#reading?.abort.abort();
     const abort = new AbortController();
     this.#triedAt = this.#services.clock.now();
-    this.#reading = { abort, outcome: this.#readLists({ link, sdk, signal: abort.signal }) };
+    this.#reading = { abort, outcome: this.#readLists({ link, protocol, signal: abort.signal }) };
     return this.#reading.outcome;
   }
 
-  async #readLists({
-    link,
-    sdk,
-    signal: given
-  }: {
-    link: Link;
-    sdk: Sdk;
-    signal: AbortSignal;
-  }): Promise<McpConnectOutcome> {
+  async #readLists({ link, protocol, signal: given }: Reading): Promise<McpConnectOutcome> {
     try {
       this.#become("discovering");
       const { name, url } = this.record;
       const warn = (text: string) => this.#services.warn(`MCP server "${name}": ${text}`);
-      const read = (signal: AbortSignal) => discover({ sdk, client: link.client, signal, warn });
+      const read = (signal: AbortSignal) => protocol.readLists(link, { signal, warn });
       const catalog = await this.#within(DISCOVERY_TIMEOUT_MS, given, read);
       if (this.#link !== link) throw new McpRequestError("The connection was lost.");
       this.#catalog = catalog;
@@ -247,11 +244,9 @@ export class McpConnection {
   }
 
   /** The user is back from the login page with a code. Throws what the server said. */
-  async finishLogin(login: unknown, code: string, iss: string | undefined): Promise<void> {
-    const sdk = await this.#services.loadSdk();
-    const ours = this.#login(sdk, this.record);
-    if (ours === undefined) throw new UnknownMcpServerError(this.#id);
-    await ours.finish(login, code, iss);
+  async finishLogin(answer: LoginAnswer): Promise<void> {
+    const protocol = await this.#services.loadProtocol(this.#services);
+    await protocol.finishLogin(this.record, answer);
   }
 
   /** The login did not succeed; the next attempt to connect starts a new one. */
@@ -359,11 +354,11 @@ export class McpConnection {
 
   #connectFailure(cause: unknown): McpConnectOutcome {
     const record = this.#services.store.get(this.#id);
-    if (record !== undefined && record.authUrl !== null && this.#sdk !== undefined && needsLogin(cause, this.#sdk)) {
+    if (record !== undefined && record.authUrl !== null && this.#failureOf(cause, undefined) === "login") {
       this.#become("authenticating");
       return { state: "authenticating", authUrl: record.authUrl };
     }
-    const isRefused = this.#sdk !== undefined && statusOf(cause, this.#sdk) === 401 && record?.callbackUrl === null;
+    const isRefused = record?.callbackUrl === null && this.#protocol?.isRefused(cause) === true;
     const error = isRefused ? NO_CALLBACK : cleanMessage(cause);
     if (record !== undefined) {
       this.#become("failed", error);
@@ -375,60 +370,12 @@ export class McpConnection {
 
   /** Throws. */
   async #connect(): Promise<Link> {
-    const sdk = (this.#sdk = await this.#services.loadSdk());
-    const { transport } = this.record.options;
-    if (transport !== "auto") return this.#open(sdk, transport);
-    try {
-      return await this.#open(sdk, "streamable-http");
-    } catch (error) {
-      if (!isUnknownTransport(error, sdk)) throw error;
-    }
-    return this.#open(sdk, "sse");
-  }
-
-  async #open(sdk: Sdk, kind: TransportKind): Promise<Link> {
-    try {
-      return await this.#openOnce(sdk, { kind, isLegacy: false });
-    } catch (error) {
-      if (!isUnknownProtocol(error, sdk)) throw error;
-    }
-    return this.#openOnce(sdk, { kind, isLegacy: true });
-  }
-
-  async #openOnce(sdk: Sdk, way: { kind: TransportKind; isLegacy: boolean }): Promise<Link> {
-    const { record } = this;
-    return this.#within(CONNECT_TIMEOUT_MS, this.#life.signal, (signal) =>
-      openLink({
-        sdk,
-        record,
-        ...way,
-        signal,
-        fetch: guardedFetch(this.#services.fetch, new URL(record.url)),
-        login: this.#login(sdk, record),
-        onListChanged: () => this.#services.background(this.#refreshLists()),
-        onLost: (error) => this.#lost(error)
-      })
-    );
-  }
-
-  #login(sdk: Sdk, record: McpServerRecord): Login | undefined {
-    const { store, clock, ids, createOAuthProvider } = this.#services;
-    const { callbackUrl } = record;
-    if (callbackUrl === null) return undefined;
-    const kept = { store, serverId: this.#id, callbackUrl, clientName: record.options.clientName };
-    return new Login({
-      sdk,
-      store,
-      clock,
-      ids,
-      serverId: this.#id,
-      serverUrl: new URL(record.url),
-      provider: createOAuthProvider?.(callbackUrl) ?? new StoredCredentials(kept),
-      fetch: guardedFetch(this.#services.fetch, new URL(record.url)),
-      onAuthorizationUrl: (authUrl) => {
-        const clientId = store.get(this.#id)?.clientId;
-        this.#services.emit("mcp:client:authorize", { serverId: this.#id, authUrl, ...(clientId && { clientId }) });
-      }
+    this.#protocol = await this.#services.loadProtocol(this.#services);
+    return this.#protocol.connect({
+      record: this.record,
+      within: (open) => this.#within(CONNECT_TIMEOUT_MS, this.#life.signal, open),
+      onListChanged: () => this.#services.background(this.#refreshLists()),
+      onLost: (error) => this.#lost(error)
     });
   }
 
@@ -462,13 +409,11 @@ export class McpConnection {
     throw new McpRequestError(`The MCP server "${name}" is not connected: ${why}`);
   }
 
-  #failureOf(error: unknown, link: Link | undefined) {
-    return this.#sdk === undefined
-      ? "request"
-      : classifyFailure(error, { sdk: this.#sdk, hasSession: !!link?.session });
+  #failureOf(error: unknown, link: Link | undefined): FailureKind {
+    return this.#protocol?.failureKind(error, link) ?? "request";
   }
 
-  #requestError(error: unknown, kind: ReturnType<typeof classifyFailure>): Error {
+  #requestError(error: unknown, kind: FailureKind): Error {
     const { name } = this.record;
     if (kind === "login") {
       void this.#hangUp();
@@ -497,4 +442,9 @@ export class McpConnection {
     if (!isUsable) this.#catalog = EMPTY_CATALOG;
     this.#services.changed();
   }
+}
+
+/** Nothing changes by trying again. */
+function isFinal(cause: unknown): boolean {
+  return cause instanceof BlockedUrlError || cause instanceof McpPackageMissingError;
 }

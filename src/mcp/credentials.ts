@@ -4,6 +4,19 @@
 import { isObject } from "../util/json.ts";
 import type { McpStore } from "./server-store.ts";
 
+/**
+ * Where an agent keeps its OAuth client registration and tokens for a server. Any `OAuthClientProvider` of
+ * `@modelcontextprotocol/client` is one. Its `state`, code verifier and redirect are not used: the agent keeps those.
+ */
+export interface McpOAuthProvider {
+  readonly redirectUrl: string | URL | undefined;
+  readonly clientMetadata: object;
+  clientInformation(context?: never): unknown;
+  saveClientInformation?(information: never, context?: never): void | Promise<void>;
+  tokens(context?: never): unknown;
+  saveTokens(tokens: never, context?: never): void | Promise<void>;
+}
+
 export interface CredentialsInit {
   readonly store: McpStore;
   readonly serverId: string;

@@ -1,6 +1,9 @@
 // Work that ends when its time is over, or when one of several signals says so. The work is told, and not waited for.
 import type { Clock } from "../host/ports.ts";
 
+/** For the timers of the MCP client: the agent's own (its clock is a port) must be the first. */
+export const NO_TIMEOUT_MS = 2 ** 31 - 1;
+
 export interface Deadline {
   readonly clock: Clock;
   readonly timeoutMs: number;

@@ -1,6 +1,9 @@
 // Reading a server's lists, page by page. A list that the server does not offer is empty; any other failure is thrown.
 import type { Client, StandardSchemaV1 } from "@modelcontextprotocol/client";
 import { isObject } from "../util/json.ts";
+import type { Catalog } from "./catalog.ts";
+import type { Sdk } from "./client-package.ts";
+import { NO_TIMEOUT_MS } from "./deadline.ts";
 import {
   MAX_LIST_ITEMS,
   MAX_LIST_PAGES,
@@ -8,11 +11,8 @@ import {
   readResources,
   readResourceTemplates,
   readTools,
-  type Catalog,
   type Warn
-} from "./catalog.ts";
-import type { Sdk } from "./client-package.ts";
-import { NO_TIMEOUT_MS } from "./link.ts";
+} from "./read-catalog.ts";
 
 export interface DiscoverInit {
   readonly sdk: Sdk;

@@ -1,7 +1,7 @@
 // What an error of the MCP client means, by its class and its HTTP status. Never by digits inside a message, which may
 // be a server's words. Pure.
 import type { Sdk } from "./client-package.ts";
-import { BlockedUrlError, McpPackageMissingError, McpRequestError } from "./errors.ts";
+import { BlockedUrlError, McpRequestError } from "./errors.ts";
 import { ANSWER_LOST } from "./link.ts";
 
 /**
@@ -21,7 +21,7 @@ export function classifyFailure(error: unknown, { sdk, hasSession }: { sdk: Sdk;
   return "lost";
 }
 
-export function needsLogin(error: unknown, sdk: Sdk): boolean {
+function needsLogin(error: unknown, sdk: Sdk): boolean {
   return error instanceof sdk.UnauthorizedError;
 }
 
@@ -40,11 +40,3 @@ export function statusOf(error: unknown, sdk: Sdk): number | undefined {
   if (error instanceof sdk.SdkHttpError) return error.status;
   return error instanceof sdk.SseError ? error.code : undefined;
 }
-
-/** Nothing changes by trying again. */
-export function isFinal(cause: unknown): boolean {
-  return cause instanceof BlockedUrlError || cause instanceof McpPackageMissingError;
-}
-
-export const NO_CALLBACK =
-  "The server asks the user to log in, and there is no address to send them back to. Give addMcpServer a callbackHost.";

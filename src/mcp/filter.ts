@@ -1,5 +1,11 @@
 // Which servers are meant. Several conditions must all hold; a list holds if one of its values does. Pure.
-import type { McpConnectionState, McpFilter } from "../think/mcp.ts";
+import type { McpConnectionState } from "./connection.ts";
+
+export interface McpFilter {
+  serverId?: string | readonly string[];
+  serverName?: string | readonly string[];
+  state?: McpConnectionState | readonly McpConnectionState[];
+}
 
 export interface FilteredServer {
   readonly id: string;

@@ -1,23 +1,10 @@
-// The public names of `everthink/mcp`.
-export { mcp, type McpOptions } from "./feature.ts";
-export type {
-  AddedMcpServer,
-  McpApproval,
-  McpClients,
-  McpConnectionState,
-  McpConnectOutcome,
-  McpFilter,
-  McpOAuthCallbackOptions,
-  McpOAuthProvider,
-  McpOAuthResult,
-  McpPrompt,
-  McpRequestOptions,
-  McpResource,
-  McpResourceTemplate,
-  McpServerInfo,
-  McpServerOptions,
-  McpServersState,
-  McpTool,
-  McpToolAnnotations,
-  McpToolInfo
-} from "../think/mcp.ts";
+// The public types of MCP servers.
+export type { McpPrompt, McpResource, McpResourceTemplate, McpSchema, McpTool, McpToolAnnotations } from "./catalog.ts";
+export type { AddedMcpServer, McpClients, McpRequestOptions, McpServerInfo } from "./clients.ts";
+export type { McpConnectionState, McpConnectOutcome } from "./connection.ts";
+export type { McpOAuthProvider } from "./credentials.ts";
+export type { McpFilter } from "./filter.ts";
+export type { McpOAuthCallbackOptions, McpOAuthResult } from "./oauth-callback.ts";
+export type { McpServerOptions, McpTransportType } from "./server-record.ts";
+export type { McpServersState, McpServerView, McpToolView, OfServer } from "./servers-view.ts";
+export type { McpApproval, McpToolInfo } from "./tools.ts";

@@ -2,6 +2,7 @@
 // it is lost, never reopened: connection.ts opens the next.
 import type { Client, Transport } from "@modelcontextprotocol/client";
 import type { Sdk } from "./client-package.ts";
+import { NO_TIMEOUT_MS } from "./deadline.ts";
 import type { Fetch } from "./guarded-fetch.ts";
 import type { Login } from "./login.ts";
 import type { McpServerRecord, StoredSession } from "./server-record.ts";
@@ -33,9 +34,6 @@ export interface Link {
   /** Never throws. `endSession`: the server is told to forget the session. */
   close(options: { endSession: boolean }): Promise<void>;
 }
-
-/** Timers are the agent's own (its clock is a port), so the client's must never be the first. */
-export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The code of the answer that takes the place of one that can no longer come. Outside of JSON-RPC's reserved range. */
 export const ANSWER_LOST = -1;

@@ -2,11 +2,11 @@
 // A login under way is a row: its state (single use, ten minutes) and the verifier that belongs to this state alone, so
 // two windows do not disturb each other and a restart loses nothing. Several requests that are refused at once lead to
 // one refresh of the token, because a refresh token can be used once.
-import type { McpOAuthProvider } from "../think/mcp.ts";
 import type { OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/client";
 import type { Clock, Ids } from "../host/ports.ts";
 import { isObject } from "../util/json.ts";
 import type { Sdk } from "./client-package.ts";
+import type { McpOAuthProvider } from "./credentials.ts";
 import { McpAuthorizationError } from "./errors.ts";
 import type { Fetch } from "./guarded-fetch.ts";
 import type { McpStore } from "./server-store.ts";
@@ -223,10 +223,4 @@ function pendingLoginOf(login: unknown): PendingLogin {
     ...(typeof resourceMetadataUrl === "string" && { resourceMetadataUrl }),
     ...(typeof scope === "string" && { scope })
   };
-}
-
-/** The state parameter of a login: which one, and of which server. Undefined for a text that is none. */
-export function parseState(state: string | null): { nonce: string; serverId: string } | undefined {
-  const [, nonce, serverId] = /^([\w-]{1,64})\.([a-z][a-z0-9_-]{0,63})$/.exec(state ?? "") ?? [];
-  return nonce === undefined || serverId === undefined ? undefined : { nonce, serverId };
 }

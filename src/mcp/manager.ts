@@ -1,41 +1,30 @@
 // All MCP servers of one agent: which there are, their connections, and what they offer together. Rows are the truth
 // about servers; a connection in memory belongs to a row and is made anew after a restart, in the background.
-import type {
-  AddedMcpServer,
-  McpApprovalPolicy,
-  McpClients,
-  McpConnectOutcome,
-  McpFilter,
-  McpOAuthCallbackOptions,
-  McpPrompt,
-  McpRequestOptions,
-  McpResource,
-  McpResourceTemplate,
-  McpServerInfo,
-  McpServerOptions,
-  McpServerView,
-  McpServersState,
-  McpTool,
-  OfServer
-} from "../think/mcp.ts";
 import type { ToolSet } from "ai";
 import { sameJson } from "../util/json.ts";
-import type { Catalog } from "./catalog.ts";
-import { McpConnection, type ConnectionServices } from "./connection.ts";
+import type { Catalog, McpPrompt, McpResource, McpResourceTemplate, McpTool } from "./catalog.ts";
+import type { AddedMcpServer, McpClients, McpRequestOptions, McpServerInfo } from "./clients.ts";
+import { McpConnection, type ConnectionServices, type McpConnectOutcome } from "./connection.ts";
 import { McpConnectError, McpOptionsError, McpPackageMissingError, UnknownMcpServerError } from "./errors.ts";
-import { matchesFilter } from "./filter.ts";
-import { parseState } from "./login.ts";
-import { callbackResponse, callbackServer, finishCallback } from "./oauth-callback.ts";
+import { matchesFilter, type McpFilter } from "./filter.ts";
+import {
+  callbackResponse,
+  callbackServer,
+  finishCallback,
+  isOpenLogin,
+  type McpOAuthCallbackOptions
+} from "./oauth-callback.ts";
 import {
   changedOptions,
   checkServerName,
   generateServerId,
   normalizeServerId,
   storedOptions,
+  type McpServerOptions,
   type McpServerRecord
 } from "./server-record.ts";
-import { boundedView, toolView } from "./servers-view.ts";
-import { mcpToolSet, resultOf, type ListedTool, type McpToolSet } from "./tools.ts";
+import { boundedView, toolView, type McpServersState, type McpServerView, type OfServer } from "./servers-view.ts";
+import { mcpToolSet, resultOf, type ListedTool, type McpApprovalPolicy, type McpToolSet } from "./tools.ts";
 import { toolKey } from "./tool-names.ts";
 import { normalizeUrl, parseServerUrl } from "./url-guard.ts";
 
@@ -49,9 +38,6 @@ export interface ManagerServices extends Omit<ConnectionServices, "changed"> {
   readonly callbackUrlOf?: (options: McpServerOptions) => string | undefined;
 }
 
-/** A stored login page with less time left is replaced before a user is sent to it. */
-const LOGIN_MARGIN_MS = 30_000;
-
 export class McpManager implements McpClients {
   readonly #services: ConnectionServices & ManagerServices;
   readonly #connections = new Map<string, McpConnection>();
@@ -61,6 +47,10 @@ export class McpManager implements McpClients {
 
   constructor(services: ManagerServices) {
     this.#services = { ...services, changed: () => this.#changed() };
+  }
+
+  get isEmpty(): boolean {
+    return this.#services.store.list().length === 0;
   }
 
   /** Connects what is stored and is not, in the background. A server that waits for a login goes on waiting. */
@@ -355,14 +345,9 @@ export class McpManager implements McpClients {
 
   #usable(id: string, connection: McpConnection): AddedMcpServer | undefined {
     if (connection.state === "ready") return { id, state: "ready" };
-    const authUrl = connection.state === "authenticating" ? this.#require(id).authUrl : null;
-    return authUrl !== null && this.#isOpenLogin(id, authUrl) ? { id, state: "authenticating", authUrl } : undefined;
-  }
-
-  #isOpenLogin(id: string, authUrl: string): boolean {
-    const { store, clock } = this.#services;
-    const nonce = parseState(new URL(authUrl).searchParams.get("state"))?.nonce;
-    return nonce !== undefined && store.readLogin(id, nonce, clock.now() + LOGIN_MARGIN_MS) !== undefined;
+    const record = connection.state === "authenticating" ? this.#require(id) : undefined;
+    if (!record?.authUrl || !isOpenLogin(record, this.#services)) return undefined;
+    return { id, state: "authenticating", authUrl: record.authUrl };
   }
 
   #added({ id, name }: McpServerRecord, outcome: McpConnectOutcome): AddedMcpServer {

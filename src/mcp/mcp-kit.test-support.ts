@@ -1,14 +1,15 @@
 // For the tests of this folder: an agent's MCP manager over SQLite in memory, with a clock that tests move, and a network
 // that is a map of functions. `restart` forgets everything that is not stored.
-import type { McpOAuthProvider } from "../think/mcp.ts";
 import { DatabaseSync } from "node:sqlite";
 import { memoryStorage } from "../host/memory-storage.test-support.ts";
 import type { Clock, Ids, Sql } from "../host/ports.ts";
 import { openSchema } from "../host/schema.ts";
 import { openSql } from "../host/sql.ts";
-import { loadSdk, type LoadSdk } from "./client-package.ts";
+import { loadProtocol } from "./connection.ts";
+import type { McpOAuthProvider } from "./credentials.ts";
 import type { Fetch } from "./guarded-fetch.ts";
 import { McpManager } from "./manager.ts";
+import type { LoadProtocol } from "./protocol.ts";
 import { McpStore } from "./server-store.ts";
 import type { Handler } from "./served-mcp.test-support.ts";
 
@@ -94,7 +95,7 @@ export class McpWorld<Time extends Clock = ManualClock> {
   readonly events: [name: string, payload: object][] = [];
   readonly warnings: string[] = [];
   readonly origins = new Map<string, Handler>();
-  loadSdk: LoadSdk = loadSdk;
+  loadProtocol: LoadProtocol = loadProtocol;
   createOAuthProvider: ((callbackUrl: string) => McpOAuthProvider | undefined) | undefined;
   #background = new Set<Promise<unknown>>();
   readonly #ids = new CountingIds();
@@ -132,7 +133,7 @@ export class McpWorld<Time extends Clock = ManualClock> {
       clock: this.clock,
       ids: this.#ids,
       fetch: (url, init) => this.#fetch(url, init),
-      loadSdk: () => this.loadSdk(),
+      loadProtocol: (services) => this.loadProtocol(services),
       createOAuthProvider: (callbackUrl) => this.createOAuthProvider?.(callbackUrl),
       emit: (type, payload) => void this.events.push([type, payload]),
       warn: (warning) => this.warnings.push(warning),

@@ -1,13 +1,27 @@
 // The request with which a login page sends the user back. It is taken for one only at the server's own callback address
-// with a state of ours, and nothing about a connection changes before that state was found to be open: anybody can ask
+// with a state of ours, and nothing about a connection changes before that state was found to be open: any client can ask
 // for this address.
-import type { McpConnectionState, McpOAuthCallbackOptions, McpOAuthResult } from "../think/mcp.ts";
 import type { Clock } from "../host/ports.ts";
-import type { McpConnection } from "./connection.ts";
+import type { McpConnection, McpConnectionState } from "./connection.ts";
 import { cleanMessage, cleanText } from "./errors.ts";
-import { parseState } from "./login.ts";
 import type { McpServerRecord } from "./server-record.ts";
 import type { McpStore } from "./server-store.ts";
+
+/** How a login ended. */
+export interface McpOAuthResult {
+  readonly serverId: string;
+  readonly authSuccess: boolean;
+  readonly authError?: string;
+}
+
+export interface McpOAuthCallbackOptions {
+  /** Answers the request itself; wins over the redirects. */
+  customHandler?: (result: McpOAuthResult) => Response | Promise<Response>;
+  /** Where the user goes after a login, resolved against the origin of the request. Default: that origin. */
+  successRedirect?: string;
+  /** Where the user goes when it failed; the reason is added as `error`. */
+  errorRedirect?: string;
+}
 
 export interface CallbackServices {
   readonly store: McpStore;
@@ -73,7 +87,7 @@ async function exchange(connection: McpConnection, login: unknown, params: URLSe
   }
   const code = params.get("code");
   if (code === null || code === "") throw new Error("The login page sent no code.");
-  await connection.finishLogin(login, code, params.get("iss") ?? undefined);
+  await connection.finishLogin({ login, code, iss: params.get("iss") ?? undefined });
 }
 
 /** A second answer of a login page that was answered already: the first one counts. */
@@ -103,4 +117,22 @@ export async function callbackResponse(
   const target = new URL((result.authSuccess ? options.successRedirect : options.errorRedirect) ?? "/", origin);
   if (result.authError !== undefined) target.searchParams.set("error", result.authError);
   return new Response(null, { status: 302, headers: { location: target.href } });
+}
+
+/** A stored login page with less time left is replaced before a user is sent to it. */
+const LOGIN_MARGIN_MS = 30_000;
+
+/** Whether a user who is sent to the stored page can still finish the login there. */
+export function isOpenLogin(
+  { id, authUrl }: McpServerRecord,
+  { store, clock }: Pick<CallbackServices, "store" | "clock">
+): boolean {
+  const nonce = authUrl === null ? undefined : parseState(new URL(authUrl).searchParams.get("state"))?.nonce;
+  return nonce !== undefined && store.readLogin(id, nonce, clock.now() + LOGIN_MARGIN_MS) !== undefined;
+}
+
+/** The state parameter of a login: which one, and of which server. Undefined for a text that is none. */
+export function parseState(state: string | null): { nonce: string; serverId: string } | undefined {
+  const [, nonce, serverId] = /^([\w-]{1,64})\.([a-z][a-z0-9_-]{0,63})$/.exec(state ?? "") ?? [];
+  return nonce === undefined || serverId === undefined ? undefined : { nonce, serverId };
 }

@@ -1,11 +1,36 @@
 // What is kept of an MCP server, and how options of a caller become it. Everything here survives a restart, so it is
 // plain JSON: a function or a `Headers` object that would be lost at the next start is turned into a record or refused
 // when the server is added. Pure.
-import type { McpServerOptions, McpTransportType } from "../think/mcp.ts";
-import { validateRetry, type ResolvedRetry } from "../agent/retry.ts";
+import { validateRetry, type ResolvedRetry, type RetryOptions } from "../agent/retry.ts";
 import type { Ids } from "../host/ports.ts";
 import { isObject } from "../util/json.ts";
 import { McpOptionsError } from "./errors.ts";
+
+export type McpTransportType = "auto" | "streamable-http" | "sse";
+
+/** Options of `addMcpServer`. */
+export interface McpServerOptions {
+  /** Your name for the server in tool names and calls. Default: a generated one of 8 characters. */
+  id?: string;
+  /** Origin that the server's login page sends the user back to. Default: that of the current request. */
+  callbackHost?: string;
+  /** Path for it, if not the agent's own. Requests for it must reach the agent. */
+  callbackPath?: string;
+  /** First segment of the agent's path. Default `agents`. */
+  agentsPrefix?: string;
+  /** How the agent introduces itself to the server. */
+  client?: { name?: string; version?: string };
+  transport?: {
+    /** Sent with every request. Stored, because a restarted agent needs them too. */
+    headers?: Record<string, string> | Headers | readonly (readonly [string, string])[];
+    /** Default `auto`: streamable HTTP, and SSE where the server does not know it. */
+    type?: McpTransportType;
+  };
+  /** For connecting again after a restart, after a login and after a lost connection. Default 3 attempts, 0.5 to 5 s. */
+  retry?: RetryOptions;
+  /** The most time for one call, read or prompt. Default 60 000. */
+  timeoutMs?: number;
+}
 
 export interface StoredOptions {
   readonly clientName: string;

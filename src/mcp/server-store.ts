@@ -1,5 +1,6 @@
 // The table of MCP servers and the table of what logging in to them left behind. Both are made when the first server is
 // added and read as empty before. A server's rows go with it.
+import { Cached } from "../host/cached.ts";
 import type { Sql } from "../host/ports.ts";
 import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import { parseJson } from "../util/json.ts";
@@ -72,19 +73,25 @@ const COLUMNS: Record<keyof ServerChange, string> = {
 
 export class McpStore {
   readonly #tables: TableSet;
+  /** Every turn asks for them. */
+  readonly #servers: Cached<readonly McpServerRecord[]>;
 
   constructor(sql: Sql) {
     this.#tables = new TableSet(sql, MCP_TABLES);
+    this.#servers = new Cached(sql, () => this.#readServers());
   }
 
   /** In the order in which they were added. */
-  list(): McpServerRecord[] {
-    return this.#tables.all<ServerRow>(`SELECT * FROM cf_mcp_servers ORDER BY position`).map(recordOf);
+  list(): readonly McpServerRecord[] {
+    return this.#tables.exists ? this.#servers.value : [];
   }
 
   get(id: string): McpServerRecord | undefined {
-    const row = this.#tables.one<ServerRow>(`SELECT * FROM cf_mcp_servers WHERE id = ?`, id);
-    return row && recordOf(row);
+    return this.list().find((record) => record.id === id);
+  }
+
+  #readServers(): McpServerRecord[] {
+    return this.#tables.all<ServerRow>(`SELECT * FROM cf_mcp_servers ORDER BY position`).map(recordOf);
   }
 
   /** `urlKey`: the address as `normalizeUrl` spells it. */
@@ -107,6 +114,7 @@ export class McpStore {
         ...[id, name, url, urlKey, callbackUrl, clientId, authUrl],
         ...[JSON.stringify(options), jsonOrNull(session), (last ?? 0) + 1]
       );
+      this.#servers.drop();
     });
   }
 
@@ -116,6 +124,7 @@ export class McpStore {
     const assignments = fields.map(([field]) => `${COLUMNS[field]} = ?`).join(", ");
     const values = fields.map(([, value]) => (typeof value === "string" ? value : jsonOrNull(value ?? null)));
     this.#tables.change(`UPDATE cf_mcp_servers SET ${assignments} WHERE id = ?`, ...values, id);
+    this.#servers.drop();
   }
 
   /** The server keeps everything but its id, its credentials included. */
@@ -126,6 +135,7 @@ export class McpStore {
       // The state of a login names the server it is for, so those under way cannot be finished any more.
       this.#tables.change(`DELETE FROM cf_mcp_credentials WHERE server_id = ? AND kind LIKE 'state:%'`, to);
       this.#tables.change(`UPDATE cf_mcp_servers SET auth_url = NULL WHERE id = ?`, to);
+      this.#servers.drop();
     });
   }
 
@@ -133,6 +143,7 @@ export class McpStore {
     this.#tables.transaction(() => {
       this.#tables.change(`DELETE FROM cf_mcp_servers WHERE id = ?`, id);
       this.#tables.change(`DELETE FROM cf_mcp_credentials WHERE server_id = ?`, id);
+      this.#servers.drop();
     });
   }
 

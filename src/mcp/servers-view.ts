@@ -1,7 +1,32 @@
 // What clients are shown of an agent's MCP servers: the content of `cf_agent_mcp_servers`. Headers and tokens are not
 // part of it. Bounded, because it is sent to every client at every change. Pure.
-import type { McpServersState, McpTool, McpToolView, OfServer } from "../think/mcp.ts";
+import type { McpPrompt, McpResource, McpTool } from "./catalog.ts";
+import type { McpConnectionState } from "./connection.ts";
 import { toolKey } from "./tool-names.ts";
+
+export interface McpServerView {
+  readonly name: string;
+  readonly server_url: string;
+  readonly auth_url: string | null;
+  readonly state: McpConnectionState;
+  readonly error: string | null;
+  readonly instructions: string | null;
+  readonly capabilities: object | null;
+}
+
+/** What a server lists, with the server it belongs to. */
+export type OfServer<T> = T & { readonly serverId: string };
+
+/** `toolKey`: the name under which the model calls the tool. */
+export type McpToolView = OfServer<Omit<McpTool, "inputSchema"> & Partial<McpTool>> & { readonly toolKey: string };
+
+/** Answer of `getMcpServers()` and content of the frame `cf_agent_mcp_servers`. */
+export interface McpServersState {
+  readonly servers: Readonly<Record<string, McpServerView>>;
+  readonly tools: readonly McpToolView[];
+  readonly prompts: readonly OfServer<McpPrompt>[];
+  readonly resources: readonly OfServer<McpResource>[];
+}
 
 /** Of the three lists as JSON. Past it tools lose their schemas, and then the lists their ends. */
 export const MAX_VIEW_CHARS = 512 * 1024;

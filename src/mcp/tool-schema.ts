@@ -1,7 +1,7 @@
 // Whether a JSON schema that a server sent can be handed to a model provider. Providers refuse a whole request because of
 // one schema they cannot read, so a schema that lies must cost its own tool and nothing else. Pure.
-import type { McpSchema } from "../think/mcp.ts";
 import { isObject, type Json } from "../util/json.ts";
+import type { McpSchema } from "./catalog.ts";
 
 /** As JSON text. A tool with a longer schema is left out. */
 const MAX_SCHEMA_CHARS = 64 * 1024;
@@ -80,7 +80,7 @@ class SchemaReader {
     if (values !== undefined && (!Array.isArray(values) || values.length === 0))
       return "one of its enums has no values";
     if (pattern !== undefined && !isPattern(pattern)) return "one of its patterns is not a regular expression";
-    // A schema elsewhere would have to be fetched by whoever reads this one.
+    // A schema elsewhere would have to be fetched by each reader of this one.
     if ($ref !== undefined && !this.#resolves($ref)) return "it refers to a schema that it does not contain";
     return undefined;
   }

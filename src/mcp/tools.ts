@@ -1,11 +1,32 @@
 // Tools of MCP servers as tools of the AI SDK. A call is sent with the signal of its turn and a deadline; the result is
 // the server's, as it came, and what the model reads of it are its texts, images and structured content. The SDK's form
 // of a tool is made once per listing.
-import type { McpApproval, McpApprovalPolicy, McpTool, McpToolInfo } from "../think/mcp.ts";
 import { jsonSchema, type JSONSchema7, type Tool, type ToolSet } from "ai";
 import { isObject, type Json } from "../util/json.ts";
+import type { McpTool, McpToolAnnotations } from "./catalog.ts";
 import { McpRequestError } from "./errors.ts";
 import { toolKey } from "./tool-names.ts";
+
+/** A tool of an MCP server, as an approval policy sees it. */
+export interface McpToolInfo {
+  readonly serverId: string;
+  readonly serverName: string;
+  /** As the server calls it. */
+  readonly name: string;
+  /** As the model calls it. */
+  readonly key: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly annotations?: McpToolAnnotations;
+}
+
+/**
+ * What may happen with a tool. `false`: it runs when the model calls it. `true`: every call waits for the user's
+ * approval. A function decides for each call by its input. `"hide"`: the model does not get to see the tool.
+ */
+export type McpApproval = boolean | "hide" | ((input: unknown) => boolean | Promise<boolean>);
+
+export type McpApprovalPolicy = (tool: McpToolInfo) => McpApproval;
 
 /** Calls `tool` on its server. The result is the server's, unless it reports an error: that is thrown. */
 export type CallMcpTool = (tool: ListedTool, input: unknown, signal: AbortSignal | undefined) => Promise<unknown>;

@@ -79,7 +79,7 @@ export class NotStartedError extends ThinkError {
     super({
       code: "not-started",
       message: "This agent has not started yet.",
-      hint: `Messages and turns of ${className} are not available in its constructor or in configureSession().`
+      hint: `Messages, turns and MCP servers of ${className} are not available in its constructor or in configureSession().`
     });
   }
 }
@@ -151,16 +151,6 @@ export class FeatureClashError extends ThinkError {
       code: "feature-clash",
       message: `The feature "${feature}" was left out: its ${taken.kind} "${taken.name}" is taken.`,
       hint: "Another feature, the class or the package itself has it. Rename one of the two, or use one of them only."
-    });
-  }
-}
-
-export class McpFeatureMissingError extends ThinkError {
-  constructor(className: string) {
-    super({
-      code: "mcp-feature-missing",
-      message: `${className} has no MCP client, or has not started.`,
-      hint: 'Return mcp() of "everthink/mcp" in getFeatures(). Not in a constructor: the earliest place for calls is onStart().'
     });
   }
 }

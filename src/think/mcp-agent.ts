@@ -1,20 +1,16 @@
-// The part of the class that is about MCP servers: its settings and public names. They need the feature of `mcp/`, which
-// a class brings with `getFeatures()`.
+// The part of the class that is about MCP servers: settings, override points and public names.
 import { Agent } from "../agent/agent.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
-import { McpFeatureMissingError } from "./errors.ts";
-import {
-  mcpOf,
-  NO_MCP_SERVERS,
-  type AddedMcpServer,
-  type McpAccess,
-  type McpApproval,
-  type McpClients,
-  type McpOAuthProvider,
-  type McpServerOptions,
-  type McpServersState,
-  type McpToolInfo
-} from "./mcp.ts";
+import type {
+  AddedMcpServer,
+  McpApproval,
+  McpClients,
+  McpOAuthProvider,
+  McpServerOptions,
+  McpServersState,
+  McpToolInfo
+} from "../mcp/index.ts";
+import { mcpOf } from "./mcp.ts";
 
 export abstract class McpAgent<
   Env = unknown,
@@ -23,6 +19,15 @@ export abstract class McpAgent<
 > extends Agent<Env, State, Props> {
   /** Wait for MCP servers before each turn: at most 10 seconds, or `timeout` milliseconds. */
   waitForMcpConnections: boolean | { timeout?: number } = false;
+
+  /** Tools of MCP servers in one turn; the default is the most that common providers take. Others are left out. */
+  maxMcpTools: number = 128;
+
+  /**
+   * Sends a request to an MCP server or its login, after the address was checked: for proxies and service bindings. A
+   * field and no method, because the methods of a class can be called over RPC.
+   */
+  mcpFetch: (url: string | URL, init?: RequestInit) => Promise<Response> = (url, init) => fetch(url, init);
 
   /**
    * What may happen with a tool of an MCP server: `false`, it runs when the model calls it; `true`, each call waits for the
@@ -37,34 +42,32 @@ export abstract class McpAgent<
     return undefined;
   }
 
-  /** The agent's MCP servers. Throws for a class whose `getFeatures()` does not return `mcp()`. */
+  /** The agent's MCP servers. From `onStart()` on. */
   get mcp(): McpClients {
-    return requireMcp(this).clients;
+    return mcpOf(this);
   }
 
   /**
    * Connects to an MCP server and keeps it: its tools join every turn, also after a restart. Added again, with the same
-   * name and address, it is the same server. Throws when it cannot be reached; it stays stored then.
+   * name and address, it is the same server. Throws when it cannot be reached; it stays stored then. Needs the package
+   * `@modelcontextprotocol/client`.
+   *
+   * @example
+   * await this.addMcpServer("weather", "https://weather.example.com/mcp");
    */
   async addMcpServer(name: string, url: string, options: McpServerOptions = {}): Promise<AddedMcpServer> {
     assertCallerMayChange(this);
-    return requireMcp(this).addServer(name, url, options);
+    return mcpOf(this).addServer(name, url, options);
   }
 
   /** Ends the connection and forgets the server with its tokens. */
   async removeMcpServer(id: string): Promise<void> {
     assertCallerMayChange(this);
-    await requireMcp(this).clients.removeServer(id);
+    await mcpOf(this).removeServer(id);
   }
 
   /** What clients are shown of the MCP servers. */
   getMcpServers(): McpServersState {
-    return mcpOf(this)?.state() ?? NO_MCP_SERVERS;
+    return mcpOf(this).state();
   }
-}
-
-function requireMcp(agent: object): McpAccess {
-  const access = mcpOf(agent);
-  if (access === undefined) throw new McpFeatureMissingError(agent.constructor.name);
-  return access;
 }

@@ -11,6 +11,7 @@ import type {
   ApprovalAuthorizationContext
 } from "./actions.ts";
 import type { FeatureFactory } from "./feature.ts";
+import type { McpAgent } from "./mcp-agent.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
   ChatErrorClassification,
@@ -71,13 +72,15 @@ export interface MediaEvictionOptions {
   readonly maxRowsPerPass?: number;
 }
 
-export interface ThinkOverrides {
+export interface ThinkOverrides extends Pick<
+  McpAgent,
+  "waitForMcpConnections" | "maxMcpTools" | "mcpApproval" | "createMcpOAuthProvider" | "mcpFetch"
+> {
   readonly messageConcurrency: MessageConcurrency;
   readonly hydrationByteBudget: number;
   readonly mediaEviction: boolean | MediaEvictionOptions;
   readonly maxSteps: number;
   readonly sendReasoning: boolean;
-  readonly waitForMcpConnections: boolean | { readonly timeout?: number };
   readonly allowClientToolOverrides: boolean;
   readonly historyTruncation: HistoryTruncation;
   readonly contextOverflow: ContextOverflowOptions | undefined;

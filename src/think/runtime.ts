@@ -27,6 +27,7 @@ import { CustomSessionError, NotStartedError } from "./errors.ts";
 import type { FeatureHost } from "./feature.ts";
 import { Features } from "./features.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
+import { mcpFeature } from "./mcp.ts";
 import type { OnStartDegradation, OptionalHook, ThinkOverrides } from "./overrides.ts";
 import { postedMessages } from "./posted-messages.ts";
 import { keyId, Programmatic } from "./programmatic.ts";
@@ -118,7 +119,7 @@ export class ThinkRuntime {
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
     this.features.add(contextFeature(this.session));
-    await this.features.start(this.#overrides.getFeatures());
+    await this.features.start([mcpFeature, ...this.#overrides.getFeatures()]);
   }
 
   /** A recovery hook runs before `onStart`. A turn that it starts must not: it waits for the end of the start. */

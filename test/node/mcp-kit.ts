@@ -1,15 +1,14 @@
-// What the tests of MCP servers in an agent share: a Think with the feature, and a network that is a map of functions and
+// What the tests of MCP servers in an agent share: a Think, and a network that is a map of functions and
 // outlives the process, as servers do.
 import type { UIMessage } from "ai";
 import { z } from "zod";
-import { Think } from "../../src/index.ts";
 import {
-  mcp,
+  Think,
   type McpApproval,
   type McpServerOptions,
   type McpServersState,
   type McpToolInfo
-} from "../../src/mcp/index.ts";
+} from "../../src/index.ts";
 import { ProtectedMcp } from "../../src/mcp/oauth-server.test-support.ts";
 import { textResult } from "../../src/mcp/raw-mcp.test-support.ts";
 import { serveMcp, type Handler } from "../../src/mcp/served-mcp.test-support.ts";
@@ -21,7 +20,7 @@ interface Scene {
   origins: Map<string, Handler>;
   approval: (tool: McpToolInfo) => McpApproval;
   wait: Think["waitForMcpConnections"];
-  maxTools: number | undefined;
+  maxTools: number;
   /** Side effects of tools, in order. */
   effects: string[];
   events: AgentEvent[];
@@ -37,7 +36,7 @@ function emptyScene(steps: Step[]): Scene {
     origins: new Map(),
     approval: () => false,
     wait: true,
-    maxTools: undefined,
+    maxTools: 128,
     effects: [],
     events: [],
     boundary: async () => undefined
@@ -48,18 +47,16 @@ export class Librarian extends Think {
   static override callables = ["add"];
   override observability = { emit: (event: AgentEvent) => void scene.events.push(event) };
   override waitForMcpConnections = scene.wait;
+  override maxMcpTools = scene.maxTools;
 
   override getModel() {
     return scriptedModel(scene.script);
   }
-  override getFeatures() {
-    const fetch = async (url: string | URL, init?: RequestInit) => {
-      const handler = scene.origins.get(new URL(url).origin);
-      if (handler === undefined) throw new TypeError("fetch failed");
-      return handler(new Request(url, init));
-    };
-    return [mcp({ fetch, ...(scene.maxTools !== undefined && { maxTools: scene.maxTools }) })];
-  }
+  override mcpFetch = async (url: string | URL, init?: RequestInit) => {
+    const handler = scene.origins.get(new URL(url).origin);
+    if (handler === undefined) throw new TypeError("fetch failed");
+    return handler(new Request(url, init));
+  };
   override shouldConnectionBeReadonly(_connection: unknown, { request }: { request: Request }) {
     return request.url.includes("readonly");
   }

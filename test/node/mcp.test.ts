@@ -94,7 +94,7 @@ describe("tools in a turn", () => {
     expect(offered()).toEqual([]);
   });
 
-  test("a turn is given as many tools as maxTools says, and is told of the others", async () => {
+  test("a turn is given as many tools as maxMcpTools says, and is told of the others", async () => {
     const host = open([reply(text("Yes."))]);
     scene.maxTools = 1;
     library();
@@ -258,26 +258,55 @@ describe("logging in", () => {
   });
 });
 
-describe("a class without the feature", () => {
+describe("an agent that never adds a server", () => {
+  const script = createScript([reply(text("Hello."))]);
   class Plain extends Think {
+    readonly early: unknown;
+    constructor(...given: ConstructorParameters<typeof Think>) {
+      super(...given);
+      try {
+        this.early = this.mcp;
+      } catch (error) {
+        this.early = String(error);
+      }
+    }
     override getModel() {
-      return scriptedModel(createScript([]));
+      return scriptedModel(script);
     }
-    async add() {
-      await this.addMcpServer("x", "https://example.com");
-    }
+    override mcpFetch = async (): Promise<Response> => {
+      throw new Error("nothing may be asked for");
+    };
     async shown() {
-      return this.getMcpServers() as object;
+      return { early: this.early, servers: this.getMcpServers() as object };
+    }
+    async removeNothing() {
+      await this.removeMcpServer("nothing");
     }
   }
 
-  test("is told what to add, shows no servers, and has no tables for them", async () => {
+  test("shows no servers, has no tables for them, and its turns know nothing of MCP", async () => {
     const host = createTestHost({ agents: { Plain } });
     const plain = await host.get(Plain, "a");
-    await expect(plain.add()).rejects.toThrow(/Plain has no MCP client/);
-    expect(await plain.shown()).toEqual({ servers: {}, tools: [], prompts: [], resources: [] });
+    await plain.saveMessages([user("Hello?")]);
+    await plain.removeNothing();
+    await host.restart();
+    expect(await (await host.get(Plain, "a")).shown()).toEqual({
+      early: expect.stringContaining("has not started"),
+      servers: { servers: {}, tools: [], prompts: [], resources: [] }
+    });
+    expect(JSON.stringify(script.calls[0]?.prompt)).not.toContain("MCP");
+    expect(script.calls[0]?.tools ?? []).toEqual([]);
     const tables = host.sql(Plain, "a", "SELECT name FROM sqlite_master WHERE name LIKE 'cf_mcp%'");
     expect(tables).toEqual([]);
+  });
+
+  test("and one that removed its last server is back to that, apart from its tables", async () => {
+    const { host } = await openWithLibrary([reply(text("Hello."))]);
+    await (await agentOf(host)).remove("lib");
+    await host.restart();
+    await say(host, "Hello?");
+    expect(offered()).toEqual([]);
+    expect(promptOf()).not.toContain("MCP");
   });
 });
 

@@ -1,8 +1,10 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, posix } from "node:path";
 import { gzipSync } from "node:zlib";
+import { cloudflare } from "@cloudflare/vite-plugin";
+import { build, createLogger } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
 import { bundleWorker } from "../../tools/bundle-worker.ts";
@@ -30,6 +32,17 @@ function frame(socket: WebSocket, type: string): Promise<Record<string, unknown>
       resolve(parsed);
     });
   });
+}
+
+function wranglerConfig(main: string): object {
+  return {
+    name: "thinker",
+    main,
+    compatibility_date: "2026-09-18",
+    send_metrics: false,
+    durable_objects: { bindings: [{ name: "Thinker", class_name: "Thinker" }] },
+    migrations: [{ tag: "v1", new_sqlite_classes: ["Thinker"] }]
+  };
 }
 
 describe("the packed package", () => {
@@ -118,6 +131,46 @@ describe("the packed package", () => {
     expect(await answered).toMatchObject({ id: "1", success: true, result: "Hello, Ada" });
     expect(await synced).toMatchObject({ state: { greeted: ["Ada"] } });
     expect(await (await fetch(address)).json()).toEqual({ name: "front desk", greeted: ["Ada"] });
+    await server.kill();
+  });
+
+  test("without the optional packages a Think is built by Wrangler and by Vite without a warning", async () => {
+    const main = packed.add("think-worker.ts");
+    writeFileSync(join(packed.project, "wrangler.json"), JSON.stringify(wranglerConfig(main)));
+    const wrangler = join(dirname(require.resolve("wrangler/package.json")), "bin", "wrangler.js");
+    const env = { ...process.env, WRANGLER_SEND_METRICS: "false", NO_COLOR: "1" };
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      [wrangler, "deploy", "--dry-run", "--minify", "--outdir", "by-wrangler"],
+      { cwd: packed.project, env, encoding: "utf8" }
+    );
+    expect(stdout).toContain("--dry-run: exiting now");
+    expect(stdout + stderr).not.toMatch(/warning|error|could not resolve/i);
+
+    const told: string[] = [];
+    const tell = (text: string) => void told.push(text);
+    const logger = { ...createLogger("silent"), warn: tell, warnOnce: tell, error: tell };
+    await build({
+      root: packed.project,
+      configFile: false,
+      customLogger: logger,
+      plugins: [cloudflare({ inspectorPort: false, persistState: false })]
+    });
+    expect(told).toEqual([]);
+    const built = join(packed.project, "dist", "thinker");
+    const sizes = readdirSync(built, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".js"));
+    console.log(
+      `a Think by Wrangler: ${kilobytes(statSync(join(packed.project, "by-wrangler", "think-worker.js")).size)}; by Vite: `,
+      Object.fromEntries(sizes.map((path) => [path, kilobytes(statSync(join(built, path)).size)]))
+    );
+  });
+
+  test("without the client package for MCP adding a server names what is missing", async () => {
+    const server = await startWorker({ entry: packed.add("think-worker.ts"), objects: ["Thinker"] });
+    expect(await (await fetch(`${server.url}/agents/thinker/a`)).json()).toEqual({
+      code: "mcp-package-missing",
+      message: 'MCP servers need the package "@modelcontextprotocol/client", which is not installed.'
+    });
     await server.kill();
   });
 

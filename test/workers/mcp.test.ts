@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { openSql } from "../../src/host/sql.ts";
-import { loadSdk } from "../../src/mcp/client-package.ts";
+import { loadProtocol } from "../../src/mcp/connection.ts";
 import { McpManager } from "../../src/mcp/manager.ts";
 import { serveMcp } from "../../src/mcp/served-mcp.test-support.ts";
 import { McpStore } from "../../src/mcp/server-store.ts";
@@ -36,7 +36,7 @@ test("an agent in workerd connects, lists, calls tools with an output schema, re
         clock: { now: () => Date.now(), sleep: () => new Promise(() => undefined) },
         ids: { next: () => crypto.randomUUID().slice(0, 21), random: () => 0 },
         fetch: async (url, init) => served.handler(new Request(url, init)),
-        loadSdk,
+        loadProtocol,
         emit: () => undefined,
         warn: () => undefined,
         background: () => undefined

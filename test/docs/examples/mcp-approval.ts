@@ -1,5 +1,5 @@
 import { Researcher } from "./mcp.ts";
-import type { McpApproval, McpToolInfo } from "everthink/mcp";
+import type { McpApproval, McpToolInfo } from "everthink";
 
 export class CarefulResearcher extends Researcher {
   override mcpApproval(tool: McpToolInfo): McpApproval {

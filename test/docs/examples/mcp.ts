@@ -1,16 +1,11 @@
 import type { LanguageModel } from "ai";
 import { Think } from "everthink";
-import { mcp } from "everthink/mcp";
 
 export class Researcher extends Think {
   override waitForMcpConnections = true;
 
   override getModel(): LanguageModel {
     return "openai/gpt-5";
-  }
-
-  override getFeatures() {
-    return [mcp()];
   }
 
   override onStart() {

@@ -1,7 +1,6 @@
 // An agent that says which of its lives this is.
 import { Think } from "everthink";
 import { routeAgentRequest } from "everthink/agent";
-import { mcp } from "everthink/mcp";
 
 interface Env {
   Sleeper: DurableObjectNamespace<Sleeper>;
@@ -10,9 +9,6 @@ interface Env {
 export class Sleeper extends Think<Env> {
   readonly life = crypto.randomUUID();
 
-  override getFeatures() {
-    return [mcp()];
-  }
   override async onRequest(request: Request) {
     const url = new URL(request.url).searchParams.get("add");
     if (url !== null) await this.addMcpServer("mine", url, { id: "mine" });

@@ -1,33 +1,17 @@
 // The published React hook against a real workerd: it is shown the agent's MCP servers, a login in real redirects ends at
 // the agent, and all of it survives SIGKILL.
 import { afterEach, describe, expect, test } from "vitest";
-import { z } from "zod";
-import { ProtectedMcp } from "../../../src/mcp/oauth-server.test-support.ts";
-import { textResult } from "../../../src/mcp/raw-mcp.test-support.ts";
-import { serveMcp } from "../../../src/mcp/served-mcp.test-support.ts";
 import type { ShownMcp } from "../../clients/generation.ts";
 import { EventLog } from "../clients/event-log.ts";
 import { generations } from "../clients/generations.ts";
 import { renderHook } from "../clients/hook-stage.ts";
 import { startWorker } from "../workerd-process.ts";
-import { listen } from "./http-server.ts";
+import { serveProtected } from "./protected-server.ts";
 
 const mounted: { unmount(): void }[] = [];
 afterEach(() => {
   for (const component of mounted.splice(0)) component.unmount();
 });
-
-async function serveProtected() {
-  const [resource, login] = [await listen(), await listen()];
-  const served = serveMcp((server) => {
-    server.registerTool("whoami", { inputSchema: z.object({}) }, () => textResult("you"));
-  });
-  const mcpUrl = `${resource.origin}/mcp`;
-  const server = new ProtectedMcp({ mcpUrl, loginOrigin: login.origin, mcp: served.handler });
-  resource.handle(server.resource);
-  login.handle(server.login);
-  return { mcpUrl, server };
-}
 
 describe.each(generations)("useAgent of $version", (generation) => {
   test("shows the servers, and a login that it starts is finished, also after SIGKILL", async () => {

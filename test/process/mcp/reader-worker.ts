@@ -1,7 +1,6 @@
 // The worker that the published client talks to about MCP servers, bundled like a user's, on a real workerd.
 import { Think } from "everthink";
 import { routeAgentRequest } from "everthink/agent";
-import { mcp } from "everthink/mcp";
 import { createScript, reply, scriptedModel, text, toolCall } from "../../../src/testing/index.ts";
 
 interface Env {
@@ -14,9 +13,6 @@ export class Reader extends Think<Env> {
 
   override getModel() {
     return scriptedModel(createScript([reply(toolCall("tool_mine_whoami", {})), reply(text("You are you."))]));
-  }
-  override getFeatures() {
-    return [mcp()];
   }
   async add(url: string) {
     return this.addMcpServer("mine", url, { id: "mine" });

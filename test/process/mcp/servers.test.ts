@@ -1,13 +1,10 @@
 // The MCP client against servers that are not ours: `@modelcontextprotocol/server-everything` as a process, over both
 // transports, and an OAuth-protected server of the official package behind a real port.
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { McpWorld, REAL_CLOCK } from "../../../src/mcp/mcp-kit.test-support.ts";
-import { ProtectedMcp } from "../../../src/mcp/oauth-server.test-support.ts";
 import { textResult } from "../../../src/mcp/raw-mcp.test-support.ts";
-import { serveMcp } from "../../../src/mcp/served-mcp.test-support.ts";
 import { startEverything } from "./everything.ts";
-import { listen } from "./http-server.ts";
+import { serveProtected } from "./protected-server.ts";
 
 const transports = [
   ["streamable HTTP", "streamableHttp"],
@@ -86,14 +83,7 @@ describe.each(transports)("server-everything over %s", (_, transport) => {
 });
 
 test("a server behind OAuth: a login through real redirects, a renewed token, and a restart", async () => {
-  const [resource, login] = [await listen(), await listen()];
-  const mcpUrl = `${resource.origin}/mcp`;
-  const served = serveMcp((server) => {
-    server.registerTool("whoami", { inputSchema: z.object({}) }, () => textResult("you"));
-  });
-  const server = new ProtectedMcp({ mcpUrl, loginOrigin: login.origin, mcp: served.handler });
-  resource.handle(server.resource);
-  login.handle(server.login);
+  const { mcpUrl, server } = await serveProtected();
   const world = new McpWorld(REAL_CLOCK);
   const callbackUrl = "http://localhost:1/agents/assistant/me/callback";
   const added = await world.manager.addServer("mine", mcpUrl, { id: "mine", callbackUrl });
