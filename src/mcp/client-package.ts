@@ -12,10 +12,9 @@ export type Sdk = typeof ClientPackage & {
 /** Throws McpPackageMissingError. */
 export async function loadSdk(): Promise<Sdk> {
   try {
-    const [client, validators] = await Promise.all([
-      import("@modelcontextprotocol/client"),
-      import("@modelcontextprotocol/client/validators/cf-worker")
-    ]);
+    // Each awaited by itself: bundlers take a missing package for an error unless the import itself is awaited in a try.
+    const client = await import("@modelcontextprotocol/client");
+    const validators = await import("@modelcontextprotocol/client/validators/cf-worker");
     return { ...client, SchemaValidator: validators.CfWorkerJsonSchemaValidator };
   } catch (cause) {
     throw new McpPackageMissingError(cause);

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join, posix } from "node:path";
 import { gzipSync } from "node:zlib";
 import { cloudflare } from "@cloudflare/vite-plugin";
-import { build, createLogger } from "vite";
+import { createBuilder, createLogger } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
 import { bundleWorker } from "../../tools/bundle-worker.ts";
@@ -150,12 +150,13 @@ describe("the packed package", () => {
     const told: string[] = [];
     const tell = (text: string) => void told.push(text);
     const logger = { ...createLogger("silent"), warn: tell, warnOnce: tell, error: tell };
-    await build({
+    const builder = await createBuilder({
       root: packed.project,
       configFile: false,
       customLogger: logger,
       plugins: [cloudflare({ inspectorPort: false, persistState: false })]
     });
+    await builder.buildApp();
     expect(told).toEqual([]);
     const built = join(packed.project, "dist", "thinker");
     const sizes = readdirSync(built, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".js"));
