@@ -11,10 +11,13 @@ const SHARED = /^(ai|@ai-sdk\/react|react|react-dom)(\/.*)?$/;
 /** Files of the packages that hold the hooks. */
 const HOOKS = /[/\\]node_modules[/\\](agents|@cloudflare[/\\]ai-chat)[/\\]dist[/\\]/;
 
-export async function bundlePage(generation: GenerationName): Promise<string> {
+/** A file of every generation's folder. */
+export type PageFile = "chat-page.tsx" | "mcp-page.tsx";
+
+export async function bundlePage(generation: GenerationName, page: PageFile): Promise<string> {
   const folder = fileURLToPath(new URL(`../clients/${generation}`, import.meta.url));
   const result = await build({
-    entryPoints: [join(folder, "chat-page.tsx")],
+    entryPoints: [join(folder, page)],
     bundle: true,
     write: false,
     format: "esm",

@@ -1,7 +1,7 @@
 // Serves the pages on the loopback interface, apart from the worker: a page can be reloaded while workerd is down.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { bundlePage, type GenerationName } from "./page-bundle.ts";
+import { bundlePage, type GenerationName, type PageFile } from "./page-bundle.ts";
 
 const FAVICON = "data:,";
 
@@ -12,9 +12,9 @@ export class PageServer {
     this.#server = server;
   }
 
-  static async start(generations: readonly GenerationName[]): Promise<PageServer> {
+  static async start(generations: readonly GenerationName[], page: PageFile = "chat-page.tsx"): Promise<PageServer> {
     const scripts = new Map<string, string>();
-    for (const generation of generations) scripts.set(`/${generation}.js`, await bundlePage(generation));
+    for (const generation of generations) scripts.set(`/${generation}.js`, await bundlePage(generation, page));
     const server = createServer((request, response) => {
       const { pathname } = new URL(request.url ?? "/", "http://page");
       const script = scripts.get(pathname);
