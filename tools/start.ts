@@ -46,11 +46,9 @@ function build(what: string, folder: string): void {
   throw new StartError(`Building ${what} failed; see above.`);
 }
 
-/** What the person set, and what a model on their own machine needs. */
+/** What the person set. */
 function modelOptions(): string[] {
-  const names = MODEL_VARIABLES.filter((name) => process.env[name]);
-  const variables = names.flatMap((name) => ["--var", name]);
-  return names.includes("OPENAI_COMPATIBLE_URL") ? [...variables, "--allow-private-network"] : variables;
+  return MODEL_VARIABLES.filter((name) => process.env[name]).flatMap((name) => ["--var", name]);
 }
 
 /** Asked before anything is built: nobody should wait for a build to learn that the port is taken. */
@@ -72,9 +70,12 @@ async function main(): Promise<number> {
   const dataDirectory = resolve(process.env.DATA_DIRECTORY || join(root, ".data", "assistant"));
   const place = ["--port", String(port), "--data", dataDirectory, "--grace", String(GRACE_SECONDS)];
   const given = process.argv.slice(2);
-  // The plug is for this machine only: whoever opens the page to others does without it.
-  const plug = given.some((option) => option.startsWith("--host")) ? [] : ["--plug"];
-  const args = ["serve", exampleBuild, ...place, ...plug, ...modelOptions(), ...given];
+  // For this machine only: the plug, and MCP servers and models at its own addresses. A page that is open to others does
+  // without the plug, and without reaching into this machine's network unless a model there was named.
+  const isOpenToOthers = given.some((option) => option.startsWith("--host"));
+  const isNetworkNeeded = !isOpenToOthers || Boolean(process.env["OPENAI_COMPATIBLE_URL"]);
+  const own = [...(isOpenToOthers ? [] : ["--plug"]), ...(isNetworkNeeded ? ["--allow-private-network"] : [])];
+  const args = ["serve", exampleBuild, ...place, ...own, ...modelOptions(), ...given];
   await requireFreePort(args);
   buildWhatChanged();
   return runCommand(args, { frontWorker, version: "" });

@@ -12,6 +12,7 @@ import { memoryAndFailureScenarios } from "./scenarios/memory-and-failure.ts";
 import { phoneScenarios } from "./scenarios/phone.ts";
 import { pictureScenarios } from "./scenarios/pictures.ts";
 import { plugScenarios } from "./scenarios/plug.ts";
+import { serverScenarios } from "./scenarios/servers.ts";
 import { toolScenarios } from "./scenarios/tools.ts";
 import { versionScenarios } from "./scenarios/versions.ts";
 
@@ -29,6 +30,7 @@ describe("the built assistant:", () => {
       ...plugScenarios,
       ...toolScenarios,
       ...approvalScenarios,
+      ...serverScenarios,
       ...versionScenarios,
       ...pictureScenarios,
       ...memoryAndFailureScenarios,

@@ -5,6 +5,8 @@ import {
   type ChatErrorContext,
   type ChatRecoveryContext,
   type ChatResponseResult,
+  type McpApproval,
+  type McpToolInfo,
   type PrepareStepContext,
   type ReadJournalOptions,
   type Session,
@@ -16,11 +18,13 @@ import {
 import { getAgentByName, type Connection, type StateSource } from "everthink/agent";
 import { diagnosticsObservability, type AgentEvent, type Observability } from "everthink/observe";
 import type { AssistantState, PanelNote, PublishedNote } from "../shared/demo.ts";
+import { ruleOf, TOOL_RULES, type ToolRule } from "../shared/tool-rules.ts";
 import { noteActions } from "./actions.ts";
 import { DIRECTORY_NAME, paceMs, type Env } from "./env.ts";
 import { failureForPeople } from "./failure.ts";
 import { withFallback } from "./fallback.ts";
 import type { Model } from "./language-model.ts";
+import { loginPage } from "./login-page.ts";
 import { chooseModel, statusOf, type ModelProblem } from "./models.ts";
 import { Notebook, type Note } from "./notes.ts";
 import { offlineModel } from "./offline/offline-model.ts";
@@ -37,12 +41,14 @@ const PROGRESS_PACE = 6;
 const MEMORY_TOKENS = 1_000;
 /** Somebody may pull the plug again and again; a real agent gives an answer up that killed it five times. */
 const MAX_PULLED_PLUGS = 100;
+/** A turn waits so long for servers that connect again. */
+const MCP_WAIT_MS = 3_000;
 /** What a page that connects is told of what happened just before, such as the recovery of a turn. */
 const RECENT_NOTES = 30;
 
 export class Assistant extends Think<Env, AssistantState> {
   /** Besides those of Think. */
-  static override callables = ["readJournal"];
+  static override callables = ["readJournal", "connectServer", "forgetServer", "ruleTool"];
   override initialState: AssistantState = { model: statusOf(chooseModel(this.env)) };
   override chatRecovery = { maxInterruptedAttempts: MAX_PULLED_PLUGS };
   override observability: Observability = {
@@ -56,6 +62,7 @@ export class Assistant extends Think<Env, AssistantState> {
 
   override onStart(): void {
     this.#notes.open();
+    this.mcp.configureOAuthCallback({ customHandler: loginPage });
     // The environment may be another one than at the last start.
     this.#showModel(undefined);
   }
@@ -89,6 +96,34 @@ export class Assistant extends Think<Env, AssistantState> {
 
   override getActions() {
     return noteActions({ notes: this.#notes, publish: (note) => this.#publish(note) });
+  }
+
+  // ── MCP servers ──
+
+  override waitForMcpConnections = { timeout: MCP_WAIT_MS };
+
+  override mcpApproval(tool: McpToolInfo): McpApproval {
+    const rule = ruleOf(tool, this.state.toolRules);
+    return rule === "hide" ? "hide" : rule === "ask";
+  }
+
+  /** Called by pages. What becomes of it is part of what they are shown of the servers. */
+  async connectServer(url: string): Promise<void> {
+    const name = URL.canParse(url) ? new URL(url).host : url;
+    await this.addMcpServer(name, url);
+  }
+
+  async forgetServer(id: string): Promise<void> {
+    const keys = new Set(this.getMcpServers().tools.flatMap((tool) => (tool.serverId === id ? [tool.toolKey] : [])));
+    await this.removeMcpServer(id);
+    const rules = Object.entries(this.state.toolRules ?? {}).filter(([key]) => !keys.has(key));
+    this.setState({ ...this.state, toolRules: Object.fromEntries(rules) });
+  }
+
+  async ruleTool(key: string, rule: ToolRule): Promise<void> {
+    const isKnown = this.getMcpServers().tools.some(({ toolKey }) => toolKey === key);
+    if (!isKnown || !TOOL_RULES.includes(rule)) throw new Error("There is no such tool or rule.");
+    this.setState({ ...this.state, toolRules: { ...this.state.toolRules, [key]: rule } });
   }
 
   // ── What the pages are told ──

@@ -3,7 +3,7 @@ import type { ToolCallContext, ToolCallResultContext, StepContext, TurnContext }
 import type { AgentEvent } from "everthink/observe";
 import type { PanelNote } from "../shared/demo.ts";
 
-const FORWARDED = ["chat:", "action:", "tool:"];
+const FORWARDED = ["chat:", "action:", "tool:", "mcp:"];
 
 export function hookNote(name: string, detail: string, at: number): PanelNote {
   return { type: "panel", id: crypto.randomUUID(), at, kind: "hook", name, detail };
@@ -70,6 +70,7 @@ const WORDS = new Map<string, (value: unknown) => string>([
   ["status", (status) => STATUSES.get(String(status)) ?? String(status)],
   ["durationMs", (durationMs) => `took ${durationText(Number(durationMs))}`],
   ["trigger", (trigger) => TRIGGERS.get(String(trigger)) ?? String(trigger)],
+  ["state", String],
   ["action", String],
   ["toolName", String],
   ["approved", (approved) => (approved === true ? "approved" : "rejected")]

@@ -1,4 +1,5 @@
 // What the Worker and the page tell each other besides the chat itself. Types only: nothing of one side reaches the other.
+import type { ToolRules } from "./tool-rules.ts";
 
 export interface ConversationEntry {
   /** The name of its `Assistant`. */
@@ -41,6 +42,8 @@ export interface ModelStatus {
 /** The state of an `Assistant`. */
 export interface AssistantState {
   model: ModelStatus;
+  /** What people chose for tools of MCP servers. */
+  toolRules?: ToolRules;
 }
 
 /** Sent to every page of a conversation as text, next to the protocol, while a turn runs. Not stored. */

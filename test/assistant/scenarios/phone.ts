@@ -32,6 +32,10 @@ export const fitsAPhone: Scenario = {
     await fits(visitor);
     await visitor.photograph("phone-underneath");
     expect(await smallTargets(visitor.page)).toEqual([]);
+    await visitor.button("MCP servers").tap();
+    await visitor.page.getByRole("textbox", { name: "Address of an MCP server" }).waitFor();
+    await fits(visitor);
+    expect(await smallTargets(visitor.page)).toEqual([]);
   }
 };
 

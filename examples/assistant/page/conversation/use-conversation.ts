@@ -9,6 +9,7 @@ import { usePlug } from "../header/use-plug.ts";
 import { useConnectionNotes, usePanelNotes } from "../panel/panel-notes.ts";
 import { useJournal } from "../panel/use-journal.ts";
 import type { Decisions } from "../parts/decisions.ts";
+import { useShownServers } from "../servers/shown-servers.ts";
 import { answerLength } from "./message-text.ts";
 import { useActions } from "./use-actions.ts";
 import { type Interruption, useInterruption } from "./use-interruption.ts";
@@ -17,7 +18,16 @@ import { useVersions } from "./use-versions.ts";
 
 export function useConversation(id: string, isPanelOpen: boolean) {
   const notes = usePanelNotes();
-  const think = useThink<Assistant>({ agent: "assistant", name: id, tools: browserTools, onMessage: notes.receive });
+  const { servers, receive: receiveServers } = useShownServers();
+  const { receive: receiveNote } = notes;
+  const onMessage = useCallback(
+    (text: string) => {
+      receiveNote(text);
+      receiveServers(text);
+    },
+    [receiveNote, receiveServers]
+  );
+  const think = useThink<Assistant>({ agent: "assistant", name: id, tools: browserTools, onMessage });
   const { messages, status, connection, isRecovering, pendingApprovals, approve, reject, call, client } = think;
   useConnectionNotes(connection, notes.add);
   const busy = isBusy(status);
@@ -34,7 +44,18 @@ export function useConversation(id: string, isPanelOpen: boolean) {
     (): Decisions => ({ pending: pendingApprovals, approve, reject }),
     [pendingApprovals, approve, reject]
   );
-  return { ...think, ...acting, isBusy: busy, interruption, versions, plug, journal, notes: notes.list, decisions };
+  return {
+    ...think,
+    ...acting,
+    isBusy: busy,
+    interruption,
+    versions,
+    plug,
+    journal,
+    notes: notes.list,
+    decisions,
+    servers
+  };
 }
 
 /** The agent says so: this page came when the answer was already interrupted. */

@@ -1,60 +1,41 @@
-// "Underneath": what the agent does while it answers. A column beside the conversation, or a sheet below it where there
-// is no room for one.
-import type { KeyboardEvent, RefObject } from "react";
-import type { ConnectionState, Status } from "everthink/client";
+// The column beside the conversation, or a sheet below it where there is no room for one. It shows one of its pages; the
+// others are buttons next to its title.
+import type { KeyboardEvent } from "react";
+import type { useConversation } from "../conversation/use-conversation.ts";
 import { IconButton } from "../icon-button.tsx";
-import { JournalSection } from "./journal-section.tsx";
-import { hasSeenTurn, type NoteList } from "./panel-notes.ts";
-import { TimelineSection } from "./timeline-section.tsx";
-import { tokensText } from "./tokens-text.ts";
-import type { JournalView } from "./use-journal.ts";
-import { hasRoom, HIDE_PANEL } from "./use-panel.ts";
+import { PANEL_PAGES } from "./panel-pages.ts";
+import { hasRoom, HIDE_PANEL, type PanelSwitch } from "./use-panel.ts";
 
-interface PanelProps {
-  headingRef: RefObject<HTMLHeadingElement | null>;
-  status: Status;
-  connection: ConnectionState;
-  notes: NoteList;
-  journal: JournalView;
-  onHide(): void;
+export interface PanelPageProps {
+  chat: ReturnType<typeof useConversation>;
 }
 
-export function Panel({ headingRef, status, connection, notes, journal, onHide }: PanelProps) {
-  const isReopened = journal.records > 0 && !hasSeenTurn(notes);
+export function Panel({ chat, panel }: PanelPageProps & { panel: PanelSwitch }) {
+  const { title, headingRef, hide, select } = panel;
+  const page = PANEL_PAGES.find((candidate) => candidate.title === title);
   const onKeyDown = (event: KeyboardEvent) => {
     // A column stays: there Escape is the answer's.
     if (event.key !== "Escape" || hasRoom()) return;
     event.preventDefault();
-    onHide();
+    hide();
   };
   return (
-    <aside className="panel" aria-label="Underneath" onKeyDown={onKeyDown}>
+    <aside className="panel" aria-label={title} onKeyDown={onKeyDown}>
       <div className="panel-head">
-        <h2 ref={headingRef} tabIndex={-1}>
-          Underneath
-        </h2>
-        <IconButton icon="close" label={HIDE_PANEL} onClick={onHide} />
+        {PANEL_PAGES.map((other) =>
+          other === page ? (
+            <h2 key={other.title} ref={headingRef} tabIndex={-1}>
+              {other.title}
+            </h2>
+          ) : (
+            <button key={other.title} type="button" className="panel-turn" onClick={() => select(other.title)}>
+              {other.title}
+            </button>
+          )
+        )}
+        <IconButton icon="close" label={HIDE_PANEL} onClick={hide} />
       </div>
-      <dl className="panel-facts">
-        <div>
-          <dt>Status</dt>
-          <dd data-live={status === "running" || status === "recovering" || undefined}>{status}</dd>
-        </div>
-        <div>
-          <dt>Connection</dt>
-          <dd data-live={connection === "reconnecting" || undefined}>{connection}</dd>
-        </div>
-        <div>
-          <dt>Last turn</dt>
-          <dd>{tokensText(notes.lastTurn, isReopened)}</dd>
-        </div>
-        <div>
-          <dt>Since opened</dt>
-          <dd>{tokensText(notes.total, isReopened)}</dd>
-        </div>
-      </dl>
-      <JournalSection journal={journal} />
-      <TimelineSection notes={notes.notes} />
+      {page && <page.Content chat={chat} />}
     </aside>
   );
 }

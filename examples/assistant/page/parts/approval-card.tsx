@@ -1,7 +1,7 @@
 // A question to a person, where the call stands. A parked action says that it can wait, and takes a reason with a no.
 import { useState } from "react";
 import { approvalElementId, useDecisions } from "./decisions.ts";
-import { approvalWords, isParked, toolName, type ToolPart } from "./tool-part.ts";
+import { approvalWords, isParked, mcpSource, toolName, type ToolPart } from "./tool-part.ts";
 
 type Progress = { readonly step: "open" | "sent" } | { readonly step: "failed"; readonly why: string };
 
@@ -11,6 +11,7 @@ export function ApprovalCard({ part }: { part: ToolPart }) {
   const [reason, setReason] = useState("");
   const isOpen = pending.some(({ callId }) => callId === part.toolCallId);
   const parked = isParked(part);
+  const source = mcpSource(part);
   const { summary, risk } = approvalWords(part.approvalDescriptor ?? part.approval?.descriptor, toolName(part));
   const decide = async (decision: Promise<unknown>) => {
     setProgress({ step: "sent" });
@@ -26,6 +27,17 @@ export function ApprovalCard({ part }: { part: ToolPart }) {
         {summary}
         {risk !== undefined && <span className="risk">{risk} risk</span>}
       </p>
+      {source !== undefined && (
+        <p className="approval-note">
+          A tool of {source.server}
+          {source.hint !== undefined && (
+            <>
+              , which says that it <strong data-hint={source.hint}>{source.hint}</strong>
+            </>
+          )}
+          .
+        </p>
+      )}
       {parked && isOpen && <p className="approval-note">It waits as long as it takes. You may close this page.</p>}
       {progress.step === "failed" && <p className="tool-failure">{progress.why}</p>}
       {!isOpen && progress.step !== "failed" && <p className="approval-note">Decided; the outcome follows.</p>}

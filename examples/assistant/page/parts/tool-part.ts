@@ -21,6 +21,27 @@ export interface ToolPart {
   readonly preliminary?: boolean;
   readonly approval?: { readonly approved?: boolean; readonly reason?: string; readonly descriptor?: unknown };
   readonly approvalDescriptor?: unknown;
+  readonly toolMetadata?: unknown;
+}
+
+/** Which tool of which MCP server it is, and what that server says about it. */
+export interface McpSource {
+  readonly server: string;
+  readonly tool: string;
+  readonly hint: string | undefined;
+}
+
+export function mcpSource(part: ToolPart): McpSource | undefined {
+  const mcp = field(part.toolMetadata, "mcp");
+  const [server, tool] = [field(mcp, "serverName"), field(mcp, "toolName")];
+  if (typeof server !== "string" || typeof tool !== "string") return undefined;
+  return { server, tool, hint: hintWords(field(mcp, "annotations")) };
+}
+
+/** What a server says about the effects of its tool; undefined: nothing. */
+export function hintWords(annotations: unknown): string | undefined {
+  if (field(annotations, "readOnlyHint") === true) return "only reads";
+  return field(annotations, "destructiveHint") === true ? "is destructive" : undefined;
 }
 
 export function isToolPart(part: object): part is ToolPart {
@@ -28,7 +49,10 @@ export function isToolPart(part: object): part is ToolPart {
   return part.type === "dynamic-tool" || part.type.startsWith("tool-");
 }
 
+/** As its MCP server calls it, or as the model does. */
 export function toolName(part: ToolPart): string {
+  const source = mcpSource(part);
+  if (source !== undefined) return source.tool;
   return part.type === "dynamic-tool" ? (part.toolName ?? "tool") : part.type.slice("tool-".length);
 }
 

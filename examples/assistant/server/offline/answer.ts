@@ -16,12 +16,14 @@ import { newYear } from "./topics/new-year.ts";
 import { existingNote, listNotes, newNote } from "./topics/notes.ts";
 import { picture } from "./topics/picture.ts";
 import { primes } from "./topics/primes.ts";
+import { serverTool } from "./topics/server-tool.ts";
 import { story } from "./topics/story.ts";
 
 /** The first that fits answers; the last fits always. */
 const TOPICS: readonly Topic[] = [
   picture,
   failure,
+  serverTool,
   newNote,
   existingNote,
   listNotes,
@@ -47,7 +49,7 @@ export function nextStep({ prompt, tools = [] }: Pick<ModelCall, "prompt" | "too
   const asked: Asked = {
     ...exchange,
     memory: memoryIn(conversation.system),
-    tools: new Set(tools.map(({ name }) => name))
+    tools: new Map(tools.map((tool) => [tool.name, tool.type === "function" ? tool.inputSchema : undefined]))
   };
   const topic = TOPICS.find((candidate) => candidate.isAbout(asked)) ?? help;
   return remaining(topic.plan(asked), asked.answer);

@@ -13,8 +13,8 @@ export interface Step {
 
 /** A call that was cut off by a crash is made again, this many times. */
 const MAX_REPEATS = 3;
-/** Except what may have taken effect and cannot be taken back: that is a person's to look at. */
-const NEVER_REPEATED = "delete_note";
+/** Except what may have taken effect and cannot be taken back, as far as anybody knows: that is a person's to look at. */
+const NEVER_REPEATED = /^(delete_note$|tool_)/;
 
 /** What is left of the step that the answer has reached; empty when all was said. */
 export function remaining(steps: readonly Step[], answer: readonly AnswerPart[]): Step {
@@ -51,7 +51,7 @@ export function lastCall(answer: readonly AnswerPart[], tool: string): Call | un
 function settledParts(answer: readonly AnswerPart[]): AnswerPart[] {
   const interrupted = new Map<string, number>();
   return answer.filter((part) => {
-    if (part.type === "text" || part.outcome?.kind !== "interrupted" || part.tool === NEVER_REPEATED) return true;
+    if (part.type === "text" || part.outcome?.kind !== "interrupted" || NEVER_REPEATED.test(part.tool)) return true;
     const times = (interrupted.get(part.tool) ?? 0) + 1;
     interrupted.set(part.tool, times);
     return times > MAX_REPEATS;

@@ -10,8 +10,8 @@ export interface Asked {
   readonly answer: readonly AnswerPart[];
   /** What stands in the memory block, line by line. */
   readonly memory: readonly string[];
-  /** Names of the tools that can be called now. */
-  readonly tools: ReadonlySet<string>;
+  /** The tools that can be called now, by name, with the schema of what goes in. */
+  readonly tools: ReadonlyMap<string, unknown>;
 }
 
 export interface Topic {

@@ -9,6 +9,7 @@ const HELP = `I am the built-in offline model of this demonstration: a small scr
 ${LIST}
 - **Markdown**: Show me some markdown.
 - **Arithmetic**: What is 12 * (3 + 4)?
+- **MCP servers**: add one in the panel, then call a tool by its name: Use echo with "hello".
 
 To talk to a real model, set \`OPENAI_API_KEY\`, \`ANTHROPIC_API_KEY\` or \`GOOGLE_GENERATIVE_AI_API_KEY\`, or \`OPENAI_COMPATIBLE_URL\` and \`MODEL\` for a server of your own, and start again.`;
 
