@@ -126,6 +126,16 @@ describe("after a restart", () => {
     expect(JSON.stringify(world.manager.state())).not.toContain("secret");
   });
 
+  test("headers are sent again over SSE too", async () => {
+    const world = new McpWorld();
+    world.origins.set(ORIGIN, () => new Response("later", { status: 503 }));
+    const transport = { type: "sse" as const, headers: new Headers({ "x-key": "secret" }) };
+    await expect(world.manager.addServer("a", URL_A, { transport, retry: { maxAttempts: 1 } })).rejects.toThrow();
+    world.sent.length = 0;
+    await world.restart().waitForConnections();
+    expect(world.sent.map(({ method, headers }) => [method, headers.get("x-key")])).toEqual([["GET", "secret"]]);
+  });
+
   test("adding a server that still connects waits for it", async () => {
     const { world, id } = await worldWithReady(counter().handler);
     const manager = world.restart();

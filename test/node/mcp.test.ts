@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Think } from "../../src/index.ts";
+import { Think, type McpOAuthProvider } from "../../src/index.ts";
 import {
   createScript,
   createTestHost,
@@ -240,6 +240,60 @@ describe("logging in", () => {
     expect((await host.fetch("/agents/librarian/a/callback?state=nonsense")).status).toBe(404);
     expect((await host.fetch("/agents/librarian/a/callback/deeper?state=x.lib")).status).toBe(404);
     expect(await serversOf(host)).toMatchObject({ servers: { lib: { state: "authenticating" } } });
+  });
+
+  test("an agent that keeps its name to itself needs a path for it, which the application routes to it", async () => {
+    class Hidden extends Librarian {
+      static override options = { sendIdentityOnConnect: false };
+    }
+    open();
+    const server = protectedLibrary();
+    const host = createTestHost({ agents: { Hidden } });
+    const add = async (options: object) =>
+      (await host.get(Hidden, "a")).add("library", URL_LIBRARY, { id: "lib", ...options });
+    await expect(add({ callbackHost: "http://localhost" })).rejects.toThrow(/needs a callbackPath/);
+    expect(JSON.parse(await (await host.get(Hidden, "a")).servers())).toMatchObject({ servers: {} });
+    const added = await add({ callbackHost: "http://localhost", callbackPath: "/logged-in" });
+    const { authUrl } = added as { authUrl: string };
+    expect(decodeURIComponent(authUrl)).not.toContain("/agents/");
+    const back = (await server.login(new Request(authUrl))).headers.get("location")!;
+    expect(back).toMatch(/^http:\/\/localhost\/logged-in\?/);
+    expect((await (await host.get(Hidden, "a")).fetch(new Request(back))).status).toBe(302);
+    await host.idle();
+    expect(JSON.parse(await (await host.get(Hidden, "a")).servers())).toMatchObject({
+      servers: { lib: { state: "ready" } }
+    });
+  });
+
+  test("a class may keep registrations and tokens elsewhere", async () => {
+    const kept: Record<string, unknown> = {};
+    class Elsewhere extends Librarian {
+      override createMcpOAuthProvider(callbackUrl: string): McpOAuthProvider {
+        return {
+          redirectUrl: callbackUrl,
+          clientMetadata: { redirect_uris: [callbackUrl] },
+          clientInformation: () => kept["client"],
+          saveClientInformation: (information: unknown) => void (kept["client"] = information),
+          tokens: () => kept["tokens"],
+          saveTokens: (tokens: unknown) => void (kept["tokens"] = tokens)
+        };
+      }
+    }
+    open();
+    const server = protectedLibrary();
+    const host = createTestHost({ agents: { Elsewhere } });
+    const agent = await host.get(Elsewhere, "a");
+    const added = await agent.add("library", URL_LIBRARY, { id: "lib", callbackHost: "http://localhost" });
+    const back = (await server.login(new Request((added as { authUrl: string }).authUrl))).headers.get("location")!;
+    await host.fetch(back.replace("http://localhost", ""), { redirect: "manual" });
+    await host.restart();
+    await (await host.get(Elsewhere, "a")).wait();
+    expect(JSON.parse(await (await host.get(Elsewhere, "a")).servers())).toMatchObject({
+      servers: { lib: { state: "ready" } }
+    });
+    expect(kept).toMatchObject({ client: { client_id: "client-1" }, tokens: { token_type: "Bearer" } });
+    const kinds = host.sql(Elsewhere, "a", "SELECT kind FROM cf_mcp_credentials");
+    expect(kinds.map(({ kind }) => kind)).not.toContain("tokens");
   });
 
   test("a sub-agent has servers and logins of its own", async () => {
