@@ -91,7 +91,7 @@ export interface Feature {
   respond?(request: Request): MaybePromise<Response | undefined>;
   /** What a new client is sent about MCP servers. */
   mcpServers?(): object;
-  /** Frames of clients by `type`. */
+  /** Frames of clients by `type`. Those of readonly connections are refused. */
   readonly frames?: Readonly<Record<string, FrameHandler>>;
   /** A client that follows the protocol has connected. */
   connected?(connection: Connection): void;
@@ -169,5 +169,4 @@ export interface FeatureHost {
   readonly rearm: () => void;
   /** Sends a frame to every client that follows the protocol. */
   readonly broadcast: (frame: object) => void;
-  readonly isReadonly: (connection: Connection) => boolean;
 }

@@ -35,7 +35,7 @@ export function useShownServers(): { servers: readonly ShownServer[]; receive(th
   return { servers, receive };
 }
 
-/** The state in words, and whether it is on its way, good, or somebody's to look at. */
+/** The state in words, and whether it is on its way, good, or needs a person. */
 export function stateWords({ state, tools }: ShownServer): { word: string; tone: "busy" | "ready" | "ask" | "failed" } {
   switch (state) {
     case "ready":

@@ -13,7 +13,7 @@ export interface Step {
 
 /** A call that was cut off by a crash is made again, this many times. */
 const MAX_REPEATS = 3;
-/** Except what may have taken effect and cannot be taken back, as far as anybody knows: that is a person's to look at. */
+/** Except what may have taken effect and cannot be taken back, as far as the model knows: that is a person's to look at. */
 const NEVER_REPEATED = /^(delete_note$|tool_)/;
 
 /** What is left of the step that the answer has reached; empty when all was said. */
