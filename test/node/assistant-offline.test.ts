@@ -273,3 +273,29 @@ describe("as a model of the SDK", () => {
     expect(content).toEqual([{ type: "text", text: next(ask("hello")).text }]);
   });
 });
+
+describe("tools of MCP servers", () => {
+  const key = "tool_abc12345_get-sum";
+  const properties = { note: { type: "string" }, a: { type: "number" }, b: { type: "integer" } } as const;
+  const tools: ModelCall["tools"] = [{ type: "function", name: key, inputSchema: { type: "object", properties } }];
+  const step = (prompt: Prompt) => nextStep({ prompt, tools });
+
+  test.each([
+    ['Use get-sum with "mine", 2 and -40.5', { note: "mine", a: 2, b: -40.5 }],
+    ['Please call get-sum with {"a": 1}', { a: 1 }],
+    ["run get-sum with {nonsense}", {}]
+  ])("%s", (question, input) => {
+    expect(step(ask(question)).call).toEqual({ tool: key, input });
+  });
+
+  test.each(["What is get-sum?", "Use get-sums with 2", "Use get with 2"])("%s is not a call", (question) => {
+    expect(step(ask(question)).call?.tool).not.toBe(key);
+  });
+
+  test("a call that was cut off is not made again: it may have taken effect", () => {
+    const question = ask("Use get-sum with 2 and 3");
+    const { call } = step(question);
+    const cut = withCall(question, call!, { type: "error-text", value: "The call was interrupted." });
+    expect(step(cut)).toEqual({ text: expect.stringContaining("can say whether it took effect") });
+  });
+});
