@@ -54,6 +54,7 @@ export default defineConfig({
           env: { AI_MAJOR: "6" },
           include: [
             "src/turn/**/*.test.ts",
+            "src/workspace/tools/tools.test.ts",
             "test/node/think.test.ts",
             "test/node/recovery-answers.test.ts",
             "test/node/{call-ids,overflow,overflow-guard,provider-values,stall,transient,turn-exceptions}.test.ts",

@@ -105,7 +105,9 @@ export class TestBucket implements ObjectBucket {
         await this.put(
           key,
           new Uint8Array(
-            await new Blob(uploaded.map(({ partNumber }) => parts.get(partNumber)!.slice())).arrayBuffer()
+            await new Blob(
+              uploaded.map(({ partNumber }) => (parts.get(partNumber) ?? new Uint8Array()).slice())
+            ).arrayBuffer()
           ),
           options
         );

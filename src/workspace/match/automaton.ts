@@ -22,6 +22,15 @@ export interface AutomatonOptions {
   readonly ignoreCase?: boolean;
   /** True: the whole text must match. Otherwise it is enough that a part of it does. */
   readonly whole?: boolean;
+  /** Nodes visited to make states, over all texts; past it `test` throws WorkLimitError. */
+  readonly maxWork?: number;
+}
+
+/** The pattern needs new states all the time: searching on would take long. */
+export class WorkLimitError extends PatternError {
+  constructor() {
+    super("The pattern is too complex for so much text.");
+  }
 }
 
 /** Nodes of one pattern. Counted repetitions multiply: `(a{100}){100}` is refused. */
@@ -59,14 +68,18 @@ export class Automaton {
   readonly #first: number;
   #states = new Map<string, State>();
   #start: State;
-  /** Nodes visited to make states. Callers that search much text bound it. */
-  work = 0;
+  #work = 0;
 
   constructor(pattern: PatternNode, options: AutomatonOptions = {}) {
     this.#options = options;
     this.#accept = this.#add({ next: [] });
     this.#first = this.#build(pattern, this.#accept);
     this.#start = this.#state([this.#first], "nothing");
+  }
+
+  /** Nodes visited to make states so far. */
+  get work(): number {
+    return this.#work;
   }
 
   test(text: string): boolean {
@@ -142,7 +155,6 @@ export class Automaton {
     const seen = new Set<number>(nodes);
     const open = [...nodes];
     for (let id = open.pop(); id !== undefined; id = open.pop()) {
-      this.work += 1;
       const node = this.#node(id);
       if (node.set || (node.assertion && !holds(node.assertion, before, after))) continue;
       for (const next of node.next) {
@@ -151,6 +163,8 @@ export class Automaton {
         open.push(next);
       }
     }
+    this.#work += seen.size;
+    if (this.#work > (this.#options.maxWork ?? Infinity)) throw new WorkLimitError();
     return [...seen];
   }
 

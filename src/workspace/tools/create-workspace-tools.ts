@@ -1,0 +1,23 @@
+// All tools over one file system.
+import type { ToolSet } from "ai";
+import type { WorkspaceLike } from "../workspace-like.ts";
+import { createDeleteTool } from "./delete.ts";
+import { createEditTool } from "./edit.ts";
+import { createFindTool } from "./find.ts";
+import { createGrepTool } from "./grep.ts";
+import { createListTool } from "./list.ts";
+import { createReadTool, type ReadToolOptions } from "./read.ts";
+import { createWriteTool } from "./write.ts";
+
+/** The seven tools that need nothing but the files. */
+export function createFileTools(workspace: WorkspaceLike, options: Pick<ReadToolOptions, "showsMedia"> = {}) {
+  return {
+    read: createReadTool({ ops: workspace, ...options }),
+    write: createWriteTool({ ops: workspace }),
+    edit: createEditTool({ ops: workspace }),
+    list: createListTool({ ops: workspace }),
+    find: createFindTool({ ops: workspace }),
+    grep: createGrepTool({ ops: workspace }),
+    delete: createDeleteTool({ ops: workspace })
+  } satisfies ToolSet;
+}
