@@ -1,6 +1,7 @@
 // Many changes at once, as a script leaves them: one transaction, in which each change is made or named as refused. A
 // file that another writer changed since the caller saw it is not overwritten.
 import { FileError, notDirectory } from "../errors.ts";
+import { isTextContent } from "../media-type.ts";
 import { parentOf } from "../paths.ts";
 import { checkExpected, type StagedContent } from "./contents.ts";
 import { type EntryRow, findEntry, hasChildren, locate } from "./entries.ts";
@@ -54,7 +55,7 @@ function* applyChange(operation: Operation, change: FileChange, content: StagedC
     case "file": {
       const row = yield* inPlace(operation, change);
       if (row?.type === "symlink" || row?.type === "directory") yield* remove(operation, change.path, {});
-      const write = { path: change.path, mimeType: undefined, isText: false };
+      const write = { path: change.path, mimeType: undefined, isText: isTextContent(undefined, change.bytes) };
       if (content) yield* writeFile(operation, { ...write, content });
       return;
     }
