@@ -119,14 +119,14 @@ export class FolderFiles implements WorkspaceLike {
 
   async readDir(dir = "/", { limit = 1_000, offset = 0 } = {}): Promise<FileInfo[]> {
     const names = (await readdir(this.#on(dir))).sort().slice(offset, offset + limit);
-    return await Promise.all(names.map(async (name) => (await this.stat(`${dir}/${name}`))!));
+    return await Promise.all(names.map(async (name) => await this.#info(`${dir}/${name}`)));
   }
 
   async glob(pattern: string): Promise<FileInfo[]> {
     const glob = compileGlob(pattern);
     const names = await readdir(this.root, { recursive: true });
     const paths = names.map((name) => `/${name}`).filter((path) => glob.matches(path));
-    return await Promise.all(paths.sort().map(async (path) => (await this.stat(path))!));
+    return await Promise.all(paths.sort().map(async (path) => await this.#info(path)));
   }
 
   async rm(path: string, options: { recursive?: boolean; force?: boolean } = {}): Promise<void> {
@@ -153,6 +153,12 @@ export class FolderFiles implements WorkspaceLike {
       createdAt: found.birthtimeMs,
       updatedAt: found.mtimeMs
     };
+  }
+
+  async #info(path: string): Promise<FileInfo> {
+    const info = await this.stat(path);
+    if (!info) throw new Error(`ENOENT: ${path}`);
+    return info;
   }
 
   #on(path: string): string {
