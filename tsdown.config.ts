@@ -12,11 +12,11 @@ export default defineConfig({
     workflows: "src/agent/workflows/index.ts",
     build: "src/framework/build/index.ts",
     // Named by build.js, at its side.
-    streams: "src/model/streams/index.ts",
+    streams: "src/framework/build/streams/index.ts",
     "serve/cli": "src/framework/serve/cli.ts",
     "serve/front-worker": "src/framework/serve/front/worker.ts",
     "platform/workerd": "src/host/workerd/platform.ts",
-    "platform/node": "src/host/inprocess/platform.ts"
+    "platform/node": "src/testing/inprocess/platform.ts"
   },
   // Declarations are made for the package only, not for tests and examples.
   tsconfig: "tsconfig.build.json",

@@ -1,12 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
-import { withFastStreams } from "./src/model/streams/inject.ts";
+import { pluginOf } from "./src/framework/build/plugins.ts";
+import { streamsFrom } from "./src/framework/build/streams/plugin.ts";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 const inNode = [
-  { find: "#platform", replacement: source("./src/host/inprocess/platform.ts") },
+  { find: "#platform", replacement: source("./src/testing/inprocess/platform.ts") },
   { find: "everthink/workflows", replacement: source("./src/agent/workflows/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },
@@ -15,11 +16,8 @@ const inNode = [
 ];
 
 /** As `fastStreams()`, from the sources. */
-const fastStreamsOfSource = {
-  name: "fast-streams-of-source",
-  enforce: "pre" as const,
-  transform: (code: string, id: string) => withFastStreams({ id, code }, source("./src/model/streams/index.ts"))
-};
+const { transform } = pluginOf(streamsFrom(source("./src/framework/build/streams/index.ts")));
+const fastStreamsOfSource = { name: "fast-streams-of-source", enforce: "pre" as const, transform };
 
 /** No test waits for time: past this it hangs. Files whose runs are long say so, and why, with `vi.setConfig`. */
 const PATIENCE_MS = 10_000;

@@ -1,8 +1,8 @@
-// Who takes part. The floor and everthink need nothing but this repository; the originals are installed apart, in
+// The contenders. The baseline and everthink need nothing but this repository; the originals are installed apart, in
 // opponents/, one folder per major of the AI SDK, so that neither a user's install nor this repository's pulls them in.
 import { join } from "node:path";
 
-export type ContenderName = "floor" | "everthink" | "everthink-fast" | "original-10" | "original-newest";
+export type ContenderName = "baseline" | "everthink" | "everthink-plugins" | "original-10" | "original-newest";
 
 export interface Contender {
   name: ContenderName;
@@ -19,7 +19,7 @@ export interface Contender {
 const here = import.meta.dirname;
 
 export const CONTENDERS: readonly Contender[] = [
-  { name: "floor", label: "floor", entry: join(here, "workers", "floor.ts"), isOpponent: false },
+  { name: "baseline", label: "baseline", entry: join(here, "workers", "baseline.ts"), isOpponent: false },
   {
     name: "everthink",
     label: "everthink",
@@ -28,7 +28,7 @@ export const CONTENDERS: readonly Contender[] = [
     installs: ["ai@7.0.169", "zod@4.6.7"]
   },
   {
-    name: "everthink-fast",
+    name: "everthink-plugins",
     label: "with its plugins",
     entry: join(here, "workers", "everthink.ts"),
     isOpponent: false,

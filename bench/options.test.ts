@@ -6,7 +6,13 @@ const names = (items: readonly { name: string }[]) => items.map(({ name }) => na
 test("without options everything is measured", () => {
   const options = readOptions([]);
   expect(options.rounds).toBe(15);
-  expect(names(options.contenders)).toEqual(["floor", "everthink", "everthink-fast", "original-10", "original-newest"]);
+  expect(names(options.contenders)).toEqual([
+    "baseline",
+    "everthink",
+    "everthink-plugins",
+    "original-10",
+    "original-newest"
+  ]);
   expect(names(options.scenarios)).toContain("install");
 });
 
@@ -16,10 +22,10 @@ test("a quick run leaves out what is slow, unless it is asked for by name", () =
   expect(readOptions(["--quick"]).rounds).toBe(3);
 });
 
-test("a name chooses everything that begins with it, and the floor always takes part", () => {
+test("a name chooses everything that begins with it, and the baseline always takes part", () => {
   const options = readOptions(["--only", "history-1000,replay", "--contenders", "original"]);
   expect(names(options.scenarios)).toEqual(["history-1000-new", "history-1000-all", "replay"]);
-  expect(names(options.contenders)).toEqual(["floor", "original-10", "original-newest"]);
+  expect(names(options.contenders)).toEqual(["baseline", "original-10", "original-newest"]);
 });
 
 test.each([

@@ -11,7 +11,7 @@ export const USAGE = `node bench/run.ts [options]
   --rounds <n>          rounds (default ${DEFAULT_ROUNDS})
   --quick               ${QUICK_ROUNDS} rounds, without the slowest scenarios
   --only <a,b>          these scenarios: ${SCENARIOS.map(({ name }) => name).join(", ")}
-  --contenders <a,b>    these contenders: ${CONTENDERS.map(({ name }) => name).join(", ")}; the floor always takes part
+  --contenders <a,b>    these contenders: ${CONTENDERS.map(({ name }) => name).join(", ")}; the baseline always takes part
   --aims                compare everthink with its aims
   --json <file>         write everything that was measured to a file
   --write <file>        replace the measured part of a document
@@ -49,7 +49,7 @@ export function readOptions(args: readonly string[]): Options {
     rounds,
     isQuick: values.quick,
     scenarios: chosen(scenarios, values.only),
-    contenders: chosen(CONTENDERS, values.contenders && `floor,${values.contenders}`),
+    contenders: chosen(CONTENDERS, values.contenders && `baseline,${values.contenders}`),
     showAims: values.aims,
     jsonFile: values.json,
     document: values.write,

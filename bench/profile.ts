@@ -1,5 +1,5 @@
 // `node bench/profile.ts everthink '{"callSteps":10}' 200`: where the time of a turn goes inside the worker. Asks the
-// floor or everthink (from src/, nothing needs to be built) for 200 turns of a script under workerd's own profiler and
+// baseline or everthink (from src/, nothing needs to be built) for 200 turns of a script under workerd's own profiler and
 // prints milliseconds a turn, by package or folder, by function alone, and by function with what it calls. The profiler
 // slows everything down: compare shares, and take times from `run.ts`.
 import { spawn } from "node:child_process";

@@ -5,15 +5,15 @@ import { Results } from "./results.ts";
 
 function run(): Run {
   const results = new Results();
-  for (const [round, floor, everthink] of [
+  for (const [round, baseline, everthink] of [
     [0, 10, 13],
     [1, 20, 24]
   ] as const) {
-    results.add("floor", round, { turnDone: floor });
+    results.add("baseline", round, { turnDone: baseline });
     results.add("everthink", round, { turnDone: everthink, rowsWrittenTurn: 6 });
   }
   return {
-    contenders: CONTENDERS.filter(({ name }) => name === "floor" || name === "everthink"),
+    contenders: CONTENDERS.filter(({ name }) => name === "baseline" || name === "everthink"),
     results,
     rounds: 2,
     date: "2030-01-02",
@@ -43,7 +43,7 @@ test("a contender that failed is named", () => {
 
 test("aims say what was reached and what was not measured", () => {
   const aims = renderAims(run().results);
-  expect(aims).toMatch(/One-chunk turn, to done \/ floor +\| ≤ 1\.30 \| +1\.25 \| +met \|/);
+  expect(aims).toMatch(/One-chunk turn, to done \/ baseline +\| ≤ 1\.30 \| +1\.25 \| +met \|/);
   expect(aims).toMatch(/Reconnect .* \| +– \| not measured \|/);
 });
 

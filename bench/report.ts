@@ -1,4 +1,4 @@
-// Turns the numbers of a run into what people read: ratios first, absolute numbers with their spread second, aims
+// Turns the numbers of a run into tables: ratios first, absolute numbers with their spread second, aims
 // third. Also replaces the generated part of a document, and gives the same as JSON.
 import { judge, type Verdict } from "./aims.ts";
 import type { Contender } from "./contenders.ts";
@@ -21,7 +21,7 @@ export function renderReport(run: Run): string {
   const { machine } = run;
   return [
     `Measured ${run.date}, ${run.rounds} rounds, on ${machine.cores} cores of ${machine.cpu}; Node ${machine.node}, workerd ${machine.workerd}.`,
-    "Ratios to the floor:",
+    "Ratios to the baseline:",
     ratioTable(run),
     "Absolute, medians with quartiles:",
     absoluteTable(run),
@@ -44,8 +44,8 @@ export function renderAims(results: Results): string {
 }
 
 function aimLabel({ metric, comparedTo, of }: Verdict["aim"]): string {
-  const compared = comparedTo === undefined ? "" : comparedTo === "floor" ? " / floor" : ` / ${comparedTo}`;
-  return `${metricOf(metric).label}${compared}${of === "everthink-fast" ? ", with its plugins" : ""}`;
+  const compared = comparedTo === undefined ? "" : comparedTo === "baseline" ? " / baseline" : ` / ${comparedTo}`;
+  return `${metricOf(metric).label}${compared}${of === "everthink-plugins" ? ", with its plugins" : ""}`;
 }
 
 /** Everything, for other programs. */
@@ -73,7 +73,7 @@ export function replaceMeasured(document: string, measured: string): string {
 }
 
 function ratioTable({ contenders, results }: Run): string {
-  const others = contenders.filter(({ name }) => name !== "floor");
+  const others = contenders.filter(({ name }) => name !== "baseline");
   const rows = measuredKeys({ contenders, results }).map((key) => [
     metricOf(key).label,
     ...others.map(({ name }) => {

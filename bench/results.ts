@@ -28,9 +28,9 @@ export class Results {
     return values.length === 0 ? undefined : summarize(values.map(({ value }) => value));
   }
 
-  /** The median of the rounds' ratios to the floor. */
+  /** The median of the rounds' ratios to the baseline. */
   ratio(key: MetricKey, contender: ContenderName): number | undefined {
-    return this.#medianRatio(this.#of(key, contender), this.#of(key, "floor"));
+    return this.#medianRatio(this.#of(key, contender), this.#of(key, "baseline"));
   }
 
   /** How much one metric of a contender is of another one of the same contender. */

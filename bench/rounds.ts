@@ -11,7 +11,7 @@ const EXACT_ROUNDS = 3;
 
 /**
  * Between connecting and asking. A client that connects is shown the conversation, and a server may be careful with
- * one whose question crosses that; people take longer.
+ * one whose question crosses that; users take longer.
  */
 export const SETTLE_MS = 2_200;
 

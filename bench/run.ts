@@ -1,4 +1,4 @@
-// `npm run bench`: measures everthink beside a bare floor and the original, each in its own workerd process, and
+// `npm run bench`: measures everthink beside a bare baseline and the original, each in its own workerd process, and
 // prints what it found. Fails when a contender of this repository could not be measured.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ async function measure(options: Options): Promise<Run> {
   }
 }
 
-/** One line that is overwritten where somebody looks, and a line for each round where it goes to a file. */
+/** One line that is overwritten on a terminal, and a line for each round where it goes to a file. */
 function showProgress(text: string): void {
   const [round = ""] = text.split(":");
   if (process.stderr.isTTY) process.stderr.write(ERASE_LINE + text);

@@ -24,9 +24,12 @@ export {
   type PendingApproval,
   type ReplyAttachment
 } from "./actions/index.ts";
-export { CAPABILITY_SENTINEL } from "./think/prompt.ts";
-export { defaultContextOverflowClassifier } from "./think/overflow-classifier.ts";
-export { defaultChatErrorClassifier, retryAfterMs } from "./think/failure-classifier.ts";
+export { CAPABILITY_SENTINEL, type ExplainedSection, type PromptExplanation } from "./think/prompt.ts";
+export {
+  defaultChatErrorClassifier,
+  defaultContextOverflowClassifier,
+  retryAfterMs
+} from "./think/failure-classifier.ts";
 export { Session } from "./session/session.ts";
 export { createCompactFunction } from "./session/compact-function.ts";
 export type {
@@ -36,7 +39,6 @@ export type {
   ChatRecoveryOptions,
   ChatRecoveryProgressContext
 } from "./think/chat-recovery.ts";
-export type { ExplainedSection, PromptExplanation } from "./think/explain-prompt.ts";
 export type { ClientToolCall, ClientToolExecutor, ClientToolSchema } from "./think/client-tools.ts";
 export type {
   ChatErrorClassification,
@@ -51,9 +53,14 @@ export type {
   ToolCallResultContext,
   TurnConfig,
   TurnContext,
-  TurnFacts
+  TurnDetails
 } from "./think/hooks.ts";
-export type { ContextOverflowOptions, HistoryTruncation } from "./think/overrides.ts";
+export type {
+  ContextOverflowOptions,
+  HistoryTruncation,
+  MediaEvictionOptions,
+  OnStartDegradation
+} from "./think/overrides.ts";
 export type {
   ChatOptions,
   RunTurnOptions,
@@ -64,10 +71,11 @@ export type {
   TurnOptions,
   TurnResult
 } from "./think/programmatic.ts";
-export type { OnStartDegradation } from "./think/degradation.ts";
-export type { JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
-export type { AddMessagesOptions } from "./think/room.ts";
-export type { MediaEvictionOptions } from "./think/settings.ts";
-export type { MessageConcurrency } from "./chat/overlap.ts";
+export type { AttemptSummary, CalledTool, TurnHistory } from "./journal/history.ts";
+export type { ConversationChange, JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
+export type { AddMessagesOptions } from "./think/runtime.ts";
+export type { MessageConcurrency } from "./chat/index.ts";
 export type { StreamCallback } from "./think/stream-callback.ts";
 export type { ChatInput, MessagesInput } from "./think/turn-input.ts";
+export { ThinkError } from "./util/errors.ts";
+export type { ThinkErrorCode } from "./error-codes.ts";

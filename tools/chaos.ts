@@ -133,7 +133,7 @@ async function withSources(work: (testing: Testing, conversation: Conversation) 
     appType: "custom",
     server: { middlewareMode: true, watch: null, hmr: false, ws: false },
     optimizeDeps: { noDiscovery: true },
-    resolve: { alias: { "#platform": `${root}src/host/inprocess/platform.ts` } }
+    resolve: { alias: { "#platform": `${root}src/testing/inprocess/platform.ts` } }
   });
   const runner = createServerModuleRunner(server.environments.ssr, { hmr: false });
   try {

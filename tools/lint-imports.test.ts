@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkImport, FLOORS } from "./lint-imports.ts";
+import { checkImport, LAYERS } from "./lint-imports.ts";
 
 interface Case {
   from: string;
@@ -28,9 +28,10 @@ const allowed: Case[] = [
   { from: "src/journal/writer.test.ts", specifier: "../testing/host.ts" },
   { from: "src/client/store.ts", specifier: "../util/json.ts" },
   { from: "src/client/store.ts", specifier: "../journal/records.ts", typeOnly: true },
-  { from: "src/client/answer-fold.ts", specifier: "../model/message-fold.ts" },
+  { from: "src/client/streams.ts", specifier: "../model/message-fold.ts" },
   { from: "src/host/workerd/platform.ts", specifier: "cloudflare:workers" },
-  { from: "src/host/inprocess/sql.ts", specifier: "node:sqlite" },
+  { from: "src/testing/inprocess/platform.ts", specifier: "cloudflare:workers", typeOnly: true },
+  { from: "src/testing/inprocess/ids.ts", specifier: "../../host/ports.ts" },
   { from: "src/testing/database.ts", specifier: "node:sqlite" },
   { from: "src/journal/fixtures.test.ts", specifier: "node:fs" },
   { from: "src/journal/database.test-support.ts", specifier: "node:sqlite" },
@@ -56,6 +57,8 @@ const refused: Case[] = [
   { from: "src/mcp/client.ts", specifier: "../actions/index.ts", typeOnly: true, rule: "direction" },
   { from: "src/think/think.ts", specifier: "../workspace/files.ts", rule: "direction" },
   { from: "src/agent/agent.ts", specifier: "../testing/host.ts", rule: "direction" },
+  { from: "src/index.ts", specifier: "./testing/index.ts", rule: "direction" },
+  { from: "src/framework/manifest.ts", specifier: "../testing/host.ts", rule: "direction" },
   { from: "src/agent/agent.test.ts", specifier: "../think/think.ts", rule: "direction" },
   { from: "src/agent/agent.ts", specifier: "../index.ts", rule: "direction" },
   { from: "src/client/store.ts", specifier: "../journal/records.ts", rule: "direction" },
@@ -63,9 +66,9 @@ const refused: Case[] = [
   { from: "src/client/store.ts", specifier: "../host/ids.ts", rule: "direction" },
   { from: "src/client/store.ts", specifier: "../model/call.ts", rule: "direction" },
   { from: "src/testing/host.ts", specifier: "../client/store.ts", rule: "direction" },
-  { from: "src/attic/old.ts", specifier: "../util/json.ts", rule: "unknown-room" },
-  { from: "src/agent/agent.ts", specifier: "../attic/old.ts", rule: "unknown-room" },
-  { from: "src/index.ts", specifier: "./attic/old.ts", rule: "unknown-room" },
+  { from: "src/attic/old.ts", specifier: "../util/json.ts", rule: "unknown-folder" },
+  { from: "src/agent/agent.ts", specifier: "../attic/old.ts", rule: "unknown-folder" },
+  { from: "src/index.ts", specifier: "./attic/old.ts", rule: "unknown-folder" },
   { from: "src/util/bytes.ts", specifier: "../../test/process/workerd-process.ts", rule: "inside-src" },
   { from: "src/agent/agent.ts", specifier: "cloudflare:workers", rule: "platform" },
   { from: "src/agent/agent.ts", specifier: "cloudflare:workers", typeOnly: true, rule: "platform" },
@@ -91,13 +94,14 @@ describe("the import direction", () => {
     expect(ruleFor(row)).toBe(row.rule);
   });
 
-  test("every room sees exactly the floors below it", () => {
-    for (const [floor, rooms] of FLOORS.entries()) {
-      for (const room of rooms.filter((name) => name !== "client")) {
-        for (const [targetFloor, targets] of FLOORS.entries()) {
+  test("every folder sees exactly the layers below it", () => {
+    for (const [layer, folders] of LAYERS.entries()) {
+      for (const folder of folders.filter((name) => name !== "client")) {
+        for (const [targetLayer, targets] of LAYERS.entries()) {
           for (const target of targets) {
-            const rule = ruleFor({ from: `src/${room}/one.ts`, specifier: `../${target}/two.ts` });
-            expect([room, target, rule === undefined]).toEqual([room, target, room === target || targetFloor < floor]);
+            const rule = ruleFor({ from: `src/${folder}/one.ts`, specifier: `../${target}/two.ts` });
+            const sees = folder === target || targetLayer < layer;
+            expect([folder, target, rule === undefined]).toEqual([folder, target, sees]);
           }
         }
       }

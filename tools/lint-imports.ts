@@ -1,5 +1,5 @@
-// Which room of src/ may import which, as data and one pure function. Imports point downward: a room sees the rooms of
-// lower floors and its own, never a neighbour on its floor. That is what keeps features removable and the platform in
+// Which folder of src/ may import which, as data and one pure function. Imports point downward: a folder sees the
+// folders of lower layers and itself, never a neighbour in its layer. That keeps features removable and the platform in
 // one place.
 import { posix } from "node:path";
 
@@ -14,8 +14,8 @@ export interface Breach {
   message: string;
 }
 
-/** Lowest first; rooms in one row are neighbours. */
-export const FLOORS: readonly (readonly string[])[] = [
+/** Lowest first; folders in one row are neighbours. */
+export const LAYERS: readonly (readonly string[])[] = [
   ["util"],
   ["observe"],
   ["host"],
@@ -39,35 +39,35 @@ export const FLOORS: readonly (readonly string[])[] = [
   ["framework", "client", "testing"]
 ];
 
-/** Modules only some places may import. The first row that matches decides. */
-const RESERVED: readonly { pattern: RegExp; rooms: readonly string[]; rule: string; why: string }[] = [
+/** Modules only some folders may import. The first row that matches decides. */
+const RESERVED: readonly { pattern: RegExp; folders: readonly string[]; rule: string; why: string }[] = [
   {
     pattern: /^cloudflare:/,
-    rooms: ["src/host/"],
+    folders: ["src/host/", "src/testing/inprocess/"],
     rule: "platform",
-    why: "only src/host knows the platform; take a port"
+    why: "only src/host and the in-process host know the platform; take a port"
   },
   {
     pattern: /^node:sqlite$/,
-    rooms: ["src/host/inprocess/", "src/testing/"],
+    folders: ["src/testing/"],
     rule: "node-only",
-    why: "only the in-process host and the test kit run in Node"
+    why: "only the test kit and its in-process host run in Node"
   },
   {
     pattern: /^node:(child_process|cluster|fs|fs\/promises|worker_threads)$/,
-    rooms: ["src/host/inprocess/", "src/testing/", "src/framework/"],
+    folders: ["src/testing/", "src/framework/"],
     rule: "node-only",
     why: "the package runs in workerd, which has no such thing to offer"
   },
   {
     pattern: /^(ai6|@ai-sdk\/provider|@ai-sdk\/provider-utils)(\/|$)/,
-    rooms: ["src/model/", "src/testing/model/"],
+    folders: ["src/model/", "src/testing/model/"],
     rule: "sdk-major",
     why: "only src/model knows which major of the AI SDK it is"
   },
   {
     pattern: /^(agents|@cloudflare\/think|@cloudflare\/ai-chat)(\/|$)/,
-    rooms: [],
+    folders: [],
     rule: "independent",
     why: "this package is an independent work; these are opponents in tests only"
   }
@@ -86,28 +86,28 @@ export function checkImport(path: string, use: ImportUse): Breach | undefined {
 }
 
 function checkReserved(path: string, use: ImportUse, row: (typeof RESERVED)[number]): Breach | undefined {
-  // A test runs in Node whatever room it belongs to.
+  // A test runs in Node whatever folder it belongs to.
   if (row.rule === "node-only" && isTest(path)) return undefined;
-  if (row.rooms.some((room) => path.startsWith(room))) return undefined;
+  if (row.folders.some((folder) => path.startsWith(folder))) return undefined;
   return { rule: row.rule, message: `"${use.specifier}": ${row.why}` };
 }
 
 function checkDirection(path: string, target: string, use: ImportUse): Breach | undefined {
-  const from = roomOf(path);
-  const to = roomOf(target);
+  const from = folderOf(path);
+  const to = folderOf(target);
   if (isTest(target) && !isTest(path)) return breach("only tests import what was written for tests");
   if (from === to) return undefined;
-  if (to === undefined) return breach(`the root of src/ is for users; import the room itself`);
-  // The root export gathers from every room.
-  if (from === undefined) return floorOf(to) === undefined ? unknownRoom(to) : undefined;
-  if (isTest(path) && to === "testing") return undefined;
+  if (to === undefined) return breach(`the root of src/ is for users; import the folder itself`);
+  if (to === "testing") return isTest(path) ? undefined : breach("only tests import the test kit");
+  // The root export gathers from every other folder.
+  if (from === undefined) return layerOf(to) === undefined ? unknownFolder(to) : undefined;
   if (from === "client") return checkClient(target, to, use);
-  const [floor, targetFloor] = [floorOf(from), floorOf(to)];
-  if (floor === undefined) return unknownRoom(from);
-  if (targetFloor === undefined) return unknownRoom(to);
-  if (targetFloor < floor) return undefined;
-  if (targetFloor === floor) return breach(`${from} and ${to} are neighbours and never import each other`);
-  return breach(`${from} is below ${to} and must not know it`);
+  const [layer, targetLayer] = [layerOf(from), layerOf(to)];
+  if (layer === undefined) return unknownFolder(from);
+  if (targetLayer === undefined) return unknownFolder(to);
+  if (targetLayer < layer) return undefined;
+  if (targetLayer === layer) return breach(`${from} and ${to} are neighbours and never import each other`);
+  return breach(`${from} is below ${to} and must not depend on it`);
 }
 
 const SHARED_FOLD: ReadonlySet<string> = new Set(["src/model/message-fold.ts", "src/model/tool-part.ts"]);
@@ -125,18 +125,18 @@ function breach(message: string): Breach {
   return { rule: "direction", message };
 }
 
-function unknownRoom(room: string): Breach {
-  return { rule: "unknown-room", message: `src/${room} has no floor yet; add it to FLOORS in tools/lint-imports.ts` };
+function unknownFolder(folder: string): Breach {
+  return { rule: "unknown-folder", message: `src/${folder} is in no layer; add it to LAYERS in tools/lint-imports.ts` };
 }
 
-function roomOf(path: string): string | undefined {
-  const [, room, ...rest] = path.split("/");
-  return rest.length > 0 ? room : undefined;
+function folderOf(path: string): string | undefined {
+  const [, folder, ...rest] = path.split("/");
+  return rest.length > 0 ? folder : undefined;
 }
 
-function floorOf(room: string): number | undefined {
-  const floor = FLOORS.findIndex((rooms) => rooms.includes(room));
-  return floor < 0 ? undefined : floor;
+function layerOf(folder: string): number | undefined {
+  const layer = LAYERS.findIndex((folders) => folders.includes(folder));
+  return layer < 0 ? undefined : layer;
 }
 
 /** A test, or what only tests beside it share (`x.test-support.ts`). */

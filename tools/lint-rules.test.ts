@@ -29,6 +29,24 @@ const cases: Case[] = [
     text: `import { type A, b } from "../journal/records.ts";`,
     found: ["1 direction"]
   },
+  {
+    title: "an outcome that is written where turns are settled",
+    path: "src/turn/settle.ts",
+    text: `append([{ type: "turn-settled", turnId }]);`,
+    found: []
+  },
+  {
+    title: "an outcome that is written elsewhere",
+    path: "src/turn/engine.ts",
+    text: `const a = 1;\nappend([{ turnId, type: "turn-settled" as const }, { type: "turn-settled" }]);`,
+    found: ["2 one-writer", "2 one-writer"]
+  },
+  {
+    title: "an outcome that is read",
+    path: "src/turn/engine.ts",
+    text: `if (record.type === "turn-settled") count({ type: "turn-admitted" });`,
+    found: []
+  },
   { title: "an import quoted in a comment", text: `// import { a } from "../think/think.ts";`, found: [] },
   { title: "a cast through unknown", text: `const a = b as unknown as string;`, found: ["1 cast-through-unknown"] },
   {

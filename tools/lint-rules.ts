@@ -25,6 +25,9 @@ const SDK_ROOMS = ["src/model/", "src/testing/model/"];
 /** Where casts through `unknown` may live, each with its reason. */
 const CAST_ROOMS = ["src/host/", "src/model/"];
 
+/** Records that one file writes, so that what must happen with them happens once: an outcome is settled in one place. */
+const ONE_WRITER: ReadonlyMap<string, string> = new Map([["turn-settled", "src/turn/settle.ts"]]);
+
 /** A syntax tree node. The parser's own types name two hundred kinds; the rules look at a dozen fields. */
 interface Node {
   type: string;
@@ -52,6 +55,7 @@ export function lintSource(path: string, text: string): Finding[] {
     checkCast(path, node, report);
     checkSdkName(path, node, report);
     checkMemberName(node, report);
+    if (!isTest(path)) checkWriter(path, node, report);
     if (!hasTableRows) checkParameters(node, parent, report);
   });
   return findings.sort((a, b) => a.line - b.line);
@@ -114,6 +118,17 @@ function checkFileName(path: string, program: Node, report: Report): void {
   const file = path.slice(path.lastIndexOf("/") + 1);
   if (DUMPING_GROUNDS.test(file)) {
     report(program, "file-name", `"${file}" names no concept; name the file for the one thing it holds`);
+  }
+}
+
+/** `type: "turn-settled"` in an object, wherever a record could be written. A comparison is none. */
+function checkWriter(path: string, node: Node, report: Report): void {
+  if (node.type !== "Property" || nameOf(node.key) !== "type") return;
+  const value = isNode(node.value) && node.value.type === "TSAsExpression" ? node.value.expression : node.value;
+  const record = textOf(value);
+  const writer = record === undefined ? undefined : ONE_WRITER.get(record);
+  if (writer !== undefined && path !== writer) {
+    report(node, "one-writer", `only ${writer} writes "${record}"; call it`);
   }
 }
 

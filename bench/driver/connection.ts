@@ -80,7 +80,7 @@ export class Connection {
   }
 
   /**
-   * Says something nobody answers from time to time. workerd puts an object to sleep after ten seconds without a word,
+   * Sends something that is not answered from time to time. workerd puts an object to sleep after ten seconds without a word,
    * and most scenarios are about objects that are awake.
    */
   keepAwake(): void {

@@ -1,4 +1,4 @@
-// Gives an object a past. The originals store whatever a client posts, so a client posts it. The floor takes only the
+// Gives an object a history. The originals store what a client posts, so a client posts it. The baseline takes only the
 // newest message of a request, and everthink believes no client about what an assistant said: their workers take a past
 // by HTTP.
 import type { ContenderServer } from "../server.ts";

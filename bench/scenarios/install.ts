@@ -1,5 +1,5 @@
 // What a user's `npm install` puts on the disk: the packages a contender needs in production, without development
-// tools. It asks the registry, so it is not part of quick runs. The floor is what everybody needs.
+// tools. It asks the registry, so it is not part of quick runs. The baseline is what each of them needs.
 import { execFile } from "node:child_process";
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

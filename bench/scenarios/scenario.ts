@@ -1,5 +1,5 @@
 // What a scenario is: one thing done to one contender in one round, giving the numbers it found. Clients are connected
-// before the round begins, as people are before they ask.
+// before the round begins, as users are before they ask.
 import type { Arena } from "../arena.ts";
 import type { Sample } from "../metrics.ts";
 

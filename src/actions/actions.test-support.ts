@@ -1,38 +1,31 @@
-// A small world for this room's tests: one database and one virtual clock that outlive processes, a desk per process,
+// A small world for the tests of actions: one database and one virtual clock that outlive processes, a runtime per process,
 // a transcript in the same database, and counted side effects. A process can die at any write or inside any await.
 import type { ModelMessage, ToolSet } from "ai";
 import { asSchema } from "ai";
 import { Blobs } from "../host/blobs.ts";
-import { ACTION_TABLES } from "../host/migrations/003-actions.ts";
-import { BLOB_TABLES } from "../host/migrations/001-journal.ts";
 import type { Clock } from "../host/ports.ts";
 import { openQuarantine } from "../host/quarantine.ts";
-import { MemorySql, type SqliteDatabase } from "../journal/memory-sql.test-support.ts";
-import type {
-  ActionGrant,
-  ActionSet,
-  ActionSettings,
-  ActionsDesk,
-  ActionsHost,
-  ActionTurn,
-  CompiledActions,
-  ConversationSide
-} from "../think/actions-port.ts";
+import { createTables, MemorySql, type SqliteDatabase } from "../journal/memory-sql.test-support.ts";
+import { authorizeByGrant } from "../think/actions.ts";
+import type { ActionGrant, ActionSet } from "../think/actions.ts";
 import { openSdk } from "../model/index.ts";
 import * as ai from "ai";
-import { openDesk } from "./desk.ts";
+import { ATTACHMENT_TABLES } from "./attachments.ts";
+import { LEDGER_TABLES } from "./ledger.ts";
+import { isPausedOutput, PAUSE_TABLES } from "./parked.ts";
+import { RESULT_TABLES } from "./results.ts";
+import { ActionRuntime, type ActionsHost, type ActionTurn, type CompiledActions } from "./runtime.ts";
 
 const TABLES = [
-  ...BLOB_TABLES,
-  ...ACTION_TABLES,
-  "CREATE TABLE cf_quarantine (id INTEGER PRIMARY KEY, source TEXT, row_key TEXT, body TEXT, error TEXT, at INTEGER)",
   "CREATE TABLE test_calls (tool_call_id TEXT PRIMARY KEY, state TEXT, output TEXT)",
   "CREATE TABLE test_turns (execution_id TEXT)",
   "CREATE TABLE test_notes (text TEXT)"
 ];
 
 export const START_MS = Date.UTC(2030, 0, 1);
-const SETTINGS: ActionSettings = {
+type ActionOverrides = ActionsHost["overrides"];
+
+const SETTINGS = {
   actionLedgerPendingRetryLeaseMs: 300_000,
   actionLedgerRetention: {},
   actionPendingApprovalTtlMs: 30 * 24 * 60 * 60 * 1000
@@ -43,8 +36,8 @@ interface Timer {
   readonly fire: () => void;
 }
 
-export type HostOverrides = Partial<Pick<ActionsHost, "authorizeAction" | "authorizeApproval">> & {
-  readonly settings?: Partial<ActionSettings>;
+export type HostOverrides = Partial<Pick<ActionOverrides, "authorizeAction" | "authorizeApproval">> & {
+  readonly settings?: Partial<ActionOverrides>;
 };
 
 /** What outlives processes. */
@@ -62,7 +55,9 @@ export class World {
   constructor(database: SqliteDatabase) {
     this.database = database;
     const sql = new MemorySql(database);
+    createTables(sql);
     for (const statement of TABLES) sql.run(statement);
+    for (const tables of [LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES]) sql.catalog.make(tables);
   }
 
   count(effect: string): number {
@@ -98,7 +93,7 @@ export class World {
   }
 }
 
-/** Long enough for any chain of promises of this room: nothing here waits for real time. */
+/** Long enough for any chain of promises of ours: nothing here waits for real time. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await Promise.resolve();
   await new Promise((resolve) => setImmediate(resolve));
@@ -116,7 +111,7 @@ export interface CallInit {
 export class Process {
   readonly world: World;
   readonly sql: MemorySql;
-  readonly desk: ActionsDesk;
+  readonly actions: ActionRuntime;
   readonly background: Promise<unknown>[] = [];
   rearmed = 0;
   #isAlive = true;
@@ -126,7 +121,7 @@ export class Process {
     this.world = world;
     this.#actions = actions;
     this.sql = new MemorySql(world.database);
-    this.desk = openDesk(this.#host(overrides));
+    this.actions = new ActionRuntime(this.#host(overrides));
   }
 
   /** Nothing of it happens any more: its timers are gone, its storage refuses. */
@@ -144,7 +139,7 @@ export class Process {
 
   compile(init: CallInit = {}): CompiledActions {
     const { turnId = "turn-1", signal = new AbortController().signal, grant = { allowed: true } } = init;
-    return this.desk.compile(
+    return this.actions.compile(
       {
         turnId,
         requestId: `request-of-${turnId}`,
@@ -162,7 +157,7 @@ export class Process {
     const { toolCallId = "call-1", messages = [], signal } = init;
     this.sql.run("INSERT OR REPLACE INTO test_calls VALUES (?, 'open', NULL)", toolCallId);
     const output = await executeTool(this.compile(init).tools, name, { input, toolCallId, messages, signal });
-    const state = this.desk.isPausedOutput(output) ? "paused" : "resolved";
+    const state = isPausedOutput(output) ? "paused" : "resolved";
     this.sql.run(
       "UPDATE test_calls SET state = ?, output = ? WHERE tool_call_id = ?",
       state,
@@ -174,7 +169,7 @@ export class Process {
 
   /** Everything it does by itself at a start. */
   async resume(): Promise<void> {
-    this.desk.resume();
+    this.actions.resume();
     await Promise.all(this.background);
     await settle();
   }
@@ -197,10 +192,13 @@ export class Process {
       },
       agent: { name: "the agent" },
       env: { NAME: "the environment" },
-      settings: { ...SETTINGS, ...overrides.settings },
-      getActions: () => this.#actions(),
-      ...(overrides.authorizeAction && { authorizeAction: overrides.authorizeAction }),
-      ...(overrides.authorizeApproval && { authorizeApproval: overrides.authorizeApproval }),
+      overrides: {
+        ...SETTINGS,
+        ...overrides.settings,
+        getActions: () => this.#actions(),
+        authorizeAction: overrides.authorizeAction ?? authorizeByGrant,
+        authorizeApproval: overrides.authorizeApproval ?? (() => true)
+      },
       validate: (schema, value) => sdk.validateInput(schema, value),
       conversation: this.#conversation(),
       inAgent: (work) => work(),
@@ -209,7 +207,7 @@ export class Process {
     };
   }
 
-  #conversation(): ConversationSide {
+  #conversation(): ActionsHost["conversation"] {
     const { sql, world } = this;
     const stateOf = (toolCallId: string) =>
       sql.one<{ state: "open" | "paused" | "resolved" }>(

@@ -1,11 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it, test, vi } from "vitest";
 import { z } from "zod";
-import type { ApprovalAuthorizationContext, PausedOutput } from "../think/actions-port.ts";
-import { action } from "./action.ts";
+import type { ApprovalAuthorizationContext, PausedOutput } from "../think/actions.ts";
+import { action } from "./feature.ts";
 import { Process, settle, World, type CallInit, type HostOverrides } from "./actions.test-support.ts";
-import type { ActionContext } from "./action-context.ts";
-import { MAX_PARKED, MAX_PARKED_INPUT_BYTES } from "./parked.ts";
+import type { ActionContext } from "./descriptor.ts";
+import { isPausedOutput, MAX_PARKED, MAX_PARKED_INPUT_BYTES } from "./parked.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const inputSchema = z.object({ ref: z.string() });
@@ -84,7 +84,7 @@ describe("a durable pause", () => {
       action: "deploy",
       message: expect.any(String)
     });
-    expect(process.desk.isPausedOutput(output)).toBe(true);
+    expect(isPausedOutput(output)).toBe(true);
     expect(world.effects).toEqual({});
     const descriptor = {
       requestId: "request-of-turn-1",
@@ -98,7 +98,7 @@ describe("a durable pause", () => {
     };
     expect(compiled.descriptorOf("call-1")).toEqual(descriptor);
     const { executionId } = output as PausedOutput;
-    expect(boot().desk.pendingApprovals()).toMatchObject([{ executionId, source: "action", descriptor }]);
+    expect(boot().actions.pendingApprovals()).toMatchObject([{ executionId, source: "action", descriptor }]);
     expect(world.events).toEqual([
       { type: "action:pause:created", payload: { action: "deploy", executionId, toolCallId: "call-1" } }
     ]);
@@ -121,9 +121,9 @@ describe("a durable pause", () => {
     const process = boot();
     const first = await park(process);
     const second = await park(process, { toolCallId: "call-2" });
-    expect(process.desk.pendingApprovals().map((approval) => approval.executionId)).toEqual([first, second]);
-    expect(process.desk.pendingApprovals(second)).toHaveLength(1);
-    expect(process.desk.pendingApprovals("actpause_none")).toEqual([]);
+    expect(process.actions.pendingApprovals().map((approval) => approval.executionId)).toEqual([first, second]);
+    expect(process.actions.pendingApprovals(second)).toHaveLength(1);
+    expect(process.actions.pendingApprovals("actpause_none")).toEqual([]);
   });
 
   it("of the same call parks once", async () => {
@@ -132,7 +132,7 @@ describe("a durable pause", () => {
     expect(rows()).toEqual(["parked"]);
     // Another input is another call, whatever id the provider gave it.
     expect(await park(process, { ref: "other" })).not.toBe(await park(process));
-    expect(process.desk.pendingApprovals().map(({ descriptor }) => descriptor.input)).toEqual([
+    expect(process.actions.pendingApprovals().map(({ descriptor }) => descriptor.input)).toEqual([
       { ref: "main" },
       { ref: "other" }
     ]);
@@ -159,14 +159,14 @@ describe("approving", () => {
     const executionId = await park(boot());
     const process = boot();
     const outcome = { deployed: "main", times: 1 };
-    expect(await process.desk.approveExecution(executionId, { by: "ada" })).toEqual(outcome);
+    expect(await process.actions.approveExecution(executionId, { by: "ada" })).toEqual(outcome);
     expect(part()).toEqual(outcome);
     expect(turns()).toBe(1);
     expect(rows()).toEqual([]);
-    expect(process.desk.pendingApprovals()).toEqual([]);
-    expect(process.desk.replyAttachments()).toEqual([]);
+    expect(process.actions.pendingApprovals()).toEqual([]);
+    expect(process.actions.replyAttachments()).toEqual([]);
     expect(contexts).toMatchObject([{ requestId: "request-of-turn-1", toolCallId: "call-1", messages: [] }]);
-    expect(process.desk.listActionLedger()).toMatchObject([
+    expect(process.actions.listActionLedger()).toMatchObject([
       { key: "tool:request-of-turn-1:call-1", effect: "ran", approver: "ada" }
     ]);
     expect(world.eventTypes()).toContain("action:pause:approved");
@@ -176,7 +176,7 @@ describe("approving", () => {
     const process = boot();
     const executionId = await park(process, { name: "release", ref: "broken" });
     const outcome = { error: { name: "Error", message: "no such reference" } };
-    expect(await process.desk.approveExecution(executionId)).toEqual(outcome);
+    expect(await process.actions.approveExecution(executionId)).toEqual(outcome);
     expect(part()).toEqual(outcome);
     expect(turns()).toBe(1);
   });
@@ -184,22 +184,22 @@ describe("approving", () => {
   it("has exactly one winner among any who approve and reject at once", async () => {
     const process = boot();
     const executionId = await park(process);
-    const { desk } = process;
+    const { actions } = process;
     const answers = await Promise.all([
-      desk.approveExecution(executionId),
-      desk.approveExecution(executionId),
-      desk.rejectExecution(executionId),
-      desk.approveExecution(executionId)
+      actions.approveExecution(executionId),
+      actions.approveExecution(executionId),
+      actions.rejectExecution(executionId),
+      actions.approveExecution(executionId)
     ]);
     expect(answers[0]).toEqual({ deployed: "main", times: 1 });
     for (const loser of answers.slice(1)) expect(loser).toMatchObject({ status: "error", executionId });
     expect(world.effects).toEqual({ deploy: 1 });
-    expect(await desk.approveExecution(executionId)).toMatchObject({ status: "error" });
+    expect(await actions.approveExecution(executionId)).toMatchObject({ status: "error" });
     expect(turns()).toBe(1);
   });
 
   it("what does not exist is an answer, not a throw", async () => {
-    expect(await boot().desk.approveExecution("actpause_none")).toEqual({
+    expect(await boot().actions.approveExecution("actpause_none")).toEqual({
       status: "error",
       executionId: "actpause_none",
       error: expect.stringContaining("no longer pending")
@@ -208,7 +208,7 @@ describe("approving", () => {
 
   it("an action that no longer exists uses up the row and says so in the transcript", async () => {
     const executionId = await park(boot());
-    const answer = await boot({}, () => ({})).desk.approveExecution(executionId);
+    const answer = await boot({}, () => ({})).actions.approveExecution(executionId);
     expect(answer).toEqual({ status: "error", executionId, action: "deploy", error: expect.any(String) });
     expect(part()).toEqual(answer);
     expect(rows()).toEqual([]);
@@ -217,9 +217,11 @@ describe("approving", () => {
   it("another input than the one that was shown is refused, and the right one still can be", async () => {
     const process = boot();
     const executionId = await park(process);
-    expect(await process.desk.approveExecution(executionId, { inputHash: "other" })).toMatchObject({ status: "error" });
+    expect(await process.actions.approveExecution(executionId, { inputHash: "other" })).toMatchObject({
+      status: "error"
+    });
     expect(rows()).toEqual(["parked"]);
-    expect(await process.desk.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await process.actions.approveExecution(executionId)).toMatchObject({ deployed: "main" });
   });
 
   it("may be denied to the caller, who is judged by the stored grant", async () => {
@@ -231,10 +233,10 @@ describe("approving", () => {
     const grant = { allowed: true, grantedPermissions: ["deploy:run"] };
     const executionId = await park(boot(), { grant });
     const process = boot({ authorizeApproval });
-    expect(await process.desk.approveExecution(executionId, { by: "bob" })).toMatchObject({ error: "Only Ada." });
-    expect(await process.desk.rejectExecution(executionId, { by: "bob" })).toMatchObject({ error: "Only Ada." });
+    expect(await process.actions.approveExecution(executionId, { by: "bob" })).toMatchObject({ error: "Only Ada." });
+    expect(await process.actions.rejectExecution(executionId, { by: "bob" })).toMatchObject({ error: "Only Ada." });
     expect(rows()).toEqual(["parked"]);
-    expect(await process.desk.approveExecution(executionId, { by: "ada" })).toMatchObject({ deployed: "main" });
+    expect(await process.actions.approveExecution(executionId, { by: "ada" })).toMatchObject({ deployed: "main" });
     expect(seen.map(({ decision, by, grant: stored }) => [decision, by, stored])).toEqual([
       ["approve", "bob", grant],
       ["reject", "bob", grant],
@@ -255,20 +257,19 @@ describe("approving", () => {
   ])("is refused when authorizeApproval %s, and can be decided later", async (_how, authorizeApproval) => {
     const executionId = await park(boot());
     const process = boot({ authorizeApproval });
-    expect(await process.desk.approveExecution(executionId)).toMatchObject({ status: "error", executionId });
-    expect(await process.desk.rejectExecution(executionId)).toMatchObject({ status: "error", executionId });
+    expect(await process.actions.approveExecution(executionId)).toMatchObject({ status: "error", executionId });
+    expect(await process.actions.rejectExecution(executionId)).toMatchObject({ status: "error", executionId });
     expect([rows(), world.effects, turns()]).toEqual([["parked"], {}, 0]);
-    expect(await boot().desk.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await boot().actions.approveExecution(executionId)).toMatchObject({ deployed: "main" });
   });
 
   it("two pauses of one explicit key runs the effect once", async () => {
     const process = boot();
     const first = await park(process, { name: "release" });
     const second = await park(process, { name: "release", toolCallId: "call-2" });
-    expect(await Promise.all([process.desk.approveExecution(first), process.desk.approveExecution(second)])).toEqual([
-      "main",
-      "main"
-    ]);
+    expect(
+      await Promise.all([process.actions.approveExecution(first), process.actions.approveExecution(second)])
+    ).toEqual(["main", "main"]);
     expect(world.effects).toEqual({ release: 1 });
     expect([part("call-1"), part("call-2")]).toEqual(["main", "main"]);
   });
@@ -279,11 +280,13 @@ describe("rejecting", () => {
     const process = boot();
     const executionId = await park(process);
     const outcome = { status: "rejected", executionId, action: "deploy", reason: "Not this release" };
-    expect(await process.desk.rejectExecution(executionId, { reason: "Not this release", by: "ada" })).toEqual(outcome);
+    expect(await process.actions.rejectExecution(executionId, { reason: "Not this release", by: "ada" })).toEqual(
+      outcome
+    );
     expect(part()).toEqual(outcome);
     expect(turns()).toBe(1);
     expect(world.effects).toEqual({});
-    expect(process.desk.listActionLedger()).toMatchObject([
+    expect(process.actions.listActionLedger()).toMatchObject([
       { key: `pause:${executionId}`, effect: "refused", approver: "ada", attempt: 0 }
     ]);
     expect(world.eventTypes()).toContain("action:pause:rejected");
@@ -291,14 +294,14 @@ describe("rejecting", () => {
 
   it("without a reason has one", async () => {
     const process = boot();
-    expect(await process.desk.rejectExecution(await park(process))).toMatchObject({ reason: "Rejected by user" });
+    expect(await process.actions.rejectExecution(await park(process))).toMatchObject({ reason: "Rejected by user" });
   });
 
   it("does not stand in the way of the same key later", async () => {
     const process = boot();
-    await process.desk.rejectExecution(await park(process, { name: "release" }));
+    await process.actions.rejectExecution(await park(process, { name: "release" }));
     const again = await park(process, { name: "release", toolCallId: "call-2" });
-    expect(await process.desk.approveExecution(again)).toBe("main");
+    expect(await process.actions.approveExecution(again)).toBe("main");
   });
 });
 
@@ -307,7 +310,7 @@ describe("the outcome", () => {
     const process = boot();
     const executionId = await park(process);
     world.sql("DELETE FROM test_calls");
-    await process.desk.approveExecution(executionId);
+    await process.actions.approveExecution(executionId);
     expect(world.rows("SELECT text FROM test_notes")).toEqual([{ text: expect.stringContaining('"deployed":"main"') }]);
     expect(turns()).toBe(1);
   });
@@ -316,10 +319,10 @@ describe("the outcome", () => {
     const process = boot();
     const executionId = await park(process);
     world.unstored.add("message-of-turn-1");
-    expect(await process.desk.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await process.actions.approveExecution(executionId)).toMatchObject({ deployed: "main" });
     expect([rows(), turns(), part()]).toEqual([["done"], 0, expect.objectContaining({ status: "paused" })]);
     world.unstored.clear();
-    process.desk.turnSettled("turn-1");
+    process.actions.turnSettled("turn-1");
     expect([rows(), turns(), part()]).toEqual([[], 1, { deployed: "main", times: 1 }]);
   });
 
@@ -327,7 +330,7 @@ describe("the outcome", () => {
     const process = boot();
     const executionId = await park(process);
     world.unstored.add("message-of-turn-1");
-    await process.desk.rejectExecution(executionId);
+    await process.actions.rejectExecution(executionId);
     process.kill();
     world.unstored.clear();
     await boot().resume();
@@ -337,10 +340,10 @@ describe("the outcome", () => {
   it("of a conversation that was cleared goes nowhere", async () => {
     const process = boot();
     const executionId = await park(process, { name: "release", ref: "endless" });
-    void process.desk.approveExecution(executionId);
+    void process.actions.approveExecution(executionId);
     await settle();
     world.sql("DELETE FROM test_calls");
-    process.desk.conversationCleared();
+    process.actions.conversationCleared();
     await world.advance(30_000);
     expect([rows(), turns(), world.rows("SELECT text FROM test_notes")]).toEqual([[], 0, []]);
   });
@@ -351,8 +354,8 @@ describe("a call that was cut off after it parked", () => {
     const process = boot();
     const executionId = await park(process);
     world.sql(`UPDATE test_calls SET state = 'resolved', output = '"interrupted"'`);
-    expect(process.desk.pendingApprovals()).toEqual([]);
-    expect(await process.desk.approveExecution(executionId)).toMatchObject({ status: "error" });
+    expect(process.actions.pendingApprovals()).toEqual([]);
+    expect(await process.actions.approveExecution(executionId)).toMatchObject({ status: "error" });
     expect([world.effects, rows(), part()]).toEqual([{}, [], "interrupted"]);
   });
 
@@ -360,7 +363,7 @@ describe("a call that was cut off after it parked", () => {
     const process = boot();
     await park(process);
     world.sql(`UPDATE test_calls SET state = 'resolved', output = '"interrupted"'`);
-    process.desk.turnSettled("turn-1");
+    process.actions.turnSettled("turn-1");
     expect(rows()).toEqual([]);
   });
 });
@@ -369,21 +372,21 @@ describe("an action nobody decides about", () => {
   it("expires, says so in the transcript, and starts no turn", async () => {
     const process = boot();
     const executionId = await park(process);
-    expect(process.desk.nextWake(world.nowMs)).toBe(world.nowMs + 30 * DAY_MS);
+    expect(process.actions.nextWake(world.nowMs)).toBe(world.nowMs + 30 * DAY_MS);
     world.nowMs += 30 * DAY_MS;
-    expect(process.desk.pendingApprovals()).toEqual([]);
-    await process.desk.runDue();
+    expect(process.actions.pendingApprovals()).toEqual([]);
+    await process.actions.runDue();
     expect(part()).toEqual({ status: "expired", executionId, action: "deploy" });
-    expect([rows(), turns(), process.desk.nextWake(world.nowMs)]).toEqual([[], 0, null]);
+    expect([rows(), turns(), process.actions.nextWake(world.nowMs)]).toEqual([[], 0, null]);
     expect(world.events.at(-1)).toEqual({ type: "action:pause:swept", payload: { swept: 1 } });
-    expect(await process.desk.approveExecution(executionId)).toMatchObject({ status: "error" });
+    expect(await process.actions.approveExecution(executionId)).toMatchObject({ status: "error" });
   });
 
   it("expires also when the first to ask is somebody who approves", async () => {
     const process = boot();
     const executionId = await park(process);
     world.nowMs += 30 * DAY_MS;
-    expect(await process.desk.approveExecution(executionId)).toMatchObject({
+    expect(await process.actions.approveExecution(executionId)).toMatchObject({
       error: expect.stringContaining("expired")
     });
     expect(world.effects).toEqual({});
@@ -393,10 +396,10 @@ describe("an action nobody decides about", () => {
   it("waits for ever if the class says so, and needs no wake", async () => {
     const process = boot({ settings: { actionPendingApprovalTtlMs: false } });
     const executionId = await park(process);
-    expect(process.desk.nextWake(world.nowMs)).toBeNull();
+    expect(process.actions.nextWake(world.nowMs)).toBeNull();
     world.nowMs += 1_000 * DAY_MS;
     await process.resume();
-    expect(await process.desk.approveExecution(executionId)).toMatchObject({ deployed: "main" });
+    expect(await process.actions.approveExecution(executionId)).toMatchObject({ deployed: "main" });
   });
 });
 
@@ -408,10 +411,10 @@ describe("after a death while the approved action ran", () => {
       return { ...map, [name]: action(endless as typeof map.deploy.config) };
     });
     const executionId = await park(process, { name });
-    void process.desk.approveExecution(executionId, { by: "ada" }).catch(() => undefined);
+    void process.actions.approveExecution(executionId, { by: "ada" }).catch(() => undefined);
     await settle();
     expect(world.effects).toEqual({ [name]: 1 });
-    expect(process.desk.nextWake(world.nowMs)).toBe(world.nowMs + 30_000);
+    expect(process.actions.nextWake(world.nowMs)).toBe(world.nowMs + 30_000);
     process.kill();
   }
 
@@ -427,21 +430,21 @@ describe("after a death while the approved action ran", () => {
     const process = boot();
     await process.resume();
     expect(rows()).toEqual(["approved"]);
-    const wake = process.desk.nextWake(world.nowMs);
+    const wake = process.actions.nextWake(world.nowMs);
     expect(wake).toBe(world.nowMs + 300_001);
     world.nowMs = wake ?? 0;
-    await process.desk.runDue();
+    await process.actions.runDue();
     await Promise.all(process.background);
     expect(part()).toBe("main");
     expect([world.effects, rows(), turns()]).toEqual([{ release: 2 }, [], 1]);
-    expect(process.desk.listActionLedger()).toMatchObject([{ attempt: 2, approver: "ada", effect: "ran" }]);
+    expect(process.actions.listActionLedger()).toMatchObject([{ attempt: 2, approver: "ada", effect: "ran" }]);
   });
 
   it("an operator's word about the key ends the waiting", async () => {
     await dieRunning("release");
     const process = boot();
     await process.resume();
-    expect(process.desk.resolveActionLedger("action:release:main", { output: "it was done" })).toEqual({ ok: true });
+    expect(process.actions.resolveActionLedger("action:release:main", { output: "it was done" })).toEqual({ ok: true });
     await Promise.all(process.background);
     expect(part()).toBe("it was done");
     expect(world.effects).toEqual({ release: 1 });
@@ -452,12 +455,12 @@ describe("after a death while the approved action ran", () => {
     const process = boot();
     await process.resume();
     const waiting = await park(process, { toolCallId: "call-2" });
-    process.desk.resolveActionLedger("action:release:main", { output: "it was done" });
+    process.actions.resolveActionLedger("action:release:main", { output: "it was done" });
     await Promise.all(process.background);
-    expect(process.desk.pendingApprovals().map(({ executionId }) => executionId)).toEqual([waiting]);
+    expect(process.actions.pendingApprovals().map(({ executionId }) => executionId)).toEqual([waiting]);
     expect(part("call-2")).toMatchObject({ status: "paused" });
     expect(world.eventTypes()).not.toContain("action:pause:swept");
-    expect(await process.desk.approveExecution(waiting)).toMatchObject({ deployed: "main" });
+    expect(await process.actions.approveExecution(waiting)).toMatchObject({ deployed: "main" });
   });
 });
 
@@ -466,13 +469,13 @@ test("a row that cannot be read is set aside, the transcript says so, and everyt
   const executionId = await park(process);
   const other = await park(process, { toolCallId: "call-2" });
   world.sql('UPDATE cf_action_pauses SET input = \'{"ref":"evil"}\' WHERE execution_id = ?', executionId);
-  expect(process.desk.pendingApprovals().map((approval) => approval.executionId)).toEqual([other]);
-  expect(await process.desk.approveExecution(executionId)).toMatchObject({ status: "error" });
+  expect(process.actions.pendingApprovals().map((approval) => approval.executionId)).toEqual([other]);
+  expect(await process.actions.approveExecution(executionId)).toMatchObject({ status: "error" });
   expect(part()).toMatchObject({ status: "error", executionId });
   expect(world.rows("SELECT source, row_key FROM cf_quarantine")).toEqual([
     { source: "cf_action_pauses", row_key: executionId }
   ]);
-  expect(await process.desk.approveExecution(other)).toMatchObject({ deployed: "main" });
+  expect(await process.actions.approveExecution(other)).toMatchObject({ deployed: "main" });
 });
 
 test("an outcome that cannot be stored is tried again", async () => {
@@ -480,12 +483,12 @@ test("an outcome that cannot be stored is tried again", async () => {
   const process = boot();
   const executionId = await park(process);
   world.sql("ALTER TABLE test_turns RENAME TO elsewhere");
-  expect(await process.desk.approveExecution(executionId)).toMatchObject({ status: "error", executionId });
+  expect(await process.actions.approveExecution(executionId)).toMatchObject({ status: "error", executionId });
   world.sql("ALTER TABLE elsewhere RENAME TO test_turns");
   expect(logged).toHaveBeenCalledOnce();
   logged.mockRestore();
-  world.nowMs = process.desk.nextWake(world.nowMs) ?? 0;
-  await process.desk.runDue();
+  world.nowMs = process.actions.nextWake(world.nowMs) ?? 0;
+  await process.actions.runDue();
   await Promise.all(process.background);
   expect([part(), world.effects, turns(), rows()]).toEqual([{ deployed: "main", times: 1 }, { deploy: 1 }, 1, []]);
 });

@@ -1,31 +1,27 @@
 // From a human's decision to its outcome in the transcript. The decision is durable before anything runs; the outcome,
 // its place in the transcript and the turn that goes on are one transaction, which also ends the row. So a process that
 // dies anywhere in between finds the row in the state it had reached and goes on from there, under the ledger's rules.
-import { grantOf } from "../think/action-grant.ts";
-import type {
-  ActionOutput,
-  ActionsHost,
-  ApprovalDecision,
-  ParkedCall,
-  PendingApproval
-} from "../think/actions-port.ts";
+import { grantOf } from "../think/actions.ts";
+import type { ActionOutput, ApprovalDecision, PendingApproval } from "../think/actions.ts";
+import type { ParkedCall } from "../think/late-outcomes.ts";
 import { errorMessage } from "../util/errors.ts";
 import type { Json } from "../util/json.ts";
-import { expiredOutcome, failedOutcome, notPending, noteText, rejectedOutcome } from "./approval-outcome.ts";
+import { truncateText } from "../util/truncate-value.ts";
 import { namedActions, type AnyAction } from "./descriptor.ts";
 import type { EffectOutcome, Effects } from "./effect.ts";
-import { errorEnvelope } from "./envelope.ts";
+import { errorEnvelope } from "./errors.ts";
 import type { Ledger, LedgerCall } from "./ledger.ts";
 import type { Parked, ParkedAction } from "./parked.ts";
 import { ledgerKey } from "./policies.ts";
 import { contextOf } from "./run.ts";
+import type { ActionsHost } from "./runtime.ts";
 
 /** Rows one sweep or wake takes. */
-export const MAX_DUE_ROWS = 500;
+const MAX_DUE_ROWS = 500;
 /** What could not be carried out for a reason of ours is tried again after this. */
 export const RETRY_MS = 60_000;
-/** While something runs, the object is woken after this: if the process died, that is who finds out. */
-export const RECHECK_MS = 30_000;
+/** While something runs, the object is woken after this: that wake finds what a process that died left. */
+const RECHECK_MS = 30_000;
 
 export interface ApprovalsInit {
   readonly host: ActionsHost;
@@ -43,7 +39,7 @@ export class Approvals {
     this.#init = init;
   }
 
-  /** Oldest first. A row whose call was cut off before it was recorded as parked is nobody's question. */
+  /** Oldest first, without rows whose call was cut off before it was recorded as parked. */
   pending(executionId?: string): PendingApproval[] {
     const { parked, host } = this.#init;
     const now = host.clock.now();
@@ -90,10 +86,10 @@ export class Approvals {
     }
   }
 
-  /** Somebody settled what approved actions were waiting for. */
+  /** The operator settled what approved actions were waiting for. */
   retry(): void {
     const { parked, host } = this.#init;
-    parked.hasten(host.clock.now());
+    parked.makeDue(host.clock.now());
     this.runDue();
   }
 
@@ -106,7 +102,7 @@ export class Approvals {
     return Math.min(later ?? Infinity, nowMs + RECHECK_MS);
   }
 
-  /** A row that cannot be read: whoever waits for it is told. Part of the transaction that removed it. */
+  /** A row that cannot be read: its place in the transcript says so. Part of the transaction that removed it. */
   lost(call: ParkedCall): void {
     this.#init.host.conversation.replaceOutput(
       call,
@@ -140,11 +136,9 @@ export class Approvals {
     if (decision.inputHash !== undefined && decision.inputHash !== row.inputHash) {
       return "Nothing was done: what waits for approval has another input than the one that was decided about.";
     }
-    const { authorizeApproval } = this.#init.host;
-    if (!authorizeApproval) return undefined;
     try {
       const { allowed, reason } = grantOf(
-        await authorizeApproval({
+        await this.#init.host.overrides.authorizeApproval({
           ...approvalOf(row),
           decision: decision.state === "approved" ? "approve" : "reject",
           by: decision.by ?? null,
@@ -205,7 +199,7 @@ export class Approvals {
   }
 
   #actions(): Map<string, AnyAction> {
-    return namedActions(this.#init.host.getActions());
+    return namedActions(this.#init.host.overrides.getActions());
   }
 
   /** Outcome, transcript, continuation and the end of the row: one state change. */
@@ -224,7 +218,7 @@ export class Approvals {
     });
   }
 
-  /** Nobody decided in time: said in the transcript, and no turn goes on. False when its message is still being written. */
+  /** Not decided in time: the transcript says so, and no turn goes on. False while its message is being written. */
   #expire(row: ParkedAction): boolean {
     const { host, parked, ledger } = this.#init;
     return host.conversation.atomically(() => {
@@ -263,4 +257,34 @@ function pauseKey({ executionId }: ParkedCall): string {
 function recordOf(row: ParkedAction): Omit<LedgerCall, "key"> {
   const { action, inputHash, requestId, toolCallId, decidedBy } = row;
   return { action, inputHash, requestId, toolCallId, approver: decidedBy, keyIsExplicit: false };
+}
+
+// ── Outcomes other than the action's own result, and the note for a place that is gone. Pure. ──
+
+const DEFAULT_REJECTION = "Rejected by user";
+/** Characters of a note. */
+const MAX_NOTE_CHARS = 4_000;
+
+function notPending(executionId: string, why = "it is no longer pending"): { [key: string]: Json } {
+  return { status: "error", executionId, error: `Nothing was done: ${why}.` };
+}
+
+function failedOutcome({ executionId, action }: ParkedCall, error: string): { [key: string]: Json } {
+  return { status: "error", executionId, action, error };
+}
+
+function rejectedOutcome({ executionId, action }: ParkedCall, reason: string | null): { [key: string]: Json } {
+  return { status: "rejected", executionId, action, reason: reason ?? DEFAULT_REJECTION };
+}
+
+function expiredOutcome({ executionId, action }: ParkedCall): { [key: string]: Json } {
+  return { status: "expired", executionId, action };
+}
+
+function noteText({ action, executionId }: ParkedCall, outcome: Json | undefined): string {
+  const text = outcome === undefined ? "It returned nothing." : JSON.stringify(outcome);
+  return truncateText(
+    `The action "${action}" (${executionId}), which waited for approval, has an outcome: ${text}`,
+    MAX_NOTE_CHARS
+  );
 }

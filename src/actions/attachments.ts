@@ -2,7 +2,8 @@
 // the same transaction as its result; so a recovered turn still has them and a replayed call adds none. Belongs to a
 // turn by id: the attachments of one turn are never another's.
 import type { Sql } from "../host/ports.ts";
-import type { ReplyAttachment } from "../think/actions-port.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
+import type { ReplyAttachment } from "../think/actions.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { jsonCopy } from "./json-copy.ts";
@@ -13,6 +14,22 @@ export const MAX_ATTACHMENTS = 32;
 export const MAX_ATTACHMENT_BYTES = 1024 * 1024;
 /** Turns whose attachments are kept; a turn's are read when it is over. */
 export const MAX_ATTACHMENT_TURNS = 8;
+
+export const ATTACHMENT_TABLES: readonly TableDefinition[] = [
+  // Bound: 8 turns of at most 32 attachments and 1 MB. Deleted: oldest first when one is added.
+  {
+    name: "cf_action_attachments",
+    create: [
+      `CREATE TABLE cf_action_attachments (
+        id INTEGER PRIMARY KEY,
+        turn_id TEXT NOT NULL UNIQUE,
+        request_id TEXT NOT NULL,
+        is_latest INTEGER NOT NULL,
+        items TEXT NOT NULL
+      )`
+    ]
+  }
+];
 
 /** What one execution wants attached. */
 export class AttachmentDraft {
@@ -26,7 +43,7 @@ export class AttachmentDraft {
     if (copied.ok && isAttachment(copied.value)) this.items.push(copied.value);
   }
 
-  /** What comes after the execution ended is not heard. */
+  /** What comes after the execution ended is ignored. */
   close(): void {
     this.#isOpen = false;
   }
@@ -40,10 +57,10 @@ interface AttachmentRow {
 }
 
 export class Attachments {
-  readonly #sql: Sql;
+  readonly #sql: TableSet;
 
   constructor(sql: Sql) {
-    this.#sql = sql;
+    this.#sql = new TableSet(sql, ATTACHMENT_TABLES);
   }
 
   /** From now on this is the latest turn. Another attempt of the same turn keeps what the earlier one recorded. */
@@ -53,7 +70,7 @@ export class Attachments {
       turnId
     );
     if (other)
-      this.#sql.run("UPDATE cf_action_attachments SET is_latest = 0 WHERE is_latest = 1 AND turn_id <> ?", turnId);
+      this.#sql.change("UPDATE cf_action_attachments SET is_latest = 0 WHERE is_latest = 1 AND turn_id <> ?", turnId);
   }
 
   /** Part of the caller's transaction. Returns what was really added. */
@@ -95,7 +112,7 @@ export class Attachments {
         turn.requestId,
         JSON.stringify(items)
       );
-      this.#sql.run(
+      this.#sql.change(
         `DELETE FROM cf_action_attachments WHERE id NOT IN (
            SELECT id FROM cf_action_attachments ORDER BY id DESC LIMIT ?)`,
         MAX_ATTACHMENT_TURNS

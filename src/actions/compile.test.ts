@@ -6,7 +6,7 @@ import { z } from "zod";
 import { majors, run } from "../model/sdk-majors.test-support.ts";
 import { wrapTools } from "../model/index.ts";
 import { reply, text, toolCall } from "../testing/model/index.ts";
-import { action } from "./action.ts";
+import { action } from "./feature.ts";
 import { Process, World, type CallInit } from "./actions.test-support.ts";
 
 const inputSchema = z.object({ id: z.string() });
@@ -110,7 +110,7 @@ describe.each(majors)("with $name", (major) => {
     const { chunks } = await run(major, { steps: callsOnce("parks"), tools: tools() });
     expect(chunks).not.toContainEqual(expect.objectContaining({ type: "tool-approval-request" }));
     expect(outputOf(chunks)).toMatchObject({ output: { status: "paused" } });
-    expect(process.desk.pendingApprovals()).toHaveLength(1);
+    expect(process.actions.pendingApprovals()).toHaveLength(1);
     expect(world.effects).toEqual({});
   });
 });

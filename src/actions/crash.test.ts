@@ -4,8 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { Crash } from "../journal/memory-sql.test-support.ts";
-import type { PausedOutput } from "../think/actions-port.ts";
-import { action } from "./action.ts";
+import type { PausedOutput } from "../think/actions.ts";
+import { action } from "./feature.ts";
 import { Process, settle, World } from "./actions.test-support.ts";
 
 const inputSchema = z.object({ ref: z.string() });
@@ -102,10 +102,10 @@ async function recover(): Promise<Process> {
   const process = boot();
   await process.resume();
   for (let wakes = 0; wakes < 10; wakes++) {
-    const wake = process.desk.nextWake(world.nowMs);
+    const wake = process.actions.nextWake(world.nowMs);
     if (wake === null || wake > world.nowMs + 30 * MINUTES_MS) break;
     world.nowMs = Math.max(world.nowMs + 1, wake);
-    await process.desk.runDue();
+    await process.actions.runDue();
     await Promise.all(process.background);
   }
   return process;
@@ -162,10 +162,10 @@ describe("parking that dies at any write", () => {
         const process = await recover();
         // The model asks again where its call was interrupted.
         if (paused().length === 0) await process.call("deploy", { ref: "1" }, { toolCallId: "call-2" });
-        const pending = process.desk.pendingApprovals();
+        const pending = process.actions.pendingApprovals();
         expect(pending).toHaveLength(1);
-        await process.desk.approveExecution(pending[0]!.executionId);
-        process.desk.turnSettled("turn-1");
+        await process.actions.approveExecution(pending[0]!.executionId);
+        process.actions.turnSettled("turn-1");
         expect([world.effects["deploy"], paused(), count("cf_action_pauses")]).toEqual([1, [], 0]);
       }
     );
@@ -184,7 +184,7 @@ const executionId = () =>
 async function expectDecided(process: Process): Promise<void> {
   expect(paused()).toEqual([]);
   expect([count("cf_action_pauses"), count("test_turns"), count("test_notes")]).toEqual([0, 1, 0]);
-  expect(process.desk.nextWake(world.nowMs)).toBeNull();
+  expect(process.actions.nextWake(world.nowMs)).toBeNull();
   expect(world.rows("SELECT key FROM cf_action_ledger").length).toBe(1);
 }
 
@@ -192,13 +192,14 @@ describe.each(["deploy", "release"] as const)("approving %s and dying at any wri
   it("ends in one outcome, one continuation and at most one effect, or in an unknown one that is told", async () => {
     const points = await everyDeath(
       () => parked(name),
-      (process) => process.desk.approveExecution(executionId(), { by: "ada" }),
+      (process) => process.actions.approveExecution(executionId(), { by: "ada" }),
       async () => {
         const ran = world.effects[name] ?? 0;
         const settledBefore = count("cf_action_ledger WHERE status = 'settled'");
         const process = await recover();
         // A decision that was not durable is not lost either: the question is still there.
-        for (const { executionId: id } of process.desk.pendingApprovals()) await process.desk.approveExecution(id);
+        for (const { executionId: id } of process.actions.pendingApprovals())
+          await process.actions.approveExecution(id);
         await expectDecided(process);
         const isRerun = name === "release" && ran === 1 && settledBefore === 0;
         // Under a key of its own the effect may be run again after the lease; otherwise never.
@@ -214,12 +215,13 @@ describe.each(["deploy", "release"] as const)("approving %s and dying at any wri
     for (let second = 1; second <= 8; second++) {
       await everyDeath(
         () => parked(name),
-        (process) => process.desk.approveExecution(executionId()),
+        (process) => process.actions.approveExecution(executionId()),
         async () => {
           interruptOpenCalls();
           await diesAt(second, (process) => process.resume());
           const process = await recover();
-          for (const { executionId: id } of process.desk.pendingApprovals()) await process.desk.approveExecution(id);
+          for (const { executionId: id } of process.actions.pendingApprovals())
+            await process.actions.approveExecution(id);
           await expectDecided(process);
           if (name === "deploy") expect(world.effects[name] ?? 0).toBeLessThanOrEqual(1);
           pairs += 1;
@@ -234,15 +236,15 @@ describe("rejecting and dying at any write", () => {
   it("ends in one rejection and one continuation, and runs nothing", async () => {
     const points = await everyDeath(
       () => parked("deploy"),
-      (process) => process.desk.rejectExecution(executionId(), { by: "ada", reason: "no" }),
+      (process) => process.actions.rejectExecution(executionId(), { by: "ada", reason: "no" }),
       async () => {
         const process = await recover();
-        for (const { executionId: id } of process.desk.pendingApprovals()) {
-          await process.desk.rejectExecution(id, { by: "ada", reason: "no" });
+        for (const { executionId: id } of process.actions.pendingApprovals()) {
+          await process.actions.rejectExecution(id, { by: "ada", reason: "no" });
         }
         await expectDecided(process);
         expect(world.effects).toEqual({});
-        expect(process.desk.listActionLedger()).toMatchObject([{ effect: "refused", approver: "ada" }]);
+        expect(process.actions.listActionLedger()).toMatchObject([{ effect: "refused", approver: "ada" }]);
         expect(world.rows("SELECT output FROM test_calls")).toMatchObject([
           { output: expect.stringContaining('"reason":"no"') }
         ]);
@@ -259,11 +261,11 @@ describe("an expiry that dies at any write", () => {
         await parked("deploy");
         world.nowMs += 31 * 24 * 60 * MINUTES_MS;
       },
-      (process) => process.desk.runDue(),
+      (process) => process.actions.runDue(),
       async () => {
         const process = await recover();
         expect([paused(), count("cf_action_pauses"), count("test_turns")]).toEqual([[], 0, 0]);
-        expect(process.desk.nextWake(world.nowMs)).toBeNull();
+        expect(process.actions.nextWake(world.nowMs)).toBeNull();
       }
     );
     expect(points).toBeGreaterThan(1);

@@ -1,9 +1,10 @@
 // The life of one execution: it ends with its result, with the turn's cancellation or with its time, whichever comes
 // first. While it runs, `beat` is called at an interval. Work that does not stop in time is no longer listened to.
+import { beforeDeadline } from "../host/deadline.ts";
 import type { Clock } from "../host/ports.ts";
 import { ActionTimeoutError } from "./errors.ts";
 
-export interface DeadlineInit {
+interface DeadlineInit {
   readonly clock: Clock;
   /** The turn's. */
   readonly signal: AbortSignal | undefined;
@@ -23,25 +24,27 @@ export async function withDeadline<T>(
   const inner = new AbortController();
   const over = new AbortController();
   const stopped = Promise.withResolvers<never>();
-  const stop = (reason: unknown) => {
-    inner.abort(reason);
-    stopped.reject(reason);
+  const cancel = () => {
+    inner.abort(outer?.reason);
+    stopped.reject(outer?.reason);
   };
-  const cancel = () => stop(outer?.reason);
+  const late = () => {
+    const error = new ActionTimeoutError(timeoutMs);
+    inner.abort(error);
+    return error;
+  };
   outer?.addEventListener("abort", cancel, { once: true });
-  if (timeoutMs > 0) {
-    void slept(init.clock, timeoutMs, over.signal).then((isLate) => isLate && stop(new ActionTimeoutError(timeoutMs)));
-  }
   if (heartbeat) void beating(init.clock, heartbeat, over.signal);
   try {
-    return await Promise.race([stopped.promise, invoke(work, inner.signal)]);
+    const ended = Promise.race([stopped.promise, invoke(work, inner.signal)]);
+    return await (timeoutMs > 0 ? beforeDeadline(ended, { clock: init.clock, timeoutMs, late }) : ended);
   } finally {
     outer?.removeEventListener("abort", cancel);
     over.abort();
   }
 }
 
-/** A throw is a rejection, and a rejection nobody waits for any more is nobody's problem. */
+/** A throw becomes a rejection. One that comes after the deadline is dropped by the race. */
 async function invoke<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return work(signal);
 }

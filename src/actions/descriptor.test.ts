@@ -1,21 +1,21 @@
 import { jsonSchema } from "ai";
 import { describe, expect, expectTypeOf, it, test } from "vitest";
 import { z } from "zod";
-import { OPEN_ACTIONS } from "../think/actions-port.ts";
+import { FEATURE } from "../think/feature.ts";
 import type { Think } from "../think/think.ts";
-import type { ActionContext } from "./action-context.ts";
-import { action } from "./action.ts";
+import type { ActionContext } from "./descriptor.ts";
+import { action } from "./feature.ts";
 import { isAction, namedActions, type ActionConfig } from "./descriptor.ts";
 import { ActionDefinitionError } from "./errors.ts";
 
 const base = { description: "Refunds.", inputSchema: z.object({ id: z.string() }), execute: () => 1 };
 
 describe("an action", () => {
-  it("is a frozen descriptor that carries the way to its desk", () => {
+  it("is a frozen descriptor that carries its feature", () => {
     const refund = action(base);
     expect(isAction(refund)).toBe(true);
     expect(Object.isFrozen(refund) && Object.isFrozen(refund.config)).toBe(true);
-    expect(typeof refund[OPEN_ACTIONS]).toBe("function");
+    expect(typeof refund[FEATURE]).toBe("function");
     expect(refund.timeoutMs).toBe(30_000);
     for (const other of [null, undefined, {}, base, "action", () => base]) expect(isAction(other)).toBe(false);
   });

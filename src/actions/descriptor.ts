@@ -1,8 +1,9 @@
 // What an action is: a checked, frozen description of a tool with side effects. Nothing runs here. Wrong descriptions
 // are refused when they are written, not when a model calls them.
-import type { FlexibleSchema } from "ai";
-import type { ActionKind, ActionRisk, CarriesActions } from "../think/actions-port.ts";
-import type { ActionContext } from "./action-context.ts";
+import type { FlexibleSchema, ModelMessage } from "ai";
+import type { ActionKind, ActionRisk, ActionsFeature, ReplyAttachment } from "../think/actions.ts";
+import type { CarriesFeature } from "../think/feature.ts";
+import type { Think } from "../think/think.ts";
 import { ActionDefinitionError } from "./errors.ts";
 
 /** Milliseconds an execution may take when the action does not say. */
@@ -17,7 +18,7 @@ type MaybePromise<T> = T | PromiseLike<T>;
 type Policy<Input, Answer> = (call: { input: Input; ctx: ActionContext }) => MaybePromise<Answer>;
 
 export interface ActionConfig<Input, Output> {
-  /** What the model is told the tool does. */
+  /** What the model reads about the tool. */
   description: string;
   /** A Zod schema, or the SDK's `jsonSchema`. It checks and types the input. */
   inputSchema: FlexibleSchema<Input>;
@@ -51,13 +52,14 @@ interface Described<Input, Output> {
 }
 
 /** Made by `action()`; the values of `getActions()`. */
-export interface Action<Input = unknown, Output = unknown> extends Described<Input, Output>, CarriesActions {}
+export interface Action<Input = unknown, Output = unknown>
+  extends Described<Input, Output>, CarriesFeature<ActionsFeature> {}
 
 /** An action whose input type does not matter any more: the schema has checked the value. */
 // `never` accepts the parameters of every action; `call` in policies.ts is the one place that hands them a value.
 export type AnyAction = Action<never, unknown>;
 
-/** The descriptor without its way to the desk. Throws ActionDefinitionError. */
+/** The descriptor without its feature. Throws ActionDefinitionError. */
 export function describeAction<Input, Output>(config: ActionConfig<Input, Output>): Described<Input, Output> {
   check(config);
   return {
@@ -81,7 +83,7 @@ export function namedActions(map: unknown): Map<string, AnyAction> {
   for (const key of Reflect.ownKeys(map)) {
     if (typeof key !== "string") throw new ActionDefinitionError("getActions() has a key that is not a text.");
     const value: unknown = Reflect.get(map, key);
-    // `{ refund: mayRefund ? refund : undefined }` is how people leave one out.
+    // `{ refund: mayRefund ? refund : undefined }` is how a class leaves one out.
     if (value === undefined) continue;
     if (!isAction(value)) {
       throw new ActionDefinitionError(`getActions() has "${key}", which is not an action.`, "Make it with action().");
@@ -166,4 +168,18 @@ function isGiven(approval: unknown): boolean {
 
 function isTimeout(value: unknown): boolean {
   return typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS;
+}
+
+/** What an action's callbacks are given. */
+export interface ActionContext {
+  readonly agent: Think;
+  readonly env: Cloudflare.Env;
+  readonly requestId: string;
+  readonly toolCallId: string;
+  /** What the model had read when it made the call. Empty when a parked call runs after its approval. */
+  readonly messages: ReadonlyArray<ModelMessage>;
+  /** Fires when the turn is cancelled and after `timeoutMs`. */
+  readonly signal: AbortSignal;
+  /** Records something to deliver with the answer. Counts only if `execute` succeeds; elsewhere it does nothing. */
+  attachReply(attachment: ReplyAttachment): void;
 }

@@ -1,19 +1,17 @@
 // One effect under the ledger: claimed, executed with a deadline and a renewed lease, its result prepared and settled
 // together with its attachments. A call whose key another call of this process is executing waits for that one. What
-// comes out is always an output for the model; how it came about is told beside it.
+// comes out is always an output for the model; how it came about is returned beside it.
 import type { Clock, Sql } from "../host/ports.ts";
-import type { ActionsHost } from "../think/actions-port.ts";
 import { errorMessage } from "../util/errors.ts";
 import type { Json } from "../util/json.ts";
-import type { ActionContext } from "./action-context.ts";
+import type { ActionContext } from "./descriptor.ts";
 import { AttachmentDraft, type Attachments } from "./attachments.ts";
 import { withDeadline } from "./deadline.ts";
-import { errorEnvelope } from "./envelope.ts";
-import { ActionKeyConflict, ActionOutputError, ActionPendingError } from "./errors.ts";
+import { ActionKeyConflict, ActionOutputError, ActionPendingError, errorEnvelope } from "./errors.ts";
 import type { Claim, Ledger, LedgerCall } from "./ledger.ts";
-import { prepareOutput, type PreparedOutput } from "./output.ts";
 import { execute, type AskedCall } from "./policies.ts";
-import type { Results } from "./results.ts";
+import { prepareOutput, type PreparedOutput, type Results } from "./results.ts";
+import type { ActionsHost } from "./runtime.ts";
 
 export interface EffectPorts {
   readonly sql: Sql;
@@ -43,7 +41,7 @@ export interface UnknownEffect {
 
 export interface EffectOutcome {
   readonly output: Json | undefined;
-  /** Set when the call did not run because nobody knows whether it ran before. */
+  /** Set when the call did not run because it is not known whether it ran before. */
   readonly unknown?: UnknownEffect;
 }
 
@@ -166,7 +164,7 @@ export class Effects {
     return { output: prepared.output };
   }
 
-  /** A later attempt owns the key: its result counts, for everybody who made the call. */
+  /** A later attempt owns the key: its result counts, for every caller. */
   #overtaken(action: string, claim: Claim, prepared: PreparedOutput): EffectOutcome {
     const successor = this.#ports.ledger.successorOf(claim);
     if (!successor) return { output: prepared.output };

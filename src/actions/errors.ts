@@ -1,6 +1,7 @@
-// What can be wrong with an action. Definition errors are thrown at whoever wrote the class; everything that happens in
+// What can be wrong with an action. Definition errors are thrown where the class defines it; everything that happens in
 // a call becomes an output the model reads: `{ error: { name, message } }`. Names of the latter are a public contract.
-import { ThinkError, type ThinkErrorInit } from "../util/errors.ts";
+import { errorMessage, ThinkError, type ThinkErrorInit } from "../util/errors.ts";
+import { truncateText } from "../util/truncate-value.ts";
 
 /** The descriptor or the map of actions is wrong: a bug in the class. */
 export class ActionDefinitionError extends ThinkError {
@@ -14,7 +15,7 @@ interface ActionErrorInit extends ThinkErrorInit {
   readonly extra?: Readonly<Record<string, string[]>>;
 }
 
-/** A call failed in a way this room has a name for. `extra` is shown to the model beside name and message. */
+/** A call failed in a way that has a name. `extra` is shown to the model beside name and message. */
 export class ActionError extends ThinkError {
   readonly extra: Readonly<Record<string, string[]>> | undefined;
 
@@ -48,7 +49,7 @@ export class ActionApprovalInputError extends ActionError {
   }
 }
 
-/** The policy asks for a human now and nobody was asked: it must be a pure function of the input. */
+/** The policy asks for a human now and did not before: it must be a pure function of the input. */
 export class ActionNotApprovedError extends ActionError {
   constructor(action: string) {
     super({
@@ -110,5 +111,37 @@ export class ActionParkingError extends ActionError {
       code: "action-parking",
       message: `"${action}" cannot wait for approval: ${what}.`
     });
+  }
+}
+
+// ── A failed call, as the model reads it. Only name and message: stacks, causes and hints stay here. Pure. ──
+
+/** Characters of an error's text. */
+const MAX_ERROR_CHARS = 4_000;
+const MAX_NAME_CHARS = 100;
+
+export interface ErrorEnvelope {
+  readonly error: { readonly name: string; readonly message: string; readonly [field: string]: string | string[] };
+}
+
+export function errorEnvelope(error: unknown): ErrorEnvelope {
+  const extra = error instanceof ActionError ? error.extra : undefined;
+  return {
+    error: { ...extra, name: nameOf(error), message: truncateText(textOf(error), MAX_ERROR_CHARS) }
+  };
+}
+
+function nameOf(error: unknown): string {
+  // An aborted signal's reason is a DOMException, which is an Error in every host.
+  const name: unknown = error instanceof Error ? error.name : undefined;
+  return typeof name === "string" && name !== "" ? name.slice(0, MAX_NAME_CHARS) : "Error";
+}
+
+/** Whatever was thrown, even what cannot be printed. */
+function textOf(error: unknown): string {
+  try {
+    return String(errorMessage(error));
+  } catch {
+    return "Something was thrown that cannot be shown.";
   }
 }

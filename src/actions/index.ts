@@ -1,6 +1,5 @@
-export { action } from "./action.ts";
-export type { ActionContext } from "./action-context.ts";
-export { isAction, type Action, type ActionConfig } from "./descriptor.ts";
+export { isAction, type Action, type ActionConfig, type ActionContext } from "./descriptor.ts";
+export { action } from "./feature.ts";
 export type {
   ActionApprovalDescriptor,
   ActionAuthorizationContext,
@@ -19,4 +18,4 @@ export type {
   ListLedgerOptions,
   PendingApproval,
   ReplyAttachment
-} from "../think/actions-port.ts";
+} from "../think/actions.ts";

@@ -1,9 +1,11 @@
 // A JSON copy of any value, by the rules of JSON.stringify with two additions: a bigint becomes "<n>n", and an object
 // inside itself becomes "[Circular]". Only true cycles are: an object that is merely shared is copied at each place.
 // What cannot be copied (a getter or toJSON that throws, too many values) is an error, not a throw. Pure.
+import { sha256 } from "../host/blobs.ts";
 import { errorMessage } from "../util/errors.ts";
-import type { Json } from "../util/json.ts";
+import { canonicalJson, type Json } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
+import { ActionPolicyError } from "./errors.ts";
 
 /** Values in one copy: shared objects multiply, and a few hundred bytes of them can stand for terabytes. */
 export const MAX_COPIED_VALUES = 1_000_000;
@@ -90,4 +92,12 @@ function describe(error: unknown): string {
   } catch {
     return "it cannot be read";
   }
+}
+
+/** The input as JSON text that does not depend on the order of its keys, and its hash. Throws ActionPolicyError for an input that has no JSON. */
+export function hashedInput(action: string, input: unknown): { text: string; hash: string } {
+  const copied = jsonCopy(input);
+  if (!copied.ok) throw new ActionPolicyError(action, `its input has no JSON (${copied.error})`);
+  const text = canonicalJson(copied.value ?? null);
+  return { text, hash: sha256(text) };
 }

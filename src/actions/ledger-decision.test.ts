@@ -3,12 +3,12 @@ import {
   decideClaim,
   MAX_ATTEMPTS,
   type LedgerClaim,
-  type LedgerFacts,
+  type LedgerState,
   type LedgerVerdict
 } from "./ledger-decision.ts";
 
 const NOW = 1_000_000;
-const row: LedgerFacts = { status: "pending", action: "a", inputHash: "h", leasedAt: NOW - 1_000, attempt: 1 };
+const row: LedgerState = { status: "pending", action: "a", inputHash: "h", leasedAt: NOW - 1_000, attempt: 1 };
 const claim: LedgerClaim = {
   action: "a",
   inputHash: "h",
@@ -19,7 +19,7 @@ const claim: LedgerClaim = {
 };
 const stale = { ...row, leasedAt: NOW - 300_001 };
 
-test.each<[string, LedgerFacts | undefined, Partial<LedgerClaim>, LedgerVerdict]>([
+test.each<[string, LedgerState | undefined, Partial<LedgerClaim>, LedgerVerdict]>([
   ["an unknown key runs", undefined, {}, { do: "run" }],
   ["a settled key is replayed", { ...row, status: "settled" }, {}, { do: "replay" }],
   ["a refused key is replayed", { ...row, status: "refused" }, {}, { do: "replay" }],

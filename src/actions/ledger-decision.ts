@@ -1,7 +1,7 @@
 // What the ledger's row says about a call that wants to run. Total and pure; acting on it is ledger.ts.
 
 /** What is known under the call's key. */
-export interface LedgerFacts {
+export interface LedgerState {
   readonly status: "pending" | "settled" | "refused";
   readonly action: string;
   readonly inputHash: string;
@@ -35,7 +35,7 @@ export type LedgerVerdict =
 /** An effect whose execution died this often is not tried again by itself: it may be what kills the process. */
 export const MAX_ATTEMPTS = 5;
 
-export function decideClaim(row: LedgerFacts | undefined, claim: LedgerClaim): LedgerVerdict {
+export function decideClaim(row: LedgerState | undefined, claim: LedgerClaim): LedgerVerdict {
   if (row === undefined) return { do: "run" };
   if (row.action !== claim.action || row.inputHash !== claim.inputHash) return { do: "conflict" };
   switch (row.status) {
@@ -47,7 +47,7 @@ export function decideClaim(row: LedgerFacts | undefined, claim: LedgerClaim): L
   }
 }
 
-function decidePending(row: LedgerFacts, claim: LedgerClaim): LedgerVerdict {
+function decidePending(row: LedgerState, claim: LedgerClaim): LedgerVerdict {
   const canRetry = claim.keyIsExplicit && claim.leaseMs !== false && row.attempt < MAX_ATTEMPTS;
   if (!canRetry) return { do: "pending", retryAt: null };
   const ageMs = claim.nowMs - row.leasedAt;

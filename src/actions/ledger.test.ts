@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { action } from "./action.ts";
+import { action } from "./feature.ts";
 import { Process, settle, World } from "./actions.test-support.ts";
 
 const inputSchema = z.object({ id: z.string() });
@@ -114,8 +114,8 @@ describe("a key", () => {
     expect(await process.call("unkeyed", { id: "1" })).toBe(1);
     expect(await process.call("unkeyed", { id: "2" })).toMatchObject({ error: { name: "ActionKeyConflict" } });
     const call = { requestId: "request-of-turn-1", toolCallId: "call-1", action: "unkeyed" };
-    expect(process.desk.settledOutput({ ...call, input: { id: "1" } })).toEqual([1]);
-    expect(process.desk.settledOutput({ ...call, input: { id: "2" } })).toBeUndefined();
+    expect(process.actions.settledOutput({ ...call, input: { id: "1" } })).toEqual([1]);
+    expect(process.actions.settledOutput({ ...call, input: { id: "2" } })).toBeUndefined();
     expect(world.effects).toEqual({ unkeyed: 1 });
   });
 
@@ -211,7 +211,7 @@ describe("a key", () => {
     expect(await boot().call("slow", { id: "1" }, { toolCallId: "call-6" })).toMatchObject({
       error: { name: "ActionPendingError" }
     });
-    expect(boot().desk.listActionLedger()).toMatchObject([{ attempt: 5, effect: "unknown" }]);
+    expect(boot().actions.listActionLedger()).toMatchObject([{ attempt: 5, effect: "unknown" }]);
   });
 });
 
@@ -250,7 +250,7 @@ describe("a long execution", () => {
     const process = boot();
     const second = process.call(name, { id: "1" }, { toolCallId: "call-2", turnId: "turn-2" });
     await settle();
-    expect(process.desk.listActionLedger()).toMatchObject([{ status: "pending", attempt: 2 }]);
+    expect(process.actions.listActionLedger()).toMatchObject([{ status: "pending", attempt: 2 }]);
     return { late, second, process };
   }
 
@@ -258,10 +258,10 @@ describe("a long execution", () => {
     const { late, second } = await overtaken("slow");
     gates[0]?.resolve("late");
     expect(await late).toMatchObject({ error: { name: "ActionPendingError" } });
-    expect(boot().desk.listActionLedger()).toMatchObject([{ status: "pending", attempt: 2 }]);
+    expect(boot().actions.listActionLedger()).toMatchObject([{ status: "pending", attempt: 2 }]);
     gates[1]?.resolve("second");
     await second;
-    expect(boot().desk.listActionLedger()).toMatchObject([{ output: "second", attempt: 2 }]);
+    expect(boot().actions.listActionLedger()).toMatchObject([{ output: "second", attempt: 2 }]);
     expect(world.eventTypes().filter((type) => type === "action:ledger:settled")).toHaveLength(1);
   });
 
@@ -273,15 +273,15 @@ describe("a long execution", () => {
     gates[0]?.resolve("a");
     expect(await late).toBe(result);
     expect(world.rows("SELECT result_id FROM cf_action_results")).toHaveLength(1);
-    expect(process.desk.attachmentsOf("turn-1")).toEqual([]);
-    expect(process.desk.attachmentsOf("turn-2")).toEqual([{ type: "card" }]);
+    expect(process.actions.attachmentsOf("turn-1")).toEqual([]);
+    expect(process.actions.attachmentsOf("turn-2")).toEqual([{ type: "card" }]);
   });
 
   it("that lost its key and then fails does not release it: the later attempt still owns it", async () => {
     const { late, second, process } = await overtaken("slow");
     gates[0]?.reject(new Error("too late"));
     expect(await late).toMatchObject({ error: { message: "too late" } });
-    expect(process.desk.listActionLedger()).toMatchObject([{ status: "pending", attempt: 2 }]);
+    expect(process.actions.listActionLedger()).toMatchObject([{ status: "pending", attempt: 2 }]);
     gates[1]?.resolve("second");
     expect(await second).toBe("second");
     expect(world.effects).toEqual({ slow: 2 });
@@ -304,7 +304,7 @@ describe("a long execution", () => {
     await second;
     gates[0]?.reject(new Error("too late"));
     await late;
-    expect(process.desk.listActionLedger()).toMatchObject([{ status: "settled", output: "second" }]);
+    expect(process.actions.listActionLedger()).toMatchObject([{ status: "settled", output: "second" }]);
   });
 });
 
@@ -314,7 +314,7 @@ describe("the ledger's list", () => {
     await process.call("charge", { id: "1" }, { toolCallId: "c1" });
     void process.call("slow", { id: "2" }, { toolCallId: "c2" });
     await settle();
-    expect(process.desk.listActionLedger()).toMatchObject([
+    expect(process.actions.listActionLedger()).toMatchObject([
       { key: "action:slow:2", status: "pending", effect: "running", attempt: 1, settledAt: null, toolCallId: "c2" },
       {
         key: "action:charge:invoice:1",
@@ -328,19 +328,18 @@ describe("the ledger's list", () => {
       }
     ]);
     process.kill();
-    expect(boot().desk.listActionLedger({ status: "pending" })).toMatchObject([{ effect: "unknown" }]);
+    expect(boot().actions.listActionLedger({ status: "pending" })).toMatchObject([{ effect: "unknown" }]);
   });
 
   it("comes in bounded pages, newest first", async () => {
     const process = boot();
     for (let id = 0; id < 5; id++) await process.call("charge", { id: `${id}` }, { toolCallId: `c${id}` });
-    const first = process.desk.listActionLedger({ limit: 2 });
+    const first = process.actions.listActionLedger({ limit: 2 });
     expect(first.map((entry) => entry.toolCallId)).toEqual(["c4", "c3"]);
-    expect(process.desk.listActionLedger({ limit: 2, before: first[1]!.id }).map((entry) => entry.toolCallId)).toEqual([
-      "c2",
-      "c1"
-    ]);
-    expect(process.desk.listActionLedger({ limit: -3 })).toHaveLength(1);
+    expect(
+      process.actions.listActionLedger({ limit: 2, before: first[1]!.id }).map((entry) => entry.toolCallId)
+    ).toEqual(["c2", "c1"]);
+    expect(process.actions.listActionLedger({ limit: -3 })).toHaveLength(1);
   });
 });
 
@@ -355,17 +354,17 @@ describe("an operator", () => {
 
   it("can say what the outcome was", async () => {
     const process = await leavePending();
-    expect(process.desk.resolveActionLedger("action:slow:1", { output: { paid: true }, by: "ada" })).toEqual({
+    expect(process.actions.resolveActionLedger("action:slow:1", { output: { paid: true }, by: "ada" })).toEqual({
       ok: true
     });
     expect(await process.call("slow", { id: "1" }, { toolCallId: "call-2" })).toEqual({ paid: true });
-    expect(process.desk.listActionLedger()).toMatchObject([{ effect: "ran", approver: "ada" }]);
+    expect(process.actions.listActionLedger()).toMatchObject([{ effect: "ran", approver: "ada" }]);
     expect(world.effects).toEqual({ slow: 1 });
   });
 
   it("can allow another try", async () => {
     const process = await leavePending();
-    expect(process.desk.resolveActionLedger("action:slow:1", { retry: true })).toEqual({ ok: true });
+    expect(process.actions.resolveActionLedger("action:slow:1", { retry: true })).toEqual({ ok: true });
     const retried = process.call("slow", { id: "1" }, { toolCallId: "call-2" });
     await settle();
     gates[1]?.resolve("again");
@@ -377,13 +376,13 @@ describe("an operator", () => {
     await process.call("charge", { id: "1" });
     void process.call("slow", { id: "1" }, { toolCallId: "call-2" });
     await settle();
-    const { desk } = process;
-    expect(desk.resolveActionLedger("action:charge:invoice:1", { retry: true })).toEqual({
+    const { actions } = process;
+    expect(actions.resolveActionLedger("action:charge:invoice:1", { retry: true })).toEqual({
       ok: false,
       reason: "not-pending"
     });
-    expect(desk.resolveActionLedger("action:slow:1", { retry: true })).toEqual({ ok: false, reason: "running" });
-    expect(desk.resolveActionLedger("nothing", { output: 1 })).toEqual({ ok: false, reason: "not-found" });
+    expect(actions.resolveActionLedger("action:slow:1", { retry: true })).toEqual({ ok: false, reason: "running" });
+    expect(actions.resolveActionLedger("nothing", { output: 1 })).toEqual({ ok: false, reason: "not-found" });
   });
 });
 
@@ -395,10 +394,10 @@ describe("the sweep", () => {
     await settle();
     process.kill();
     world.nowMs += 30 * DAY_MS + 1;
-    boot().desk.resume();
+    boot().actions.resume();
     expect(world.rows("SELECT key FROM cf_action_ledger")).toEqual([{ key: "action:slow:1" }]);
     world.nowMs += 60 * DAY_MS;
-    boot().desk.resume();
+    boot().actions.resume();
     expect(world.rows("SELECT key FROM cf_action_ledger")).toEqual([]);
     const swept = world.events.filter((event) => event.type === "action:ledger:swept").map((event) => event.payload);
     expect(swept).toEqual([
@@ -411,9 +410,9 @@ describe("the sweep", () => {
     const process = boot();
     for (let id = 0; id < 5; id++) await process.call("charge", { id: `${id}` }, { toolCallId: `c${id}` });
     world.nowMs += 40 * DAY_MS;
-    boot({ actionLedgerRetention: { settledMs: false } }).desk.resume();
+    boot({ actionLedgerRetention: { settledMs: false } }).actions.resume();
     expect(world.rows("SELECT key FROM cf_action_ledger")).toHaveLength(5);
-    boot({ actionLedgerRetention: { maxSweepRows: 2 } }).desk.resume();
+    boot({ actionLedgerRetention: { maxSweepRows: 2 } }).actions.resume();
     expect(world.rows("SELECT key FROM cf_action_ledger ORDER BY id")[0]).toEqual({ key: "action:charge:invoice:2" });
   });
 });

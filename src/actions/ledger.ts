@@ -1,13 +1,14 @@
 // The record of effects: one row per key, written before the effect begins and settled with its result, so that a key
 // that is settled never runs again, and one that is not is never taken for one that did not happen. A claim, a settle
-// and a release are each one transaction. Whoever lost its row to a later attempt can no longer change it.
+// and a release are each one transaction. An attempt that lost its row to a later one can no longer change it.
 import type { Clock, Sql } from "../host/ports.ts";
-import type { ActionLedgerEntry, CutOffCall, ListLedgerOptions } from "../think/actions-port.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
+import type { ActionLedgerEntry, ActionLedgerRetention, ListLedgerOptions } from "../think/actions.ts";
 import { parseJson, type Json } from "../util/json.ts";
 import { decideClaim } from "./ledger-decision.ts";
 
 /** Rows one listing gives. */
-export const MAX_LISTED = 500;
+const MAX_LISTED_ENTRIES = 500;
 
 /** A call on its way through the ledger. */
 export interface LedgerCall {
@@ -17,7 +18,7 @@ export interface LedgerCall {
   readonly inputHash: string;
   readonly requestId: string;
   readonly toolCallId: string;
-  /** Who approved it, where somebody did. */
+  /** Who approved it; null without an approval. */
   readonly approver: string | null;
 }
 
@@ -63,11 +64,37 @@ export interface LedgerInit {
   readonly isRunning: (key: string) => boolean;
 }
 
+export const LEDGER_TABLES: readonly TableDefinition[] = [
+  // Bound: age (30 days settled, 90 days pending unless the class says otherwise). Deleted: by its sweep. Row numbers
+  // grow with age, so the sweep needs no index of its own.
+  {
+    name: "cf_action_ledger",
+    create: [
+      `CREATE TABLE cf_action_ledger (
+        id INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        action TEXT NOT NULL,
+        input_hash TEXT NOT NULL,
+        is_explicit INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        attempt INTEGER NOT NULL,
+        approver TEXT,
+        request_id TEXT NOT NULL,
+        tool_call_id TEXT NOT NULL,
+        started_at INTEGER NOT NULL,
+        leased_at INTEGER NOT NULL,
+        settled_at INTEGER,
+        output TEXT
+      )`
+    ]
+  }
+];
+
 export class Ledger {
-  readonly #init: LedgerInit;
+  readonly #init: Omit<LedgerInit, "sql"> & { readonly sql: TableSet };
 
   constructor(init: LedgerInit) {
-    this.#init = init;
+    this.#init = { ...init, sql: new TableSet(init.sql, LEDGER_TABLES) };
   }
 
   /** Reads, decides and writes in one transaction: of two calls with one key, one runs. */
@@ -76,7 +103,7 @@ export class Ledger {
     return sql.transaction((): ClaimAnswer => {
       const row = this.#read(call.key);
       const nowMs = clock.now();
-      const verdict = decideClaim(row && factsOf(row), {
+      const verdict = decideClaim(row && stateOf(row), {
         ...call,
         nowMs,
         leaseMs: leaseMs(),
@@ -103,7 +130,7 @@ export class Ledger {
   settle(claim: Claim, output: Json | undefined): boolean {
     const { sql, clock } = this.#init;
     return (
-      sql.run(
+      sql.change(
         "UPDATE cf_action_ledger SET status = 'settled', settled_at = ?, output = ? WHERE key = ? AND attempt = ? AND status = 'pending'",
         clock.now(),
         encode(output),
@@ -122,7 +149,7 @@ export class Ledger {
 
   /** The execution failed: the call may be made again. */
   release(claim: Claim): void {
-    this.#init.sql.run(
+    this.#init.sql.change(
       "DELETE FROM cf_action_ledger WHERE key = ? AND attempt = ? AND status = 'pending'",
       claim.key,
       claim.attempt
@@ -132,7 +159,7 @@ export class Ledger {
   /** A sign of life. False when a later attempt owns the row. */
   renew(claim: Claim): boolean {
     return (
-      this.#init.sql.run(
+      this.#init.sql.change(
         "UPDATE cf_action_ledger SET leased_at = ? WHERE key = ? AND attempt = ? AND status = 'pending'",
         this.#init.clock.now(),
         claim.key,
@@ -156,9 +183,9 @@ export class Ledger {
       if (row.status !== "pending") return "not-pending";
       if (this.#init.isRunning(key)) return "running";
       if (resolution === "retry") {
-        sql.run("DELETE FROM cf_action_ledger WHERE id = ?", row.id);
+        sql.change("DELETE FROM cf_action_ledger WHERE id = ?", row.id);
       } else {
-        sql.run(
+        sql.change(
           "UPDATE cf_action_ledger SET status = 'settled', settled_at = ?, output = ?, approver = COALESCE(?, approver) WHERE id = ?",
           clock.now(),
           encode(resolution.output),
@@ -171,7 +198,9 @@ export class Ledger {
   }
 
   /** What the effect of this very call returned, if it is known; in a list, because it may have returned nothing. */
-  settledOutput(call: Omit<CutOffCall, "input"> & { inputHash: string }): [Json | undefined] | undefined {
+  settledOutput(
+    call: Pick<LedgerCall, "requestId" | "toolCallId" | "action" | "inputHash">
+  ): [Json | undefined] | undefined {
     const row = this.#init.sql.one<LedgerRow>(
       `SELECT ${COLUMNS} FROM cf_action_ledger
        WHERE request_id = ? AND tool_call_id = ? AND action = ? AND input_hash = ? AND status = 'settled' ORDER BY id DESC LIMIT 1`,
@@ -190,7 +219,7 @@ export class Ledger {
       before ?? Number.MAX_SAFE_INTEGER,
       status ?? null,
       status ?? null,
-      Math.min(Math.max(1, Math.floor(limit)), MAX_LISTED)
+      Math.min(Math.max(1, Math.floor(limit)), MAX_LISTED_ENTRIES)
     );
     return rows.map((row) => entryOf(row, this.#init.isRunning(row.key)));
   }
@@ -223,7 +252,7 @@ export class Ledger {
   }
 
   #takeOver(call: LedgerCall, attempt: number): Claim {
-    this.#init.sql.run(
+    this.#init.sql.change(
       `UPDATE cf_action_ledger SET attempt = ?, leased_at = ?, approver = COALESCE(?, approver), request_id = ?,
          tool_call_id = ? WHERE key = ?`,
       attempt,
@@ -239,7 +268,7 @@ export class Ledger {
 
 export type ResolveAnswer = "resolved" | "not-found" | "not-pending" | "running";
 
-function factsOf(row: LedgerRow): Parameters<typeof decideClaim>[0] {
+function stateOf(row: LedgerRow): Parameters<typeof decideClaim>[0] {
   const { status, action, attempt } = row;
   return { status, action, attempt, inputHash: row.input_hash, leasedAt: row.leased_at };
 }
@@ -280,4 +309,56 @@ function outputOf(row: LedgerRow): Json | undefined {
   const parsed = parseJson(row.output);
   // Only `encode` writes the column.
   return parsed.ok ? (parsed.value as Json) : { serialized: false, error: "the stored result cannot be read" };
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const DEFAULT_RETENTION = { settledMs: 30 * DAY_MS, pendingMs: 90 * DAY_MS, maxSweepRows: 500 } as const;
+/** Rows one sweep looks at; the rest waits for the next. */
+const MAX_SCANNED = 2_000;
+
+export interface SweptRows {
+  readonly settled: number;
+  readonly pending: number;
+}
+
+interface LedgerAge {
+  id: number;
+  status: string;
+  started_at: number;
+  leased_at: number;
+  settled_at: number | null;
+}
+
+/**
+ * Old rows leave, oldest first, a bounded number at a time. Row numbers grow with age, so the walk ends at the first row
+ * that is too young for any rule.
+ */
+export function sweepLedger(
+  ports: { readonly sql: Sql; readonly clock: Clock },
+  retention: ActionLedgerRetention
+): SweptRows {
+  const { settledMs, pendingMs, maxSweepRows } = { ...DEFAULT_RETENTION, ...retention };
+  const now = ports.clock.now();
+  const settledBefore = settledMs === false ? -Infinity : now - settledMs;
+  const pendingBefore = pendingMs === false ? -Infinity : now - pendingMs;
+  const table = new TableSet(ports.sql, LEDGER_TABLES);
+  const oldest = table.all<LedgerAge>(
+    "SELECT id, status, started_at, leased_at, settled_at FROM cf_action_ledger ORDER BY id LIMIT ?",
+    MAX_SCANNED
+  );
+  const due: { id: number; isPending: boolean }[] = [];
+  for (const row of oldest) {
+    const isOld = row.started_at < Math.max(settledBefore, pendingBefore);
+    if (!isOld || due.length >= maxSweepRows) break;
+    const isPending = row.status === "pending";
+    const isDue = isPending ? row.leased_at < pendingBefore : (row.settled_at ?? row.started_at) < settledBefore;
+    if (isDue) due.push({ id: row.id, isPending });
+  }
+  if (due.length > 0) {
+    table.transaction(() => {
+      for (const { id } of due) table.change("DELETE FROM cf_action_ledger WHERE id = ?", id);
+    });
+  }
+  const pending = due.filter((row) => row.isPending).length;
+  return { settled: due.length - pending, pending };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { MAX_OUTPUT_CHARS, prepareOutput } from "./output.ts";
+import { MAX_OUTPUT_CHARS, prepareOutput } from "./results.ts";
 
 const never = () => {
   throw new Error("nothing was cut, so nothing is to be kept");

@@ -3,23 +3,18 @@
 // is what was shown. Deciding and running are approvals.ts.
 import { sha256 } from "../host/blobs.ts";
 import type { Clock, Ids, Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { Quarantine } from "../host/quarantine.ts";
-import { grantOf } from "../think/action-grant.ts";
-import type {
-  ActionApprovalDescriptor,
-  ActionGrant,
-  ActionTurn,
-  ActionsHost,
-  ParkedCall,
-  PausedOutput
-} from "../think/actions-port.ts";
+import { grantOf } from "../think/actions.ts";
+import type { ActionApprovalDescriptor, ActionGrant, PausedOutput } from "../think/actions.ts";
+import type { ParkedCall } from "../think/late-outcomes.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isObject, parseJson, type Json } from "../util/json.ts";
 import { ActionParkingError } from "./errors.ts";
-import { hashedInput } from "./input-hash.ts";
-import { jsonText } from "./json-copy.ts";
+import { hashedInput, jsonText } from "./json-copy.ts";
+import type { ActionsHost, ActionTurn } from "./runtime.ts";
 
-/** Actions waiting at once; a further one is refused and the model told. */
+/** Actions waiting at once; a further one is refused, and the model reads why. */
 export const MAX_PARKED = 1_000;
 /** Of an input's JSON: it is stored twice in one row, which must stay below the platform's 2 MB. */
 export const MAX_PARKED_INPUT_BYTES = 500_000;
@@ -35,7 +30,7 @@ export interface ParkedAction extends ParkedCall {
   readonly descriptor: ActionApprovalDescriptor;
   readonly grant: ActionGrant;
   readonly createdAt: number;
-  /** When it needs somebody: a parked one expires, a decided one goes on. */
+  /** When it needs work: a parked one expires, a decided one goes on. */
   readonly dueAt: number | null;
   readonly decidedBy: string | null;
   readonly reason: string | null;
@@ -76,11 +71,42 @@ export interface ParkedInit {
   readonly lost: (call: ParkedCall) => void;
 }
 
+export const PAUSE_TABLES: readonly TableDefinition[] = [
+  // Bound: 1,000 rows and their expiry. Deleted: when the outcome is in the transcript.
+  {
+    name: "cf_action_pauses",
+    create: [
+      `CREATE TABLE cf_action_pauses (
+        id INTEGER PRIMARY KEY,
+        execution_id TEXT NOT NULL UNIQUE,
+        state TEXT NOT NULL,
+        action TEXT NOT NULL,
+        tool_call_id TEXT NOT NULL,
+        turn_id TEXT NOT NULL,
+        request_id TEXT NOT NULL,
+        message_id TEXT NOT NULL,
+        input TEXT NOT NULL,
+        input_hash TEXT NOT NULL,
+        descriptor TEXT NOT NULL,
+        grant_snapshot TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        due_at INTEGER,
+        decided_at INTEGER,
+        decided_by TEXT,
+        reason TEXT,
+        outcome TEXT
+      )`,
+      // When a row is next due: the wake reads one entry of it.
+      `CREATE INDEX cf_action_pauses_due ON cf_action_pauses (due_at) WHERE due_at IS NOT NULL`
+    ]
+  }
+];
+
 export class Parked {
-  readonly #init: ParkedInit;
+  readonly #init: Omit<ParkedInit, "sql"> & { readonly sql: TableSet };
 
   constructor(init: ParkedInit) {
-    this.#init = init;
+    this.#init = { ...init, sql: new TableSet(init.sql, PAUSE_TABLES) };
   }
 
   /** What the model reads instead of a result. A call that is parked already is parked once. */
@@ -147,7 +173,7 @@ export class Parked {
     const { sql, clock, changed } = this.#init;
     const now = clock.now();
     const won =
-      sql.run(
+      sql.change(
         `UPDATE cf_action_pauses SET state = ?, decided_at = ?, decided_by = ?, reason = ?, due_at = ?
          WHERE execution_id = ? AND state = 'parked'`,
         decision.state,
@@ -163,7 +189,7 @@ export class Parked {
 
   /** Remembers the outcome until it can be put in its place. */
   finish(executionId: string, outcome: Json | undefined): void {
-    this.#init.sql.run(
+    this.#init.sql.change(
       "UPDATE cf_action_pauses SET state = 'done', outcome = ?, due_at = NULL WHERE execution_id = ?",
       outcome === undefined ? null : JSON.stringify(outcome),
       executionId
@@ -172,16 +198,20 @@ export class Parked {
 
   /** An approved row whose effect may be tried again later. */
   postpone(executionId: string, dueAt: number): void {
-    this.#init.sql.run("UPDATE cf_action_pauses SET due_at = ? WHERE execution_id = ?", dueAt, executionId);
+    this.#init.sql.change("UPDATE cf_action_pauses SET due_at = ? WHERE execution_id = ?", dueAt, executionId);
   }
 
   /** What was postponed is due now. */
-  hasten(nowMs: number): void {
-    this.#init.sql.run("UPDATE cf_action_pauses SET due_at = ? WHERE state = 'approved' AND due_at > ?", nowMs, nowMs);
+  makeDue(nowMs: number): void {
+    this.#init.sql.change(
+      "UPDATE cf_action_pauses SET due_at = ? WHERE state = 'approved' AND due_at > ?",
+      nowMs,
+      nowMs
+    );
   }
 
   delete(executionId: string): void {
-    this.#init.sql.run("DELETE FROM cf_action_pauses WHERE execution_id = ?", executionId);
+    this.#init.sql.change("DELETE FROM cf_action_pauses WHERE execution_id = ?", executionId);
   }
 
   find(executionId: string): ParkedAction | undefined {
@@ -203,7 +233,7 @@ export class Parked {
     return this.#read("WHERE turn_id = ? ORDER BY id", turnId);
   }
 
-  /** What needs somebody by now, longest overdue first. */
+  /** What needs work by now, longest overdue first. */
   due(nowMs: number, limit: number): ParkedAction[] {
     return this.#read("WHERE due_at <= ? ORDER BY due_at LIMIT ?", nowMs, limit);
   }
@@ -220,7 +250,7 @@ export class Parked {
 
   /** The conversation is gone, and with it every question about it. */
   deleteAll(): void {
-    this.#init.sql.run("DELETE FROM cf_action_pauses");
+    this.#init.sql.change("DELETE FROM cf_action_pauses");
   }
 
   #read(where: string, ...values: (string | number)[]): ParkedAction[] {
@@ -238,7 +268,7 @@ export class Parked {
         body: JSON.stringify(row),
         error: "its input, descriptor or grant is not what was stored"
       });
-      sql.run("DELETE FROM cf_action_pauses WHERE id = ?", row.id);
+      sql.change("DELETE FROM cf_action_pauses WHERE id = ?", row.id);
       lost(callOf(row));
     });
     return [];
@@ -253,7 +283,7 @@ interface ParkedDraft {
   readonly hash: string;
 }
 
-export function isExecutionId(executionId: string): boolean {
+function isExecutionId(executionId: string): boolean {
   return executionId.startsWith(EXECUTION_PREFIX);
 }
 

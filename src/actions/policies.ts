@@ -1,6 +1,6 @@
 // An action's callbacks, asked: each answer is checked, because a wrong one must not run an effect. They get the same
 // context as `execute`, with an `attachReply` that does nothing, and may be asked more than once about one call.
-import type { ActionContext } from "./action-context.ts";
+import type { ActionContext } from "./descriptor.ts";
 import { isTextList, type AnyAction } from "./descriptor.ts";
 import { ActionPolicyError } from "./errors.ts";
 

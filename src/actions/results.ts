@@ -2,7 +2,12 @@
 // middle of a character; the pages of a result, joined, are the result. Oldest results go first.
 import type { BlobRef, Blobs } from "../host/blobs.ts";
 import type { Clock, Ids, Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
+import { whereTheRestIs } from "../think/read-result.ts";
 import { decodeText, encodeText } from "../util/bytes.ts";
+import { isObject, type Json } from "../util/json.ts";
+import { sliceText, truncateText, truncateToolOutput } from "../util/truncate-value.ts";
+import { jsonCopy } from "./json-copy.ts";
 
 /** Values kept at once. */
 export const MAX_RESULTS = 100;
@@ -39,11 +44,27 @@ export interface ResultsInit {
   readonly ids: Ids;
 }
 
+export const RESULT_TABLES: readonly TableDefinition[] = [
+  // Bound: 100 values, 64 MB in all, 7 days. Deleted: oldest first when one is added, and by age.
+  {
+    name: "cf_action_results",
+    create: [
+      `CREATE TABLE cf_action_results (
+        id INTEGER PRIMARY KEY,
+        result_id TEXT NOT NULL UNIQUE,
+        hash TEXT NOT NULL,
+        size_bytes INTEGER NOT NULL,
+        created_at INTEGER NOT NULL
+      )`
+    ]
+  }
+];
+
 export class Results {
-  readonly #init: ResultsInit;
+  readonly #init: Omit<ResultsInit, "sql"> & { readonly sql: TableSet };
 
   constructor(init: ResultsInit) {
-    this.#init = init;
+    this.#init = { ...init, sql: new TableSet(init.sql, RESULT_TABLES) };
   }
 
   /** An id to show before the value is stored: the value is stored with the outcome that mentions it. */
@@ -108,7 +129,7 @@ export class Results {
   }
 
   #delete(row: ResultRow): void {
-    this.#init.sql.run("DELETE FROM cf_action_results WHERE id = ?", row.id);
+    this.#init.sql.change("DELETE FROM cf_action_results WHERE id = ?", row.id);
     this.#init.blobs.release(ownerOf(row.result_id));
   }
 }
@@ -118,7 +139,7 @@ function ownerOf(resultId: string): string {
 }
 
 /** The characters that lie wholly within the bytes, and where they lie. Pure. */
-export function wholeCharacters(
+function wholeCharacters(
   bytes: Uint8Array,
   from: number,
   totalBytes: number
@@ -147,4 +168,55 @@ function lengthOf(lead: number): number {
   if (lead < 0x80) return 1;
   if (lead < 0xe0) return 2;
   return lead < 0xf0 ? 3 : 4;
+}
+
+// What the model is shown of an action's result: JSON, at most MAX_OUTPUT_CHARS of it, with its shape kept where it is
+// cut and the id under which the whole can be read in pages. Pure: keeping the whole value is the caller's.
+
+/** Characters of a text, or of the JSON of anything else. */
+export const MAX_OUTPUT_CHARS = 20_000;
+
+export interface PreparedOutput {
+  /** Undefined when there was no result. */
+  readonly output: Json | undefined;
+  /** The whole result as text, when `output` is only a part of it. */
+  readonly whole?: string;
+  /** The result could not be made JSON; why. */
+  readonly problem?: string;
+}
+
+/** `keep` is asked for an id only when the output must be cut; undefined when the whole cannot be kept. */
+export function prepareOutput(value: unknown, keep: (whole: string) => string | undefined): PreparedOutput {
+  const copied = jsonCopy(value);
+  if (!copied.ok) return { output: { serialized: false, error: copied.error }, problem: copied.error };
+  const output = copied.value;
+  if (typeof output === "string") {
+    return output.length <= MAX_OUTPUT_CHARS ? { output } : { output: cutText(output, keep(output)), whole: output };
+  }
+  const whole = output === undefined ? "" : JSON.stringify(output);
+  if (whole.length <= MAX_OUTPUT_CHARS) return { output };
+  return { output: cutValue(output, whole, keep(whole)), whole };
+}
+
+function cutText(text: string, resultId: string | undefined): string {
+  const start = sliceText(text, MAX_OUTPUT_CHARS);
+  const rest = resultId === undefined ? "" : `; ${whereTheRestIs(resultId)}`;
+  return `${start}\n... [truncated ${text.length - start.length} chars${rest}]`;
+}
+
+function cutValue(value: unknown, whole: string, resultId: string | undefined): Json {
+  return {
+    truncated: true,
+    chars: whole.length,
+    preview: previewOf(value, whole),
+    ...(resultId !== undefined && { resultId })
+  };
+}
+
+/** The value with its shape, or where nothing but a note would be left of it, the beginning of its JSON. */
+function previewOf(value: unknown, whole: string): Json {
+  // What shrinks JSON gives JSON.
+  const shrunk = truncateToolOutput(value, MAX_OUTPUT_CHARS) as Json;
+  const isOnlyNote = isObject(shrunk) && Object.keys(shrunk).every((key) => key.startsWith("__") || key === "note");
+  return isOnlyNote ? truncateText(whole, MAX_OUTPUT_CHARS) : shrunk;
 }

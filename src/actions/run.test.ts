@@ -1,10 +1,11 @@
+import { authorizeByGrant } from "../think/actions.ts";
 import { DatabaseSync } from "node:sqlite";
 import type { ModelMessage } from "ai";
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { z } from "zod";
-import type { ActionAuthorizationContext } from "../think/actions-port.ts";
-import type { ActionContext } from "./action-context.ts";
-import { action } from "./action.ts";
+import type { ActionAuthorizationContext } from "../think/actions.ts";
+import type { ActionContext } from "./descriptor.ts";
+import { action } from "./feature.ts";
 import { Process, settle, World, type CallInit, type HostOverrides } from "./actions.test-support.ts";
 import type { ActionConfig } from "./descriptor.ts";
 
@@ -170,7 +171,7 @@ describe("a call", () => {
     };
     const first = await boot(config).call("act", { id: "1" });
     expect(first).toMatchObject({ error: { name: "ActionOutputError" } });
-    expect(boot().desk.replyAttachments()).toEqual([]);
+    expect(boot().actions.replyAttachments()).toEqual([]);
     expect(await boot(config).call("act", { id: "1" }, { toolCallId: "call-2" })).toEqual(first);
     expect(world.effects).toEqual({ act: 1 });
   });
@@ -255,7 +256,7 @@ describe("authorization", () => {
         env: { NAME: "the environment" }
       }
     ]);
-    expect(process.desk.authorizeByGrant(seen[0]!)).toMatchObject({ allowed: false });
+    expect(authorizeByGrant(seen[0]!)).toMatchObject({ allowed: false });
   });
 
   test.each<[string, HostOverrides["authorizeAction"]]>([
@@ -351,7 +352,7 @@ describe("an approval-gated action", () => {
     const process = boot(gated);
     const approvalOf = () => ({ approved: true, input: { id: "1" }, by: "ada" });
     expect(await process.call("act", { id: "1" }, { approvalOf })).toBe(1);
-    expect(process.desk.listActionLedger()).toMatchObject([{ approver: "ada", effect: "ran" }]);
+    expect(process.actions.listActionLedger()).toMatchObject([{ approver: "ada", effect: "ran" }]);
   });
 });
 

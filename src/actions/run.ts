@@ -1,35 +1,26 @@
 // What happens to one call of an action, in this order: the approved input is the input; the permissions are there; a
 // durable pause parks; the effect runs under the ledger. Whatever goes wrong on the way is an output the model reads:
 // an action never fails the turn.
-import type { ModelMessage } from "ai";
-import { grantOf } from "../think/action-grant.ts";
+import type { ModelMessage, Tool, ToolSet } from "ai";
+import { grantOf } from "../think/actions.ts";
+import type { ActionApprovalDescriptor, ActionGrant } from "../think/actions.ts";
 import { withHidden } from "../util/hidden-fields.ts";
-import type {
-  ActionApprovalDescriptor,
-  ActionGrant,
-  ActionsHost,
-  ActionTurn,
-  CallApproval
-} from "../think/actions-port.ts";
-import type { ActionContext } from "./action-context.ts";
-import { approvalIn } from "./approved-call.ts";
-import { authorizeByGrant } from "./authorization.ts";
-import type { AnyAction } from "./descriptor.ts";
+import type { ActionContext, AnyAction } from "./descriptor.ts";
 import type { Effects } from "./effect.ts";
-import { errorEnvelope } from "./envelope.ts";
-import { ActionApprovalInputError, ActionAuthorizationError, ActionNotApprovedError } from "./errors.ts";
-import { hashedInput } from "./input-hash.ts";
+import { ActionApprovalInputError, ActionAuthorizationError, ActionNotApprovedError, errorEnvelope } from "./errors.ts";
+import { hashedInput } from "./json-copy.ts";
 import type { Parked } from "./parked.ts";
 import { ledgerKey, needsHuman, requiredPermissions, type AskedCall } from "./policies.ts";
+import type { ActionsHost, ActionTurn } from "./runtime.ts";
 
 export interface RunPorts {
-  readonly host: Pick<ActionsHost, "agent" | "env" | "authorizeAction">;
+  readonly host: Pick<ActionsHost, "agent" | "env" | "overrides">;
   readonly effects: Effects;
   readonly parked: Parked;
 }
 
 /** One call, as the SDK makes it. */
-export interface IncomingCall {
+interface IncomingCall {
   readonly name: string;
   readonly action: AnyAction;
   readonly input: unknown;
@@ -37,12 +28,12 @@ export interface IncomingCall {
   readonly messages: ReadonlyArray<ModelMessage>;
   readonly signal: AbortSignal | undefined;
   readonly turn: ActionTurn;
-  /** Told of the descriptor when the call parks. */
+  /** Called with the descriptor when the call parks. */
   readonly onParked: (descriptor: ActionApprovalDescriptor) => void;
 }
 
 /** The model's answer to the call. Never throws. */
-export async function runAction(ports: RunPorts, call: IncomingCall): Promise<unknown> {
+async function runAction(ports: RunPorts, call: IncomingCall): Promise<unknown> {
   try {
     return await attempt(ports, call);
   } catch (error) {
@@ -51,7 +42,7 @@ export async function runAction(ports: RunPorts, call: IncomingCall): Promise<un
 }
 
 /** Whether the SDK must ask a human before the call runs, and what the human is asked. */
-export async function approvalFor(
+async function approvalFor(
   ports: RunPorts,
   call: IncomingCall
 ): Promise<{ needed: false } | { needed: true; descriptor: ActionApprovalDescriptor | undefined }> {
@@ -64,7 +55,7 @@ export async function approvalFor(
     if (!(await needsHuman(asked))) return { needed: false };
     return { needed: true, descriptor: describeApproval(call, permissions) };
   } catch {
-    // Nobody is asked about a call that will not run: the same failure ends it in `runAction`.
+    // No human is asked about a call that will not run: the same failure ends it in `runAction`.
     return { needed: false };
   }
 }
@@ -105,7 +96,7 @@ async function attempt(ports: RunPorts, call: IncomingCall): Promise<unknown> {
 
 /** Throws ActionAuthorizationError; otherwise the turn's grant, to be kept with what outlives the turn. */
 async function authorize(ports: RunPorts, call: IncomingCall, required: readonly string[]): Promise<ActionGrant> {
-  const { agent, env, authorizeAction } = ports.host;
+  const { agent, env, overrides } = ports.host;
   const { name, action, input, turn, toolCallId, messages } = call;
   const grant = grantOf(await turn.grant());
   const context = {
@@ -120,8 +111,8 @@ async function authorize(ports: RunPorts, call: IncomingCall, required: readonly
     messages
   };
   // The agent and its environment cannot be copied; the rest of the context can.
-  const told = withHidden(context, { agent, env });
-  const { allowed, reason } = grantOf(authorizeAction ? await authorizeAction(told) : authorizeByGrant(told));
+  const asked = withHidden(context, { agent, env });
+  const { allowed, reason } = grantOf(await overrides.authorizeAction(asked));
   if (!allowed) throw new ActionAuthorizationError({ action: name, permissions: required, reason });
   return grant;
 }
@@ -141,13 +132,13 @@ function askedCall(ports: RunPorts, call: IncomingCall): AskedCall {
   };
 }
 
-/** The context of every callback; whoever executes gives it a way to attach. */
+/** The context of every callback; the execution gives it a way to attach. */
 export function contextOf(
   host: Pick<ActionsHost, "agent" | "env">,
   call: Pick<ActionContext, "requestId" | "toolCallId" | "messages" | "signal">
 ): ActionContext {
   return {
-    // Only a Think opens a desk, with itself and its own environment.
+    // Only a Think has actions, with itself and its own environment.
     agent: host.agent as ActionContext["agent"],
     env: host.env as ActionContext["env"],
     ...call,
@@ -168,4 +159,97 @@ function describeApproval(call: IncomingCall, permissions: readonly string[]): A
     ...(approvalRisk !== undefined && { risk: approvalRisk }),
     kind: call.action.kind
   };
+}
+
+export interface CallApproval {
+  readonly approved: boolean;
+  /** What the human was shown. */
+  readonly input: unknown;
+  readonly by: string | null;
+}
+
+/**
+ * The human's answer about a call, read from the messages the model call was made with: that is where both majors of the
+ * SDK keep it when an approved call is resumed. Only an answer at the very end counts, as for the SDK: one further back
+ * was about an earlier call, and some providers give the same id to several. Undefined: not asked, or not answered. Pure.
+ */
+function approvalIn(messages: ReadonlyArray<ModelMessage>, toolCallId: string): CallApproval | undefined {
+  const last = messages.at(-1);
+  if (last?.role !== "tool") return undefined;
+  const { input, approvalIds } = askedAbout(messages, toolCallId);
+  for (const part of last.content) {
+    if (part.type === "tool-approval-response" && approvalIds.has(part.approvalId)) {
+      return { approved: part.approved, input, by: null };
+    }
+  }
+  return undefined;
+}
+
+/** The newest call of that id, and the questions asked about it. */
+function askedAbout(
+  messages: ReadonlyArray<ModelMessage>,
+  toolCallId: string
+): { input: unknown; approvalIds: ReadonlySet<string> } {
+  const approvalIds = new Set<string>();
+  for (const message of messages.toReversed()) {
+    if (message.role !== "assistant" || typeof message.content === "string") continue;
+    const call = message.content.find((part) => part.type === "tool-call" && part.toolCallId === toolCallId);
+    for (const part of message.content) {
+      if (part.type === "tool-approval-request" && part.toolCallId === toolCallId) approvalIds.add(part.approvalId);
+    }
+    if (call?.type === "tool-call") return { input: call.input, approvalIds };
+  }
+  return { input: undefined, approvalIds };
+}
+
+export interface CompiledTools {
+  readonly tools: ToolSet;
+  readonly descriptors: ReadonlyMap<string, ActionApprovalDescriptor>;
+}
+
+/** What both majors give a tool about its call. */
+interface CallOptions {
+  readonly toolCallId: string;
+  readonly messages: ModelMessage[];
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/**
+ * Descriptors as tools of one attempt of a turn. A tool asks a human through the SDK only if its kind says so; a durable
+ * pause never does, it answers with an output instead.
+ */
+export function compileActions(
+  ports: RunPorts,
+  turn: ActionTurn,
+  actions: ReadonlyMap<string, AnyAction>
+): CompiledTools {
+  const descriptors = new Map<string, ActionApprovalDescriptor>();
+  const tools: Record<string, Tool> = {};
+  for (const [name, action] of actions) {
+    const incoming = (input: unknown, options: CallOptions): IncomingCall => ({
+      name,
+      action,
+      input,
+      toolCallId: options.toolCallId,
+      messages: options.messages,
+      signal: options.abortSignal ?? turn.signal,
+      turn,
+      onParked: (descriptor) => void descriptors.set(options.toolCallId, descriptor)
+    });
+    const isGated = action.kind === "approval-gated";
+    const tool: Tool<unknown, unknown> = {
+      description: action.config.description,
+      inputSchema: action.config.inputSchema,
+      execute: (input: unknown, options: CallOptions) => runAction(ports, incoming(input, options)),
+      ...(isGated && {
+        needsApproval: async (input: unknown, options: CallOptions) => {
+          const answer = await approvalFor(ports, incoming(input, options));
+          if (answer.needed && answer.descriptor) descriptors.set(options.toolCallId, answer.descriptor);
+          return answer.needed;
+        }
+      })
+    };
+    tools[name] = tool;
+  }
+  return { tools, descriptors };
 }

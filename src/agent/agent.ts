@@ -1,4 +1,4 @@
-// The base class: public names and override points. What they do lives in the rooms beside this file.
+// The base class: public names and override points. What they do lives in the modules beside this file.
 import { DurableObject } from "#platform";
 import { diagnosticsObservability, type Observability } from "../observe/emit.ts";
 import { listCallables, type CallableMetadata } from "./connections/callable.ts";
@@ -19,6 +19,7 @@ import type {
   ListFibersOptions,
   DeleteFibersOptions
 } from "./fibers/fibers.ts";
+import { sessionAffinityOf } from "./identity.ts";
 import type { InternalEnvelope } from "./tree/internal.ts";
 import type { AgentStaticOptions } from "./options.ts";
 import type { AgentPath, AgentPathStep } from "./tree/path.ts";
@@ -26,7 +27,6 @@ import type { DeadLetter, QueueItem, QueueOptions } from "./queue/queue.ts";
 import { retry, type RetryCallOptions } from "./retry.ts";
 import { openRuntime, runtimeOf } from "./runtime.ts";
 import type { Schedule, ScheduleCriteria, ScheduleOptions } from "./schedules/schedules.ts";
-import { sessionAffinityOf } from "./session-affinity.ts";
 import type { StateSource } from "./state.ts";
 import type { SubAgentInfo } from "./tree/children.ts";
 import { parentStub } from "./tree/parent.ts";
@@ -66,7 +66,7 @@ export abstract class Agent<
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     const constructed = { done: false };
-    // A subclass constructor may call its own methods; only after it has returned can a call be somebody else's.
+    // A subclass constructor may call its own methods; only after it has returned can a call come from outside.
     queueMicrotask(() => {
       constructed.done = true;
     });
@@ -95,12 +95,13 @@ export abstract class Agent<
 
   /** Stable per agent; lets a model provider keep its prompt cache warm. */
   get sessionAffinity(): string {
-    return sessionAffinityOf(runtimeOf(this));
+    const { identity, ctx } = runtimeOf(this);
+    return sessionAffinityOf(identity, ctx.id.toString());
   }
 
   // ── Override points ──
 
-  /** Runs once per activation, before any event. `props` come from whoever caused it, if they gave any. */
+  /** Runs once per activation, before any event. `props` come from the caller that caused it, if it gave any. */
   onStart(_props?: Props): MaybePromise<void> {}
 
   onRequest(_request: Request): MaybePromise<Response> {
@@ -164,14 +165,17 @@ export abstract class Agent<
 
   // ── Storage and state ──
 
-  /** Runs one statement; each interpolation is a bound value. */
+  /**
+   * Runs one statement; each interpolation is a bound value. Tables of this package (`cf_*`, `assistant_*`,
+   * `think_config`) are its own business: each is made by the first write to it, and does not exist before.
+   */
   sql<Row = Record<string, string | number | boolean | null>>(
     strings: TemplateStringsArray,
     ...values: SqlInput[]
   ): Row[] {
     const query = strings.join("?");
     try {
-      return runtimeOf(this).userSql.all(
+      return runtimeOf(this).sql.all(
         query,
         ...values.map((value) => (typeof value === "boolean" ? Number(value) : value))
       ) as Row[];
@@ -459,7 +463,7 @@ function entryOf(agent: object): AgentEntry {
   return entry;
 }
 
-/** How a call on a user's method gets in: at once from inside, through the door from outside. */
+/** How a call on a user's method gets in: at once from inside, through the gate from outside. */
 function enterInstance(instance: object, call: () => unknown): unknown {
   const runtime = runtimeOf(instance);
   if (getCurrentAgent().agent === instance || !building.get(instance)?.done) return call();

@@ -1,25 +1,24 @@
-// The one curve by which durable work that keeps failing is slowed down. It never stops: giving up is the owner's rule.
+// How durable work that keeps failing, or keeps starting without an end, is slowed down and given up.
+import { backoffMs } from "../util/backoff.ts";
 
 /** No durable work waits longer than this for its next try. */
-export const BACKOFF_LIMIT_MS = 5 * 60_000;
-/** Keeps 2^step finite however long something has been failing. */
-const STEP_LIMIT = 20;
+const LONGEST_WAIT_MS = 5 * 60_000;
 
 /** The wait before try `step + 1` of work that failed `step + 1` times: doubling from `baseMs`, at most five minutes. */
-export function backoffMs(step: number, baseMs: number): number {
-  return Math.min(BACKOFF_LIMIT_MS, baseMs * 2 ** Math.min(step, STEP_LIMIT));
+export function durableBackoffMs(step: number, baseMs: number): number {
+  return backoffMs(step, { baseMs, maxMs: LONGEST_WAIT_MS });
 }
 
 /** Starts without an end that are taken for bad luck (a deploy, an eviction) before the work is slowed down. */
 export const UNENDED_STARTS_LIMIT = 3;
 
 /**
- * When work that is about to start may start again if nobody ever says how it ended. Written before the start, so
- * that work which kills the process cannot spin. `unendedStarts` counts the start being made.
+ * When work that is about to start may start again if its end is never recorded. Written before the start, so that
+ * work which kills the process cannot spin. `unendedStarts` counts the start being made.
  */
 export function restartAtMs(unendedStarts: number, nowMs: number, baseMs: number): number {
   if (unendedStarts < UNENDED_STARTS_LIMIT) return nowMs;
-  return nowMs + backoffMs(unendedStarts - UNENDED_STARTS_LIMIT, baseMs);
+  return nowMs + durableBackoffMs(unendedStarts - UNENDED_STARTS_LIMIT, baseMs);
 }
 
 /** Whether work has been starting without ending for so long that it is given up. `maxAgeMs` 0: never. */

@@ -1,4 +1,4 @@
-// Durable work names the method it will call; the name is checked when the work is accepted, while someone can fix it.
+// Durable work names the method it will call; the name is checked when the work is accepted, while the caller can fix it.
 import { ThinkError } from "../util/errors.ts";
 import type { AgentCore } from "./core.ts";
 

@@ -1,4 +1,4 @@
-// Who is running: the current agent and, when a client caused this, its connection or request. Carried by the async
+// What is running: the current agent and, when a client caused this, its connection or request. Carried by the async
 // context, so concurrent calls never see each other's, and never carried into another agent.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Agent } from "./agent.ts";
@@ -13,7 +13,7 @@ export interface AgentContext<T = Agent> {
   email: undefined;
 }
 
-const NOBODY: AgentContext = { agent: undefined, connection: undefined, request: undefined, email: undefined };
+const NO_AGENT: AgentContext = { agent: undefined, connection: undefined, request: undefined, email: undefined };
 
 /** Carried together: each storage costs every asynchronous step of the process something. */
 interface Ambient {
@@ -36,21 +36,21 @@ const storage = new AsyncLocalStorage<Ambient>();
  */
 export function getCurrentAgent<T = Agent>(): AgentContext<T> {
   // The caller names the class; the context holds whichever agent is running.
-  return (storage.getStore()?.context ?? NOBODY) as AgentContext<T>;
+  return (storage.getStore()?.context ?? NO_AGENT) as AgentContext<T>;
 }
 
 export function runAs<T>(context: Partial<Omit<AgentContext, "agent">> & { agent: Agent }, work: () => T): T {
-  return storage.run({ context: { ...NOBODY, ...context } }, work);
+  return storage.run({ context: { ...NO_AGENT, ...context } }, work);
 }
 
 /** Leaves every agent: what runs inside must not inherit the caller's connection or request. */
-export function runAsNobody<T>(work: () => T): T {
-  return storage.run({ context: NOBODY }, work);
+export function outsideAgents<T>(work: () => T): T {
+  return storage.run({ context: NO_AGENT }, work);
 }
 
 /** Stays in the current context, as part of durable work. */
 export function runDurably<T>(durable: DurableScope, work: () => T): T {
-  return storage.run({ context: storage.getStore()?.context ?? NOBODY, durable }, work);
+  return storage.run({ context: storage.getStore()?.context ?? NO_AGENT, durable }, work);
 }
 
 /** The durable work that the current code is part of. */

@@ -1,14 +1,14 @@
-// A world for testing the agent's rooms without an agent: one SQLite database and one alarm that outlive every crash,
-// and time that moves only when told. A crash throws the instances away; what they still do reaches nothing.
+// A world for testing the agent's modules without an agent: one SQLite database and one alarm that outlive every crash,
+// and time that moves only by calls. A crash throws the instances away; what they still do reaches nothing.
 import { DatabaseSync } from "node:sqlite";
-import { openSchema } from "../host/migrations/schema.ts";
-import { Tables } from "../host/tables.ts";
-import type { Clock, Ids, Sql, SqlRow, SqlValue } from "../host/ports.ts";
+import { memoryStorage } from "../host/memory-storage.test-support.ts";
+import type { Clock, Ids, Sql } from "../host/ports.ts";
 import { openQuarantine } from "../host/quarantine.ts";
+import { openSchema } from "../host/schema.ts";
+import { openSql } from "../host/sql.ts";
 import { Wakes } from "../host/wakes.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
 import type { AgentCore } from "./core.ts";
-import { Transactions } from "../host/transactions.ts";
 import { Fibers } from "./fibers/fibers.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { resolveOptions, type AgentStaticOptions } from "./options.ts";
@@ -216,12 +216,11 @@ export class TestAgent implements AgentCore {
     this.#setup = setup;
     this.methods = setup.methods ?? {};
     this.options = resolveOptions(setup.options);
-    const storage = openTestSql(world, () => this.isDead);
-    openSchema(storage);
-    this.sql = new Tables(storage).lenient;
+    this.sql = openTestSql(world, () => this.isDead);
+    openSchema(this.sql);
     this.clock = { now: () => world.nowMs, sleep: (ms, signal) => this.#sleep(ms, signal) };
     this.ids = { next: () => world.nextId(), random: () => world.random() };
-    this.wakes = new Wakes({ now: () => world.nowMs, arm: (at) => this.#arm(at), firingConsumes: true });
+    this.wakes = new Wakes({ sql: this.sql, now: () => world.nowMs, arm: (at) => this.#arm(at), firingConsumes: true });
     this.quarantine = openQuarantine(
       this.sql,
       () => world.nowMs,
@@ -310,35 +309,10 @@ export function seeded(seed: number): () => number {
 }
 
 function openTestSql(world: World, isDead: () => boolean): Sql {
-  const { database } = world;
-  let depth = 0;
-  const transactions = new Transactions();
-  const prepare = (query: string) => {
-    if (isDead()) throw new SimulatedCrash("a dead process reads and writes nothing");
-    if (/^\s*(INSERT|UPDATE|DELETE)/i.test(query)) world.countWrite();
-    return database.prepare(query);
-  };
-  return {
-    // Row shapes are the caller's word, as in the real port.
-    all: <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) => prepare(query).all(...values) as Row[],
-    one: <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) =>
-      prepare(query).get(...values) as Row | undefined,
-    run: (query, ...values) => ({ changed: Number(prepare(query).run(...values).changes) }),
-    transaction: (work) => transactions.run(open, work),
-    afterTransaction: (end) => transactions.after(end)
-  };
-  function open<T>(work: () => T): T {
-    const name = `level_${depth++}`;
-    database.exec(`SAVEPOINT ${name}`);
-    try {
-      const value = work();
-      database.exec(`RELEASE ${name}`);
-      return value;
-    } catch (error) {
-      database.exec(`ROLLBACK TO ${name}; RELEASE ${name}`);
-      throw error;
-    } finally {
-      depth--;
-    }
-  }
+  return openSql(
+    memoryStorage(world.database, (query) => {
+      if (isDead()) throw new SimulatedCrash("a dead process reads and writes nothing");
+      if (/^\s*(INSERT|UPDATE|DELETE)/i.test(query)) world.countWrite();
+    })
+  );
 }

@@ -1,4 +1,4 @@
-// What the rooms of an agent (schedules, queue, fibers…) may use of the agent they belong to. They see this and not
+// What the modules of an agent (schedules, queue, fibers…) may use of the agent they belong to. They see this and not
 // the class, so each can be read and tested alone.
 import type { Clock, Ids, Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
@@ -17,8 +17,8 @@ export interface AgentCore {
   hasMethod(name: string): boolean;
   /** Calls a method of the user's class in this agent's context, without connection or request unless one is current. */
   invoke(method: string, ...args: unknown[]): Promise<unknown>;
-  /** Hands an error to the user's `onError`; whatever that throws is logged and swallowed. */
+  /** Hands an error to the user's `onError`; what that throws is logged and swallowed. */
   report(error: unknown): Promise<void>;
-  /** Keeps the object's invocation open for work nobody awaits. Rejections are logged. */
+  /** Keeps the object's invocation open for work that is not awaited. Rejections are logged. */
   background(work: Promise<unknown>): void;
 }

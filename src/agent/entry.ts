@@ -140,7 +140,7 @@ export class AgentEntry {
   }
 
   async socketError(platformSocket: WebSocket, error: unknown): Promise<void> {
-    // A socket that is going away reports its own end; nobody can do anything about it.
+    // A socket that is going away reports its own end; there is nothing to do about it.
     if (platformSocket.readyState !== WebSocket.OPEN && (isRetryable(error) || isPlatformTransient(error))) return;
     await this.#socketEvent(platformSocket, {
       own: (socket) => this.#failed(socket, error),

@@ -1,4 +1,4 @@
-// Where a larger class (Think) joins the life of its agent. The agent calls; an extension never reaches into its rooms.
+// Where a larger class (Think) joins the life of its agent. The agent calls; an extension never reaches into its modules.
 import type { Connection } from "./connections/connection.ts";
 
 export interface AgentExtension {

@@ -1,10 +1,11 @@
-// Who an agent is. A root is named by its platform id; a facet is told by its parent at every start. What was learnt at
-// the first start is kept in the boot row, for wakes on runtimes that do not repeat it.
+// The identity of an agent. A root is named by its platform id; a facet gets its name from its parent at every start.
+// The name of the first start is kept in the boot row, for wakes on runtimes that do not repeat it.
+import { createHash } from "node:crypto";
 import type { Sql } from "../host/ports.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { UnnamedAgentError } from "./errors.ts";
 import type { FacetIdentity } from "./tree/internal.ts";
-import type { AgentPath } from "./tree/path.ts";
+import { pathKey, type AgentPath } from "./tree/path.ts";
 
 export interface Identity {
   readonly className: string;
@@ -64,4 +65,12 @@ function readStored(stored: string | null): { name: string; parentPath: AgentPat
   const { name, parentPath } = parsed.value;
   // Written by `storeIdentity` only; a damaged row falls back to what the platform says.
   return typeof name === "string" && Array.isArray(parentPath) ? { name, parentPath } : undefined;
+}
+
+/** The platform id; a facet shares its root's, so its own place in the tree is hashed in. */
+export function sessionAffinityOf({ isFacet, pathBelowRoot }: Identity, platformId: string): string {
+  if (!isFacet) return platformId;
+  return createHash("sha256")
+    .update(`${platformId}${pathKey(pathBelowRoot)}`)
+    .digest("hex");
 }

@@ -1,9 +1,9 @@
-// Keeps the object from idling out while something runs that only memory knows about: as long as a reference is held,
+// Keeps the object from idling out while something runs that only memory holds: as long as a reference is held,
 // the next wake is at most one interval away. Nothing is stored: what the references protect dies with the process too.
 import type { AgentCore } from "./core.ts";
 
 /** How long the wake of a turn stays after its end. */
-const LINGER_MS = 1_000;
+const RELEASE_DELAY_MS = 1_000;
 
 /** A wake that is always less than one interval away but stays put, so that re-arming does not write each time. */
 export class Heartbeat {
@@ -25,7 +25,7 @@ export class KeepAlive {
   readonly #core: AgentCore;
   readonly #heartbeat: Heartbeat;
   #references = 0;
-  #isLingering = false;
+  #isReleasing = false;
 
   constructor(core: AgentCore) {
     this.#core = core;
@@ -52,7 +52,7 @@ export class KeepAlive {
    */
   whileActive<T>(work: () => T | Promise<T>): Promise<T> {
     return this.#during(
-      this.#acquire(() => void this.#linger()),
+      this.#acquire(() => void this.#releaseLater()),
       work
     );
   }
@@ -85,16 +85,16 @@ export class KeepAlive {
     }
   }
 
-  /** Nobody waits for it: an object that goes before has a wake too many, once. */
-  async #linger(): Promise<void> {
-    if (this.#isLingering) return;
-    this.#isLingering = true;
+  /** Not awaited: an object that is evicted before has one wake too many, once. */
+  async #releaseLater(): Promise<void> {
+    if (this.#isReleasing) return;
+    this.#isReleasing = true;
     try {
-      await this.#core.clock.sleep(LINGER_MS);
+      await this.#core.clock.sleep(RELEASE_DELAY_MS);
     } catch {
       return; // The object is gone.
     } finally {
-      this.#isLingering = false;
+      this.#isReleasing = false;
     }
     if (this.#references === 0) this.#core.background(this.#core.wakes.rearm());
   }

@@ -4,7 +4,7 @@ import {
   isInterruption,
   isWorthRetrying,
   retry,
-  retryDelayMs,
+  retryPauseMs,
   validateRetry,
   type RetryCallOptions,
   type RetryOptions
@@ -71,7 +71,7 @@ describe("retry", () => {
     await expect(run((attempt) => Promise.reject(new Error(`failure ${attempt}`)))).rejects.toThrow("failure 3");
   });
 
-  test("shouldRetry is told the next attempt and can end it", async () => {
+  test("shouldRetry gets the next attempt and can end it", async () => {
     const { run, slept } = setup();
     const asked: number[] = [];
     const shouldRetry = (_error: unknown, next: number) => {
@@ -101,7 +101,7 @@ describe("retry", () => {
     });
     fc.assert(
       fc.property(delays, ({ attempt, baseDelayMs, maxDelayMs, random }) => {
-        const pause = retryDelayMs(attempt, { maxAttempts: 1, baseDelayMs, maxDelayMs }, { random: () => random });
+        const pause = retryPauseMs(attempt, { maxAttempts: 1, baseDelayMs, maxDelayMs }, { random: () => random });
         expect(Number.isInteger(pause)).toBe(true);
         expect(pause).toBeGreaterThanOrEqual(0);
         expect(pause).toBeLessThan(Math.min(2 ** attempt * baseDelayMs, maxDelayMs));

@@ -1,7 +1,8 @@
 // Trying again, in memory, with random growing pauses. Options are checked when work is accepted, not when it first
-// fails. What outlives the process is the business of the room that owns the row.
+// fails. Work that outlives the process is kept by the owner of its row.
 import { classifyError } from "../host/platform-errors.ts";
 import type { Clock, Ids } from "../host/ports.ts";
+import { backoffMs } from "../util/backoff.ts";
 import { ThinkError } from "../util/errors.ts";
 
 /** How often and how patiently something is tried. Missing fields come from the class's `static options.retry`. */
@@ -63,8 +64,9 @@ export function validateRetry(given: RetryOptions | undefined, defaults: Resolve
 }
 
 /** The pause after attempt `attempt`: a random integer in [0, min(2^attempt * base, max)). */
-export function retryDelayMs(attempt: number, options: ResolvedRetry, ids: Pick<Ids, "random">): number {
-  return Math.floor(ids.random() * Math.min(2 ** attempt * options.baseDelayMs, options.maxDelayMs));
+export function retryPauseMs(attempt: number, options: ResolvedRetry, ids: Pick<Ids, "random">): number {
+  const policy = { baseMs: options.baseDelayMs, maxMs: options.maxDelayMs, jitter: 1 };
+  return Math.floor(backoffMs(attempt, policy, ids.random()));
 }
 
 /** Calls `work` with 1, 2, … until it succeeds; the last error is thrown. Wrong options are refused before the first. */
@@ -85,7 +87,7 @@ export async function runAttempts<T>(work: (attempt: number) => T | Promise<T>, 
       if (attempt >= policy.maxAttempts) throw error;
       if (policy.shouldRetry && !policy.shouldRetry(error, attempt + 1)) throw error;
     }
-    await policy.clock.sleep(retryDelayMs(attempt, policy, policy.ids));
+    await policy.clock.sleep(retryPauseMs(attempt, policy, policy.ids));
   }
 }
 

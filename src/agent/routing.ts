@@ -1,6 +1,7 @@
 // From a request or a name to an agent. These run in the Worker, outside any agent; hooks here decide who gets in
 // before an object is woken.
 import { isRetryable } from "../host/platform-errors.ts";
+import { backoffMs } from "../util/backoff.ts";
 import { kebabCase } from "../util/kebab.ts";
 import { ThinkError } from "../util/errors.ts";
 import { callAgent, type AgentStub } from "./tree/agent-call.ts";
@@ -199,8 +200,8 @@ async function withRoutingRetry<T>(
     } catch (error) {
       if (!isRepeatable || attempt >= maxAttempts || !isRetryable(error)) throw error;
       notify(options?.onRetry, error, attempt);
-      const ceilingMs = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempt - 1));
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * ceilingMs));
+      const pauseMs = backoffMs(attempt - 1, { baseMs: baseDelayMs, maxMs: maxDelayMs, jitter: 1 }, Math.random());
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 }

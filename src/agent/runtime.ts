@@ -1,16 +1,16 @@
-// The inside of an agent: its rooms, its start, its wakes and its end. The `Agent` class holds the public names and
-// hands everything here; rooms see this object only through `AgentCore`.
+// The inside of an agent: its modules, its start, its wakes and its end. The `Agent` class holds the public names and
+// hands everything here; modules see this object only through `AgentCore`.
 import { servicesOf } from "#platform";
 import { Activation } from "../host/activation.ts";
 import { openAlarm } from "../host/alarm.ts";
+import { happensWithin } from "../host/deadline.ts";
 import { openFacets, type FacetProps } from "../host/facets.ts";
 import { openLifecycle, type Lifecycle } from "../host/lifecycle.ts";
-import { openSchema } from "../host/migrations/schema.ts";
 import type { Alarm, Clock, Ids, Sockets, Sql } from "../host/ports.ts";
 import { openQuarantine, type Quarantine } from "../host/quarantine.ts";
+import { openSchema } from "../host/schema.ts";
 import { openSockets } from "../host/sockets.ts";
 import { openSql } from "../host/sql.ts";
-import { Tables } from "../host/tables.ts";
 import { Wakes } from "../host/wakes.ts";
 import type { AgentEvent, EventPayloads, EventType } from "../observe/events.ts";
 import { errorMessage } from "../util/errors.ts";
@@ -32,7 +32,7 @@ import { resolveOptions } from "./options.ts";
 import { Queue } from "./queue/queue.ts";
 import { ClientCalls } from "./connections/rpc.ts";
 import { Schedules } from "./schedules/schedules.ts";
-import { AgentState } from "./state.ts";
+import { StateStore } from "./state.ts";
 import { Tree } from "./tree/tree.ts";
 import { Workflows } from "./workflows/workflows.ts";
 
@@ -52,8 +52,6 @@ export class AgentRuntime implements AgentCore {
   readonly ctx: DurableObjectState;
   readonly env: unknown;
   readonly sql: Sql;
-  /** For the statements of users. */
-  readonly userSql: Sql;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly alarm: Alarm;
@@ -64,7 +62,7 @@ export class AgentRuntime implements AgentCore {
   readonly wakes: Wakes;
   readonly quarantine: Quarantine;
   readonly activation: Activation;
-  readonly state: AgentState;
+  readonly state: StateStore;
   readonly connections: Connections;
   readonly calls: ClientCalls;
   readonly keepAlive: KeepAlive;
@@ -80,7 +78,7 @@ export class AgentRuntime implements AgentCore {
   #isGone = false;
   readonly #started = Promise.withResolvers<void>();
   /** While a start waits for recovery hooks. */
-  #headStart: AbortController | undefined;
+  #headStart: PromiseWithResolvers<void> | undefined;
 
   constructor(init: RuntimeInit) {
     const { agent, ctx } = init;
@@ -94,11 +92,8 @@ export class AgentRuntime implements AgentCore {
     this.sockets = openSockets(ctx);
     this.lifecycle = openLifecycle(ctx, clock);
     this.options = resolveOptions(init.options);
-    const storage = openSql(ctx.storage);
-    const meta = openSchema(storage);
-    const tables = new Tables(storage);
-    this.sql = tables.lenient;
-    this.userSql = tables.exact;
+    this.sql = openSql(ctx.storage);
+    const meta = openSchema(this.sql);
     this.#isCondemned = meta.condemned === 1;
     this.#storedIdentity = meta.identity;
     const facet = (ctx.props as Partial<FacetProps> | undefined)?.everthink as FacetIdentity | undefined;
@@ -109,6 +104,7 @@ export class AgentRuntime implements AgentCore {
       stored: meta.identity
     });
     this.wakes = new Wakes({
+      sql: this.sql,
       now: () => clock.now(),
       arm: (at) => this.#arm(at),
       firingConsumes: !this.identity.isFacet
@@ -221,7 +217,7 @@ export class AgentRuntime implements AgentCore {
   async #finishDestroy(): Promise<void> {
     if (this.#isGone) return;
     this.#isGone = true;
-    for (const room of [this.schedules, this.queue, this.fibers, ...this.extensions]) room.stop?.();
+    for (const part of [this.schedules, this.queue, this.fibers, ...this.extensions]) part.stop?.();
     this.tree.removeAll();
     await this.lifecycle.wipe();
     this.emit("destroy", {});
@@ -257,7 +253,7 @@ export class AgentRuntime implements AgentCore {
 
   /** For a recovery hook that needs a started agent: the start goes on without it. */
   untilStarted(): Promise<void> {
-    this.#headStart?.abort();
+    this.#headStart?.resolve();
     return this.#started.promise;
   }
 
@@ -266,9 +262,14 @@ export class AgentRuntime implements AgentCore {
     try {
       await work();
     } catch (error) {
-      console.error(`Start step "${step}" failed:`, error);
-      this.emit("start:degraded", { step, error: errorMessage(error) });
+      this.degraded(step, error);
     }
+  }
+
+  /** The agent is up without this step. */
+  degraded(step: string, error: unknown): void {
+    console.error(`The start step "${step}" failed; the agent is up without it.`, error);
+    this.emit("chat:onstart:degraded", { step, error: errorMessage(error) });
   }
 
   async #recoverFibers(): Promise<void> {
@@ -276,9 +277,8 @@ export class AgentRuntime implements AgentCore {
     // User hooks may be slow, and the gate is short: they get a head start and go on in the background.
     const recovery = this.keepAlive.while(() => this.fibers.recover());
     this.background(recovery);
-    const headStart = (this.#headStart = new AbortController());
-    await Promise.race([recovery, this.clock.sleep(RECOVERY_HEAD_START_MS, headStart.signal).catch(() => undefined)]);
-    headStart.abort();
+    const ended = (this.#headStart = Promise.withResolvers());
+    await happensWithin(RECOVERY_HEAD_START_MS, Promise.race([recovery, ended.promise]), this.clock);
   }
 
   /** Durable work without a wake would be stranded until the next visitor. */
@@ -311,9 +311,9 @@ export class AgentRuntime implements AgentCore {
     else this.alarm.set(at);
   }
 
-  #openState(): AgentState {
+  #openState(): StateStore {
     const agent = this.agent;
-    return new AgentState({
+    return new StateStore({
       sql: this.sql,
       quarantine: this.quarantine,
       initial: () => (agent.initialState === undefined ? undefined : { value: agent.initialState }),
@@ -338,7 +338,7 @@ export class AgentRuntime implements AgentCore {
 
 const runtimes = new WeakMap<object, AgentRuntime>();
 
-/** The runtime of an agent, for the package's own rooms; user code has no name for it. */
+/** The runtime of an agent, for the package's own modules; user code has no name for it. */
 export function runtimeOf(agent: object): AgentRuntime {
   const runtime = runtimes.get(agent);
   if (!runtime) throw new TypeError("Not an agent.");

@@ -1,9 +1,9 @@
 // User values on their way into one SQLite cell: JSON or a clear refusal, never a half-stored row. The platform's
-// limit is 2 MB per row; what is refused here would fail there with a message nobody can act on.
+// limit is 2 MB per row; what is refused here would fail there with a message that does not say what to do.
 import { byteLength } from "../util/bytes.ts";
 import { errorMessage, ThinkError } from "../util/errors.ts";
 
-/** Bytes of one stored payload or snapshot; leaves room for the other columns of its row. */
+/** Bytes of one stored payload or snapshot; leaves space for the other columns of its row. */
 export const STORED_JSON_LIMIT_BYTES = 1_900_000;
 /** Characters of an error text kept in a row. */
 const ERROR_TEXT_LIMIT = 4_000;

@@ -3,7 +3,7 @@
 // own copy, so that it equals the stored message only after the server has sent that.
 import type { UIMessage, UIMessageChunk } from "ai";
 import { continueFold, foldChunk, startFold, type MessageFold } from "../model/message-fold.ts";
-import { requestFrame, user, type FakeSocket, type Frame, type Scene } from "./chat-scene.test-support.ts";
+import { requestFrame, user, type Frame, type TestChat, type TestSocket } from "./chat-kit.test-support.ts";
 
 export interface ClientTraits {
   /** Joins streams it is offered. */
@@ -13,9 +13,9 @@ export interface ClientTraits {
 }
 
 export class ClientModel {
-  readonly socket: FakeSocket;
+  readonly socket: TestSocket;
   messages: UIMessage[];
-  readonly #scene: Scene;
+  readonly #chat: TestChat;
   readonly #traits: ClientTraits;
   /** Streams it reads as their requester, its own or resumed ones. */
   readonly #reading = new Map<string, MessageFold | undefined>();
@@ -24,15 +24,15 @@ export class ClientModel {
   readonly #stopped = new Set<string>();
   #count = 0;
 
-  constructor(scene: Scene, traits: ClientTraits) {
-    this.#scene = scene;
+  constructor(chat: TestChat, traits: ClientTraits) {
+    this.#chat = chat;
     this.#traits = traits;
     // Fetched over HTTP before the socket opens.
-    this.messages = scene.turns.shown();
-    this.socket = scene.connect();
+    this.messages = chat.engine.transcript();
+    this.socket = chat.connect();
     for (const frame of this.socket.take()) this.#receive(frame);
     this.socket.onFrame = (frame) => this.#receive(frame);
-    scene.ask(this.socket);
+    chat.ask(this.socket);
   }
 
   submit(id: string): void {
@@ -50,22 +50,22 @@ export class ClientModel {
     this.#reading.delete(id);
     if (this.#watched?.id === id) this.#watched = undefined;
     this.#stopped.add(id);
-    this.#scene.receive(this.socket, { type: "cf_agent_chat_request_cancel", id });
+    this.#chat.receive(this.socket, { type: "cf_agent_chat_request_cancel", id });
   }
 
   clear(): void {
     this.messages = [];
-    this.#scene.receive(this.socket, { type: "cf_agent_chat_clear" });
+    this.#chat.receive(this.socket, { type: "cf_agent_chat_clear" });
   }
 
   answer(toolCallId: string): void {
-    const frame = { type: "cf_agent_tool_result", toolCallId, toolName: "t", output: 1, autoContinue: true };
-    this.#scene.receive(this.socket, frame);
+    const frame = { type: "cf_agent_tool_result", toolCallId, toolName: "ask", output: 1, autoContinue: true };
+    this.#chat.receive(this.socket, frame);
   }
 
   #post(id: string, trigger: string): void {
     this.#reading.set(id, undefined);
-    this.#scene.receive(this.socket, requestFrame(id, { messages: this.messages, trigger }));
+    this.#chat.receive(this.socket, requestFrame(id, { messages: this.messages, trigger }));
   }
 
   #receive(frame: Frame): void {
@@ -83,7 +83,7 @@ export class ClientModel {
       case "cf_agent_stream_resuming":
         if (!this.#traits.acknowledges) return;
         this.#reading.set(String(frame.id), undefined);
-        this.#scene.acknowledge(this.socket, String(frame.id));
+        this.#chat.acknowledge(this.socket, String(frame.id));
     }
   }
 

@@ -1,12 +1,13 @@
-// What a client is sent behind the terminal frame of a turn, so that it ends up with the stored transcript. The whole
-// transcript costs bytes that grow with the conversation, so it is sent only to a client that may show anything else.
+// The frames that end a turn: the terminal frame, and what a client is sent after it so that it ends up with the stored
+// transcript. The whole transcript costs bytes that grow with the conversation, so it is sent only to a client that may
+// show anything else.
 //
-// What is known of the clients (S: `agents` 0.16 with `ai-chat` 0.8, N: `agents` 0.32 with `ai-chat` 0.12), and what
+// What the published clients do (S: `agents` 0.16 with `ai-chat` 0.8, N: `agents` 0.32 with `ai-chat` 0.12), and what
 // follows. "A" sent the request, "B" watches.
 //
 // | situation                          | A shows                        | B shows                           | needs    |
 // |------------------------------------|--------------------------------|-----------------------------------|----------|
-// | completed, heard from first chunk, | its list, its question, the    | the snapshot sent when the        | message  |
+// | completed, sent from chunk 0 on,    | its list, its question, the    | the snapshot sent when the        | message  |
 // |   nothing else happened meanwhile  |   SDK's own fold of the chunks |   question was stored, its own    |          |
 // |                                    |   under the stored id          |   fold under the stored id        |          |
 // | offered, acknowledged or not       | S: an empty bubble on the      | same                              | snapshot |
@@ -31,13 +32,17 @@
 // it, so the stored copy wins there too. It is needed because the folds differ in detail (names on tool parts, removed
 // provider references, parts that were compacted to fit a row). Unlike a snapshot it cannot erase a message that the
 // application sends at the moment it sees the terminal.
-import type { TurnStatus } from "../turn/turn.ts";
+import type { UIMessage } from "ai";
+import type { TurnOutcome, TurnStatus, TurnView } from "../turn/turn.ts";
+import type { ClientView } from "./clients.ts";
+import { chatFrames } from "./frames.ts";
+import type { TurnTrace } from "./turn-traces.ts";
 
 export interface ClosingView {
   readonly streamed: boolean;
   readonly status: TurnStatus;
   readonly continuation: boolean;
-  /** The answer hangs below an older message than the newest one: a regeneration or an edit. */
+  /** The answer is a child of an older message than the newest one: a regeneration or an edit. */
   readonly branched: boolean;
   /** Between its acceptance and its end nothing else changed the transcript or was accepted. */
   readonly undisturbed: boolean;
@@ -48,7 +53,7 @@ export interface ClosingView {
   /** This client was sent every chunk, live. */
   readonly followed: boolean;
   /** Before the answer, this client showed exactly what is stored. */
-  readonly inStep: boolean;
+  readonly inSync: boolean;
 }
 
 export type ClosingFrames = "nothing" | "message" | "snapshot";
@@ -60,5 +65,64 @@ export function closingFrames(view: ClosingView): ClosingFrames {
   }
   if (view.status !== "completed" || view.continuation || view.branched) return "snapshot";
   if (view.storedId === undefined || view.storedId !== view.streamedId) return "snapshot";
-  return view.undisturbed && view.followed && view.inStep ? "message" : "snapshot";
+  return view.undisturbed && view.followed && view.inSync ? "message" : "snapshot";
+}
+
+/** A turn that ended, as one client sees it. */
+export interface Ended {
+  readonly turn: TurnView;
+  readonly outcome: TurnOutcome;
+  readonly trace: TurnTrace | undefined;
+  readonly view: ClientView;
+}
+
+export function hasStreamed({ outcome, trace }: Pick<Ended, "outcome" | "trace">): boolean {
+  return trace ? trace.isStreaming : outcome.streamed;
+}
+
+export function closingFor(ended: Ended): ClosingFrames {
+  const { turn, outcome, trace, view } = ended;
+  return closingFrames({
+    streamed: hasStreamed(ended),
+    status: outcome.status,
+    continuation: turn.continuation,
+    branched: trace?.branched ?? false,
+    undisturbed: trace !== undefined && !trace.isDisturbed,
+    streamedId: trace?.streamedId ?? undefined,
+    storedId: outcome.message?.id,
+    followed: view.isFollowing(turn.turnId),
+    inSync: view.isInSync
+  });
+}
+
+/** Each text is encoded at most once, and only when a client needs it. */
+export class ClosingTexts {
+  readonly #transcript: () => UIMessage[];
+  readonly #message: UIMessage | undefined;
+  #snapshotText: string | undefined;
+  #messageText: string | undefined;
+
+  constructor(transcript: () => UIMessage[], message: UIMessage | undefined) {
+    this.#transcript = transcript;
+    this.#message = message;
+  }
+
+  get snapshot(): string {
+    return (this.#snapshotText ??= chatFrames.snapshot(this.#transcript()));
+  }
+
+  get message(): string {
+    // Only read when there is a message.
+    return (this.#messageText ??= this.#message ? chatFrames.messageUpdated(this.#message) : this.snapshot);
+  }
+}
+
+export function terminalOf({ turn, outcome, trace }: Omit<Ended, "view">): string {
+  return chatFrames.terminal({
+    requestId: turn.requestId,
+    continuation: turn.continuation,
+    outcome: outcome.status,
+    messageIds: trace?.messageIds ?? turn.inputMessageIds,
+    ...(outcome.status === "error" && { errorText: outcome.error ?? "The turn failed." })
+  });
 }

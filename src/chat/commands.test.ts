@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { requestFrame, user } from "./chat-scene.test-support.ts";
+import { requestFrame, user } from "./chat-kit.test-support.ts";
 import { parseChatFrame, type ChatCommand } from "./commands.ts";
-import { CLIENT_TOOLS_LIMIT_BYTES, CUSTOM_BODY_LIMIT_BYTES } from "./request-body.ts";
+import { CLIENT_TOOLS_LIMIT_BYTES, CUSTOM_BODY_LIMIT_BYTES } from "./commands.ts";
 
 const parse = (frame: unknown) => parseChatFrame(JSON.stringify(frame));
 

@@ -1,12 +1,32 @@
-// Client to server: one text frame becomes one command, or none of ours. The only place that reads what clients send;
-// never throws, and what has a chat type but makes no sense becomes a command that says so.
-import { DEFAULT_ERROR_TEXT } from "../turn/tool-answer.ts";
+// Client to server: one text frame becomes one command, or none of ours. The only module that parses what clients send:
+// it never throws, and a frame with a chat type that cannot be read becomes a command that says so. What comes out has a
+// checked shape; what it may change is decided elsewhere. The platform's limit for one frame bounds the size.
+import type { UIMessage } from "ai";
 import type { ClientTool } from "../journal/records.ts";
+import { DEFAULT_ERROR_TEXT } from "../turn/tool-answer.ts";
 import { assertNever } from "../util/assert-never.ts";
+import { isLongerThan } from "../util/bytes.ts";
 import { isUsableId, MAX_CALL_ID_BYTES } from "../util/ids.ts";
-import { isObject, parseJson } from "../util/json.ts";
-import { MalformedRequestError, type RequestTooLargeError } from "./errors.ts";
-import { parseRequestBody, readClientTools, type ChatRequestBody } from "./request-body.ts";
+import { isObject, parseJson, type Json } from "../util/json.ts";
+import { err, ok, type Result } from "../util/result.ts";
+import { MalformedRequestError, RequestTooLargeError } from "./errors.ts";
+
+/** Limits of what is kept in the conversation's one row, which every turn reads. */
+export const CLIENT_TOOLS_LIMIT_BYTES = 512 * 1024;
+export const CUSTOM_BODY_LIMIT_BYTES = 512 * 1024;
+
+export type ChatTrigger = "submit-message" | "regenerate-message";
+
+export interface ChatRequestBody {
+  readonly messages: readonly UIMessage[];
+  readonly trigger: ChatTrigger;
+  /** Absent: the stored ones stay. Empty: there are none any more. */
+  readonly clientTools: readonly ClientTool[] | undefined;
+  /** The application's own fields. */
+  readonly custom: Record<string, unknown> | undefined;
+}
+
+type BodyError = MalformedRequestError | RequestTooLargeError;
 
 export type ChatCommand =
   | ({ readonly type: "request"; readonly requestId: string } & ChatRequestBody)
@@ -14,11 +34,11 @@ export type ChatCommand =
   | {
       readonly type: "malformed-request";
       readonly requestId: string;
-      readonly error: MalformedRequestError | RequestTooLargeError;
+      readonly error: BodyError;
     }
   | { readonly type: "cancel"; readonly requestId: string }
   | { readonly type: "clear" }
-  /** The client's own list. The server's is the truth. */
+  /** The client's own list. The server's list does not change. */
   | { readonly type: "push" }
   | {
       readonly type: "tool-result";
@@ -36,7 +56,7 @@ export type ChatCommand =
     }
   | { readonly type: "resume-request"; readonly probeId: string | undefined }
   | { readonly type: "resume-ack"; readonly requestId: string }
-  /** Ours by type, and nobody can be answered. */
+  /** Ours by type, but without an id that could be answered. */
   | { readonly type: "ignored"; readonly reason: string };
 
 /** What a client that may only watch can send: it asks for frames of its own and changes nothing. */
@@ -75,15 +95,11 @@ const READERS = new Map<string, (frame: Fields) => ChatCommand>([
   ["cf_agent_stream_resume_ack", ({ id }) => withId(id, (requestId) => ({ type: "resume-ack", requestId }))]
 ]);
 
-/** The command in a text frame, or undefined when the frame belongs to somebody else. */
+/** The command in a text frame, or undefined when it is no chat frame. */
 export function parseChatFrame(text: string): ChatCommand | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   const parsed = parseJson(text);
-  return parsed.ok ? readChatFrame(parsed.value) : undefined;
-}
-
-/** For a caller that has parsed the frame already. */
-export function readChatFrame(frame: unknown): ChatCommand | undefined {
+  const frame = parsed.ok ? parsed.value : undefined;
   if (!isObject(frame) || typeof frame.type !== "string") return undefined;
   return READERS.get(frame.type)?.(frame);
 }
@@ -112,7 +128,7 @@ function readToolResult(frame: Fields): ChatCommand {
     output: output ?? null,
     errorText: state === "output-error" ? givenText : undefined,
     autoContinue: frame.autoContinue === true,
-    // Unlike in a request, an empty list says nothing here.
+    // Unlike in a request, an empty list changes nothing here.
     clientTools: tools && tools.length > 0 ? tools : undefined
   };
 }
@@ -129,4 +145,84 @@ function withId(id: unknown, command: (requestId: string) => ChatCommand): ChatC
 
 function ignored(reason: string): ChatCommand {
   return { type: "ignored", reason };
+}
+
+/** Never throws. */
+function parseRequestBody(text: unknown): Result<ChatRequestBody, BodyError> {
+  if (typeof text !== "string") return malformed("its body is not text");
+  const parsed = parseJson(text);
+  if (!parsed.ok) return malformed("its body is not JSON");
+  if (!isObject(parsed.value)) return malformed("its body is not an object");
+  const { messages, trigger, clientTools, ...custom } = parsed.value;
+  if (!Array.isArray(messages)) return malformed("it has no list of messages");
+  const problem = firstProblem(messages);
+  if (problem !== undefined) return malformed(problem);
+  const tools = clientTools === undefined || clientTools === null ? undefined : readClientTools(clientTools);
+  if (tools === null) return malformed("clientTools is not a list of tools with names");
+  if (tools && isLarger(tools, CLIENT_TOOLS_LIMIT_BYTES)) return tooLarge("client tools", CLIENT_TOOLS_LIMIT_BYTES);
+  if (isLarger(custom, CUSTOM_BODY_LIMIT_BYTES)) return tooLarge("custom fields", CUSTOM_BODY_LIMIT_BYTES);
+  return ok({
+    // Each entry has passed `messageProblem`.
+    messages: messages as UIMessage[],
+    trigger: trigger === "regenerate-message" ? trigger : "submit-message",
+    clientTools: tools,
+    custom: Object.keys(custom).length > 0 ? custom : undefined
+  });
+}
+
+/** Tools as a client describes them; null when the value is no such list. The last of a name wins. */
+function readClientTools(value: unknown): readonly ClientTool[] | null {
+  if (!Array.isArray(value)) return null;
+  const tools = new Map<string, ClientTool>();
+  for (const entry of value) {
+    if (!isObject(entry) || typeof entry.name !== "string" || entry.name === "") return null;
+    const { name, description, parameters } = entry;
+    tools.set(name, {
+      name,
+      description: typeof description === "string" ? description : null,
+      // It came out of JSON text.
+      parameters: isObject(parameters) ? (parameters as { [key: string]: Json }) : { type: "object" }
+    });
+  }
+  return [...tools.values()];
+}
+
+const ROLES = new Set(["system", "user", "assistant"]);
+
+function firstProblem(messages: readonly unknown[]): string | undefined {
+  for (const [index, message] of messages.entries()) {
+    const problem = messageProblem(message);
+    if (problem !== undefined) return `message ${index} ${problem}`;
+  }
+  return undefined;
+}
+
+function messageProblem(message: unknown): string | undefined {
+  if (!isObject(message)) return "is not an object";
+  const { id, role, parts } = message;
+  if (!isUsableId(id)) return "has no usable id";
+  if (typeof role !== "string" || !ROLES.has(role)) return "has no known role";
+  if (!Array.isArray(parts)) return "has no list of parts";
+  return parts.every(isPart) ? undefined : "has a part that cannot be read";
+}
+
+function isPart(part: unknown): boolean {
+  if (!isObject(part) || typeof part.type !== "string") return false;
+  if (part.type === "text" || part.type === "reasoning") return typeof part.text === "string";
+  if (part.type === "dynamic-tool" || part.type.startsWith("tool-")) {
+    return isUsableId(part.toolCallId, MAX_CALL_ID_BYTES) && typeof part.state === "string";
+  }
+  return true;
+}
+
+function isLarger(value: unknown, limitBytes: number): boolean {
+  return isLongerThan(JSON.stringify(value), limitBytes);
+}
+
+function malformed(problem: string): Result<never, BodyError> {
+  return err(new MalformedRequestError(problem));
+}
+
+function tooLarge(what: string, limitBytes: number): Result<never, BodyError> {
+  return err(new RequestTooLargeError(what, limitBytes));
 }

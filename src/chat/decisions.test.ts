@@ -1,7 +1,7 @@
-// The pure decisions of this room, row by row.
+// The pure decisions of the protocol, row by row.
 import { describe, expect, test } from "vitest";
 import { closingFrames, type ClosingFrames, type ClosingView } from "./closing.ts";
-import { decideOverlap, type MessageConcurrency, type OverlapDecision } from "./overlap.ts";
+import { decideOverlap, type MessageConcurrency, type OverlapDecision } from "./submit.ts";
 import {
   decideConnect,
   decideResume,
@@ -9,12 +9,12 @@ import {
   type ResumableTurn,
   type ResumeDecision,
   type ResumeState
-} from "./resume-decision.ts";
+} from "./resume.ts";
 
 const chat: ResumableTurn = { requestId: "chat", isAutoContinuation: false, owner: "another" };
 const mine: ResumableTurn = { requestId: "go-on", isAutoContinuation: true, owner: "asker" };
 const theirs: ResumableTurn = { ...mine, owner: "another" };
-const orphan: ResumableTurn = { ...mine, owner: "nobody" };
+const orphan: ResumableTurn = { ...mine, owner: "gone" };
 const quiet: ResumeState = { streaming: undefined, waiting: undefined, failed: undefined };
 const offer = (requestId: string): ResumeDecision => ({ answer: "resuming", requestId, withhold: true });
 const report = (requestId: string): ResumeDecision => ({ answer: "resuming", requestId, withhold: false });
@@ -88,12 +88,12 @@ describe("behind the terminal frame a client is sent", () => {
     streamedId: "a1",
     storedId: "a1",
     followed: true,
-    inStep: true
+    inSync: true
   };
   test.each<[string, Partial<ClosingView>, ClosingFrames]>([
     ["that followed an undisturbed answer", {}, "message"],
     ["that joined later", { followed: false }, "snapshot"],
-    ["whose list is not known to be the stored one", { inStep: false }, "snapshot"],
+    ["whose list is not known to be the stored one", { inSync: false }, "snapshot"],
     ["of a continuation", { continuation: true }, "snapshot"],
     ["of a regenerated or edited branch", { branched: true }, "snapshot"],
     ["of a turn during which something else happened", { undisturbed: false }, "snapshot"],

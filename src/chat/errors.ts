@@ -24,7 +24,7 @@ export class RequestTooLargeError extends ThinkError {
   }
 }
 
-/** Something of ours failed before the request was accepted. What it was is for the log. */
+/** Storage failed before the request was accepted. Only the log names the cause. */
 export class RequestNotStoredError extends ThinkError {
   constructor(cause: unknown) {
     super({

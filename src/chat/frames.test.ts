@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { user } from "./chat-scene.test-support.ts";
+import { user } from "./chat-kit.test-support.ts";
 import { chatFrames } from "./frames.ts";
 
 const turn = { requestId: "r1", continuation: false };
@@ -34,7 +34,7 @@ test.each<[string, string, object]>([
     { ...response, body: "Sorry.", done: true, error: true, continuation: true, outcome: "error" }
   ],
   [
-    "an end nobody remembers",
+    "an end without a stored outcome",
     chatFrames.terminal({ ...turn, replay: true }),
     { ...response, body: "", done: true, replay: true }
   ],

@@ -1,5 +1,5 @@
-// Server to client: every chat frame as text. Optional fields are left out rather than sent empty, because clients ask
-// whether a field is there. Fields that only the newer clients know are sent to all: older ones ignore them.
+// Server to client: every chat frame as text. Optional fields are left out rather than sent empty, because clients test
+// whether a field is present. Fields that only newer clients read are sent to all: older ones ignore them.
 import type { UIMessage } from "ai";
 
 export type WireOutcome = "completed" | "error" | "aborted" | "skipped" | "recovering";
@@ -12,7 +12,7 @@ export interface FrameTurn {
 }
 
 export interface TerminalFrame extends FrameTurn {
-  /** Left out when it is no longer known. */
+  /** Left out when it is no longer stored. */
   readonly outcome?: WireOutcome;
   /** The question it answers. */
   readonly messageIds?: readonly string[];
@@ -75,8 +75,8 @@ export const chatFrames = {
   messageUpdated: (message: UIMessage) => JSON.stringify({ type: "cf_agent_message_updated", message }),
 
   /**
-   * An answer to a tool call was not taken. The frame of the conversation's errors, and not the end of a request: clients
-   * would take that for the end of a stream they do not know, and add an empty message.
+   * An answer to a tool call was refused. Not sent as the end of a request: clients would treat that as the end of an
+   * unknown stream and add an empty message.
    */
   answerRefused: (refusal: AnswerRefusedFrame) => JSON.stringify({ type: "cf_agent_session_error", ...refusal }),
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { user } from "./chat-scene.test-support.ts";
+import { user } from "./chat-kit.test-support.ts";
 import { getMessagesResponse, isGetMessagesRequest } from "./get-messages.ts";
 
 const messages = ["u1", "u2", "u3", "u4"].map((id) => user(id));
@@ -42,7 +42,7 @@ describe("get-messages", () => {
     expect(page.map(({ id }) => id)).toEqual(ids);
   });
 
-  test.each(["?limit=0", "?limit=-1", "?limit=x", "?limit=", "?limit=1.5", "?before=nobody"])(
+  test.each(["?limit=0", "?limit=-1", "?limit=x", "?limit=", "?limit=1.5", "?before=unknown"])(
     "%s is refused",
     (query) => {
       expect(get(query).status).toBe(400);

@@ -1,5 +1,5 @@
-// `GET …/get-messages`: the transcript over HTTP, as clients fetch it before they connect. Who may ask is decided where
-// the request is routed.
+// `GET …/get-messages`: the transcript over HTTP, as clients fetch it before they connect. Access is decided where the
+// request is routed.
 import type { UIMessage } from "ai";
 
 const PATH_END = "/get-messages";

@@ -1,10 +1,5 @@
-export { parseChatFrame, readChatFrame, type ChatCommand } from "./commands.ts";
-export { chatFrames, type NoneReason, type TerminalFrame, type WireOutcome } from "./frames.ts";
-export { closingFrames, type ClosingFrames, type ClosingView } from "./closing.ts";
-export { ChatDialect, type ChatDialectInit } from "./dialect.ts";
-export { ForbiddenFrameError, MalformedRequestError, RequestTooLargeError } from "./errors.ts";
+export { ChatProtocol, type ChatProtocolInit } from "./protocol.ts";
+export { parseChatFrame } from "./commands.ts";
 export { getMessagesResponse, isGetMessagesRequest } from "./get-messages.ts";
-export { decideOverlap, DEFAULT_DEBOUNCE_MS, type MessageConcurrency } from "./overlap.ts";
-export type { ChatRequestBody, ChatTrigger } from "./request-body.ts";
-export type { ChatSocket, ChatSockets } from "./sockets.ts";
-export { compareShown, type ClientShows, type ReconcilePlan, type Reconciler, type Shown } from "./reconciler.ts";
+export type { ChatSocket } from "./clients.ts";
+export type { MessageConcurrency, Reconciler, RequestPlan } from "./submit.ts";

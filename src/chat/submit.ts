@@ -1,37 +1,106 @@
-// A chat request on its way to the engine: the concurrency policy first, then what the client showed is brought in line
-// with what is stored, then the turn is accepted. All in one synchronous block: between the decision and the acceptance
-// nothing else can happen. Whatever goes wrong, the client gets the one end it waits for.
+// A chat request on its way to the engine: first the concurrency policy, then what the client showed is compared with
+// what is stored, then the turn is accepted. All in one synchronous block: nothing else can happen between the decision
+// and the acceptance. On any failure the client is sent the one end it waits for.
+import type { UIMessage } from "ai";
 import type { Clock } from "../host/ports.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
-import { trailingUserIds } from "../turn/admitting.ts";
+import { trailingUserIds } from "../turn/admit.ts";
 import type { TurnHooks } from "../turn/hooks.ts";
-import type { Turns } from "../turn/turns.ts";
+import type { TurnEngine } from "../turn/engine.ts";
+import { assertNever } from "../util/assert-never.ts";
 import { failureDetails, ThinkError } from "../util/errors.ts";
-import type { Audience } from "./audience.ts";
-import type { ClientView } from "./client-view.ts";
-import type { ChatCommand } from "./commands.ts";
+import type { ChatClients, ClientView } from "./clients.ts";
+import type { ChatCommand, ChatTrigger } from "./commands.ts";
 import { RequestNotStoredError } from "./errors.ts";
 import { chatFrames } from "./frames.ts";
-import { decideOverlap, type MessageConcurrency, type OverlapDecision } from "./overlap.ts";
-import type { Reconciler } from "./reconciler.ts";
-import { RecentRequests } from "./recent-requests.ts";
 import type { TurnTraces } from "./turn-traces.ts";
+
+export const DEFAULT_DEBOUNCE_MS = 750;
+
+export type MessageConcurrency =
+  | "queue"
+  | "latest"
+  | "merge"
+  | "drop"
+  | {
+      readonly strategy: "debounce";
+      /** Default 750; a value that is no duration counts as the default. */
+      readonly debounceMs?: number;
+    };
+
+export type OverlapDecision =
+  | { readonly do: "run" }
+  | { readonly do: "drop" }
+  /** Runs unless a newer one of its kind is waiting when its turn comes. */
+  | { readonly do: "run-if-newest"; readonly delayMs: number };
+
+export interface Overlap {
+  readonly trigger: ChatTrigger;
+  readonly isBusy: boolean;
+}
+
+/** What happens to a submit that comes while another turn is running or waiting. Pure. */
+export function decideOverlap(policy: MessageConcurrency, { trigger, isBusy }: Overlap): OverlapDecision {
+  // A regeneration replaces an answer: no later message could stand in for it.
+  if (!isBusy || trigger === "regenerate-message") return { do: "run" };
+  switch (policy) {
+    case "queue":
+      return { do: "run" };
+    case "drop":
+      return { do: "drop" };
+    case "latest":
+    case "merge":
+      return { do: "run-if-newest", delayMs: 0 };
+    default:
+      if (policy.strategy === "debounce") return { do: "run-if-newest", delayMs: debounceOf(policy.debounceMs) };
+      return assertNever(policy.strategy);
+  }
+}
+
+function debounceOf(given: number | undefined): number {
+  return typeof given === "number" && Number.isFinite(given) && given >= 0 ? given : DEFAULT_DEBOUNCE_MS;
+}
 
 /** A snapshot and a request that cross on the wire: the snapshot erased the message the client already showed. */
 export const CROSSING_PERIOD_MS = 2_000;
 
+/** Request ids that are remembered to recognise a repetition. Ids are random, and a repetition follows closely. */
+const REMEMBERED_REQUESTS = 256;
+
+/** What a list of messages posted by a client means for the store. */
+export interface RequestPlan {
+  /** Messages the store does not have. They join it with the turn. */
+  readonly input: readonly UIMessage[];
+  /** `apply` will change stored messages. */
+  readonly changesStored: boolean;
+  /** The answer becomes a child of this message: a regeneration, or an edit of a message that has descendants. */
+  readonly parentMessageId?: string;
+  /**
+   * How the posted list compares with the transcript it leads to: `equal` when it is the whole of it, same ids, same
+   * order, same content; `part` when it only lacks messages; `different` when the client shows something else.
+   */
+  readonly clientShows: "equal" | "part" | "different";
+}
+
+/** The session's rules for posted messages, as a request needs them. */
+export interface Reconciler<Plan extends RequestPlan = RequestPlan> {
+  /** Pure: reads, writes nothing. The client is sent the message of what it throws. */
+  plan(posted: readonly UIMessage[], trigger: ChatTrigger): Plan;
+  apply(plan: Plan): void;
+}
+
 export interface SubmitInit {
-  readonly turns: Turns;
+  readonly turns: TurnEngine;
   readonly reconciler: Reconciler;
   readonly clock: Pick<Clock, "now">;
   readonly describeFailure: TurnHooks["describeFailure"];
   concurrency(): MessageConcurrency;
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
-  /** Makes the writes of an acceptance one. */
+  /** Runs the writes of an acceptance as one transaction. */
   atomically?<T>(work: () => T): T;
 }
 
-/** `repeated`: it is on its way already. `ended-before`: its sender missed the end, and is owed it. */
+/** `repeated`: its turn is open already. `ended-before`: its sender missed the end, and must be sent it. */
 export type Received = "accepted" | "answered" | "repeated" | "ended-before";
 
 interface Failure {
@@ -45,13 +114,14 @@ export type ChatRequest = Extract<ChatCommand, { type: "request" }>;
 
 export class Submit {
   readonly #init: SubmitInit;
-  readonly #audience: Audience;
+  readonly #clients: ChatClients;
   readonly #traces: TurnTraces;
-  readonly #recent = new RecentRequests();
+  /** The sockets of the last requests. In memory: after a restart the engine still has the requests that became turns. */
+  readonly #senders = new Map<string, WeakRef<object>>();
 
-  constructor(init: SubmitInit, audience: Audience, traces: TurnTraces) {
+  constructor(init: SubmitInit, clients: ChatClients, traces: TurnTraces) {
     this.#init = init;
-    this.#audience = audience;
+    this.#clients = clients;
     this.#traces = traces;
   }
 
@@ -71,12 +141,12 @@ export class Submit {
       this.#accept(view, request, overlap.do === "run" ? undefined : newestOnly(overlap, now));
     } catch (thrown) {
       const { requestId, messages } = request;
-      // No code of the user's runs here: what is not an error of ours is storage, and nobody's to read but the operator's.
+      // No user code runs here: any other error comes from storage, and only the operator may read it.
       const error = thrown instanceof ThinkError ? thrown : new RequestNotStoredError(thrown);
       this.#fail(view, { requestId, messageIds: trailingUserIds(messages), error, stage: "persist" });
       return "answered";
     }
-    if (mayBeErased) this.#audience.sendSnapshot([view]);
+    if (mayBeErased) this.#clients.sendSnapshot([view]);
     return "accepted";
   }
 
@@ -86,16 +156,16 @@ export class Submit {
     this.#fail(view, { requestId, error, stage: "parse" });
   }
 
-  /** The one end of a request that never became a turn. Goes to its sender only: nobody else knows of it. */
+  /** The one end of a request that never became a turn. Only its sender has seen the request. */
   #fail(view: ClientView, failure: Failure): void {
     const { requestId, error, messageIds, stage } = failure;
     const context = { requestId, stage, messagesPersisted: false };
     const errorText = this.#init.describeFailure(error, context);
     this.#init.emit("chat:request:failed", { ...context, error: errorText, ...failureDetails(error) });
     const end = { requestId, continuation: false, outcome: "error" as const, errorText };
-    this.#audience.send(view, chatFrames.terminal({ ...end, ...(messageIds && { messageIds }) }));
-    // It shows a question that is not stored. Taking it back would lose what a person wrote; they may send it again.
-    view.setInStep(false);
+    this.#clients.send(view, chatFrames.terminal({ ...end, ...(messageIds && { messageIds }) }));
+    // The client shows a question that is not stored. Removing it would lose the user's text, which may be sent again.
+    view.setInSync(false);
   }
 
   #accept(view: ClientView, request: ChatRequest, schedule: ReturnType<typeof newestOnly> | undefined): void {
@@ -127,27 +197,35 @@ export class Submit {
     // The engine announces the turn when all of it is durable, which is before this returns.
     this.#traces.withNote(requestId, note, () => this.#atomically(accept));
     emit("message:request", {});
-    if (plan.clientShows !== "part") view.setInStep(plan.clientShows === "equal");
-    // Admission announces messages that join; it does not know of those that changed.
+    if (plan.clientShows !== "part") view.setInSync(plan.clientShows === "equal");
+    // Admission announces the messages that join, not those that changed.
     if (plan.changesStored && plan.input.length === 0) {
-      this.#audience.sendSnapshot(this.#audience.all().filter((other) => other !== view));
+      this.#clients.sendSnapshot(this.#clients.all().filter((other) => other !== view));
     }
   }
 
-  /** Nothing is stored; the snapshot takes back what the client already shows. */
+  /** Nothing is stored; the snapshot removes what the client already shows. */
   #drop(view: ClientView, { requestId, messages }: ChatRequest): void {
-    this.#audience.sendSnapshot([view]);
+    this.#clients.sendSnapshot([view]);
     const end = { requestId, continuation: false, outcome: "skipped" as const, messageIds: trailingUserIds(messages) };
-    this.#audience.send(view, chatFrames.terminal(end));
+    this.#clients.send(view, chatFrames.terminal(end));
   }
 
   #repetition(view: ClientView, requestId: string): "repeated" | "ended-before" | undefined {
     const { key } = view.socket;
-    if (this.#recent.isFrom(requestId, key) || this.#traces.hasRequest(requestId)) return "repeated";
-    this.#recent.add(requestId, key);
+    if (this.#senders.get(requestId)?.deref() === key || this.#traces.hasRequest(requestId)) return "repeated";
+    this.#remember(requestId, key);
     const replay = this.#init.turns.replay(requestId);
     if (!replay) return undefined;
     return replay.state === "live" ? "repeated" : "ended-before";
+  }
+
+  #remember(requestId: string, sender: object): void {
+    this.#senders.delete(requestId);
+    this.#senders.set(requestId, new WeakRef(sender));
+    if (this.#senders.size <= REMEMBERED_REQUESTS) return;
+    const oldest = this.#senders.keys().next();
+    if (!oldest.done) this.#senders.delete(oldest.value);
   }
 
   #atomically(work: () => void): void {

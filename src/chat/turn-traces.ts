@@ -1,9 +1,9 @@
-// What a turn did while it was open, as far as its closing frames depend on it. Lives from acceptance to outcome, in
-// memory: a turn that an earlier process accepted has no trace, and is closed in the most careful way.
+// What was sent of each open turn, as far as its closing frames depend on it. Kept from acceptance to outcome, in memory:
+// a turn that an earlier process accepted has no trace, and its closing frames assume the worst case.
 import type { TurnView } from "../turn/turn.ts";
 import { isObject, parseJson } from "../util/json.ts";
 
-/** What only the request knows about its turn. */
+/** What only the request says about its turn. */
 export interface RequestNote {
   /** Ids of the user messages at the end of what was posted, stored before or not. */
   readonly messageIds: readonly string[];
@@ -14,7 +14,7 @@ export interface RequestNote {
 
 export interface TurnTrace extends RequestNote {
   readonly requestId: string;
-  /** Under which its answer is meant to be stored. */
+  /** The id under which its answer will be stored. */
   readonly answerId: string;
   isStreaming: boolean;
   isDisturbed: boolean;
@@ -26,7 +26,7 @@ export class TurnTraces {
   readonly #open = new Map<string, TurnTrace>();
   readonly #notes = new Map<string, RequestNote>();
 
-  /** Admission tells readers at once, so the note must be here first. */
+  /** Admission notifies listeners at once, so the note must be stored first. */
   withNote<T>(requestId: string, note: RequestNote, admit: () => T): T {
     this.#notes.set(requestId, note);
     try {
@@ -71,12 +71,12 @@ export class TurnTraces {
     for (const trace of this.#open.values()) trace.isDisturbed = true;
   }
 
-  /** Messages joined before the stream are part of every snapshot sent then; later ones are a surprise. */
+  /** Messages that joined before the stream are part of every snapshot sent then; clients have not seen later ones. */
   disturbStreaming(): void {
     for (const trace of this.#open.values()) if (trace.isStreaming) trace.isDisturbed = true;
   }
 
-  /** A message that an open turn, or one just being admitted, is known to store. */
+  /** A message that an open turn, or one just being admitted, stores itself. */
   isOwnWrite(messageId: string): boolean {
     if ([...this.#notes.values()].some(({ inputIds }) => inputIds.includes(messageId))) return true;
     return [...this.#open.values()].some(

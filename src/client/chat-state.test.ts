@@ -2,7 +2,7 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ChatEvent, type ChatState, INITIAL_CHAT, reduceChat } from "./chat-state.ts";
-import type { ChatFrame, EndFrame } from "./frames.ts";
+import type { ConversationFrame, EndFrame } from "./frames.ts";
 import { activeRequests, viewOf } from "./view.ts";
 
 const user = (id: string, text = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text }] });
@@ -21,7 +21,7 @@ const asking = (id: string, state: string, extra: object = {}): UIMessage =>
     parts: [{ type: "tool-mail", toolCallId: "c1", state, input: {}, ...extra }]
   }) as UIMessage;
 
-const framed = (frame: ChatFrame): ChatEvent => ({ type: "frame", frame });
+const framed = (frame: ConversationFrame): ChatEvent => ({ type: "frame", frame });
 
 const messages = (...list: UIMessage[]): ChatEvent => framed({ type: "messages", messages: list, isConnect: false });
 
@@ -102,7 +102,7 @@ describe("the one status", () => {
       ]
     ],
     ["asked for nothing that is left", "idle", [RESUMING, { type: "found-idle" }]],
-    ["waited, and was told not to", "idle", [RESUMING, framed({ type: "none", reason: undefined, probeId: undefined })]]
+    ["waited, and was sent none", "idle", [RESUMING, framed({ type: "none", reason: undefined, probeId: undefined })]]
   ];
   test.each(cases)("%s: %s", (_name, status, events) => {
     expect(viewOf(play(events)).status).toBe(status);
@@ -197,7 +197,7 @@ describe("what is shown", () => {
     expect(state.ends).toEqual([{ requestId: "r2", outcome: "skipped" }]);
   });
 
-  test("what can be stopped is what runs, waits or recovers, whoever asked for it", () => {
+  test("what can be stopped is what runs, waits or recovers, whichever client asked for it", () => {
     const state = play([
       requested("r2"),
       ...START,
@@ -207,7 +207,7 @@ describe("what is shown", () => {
     expect(activeRequests(state).sort()).toEqual(["r1", "r2", "r3", "r4"]);
   });
 
-  test("a transcript that holds a question says that the server has it, and an end nobody heard has no outcome", () => {
+  test("a transcript that holds a question says that the server has it, and an end that was not received has no outcome", () => {
     const state = play([
       requested("r1"),
       sent("r1"),
@@ -224,7 +224,7 @@ describe("what is shown", () => {
   });
 });
 
-/** One turn as its asker hears it, and the message that is stored of it. */
+/** One turn as its asker receives it, and the message that is stored of it. */
 const turns = fc.array(fc.string({ minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 8 }).map((words) => {
   const chunks: UIMessageChunk[] = [
     { type: "start", messageId: "a1" },
@@ -270,7 +270,7 @@ describe("whatever the network does", () => {
     fc.assert(
       fc.property(turns, fc.array(fc.nat(), { maxLength: 4 }), ({ chunks, stored, live, frames }, cuts) => {
         let state = begun;
-        let heard = 0;
+        let received = 0;
         let longest = 0;
         const take = (event: ChatEvent) => {
           state = reduceChat(state, event);
@@ -279,27 +279,27 @@ describe("whatever the network does", () => {
           longest = length;
         };
         for (const cut of cuts.map((one) => one % live.length).sort((a, b) => a - b)) {
-          for (const frame of live.slice(heard, cut)) take(frame);
-          heard = Math.max(heard, cut);
+          for (const frame of live.slice(received, cut)) take(frame);
+          received = Math.max(received, cut);
           take({ type: "dropped" });
           take({ type: "opened" });
           take({ type: "fetched", messages: [user("u-r1")] });
           take(RESUMING);
           take({ type: "acknowledged", requestId: "r1" });
           // The server has gone on meanwhile.
-          heard = Math.min(live.length, heard + 1);
-          chunks.slice(0, heard).forEach((one, seq) => take(chunk(seq, one, { isReplay: true })));
+          received = Math.min(live.length, received + 1);
+          chunks.slice(0, received).forEach((one, seq) => take(chunk(seq, one, { isReplay: true })));
           take(framed({ type: "replay-complete", requestId: "r1" }));
           take({ type: "greeted" });
         }
-        for (const frame of frames.slice(heard)) take(frame);
+        for (const frame of frames.slice(received)) take(frame);
         expect(viewOf(state).messages).toEqual([user("u-r1"), stored]);
         expect(viewOf(state).status).toBe("settled");
       })
     );
   });
 
-  test("a replay nobody asked for is not shown", () => {
+  test("a replay that was not asked for is not shown", () => {
     fc.assert(
       fc.property(turns, ({ chunks }) => {
         const replayed = chunks.map((one, seq) => chunk(seq, one, { isReplay: true }));
@@ -362,7 +362,7 @@ describe("an answer that the server did not take", () => {
     expect(view.pendingApprovals).toHaveLength(1);
   });
 
-  test("because another client decided otherwise is told, whatever is heard first", () => {
+  test("because another client decided otherwise is shown, whatever is received first", () => {
     const denied = updated(asking("a1", "output-denied", { approval: { id: "p", approved: false } }));
     for (const events of [
       [denied, refused(true)],
@@ -372,10 +372,23 @@ describe("an answer that the server did not take", () => {
     }
   });
 
-  test("because a copy of it was taken before is no news", () => {
+  test("because a copy of it was accepted before changes nothing", () => {
     const taken = updated(asking("a1", "approval-responded", { approval: { id: "p", approved: true } }));
     expect(viewOf(play([...decided, taken, refused(true)])).error).toBeUndefined();
   });
+});
+
+test("the result of an approved client tool stays answered until the transcript holds it, as does its approval", () => {
+  const approved = asking("a1", "approval-responded", { clientExecuted: true, approval: { id: "p", approved: true } });
+  const asked = play([messages(user("u1"), asking("a1", "approval-requested", { clientExecuted: true }))]);
+  const decided = play([{ type: "answered", callId: "c1" }, messages(user("u1"), approved)], asked);
+  // The approval arrived: now the call waits for its result.
+  expect(viewOf(decided).pendingToolCalls.map(({ callId }) => callId)).toEqual(["c1"]);
+  const answered = play([{ type: "answered", callId: "c1" }, messages(user("u1"), approved)], decided);
+  expect(answered.answers.has("c1")).toBe(true);
+  expect(viewOf(answered).pendingToolCalls).toEqual([]);
+  const done = asking("a1", "output-available", { clientExecuted: true, output: 1 });
+  expect(play([messages(user("u1"), done)], answered).answers.size).toBe(0);
 });
 
 test("an output that the server corrects is shown, and one of an earlier state is not", () => {

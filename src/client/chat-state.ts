@@ -1,12 +1,13 @@
-// What a client knows of a conversation, and how each event changes it. Pure: no socket, no clock. Frames may come twice
+// A client's state of a conversation, and how each event changes it. Pure: no socket, no clock. Frames may come twice
 // and replays may start over; the same frame applied again changes nothing. What is shown is derived (view.ts).
 import type { UIMessage } from "ai";
+import type { ToolPart } from "../model/tool-part.ts";
 import { assertNever } from "../util/assert-never.ts";
-import type { ChatFrame, EndFrame, Outcome, RefusedFrame } from "./frames.ts";
+import type { ConversationFrame, EndFrame, Outcome, RefusedFrame } from "./frames.ts";
 import { beginReplay, completeReplay, foldFrame, type OpenStream, type Streams, takeOver } from "./streams.ts";
 import { isParked, putMessage, replaceMessage, toolPartsOf } from "./message-list.ts";
 
-/** A request of this client that has not ended, as far as it has heard. */
+/** A request of this client that has not ended, as far as it has received. */
 export interface OwnRequest {
   readonly id: string;
   /** Shown until the server shows them. */
@@ -29,7 +30,7 @@ export interface TurnEnd {
 }
 
 export interface ChatState {
-  /** The transcript as the server last told it. */
+  /** The transcript as the server last sent it. */
   readonly stored: readonly UIMessage[];
   /** Answers being streamed, and replays being received, by request. */
   readonly streams: Streams;
@@ -39,12 +40,12 @@ export interface ChatState {
   readonly waitingFor: string | undefined;
   /** An interrupted turn is being continued. Stale: said on an earlier connection. */
   readonly recovering: { readonly requestId: string | undefined; readonly isStale: boolean } | undefined;
-  /** The last ends heard, newest last. */
+  /** The last ends received, newest last. */
   readonly ends: readonly TurnEnd[];
   /** The last turn failed. */
   readonly error: string | undefined;
-  /** Calls this client has answered, until the transcript says so. */
-  readonly answers: ReadonlySet<string>;
+  /** Calls this client has answered, with their state at that time, until the transcript holds the answer. */
+  readonly answers: ReadonlyMap<string, ToolPart["state"] | undefined>;
   /** Messages that this client has cleared away, and that the server may still show. */
   readonly cleared: ReadonlySet<string> | undefined;
   /**
@@ -65,13 +66,13 @@ export const INITIAL_CHAT: ChatState = {
   recovering: undefined,
   ends: [],
   error: undefined,
-  answers: new Set(),
+  answers: new Map(),
   cleared: undefined,
   driver: "found"
 };
 
 export type ChatEvent =
-  | { readonly type: "frame"; readonly frame: ChatFrame }
+  | { readonly type: "frame"; readonly frame: ConversationFrame }
   /** A new connection. What was known may be old. */
   | { readonly type: "opened" }
   | { readonly type: "dropped" }
@@ -91,7 +92,7 @@ export type ChatEvent =
   | { readonly type: "cleared" }
   /** The server has emptied the conversation as well. */
   | { readonly type: "clear-confirmed" }
-  /** What a person did could not be done. */
+  /** What the user did could not be done. */
   | { readonly type: "failed"; readonly error: string };
 
 export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
@@ -124,7 +125,7 @@ export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
     case "acknowledged":
       return { ...state, streams: beginReplay(state.streams, event.requestId) };
     case "answered":
-      return { ...state, answers: new Set([...state.answers, event.callId]), driver: "me" };
+      return answered(state, event.callId);
     case "withdrawn":
       return { ...state, answers: without(state.answers, event.callId) };
     case "cleared":
@@ -138,7 +139,7 @@ export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
   }
 }
 
-function receive(state: ChatState, frame: ChatFrame): ChatState {
+function receive(state: ChatState, frame: ConversationFrame): ChatState {
   switch (frame.type) {
     case "chunk":
       return chunk(state, frame);
@@ -185,16 +186,16 @@ function refused(state: ChatState, frame: RefusedFrame): ChatState {
   return { ...state, answers, error: frame.error };
 }
 
-/** A copy of a decision that was taken: its refusal is no news. */
+/** A copy of a decision that was accepted: its refusal changes nothing. */
 export function isKnownDecision({ stored }: ChatState, { about, approved }: RefusedFrame): boolean {
   if (about === undefined || approved === undefined) return false;
   const part = stored.flatMap(toolPartsOf).find(({ toolCallId }) => toolCallId === about);
   return part?.approval?.approved === approved;
 }
 
-function chunk(state: ChatState, frame: Extract<ChatFrame, { type: "chunk" }>): ChatState {
+function chunk(state: ChatState, frame: Extract<ConversationFrame, { type: "chunk" }>): ChatState {
   const isKnown = state.streams[frame.requestId] !== undefined;
-  // A copy that was under way for too long; a replay that was asked for has its place among the streams.
+  // A copy that arrived too late; a replay that was asked for has its place among the streams.
   if (!isKnown && (frame.isReplay || hasEnded(state, frame.requestId))) return state;
   const isMine = state.requests.some(({ id }) => id === frame.requestId);
   const begun = isMine ? promote(state, frame.requestId) : state;
@@ -263,7 +264,7 @@ function remember(ends: readonly TurnEnd[], ended: TurnEnd): readonly TurnEnd[] 
   return [...ends.filter(({ requestId }) => requestId !== ended.requestId), ended].slice(-REMEMBERED_ENDS);
 }
 
-/** What becomes of the messages of a request that is over. What a person wrote stays, unless the server refused it. */
+/** The transcript after a request is over. The user's messages stay, unless the server refused them. */
 function withEnded(
   stored: readonly UIMessage[],
   request: OwnRequest | undefined,
@@ -310,17 +311,24 @@ function takeTranscript(state: ChatState, { messages, keeps, isCurrent }: Transc
   });
 }
 
-function settleAnswers(state: ChatState): ChatState {
-  if (state.answers.size === 0) return state;
-  const parts = state.stored.flatMap(toolPartsOf);
-  const open = new Set(
-    parts.filter((part) => isUnanswered(part.state) || isParked(part)).map(({ toolCallId }) => toolCallId)
-  );
-  const left = [...state.answers].filter((callId) => open.has(callId));
-  return left.length === state.answers.size ? state : { ...state, answers: new Set(left) };
+function answered(state: ChatState, callId: string): ChatState {
+  const answeredIn = state.stored.flatMap(toolPartsOf).find(({ toolCallId }) => toolCallId === callId)?.state;
+  return { ...state, answers: new Map([...state.answers, [callId, answeredIn]]), driver: "me" };
 }
 
-export function isUnanswered(toolState: string): boolean {
+function settleAnswers(state: ChatState): ChatState {
+  if (state.answers.size === 0) return state;
+  const parts = new Map(state.stored.flatMap(toolPartsOf).map((part) => [part.toolCallId, part]));
+  const left = [...state.answers].filter(([callId, answeredIn]) => {
+    const part = parts.get(callId);
+    // A client's tool that needs approval is answered twice: with the decision, and then with its result.
+    const isResultOpen = part?.state === "approval-responded" && answeredIn === part.state;
+    return part !== undefined && (isUnanswered(part.state) || isParked(part) || isResultOpen);
+  });
+  return left.length === state.answers.size ? state : { ...state, answers: new Map(left) };
+}
+
+function isUnanswered(toolState: string): boolean {
   return toolState === "input-available" || toolState === "approval-requested";
 }
 
@@ -367,8 +375,8 @@ function streamedMessages({ streams }: ChatState): UIMessage[] {
   return Object.values(streams).flatMap(({ live }) => (live ? [live.fold.message] : []));
 }
 
-function without(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
-  return new Set([...ids].filter((one) => one !== id));
+function without(answers: ChatState["answers"], callId: string): ChatState["answers"] {
+  return new Map([...answers].filter(([id]) => id !== callId));
 }
 
 function changeRequest(state: ChatState, requestId: string, change: Partial<OwnRequest>): ChatState {

@@ -21,10 +21,10 @@ export interface ClientTool {
 
 export type ClientTools = Readonly<Record<string, ClientTool>>;
 
-/** True or false decides. Nothing leaves the question to somebody else. */
+/** True or false decides. Undefined leaves the question open for the user or another client. */
 export type ApprovalHandler = (approval: PendingApproval) => boolean | void | Promise<boolean | void>;
 
-export interface ToolDesk {
+export interface ToolRunnerInit {
   readonly tools: ClientTools | undefined;
   readonly onApproval: ApprovalHandler | undefined;
   /** False: the call is not on the screen any more, and the outcome of no use. */
@@ -32,7 +32,7 @@ export interface ToolDesk {
   decide(approval: PendingApproval, isApproved: boolean): Promise<unknown>;
 }
 
-/** As the model is told. Undefined: this client says nothing about tools, and what was said before holds. */
+/** The descriptions that the model gets. Undefined: this client has no `tools` setting, and the stored tools stay. */
 export function describeTools(tools: ClientTools | undefined): ClientToolDescription[] | undefined {
   if (tools === undefined) return undefined;
   return Object.entries(tools).map(([name, { description, parameters }]) => ({
@@ -43,15 +43,15 @@ export function describeTools(tools: ClientTools | undefined): ClientToolDescrip
 }
 
 export class ToolRunner {
-  readonly #desk: ToolDesk;
+  readonly #init: ToolRunnerInit;
   /** Calls this client has taken up, as long as they are open. */
   #taken = new Set<string>();
   /** Until they are settled. One that the agent refused is open again: to answer it once more would go on for ever. */
   readonly #answered = new Set<string>();
   #abort = new AbortController();
 
-  constructor(desk: ToolDesk) {
-    this.#desk = desk;
+  constructor(init: ToolRunnerInit) {
+    this.#init = init;
   }
 
   /** Something changed: takes up what is new. */
@@ -65,15 +65,15 @@ export class ToolRunner {
     // While an answer streams its calls may still change, and the server could not go on anyway.
     if (view.status !== "parked" || driver === "other") return;
     for (const call of view.pendingToolCalls) {
-      const tool = Object.hasOwn(this.#desk.tools ?? {}, call.toolName) ? this.#desk.tools?.[call.toolName] : undefined;
+      const tool = Object.hasOwn(this.#init.tools ?? {}, call.toolName) ? this.#init.tools?.[call.toolName] : undefined;
       if (tool && (driver === "me" || tool.rerun !== false)) this.#take(call.callId, () => this.#run(tool, call));
     }
-    const { onApproval } = this.#desk;
+    const { onApproval } = this.#init;
     if (onApproval === undefined) return;
     for (const approval of view.pendingApprovals) this.#take(approval.callId, () => this.#ask(onApproval, approval));
   }
 
-  /** Tools that run are told to stop; their results are of no use. */
+  /** Aborts running tools; their results are not sent. */
   stop(): void {
     this.#abort.abort();
     this.#abort = new AbortController();
@@ -91,7 +91,7 @@ export class ToolRunner {
     if (signal.aborted) return;
     // Before it is answered: a refusal may come at once.
     this.#answered.add(call.callId);
-    if (!this.#desk.answer(call, outcome)) this.#answered.delete(call.callId);
+    if (!this.#init.answer(call, outcome)) this.#answered.delete(call.callId);
   }
 
   async #ask(onApproval: ApprovalHandler, approval: PendingApproval): Promise<void> {
@@ -100,10 +100,10 @@ export class ToolRunner {
       const isApproved = await onApproval(approval);
       if (typeof isApproved !== "boolean" || signal.aborted) return;
       this.#answered.add(approval.callId);
-      await this.#desk.decide(approval, isApproved);
+      await this.#init.decide(approval, isApproved);
     } catch (error) {
       if (signal.aborted) return;
-      // The question stays on the screen, for a person.
+      // The question stays on the screen, for the user.
       console.error(`The approval of "${approval.toolName}" could not be decided:`, error);
     }
   }

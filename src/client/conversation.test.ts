@@ -1,9 +1,9 @@
 // What goes over the wire, and when: a conversation whose server is played by the test, frame by frame.
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { Conversation, MAX_OPEN_REQUESTS } from "./conversation.ts";
+import { ClientConversation, MAX_OPEN_REQUESTS } from "./conversation.ts";
 import { ClientQueueFullError } from "./errors.ts";
-import type { ChatFrame } from "./frames.ts";
+import type { ConversationFrame } from "./frames.ts";
 import { GREETING_TIMEOUT_MS, HISTORY_TIMEOUT_MS, MAX_HELD_FRAMES } from "./joining.ts";
 import { ManualTimers } from "./manual-timers.test-support.ts";
 import { Outbox } from "./outbox.ts";
@@ -19,7 +19,7 @@ function stage(fetchMessages: () => Promise<readonly UIMessage[] | undefined> = 
     return true;
   };
   const outbox: Outbox = new Outbox({ send, isGreeted: () => conversation.isGreeted });
-  const conversation: Conversation = new Conversation({
+  const conversation: ClientConversation = new ClientConversation({
     timers,
     newId: () => `id-${(ids += 1)}`,
     fetchMessages,
@@ -34,7 +34,7 @@ function stage(fetchMessages: () => Promise<readonly UIMessage[] | undefined> = 
   /** The types of what was sent since the last look. */
   const types = () => sent.splice(0).map(({ type }) => String(type).replace(/^cf_agent_(stream_|chat_)?/, ""));
   const probe = () => String(sent.findLast(({ type }) => type === "cf_agent_stream_resume_request")?.["probeId"]);
-  const receive = (...frames: ChatFrame[]) => frames.forEach((frame) => conversation.receive(frame));
+  const receive = (...frames: ConversationFrame[]) => frames.forEach((frame) => conversation.receive(frame));
   /** A connection that finds nothing going on. */
   const open = (...messages: UIMessage[]) => {
     conversation.opened();
@@ -45,8 +45,8 @@ function stage(fetchMessages: () => Promise<readonly UIMessage[] | undefined> = 
 }
 
 const user = (id: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: id }] });
-const resuming = (requestId: string, probeId?: string): ChatFrame => ({ type: "resuming", requestId, probeId });
-const completed = (requestId: string): ChatFrame => ({
+const resuming = (requestId: string, probeId?: string): ConversationFrame => ({ type: "resuming", requestId, probeId });
+const completed = (requestId: string): ConversationFrame => ({
   type: "end",
   requestId,
   outcome: "completed",
@@ -143,7 +143,7 @@ test("frames that wait for the messages are few: with too many, nothing is waite
   conversation.opened();
   receive(resuming("r1"));
   types();
-  const frame: ChatFrame = { type: "recovering", isRecovering: true, requestId: "r1" };
+  const frame: ConversationFrame = { type: "recovering", isRecovering: true, requestId: "r1" };
   receive(...Array.from({ length: MAX_HELD_FRAMES - 1 }, () => frame));
   expect([types(), viewOf(conversation.state).isRecovering]).toEqual([[], false]);
   receive(frame);
@@ -193,7 +193,7 @@ test("an answer to a call is followed by the question what it started, but not i
   expect(types()).toEqual(["tool_result"]);
 });
 
-test("an answer of which the server shows nothing is confirmed after the stream that was heard meanwhile", async () => {
+test("an answer of which the server shows nothing is confirmed after the stream that was received meanwhile", async () => {
   const { conversation, types, receive, open, probe } = stage();
   open(parked);
   const chunk = { type: "start", messageId: "a2" } as const;
@@ -251,7 +251,7 @@ test("a decision that fails puts its question back on the screen", async () => {
   expect(viewOf(conversation.state).pendingApprovals).toMatchObject([{ executionId: "e1" }]);
 });
 
-test("there is a limit to what waits, and nobody waits for a closed client", async () => {
+test("there is a limit to what waits, and no caller waits for a closed client", async () => {
   const { conversation } = stage();
   const ends = Array.from({ length: MAX_OPEN_REQUESTS }, (_, index) =>
     conversation.request(planSend(`${index}`, ""), {})

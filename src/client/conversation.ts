@@ -1,5 +1,5 @@
-// The conversation side of a client: holds the state, puts what a person does into the outbox, and resolves what callers
-// wait for. A command is done when what the server shows says so; the server takes a repeated request, answer or
+// The conversation side of a client: holds the state, puts the user's commands into the outbox, and resolves what callers
+// wait for. A command is done when the server's transcript shows it; the server takes a repeated request, answer or
 // approval once.
 import type { UIMessage } from "ai";
 import { errorMessage } from "../util/errors.ts";
@@ -14,13 +14,13 @@ import {
 import { ClientQueueFullError, CommandRefusedError } from "./errors.ts";
 import {
   clientFrames,
-  type ChatFrame,
+  type ConversationFrame,
   type ClientToolDescription,
   type RefusedFrame,
   type ToolResultFrame
 } from "./frames.ts";
 import { Joining } from "./joining.ts";
-import type { Command, Outbox } from "./outbox.ts";
+import type { OutboxCommand, Outbox } from "./outbox.ts";
 import type { PlannedRequest } from "./requests.ts";
 import type { Timers } from "./timers.ts";
 import { activeRequests, isStreaming } from "./view.ts";
@@ -44,7 +44,7 @@ export interface RequestExtras {
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-export class Conversation {
+export class ClientConversation {
   readonly #init: ConversationInit;
   readonly #joining: Joining;
   readonly #outbox: Outbox;
@@ -85,7 +85,7 @@ export class Conversation {
     this.#joining.dropped();
   }
 
-  receive(frame: ChatFrame): void {
+  receive(frame: ConversationFrame): void {
     const refused = this.#refusalIn(frame);
     if (refused) this.#refused(refused);
     else this.#joining.receive(frame);
@@ -116,7 +116,7 @@ export class Conversation {
     return ended;
   }
 
-  /** Everything that runs or waits, also what others asked for: a person sees one conversation. */
+  /** Everything that runs or waits, also requests of other clients: the user sees one conversation. */
   stop(): Promise<void> {
     // Newest first: when the one that runs ends, none that waited behind it may begin.
     const stops = activeRequests(this.#state).reverse();
@@ -192,14 +192,14 @@ export class Conversation {
     return added;
   }
 
-  /** The question is open again, and a person is told why. */
+  /** The question is open again, and the user is shown why. */
   #withdraw(callId: string, error: string): void {
     this.#dispatch({ type: "withdrawn", callId });
     this.#dispatch({ type: "failed", error });
   }
 
   /** A command that the server confirms by answering the question that follows it. */
-  #add(key: string, command: Pick<Command, "frame" | "isDone">): Promise<void> {
+  #add(key: string, command: Pick<OutboxCommand, "frame" | "isDone">): Promise<void> {
     const onSent = () => {
       this.#mustAsk = true;
     };
@@ -214,7 +214,7 @@ export class Conversation {
     this.#askIfQuiet();
   }
 
-  /** An answer may start a turn. While another streams its end will tell; asking would hold that one back. */
+  /** An answer may start a turn. While another turn streams, its end will show that; asking would hold that stream back. */
   #askIfQuiet(): void {
     if (!this.#mustAsk || !this.#joining.isGreeted) return;
     this.#mustAsk = false;
@@ -222,7 +222,7 @@ export class Conversation {
   }
 
   /** An error that ends no request of ours is the answer to another command. */
-  #refusalIn(frame: ChatFrame): RefusedFrame | undefined {
+  #refusalIn(frame: ConversationFrame): RefusedFrame | undefined {
     if (frame.type === "refused") return frame;
     if (frame.type !== "end" || frame.error === undefined) return undefined;
     const { requestId, error } = frame;
@@ -263,13 +263,13 @@ export class Conversation {
     this.#state = reduceChat(before, event);
     if (this.#state === before) return;
     this.#outbox.settle();
-    if (this.#state.ends !== before.ends) this.#tellWaiting();
+    if (this.#state.ends !== before.ends) this.#resolveWaiting();
     // A replay is shown when it is complete.
     const isHidden = event.type === "frame" && event.frame.type === "chunk" && event.frame.isReplay;
     if (!isHidden) this.#init.onChange();
   }
 
-  #tellWaiting(): void {
+  #resolveWaiting(): void {
     for (const end of this.#state.ends) {
       this.#waiting.get(end.requestId)?.(end);
       this.#waiting.delete(end.requestId);

@@ -21,14 +21,14 @@ test.each([
   [500, "Oh", false],
   [503, "Starting", false]
 ])(
-  "an answer with %i is told in the server's words, and final only if it stays that way",
+  "an answer with %i is shown in the server's words, and final only if it stays that way",
   async (status, words, isFinal) => {
     const diagnosis = await ask(answering(`  ${words}\n`, { status }));
     expect(diagnosis).toEqual({ problem: `The server refused the connection: ${status} ${words}`, isFinal });
   }
 );
 
-test("of a page, or of much text, only what fits into a line is told", async () => {
+test("of a page, or of much text, only what fits into a line is shown", async () => {
   const page = await ask(answering("<!doctype html><h1>Lost?</h1>", { status: 404, statusText: "Not Found" }));
   expect(page.problem).toBe("The server refused the connection: 404 Not Found");
   const long = await ask(answering("x".repeat(5_000), { status: 404 }));
@@ -54,7 +54,7 @@ test("a server that cannot be reached is said to be so, with the reason that Nod
   });
 });
 
-test("a page of another origin is told that the server does not let it in", async () => {
+test("a page of another origin learns that the server does not let it in", async () => {
   const asked: (string | undefined)[] = [];
   const hidden: DiagnosisInit["fetch"] = async (_url, init) => {
     asked.push(init?.mode);

@@ -1,4 +1,4 @@
-// Why a connection cannot be opened. A failed handshake tells a page nothing, so the agent's messages are asked for over
+// Why a connection cannot be opened. A page gets no reason for a failed handshake, so the agent's messages are asked for over
 // HTTP at the same address: the answer has a status and the server's words. Never rejects.
 import type { Timers } from "./timers.ts";
 
@@ -8,7 +8,7 @@ export const DIAGNOSIS_TIMEOUT_MS = 10_000;
 export const MAX_WORDS = 200;
 
 export interface Diagnosis {
-  /** For people. */
+  /** A text for the user. */
   readonly problem: string;
   /** Trying again will not help. */
   readonly isFinal: boolean;

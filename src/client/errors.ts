@@ -27,7 +27,7 @@ export class ClientClosedError extends ThinkError {
   }
 }
 
-/** The agent refused what a person did, such as an approval of a call that is no longer open. The message is the agent's. */
+/** The agent refused a command of the user, such as an approval of a call that is no longer open. The message is the agent's. */
 export class CommandRefusedError extends ThinkError {
   constructor(message: string) {
     super({ code: "command-refused", message });
@@ -47,7 +47,7 @@ export class FrameTooLargeError extends ThinkError {
   }
 }
 
-/** The call was on its way when the connection broke: nobody here knows whether it ran. */
+/** The connection broke before the call was answered: the client cannot tell whether it ran. */
 export class CallLostError extends ThinkError {
   constructor(readonly method: string) {
     super({

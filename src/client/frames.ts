@@ -1,5 +1,5 @@
-// The `cf_agent_*` protocol as a client speaks it: text from the server becomes one typed frame or none, and what the
-// client says becomes text. The only place that knows the wire's names. Never throws.
+// The `cf_agent_*` protocol on the client: text from the server becomes one typed frame or none, and the client's
+// commands become text. The only module with the names of the wire. Never throws.
 import type { UIMessage, UIMessageChunk } from "ai";
 import { isObject, parseJson } from "../util/json.ts";
 
@@ -18,13 +18,13 @@ export interface ChunkFrame {
 export interface EndFrame {
   readonly type: "end";
   readonly requestId: string;
-  /** `recovering`: this attempt is over, the turn is not. Undefined: over, and nobody knows any more how. */
+  /** `recovering`: this attempt is over, the turn is not. Undefined: over, and the outcome is no longer stored. */
   readonly outcome: Outcome | "recovering" | undefined;
   readonly error: string | undefined;
 }
 
-/** What concerns the conversation. */
-export type ChatFrame =
+/** A frame about the conversation. */
+export type ConversationFrame =
   | ChunkFrame
   | EndFrame
   | { readonly type: "replay-complete"; readonly requestId: string }
@@ -47,7 +47,7 @@ export interface RefusedFrame {
   readonly approved: boolean | undefined;
 }
 
-/** What concerns the agent. */
+/** A frame about the agent. */
 export type AgentFrame =
   | { readonly type: "identity"; readonly name: string; readonly agent: string }
   | { readonly type: "state"; readonly state: unknown }
@@ -59,11 +59,11 @@ export type CallAnswer =
   | { readonly ok: false; readonly error: string };
 
 export type ServerFrame =
-  { readonly kind: "chat"; readonly frame: ChatFrame } | { readonly kind: "agent"; readonly frame: AgentFrame };
+  { readonly kind: "chat"; readonly frame: ConversationFrame } | { readonly kind: "agent"; readonly frame: AgentFrame };
 
 type Fields = Record<string, unknown>;
 
-const CHAT = new Map<string, (frame: Fields) => ChatFrame | undefined>([
+const CHAT = new Map<string, (frame: Fields) => ConversationFrame | undefined>([
   ["cf_agent_use_chat_response", readResponse],
   ["cf_agent_chat_messages", readMessages],
   [
@@ -127,7 +127,7 @@ function readRefusal(type: string, { error, body, toolCallId, id, approved }: Fi
 
 const OUTCOMES: ReadonlySet<unknown> = new Set(["completed", "error", "aborted", "skipped", "recovering"]);
 
-function readResponse(frame: Fields): ChatFrame | undefined {
+function readResponse(frame: Fields): ConversationFrame | undefined {
   const { id, body, done, error, outcome } = frame;
   if (typeof id !== "string") return undefined;
   if (done === true || error === true) {
@@ -148,7 +148,7 @@ function readResponse(frame: Fields): ChatFrame | undefined {
   };
 }
 
-function readMessages({ messages, connect }: Fields): ChatFrame | undefined {
+function readMessages({ messages, connect }: Fields): ConversationFrame | undefined {
   const list = messageList(messages);
   return list && { type: "messages", messages: list, isConnect: connect === true };
 }
@@ -183,7 +183,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** A tool that runs in the client, as the model is told of it. */
+/** A tool that runs in the client, as it is described to the model. */
 export interface ClientToolDescription {
   readonly name: string;
   readonly description?: string;

@@ -1,9 +1,9 @@
-// How a connection joins what is going on: it asks once, accepts what it is offered, and knows when the server has told
-// it everything. Before it joins a stream it has the transcript: what follows is built on it. One of these per client;
-// each connection starts it anew, so nothing of an earlier one is left over.
+// How a connection joins open turns: it asks once, accepts what it is offered, and detects when the server has sent
+// everything. It has the transcript before it joins a stream, because the stream builds on it. One of these per client;
+// each connection resets it, so that no state of an earlier one is left.
 import type { UIMessage } from "ai";
 import type { ChatEvent, ChatState } from "./chat-state.ts";
-import { clientFrames, type ChatFrame } from "./frames.ts";
+import { clientFrames, type ConversationFrame } from "./frames.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Timers } from "./timers.ts";
 
@@ -42,7 +42,7 @@ export class Joining {
   #hasTranscript = false;
   #isGreeted = false;
   /** Frames that wait for the transcript. */
-  #held: ChatFrame[] | undefined;
+  #held: ConversationFrame[] | undefined;
   /** Makes what an earlier connection started void. */
   #connection = 0;
   #cancelTimer: () => void = () => undefined;
@@ -68,20 +68,20 @@ export class Joining {
     this.#init.dispatch({ type: "dropped" });
   }
 
-  /** Is there something to resume? Not while a stream is heard: it would be held back until its replay. */
+  /** Is there something to resume? Not while a stream is received: it would be held back until its replay. */
   ask(): void {
     const { state, newId, send, outbox } = this.#init;
     this.#probe = { id: newId(), requestIds: state().requests.map(({ id }) => id), mark: outbox.mark };
     send(clientFrames.probe(this.#probe.id));
   }
 
-  receive(frame: ChatFrame): void {
+  receive(frame: ConversationFrame): void {
     if (this.#held === undefined) return this.#take(frame);
     this.#held.push(frame);
     if (this.#held.length > MAX_HELD_FRAMES) this.#release();
   }
 
-  #take(frame: ChatFrame): void {
+  #take(frame: ConversationFrame): void {
     if (frame.type === "messages") this.#hasTranscript = true;
     if (frame.type === "resuming" && !this.#hasTranscript) return this.#fetchFirst(frame);
     this.#init.dispatch({ type: "frame", frame });
@@ -92,14 +92,14 @@ export class Joining {
     }
   }
 
-  /** The end of a stream tells nothing of requests that may have ended while this client was away. */
+  /** The end of a stream does not show whether other requests ended while this client was disconnected. */
   #askWhatElse(): void {
     const { requests, waitingFor } = this.#init.state();
     const isInDoubt = waitingFor !== undefined || requests.some(({ isSent, isDelivered }) => isDelivered && !isSent);
     if (isInDoubt || this.#init.outbox.isWaitingForConfirmation) this.ask();
   }
 
-  #answered(frame: ChatFrame, { requestIds, mark }: Probe): void {
+  #answered(frame: ConversationFrame, { requestIds, mark }: Probe): void {
     this.#probe = undefined;
     this.#init.outbox.confirm(mark);
     if (frame.type === "none" && frame.reason === "idle") this.#foundIdle(new Set(requestIds));
@@ -131,7 +131,7 @@ export class Joining {
   }
 
   /** An offer comes in place of the transcript. The server holds the stream back until it is accepted. */
-  #fetchFirst(offer: ChatFrame): void {
+  #fetchFirst(offer: ConversationFrame): void {
     this.#held = [offer];
     const connection = this.#connection;
     const isCurrent = () => connection === this.#connection && this.#held !== undefined;

@@ -1,7 +1,7 @@
 // Lists of messages, changed by id. Unchanged messages stay the same objects, so a renderer can skip them. Tool parts
-// only move forward: news that took longer than newer news takes nothing back. Pure.
+// only move forward: an older update that arrives late changes nothing. Pure.
 import type { UIMessage } from "ai";
-import { asMessagePart, isSettledToolPart, isToolPart, type ToolPart } from "./answer-fold.ts";
+import { asMessagePart, isSettledToolPart, isToolPart, type ToolPart } from "../model/tool-part.ts";
 
 /** In its place; a new one behind the message with the given id, or at the end. */
 export function putMessage(list: readonly UIMessage[], message: UIMessage, behind?: string): readonly UIMessage[] {
@@ -33,7 +33,7 @@ export function toolPartsOf(message: UIMessage): ToolPart[] {
   return message.parts.flatMap((part) => (isToolPart(part) ? [part] : []));
 }
 
-/** The message with those of its tool parts that the other knows to be further. The same object if there are none. */
+/** The message with those tool parts of the other that are further. The same object if there are none. */
 export function adoptToolParts(message: UIMessage, other: UIMessage): UIMessage {
   return withToolParts(message, other, (part, known) => progressOf(known) > progressOf(part));
 }
@@ -74,7 +74,7 @@ const PROGRESS: Readonly<Record<ToolPart["state"], number>> = {
   "output-denied": 4
 };
 
-/** A parked call is settled with a note that it waits; what a person decides comes after that. */
+/** A parked call is settled with a note that it waits; the decision of the user comes after that. */
 function progressOf(part: ToolPart): number {
   if (!isSettledToolPart(part)) return Math.min(PROGRESS[part.state], 3);
   return isParked(part) ? 4 : 5;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Command, MAX_FRAME_BYTES, Outbox } from "./outbox.ts";
+import { type OutboxCommand, MAX_FRAME_BYTES, Outbox } from "./outbox.ts";
 
 function stage() {
   const network = { isOpen: true, isGreeted: true, sent: [] as string[] };
@@ -10,7 +10,7 @@ function stage() {
       return network.isOpen;
     }
   });
-  const add = (key: string, options: Partial<Command> = {}) =>
+  const add = (key: string, options: Partial<OutboxCommand> = {}) =>
     code(outbox.add({ key, frame: key, isChat: false, needsAnswer: false, ...options }));
   return { outbox, network, add, sent: () => network.sent.splice(0) };
 }
@@ -77,7 +77,7 @@ test("a command that the server evidently has is not sent again", async () => {
   expect(doubts).toEqual([false, true]);
 });
 
-test("the same thing done again takes the first one's place at the end, and both callers hear the same", async () => {
+test("the same thing done again takes the first one's place at the end, and both callers get the same result", async () => {
   const { outbox, network, add, sent } = stage();
   network.isOpen = false;
   const first = add("same", { frame: "old" });

@@ -1,4 +1,4 @@
-// Everything a person does, on its way to the agent: one queue, first in, first out, whatever the kind of command. A
+// The commands of the user, on their way to the agent: one queue, first in, first out, whatever the kind of command. A
 // command stays in it until the agent is known to have it. When a connection breaks, those in doubt are sent again in
 // their place on the next one; a command that must not run twice is reported as lost instead.
 import { isLongerThan } from "../util/bytes.ts";
@@ -7,7 +7,7 @@ import { FrameTooLargeError } from "./errors.ts";
 /** The platform closes the connection on a larger one. */
 export const MAX_FRAME_BYTES = 32 * 1024 * 1024;
 
-export interface Command {
+export interface OutboxCommand {
   /** Adding a second one with the same key takes the first one back. */
   readonly key: string;
   readonly frame: string;
@@ -15,7 +15,7 @@ export interface Command {
   readonly isChat: boolean;
   /** True: only its own answer ends it. False: the server has it when it has answered something that was sent later. */
   readonly needsAnswer: boolean;
-  /** Whether what the server shows tells that it has the command. In doubt: sent on an earlier connection only. */
+  /** Whether the server's transcript shows that it has the command. In doubt: sent on an earlier connection only. */
   isDone?(isInDoubt: boolean): boolean;
   /** Present: it is never sent twice. Makes the error for one that was sent when the connection broke. */
   lost?(): Error;
@@ -23,7 +23,7 @@ export interface Command {
 }
 
 interface Entry {
-  readonly command: Command;
+  readonly command: OutboxCommand;
   /** Its number among what was sent on this connection. */
   sentAs: number | undefined;
   wasSent: boolean;
@@ -50,7 +50,7 @@ export class Outbox {
   }
 
   /** Resolves when the agent has it. A caller that does not look at the promise need not handle its rejection. */
-  add(command: Command): Promise<void> {
+  add(command: OutboxCommand): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     promise.catch(() => undefined);
     const problem = this.#closedFor ?? tooLarge(command);
@@ -172,6 +172,6 @@ export class Outbox {
   }
 }
 
-function tooLarge({ frame }: Command): Error | undefined {
+function tooLarge({ frame }: OutboxCommand): Error | undefined {
   return isLongerThan(frame, MAX_FRAME_BYTES) ? new FrameTooLargeError(MAX_FRAME_BYTES) : undefined;
 }

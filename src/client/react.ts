@@ -60,7 +60,7 @@ function actionsOf<Agent>(client: ThinkClient<Agent>) {
  * The first change is shown at once, further ones once a frame. An answer may come in hundreds of pieces a second, and
  * React takes renders that follow each other without a pause for an endless loop.
  */
-function onceAFrame(listener: () => void): { tell(): void; stop(): void } {
+function onceAFrame(listener: () => void): { notify(): void; stop(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isChanged = false;
   const wait = () => {
@@ -75,7 +75,7 @@ function onceAFrame(listener: () => void): { tell(): void; stop(): void } {
     listener();
   };
   return {
-    tell() {
+    notify() {
       isChanged = true;
       if (timer === undefined) show();
     },
@@ -101,7 +101,7 @@ function sharedClient(key: string, options: ThinkClientOptions): SharedClient {
     shared.set(key, entry);
     client.connect();
     const paced = onceAFrame(listener);
-    const unsubscribe = client.subscribe(paced.tell);
+    const unsubscribe = client.subscribe(paced.notify);
     return () => {
       unsubscribe();
       paced.stop();

@@ -1,4 +1,4 @@
-// What a person asks for, as requests: a new message, a message written anew, an answer to be given again. Pure.
+// What the user asks for, as requests: a new message, an edited message, another answer. Pure.
 import type { UIMessage } from "ai";
 import { UnknownTargetError } from "./errors.ts";
 import type { RequestFrame } from "./frames.ts";

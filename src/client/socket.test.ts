@@ -6,7 +6,7 @@ import {
   FIRST_RETRY_MS,
   MAX_RETRY_MS,
   ReconnectingSocket,
-  retryDelayMs,
+  reconnectDelayMs,
   STABLE_AFTER_MS,
   type SocketInit
 } from "./socket.ts";
@@ -104,7 +104,7 @@ describe("a connection", () => {
     expect(newest().sent).toEqual(["c"]);
   });
 
-  test("is given up when it does not open in time, and what it says later is not heard", () => {
+  test("is given up when it does not open in time, and what it sends later is ignored", () => {
     const { socket, log, timers, newest } = stage();
     socket.connect();
     const slow = newest();
@@ -163,7 +163,7 @@ const later = () => new Promise((resolve) => setImmediate(resolve));
 describe("a connection that does not open", () => {
   const FAILED = { code: 1006, reason: "" };
 
-  test("is noticed at once where only an error tells so, as in Node", () => {
+  test("is noticed at once where only an error shows it, as in Node", () => {
     const { socket, log, timers, newest } = stage();
     socket.connect();
     newest().emit("onerror", { message: "ECONNREFUSED" });
@@ -227,7 +227,7 @@ describe("a connection that does not open", () => {
 
   test("is refused when the answer is final and one more attempt fails", async () => {
     const { log, timers, newest } = await failing({ problem: "404 Not found", isFinal: true });
-    // At once: the person waits.
+    // At once: the user waits.
     expect(FakeSocket.made).toHaveLength(ASK_AFTER_FAILURES + 1);
     expect(log.at(-1)).toBe("reconnecting 404 Not found");
     newest().emit("onclose", FAILED);
@@ -326,6 +326,6 @@ test("a socket that is closing is sent nothing, whatever it does with what it is
 });
 
 test("pauses grow to a limit and are spread over their upper half", () => {
-  expect([0, 1, 2, 20].map((failures) => retryDelayMs(failures, 1))).toEqual([500, 800, 1280, MAX_RETRY_MS]);
-  expect(retryDelayMs(0, 0)).toBe(250);
+  expect([0, 1, 2, 20].map((failures) => reconnectDelayMs(failures, 1))).toEqual([500, 800, 1280, MAX_RETRY_MS]);
+  expect(reconnectDelayMs(0, 0)).toBe(250);
 });

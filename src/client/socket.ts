@@ -1,6 +1,7 @@
 // One connection to the agent that comes back by itself, and says why it is not there. Text goes out only while it is
 // open, and `send` says whether it did; what must survive a drop is kept in the outbox. Never retried: a refusal for good
 // (1008, 4000 to 4999), and an address that the server refuses over HTTP as well.
+import { backoffMs } from "../util/backoff.ts";
 import { errorMessage } from "../util/errors.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { NoWebSocketError } from "./errors.ts";
@@ -78,9 +79,9 @@ export interface SocketInit {
 }
 
 /** The pause before attempt `failures + 1`. */
-export function retryDelayMs(failures: number, random: number): number {
-  const full = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * RETRY_FACTOR ** failures);
-  return Math.round(full * (0.5 + random / 2));
+export function reconnectDelayMs(failures: number, random: number): number {
+  const policy = { baseMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, factor: RETRY_FACTOR, jitter: 0.5 };
+  return Math.round(backoffMs(failures, policy, random));
 }
 
 export class ReconnectingSocket {
@@ -134,7 +135,7 @@ export class ReconnectingSocket {
       socket.send(text);
       return true;
     } catch {
-      // Closing already; the close event is on its way and says so to everybody.
+      // Closing already: the close event follows and is handled there.
       return false;
     }
   }
@@ -225,7 +226,7 @@ export class ReconnectingSocket {
   #retryLater(problem: string): void {
     const { timers, random } = this.#init;
     this.#become("reconnecting", problem);
-    this.#cancelTimer = timers.after(retryDelayMs(this.#failures, random()), () => this.#try("reconnecting"));
+    this.#cancelTimer = timers.after(reconnectDelayMs(this.#failures, random()), () => this.#try("reconnecting"));
     this.#failures += 1;
     if (this.#unopened >= ASK_AFTER_FAILURES) void this.#ask();
   }

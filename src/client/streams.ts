@@ -2,7 +2,7 @@
 // it is complete, so that nothing on the screen goes back while a stream is joined; chunks that were applied already
 // change nothing. Pure.
 import type { UIMessage } from "ai";
-import { continueFold, foldChunk, startFold, type MessageFold } from "./answer-fold.ts";
+import { continueFold, foldChunk, startFold, type MessageFold } from "../model/message-fold.ts";
 import type { ChunkFrame } from "./frames.ts";
 import { adoptNewerToolParts } from "./message-list.ts";
 

@@ -1,12 +1,12 @@
 // The client of one agent: a store outside any framework over one connection. `getSnapshot` is everything there is to
-// show; the methods are everything a person can do. Here the parts are wired, each of them lives in a file of its own.
+// show; the methods are everything a user can do. This file only wires the parts.
 import type { UIMessage } from "ai";
 import { agentUrl, messagesUrl, socketUrl, type AgentAddress, type Query } from "./address.ts";
 import type { AgentState, CallableMethods } from "./callables.ts";
 import { Calls, type CallOptions, type RepeatableCall } from "./calls.ts";
 import type { TurnEnd } from "./chat-state.ts";
 import { type ApprovalHandler, type ClientTools, describeTools, ToolRunner } from "./client-tools.ts";
-import { Conversation } from "./conversation.ts";
+import { ClientConversation } from "./conversation.ts";
 import { diagnose, type Diagnosis } from "./diagnosis.ts";
 import { ClientClosedError, NoWebSocketError } from "./errors.ts";
 import { type AgentFrame, clientFrames, messageList, readFrame } from "./frames.ts";
@@ -19,9 +19,9 @@ import { type ChatView, type PendingApproval, viewOf } from "./view.ts";
 
 /** May be changed while the client lives. */
 export interface ThinkClientSettings {
-  /** Tools that run here. The model is told of them with each message. */
+  /** Tools that run here. Their descriptions go to the model with each message. */
   readonly tools?: ClientTools;
-  /** Decides over approvals without a person. */
+  /** Decides approvals by program, without the user. */
   readonly onApproval?: ApprovalHandler;
   /** Goes into the URL of each connection. A function is asked anew each time, for tokens that expire. */
   readonly query?: Query | (() => Query | Promise<Query>);
@@ -90,10 +90,10 @@ export class ThinkClient<Agent = unknown> {
   readonly #socket: ReconnectingSocket;
   readonly #outbox: Outbox;
   readonly #calls: Calls;
-  readonly #conversation: Conversation;
+  readonly #conversation: ClientConversation;
   readonly #tools: ToolRunner;
   readonly #listeners = new Set<() => void>();
-  /** The server knows a connection by it, over reconnects. */
+  /** Identifies this client's connection to the server, over reconnects. */
   readonly #connectionId = newId();
   #settings: ThinkClientSettings;
   #agent: AgentSide = {
@@ -113,7 +113,7 @@ export class ThinkClient<Agent = unknown> {
     const send = (text: string) => this.#socket.send(text);
     this.#outbox = new Outbox({ send, isGreeted: () => this.#conversation.isGreeted });
     this.#calls = new Calls({ outbox: this.#outbox, timers, newId });
-    this.#conversation = new Conversation({
+    this.#conversation = new ClientConversation({
       send,
       outbox: this.#outbox,
       timers,
@@ -187,7 +187,7 @@ export class ThinkClient<Agent = unknown> {
   readonly send = (input: MessageInput, options: { body?: Readonly<Record<string, unknown>> } = {}): Promise<TurnEnd> =>
     this.#request(planSend(newId(), input), options.body);
 
-  /** Stops what runs and what waits. The partial answer stays. Resolves when the agent knows. */
+  /** Stops what runs and what waits. The partial answer stays. Resolves when the agent has it. */
   readonly stop = (): Promise<void> => this.#conversation.stop();
 
   /** Another answer to the question before this message, or to the last one. The old answer stays as a branch. */
@@ -203,12 +203,12 @@ export class ThinkClient<Agent = unknown> {
     // What the agent's own method returns.
     this.#call("listBranches", [], REPEATABLE) as Promise<Readonly<Record<string, readonly string[]>>>;
 
-  /** Shows everybody the branch through this message; the conversation goes on from there. Not while a turn is open. */
+  /** Shows all clients the branch through this message; the conversation goes on from there. Not while a turn is open. */
   readonly selectBranch = async (messageId: string): Promise<void> => {
     await this.#call("selectBranch", [messageId], REPEATABLE);
   };
 
-  /** Empties the conversation, for everybody. Resolves when the agent has done so. */
+  /** Empties the conversation, for all clients. Resolves when the agent has done so. */
   readonly clear = (): Promise<void> => {
     this.#tools.stop();
     return this.#conversation.clear();
@@ -242,7 +242,7 @@ export class ThinkClient<Agent = unknown> {
     // The result's type is the word of the class.
     this.#call(method, args, options) as Promise<CallableMethods<Agent>[Name]["result"]>;
 
-  /** Replaces the agent's state, here at once and for everybody. If the agent refuses it, what it has comes back. */
+  /** Replaces the agent's state, here at once and for all clients. If the agent refuses it, its own state comes back. */
   readonly setState = (state: AgentState<Agent>): void => {
     // A newer one makes the older superfluous, unless something was done between the two.
     const { newestUnsent } = this.#outbox;
@@ -375,7 +375,7 @@ export class ThinkClient<Agent = unknown> {
 
   #changed(): void {
     this.#snapshot = undefined;
-    for (const listener of [...this.#listeners]) tell(listener);
+    for (const listener of [...this.#listeners]) notify(listener);
     this.#lookForWork();
   }
 
@@ -411,8 +411,8 @@ export class ThinkClient<Agent = unknown> {
   }
 }
 
-/** What a subscriber throws is its own affair: the conversation goes on. */
-function tell(listener: () => void): void {
+/** An error of a subscriber must not stop the conversation. */
+function notify(listener: () => void): void {
   try {
     listener();
   } catch (error) {
@@ -431,7 +431,7 @@ function platformOf(options: ThinkClientPlatform): Required<ThinkClientPlatform>
   };
 }
 
-/** Pages are told when the network is back; other places have no such event. Adding it twice is adding it once. */
+/** Pages get an event when the network is back; other environments have none. Adding it twice is adding it once. */
 function watchNetwork(method: "addEventListener" | "removeEventListener", listener: () => void): void {
   if (typeof globalThis[method] === "function") globalThis[method]("online", listener);
 }

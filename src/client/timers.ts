@@ -1,4 +1,4 @@
-// Time as the client uses it. Tests pass their own; nothing else in this room touches the clock.
+// Time as the client uses it. Tests pass their own; no other client module uses the clock.
 
 export interface Timers {
   /** Calls back after so many milliseconds, unless the returned function is called first. */

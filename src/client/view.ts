@@ -1,7 +1,8 @@
-// What a client shows, derived from what it knows: the messages, one status, and what waits for a person or for this
-// client. Nothing here is stored, so nothing here can disagree with the rest. Pure.
+// What a client shows, derived from its state: the messages, one status, and what waits for the user or for this client.
+// Nothing here is stored, so nothing here can disagree with the state. Pure.
 import type { UIMessage } from "ai";
-import { foldedMessage, toolNameOf, type ToolPart } from "./answer-fold.ts";
+import { foldedMessage } from "../model/message-fold.ts";
+import { toolNameOf, type ToolPart } from "../model/tool-part.ts";
 import { type ChatState, type OwnRequest, withRequest } from "./chat-state.ts";
 import { isParked, putMessage, toolPartsOf } from "./message-list.ts";
 
@@ -19,7 +20,7 @@ export type Status =
   /** The last turn is over, however it ended. */
   | "settled";
 
-/** A question to a person. */
+/** A question to the user. */
 export interface PendingApproval {
   /** Of the tool call. `approve` and `reject` take it. */
   readonly callId: string;
@@ -51,7 +52,7 @@ export function viewOf(state: ChatState): ChatView {
   const messages = shownMessages(state);
   const last = messages.findLast(({ role }) => role === "assistant");
   const isOpen = (part: ToolPart) => !state.answers.has(part.toolCallId);
-  // A call that nobody has answered waits wherever it is, however much was said since.
+  // A call without an answer waits in whatever message it is, also when the conversation went on.
   const waitingIn = (message: UIMessage) =>
     toolPartsOf(message).filter((part) => isOpen(part) && (isParked(part) || isWaitingCall(part, message === last)));
   const waiting = messages.flatMap((message) => (message.role === "assistant" ? waitingIn(message) : []));
@@ -81,7 +82,7 @@ export function isStreaming(state: ChatState): boolean {
   return Object.values(state.streams).some(({ live }) => live !== undefined);
 }
 
-/** Requests that can be stopped, as far as this client knows. */
+/** Requests that can be stopped, by this client's state. */
 export function activeRequests(state: ChatState): string[] {
   const ids = new Set(state.requests.map(({ id }) => id));
   for (const [id, { live }] of Object.entries(state.streams)) if (live) ids.add(id);

@@ -1,4 +1,4 @@
-// One door into the object. Every platform entry (request, socket event, alarm, RPC) passes `enter`: the object is
+// The one entry into the object. Every platform entry (request, socket event, alarm, RPC) passes `enter`: the object is
 // started first, exactly once per activation, with all other events held back; a failed start fails the event that
 // caused it, and the next event tries again.
 import type { Lifecycle } from "./lifecycle.ts";

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   BLOB_CHUNK_BYTES,
+  BLOB_TABLES,
   BlobCorruptError,
   BlobMissingError,
   Blobs,
@@ -10,8 +11,11 @@ import {
   MAX_BLOB_BYTES,
   sha256
 } from "./blobs.ts";
-import { BLOB_TABLES } from "./migrations/001-journal.ts";
-import type { Sql, SqlValue } from "./ports.ts";
+import { memoryStorage } from "./memory-storage.test-support.ts";
+import type { Sql } from "./ports.ts";
+import { openSchema } from "./schema.ts";
+import { openSql } from "./sql.ts";
+import { TableSet } from "./table-set.ts";
 
 let sql: Sql;
 let blobs: Blobs;
@@ -21,7 +25,6 @@ let writesUntilFailure = Infinity;
 beforeEach(() => {
   writesUntilFailure = Infinity;
   sql = openMemory();
-  for (const statement of BLOB_TABLES) sql.run(statement);
   blobs = new Blobs(sql);
 });
 
@@ -187,38 +190,15 @@ function pattern(size: number): Uint8Array {
 }
 
 function count(table: string): number {
-  return sql.one<{ rows: number }>(`SELECT count(*) AS rows FROM ${table}`)?.rows ?? -1;
+  return new TableSet(sql, BLOB_TABLES).all(`SELECT 1 FROM ${table}`).length;
 }
 
 function openMemory(): Sql {
-  const database = new DatabaseSync(":memory:");
-  let depth = 0;
-  const statement = (query: string) => database.prepare(query);
-  return {
-    all: <Row extends object>(query: string, ...values: SqlValue[]) => statement(query).all(...values) as Row[],
-    one: <Row extends object>(query: string, ...values: SqlValue[]) => {
-      const row = statement(query).get(...values);
-      return row && ({ ...row } as Row);
-    },
-    run(query, ...values) {
-      if (--writesUntilFailure === 0) throw new Error("power cut");
-      return { changed: Number(statement(query).run(...values).changes) };
-    },
-    transaction(work) {
-      const savepoint = `s${depth++}`;
-      database.exec(`SAVEPOINT ${savepoint}`);
-      try {
-        const result = work();
-        database.exec(`RELEASE ${savepoint}`);
-        return result;
-      } catch (error) {
-        database.exec(`ROLLBACK TO ${savepoint}`);
-        database.exec(`RELEASE ${savepoint}`);
-        throw error;
-      } finally {
-        depth--;
-      }
-    },
-    afterTransaction: (end) => end.committed()
-  };
+  const opened = openSql(
+    memoryStorage(new DatabaseSync(":memory:"), (query) => {
+      if (/^(INSERT|UPDATE|DELETE|CREATE)/.test(query) && --writesUntilFailure === 0) throw new Error("power cut");
+    })
+  );
+  openSchema(opened);
+  return opened;
 }

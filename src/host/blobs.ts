@@ -1,11 +1,12 @@
-// Values too large for one cell, stored once per content and kept exactly as long as somebody owns them.
+// Values too large for one cell, stored once per content and kept exactly as long as they have an owner.
 // A blob is addressed by the SHA-256 of its bytes and cut into chunks below the platform's cell limit. Every call is
 // synchronous and is one transaction (or part of the caller's), so a crash leaves neither a half blob nor an orphan.
-// What the bytes mean, and who may see them, is the owner's business.
+// What the bytes mean, and which client may see them, is the owner's business.
 import { createHash } from "node:crypto";
 import { decodeText, encodeText } from "../util/bytes.ts";
 import { ThinkError } from "../util/errors.ts";
 import type { Sql } from "./ports.ts";
+import { TableSet, type TableDefinition } from "./table-set.ts";
 
 /** Half the platform's 2 MB limit per cell, so that a row with its keys always fits. */
 export const BLOB_CHUNK_BYTES = 1024 * 1024;
@@ -58,11 +59,50 @@ export function sha256(value: Uint8Array | string): string {
   return createHash("sha256").update(value).digest("hex");
 }
 
+export const BLOB_TABLES: readonly TableDefinition[] = [
+  // Bound: what owners hold, each value at most MAX_BLOB_BYTES. Deleted: with the last owner.
+  {
+    name: "cf_blobs",
+    create: [
+      `CREATE TABLE cf_blobs (
+        hash TEXT PRIMARY KEY,
+        size_bytes INTEGER NOT NULL
+      ) WITHOUT ROWID`
+    ]
+  },
+  // Owner, bound, deletion: as cf_blobs. The digest makes one bad chunk visible without reading its siblings.
+  {
+    name: "cf_blob_chunks",
+    create: [
+      `CREATE TABLE cf_blob_chunks (
+        hash TEXT NOT NULL,
+        chunk INTEGER NOT NULL,
+        digest TEXT NOT NULL,
+        bytes BLOB NOT NULL,
+        PRIMARY KEY (hash, chunk)
+      ) WITHOUT ROWID`
+    ]
+  },
+  // Bound: one row per owner and value. Deleted: by `release`.
+  {
+    name: "cf_blob_owners",
+    create: [
+      `CREATE TABLE cf_blob_owners (
+        owner TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        PRIMARY KEY (owner, hash)
+      ) WITHOUT ROWID`,
+      // Whether a value has another owner is asked on every release.
+      `CREATE INDEX cf_blob_owners_hash ON cf_blob_owners (hash)`
+    ]
+  }
+];
+
 export class Blobs {
-  readonly #sql: Sql;
+  readonly #tables: TableSet;
 
   constructor(sql: Sql) {
-    this.#sql = sql;
+    this.#tables = new TableSet(sql, BLOB_TABLES);
   }
 
   /** Stores the value, or finds it stored, and makes `owner` one of its owners. Text is stored as UTF-8. */
@@ -70,7 +110,7 @@ export class Blobs {
     const bytes = typeof value === "string" ? encodeText(value) : value;
     if (bytes.byteLength > MAX_BLOB_BYTES) throw new BlobTooLargeError(bytes.byteLength);
     const ref = { hash: sha256(bytes), sizeBytes: bytes.byteLength };
-    this.#sql.transaction(() => {
+    this.#tables.transaction(() => {
       if (this.#sizeOf(ref.hash) === undefined) this.#insert(ref, bytes);
       this.#own(ref.hash, owner);
     });
@@ -79,7 +119,7 @@ export class Blobs {
 
   /** One more owner for a value that is already here, without moving its bytes. */
   retain(ref: BlobRef, owner: string): void {
-    this.#sql.transaction(() => {
+    this.#tables.transaction(() => {
       if (this.#sizeOf(ref.hash) === undefined) throw new BlobMissingError(ref.hash);
       this.#own(ref.hash, owner);
     });
@@ -119,21 +159,21 @@ export class Blobs {
     for (let chunk = 0; chunk < count; chunk++) yield this.#chunk(ref, chunk);
   }
 
-  /** Gives up everything `owner` holds, or only `ref`. What nobody owns any more is deleted at once. */
+  /** Gives up everything `owner` holds, or only `ref`. What has no owner any more is deleted at once. */
   release(owner: string, ref?: BlobRef): void {
-    this.#sql.transaction(() => {
+    this.#tables.transaction(() => {
       const held = ref
         ? [{ hash: ref.hash }]
-        : this.#sql.all<{ hash: string }>("SELECT hash FROM cf_blob_owners WHERE owner = ?", owner);
+        : this.#tables.all<{ hash: string }>("SELECT hash FROM cf_blob_owners WHERE owner = ?", owner);
       for (const { hash } of held) {
-        this.#sql.run("DELETE FROM cf_blob_owners WHERE owner = ? AND hash = ?", owner, hash);
-        if (!this.#sql.one("SELECT 1 AS owned FROM cf_blob_owners WHERE hash = ? LIMIT 1", hash)) this.#delete(hash);
+        this.#tables.change("DELETE FROM cf_blob_owners WHERE owner = ? AND hash = ?", owner, hash);
+        if (!this.#tables.one("SELECT 1 AS owned FROM cf_blob_owners WHERE hash = ? LIMIT 1", hash)) this.#delete(hash);
       }
     });
   }
 
   #sizeOf(hash: string): number | undefined {
-    return this.#sql.one<{ size_bytes: number }>("SELECT size_bytes FROM cf_blobs WHERE hash = ?", hash)?.size_bytes;
+    return this.#tables.one<{ size_bytes: number }>("SELECT size_bytes FROM cf_blobs WHERE hash = ?", hash)?.size_bytes;
   }
 
   #checkedSize(ref: BlobRef): number {
@@ -145,10 +185,10 @@ export class Blobs {
   }
 
   #insert(ref: BlobRef, bytes: Uint8Array): void {
-    this.#sql.run("INSERT INTO cf_blobs (hash, size_bytes) VALUES (?, ?)", ref.hash, ref.sizeBytes);
+    this.#tables.run("INSERT INTO cf_blobs (hash, size_bytes) VALUES (?, ?)", ref.hash, ref.sizeBytes);
     for (let chunk = 0; chunk < chunkCount(ref.sizeBytes); chunk++) {
       const part = bytes.subarray(chunk * BLOB_CHUNK_BYTES, (chunk + 1) * BLOB_CHUNK_BYTES);
-      this.#sql.run(
+      this.#tables.run(
         "INSERT INTO cf_blob_chunks (hash, chunk, digest, bytes) VALUES (?, ?, ?, ?)",
         ref.hash,
         chunk,
@@ -160,11 +200,11 @@ export class Blobs {
   }
 
   #own(hash: string, owner: string): void {
-    this.#sql.run("INSERT OR IGNORE INTO cf_blob_owners (owner, hash) VALUES (?, ?)", owner, hash);
+    this.#tables.run("INSERT OR IGNORE INTO cf_blob_owners (owner, hash) VALUES (?, ?)", owner, hash);
   }
 
   #chunk(ref: BlobRef, chunk: number): Uint8Array {
-    const row = this.#sql.one<{ digest: string; bytes: Uint8Array }>(
+    const row = this.#tables.one<{ digest: string; bytes: Uint8Array }>(
       "SELECT digest, bytes FROM cf_blob_chunks WHERE hash = ? AND chunk = ?",
       ref.hash,
       chunk
@@ -178,8 +218,8 @@ export class Blobs {
   }
 
   #delete(hash: string): void {
-    this.#sql.run("DELETE FROM cf_blob_chunks WHERE hash = ?", hash);
-    this.#sql.run("DELETE FROM cf_blobs WHERE hash = ?", hash);
+    this.#tables.change("DELETE FROM cf_blob_chunks WHERE hash = ?", hash);
+    this.#tables.change("DELETE FROM cf_blobs WHERE hash = ?", hash);
   }
 }
 

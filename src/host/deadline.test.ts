@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { beforeDeadline } from "./deadline.ts";
+import { beforeDeadline, happensWithin } from "./deadline.ts";
 import type { Clock } from "./ports.ts";
 
 /** Sleeps end when the test says so; those that were given up are counted. */
@@ -26,12 +26,21 @@ test("work that ends in time gives its result or its own error, and leaves no ti
   expect(state.givenUp).toBe(2);
 });
 
-test("work that is late is not waited for, and what it throws afterwards reaches nobody", async () => {
+test("work that is late is not waited for, and what it throws afterwards is dropped", async () => {
   const { state, init } = handClock();
   const { promise, reject } = Promise.withResolvers<void>();
   const waited = beforeDeadline(promise, init);
   state.ring();
   await expect(waited).rejects.toThrow("too late");
-  reject(new Error("unheard"));
+  reject(new Error("dropped"));
   await new Promise((resolve) => setImmediate(resolve));
+});
+
+test("an event in time is told apart from the end of the time, and an event that fails is a failure", async () => {
+  const { state, init } = handClock();
+  await expect(happensWithin(5, Promise.resolve(), init.clock)).resolves.toBe(true);
+  const waited = happensWithin(5, new Promise(() => {}), init.clock);
+  state.ring();
+  await expect(waited).resolves.toBe(false);
+  await expect(happensWithin(5, Promise.reject(new Error("own")), init.clock)).rejects.toThrow("own");
 });

@@ -1,25 +1,36 @@
-// Waiting for somebody else's work, but not for ever. Work that is too late goes on unheard: it cannot be stopped from
-// here, and its failure has nobody left to tell.
+// Waiting for something, but not for ever. Work that is late goes on by itself: it cannot be stopped from here.
 import type { Clock } from "./ports.ts";
 
-export interface DeadlineInit {
-  readonly clock: Clock;
+export interface Deadline {
+  readonly clock: Pick<Clock, "sleep">;
   readonly timeoutMs: number;
-  /** What is thrown when the time is over. */
+  /** Makes what is thrown when the time is over. */
   readonly late: () => Error;
 }
 
-/** The result of `work`, or a throw of `late` if that comes first. */
-export async function beforeDeadline<T>(work: Promise<T>, { clock, timeoutMs, late }: DeadlineInit): Promise<T> {
+/** Waits for `event`, at most `ms`. False: the time was over first. Throws what the event throws in time. */
+export async function happensWithin(
+  ms: number,
+  event: Promise<unknown>,
+  clock: Pick<Clock, "sleep">
+): Promise<boolean> {
   const timer = new AbortController();
-  const over = clock.sleep(timeoutMs, timer.signal).then(() => {
-    throw late();
-  });
-  over.catch(() => undefined);
-  work.catch(() => undefined);
+  // The only rejection is our own abort below, when the event came first.
+  const over = clock.sleep(ms, timer.signal).then(
+    () => false,
+    () => false
+  );
   try {
-    return await Promise.race([work, over]);
+    return await Promise.race([event.then(() => true), over]);
   } finally {
     timer.abort();
   }
+}
+
+/** The result of `work`, or a throw of `late` if that comes first. */
+export async function beforeDeadline<T>(work: Promise<T>, { clock, timeoutMs, late }: Deadline): Promise<T> {
+  // Without this, a failure after the deadline would be an unhandled rejection.
+  work.catch(() => undefined);
+  if (!(await happensWithin(timeoutMs, work, clock))) throw late();
+  return work;
 }

@@ -14,16 +14,6 @@ export class AttachmentTooLargeError extends ThinkError {
   }
 }
 
-export class LoaderMissingError extends ThinkError {
-  constructor() {
-    super({
-      code: "loader-missing",
-      message: "This deployment cannot load code at run time.",
-      hint: `Add "worker_loaders": [{ "binding": "LOADER" }] to the Worker's configuration.`
-    });
-  }
-}
-
 export class FacetsUnsupportedError extends ThinkError {
   constructor() {
     super({

@@ -1,5 +1,5 @@
 // The Facets port. A child's class is found by name among the Worker's exports, and what the child must know before
-// its first event (who it is) travels as props, so that a cold start needs no call back to the parent.
+// its first event (its identity) travels as props, so that a cold start needs no call back to the parent.
 import { createHash } from "node:crypto";
 import { ClassNotExportedError, FacetsUnsupportedError } from "./errors.ts";
 import type { Facets, FacetStub } from "./ports.ts";

@@ -4,7 +4,7 @@ import type { Clock } from "./ports.ts";
 export interface Lifecycle {
   /** Holds back every other event until `work` is done. */
   gate<T>(work: () => Promise<T>): Promise<T>;
-  /** Keeps the current invocation open for work nobody awaits. */
+  /** Keeps the current invocation open for work that is not awaited. */
   waitUntil(work: Promise<unknown>): void;
   /** Resolves when everything written so far would survive the death of the process, which it may not do at once. */
   durable(): Promise<void>;
@@ -20,7 +20,7 @@ export function openLifecycle(ctx: DurableObjectState, clock: Clock): Lifecycle 
     waitUntil: (work) => ctx.waitUntil(work),
     durable: () => ctx.storage.sync(),
     async wipe() {
-      // The alarm last: whoever dies in between is woken once more. The other way round nobody would finish the work.
+      // The alarm last: an object that dies in between is woken once more and finishes the work.
       await ctx.storage.deleteAll();
       if ((await ctx.storage.getAlarm()) === null) return;
       // Only with an older compatibility date. The platform notes the absence of an alarm in a table of its own.

@@ -1,6 +1,7 @@
 // What the rest of the package may ask of the platform. Two hosts answer: workerd, and the in-process one used by
 // tests. Nothing above this folder sees a Durable Object, so a test can stop the world at any of these calls.
 
+import type { Catalog } from "./table-set.ts";
 import type { TransactionEnd } from "./transactions.ts";
 
 export type SqlValue = string | number | null | Uint8Array;
@@ -14,8 +15,12 @@ export interface Sql {
   run(query: string, ...values: SqlValue[]): { readonly changed: number };
   /** All or nothing; nests. The callback must not await. */
   transaction<T>(work: () => T): T;
-  /** Told when the outermost transaction that is open now has ended, whoever opened it; at once where none is. */
+  /** `end` is called when the outermost transaction that is open now has ended, also one of user code; at once without one. */
   afterTransaction(end: TransactionEnd): void;
+  /** Transactions that were undone so far, of this package or of user code, at any depth. See `Cached`. */
+  readonly rollbacks: number;
+  /** Which tables exist. */
+  readonly catalog: Catalog;
 }
 
 /** The object's single platform alarm. Facets have none; theirs is kept by the root (see `wakes.ts`). */
@@ -58,23 +63,6 @@ export interface Facets {
 export interface FacetStub {
   fetch(request: Request): Promise<Response>;
   [method: string]: (...args: never[]) => Promise<unknown>;
-}
-
-/** Code loaded at run time into a worker of its own. */
-export interface Loader {
-  load(id: string, code: () => LoadedCode | Promise<LoadedCode>): LoadedWorker;
-}
-
-export interface LoadedCode {
-  mainModule: string;
-  modules: Record<string, string>;
-  /** Bindings the loaded code sees. */
-  env?: Record<string, unknown>;
-}
-
-export interface LoadedWorker {
-  fetch(request: Request): Promise<Response>;
-  call(entrypoint: string | undefined, method: string, ...args: unknown[]): Promise<unknown>;
 }
 
 export interface Clock {

@@ -1,12 +1,13 @@
 // The Sql port over a Durable Object's storage.
 import type { Sql, SqlRow, SqlValue } from "./ports.ts";
+import { Catalog } from "./table-set.ts";
 import { watchTransactions } from "./transactions.ts";
 
 export function openSql(storage: DurableObjectStorage): Sql {
   const { sql } = storage;
   const { transactions, run } = watchTransactions(storage);
   const exec = (query: string, values: SqlValue[]) => sql.exec(query, ...values);
-  return {
+  const port: Omit<Sql, "catalog"> = {
     // Row shapes are the caller's word: SQLite has no types to check against.
     all: <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) =>
       exec(query, values).toArray().map(withBytes) as Row[],
@@ -23,11 +24,22 @@ export function openSql(storage: DurableObjectStorage): Sql {
       };
     },
     transaction: run,
-    afterTransaction: (end) => transactions.after(end)
+    afterTransaction: (end) => transactions.after(end),
+    get rollbacks() {
+      return transactions.rollbacks;
+    }
   };
+  return withCatalog(port);
 }
 
-/** The platform gives blobs as ArrayBuffer; the port promises Uint8Array. Rows are nobody else's, and mostly have none. */
+/** Every port has one catalog of its tables. */
+export function withCatalog(port: Omit<Sql, "catalog">): Sql {
+  let catalog: Catalog | undefined;
+  // Its getters must stay getters.
+  return Object.defineProperty(port, "catalog", { get: () => (catalog ??= new Catalog(port as Sql)) }) as Sql;
+}
+
+/** The platform gives blobs as ArrayBuffer; the port promises Uint8Array. The row is ours to change; most have no blob. */
 function withBytes(row: Record<string, SqlStorageValue>): SqlRow {
   const converted: SqlRow = row as Record<string, Exclude<SqlStorageValue, ArrayBuffer>>;
   for (const key in row) {

@@ -1,11 +1,18 @@
 import { expect, test } from "vitest";
 import { Wakes } from "./wakes.ts";
 
+const NO_ROLLBACK = { rollbacks: 0 };
+
 /** Wakes whose only source is due at `due`, with what was armed. */
 function wakes({ due, held = null }: { due: number | null; held?: number | null }) {
   const armed: (number | null)[] = [];
   let asked = 0;
-  const subject = new Wakes({ now: () => 1_000, arm: async (at) => void armed.push(at), firingConsumes: true });
+  const subject = new Wakes({
+    sql: NO_ROLLBACK,
+    now: () => 1_000,
+    arm: async (at) => void armed.push(at),
+    firingConsumes: true
+  });
   subject.add(() => {
     asked += 1;
     return due;
@@ -34,7 +41,12 @@ test("a wake that was armed early is moved to where it belongs", async () => {
 
 test("where nobody knows what is armed, the sources are asked: theirs may be earlier", async () => {
   const armed: (number | null)[] = [];
-  const subject = new Wakes({ now: () => 1_000, arm: async (at) => void armed.push(at), firingConsumes: false });
+  const subject = new Wakes({
+    sql: NO_ROLLBACK,
+    now: () => 1_000,
+    arm: async (at) => void armed.push(at),
+    firingConsumes: false
+  });
   subject.add(() => 3_000);
   subject.fired();
   await subject.armBy(5_000);
@@ -48,7 +60,7 @@ test("a wake that could not be armed is asked for again", async () => {
     if (fails) throw new Error("no disk");
     armed.push(at);
   };
-  const subject = new Wakes({ now: () => 1_000, arm, firingConsumes: true });
+  const subject = new Wakes({ sql: NO_ROLLBACK, now: () => 1_000, arm, firingConsumes: true });
   subject.adopt(null);
   await expect(subject.armBy(5_000)).rejects.toThrow("no disk");
   fails = false;

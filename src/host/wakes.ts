@@ -1,5 +1,7 @@
-// One wake for many owners. Every room that has durable work registers a source that reads its own table; the next
+// One wake for many owners. Every module that has durable work registers a source that reads its own table; the next
 // wake is the minimum over all of them, or none at all, so an idle object never wakes. Nothing else sets the alarm.
+import { Cached } from "./cached.ts";
+import type { Sql } from "./ports.ts";
 
 /** Reads its tables and says when it next needs to run; null when it has nothing to do. Must be cheap: an index walk. */
 export type WakeSource = (nowMs: number) => number | null;
@@ -10,18 +12,21 @@ export interface WakesInit {
   arm: (atMs: number | null) => void | Promise<void>;
   /** True where firing consumes the wake (a platform alarm); false where it must be withdrawn by arming anew. */
   firingConsumes: boolean;
+  /** The platform undoes an alarm together with the transaction that it was set in. */
+  sql: Pick<Sql, "rollbacks">;
 }
 
-/** Unknown until the first arm of this activation, so that a lost alarm is repaired by the first `rearm`. */
+/** Until the first arm of this activation, and after a rollback: the next `rearm` sets the alarm whatever it is. */
 const UNKNOWN = Symbol("unknown");
 
 export class Wakes {
   readonly #sources: WakeSource[] = [];
   readonly #init: WakesInit;
-  #armed: number | null | typeof UNKNOWN = UNKNOWN;
+  readonly #armed: Cached<number | null | typeof UNKNOWN>;
 
   constructor(init: WakesInit) {
     this.#init = init;
+    this.#armed = new Cached<number | null | typeof UNKNOWN>(init.sql, () => UNKNOWN);
   }
 
   add(source: WakeSource): void {
@@ -42,17 +47,18 @@ export class Wakes {
   /** Both what is armed and what is wanted are due: the platform is about to fire, or is firing. */
   #isOverdue(wanted: number | null): boolean {
     const soon = this.#init.now() + 1;
-    return typeof this.#armed === "number" && this.#armed <= soon && wanted !== null && wanted <= soon;
+    const armed = this.#armed.value;
+    return typeof armed === "number" && armed <= soon && wanted !== null && wanted <= soon;
   }
 
   /** What the platform holds, read at start. */
   adopt(atMs: number | null): void {
-    this.#armed = atMs;
+    this.#armed.set(atMs);
   }
 
   /** The wake went off. */
   fired(): void {
-    this.#armed = this.#init.firingConsumes ? null : UNKNOWN;
+    this.#armed.set(this.#init.firingConsumes ? null : UNKNOWN);
   }
 
   /**
@@ -60,8 +66,9 @@ export class Wakes {
    * `rearm` moves it where it belongs. For the moment before work begins, which should not wait for a dozen tables.
    */
   async armBy(atMs: number): Promise<void> {
-    if (typeof this.#armed === "number" && this.#armed <= atMs) return;
-    if (this.#armed === UNKNOWN) return this.rearm();
+    const armed = this.#armed.value;
+    if (typeof armed === "number" && armed <= atMs) return;
+    if (armed === UNKNOWN) return this.rearm();
     await this.#arm(atMs);
   }
 
@@ -72,18 +79,18 @@ export class Wakes {
   async rearm(notBefore = 0): Promise<void> {
     const wanted = this.next();
     const next = wanted === null ? null : Math.max(wanted, notBefore);
-    if (next === this.#armed || this.#isOverdue(next)) return;
+    if (next === this.#armed.value || this.#isOverdue(next)) return;
     await this.#arm(next);
   }
 
   async #arm(next: number | null): Promise<void> {
-    const before = this.#armed;
-    this.#armed = next;
+    const before = this.#armed.value;
+    this.#armed.set(next);
     try {
       await this.#init.arm(next);
     } catch (error) {
       // Forget only our own claim: a later rearm may already have armed something else.
-      if (this.#armed === next) this.#armed = before === next ? UNKNOWN : before;
+      if (this.#armed.value === next) this.#armed.set(before === next ? UNKNOWN : before);
       throw error;
     }
   }

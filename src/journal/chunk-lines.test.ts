@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { chunksOf, linesOf } from "./chunk-lines.ts";
+import { chunksIn, linesOf } from "./chunk-lines.ts";
 
 const delta = (text: string, id = "t1") => JSON.stringify({ type: "text-delta", id, delta: text });
 
 test("deltas of one part have their words on their lines, and nothing else", () => {
   const chunks = [delta("one "), delta("two "), delta("three", "t2"), delta('"four"', "t2")];
   expect(linesOf(chunks).split("\n")).toEqual([chunks[0], '"two "', chunks[2], '"\\"four\\""']);
-  expect(chunksOf(linesOf(chunks))).toEqual(chunks);
+  expect(chunksIn(linesOf(chunks))).toEqual(chunks);
 });
 
 test.each([
@@ -21,7 +21,7 @@ test.each([
   ["text in an unusual order", ['{"delta":"a","id":"t1"}', '{"delta":"b","id":"t1"}', '{"delta":"c","id":"t2"}']],
   ["no words", [delta(""), delta("")]]
 ])("with %s every chunk comes back as it was", (_what, chunks) => {
-  expect(chunksOf(linesOf(chunks))).toEqual(chunks);
+  expect(chunksIn(linesOf(chunks))).toEqual(chunks);
 });
 
 test("any chunks come back byte for byte, a line each", () => {
@@ -37,7 +37,7 @@ test("any chunks come back byte for byte, a line each", () => {
     fc.property(fc.array(chunk, { minLength: 1, maxLength: 20 }), (chunks) => {
       const lines = linesOf(chunks);
       expect(lines.split("\n")).toHaveLength(chunks.length);
-      expect(chunksOf(lines)).toEqual(chunks);
+      expect(chunksIn(lines)).toEqual(chunks);
     }),
     { numRuns: 500 }
   );

@@ -16,7 +16,7 @@ export function linesOf(chunks: readonly string[]): string {
   return lines.join("\n");
 }
 
-export function chunksOf(text: string): string[] {
+export function chunksIn(text: string): string[] {
   let around = "";
   return text.split("\n").map((line) => {
     if (line.startsWith('"') && around !== "") return `${around}${line}}`;

@@ -106,23 +106,32 @@ describe("records of the future", () => {
     expect(reencoded(text)).toBe(text);
   });
 
+  it("of an earlier build may carry fields and types that are gone", () => {
+    const grants = { principal: null, permissions: null };
+    const { type, turnId: turn, at, ...body } = { ...admitted(), grants, output: null, deadlineAt: null };
+    const text = `${JSON.stringify({ type, version: 1, turn, at })}\n${JSON.stringify(body)}`;
+    expect(decode(text)).toMatchObject({ ok: true, value: { type: "turn-admitted", input: admitted().input } });
+    const gone = '{"type":"step-started","version":1,"turn":"turn-1","at":1,"attempt":1}\n{"step":0,"modelId":"m"}';
+    expect(decode(gone)).toMatchObject({ ok: true, value: { type: "unknown", recordType: "step-started" } });
+  });
+
   it("a field added to a known version survives reading and writing", () => {
-    const text = withBody(encodeRecord(SAMPLES["turn-resumed"]), '{"cause":"x","extra":{"kept":true}}');
+    const text = withBody(encodeRecord(SAMPLES["turn-stashed"]), '{"data":"x","extra":{"kept":true}}');
     expect(reencoded(text)).toBe(text);
   });
 });
 
 it("an older version is brought up step by step, and one without a way is damage", () => {
   const shape = {
-    ...RECORD_SHAPES["turn-resumed"],
+    ...RECORD_SHAPES["turn-stashed"],
     version: 3,
     upgrades: {
       1: (body: Record<string, unknown>) => ({ why: body["reason"] }),
-      2: (body: Record<string, unknown>) => ({ cause: body["why"] })
+      2: (body: Record<string, unknown>) => ({ data: body["why"] })
     }
   };
-  const header: RecordHeader = { type: "turn-resumed", version: 1, turn: "t", at: 1, attempt: null, range: null };
-  expect(decodeBody(header, shape, '{"reason":"answered"}')).toMatchObject({ ok: true, value: { cause: "answered" } });
+  const header: RecordHeader = { type: "turn-stashed", version: 1, turn: "t", at: 1, attempt: 1, range: null };
+  expect(decodeBody(header, shape, '{"reason":"answered"}')).toMatchObject({ ok: true, value: { data: "answered" } });
   expect(decodeBody({ ...header, version: 0 }, shape, "{}").ok).toBe(false);
 });
 

@@ -5,7 +5,7 @@
 import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
-import { chunksOf, linesOf } from "./chunk-lines.ts";
+import { chunksIn, linesOf } from "./chunk-lines.ts";
 import { InvalidRecordError } from "./errors.ts";
 import { failingField, isRecordType, RECORD_SHAPES, type RecordShape } from "./record-shapes.ts";
 import type {
@@ -143,7 +143,7 @@ function decodeSegment(header: RecordHeader, body: string): Result<ContentSegmen
   const outline = decodeOutline(header);
   if (!outline.ok) return outline;
   const { firstChunk, chunkCount, turnId, at, attempt } = outline.value;
-  const chunks = chunksOf(body);
+  const chunks = chunksIn(body);
   if (chunks.length !== chunkCount) return err(`it holds ${chunks.length} chunks instead of ${chunkCount}`);
   const odd = chunks.findIndex((chunk) => !looksLikeChunk(chunk));
   if (odd >= 0) return err(`chunk ${firstChunk + odd} is not a JSON object`);

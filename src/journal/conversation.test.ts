@@ -1,8 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, test } from "vitest";
-import { conversation as createTables } from "../host/migrations/002-conversation.ts";
 import { Conversation, type ConversationRow } from "./conversation.ts";
-import { MemorySql } from "./memory-sql.test-support.ts";
+import { createTables, MemorySql } from "./memory-sql.test-support.ts";
 
 let sql: MemorySql;
 let conversation: Conversation;
@@ -199,21 +198,18 @@ describe("what waits for a commit", () => {
     expect(done.slice(2)).toEqual(["lost undone"]);
   });
 
-  test("a transaction around ours that is undone takes the row and the facts in memory with it", () => {
+  test("a transaction around ours that is undone takes the row in memory with it", () => {
     conversation.transaction((row) => {
       row.leaf = "kept";
     });
-    conversation.facts.set("fact", "old");
     const attempt = failing(() => {
       conversation.transaction((row) => {
         row.leaf = "lost";
-        conversation.facts.set("fact", "new");
       });
       expect(conversation.row.leaf).toBe("lost");
     });
     expect(() => sql.transaction(attempt)).toThrow("no");
     expect(conversation.row.leaf).toBe("kept");
-    expect(conversation.facts.get("fact", () => "read again")).toBe("read again");
   });
 });
 

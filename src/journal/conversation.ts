@@ -1,13 +1,14 @@
 // The one row a conversation keeps beside its records and messages: where it stands now. Everything in it is a fold of
-// the journal, kept so that a boot and a turn read one row instead of the records. All rooms change it through
+// the journal, kept so that a boot and a turn read one row instead of the records. All modules change it through
 // `transaction`, which writes it at most once, together with whatever else the transaction writes.
 import type { Quarantine } from "../host/quarantine.ts";
+import { Cached } from "../host/cached.ts";
 import type { Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { TransactionEnd } from "../host/transactions.ts";
 import { parseJson, type Json } from "../util/json.ts";
-import { Facts } from "./facts.ts";
 
-/** A turn that is accepted and has no outcome yet. */
+/** A turn that is accepted and has no outcome yet. What happened in it is in its records. */
 export interface OpenTurn {
   readonly turnId: string;
   /** What its client calls it. */
@@ -15,15 +16,6 @@ export interface OpenTurn {
   /** Sequence of its admission: its records start there. */
   readonly firstSequence: number;
   readonly generation: number;
-  /** The fence: the newest attempt, 0 before the first. Only it may write, and only while it is open. */
-  readonly attempt: number;
-  readonly attemptOpen: boolean;
-  /** Number of the next chunk of its stream, as of its last attempt's start. */
-  readonly firstChunk: number;
-  /** Between attempts: when the next one is due. Absent or null: at once. */
-  readonly retryAt?: number | null;
-  /** When its first interruption was noticed; it stays until the turn is over. Absent: never interrupted. */
-  readonly recoveringSince?: number;
 }
 
 /** The last turn that failed, until something newer happened; shown to every client that asks. */
@@ -33,7 +25,7 @@ export interface FailedTurn {
   readonly messageIds: readonly string[];
 }
 
-/** Somebody answered a tool call and wants the conversation to go on. */
+/** A tool call was answered, and the answer asks for the conversation to go on. */
 export interface ArmedContinuation {
   /** Fixed when it was armed. */
   readonly requestId: string;
@@ -92,13 +84,35 @@ interface StoredRow {
   journal_floor: number;
 }
 
+export const CONVERSATION_TABLES: readonly TableDefinition[] = [
+  // Bound: one row per conversation. Deleted: with the object.
+  {
+    name: "cf_conversations",
+    create: [
+      `CREATE TABLE cf_conversations (
+        id TEXT PRIMARY KEY,
+        generation INTEGER NOT NULL,
+        leaf TEXT,
+        next_message INTEGER NOT NULL,
+        cleared_sequence INTEGER NOT NULL,
+        journal_floor INTEGER NOT NULL,
+        open_turns TEXT NOT NULL,
+        responding_turns TEXT NOT NULL,
+        failed_turn TEXT,
+        client_tools TEXT,
+        body TEXT,
+        armed_continuation TEXT
+      ) WITHOUT ROWID`
+    ]
+  }
+];
+
 export class Conversation {
   readonly id: string;
-  /** Of the tables that change in this conversation's transactions only. */
-  readonly facts = new Facts();
   readonly #sql: Sql;
+  readonly #table: TableSet;
   /** Write-through: the object is the only writer of its database. */
-  #row: ConversationRow | undefined;
+  readonly #stored: Cached<ConversationRow>;
   /** The row while a transaction changes it; nested ones share it. */
   #draft: ConversationRow | undefined;
   #afterCommit: TransactionEnd[] = [];
@@ -109,18 +123,25 @@ export class Conversation {
 
   constructor(sql: Sql, id = "", setAside?: Quarantine) {
     this.#sql = sql;
+    this.#table = new TableSet(sql, CONVERSATION_TABLES);
     this.id = id;
     this.#setAside = setAside;
+    this.#stored = new Cached(sql, () => this.#load());
   }
 
-  /** Which turns are open could not be read; the journal knows. */
+  /** See `Sql.rollbacks`. */
+  get rollbacks(): number {
+    return this.#sql.rollbacks;
+  }
+
+  /** Which turns are open could not be read; the journal says. */
   get isDamaged(): boolean {
     return this.#draft === undefined && this.row !== undefined && this.#isDamaged;
   }
 
   /** As the current transaction sees it, or as stored. */
   get row(): Readonly<ConversationRow> {
-    return this.#draft ?? (this.#row ??= this.#load());
+    return this.#draft ?? this.#stored.value;
   }
 
   /**
@@ -146,7 +167,6 @@ export class Conversation {
       Object.assign(draft, before);
       // What this one undid is no reason to undo more.
       this.#failure = undefined;
-      this.facts.forgetAll();
       if (isOutermost) this.#draft = undefined;
       for (const end of this.#afterCommit.splice(waiting)) end.undone?.();
       throw error;
@@ -155,7 +175,7 @@ export class Conversation {
 
   /**
    * The same as a part of the caller's transaction, if there is one, without a savepoint of its own: what fails here
-   * fails all of it, also when somebody in between goes on.
+   * fails all of it, also when code in between catches the error.
    */
   join<T>(work: (row: ConversationRow) => T): T {
     const draft = this.#draft;
@@ -179,20 +199,13 @@ export class Conversation {
   }
 
   #commit(draft: ConversationRow): void {
-    this.#row = draft;
+    this.#stored.set(draft);
     this.#draft = undefined;
-    this.#sql.afterTransaction({ committed: () => undefined, undone: () => this.#forget() });
     for (const end of this.#afterCommit.splice(0)) this.#sql.afterTransaction(end);
   }
 
-  /** A transaction around ours was rolled back: what is kept in memory never happened. */
-  #forget(): void {
-    this.#row = undefined;
-    this.facts.forgetAll();
-  }
-
   #load(): ConversationRow {
-    const stored = this.#sql.one<StoredRow>("SELECT * FROM cf_conversations WHERE id = ?", this.id);
+    const stored = this.#table.one<StoredRow>("SELECT * FROM cf_conversations WHERE id = ?", this.id);
     if (!stored) return EMPTY;
     return {
       generation: stored.generation,
@@ -234,7 +247,7 @@ export class Conversation {
   }
 
   #store(row: ConversationRow): void {
-    this.#sql.run(
+    this.#table.run(
       `INSERT OR REPLACE INTO cf_conversations
          (id, generation, leaf, next_message, cleared_sequence, journal_floor,
           open_turns, responding_turns, failed_turn, client_tools, body, armed_continuation)

@@ -1,11 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { EMPTY_QUEUE, foldQueue } from "./folds/queue-fold.ts";
+import { BLOB_TABLES } from "../host/blobs.ts";
+import { TableSet } from "../host/table-set.ts";
 import { emptyTurn, foldTurn } from "./folds/turn-fold.ts";
 import { turnId } from "../util/ids.ts";
-import { allEntries, moves, play } from "./journal-script.test-support.ts";
+import { allEntries, moves, openIn, play } from "./journal-script.test-support.ts";
 import { Crash, createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
+import { JOURNAL_TABLES } from "./rows.ts";
 import {
   admitted,
   call,
@@ -24,18 +26,18 @@ vi.setConfig({ testTimeout: 30_000 });
 
 const large = "w".repeat(400_000);
 
-/** One conversation's life, an append per line: large values, parking, a second turn, a clear. */
+/** One conversation's life, an append per line: large values, a second turn, a clear. */
 const LIFE: WritableRecord[][] = [
   [admitted()],
-  [started(1), SAMPLES["step-started"]],
+  [started(1)],
   [segment(1, 0, [delta("a"), delta("b")])],
   [segment(1, 2, [delta(large)]), call("c1")],
   [settledCall("c1", { kind: "output", output: large }, { attempt: 1 }), SAMPLES["step-finished"]],
   [admitted(T2)],
-  [call("c2", { executor: "client" }), { ...SAMPLES["turn-parked"], attempt: 1 }],
-  [settledCall("c2", { kind: "output", output: 2 }), SAMPLES["turn-resumed"], started(2, 3)],
+  [call("c2", { executor: "client" }), SAMPLES["attempt-ended"]],
+  [settledCall("c2", { kind: "output", output: 2 }), started(2, 3)],
   [segment(2, 3, [delta("c")])],
-  [settled({ responds: true, chunkCount: 4, attempt: 2 })],
+  [settled({ responds: true, attempt: 2 })],
   [SAMPLES["turn-responded"]],
   [settled({ turnId: T2, outcome: "skipped" }), SAMPLES["conversation-cleared"]]
 ];
@@ -50,13 +52,17 @@ function fresh(): TestJournal {
 function expectConsistent(journal: TestJournal): void {
   const entries = allEntries(journal);
   const { openTurns } = journal.conversation.row;
-  expect(openTurns.map((turn) => turn.turnId)).toEqual([...foldQueue(EMPTY_QUEUE, entries).keys()]);
+  expect(openTurns.map((turn) => turn.turnId)).toEqual(openIn(entries));
   for (const open of openTurns) {
     const { attempt, nextChunk } = foldTurn(emptyTurn(turnId(open.turnId)), entries);
-    expect([open.attempt, journal.writer.nextChunk(open)]).toEqual([attempt, nextChunk]);
+    expect(journal.folds.get(open.turnId)).toMatchObject({ attempt, nextChunk });
   }
-  const owned = journal.sql.all<{ owner: string }>("SELECT owner FROM cf_blob_owners").map((row) => row.owner);
-  const rows = journal.sql.all<{ last: number }>("SELECT last FROM cf_journal WHERE blob IS NOT NULL");
+  const owned = new TableSet(journal.sql, BLOB_TABLES)
+    .all<{ owner: string }>("SELECT owner FROM cf_blob_owners")
+    .map((row) => row.owner);
+  const rows = new TableSet(journal.sql, JOURNAL_TABLES).all<{ last: number }>(
+    "SELECT last FROM cf_journal WHERE blob IS NOT NULL"
+  );
   expect(owned.toSorted()).toEqual(rows.map((row) => `journal:${row.last}`).toSorted());
 }
 

@@ -1,9 +1,9 @@
 // What the journal refuses. A refused append is thrown, not returned: it must undo the caller's whole transaction, and
-// an attempt that has been overtaken must unwind instead of going on. Who wants to ask first reads the Conversation's row.
+// an attempt that has been overtaken must unwind instead of going on. A caller that wants to ask first reads the conversation's row.
 import { ThinkError } from "../util/errors.ts";
 import type { TurnId } from "../util/ids.ts";
 
-/** A later attempt has begun, or this one has ended: whoever wrote this must stop. */
+/** A later attempt has begun, or this one has ended: its writer must stop. */
 export class AttemptFencedError extends ThinkError {
   constructor(
     readonly turnId: TurnId,

@@ -34,10 +34,10 @@ export class TurnFinder {
     if (this.#aliases && this.#aliases.size > ALIAS_LIMIT) this.#aliases = undefined;
   }
 
-  find(standing: Pick<ConversationRow, "openTurns" | "clearedSequence">, requestId: string): FoundTurn | undefined {
-    this.#aliases ??= allAliases(this.#rows, standing.clearedSequence);
-    const isOpen = standing.openTurns.some((turn) => turn.requestId === requestId);
-    return isOpen || this.#aliases.has(requestId) ? findTurn(this.#rows, standing, requestId) : undefined;
+  find(fields: Pick<ConversationRow, "openTurns" | "clearedSequence">, requestId: string): FoundTurn | undefined {
+    this.#aliases ??= allAliases(this.#rows, fields.clearedSequence);
+    const isOpen = fields.openTurns.some((turn) => turn.requestId === requestId);
+    return isOpen || this.#aliases.has(requestId) ? findTurn(this.#rows, fields, requestId) : undefined;
   }
 }
 
@@ -55,11 +55,11 @@ function allAliases(rows: JournalRows, floor: number): Set<string> {
 
 function findTurn(
   rows: JournalRows,
-  standing: Pick<ConversationRow, "openTurns" | "clearedSequence">,
+  fields: Pick<ConversationRow, "openTurns" | "clearedSequence">,
   requestId: string
 ): FoundTurn | undefined {
-  const open = standing.openTurns.findLast((turn) => turn.requestId === requestId);
-  const floor = Math.max(open?.firstSequence ?? 0, standing.clearedSequence);
+  const open = fields.openTurns.findLast((turn) => turn.requestId === requestId);
+  const floor = Math.max(open?.firstSequence ?? 0, fields.clearedSequence);
   const outcomes = new Map<TurnId, TurnSettled>();
   for (const row of rows.newestFirst(floor + 1, SEARCH_LIMITS)) {
     for (const frame of unpackBatch(row, rows.text(row)).reverse()) {

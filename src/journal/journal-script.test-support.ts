@@ -3,7 +3,7 @@
 // history that could really happen, and `journal-script.test.ts` sees to it that it is not an empty one.
 import fc from "fast-check";
 import { ThinkError } from "../util/errors.ts";
-import { approvalId, callId, epochId, turnId, type TurnId } from "../util/ids.ts";
+import { approvalId, callId, turnId, type TurnId } from "../util/ids.ts";
 import { Crash, openTurn, type TestJournal } from "./memory-sql.test-support.ts";
 import {
   admitted,
@@ -28,24 +28,11 @@ export interface Move {
 
 const KINDS = [
   ...["admit", "start", "content", "content", "content", "call", "call", "settle-call", "ask", "answer"],
-  ...[
-    "step",
-    "park",
-    "resume",
-    "cancel",
-    "end",
-    "recover",
-    "stash",
-    "progress",
-    "unknown",
-    "settle",
-    "respond",
-    "clear"
-  ]
+  ...["step", "cancel", "end", "recover", "stash", "unknown", "settle", "respond", "clear"]
 ] as const;
 
 /** Moves only a running attempt can make. */
-const OF_AN_ATTEMPT: readonly Move["kind"][] = ["content", "call", "ask", "step", "park", "end", "stash"];
+const OF_AN_ATTEMPT: readonly Move["kind"][] = ["content", "call", "ask", "step", "end", "stash"];
 /** Moves that open something themselves, and need nothing. */
 const OPENING: readonly Move["kind"][] = ["admit", "clear"];
 /** Moves of this size come unprepared; clears of any other size do not happen, or nothing would last. */
@@ -70,11 +57,12 @@ export function recordsOf(journal: TestJournal, move: Move, at: number): Writabl
   const isKnown = turnsIn(allEntries(journal, true)).includes(turn);
   // Ids are minted once: a settled turn's never comes back.
   if (move.kind === "admit" && isKnown && !open) return [];
-  const firstChunk = open ? journal.writer.nextChunk(open) : 0;
-  const situation = { move, turn, attempt: open?.attempt ?? 0, firstChunk, generation, at };
+  const fold = open && journal.folds.get(turn);
+  const firstChunk = fold?.nextChunk ?? 0;
+  const situation = { move, turn, attempt: fold?.attempt ?? 0, firstChunk, generation, at };
   if (move.size === UNPREPARED || OPENING.includes(move.kind)) return moveRecords(situation);
   const prelude: WritableRecord[] = isKnown ? [] : moveRecords({ ...situation, move: { ...move, kind: "admit" } });
-  if (OF_AN_ATTEMPT.includes(move.kind) && !open?.attemptOpen) {
+  if (OF_AN_ATTEMPT.includes(move.kind) && fold?.attempts.at(-1)?.end !== null) {
     prelude.push(...moveRecords({ ...situation, move: { ...move, kind: "start" } }));
     situation.attempt += 1;
   }
@@ -89,9 +77,7 @@ function moveRecords(situation: Situation): WritableRecord[] {
     case "admit":
       return [{ ...admitted(turn, { generation }), at }];
     case "start":
-      return [
-        of(started(attempt + 1, firstChunk, { keeps: move.flag ? firstChunk : 0, epoch: epochId(`epoch-${at}`) }))
-      ];
+      return [of(started(attempt + 1, firstChunk, { keeps: move.flag ? firstChunk : 0 }))];
     case "content":
       return [
         of(
@@ -113,11 +99,7 @@ function moveRecords(situation: Situation): WritableRecord[] {
         of({ ...SAMPLES["approval-answered"], callId: callId(name), approvalId: approvalId(name), approved: move.flag })
       ];
     case "step":
-      return [of({ ...SAMPLES["step-started"], attempt }), of({ ...SAMPLES["step-finished"], attempt })];
-    case "park":
-      return [of({ ...SAMPLES["turn-parked"], attempt })];
-    case "resume":
-      return [of(SAMPLES["turn-resumed"])];
+      return [of({ ...SAMPLES["step-finished"], attempt })];
     default:
       return otherRecords(situation);
   }
@@ -132,7 +114,7 @@ interface Situation {
   at: number;
 }
 
-function otherRecords({ move, turn, attempt, firstChunk, generation, at }: Situation): WritableRecord[] {
+function otherRecords({ move, turn, attempt, generation, at }: Situation): WritableRecord[] {
   const of = <R extends WritableRecord>(record: R) => ({ ...record, turnId: turn, at });
   switch (move.kind) {
     case "cancel":
@@ -143,12 +125,10 @@ function otherRecords({ move, turn, attempt, firstChunk, generation, at }: Situa
       return [of({ ...SAMPLES["turn-stashed"], attempt, data: move.size })];
     case "recover":
       return [of(SAMPLES["recovery-started"])];
-    case "progress":
-      return [of({ ...SAMPLES["turn-progressed"], attempt: null })];
     case "unknown":
       return [of(unknown({ body: `{"n":${move.size}}` }))];
     case "settle":
-      return [of(settled({ chunkCount: firstChunk, responds: move.flag, attempt: null }))];
+      return [of(settled({ responds: move.flag, attempt: null }))];
     case "respond":
       return [of(SAMPLES["turn-responded"])];
     default:
@@ -183,4 +163,14 @@ export function allEntries(journal: TestJournal, outline = false): JournalEntry[
 
 export function turnsIn(entries: readonly JournalEntry[]): TurnId[] {
   return [...new Set(entries.map(({ record }) => record.turnId))].filter((turn) => turn !== null);
+}
+
+/** The turns without an outcome, in the order of their admission. */
+export function openIn(entries: readonly JournalEntry[]): TurnId[] {
+  const settledTurns = new Set(
+    entries.flatMap(({ record }) => (record.type === "turn-settled" ? [record.turnId] : []))
+  );
+  return entries.flatMap(({ record }) =>
+    record.type === "turn-admitted" && !settledTurns.has(record.turnId) ? [record.turnId] : []
+  );
 }

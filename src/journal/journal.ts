@@ -1,23 +1,22 @@
-// One conversation's journal, put together: what the rooms above hold. It adds no behaviour of its own.
+// One conversation's journal, put together. It adds no behaviour of its own.
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Blobs } from "../host/blobs.ts";
 import type { Sql } from "../host/ports.ts";
 import type { Conversation } from "./conversation.ts";
 import { TurnFinder } from "./find-turn.ts";
-import { JournalNotifier } from "./notifier.ts";
+import { History } from "./history.ts";
 import { quarantineRow } from "./quarantine.ts";
 import { JournalReader, type CorruptRow } from "./reader.ts";
-import { rebuildStanding } from "./rebuild.ts";
+import { rebuildRow } from "./rebuild.ts";
 import { JournalRetention, type RetentionOptions } from "./retention.ts";
 import { JournalRows } from "./rows.ts";
+import { TurnFolds } from "./turn-folds.ts";
 import { JournalWriter } from "./writer.ts";
 
 export interface JournalInit {
   sql: Sql;
   blobs: Blobs;
   conversation: Conversation;
-  /** Told what a subscriber threw. */
-  report: (error: unknown) => void;
   retention?: Partial<RetentionOptions>;
   /** Where rows go that cannot be read. Without it they are left where they are and reported on every read. */
   setAside?: Quarantine;
@@ -27,25 +26,32 @@ export interface JournalInit {
 export interface Journal {
   readonly writer: JournalWriter;
   readonly reader: JournalReader;
+  /** What the records of the open turns say. */
+  readonly folds: TurnFolds;
   readonly retention: JournalRetention;
+  readonly history: History;
 }
 
-/** Open one per activation: subscribers hear of appends made through the same journal only. */
+/** Open one per activation and conversation. */
 export function openJournal(init: JournalInit): Journal {
   const { conversation, setAside, now = Date.now } = init;
   const rows = new JournalRows(init);
-  const notifier = new JournalNotifier(init.report);
-  const finder = new TurnFinder(rows);
   const onCorrupt =
     setAside &&
     ((corrupt: readonly CorruptRow[]) => {
       for (const row of corrupt) quarantineRow({ ...init, setAside }, row, now());
+      // What they were folded from has changed.
+      folds.drop();
     });
-  const reader = new JournalReader({ rows, conversation, notifier, finder, onCorrupt });
-  if (conversation.isDamaged) rebuildStanding(conversation, reader);
+  const finder = new TurnFinder(rows);
+  const reader = new JournalReader({ rows, conversation, finder, onCorrupt });
+  const folds = new TurnFolds({ conversation, reader });
+  if (conversation.isDamaged) rebuildRow(conversation, reader);
   return {
-    writer: new JournalWriter({ rows, conversation, notifier, finder }),
+    writer: new JournalWriter({ rows, conversation, finder, folds }),
     reader,
-    retention: new JournalRetention({ rows, conversation, options: init.retention })
+    folds,
+    retention: new JournalRetention({ rows, conversation, options: init.retention }),
+    history: new History({ sql: init.sql, conversation, head: () => rows.head() })
   };
 }

@@ -1,38 +1,39 @@
-// A Sql port over an in-memory SQLite for this room's tests, which can stop the world at any write. After the crash
-// nothing works any more, as in a dead process; `reboot` opens the same database again.
+// The Sql port of production over an in-memory SQLite, which can stop the process at any write. After the crash nothing
+// works any more, as in a dead process; `reboot` opens the same database again.
 import { Blobs } from "../host/blobs.ts";
-import { BLOB_TABLES, JOURNAL_TABLES } from "../host/migrations/001-journal.ts";
-import { conversation } from "../host/migrations/002-conversation.ts";
+import { memoryStorage, type SqliteDatabase } from "../host/memory-storage.test-support.ts";
 import type { Sql, SqlRow, SqlValue } from "../host/ports.ts";
-import { Transactions, type TransactionEnd } from "../host/transactions.ts";
+import { openSchema } from "../host/schema.ts";
+import { openSql } from "../host/sql.ts";
+import { Catalog } from "../host/table-set.ts";
+import type { TransactionEnd } from "../host/transactions.ts";
 import { Conversation, type OpenTurn } from "./conversation.ts";
 import { openJournal, type Journal } from "./journal.ts";
 import type { RetentionOptions } from "./retention.ts";
 
-/** What is used of node:sqlite's DatabaseSync. Test files pass a real one. */
-export interface SqliteDatabase {
-  exec(sql: string): void;
-  prepare(sql: string): {
-    all(...values: SqlValue[]): unknown[];
-    run(...values: SqlValue[]): { changes: number | bigint };
-  };
-}
+export type { SqliteDatabase };
 
 export class Crash extends Error {}
 
 export class MemorySql implements Sql {
   /** Statements run for their effect. */
   writes = 0;
-  /** Table rows inserted, updated or deleted. */
-  rowsWritten = 0;
   #crashAt = Infinity;
   #isDead = false;
-  #depth = 0;
-  readonly #transactions = new Transactions();
   readonly #database: SqliteDatabase;
+  readonly #port: Sql;
+  readonly #rowsBefore: number;
+  readonly catalog = new Catalog(this);
 
   constructor(database: SqliteDatabase) {
     this.#database = database;
+    this.#port = openSql(memoryStorage(database, () => this.#live()));
+    this.#rowsBefore = totalChanges(database);
+  }
+
+  /** Table rows inserted, updated or deleted. */
+  get rowsWritten(): number {
+    return totalChanges(this.#database) - this.#rowsBefore;
   }
 
   /** The n-th write from now does not happen, and nothing after it. */
@@ -45,53 +46,33 @@ export class MemorySql implements Sql {
   }
 
   all<Row extends object = SqlRow>(query: string, ...values: SqlValue[]): Row[] {
-    this.#live();
-    // Row shapes are the caller's word, as in the real port.
-    return this.#database
-      .prepare(query)
-      .all(...values)
-      .map((row) => ({ ...(row as Row) }));
+    return this.#port.all<Row>(query, ...values);
   }
 
   one<Row extends object = SqlRow>(query: string, ...values: SqlValue[]): Row | undefined {
-    return this.all<Row>(query, ...values)[0];
+    return this.#port.one<Row>(query, ...values);
   }
 
   run(query: string, ...values: SqlValue[]): { readonly changed: number } {
-    this.#live();
     this.writes += 1;
     if (this.writes === this.#crashAt) {
       this.#isDead = true;
       throw new Crash(`crashed at write ${this.writes}`);
     }
-    const changed = Number(this.#database.prepare(query).run(...values).changes);
-    this.rowsWritten += changed;
-    return { changed };
+    return this.#port.run(query, ...values);
   }
 
   transaction<T>(work: () => T): T {
-    return this.#transactions.run<T>((inner) => this.#open(inner), work);
+    this.#live();
+    return this.#port.transaction(work);
   }
 
   afterTransaction(end: TransactionEnd): void {
-    this.#transactions.after(end);
+    this.#port.afterTransaction(end);
   }
 
-  #open<T>(work: () => T): T {
-    this.#live();
-    const savepoint = `level${this.#depth++}`;
-    this.#database.exec(`SAVEPOINT ${savepoint}`);
-    try {
-      const result = work();
-      this.#database.exec(`RELEASE ${savepoint}`);
-      return result;
-    } catch (error) {
-      this.#database.exec(`ROLLBACK TO ${savepoint}`);
-      this.#database.exec(`RELEASE ${savepoint}`);
-      throw error;
-    } finally {
-      this.#depth -= 1;
-    }
+  get rollbacks(): number {
+    return this.#port.rollbacks;
   }
 
   #live(): void {
@@ -99,26 +80,26 @@ export class MemorySql implements Sql {
   }
 }
 
+function totalChanges(database: SqliteDatabase): number {
+  const [row] = database.prepare("SELECT total_changes() AS total").all() as { total: number }[];
+  return Number(row?.total);
+}
+
 export interface TestJournal extends Journal {
   sql: MemorySql;
   blobs: Blobs;
   conversation: Conversation;
-  /** What subscribers threw. */
-  reported: unknown[];
 }
 
+/** The one that every object has; the others are made by the first writes, as in production. */
 export function createTables(sql: Sql): void {
-  for (const statement of [...BLOB_TABLES, ...JOURNAL_TABLES]) sql.run(statement);
-  conversation(sql);
+  openSchema(sql);
 }
 
-/** A journal on a database whose tables exist. */
 export function openTestJournal(sql: MemorySql, retention: Partial<RetentionOptions> = {}): TestJournal {
   const blobs = new Blobs(sql);
   const conversation = new Conversation(sql);
-  const reported: unknown[] = [];
-  const report = (error: unknown) => void reported.push(error);
-  return { ...openJournal({ sql, blobs, conversation, report, retention }), sql, blobs, conversation, reported };
+  return { ...openJournal({ sql, blobs, conversation, retention }), sql, blobs, conversation };
 }
 
 export function openTurn(journal: TestJournal, turnId: string): OpenTurn | undefined {

@@ -53,7 +53,7 @@ function turnOf({ header }: Frame): TurnId | null {
 
 /**
  * Nothing says whose record it was. The oldest turn that was open then is the one that was running, and it must learn
- * that something may be missing: an outcome nobody can read is not a call that never ran.
+ * that something may be missing: an outcome that cannot be read is not a call that never ran.
  */
 function openTurnAt({ conversation }: QuarantineInit, { sequence }: Frame): TurnId | null {
   const open = conversation.row.openTurns.find((turn) => turn.firstSequence <= sequence);

@@ -6,7 +6,7 @@ import { byteLength } from "../util/bytes.ts";
 import { requestId, turnId } from "../util/ids.ts";
 import { encodeRecord } from "./codec.ts";
 import { allEntries, moves, play, turnsIn } from "./journal-script.test-support.ts";
-import { createTables, MemorySql, openTestJournal, openTurn, type TestJournal } from "./memory-sql.test-support.ts";
+import { createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
 import { quarantineRow } from "./quarantine.ts";
 import type { JournalPage } from "./reader.ts";
 import {
@@ -26,7 +26,6 @@ import type { BadRow } from "../host/quarantine.ts";
 
 let journal: TestJournal;
 const sequences = (page: JournalPage) => page.entries.map((entry) => entry.sequence);
-const flushed = () => Promise.resolve();
 
 beforeEach(() => {
   const sql = new MemorySql(new DatabaseSync(":memory:"));
@@ -37,7 +36,7 @@ beforeEach(() => {
 });
 
 function stream(count: number, text = "x"): void {
-  const first = journal.writer.nextChunk(openTurn(journal, T1)!);
+  const first = journal.folds.get(T1)!.nextChunk;
   for (let index = 0; index < count; index++) journal.writer.append([segment(1, first + index, [delta(text)])]);
 }
 
@@ -128,16 +127,11 @@ describe("rows of several records", () => {
     expect(sequences(journal.reader.read({ after: 2, turnId: T1, maxRecords: 1, fromChunk: 2 }))).toEqual([3]);
   });
 
-  it("larger than a page do not take its bytes for those who skip them", async () => {
-    const stop = new AbortController();
-    const seen: number[] = [];
+  it("larger than a page do not take its bytes for readers that skip them", () => {
     journal.writer.append([admitted(T2)]);
-    for await (const page of journal.reader.follow({ turnId: T2, maxRecords: 1 }, stop.signal)) {
-      seen.push(...sequences(page));
-      if (seen.length === 1) journal.writer.append([call("c9"), { ...started(1), turnId: T2 }, call("c8")]);
-      else stop.abort();
-    }
-    expect(seen).toEqual([8, 10]);
+    journal.writer.append([call("c9"), { ...started(1), turnId: T2 }, call("c8")]);
+    const pages = [...journal.reader.pages({ turnId: T2, maxRecords: 1 })];
+    expect(pages.map(sequences)).toEqual([[8], [10]]);
   });
 });
 
@@ -281,71 +275,5 @@ describe("damage", () => {
     const [corrupt] = journal.reader.read().corrupt;
     quarantineRow({ ...journal, setAside: () => undefined }, corrupt!, 5000);
     expect(journal.sql.all("SELECT hash FROM cf_blobs")).toEqual([]);
-  });
-});
-
-describe("a subscription", () => {
-  it("catches up before it returns, then hears of what is new, with neither gap nor duplicate", async () => {
-    stream(10);
-    const seen: number[] = [];
-    const subscription = journal.reader.subscribe({ after: 4, maxRecords: 3 }, (page) => seen.push(...sequences(page)));
-    expect(seen).toEqual([5, 6, 7, 8, 9, 10, 11, 12]);
-    stream(5);
-    await flushed();
-    stream(2);
-    await flushed();
-    expect(seen).toEqual(Array.from({ length: 15 }, (_, index) => index + 5));
-    expect(subscription.cursor).toBe(19);
-    subscription.close();
-    stream(1);
-    await flushed();
-    expect(seen).toHaveLength(15);
-  });
-
-  it("hears of what its own deliveries append, once", async () => {
-    const seen: number[] = [];
-    journal.reader.subscribe({ after: 2 }, (page) => {
-      seen.push(...sequences(page));
-      if (seen.length < 4) stream(1);
-    });
-    stream(1);
-    for (let turn = 0; turn < 5; turn++) await flushed();
-    expect(seen).toEqual([3, 4, 5, 6]);
-  });
-
-  it("resumed at any cursor delivers exactly the rest", () => {
-    stream(8);
-    for (let after = 0; after <= 10; after++) {
-      const seen: number[] = [];
-      journal.reader.subscribe({ after, maxRecords: 3 }, (page) => seen.push(...sequences(page))).close();
-      expect(seen).toEqual(Array.from({ length: 10 - after }, (_, index) => after + index + 1));
-    }
-  });
-});
-
-describe("following at one's own pace", () => {
-  it("reads the next page when the last was handled, waits at the end, and stops on abort", async () => {
-    const stop = new AbortController();
-    const seen: number[] = [];
-    const done = (async () => {
-      for await (const page of journal.reader.follow({ maxRecords: 2 }, stop.signal)) {
-        seen.push(...sequences(page));
-        await flushed();
-        if (seen.length >= 7) stop.abort();
-      }
-    })();
-    stream(3);
-    await flushed();
-    stream(2);
-    await done;
-    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7]);
-  });
-
-  it("leaves no listener behind when aborted while waiting", async () => {
-    const stop = new AbortController();
-    const pages = journal.reader.follow({ after: 2 }, stop.signal);
-    const waiting = pages.next();
-    stop.abort();
-    expect(await waiting).toEqual({ done: true, value: undefined });
   });
 });

@@ -1,12 +1,10 @@
 // Reading the journal from a cursor. A page is bounded by bytes before any body is loaded, and made of whole rows where
-// they fit; what cannot be read is reported beside the rest. A subscription is a cursor that catches up and then waits:
-// there is no second, live path, so there is neither gap nor duplicate between "stored" and "new".
+// they fit; what cannot be read is reported beside the rest.
 import { byteLength } from "../util/bytes.ts";
 import type { TurnId } from "../util/ids.ts";
 import { decodeFrame, unpackBatch, type Frame } from "./batch.ts";
 import type { Conversation } from "./conversation.ts";
 import type { FoundTurn, TurnFinder } from "./find-turn.ts";
-import type { JournalNotifier } from "./notifier.ts";
 import type { JournalEntry } from "./records.ts";
 import type { JournalRow, JournalRows } from "./rows.ts";
 
@@ -18,6 +16,8 @@ export interface ReadOptions {
   after?: number;
   /** Only this turn's records. The walk starts at an open turn's admission; for another, pass `after` if you know it. */
   turnId?: TurnId;
+  /** Only the records of these turns. */
+  turnIds?: ReadonlySet<string>;
   /**
    * What a page may load: it ends before the row, and in a row larger than this before the record, that would exceed
    * it. A single larger record is a page of its own. With a filter a page can hold less, even nothing, and say `more`.
@@ -43,7 +43,7 @@ export interface CorruptRow {
 
 export interface JournalPage {
   readonly entries: readonly JournalEntry[];
-  /** Of any turn: damage is reported to whoever comes across it. */
+  /** Of any turn: damage is reported wherever it is met. */
   readonly corrupt: readonly CorruptRow[];
   /** Pass it as `after` to go on. It also moves over records that were not asked for. */
   readonly cursor: number;
@@ -54,17 +54,9 @@ export interface JournalPage {
 export interface ReaderInit {
   rows: JournalRows;
   conversation: Conversation;
-  notifier: JournalNotifier;
   finder: TurnFinder;
-  /** Told of rows that cannot be read, each time somebody comes across them. */
+  /** Called with rows that cannot be read, each time they are met. */
   onCorrupt?: ((rows: readonly CorruptRow[]) => void) | undefined;
-}
-
-export interface Subscription {
-  /** Everything up to here was delivered. */
-  readonly cursor: number;
-  readonly isOpen: boolean;
-  close(): void;
 }
 
 export class JournalReader {
@@ -106,61 +98,6 @@ export class JournalReader {
     }
   }
 
-  /**
-   * Delivers everything after the cursor before returning, and everything newer as it is committed. `deliver` is
-   * synchronous; one that throws ends the subscription at the page it did not take.
-   */
-  subscribe(options: ReadOptions, deliver: (page: JournalPage) => void): Subscription {
-    let cursor = options.after ?? 0;
-    let isOpen = true;
-    let isDraining = false;
-    const drain = () => {
-      // A delivery that appends is told about it by the next notice, not in the middle of this page.
-      if (isDraining) return;
-      isDraining = true;
-      try {
-        for (let more = true; more && isOpen;) {
-          const page = this.read({ ...options, after: cursor });
-          if (!isEmpty(page)) deliver(page);
-          cursor = page.cursor;
-          more = page.more;
-        }
-      } catch (error) {
-        close();
-        throw error;
-      } finally {
-        isDraining = false;
-      }
-    };
-    const stopListening = this.#init.notifier.listen(drain);
-    const close = () => {
-      isOpen = false;
-      stopListening();
-    };
-    drain();
-    return {
-      get cursor() {
-        return cursor;
-      },
-      get isOpen() {
-        return isOpen;
-      },
-      close
-    };
-  }
-
-  /** The same for a consumer that takes its time: the next page is read when the last was handled. Ends on abort. */
-  async *follow(options: ReadOptions, signal: AbortSignal): AsyncGenerator<JournalPage, void, undefined> {
-    let after = options.after ?? 0;
-    while (!signal.aborted) {
-      const page = this.read({ ...options, after });
-      after = page.cursor;
-      if (!isEmpty(page)) yield page;
-      // Nothing is awaited between the read and the wait, so no append can slip between them.
-      else if (!page.more) await this.#nextAppend(signal);
-    }
-  }
-
   /** How much reading a turn from its admission on would load. At most: other turns may be among it. */
   bytesSince(turn: { readonly firstSequence: number }): number {
     return this.#init.rows.bytesFrom(turn.firstSequence);
@@ -169,17 +106,6 @@ export class JournalReader {
   /** The newest turn a client called so, as far back as retention kept records. Clients may reuse request ids. */
   findTurn(requestId: string): FoundTurn | undefined {
     return this.#init.finder.find(this.#init.conversation.row, requestId);
-  }
-
-  #nextAppend(signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const stopListening = this.#init.notifier.listen(resolve);
-    const abort = () => resolve();
-    signal.addEventListener("abort", abort, { once: true });
-    return promise.finally(() => {
-      stopListening();
-      signal.removeEventListener("abort", abort);
-    });
   }
 
   /** The cursor, or the one before an open turn's admission. */
@@ -229,10 +155,11 @@ function fittingFrames(frames: readonly Frame[], options: ReadOptions, limits: L
 }
 
 /** Damage is always wanted. */
-function isWanted({ header }: Frame, { turnId, fromChunk }: ReadOptions): boolean {
+function isWanted({ header }: Frame, { turnId, turnIds, fromChunk }: ReadOptions): boolean {
   if (!header.ok) return true;
   const { turn, range } = header.value;
   if (turnId !== undefined && turn !== turnId) return false;
+  if (turnIds && (turn === null || !turnIds.has(turn))) return false;
   return fromChunk === undefined || range === null || range.firstChunk + range.chunkCount > fromChunk;
 }
 

@@ -31,12 +31,9 @@ export function admitted(turn: TurnId = T1, more: Partial<TurnAdmitted> = {}): T
     inputMessageIds: [messageId("u1")],
     body: { model: "small" },
     channel: "web",
-    grants: { principal: "ada", permissions: ["read"] },
     clientTools: [{ name: "locate", description: null, parameters: { type: "object" } }],
-    output: null,
     metadata: null,
     notBeforeAt: null,
-    deadlineAt: null,
     ...more
   };
 }
@@ -47,7 +44,6 @@ export function started(attempt: number, firstChunk = 0, more: Partial<AttemptSt
     turnId: T1,
     at: 1100,
     attempt,
-    epoch: epochId("epoch-1"),
     kind: attempt === 1 ? "first" : "continue",
     firstChunk,
     keeps: firstChunk,
@@ -76,7 +72,6 @@ export function call(name: string, more: Partial<CallStarted> = {}): CallStarted
     executor: "server",
     dynamic: false,
     input: { city: "Ulm" },
-    inputHash: "hash",
     ...more
   };
 }
@@ -105,7 +100,6 @@ export function settled(more: Partial<TurnSettled> = {}): TurnSettled {
     error: null,
     output: null,
     messageStored: true,
-    chunkCount: 0,
     responds: false,
     ...more
   };
@@ -142,9 +136,7 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
     attempt: 1,
     callId: callId("c1"),
     approvalId: approvalId("a1"),
-    inputHash: "hash",
-    descriptor: { summary: "Send?" },
-    expiresAt: null
+    descriptor: { summary: "Send?" }
   },
   "approval-answered": {
     type: "approval-answered",
@@ -153,12 +145,11 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
     callId: callId("c1"),
     approvalId: approvalId("a1"),
     approved: true,
-    inputHash: null,
     by: "ada",
     reason: null,
     autoContinue: true
   },
-  "step-started": { type: "step-started", turnId: T1, at: 1, attempt: 1, step: 0, modelId: "m" },
+  "model-called": { type: "model-called", turnId: T1, at: 1, attempt: 1, modelId: "m", tools: ["a", "b"], prompt: "p" },
   "step-finished": {
     type: "step-finished",
     turnId: T1,
@@ -166,23 +157,7 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
     attempt: 1,
     step: 0,
     finishReason: "stop",
-    usage,
-    providerMetadata: { responseId: "r1" }
-  },
-  "turn-parked": {
-    type: "turn-parked",
-    turnId: T1,
-    at: 1,
-    attempt: 1,
-    waitsFor: [{ kind: "approval", callId: callId("c1") }]
-  },
-  "turn-resumed": { type: "turn-resumed", turnId: T1, at: 1, cause: "approval-answered" },
-  "turn-steered": {
-    type: "turn-steered",
-    turnId: T1,
-    at: 1,
-    input: [{ id: "u2" }],
-    inputMessageIds: [messageId("u2")]
+    usage
   },
   "turn-granted": {
     type: "turn-granted",
@@ -195,21 +170,20 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
   },
   "recovery-started": { type: "recovery-started", turnId: T1, at: 1, epoch: epochId("e2") },
   "turn-stashed": { type: "turn-stashed", turnId: T1, at: 1, attempt: 1, data: { page: 3 } },
-  "turn-progressed": { type: "turn-progressed", turnId: T1, at: 1, attempt: 1, callId: callId("c1"), data: null },
   "turn-cancel-requested": { type: "turn-cancel-requested", turnId: T1, at: 1, by: "ada", reason: "enough" },
   "turn-settled": settled({ error, outcome: "failed", reason: "attempts" }),
-  "turn-responded": { type: "turn-responded", turnId: T1, at: 1, error: null },
+  "turn-responded": { type: "turn-responded", turnId: T1, at: 1 },
   "conversation-cleared": { type: "conversation-cleared", turnId: null, at: 1, generation: 1 },
-  "conversation-compacted": {
-    type: "conversation-compacted",
+  "conversation-changed": {
+    type: "conversation-changed",
     turnId: null,
     at: 1,
-    reason: "threshold",
-    shortened: true,
-    fromMessageId: messageId("u1"),
-    toMessageId: messageId("u9"),
-    tokensBefore: 9000,
-    tokensAfter: 1200
+    change: "edited",
+    by: "client",
+    why: "posted",
+    messageIds: ["m1", "m2"],
+    count: 2,
+    callId: null
   },
   "record-quarantined": {
     type: "record-quarantined",

@@ -7,11 +7,9 @@ import type {
   ChunkRange,
   ClientTool,
   JournalRecord,
-  ParkReason,
   RecordedError,
   RecordType,
-  StepUsage,
-  TurnGrants
+  StepUsage
 } from "./records.ts";
 
 export type Check<T> = (value: unknown) => value is T;
@@ -69,12 +67,7 @@ export function failingField(
 }
 
 const error = nullable(object<RecordedError>({ code: text, message: text }));
-const grants = object<TurnGrants>({ principal: nullable(text), permissions: nullable(list(text)) });
 const clientTool = object<ClientTool>({ name: text, description: nullable(text), parameters: json });
-const parkReason = object<ParkReason>({
-  kind: oneOf("approval", "client-call", "child", "event"),
-  callId: nullable(callId)
-});
 const range = object<ChunkRange>({ firstChunk: count, chunkCount: count });
 const usage = object<StepUsage>({
   inputTokens: nullable(count),
@@ -110,19 +103,15 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       inputMessageIds: list(messageId),
       body: json,
       channel: nullable(text),
-      grants,
       clientTools: list(clientTool),
-      output: json,
       metadata: json,
-      notBeforeAt: nullable(count),
-      deadlineAt: nullable(count)
+      notBeforeAt: nullable(count)
     }
   },
   "attempt-started": {
     ...attemptFact,
     version: 2,
     body: {
-      epoch,
       kind: oneOf("first", "retry", "continue", "resume", "overflow-retry"),
       firstChunk: count,
       keeps: count,
@@ -153,14 +142,13 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       toolName: text,
       executor: oneOf("server", "client", "provider"),
       dynamic: flag,
-      input: json,
-      inputHash: text
+      input: json
     }
   },
   "call-settled": { ...anybodysFact, body: { callId, outcome, autoContinue: flag } },
   "approval-asked": {
     ...anybodysFact,
-    body: { callId, approvalId, inputHash: text, descriptor: json, expiresAt: nullable(count) }
+    body: { callId, approvalId, descriptor: json }
   },
   "approval-answered": {
     ...turnFact,
@@ -168,23 +156,18 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       callId,
       approvalId,
       approved: flag,
-      inputHash: nullable(text),
       by: nullable(text),
       reason: nullable(text),
       autoContinue: flag
     }
   },
-  "step-started": { ...attemptFact, body: { step: count, modelId: text } },
-  "step-finished": { ...attemptFact, body: { step: count, finishReason: text, usage, providerMetadata: json } },
-  "turn-parked": { ...attemptFact, body: { waitsFor: list(parkReason) } },
-  "turn-resumed": { ...turnFact, body: { cause: text } },
-  "turn-steered": { ...turnFact, body: { input: list(json), inputMessageIds: list(messageId) } },
+  "model-called": { ...attemptFact, body: { modelId: text, tools: list(text), prompt: text } },
+  "step-finished": { ...attemptFact, body: { step: count, finishReason: text, usage } },
   "turn-granted": {
     ...attemptFact,
     body: { allowed: flag, reason: nullable(text), permissions: nullable(list(text)) }
   },
   "turn-stashed": { ...attemptFact, body: { data: json } },
-  "turn-progressed": { ...anybodysFact, body: { callId: nullable(callId), data: json } },
   "turn-cancel-requested": { ...turnFact, body: { by: nullable(text), reason: nullable(text) } },
   "turn-settled": {
     ...anybodysFact,
@@ -194,23 +177,34 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       error,
       output: json,
       messageStored: flag,
-      chunkCount: count,
       responds: flag
     }
   },
-  "turn-responded": { ...turnFact, body: { error } },
+  "turn-responded": { ...turnFact, body: {} },
   "conversation-cleared": { version: 1, turn: "none", attempt: "none", body: { generation: count } },
-  "conversation-compacted": {
+  "conversation-changed": {
     version: 1,
     turn: "optional",
     attempt: "none",
     body: {
-      reason: text,
-      shortened: flag,
-      fromMessageId: nullable(messageId),
-      toMessageId: nullable(messageId),
-      tokensBefore: nullable(count),
-      tokensAfter: nullable(count)
+      change: oneOf(
+        "appended",
+        "edited",
+        "deleted",
+        "branch-chosen",
+        "answer-placed",
+        "calls-closed",
+        "files-refused",
+        "repaired",
+        "evicted",
+        "compacted",
+        "cleared"
+      ),
+      by: oneOf("client", "code", "runner", "operator"),
+      why: nullable(text),
+      messageIds: list(text),
+      count,
+      callId: nullable(text)
     }
   },
   "record-quarantined": {

@@ -28,13 +28,6 @@ export interface ClientTool {
   readonly parameters: Json;
 }
 
-/** What the turn may do. Stored, because a recovered turn must run under the same rules. */
-export interface TurnGrants {
-  readonly principal: string | null;
-  /** Null: everything. */
-  readonly permissions: readonly string[] | null;
-}
-
 /** The turn exists and will reach an outcome. Everything needed to run it again from nothing is in here. */
 export interface TurnAdmitted extends TurnFact<"turn-admitted"> {
   /** Of the conversation, when it was accepted. A clear since then means it must not run. */
@@ -54,22 +47,15 @@ export interface TurnAdmitted extends TurnFact<"turn-admitted"> {
   readonly inputMessageIds: readonly MessageId[];
   readonly body: Json;
   readonly channel: string | null;
-  readonly grants: TurnGrants;
   readonly clientTools: readonly ClientTool[];
-  /** Structured output asked for, as data. */
-  readonly output: Json;
   /** Caller's own data: submission metadata, messenger thread, parent run. Never interpreted here. */
   readonly metadata: Json;
   /** Not to be started before this (debounce). */
   readonly notBeforeAt: number | null;
-  /** Not to be continued after this. */
-  readonly deadlineAt: number | null;
 }
 
 /** Written before the attempt does anything. One without an end was cut off by the death of its process. */
 export interface AttemptStarted extends AttemptFact<"attempt-started"> {
-  /** Distinguishes "the same process again" from "a new process": interruptions are charged per epoch. */
-  readonly epoch: EpochId;
   readonly kind: "first" | "retry" | "continue" | "resume" | "overflow-retry";
   /** Number of the first chunk it will write. A reader that has shown later ones takes them back. */
   readonly firstChunk: number;
@@ -80,7 +66,7 @@ export interface AttemptStarted extends AttemptFact<"attempt-started"> {
 }
 
 /**
- * The attempt is over while the turn goes on. Parking and settling end an attempt by themselves. `interrupted` is written
+ * The attempt is over while the turn goes on. Settling ends an attempt by itself. `interrupted` is written
  * by the process that found it cut off; `restarted`: the attempt was asked to leave its content behind and begin anew.
  */
 export interface AttemptEnded extends AttemptFact<"attempt-ended"> {
@@ -113,7 +99,6 @@ export interface CallStarted extends AttemptFact<"call-started"> {
   readonly executor: CallExecutor;
   readonly dynamic: boolean;
   readonly input: Json;
-  readonly inputHash: string;
 }
 
 export type CallExecutor = "server" | "client" | "provider";
@@ -136,35 +121,31 @@ export type CallOutcome =
 export interface ApprovalAsked extends AnybodysFact<"approval-asked"> {
   readonly callId: CallId;
   readonly approvalId: ApprovalId;
-  /** Of the input shown to the human. An answer to another input is no answer. */
-  readonly inputHash: string;
   readonly descriptor: Json;
-  readonly expiresAt: number | null;
 }
 
 export interface ApprovalAnswered extends TurnFact<"approval-answered"> {
   readonly callId: CallId;
   readonly approvalId: ApprovalId;
   readonly approved: boolean;
-  /** What the answerer saw; null when the wire does not carry it. */
-  readonly inputHash: string | null;
   readonly by: string | null;
   readonly reason: string | null;
   readonly autoContinue: boolean;
 }
 
-export interface StepStarted extends AttemptFact<"step-started"> {
-  /** Counted over the whole turn, from 0. */
-  readonly step: number;
+/** The model is about to be called. Written with whatever the attempt writes next. */
+export interface ModelCalled extends AttemptFact<"model-called"> {
   readonly modelId: string;
+  /** Names of the tools it is offered, the first hundred. */
+  readonly tools: readonly string[];
+  /** Of the system prompt and the names of all tools: the same text for the same prompt. */
+  readonly prompt: string;
 }
 
 export interface StepFinished extends AttemptFact<"step-finished"> {
   readonly step: number;
   readonly finishReason: string;
   readonly usage: StepUsage;
-  /** What the provider needs to be reminded of: response ids, cache handles. */
-  readonly providerMetadata: Json;
 }
 
 /** Null: the provider did not say. */
@@ -174,27 +155,6 @@ export interface StepUsage {
   readonly totalTokens: number | null;
   readonly reasoningTokens: number | null;
   readonly cachedInputTokens: number | null;
-}
-
-/** The turn waits for somebody else. It owns no attempt, no budget and no wake until it is resumed. */
-export interface TurnParked extends AttemptFact<"turn-parked"> {
-  readonly waitsFor: readonly ParkReason[];
-}
-
-export interface ParkReason {
-  readonly kind: "approval" | "client-call" | "child" | "event";
-  /** Null when it is not about a call. */
-  readonly callId: CallId | null;
-}
-
-export interface TurnResumed extends TurnFact<"turn-resumed"> {
-  readonly cause: string;
-}
-
-/** New user input for a turn that is already running; it joins at the next step. */
-export interface TurnSteered extends TurnFact<"turn-steered"> {
-  readonly input: readonly Json[];
-  readonly inputMessageIds: readonly MessageId[];
 }
 
 /** What the turn may do, once somebody was asked: later attempts run under the same rules. */
@@ -207,12 +167,6 @@ export interface TurnGranted extends AttemptFact<"turn-granted"> {
 
 /** The user's own recovery data; the newest replaces the others. */
 export interface TurnStashed extends AttemptFact<"turn-stashed"> {
-  readonly data: Json;
-}
-
-/** Work that shows up in no chunk of this turn: a child advanced, a milestone was reached. */
-export interface TurnProgressed extends AnybodysFact<"turn-progressed"> {
-  readonly callId: CallId | null;
   readonly data: Json;
 }
 
@@ -230,15 +184,11 @@ export interface TurnSettled extends AnybodysFact<"turn-settled"> {
   /** Structured output, stored with the outcome so that neither exists without the other. */
   readonly output: Json;
   readonly messageStored: boolean;
-  /** Length of the stream. Once the chunks are swept, it tells "no longer kept" from "lost". */
-  readonly chunkCount: number;
   /** The response hook still has to run; TurnResponded says it did. */
   readonly responds: boolean;
 }
 
-export interface TurnResponded extends TurnFact<"turn-responded"> {
-  readonly error: RecordedError | null;
-}
+export type TurnResponded = TurnFact<"turn-responded">;
 
 /** Everything before this is gone for readers, and is deleted by retention. */
 export interface ConversationCleared {
@@ -249,18 +199,42 @@ export interface ConversationCleared {
   readonly generation: number;
 }
 
-export interface ConversationCompacted {
-  readonly type: "conversation-compacted";
-  /** The turn it happened in, if any. */
+export type ChangeKind =
+  | "appended"
+  | "edited"
+  | "deleted"
+  | "branch-chosen"
+  /** The outcome of a call, or the decision about it, joined a message that no turn was writing. */
+  | "answer-placed"
+  /** Calls that no turn will run any more were ended. */
+  | "calls-closed"
+  | "files-refused"
+  | "repaired"
+  | "evicted"
+  | "compacted"
+  | "cleared";
+
+/** On whose behalf: a client, the user's own code, the engine by itself, or an operator of the server. */
+export type ChangedBy = "client" | "code" | "runner" | "operator";
+
+/**
+ * The stored conversation was changed, and no record of a turn says it. It names messages; what they hold is in the
+ * store, once. Kept by journal/history.ts, longer than the records of turns.
+ */
+export interface ConversationChanged {
+  readonly type: "conversation-changed";
+  /** The turn it was part of, if any. */
   readonly turnId: TurnId | null;
   readonly at: number;
-  readonly reason: string;
-  /** False: it was tried and saved nothing. */
-  readonly shortened: boolean;
-  readonly fromMessageId: MessageId | null;
-  readonly toMessageId: MessageId | null;
-  readonly tokensBefore: number | null;
-  readonly tokensAfter: number | null;
+  readonly change: ChangeKind;
+  readonly by: ChangedBy;
+  /** Why, as a code. An open set. */
+  readonly why: string | null;
+  /** The first few of them. `edited` may name the copy of the old version second, `compacted` names both ends. */
+  readonly messageIds: readonly string[];
+  /** How many messages were changed. */
+  readonly count: number;
+  readonly callId: string | null;
 }
 
 /** Stands where a row could not be read. The row itself was set aside. */
@@ -295,19 +269,15 @@ export type JournalRecord =
   | CallSettled
   | ApprovalAsked
   | ApprovalAnswered
-  | StepStarted
+  | ModelCalled
   | StepFinished
-  | TurnParked
-  | TurnResumed
-  | TurnSteered
   | TurnGranted
   | TurnStashed
-  | TurnProgressed
   | TurnCancelRequested
   | TurnSettled
   | TurnResponded
   | ConversationCleared
-  | ConversationCompacted
+  | ConversationChanged
   | RecordQuarantined;
 
 export type RecordType = JournalRecord["type"];

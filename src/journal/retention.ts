@@ -1,7 +1,7 @@
-// What the journal forgets, and when. A turn's records are kept until nobody can need them (it is settled, its response
+// What the journal forgets, and when. A turn's records are kept until they are not needed any more (it is settled, its response
 // hook has returned, and no older turn is open) and `contentTtlMs` longer, so that a finished stream can be replayed;
-// then the stored message is all there is. There is no second, longer time for the records around the content: whatever
-// must outlive it belongs in a row of its own. What a clear left behind goes at once. An open turn loses nothing.
+// then the stored message is all there is, and what history.ts keeps: one row per settled turn, deleted with its message,
+// and the newest changes, which newer ones replace. There is no second, longer time for the records themselves. What a clear left behind goes at once. An open turn loses nothing.
 // Each sweep is one transaction with a bounded number of deletes; `nextSweepAt` says when the next is worth a wake.
 import type { Conversation } from "./conversation.ts";
 import type { JournalRows } from "./rows.ts";

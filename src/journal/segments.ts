@@ -62,7 +62,7 @@ export class SegmentPacker {
     return this.#pending.length === 0 ? null : this.#pendingSince + this.#delayMs;
   }
 
-  /** What a crash would lose now. Numbered like the rest, for whoever shows chunks before they are durable. */
+  /** What a crash would lose now. Numbered like the rest, for listeners that show chunks before they are durable. */
   get unflushed(): { readonly firstChunk: number; readonly chunks: readonly string[] } {
     return { firstChunk: this.#firstPending, chunks: [...this.#pending] };
   }

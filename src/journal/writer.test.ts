@@ -30,7 +30,6 @@ import { INLINE_BODY_BYTES } from "./rows.ts";
 let journal: TestJournal;
 const append = (...records: WritableRecord[]) => journal.writer.append(records);
 const records = () => journal.reader.read({ maxBytes: Infinity }).entries.map((entry) => entry.record);
-const flushed = () => Promise.resolve();
 
 beforeEach(() => {
   const sql = new MemorySql(new DatabaseSync(":memory:"));
@@ -50,20 +49,20 @@ describe("appending", () => {
     append(admitted());
     expect(() => append(started(1), segment(7, 0, [delta("a")]))).toThrow(AttemptFencedError);
     expect(records()).toEqual([admitted()]);
-    expect(openTurn(journal, T1)).toMatchObject({ attempt: 0, attemptOpen: false });
+    expect(journal.folds.get(T1)).toMatchObject({ attempt: 0, attempts: [] });
   });
 
-  it("writes one row, and the conversation's only when a turn was admitted, changed attempts or ended", () => {
+  it("writes one row, and the conversation's only when a turn was admitted or ended", () => {
     const large = "x".repeat(INLINE_BODY_BYTES / 2);
     const table: [rows: number, records: WritableRecord[]][] = [
-      [2, [admitted(), started(1), SAMPLES["step-started"]]],
+      [2, [admitted(), started(1)]],
       [1, [segment(1, 0, [delta("a"), delta("b")])]],
       [1, [segment(1, 2, [delta("c")]), call("c1", { input: large })]],
       [1, [settledCall("c1", { kind: "output", output: large }, { attempt: 1 }), SAMPLES["step-finished"]]],
       [1, [SAMPLES["turn-cancel-requested"]]],
-      [2, [SAMPLES["attempt-ended"]]],
-      [2, [started(2, 3)]],
-      [2, [segment(2, 3, [delta("d")]), settled({ responds: true, chunkCount: 4 })]],
+      [1, [SAMPLES["attempt-ended"]]],
+      [1, [started(2, 3)]],
+      [2, [segment(2, 3, [delta("d")]), settled({ responds: true })]],
       [2, [SAMPLES["turn-responded"]]]
     ];
     for (const [rows, records] of table) {
@@ -127,17 +126,16 @@ describe("the fence", () => {
       call("c1"),
       settledCall("c1", { kind: "output", output: 1 }, { attempt: 1 }),
       SAMPLES["step-finished"],
-      SAMPLES["turn-parked"],
       settled({ attempt: 1 })
     ];
     for (const record of stale) expect(() => append(record)).toThrow(AttemptFencedError);
     expect(journal.writer.head()).toBe(4);
   });
 
-  it("an attempt that has ended or parked writes nothing more, even before the next begins", () => {
+  it("an attempt that has ended writes nothing more, even before the next begins", () => {
     append(SAMPLES["attempt-ended"]);
     expect(() => append(segment(1, 1, [delta("late")]))).toThrow(AttemptFencedError);
-    append(started(2, 1), { ...SAMPLES["turn-parked"], attempt: 2 });
+    append(started(2, 1), { ...SAMPLES["attempt-ended"], attempt: 2 });
     expect(() => append(segment(2, 1, [delta("late")]))).toThrow(AttemptFencedError);
   });
 
@@ -231,46 +229,5 @@ describe("the conversation's row", () => {
     expect(conversation.row.respondingTurns).toEqual([T2]);
     append({ ...SAMPLES["turn-responded"], turnId: T2 });
     expect(conversation.row.respondingTurns).toEqual([]);
-  });
-});
-
-describe("telling readers", () => {
-  it("happens after the outermost commit, once, and not at all for what was rolled back", async () => {
-    const seen: number[] = [];
-    journal.reader.subscribe({}, (page) => seen.push(...page.entries.map((entry) => entry.sequence)));
-    journal.conversation.transaction(() => {
-      append(admitted());
-      append(started(1));
-      expect(seen).toEqual([]);
-    });
-    expect(seen).toEqual([]);
-    await flushed();
-    expect(seen).toEqual([1, 2]);
-    expect(() =>
-      journal.conversation.transaction(() => {
-        append(segment(1, 0, [delta("never")]));
-        throw new Error("changed my mind");
-      })
-    ).toThrow("changed my mind");
-    await flushed();
-    append(segment(1, 0, [delta("kept")]));
-    await flushed();
-    expect(seen).toEqual([1, 2, 3]);
-    expect(records().at(-1)).toEqual(segment(1, 0, [delta("kept")]));
-  });
-
-  it("one that fails does not keep the others from hearing", async () => {
-    let heard = 0;
-    const failing = journal.reader.subscribe({}, () => {
-      throw new Error("socket gone");
-    });
-    journal.reader.subscribe({}, () => (heard += 1));
-    append(admitted());
-    await flushed();
-    append(started(1));
-    await flushed();
-    expect(heard).toBe(2);
-    expect(failing.isOpen).toBe(false);
-    expect(journal.reported).toEqual([new Error("socket gone")]);
   });
 });

@@ -1,21 +1,21 @@
 // The only way into the journal: a synchronous, all-or-nothing append, stored as one row. It gives each record its
-// sequence, refuses what an overtaken attempt, a settled turn or a cleared conversation may no longer write, keeps the
-// conversation's row in step, and tells readers after the commit. What to write, and when, is decided above.
+// sequence, refuses what an overtaken attempt, a settled turn or a cleared conversation may no longer write, and advances
+// the conversation's row and the folds of the open turns by it. What to write, and when, is decided above.
 import type { TurnId } from "../util/ids.ts";
 import { packBatches, unpackBatch } from "./batch.ts";
-import { rangeOf } from "./codec.ts";
-import type { Conversation, OpenTurn } from "./conversation.ts";
+import type { Conversation } from "./conversation.ts";
+import { emptyTurn, type TurnFold } from "./folds/turn-fold.ts";
 import type { TurnFinder } from "./find-turn.ts";
-import type { JournalNotifier } from "./notifier.ts";
 import { advance, aliasOf, freeTo } from "./open-turns.ts";
 import type { WritableRecord } from "./records.ts";
 import { SEARCH_LIMITS, type JournalRows } from "./rows.ts";
+import { advanced, type TurnFolds } from "./turn-folds.ts";
 
 export interface WriterInit {
   rows: JournalRows;
   conversation: Conversation;
-  notifier: JournalNotifier;
   finder: TurnFinder;
+  folds: TurnFolds;
 }
 
 export interface AppendReceipt {
@@ -24,43 +24,36 @@ export interface AppendReceipt {
   readonly last: number;
 }
 
-/** Number of the next chunk by turn, as far as it is known. */
-type Streams = Map<string, number>;
-
 export class JournalWriter {
   readonly #init: WriterInit;
-  /**
-   * Where the open streams stood when `head` was the newest record. Every append moves the head and a rollback moves it
-   * back, so another head means that this is about something that never happened.
-   */
-  #known: { head: number; streams: Streams } = { head: 0, streams: new Map() };
 
   constructor(init: WriterInit) {
     this.#init = init;
   }
 
   /**
-   * Appends all records or none, in a transaction of its own or as part of the caller's (`conversation.transaction`: a
-   * plain one could be rolled back behind the conversation's back). Throws what errors.ts lists.
-   * Writes one row, and the conversation's if it changed: a turn was admitted, changed attempts, or ended.
+   * Appends all records or none, in a transaction of its own or as part of the caller's. Throws what errors.ts lists.
+   * Writes one row, and the conversation's if it changed: a turn was admitted or ended, or the conversation was cleared.
    */
   append(records: readonly WritableRecord[]): AppendReceipt {
-    const { rows, conversation, notifier, finder } = this.#init;
+    const { rows, conversation, finder, folds } = this.#init;
     const head = rows.head();
     const receipt = { first: head + 1, last: head + records.length };
     if (records.length === 0) return receipt;
     conversation.join((row) => {
       const batches = packBatches(records);
-      const streams = new Map(this.#streamsAt(head));
+      /** The turns that these records change. Undefined: it is over. */
+      const changed = new Map<string, TurnFold | undefined>();
+      const foldOf = (id: TurnId) => changed.get(id) ?? folds.get(id) ?? emptyTurn(id);
       records.forEach((record, index) => {
-        const place = {
-          sequence: receipt.first + index,
-          nextChunk: (turn: OpenTurn) => streams.get(turn.turnId) ?? this.#findNextChunk(turn),
-          isRecorded: (turnId: TurnId) =>
-            records.slice(0, index).some((earlier) => earlier.turnId === turnId) || this.#isRecorded(turnId)
-        };
-        Object.assign(row, advance(row, record, place));
-        follow(streams, record);
+        const sequence = receipt.first + index;
+        const isRecorded = (turnId: TurnId) => changed.has(turnId) || this.#isRecorded(turnId);
+        Object.assign(row, advance(row, record, { sequence, foldOf, isRecorded }));
+        const { turnId } = record;
+        if (turnId === null) return;
+        const isOpen = row.openTurns.some((open) => open.turnId === turnId);
+        const before = record.type === "turn-admitted" ? emptyTurn(turnId) : isOpen && foldOf(turnId);
+        changed.set(turnId, before ? advanced(before, { sequence, record }) : undefined);
       });
       const at = Math.max(...records.map((record) => record.at));
       let last = head;
@@ -68,39 +61,15 @@ export class JournalWriter {
         last += batch.count;
         rows.insert({ ...batch, last, at, freeTo: freeTo(row, receipt.last) });
       }
-      this.#known = { head: last, streams };
+      folds.advance(changed);
     });
     for (const record of records) if (record.type === "turn-admitted") finder.note(aliasOf(record));
-    notifier.schedule();
     return receipt;
   }
 
   /** Sequence of the newest record ever written, 0 for none. */
   head(): number {
     return this.#init.rows.head();
-  }
-
-  /** Number of the next chunk of a turn's stream: what its next attempt must start with. */
-  nextChunk(turn: OpenTurn): number {
-    return this.#streamsAt(this.head()).get(turn.turnId) ?? this.#findNextChunk(turn);
-  }
-
-  #streamsAt(head: number): Streams {
-    return this.#known.head === head ? this.#known.streams : new Map();
-  }
-
-  /** From the turn's records, newest first, back to the start of its last attempt. */
-  #findNextChunk(turn: OpenTurn): number {
-    const { rows } = this.#init;
-    for (const row of rows.newestFirst(turn.firstSequence)) {
-      for (const { header } of unpackBatch(row, rows.text(row)).reverse()) {
-        if (!header.ok || header.value.turn !== turn.turnId) continue;
-        const { range, type } = header.value;
-        if (range) return range.firstChunk + range.chunkCount;
-        if (type === "attempt-started") return turn.firstChunk;
-      }
-    }
-    return turn.firstChunk;
   }
 
   #isRecorded(turnId: TurnId): boolean {
@@ -111,19 +80,4 @@ export class JournalWriter {
     }
     return false;
   }
-}
-
-function follow(streams: Streams, record: WritableRecord): void {
-  if (record.turnId === null) return;
-  if (record.type === "turn-settled") return void streams.delete(record.turnId);
-  const next = nextAfter(record);
-  if (next !== undefined) streams.set(record.turnId, next);
-}
-
-/** Where the stream goes on after this record, if it says. */
-function nextAfter(record: WritableRecord): number | undefined {
-  if (record.type === "turn-admitted") return 0;
-  if (record.type === "attempt-started") return record.firstChunk;
-  const range = rangeOf(record);
-  return range ? range.firstChunk + range.chunkCount : undefined;
 }

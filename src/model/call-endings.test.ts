@@ -198,7 +198,7 @@ describe.each(majors)("with $name", (major) => {
       expect(model.script.callCount).toBe(1);
     });
 
-    test("is what happens when nobody reads on", async () => {
+    test("is what happens when the reader stops", async () => {
       const { call, model } = start(major, {
         steps: [reply(toolCall("echo", { value: "x" })), reply(text("never"))],
         tools: { echo }

@@ -1,6 +1,6 @@
 // The one streaming call of a turn. It yields the SDK's UI message chunks and, apart from them, one outcome: completed,
 // aborted or failed, whichever way the failure came about. Error and abort chunks are never let out, and no promise of
-// the SDK is left to reject unheard. Nothing runs before the chunks are read, and nothing keeps running after they
+// the SDK is left to reject unhandled. Nothing runs before the chunks are read, and nothing keeps running after they
 // ended, except tools that ignore their abort signal. Storing and sending chunks is left to the caller.
 import type { FinishReason, LanguageModel, ModelMessage, ToolSet, UIMessageChunk } from "ai";
 import { CallIds, callIdsOfPrompt } from "./call-ids.ts";
@@ -162,7 +162,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
   }
 
   async return(): Promise<IteratorResult<UIMessageChunk, undefined>> {
-    if (!this.#isOver) this.#stop.abort(new DOMException("Nobody reads the answer any more.", "AbortError"));
+    if (!this.#isOver) this.#stop.abort(new DOMException("The answer is no longer read.", "AbortError"));
     this.#end();
     return { done: true, value: undefined };
   }
@@ -171,7 +171,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     this.#signal.throwIfAborted();
     const reader = this.#stream();
     const cancel = () => {
-      // Ends a pending read at once, even if model or tool never react. Its failure has nobody left to tell.
+      // Ends a pending read at once, even if model or tool never react. Its failure is dropped: the call has its outcome.
       reader.cancel(this.#signal.reason).catch(() => {});
     };
     this.#signal.addEventListener("abort", cancel, { once: true });

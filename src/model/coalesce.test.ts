@@ -4,7 +4,7 @@ import { createGate, reply, text, textChunks } from "../testing/model/index.ts";
 import { coalesceParts, MAX_MERGED_CHARS, MAX_READ_AHEAD_PARTS, type ModelPart, type PartReader } from "./coalesce.ts";
 import { guardModel } from "./guarded-model.ts";
 import { majors, readAll, run, textOf } from "./sdk-majors.test-support.ts";
-import type { FastReadableStream } from "./streams/readable.ts";
+import type { FastReadableStream } from "./fast-readable.ts";
 
 interface TestPart extends ModelPart {
   readonly id?: string;
@@ -140,7 +140,7 @@ describe("merging", () => {
 });
 
 describe("the source", () => {
-  test("is not read before the first read, and not without end while nobody reads", async () => {
+  test("is not read before the first read, and not without end while it is not read", async () => {
     const source = new ListReader(
       Array.from({ length: 5000 }, (_unused, index) => ({ type: "raw", id: String(index) }))
     );

@@ -5,7 +5,7 @@
 // never change, metadata never moves from one delta to another, and an error or the end comes after everything that
 // was sent before it. What the parts mean is none of this file's business.
 import { canonicalJson } from "../util/json.ts";
-import { FastReadableStream } from "./streams/readable.ts";
+import { FastReadableStream } from "./fast-readable.ts";
 
 /** A merged delta grows no further than this, so that readers still see progress in a burst. */
 export const MAX_MERGED_CHARS = 16_384;
@@ -20,7 +20,7 @@ export const MAX_READ_AHEAD_CHARS = 262_144;
 export const QUIET_TURNS = 32;
 
 /** After this many deltas that nothing joined, a stream counts as paced: its deltas are handed over without listening. */
-const LONELY_DELTAS = 8;
+const SINGLE_DELTAS = 8;
 /** Deltas of a paced stream are at least this far apart; one that is closer is listened after again. */
 const PACED_GAP_MS = 1;
 
@@ -64,8 +64,8 @@ class ReadAhead<Part extends ModelPart> {
   #queuedChars = 0;
   #arrived = 0;
   /** Deltas in a row that nothing joined. */
-  #lonely = 0;
-  #lastLonelyAt = 0;
+  #singles = 0;
+  #lastSingleAt = 0;
   #end: { readonly error?: unknown; readonly failed: boolean } | undefined;
   #isReading = false;
   #wakeConsumer: (() => void) | undefined;
@@ -111,15 +111,15 @@ class ReadAhead<Part extends ModelPart> {
       seen = this.#arrived;
       turn = 0;
     }
-    this.#lonely = this.#arrived === first && this.#end === undefined ? this.#lonely + 1 : 0;
+    this.#singles = this.#arrived === first && this.#end === undefined ? this.#singles + 1 : 0;
   }
 
-  /** A stream that has only sent lone deltas is not worth listening into, as long as they keep their distance. */
+  /** A stream that has only sent single deltas is not worth waiting in, as long as they keep their distance. */
   #isPaced(): boolean {
-    if (this.#lonely < LONELY_DELTAS) return false;
+    if (this.#singles < SINGLE_DELTAS) return false;
     const now = performance.now();
-    const gapMs = now - this.#lastLonelyAt;
-    this.#lastLonelyAt = now;
+    const gapMs = now - this.#lastSingleAt;
+    this.#lastSingleAt = now;
     return gapMs >= PACED_GAP_MS;
   }
 

@@ -19,7 +19,7 @@ const MAX_CAUSE_DEPTH = 8;
 export class ModelCallError extends ThinkError {
   /** The HTTP status of the provider's refusal, if there was one. */
   readonly statusCode: number | undefined;
-  /** What the provider or SDK said about trying again; undefined when nobody said anything. */
+  /** What the provider or SDK said about trying again; undefined when neither did. */
   readonly isRetryable: boolean | undefined;
 
   constructor(init: { code: ModelCallErrorCode; message: string; hint?: string; cause?: unknown }) {
@@ -184,7 +184,7 @@ function findApiError(error: unknown): ApiError | undefined {
         isRetryable: typeof isRetryable === "boolean" ? isRetryable : undefined
       };
     }
-    // The SDK's RetryError keeps the last refusal in `lastError`, everyone else in `cause`.
+    // The SDK's RetryError keeps the last refusal in `lastError`, other errors in `cause`.
     current = current["lastError"] ?? current["cause"];
   }
   return undefined;

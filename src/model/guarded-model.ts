@@ -7,7 +7,7 @@ import { coalesceParts, type ModelPart, type PartReader } from "./coalesce.ts";
 import { ModelInterruptedError } from "./errors.ts";
 import { normalisePart, type SpecificationVersion } from "./normalise-part.ts";
 import type { ModelObject } from "./sdk.ts";
-import { FastReadableStream } from "./streams/readable.ts";
+import { FastReadableStream } from "./fast-readable.ts";
 
 export interface GuardOptions {
   /** Merge bursts of deltas (default true). */

@@ -129,7 +129,7 @@ function isApproved(part: ToolPart): boolean {
 }
 
 function completePart(part: ToolPart, isResumable: boolean): ToolPart | undefined {
-  // What a broken call really said is for people; ai 7 warns about the field.
+  // What a broken call really said is shown to users only; ai 7 warns about the field.
   const { rawInput, inputEncoding: _encoding, ...rest } = part;
   const call: ToolPart = { ...rest, input: toolInputObject(part.input ?? rawInput) };
   if (part.state === "output-denied" || (part.state === "approval-responded" && part.approval?.approved === false)) {

@@ -77,7 +77,7 @@ export function foldedMessage(fold: MessageFold): UIMessage {
   return { ...message, parts: message.parts.map((part) => (isStreamingInput(part) ? withPartialInput(part) : part)) };
 }
 
-/** For storing: text and reasoning that nobody will finish is done. */
+/** For storing: text and reasoning that will not be finished is done. */
 export function closeOpenParts(message: UIMessage): UIMessage {
   if (!message.parts.some(isOpenBlock)) return message;
   return { ...message, parts: message.parts.map((part) => (isOpenBlock(part) ? { ...part, state: "done" } : part)) };

@@ -140,7 +140,7 @@ const RULES: ReadonlyMap<string, Readonly<Record<string, Rule>>> = new Map<strin
   ["custom", { kind: needed(name), providerMetadata: metadata }],
   ["finish", { finishReason, usage, providerMetadata: metadata }],
   ["ping", {}],
-  // Shown to nobody unless a class asks for it.
+  // Not shown unless a class asks for it.
   ["raw", { rawValue: asGiven }],
   ["error", { error: asGiven }]
 ]);

@@ -1,4 +1,4 @@
-// Both majors behind the room's own adapter, each with the model specification it is used with.
+// Both majors behind the adapter, each with the model specification it is used with.
 import * as ai7 from "ai";
 import * as ai6 from "ai6";
 import { scriptedModel, type Script, type ScriptedModelOptions, type Step } from "../testing/model/index.ts";

@@ -1,4 +1,4 @@
-// The only file that knows which major of the AI SDK it talks to. Everything else in this room takes an `Sdk`; users
+// The only file that knows which major of the AI SDK it talks to. Everything else in this folder takes an `Sdk`; users
 // get the `ai` they installed, tests open either major. Both majors share most of their shapes, so the differences fit
 // into two small functions. The casts below all have one reason: the two majors' types are not assignable to each
 // other although the objects are alike, and both are exercised by the same tests.
@@ -20,7 +20,7 @@ import type {
 /** A model object, as opposed to the id of one. */
 export type ModelObject = Exclude<LanguageModel, string>;
 
-/** A part of the SDK's own stream, as far as this room looks into it. */
+/** A part of the SDK's own stream, as far as this folder looks into it. */
 export interface StreamedPart {
   readonly type: string;
   readonly [field: string]: unknown;
@@ -170,7 +170,7 @@ function sharedOptions(request: StreamRequest): Record<string, unknown> {
     ...settings,
     model,
     messages,
-    // Without tools the SDK must not be told of an empty set: some providers refuse one.
+    // Without tools the SDK must not get an empty set: some providers refuse one.
     tools: Object.keys(tools).length === 0 ? undefined : tools,
     stopWhen,
     abortSignal: signal,
@@ -222,11 +222,11 @@ function carryingStep6(request: StreamRequest): (event: StepStart) => Promise<Re
   const { messages: initialMessages } = request;
   let carried: { readonly messages: ModelMessage[]; readonly answers: number } | undefined;
   return async (event) => {
-    // What the model and its tools have said in this call; ai 7 tells it by this name.
+    // What the model and its tools have said in this call; ai 7 passes it under this name.
     const responseMessages = event.messages.slice(initialMessages.length) as StepStart["responseMessages"];
     const held = carried && [...carried.messages, ...responseMessages.slice(carried.answers)];
-    const told = { ...event, messages: held ?? event.messages, initialMessages, responseMessages };
-    const { rebased, settings } = await request.prepareStep(told);
+    const start = { ...event, messages: held ?? event.messages, initialMessages, responseMessages };
+    const { rebased, settings } = await request.prepareStep(start);
     if (rebased) carried = { messages: rebased, answers: responseMessages.length };
     const { instructions, messages = rebased ?? held, ...others } = settings ?? {};
     return { ...others, system: others.system ?? instructions, ...(messages === undefined ? {} : { messages }) };
@@ -289,7 +289,7 @@ class ConvertingReader implements ChunkReader {
     return this.#reader.cancel(reason);
   }
 
-  /** A call that could not be parsed has told its error already; the part that tells the model repeats it. */
+  /** A call that could not be parsed has reported its error already; the part for the model repeats it. */
   #isKnownFailure(part: StreamedPart): boolean {
     if (part.type === "tool-call" && part["invalid"] === true) this.#invalidCalls.add(part["toolCallId"]);
     const isToolError = part.type === "tool-error" && part["providerExecuted"] !== true;

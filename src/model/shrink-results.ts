@@ -1,4 +1,4 @@
-// Makes room in a prompt by cutting long results of tools, oldest first, as old messages are cut: the shape of each
+// Makes space in a prompt by cutting long results of tools, oldest first, as old messages are cut: the shape of each
 // stays. What is stored is never touched. Results that a provider made itself stay whole: it may check them. Pure.
 import type { ModelMessage, ToolModelMessage } from "ai";
 import { truncateText, truncateToolOutput } from "../util/truncate-value.ts";

@@ -86,7 +86,7 @@ function advanced(part: ToolPart, chunk: ToolChunk): ToolPart {
       if (isSettledToolPart(part)) return part;
       return {
         ...withInput(part, chunk),
-        // What the model really wrote, for people; the model gets an object back.
+        // What the model really wrote, for users; the model gets an object back.
         rawInput: chunk.input,
         state: "output-error",
         errorText: chunk.errorText,

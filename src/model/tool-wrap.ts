@@ -1,5 +1,5 @@
-// A tool with someone asked before it runs and told after it ran. The decision is awaited before anything happens; a
-// changed input is checked against the tool's schema again; whatever is thrown on the way is an error of the tool and
+// A tool with a hook before it runs and one after it ran. The decision is awaited before anything happens; a
+// changed input is checked against the tool's schema again; what is thrown on the way is an error of the tool and
 // never of the turn. An async-generator tool still streams its preliminary results; any other tool that turns out to
 // produce several values gives the last one. Knows no SDK: the shape of an executable tool is the same in both majors.
 import type { ModelMessage, Tool, ToolSet } from "ai";
@@ -205,7 +205,9 @@ class WatchedCall {
 }
 
 function abandoned(signal: AbortSignal | undefined): unknown {
-  return signal?.aborted === true ? signal.reason : new DOMException("Nobody waits for the result.", "AbortError");
+  return signal?.aborted === true
+    ? signal.reason
+    : new DOMException("The result is no longer waited for.", "AbortError");
 }
 
 function isGeneratorFunction(execute: object): boolean {
@@ -215,7 +217,7 @@ function isGeneratorFunction(execute: object): boolean {
 async function lastValue(result: unknown): Promise<unknown> {
   if (typeof result !== "object" || result === null || !(Symbol.asyncIterator in result)) return result;
   let last: unknown;
-  // Whoever has the method promises to be iterable.
+  // A value with the method is iterable.
   for await (const value of result as AsyncIterable<unknown>) last = value;
   return last;
 }

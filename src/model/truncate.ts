@@ -68,15 +68,15 @@ function keptCallIds(messages: readonly UIMessage[], limits: Limits): ReadonlySe
   const kept = new Set<string>();
   if (limits.keepOutput === undefined) return kept;
   const keys = new Set<string>();
-  let room = limits.maxKeptChars;
+  let left = limits.maxKeptChars;
   for (const message of messages.toReversed()) {
     for (const part of message.parts.toReversed()) {
       if (!isToolPart(part) || part.state !== "output-available") continue;
       const key = limits.keepOutput({ toolName: toolNameOf(part), input: part.input, output: part.output });
       if (key === undefined || keys.has(key)) continue;
       keys.add(key);
-      room -= (JSON.stringify(part.output) ?? "").length;
-      if (room < 0) return kept;
+      left -= (JSON.stringify(part.output) ?? "").length;
+      if (left < 0) return kept;
       kept.add(part.toolCallId);
     }
   }

@@ -1,4 +1,4 @@
-// Token counts in one shape, whichever SDK major reported them. A count nobody reported stays undefined: zero would
+// Token counts in one shape, whichever SDK major reported them. A count that was not reported stays undefined: zero would
 // claim to know.
 import { isObject } from "../util/json.ts";
 

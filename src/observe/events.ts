@@ -96,7 +96,7 @@ export interface EventPayloads {
   "action:pause:swept": { swept: number };
   "action:reply-attached": { action?: string; attachmentType: string };
   /** An internal start step failed; the object is up all the same. */
-  "start:degraded": { step: string; error: string };
+  "chat:onstart:degraded": { step: string; error: string };
   /** A stored row could not be read; it was set aside so that the object still boots. */
   "storage:row:quarantined": { table: string; key: string; error: string };
 }

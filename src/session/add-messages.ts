@@ -1,5 +1,6 @@
 // Adding messages to the transcript without a turn: each below the one before, in one transaction. Doing it twice
 // changes nothing. No queue is involved, so it is safe from inside a tool.
+import { recordChange, ALREADY_RECORDED, USER_CODE } from "./change-log.ts";
 import { UnknownParentError } from "./errors.ts";
 import type { MessageStore } from "./message-store.ts";
 import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
@@ -11,7 +12,7 @@ export interface AddMessagesOptions {
   readonly mode?: "append" | "upsert";
 }
 
-/** Throws UnknownParentError before anything is written. */
+/** One record for what was added, and one for what got new content. Throws UnknownParentError before anything is written. */
 export function addMessages(
   store: MessageStore,
   messages: readonly SessionMessage[],
@@ -21,12 +22,16 @@ export function addMessages(
   store.scope.conversation.transaction(() => {
     if (typeof parentId === "string" && !store.has(parentId)) throw new UnknownParentError(parentId);
     let parent = parentId;
+    const [added, updated]: [string[], string[]] = [[], []];
     for (const message of messages) {
       // What a history shows may be added again; a summary is not part of the tree.
       if (isCompactionMessage(message)) continue;
-      const isNew = store.appendMessage(message, parent);
-      if (!isNew && mode === "upsert") store.updateMessage(message);
+      const isNew = store.appendMessage(message, parent, ALREADY_RECORDED);
+      if (isNew) added.push(message.id);
+      else if (mode === "upsert" && store.updateMessage(message, ALREADY_RECORDED)) updated.push(message.id);
       parent = message.id;
     }
+    recordChange(store.scope, USER_CODE, { change: "appended", ids: added });
+    recordChange(store.scope, USER_CODE, { change: "edited", ids: updated });
   });
 }

@@ -27,9 +27,12 @@ const SIBLINGS = `SELECT shown.value AS shownId, version.id AS id
   ORDER BY shown.key, version.sequence`;
 
 /** Of each message that has other versions: the ids of all of them, oldest first. */
-export function versionsOf({ scope }: MessageStore, shownIds: readonly string[]): Record<string, string[]> {
+export function versionsOf(
+  { scope, rows: { table } }: MessageStore,
+  shownIds: readonly string[]
+): Record<string, string[]> {
   const asked = JSON.stringify(shownIds.slice(-MAX_LISTED_MESSAGES));
-  const rows = scope.host.sql.all<{ shownId: string; id: string }>(SIBLINGS, scope.sessionId, asked, MAX_VERSIONS - 1);
+  const rows = table.all<{ shownId: string; id: string }>(SIBLINGS, scope.sessionId, asked, MAX_VERSIONS - 1);
   const found: [string, string[]][] = [];
   for (const [shownId, siblings] of Map.groupBy(rows, (row) => row.shownId)) {
     const versions = siblings.map(({ id }) => id);
@@ -56,8 +59,8 @@ export function moveToBranch(store: MessageStore, row: ConversationRow, messageI
 }
 
 /** Of a message and everything below it, what was written last: nothing is below that. */
-function newestBelow({ scope }: MessageStore, { id, sequence }: MessageHeader): string {
-  const newer = scope.host.sql.all<{ id: string; parentId: string | null }>(
+function newestBelow({ scope, rows: { table } }: MessageStore, { id, sequence }: MessageHeader): string {
+  const newer = table.all<{ id: string; parentId: string | null }>(
     `SELECT id, parent_id AS parentId FROM assistant_messages
        WHERE session_id = ? AND sequence > ? ORDER BY sequence`,
     scope.sessionId,

@@ -85,7 +85,7 @@ async function rangeOf(
   const { protectHead = PROTECT_HEAD, minTailMessages = MIN_TAIL_MESSAGES } = options;
   const nothing = { start: 0, end: 0 };
   if (messages.length <= protectHead + minTailMessages) return nothing;
-  // What follows an earlier summary belongs to the next one: a gap between two would be hidden without being told.
+  // What follows an earlier summary belongs to the next one: a gap between two would be hidden without a summary.
   const summary = messages.findIndex(isCompactionMessage);
   const head = summary === -1 ? protectHead : Math.min(protectHead, summary);
   const start = alignBoundaryForward(messages, head);

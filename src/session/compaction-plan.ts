@@ -3,7 +3,7 @@
 // always visible, and nothing hidden that is longer than it was. Pure.
 import { alignBoundaryBackward, alignBoundaryForward, firstOpenCall } from "./compaction-boundary.ts";
 import type { CompactResult } from "./compact-function.ts";
-import { overlayIdOf } from "./overlay-message.ts";
+import { overlayIdOf } from "./overlay-rows.ts";
 import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
 import type { StoredCompaction } from "./session-provider.ts";
 import { estimateMessageTokens } from "./tokens.ts";

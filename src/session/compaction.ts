@@ -17,7 +17,7 @@ import { checkedCount, type SessionTokenCounter } from "./tokens-counter.ts";
 /** After a compaction that saved nothing, the conversation must grow by this much before the next try. */
 export const RETRY_GROWTH = 0.1;
 
-/** Told of what went wrong while compacting. */
+/** Called with what went wrong while compacting. */
 export type CompactionErrorHandler = (error: unknown) => void;
 
 export interface CompactionSettings {
@@ -113,7 +113,7 @@ export class Compactor implements StatusSource {
     }
   }
 
-  /** One at a time. Who asks for what is running gets its outcome; who asks for another branch waits. */
+  /** One at a time. A caller that asks for what is running gets its outcome; one that asks for another branch waits. */
   async #once(leafId: string | null): Promise<Ended> {
     for (let running = this.#running; running !== undefined; running = this.#running) {
       if (running.leafId === leafId) return running.ended;
@@ -204,7 +204,7 @@ export class Compactor implements StatusSource {
     return prompt.isPresent ? tokens + estimateStringTokens(await prompt.text()) : tokens;
   }
 
-  /** For what clients are told: a number that cannot be had must not keep a phase open. */
+  /** For frames to clients: a number that cannot be had must not keep a phase open. */
   async #safeEstimate(): Promise<number> {
     try {
       return await this.estimate();

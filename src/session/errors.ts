@@ -1,12 +1,25 @@
 // What the session refuses.
 import { ThinkError } from "../util/errors.ts";
 
+/** What was given as a message is not one. */
 export class InvalidMessageError extends ThinkError {
   constructor(readonly reason: string) {
     super({
       code: "invalid-message",
-      message: `This is not a message: ${reason}.`,
-      hint: "A message is { id, role, parts }, with a type on every part."
+      message: `A message could not be accepted: ${reason}.`,
+      hint: 'Messages are UIMessage values of the AI SDK: { id, role: "user" | "assistant" | "system", parts: [...] }, with a type on every part.'
+    });
+  }
+}
+
+/** The messages are stored, but reading them failed. Never an empty conversation: a client would take that for a clear. */
+export class HistoryUnreadableError extends ThinkError {
+  constructor(cause: unknown) {
+    super({
+      code: "history-unreadable",
+      message: "The conversation could not be read. Nothing is lost; try again.",
+      hint: "The cause is what the database said. The next read tries again; after a restart of the object it is read anew.",
+      cause
     });
   }
 }

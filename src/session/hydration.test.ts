@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
+import { HistoryUnreadableError } from "./errors.ts";
 import { HYDRATION_BYTE_BUDGET, LiveView, type HydrationWindow } from "./hydration.ts";
 import { ids, openTestSession, text } from "./session.test-support.ts";
 
@@ -93,11 +94,11 @@ test("a branch off the beginning of a window is shown with what comes before it"
   expect(sql.rowsRead).toBeLessThanOrEqual(3);
 });
 
-test("a failing look shows nothing, is reported, and the next one recovers", () => {
+test("a failing read is an error with a name, is reported, and the next one recovers", () => {
   const { store, memory, failures, view } = open();
   store.appendMessage(text("m1"));
   memory.run("ALTER TABLE assistant_messages RENAME TO away");
-  expect(view.messages).toEqual([]);
+  expect(() => view.messages).toThrow(HistoryUnreadableError);
   expect(failures).toHaveLength(1);
   memory.run("ALTER TABLE away RENAME TO assistant_messages");
   expect(view.messages).toEqual([text("m1")]);

@@ -1,7 +1,8 @@
 // The live view: the newest part of the active path in memory, as much as its byte budget allows, and never fewer than a
-// few messages. It is read when somebody first looks, not at boot, and from then on only what changed is read again. It
-// is derived from what is stored: a change that was undone leaves no trace. Storage is never touched.
+// few messages. It is read at its first use, not at boot, and from then on only what changed is read again. It is derived
+// from what is stored: a change that was undone leaves no trace. Storage is never written.
 import { byteLength } from "../util/bytes.ts";
+import { HistoryUnreadableError } from "./errors.ts";
 import { BATCH_ROWS, type MessageRow } from "./message-rows.ts";
 import type { MessageStore, SizedMessage } from "./message-store.ts";
 import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
@@ -25,16 +26,16 @@ export interface LiveViewInit {
   readonly store: MessageStore;
   /** Asked at every look. Not finite, zero or negative: no limit. */
   readonly budgetBytes: () => number;
-  /** Told when the view leaves messages out, and again only when its numbers change. */
+  /** Called when the view leaves messages out, and again only when its numbers change. */
   readonly onWindowed: (window: HydrationWindow) => void;
-  /** A look that fails shows nothing; the next one tries again. */
+  /** Called with what made a read fail, before HistoryUnreadableError is thrown; the next read tries again. */
   readonly onFailure: (error: unknown) => void;
 }
 
 export class LiveView {
   readonly #init: LiveViewInit;
   readonly #stop: () => void;
-  /** Undefined: not read yet, or not to be trusted. */
+  /** Undefined: to be read. */
   #entries: SizedMessage[] | undefined;
   #known = new Set<string>();
   #leafId: string | null = null;
@@ -45,6 +46,8 @@ export class LiveView {
   /** Messages of the path are missing here. */
   #isPartial = false;
   #reported = "";
+  /** `Sql.rollbacks` at the last read. */
+  #rollbacks = 0;
 
   constructor(init: LiveViewInit) {
     this.#init = init;
@@ -55,14 +58,15 @@ export class LiveView {
     });
   }
 
-  /** Oldest first. The same list as long as nothing changed. */
+  /** Oldest first. The same list as long as nothing changed. Throws HistoryUnreadableError. */
   get messages(): readonly SessionMessage[] {
     try {
       this.#refresh();
     } catch (error) {
       this.#entries = undefined;
       this.#init.onFailure(error);
-      return [];
+      // An empty list would be taken for an empty conversation.
+      throw new HistoryUnreadableError(error);
     }
     return this.#messages;
   }
@@ -82,13 +86,17 @@ export class LiveView {
   }
 
   #note(row: MessageRow): void {
-    // Where nobody looks they are not kept, but read when somebody does.
+    // Until the view is read they are not kept: the read gets them from storage.
     if (this.#entries === undefined || this.#appended.size >= KEPT_APPENDS) this.#appended.clear();
     else this.#appended.set(row.id, row);
   }
 
   #refresh(): void {
-    const { leafId } = this.#init.store;
+    const { leafId, scope } = this.#init.store;
+    const { rollbacks } = scope.host.sql;
+    // What was read or noted since may be part of what was undone.
+    if (rollbacks !== this.#rollbacks) this.#entries = undefined;
+    this.#rollbacks = rollbacks;
     if (this.#entries !== undefined && this.#leafId === leafId && this.#stale.size === 0) return;
     if (this.#entries !== undefined && this.#extend(this.#entries, leafId)) return;
     const entries = this.#entries && this.#follow(this.#entries, leafId);

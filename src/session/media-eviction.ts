@@ -1,5 +1,5 @@
 // Which values of an old message are too large to keep in the history, and the message with a line of text in place of
-// each. Candidates are files given as data URLs and long strings inside tool outputs; what people or the model wrote is
+// each. Candidates are files given as data URLs and long strings inside tool outputs; what the user or the model wrote is
 // never touched. Pure: keeping the values somewhere is media-evictor.ts.
 import { byteLength, encodeText } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";

@@ -156,7 +156,7 @@ export class MediaEvictor {
       const isKept = externalizeToWorkspace && preserve !== undefined;
       paths.push(isKept ? await preserve(value.bytes(), value.mediaType, value.name) : undefined);
     }
-    // Somebody may have written while the values were kept; then the row is for a later pass.
+    // Other code may have written while the values were kept; then the row is for a later pass.
     if (!isSame(store.getShown(header.id), message)) return;
     const keepWhole = externalizeToWorkspace && preserve === undefined;
     const isOnPath = leafId === store.leafId;

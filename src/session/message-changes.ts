@@ -1,5 +1,5 @@
-// Tells whoever keeps a picture of the conversation that it changed. A change is told while its transaction is still
-// open, which may yet be undone: it says what to look at again. Whoever takes a row from it checks that it is on the path.
+// Notifies listeners that hold a view of the conversation that it changed. They are called while the transaction is still
+// open, which may yet be undone: a change says what to read again. A listener that keeps a row checks that it is on the path.
 
 import type { MessageRow } from "./message-rows.ts";
 
@@ -7,14 +7,14 @@ export type MessageChange =
   /** `row` is what is there, if it is not undone. */
   | { readonly kind: "appended"; readonly id: string; readonly sizeBytes: number; readonly row: MessageRow }
   | { readonly kind: "updated"; readonly id: string; readonly sizeBytes: number }
-  /** Maintenance: what is shown of a message became shorter. Nobody needs to be told. */
+  /** Maintenance: what is shown of a message became shorter. No client needs a frame. */
   | { readonly kind: "shortened"; readonly id: string }
   /** An append of an id that is already stored. */
   | { readonly kind: "repeated"; readonly id: string }
   /** `compacted`: a summary is shown where messages were. */
   | { readonly kind: "restructured" | "cleared" | "compacted" };
 
-/** What changed, for those who need not know what is there now. */
+/** What changed, for listeners that do not need what is there now. */
 export type MessageTrace = { readonly kind: MessageChange["kind"]; readonly id?: string };
 
 export type MessageListener = (change: MessageChange) => void;

@@ -1,9 +1,40 @@
 // The message table, statement by statement. Everything an append, an update or a walk needs is found by primary key;
 // only branch points use the small partial index, and only what is documented as a scan reads more rows than it returns.
 // Walks go from a message towards its root. They cannot loop: a parent was always written before its child.
+import { Cached } from "../host/cached.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import type { Sql, SqlValue } from "../host/ports.ts";
-import type { Facts } from "../journal/facts.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
+
+export const MESSAGE_TABLES: readonly TableDefinition[] = [
+  // Bound: a row per message, below 2 MB (larger ones whole in cf_blobs). Deleted: by deleteMessages, clearMessages.
+  {
+    name: "assistant_messages",
+    create: [
+      `CREATE TABLE assistant_messages (
+        session_id TEXT NOT NULL DEFAULT '',
+        id TEXT NOT NULL,
+        parent_id TEXT,
+        role TEXT NOT NULL,
+        sequence INTEGER NOT NULL,
+        is_branch INTEGER NOT NULL,
+        size_bytes INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        path_length INTEGER NOT NULL,
+        path_bytes INTEGER NOT NULL,
+        path_tokens INTEGER NOT NULL,
+        full_hash TEXT,
+        full_bytes INTEGER,
+        created_at TEXT NOT NULL,
+        content TEXT NOT NULL,
+        PRIMARY KEY (session_id, id)
+      ) WITHOUT ROWID`,
+      // Roots, and messages with siblings: the few rows by which branches are found. A linear append never touches
+      // it.
+      `CREATE INDEX assistant_messages_branches ON assistant_messages (session_id, parent_id, sequence) WHERE is_branch = 1`
+    ]
+  }
+];
 
 /** All of a message but its content. */
 export interface MessageHeader {
@@ -35,8 +66,6 @@ export type PathRow = Pick<MessageRow, "id" | "parentId" | "role" | "sequence" |
 /** Rows and bytes of content one statement may return; a single larger row is returned alone. */
 export const BATCH_ROWS = 50;
 export const BATCH_BYTES = 4 * 1024 * 1024;
-/** The message that was last written, or asked for as the newest. */
-const NEWEST = "session:newest";
 const FIRST_HEADERS = 8;
 const MAX_HEADERS = 500;
 /** The platform takes 100 parameters in one statement. */
@@ -76,20 +105,22 @@ export interface WalkStop {
 }
 
 export class MessageRows {
-  readonly #sql: Sql;
+  /** For statements of other files; they only read. */
+  readonly table: TableSet;
   readonly #session: string;
-  readonly #facts: Facts;
+  /** The message that was last written, or asked for as the newest. */
+  readonly #newest: Cached<MessageHeader | undefined>;
   readonly #setAside: Quarantine | undefined;
 
-  constructor(sql: Sql, session: string, { facts, setAside }: { facts: Facts; setAside?: Quarantine }) {
-    this.#sql = sql;
+  constructor(sql: Sql, session: string, setAside?: Quarantine) {
+    this.table = new TableSet(sql, MESSAGE_TABLES);
     this.#session = session;
-    this.#facts = facts;
+    this.#newest = new Cached<MessageHeader | undefined>(sql, () => undefined);
     this.#setAside = setAside;
   }
 
   header(id: string): MessageHeader | undefined {
-    return this.#sql.one<MessageHeader>(
+    return this.table.one<MessageHeader>(
       `SELECT ${HEADER} FROM assistant_messages AS m WHERE m.session_id = ? AND m.id = ?`,
       this.#session,
       id
@@ -98,14 +129,15 @@ export class MessageRows {
 
   /** The same of the newest message, which is asked for all the time. */
   newestHeader(id: string): MessageHeader | undefined {
-    const known = this.#facts.get(NEWEST, () => this.header(id));
+    const known = this.#newest.value;
     if (known?.id === id) return known;
-    this.#facts.forget(NEWEST);
-    return this.#facts.get(NEWEST, () => this.header(id));
+    const header = this.header(id);
+    this.#newest.set(header);
+    return header;
   }
 
   row(id: string): MessageRow | undefined {
-    return this.#sql.one<MessageRow>(
+    return this.table.one<MessageRow>(
       `SELECT ${ROW} FROM assistant_messages AS m WHERE m.session_id = ? AND m.id = ?`,
       this.#session,
       id
@@ -158,12 +190,12 @@ export class MessageRows {
   }
 
   /**
-   * A message whose parent does not exist: every door that removes messages links their children anew, so the row is
+   * A message whose parent does not exist: every call that removes messages links their children anew, so the row is
    * damaged. It gets the message written before it as its parent; what it hung below stays in the history.
    */
   #mend(orphan: Pick<MessageHeader, "id" | "parentId" | "sequence"> | undefined): string | null {
     if (!orphan) return null;
-    const before = this.#sql.one<{ id: string }>(
+    const before = this.table.one<{ id: string }>(
       `SELECT id FROM assistant_messages WHERE session_id = ? AND sequence < ? ORDER BY sequence DESC LIMIT 1`,
       this.#session,
       orphan.sequence
@@ -182,7 +214,7 @@ export class MessageRows {
 
   /** Children that have siblings, and roots (`null`), oldest first. An only child is not among them. */
   branches(parentId: string | null): MessageHeader[] {
-    return this.#sql.all<MessageHeader>(
+    return this.table.all<MessageHeader>(
       `SELECT ${HEADER} FROM assistant_messages AS m
          WHERE m.session_id = ? AND m.parent_id IS ? AND m.is_branch = 1 ORDER BY m.sequence`,
       this.#session,
@@ -192,7 +224,7 @@ export class MessageRows {
 
   /** Scans the session. For a message off the active path, whose only child has no other trace. */
   scanForChild(parentId: string): MessageHeader | undefined {
-    return this.#sql.one<MessageHeader>(
+    return this.table.one<MessageHeader>(
       `SELECT ${HEADER} FROM assistant_messages AS m WHERE m.session_id = ? AND m.parent_id = ?`,
       this.#session,
       parentId
@@ -201,14 +233,14 @@ export class MessageRows {
 
   /** Scans the session. For deletions, and to find the newest message again. */
   scanHeaders(): MessageHeader[] {
-    return this.#sql.all<MessageHeader>(
+    return this.table.all<MessageHeader>(
       `SELECT ${HEADER} FROM assistant_messages AS m WHERE m.session_id = ?`,
       this.#session
     );
   }
 
   insert(row: MessageRow, createdAt: string): void {
-    this.#sql.run(
+    this.table.run(
       `INSERT INTO assistant_messages (session_id, id, ${ALL_COLUMNS}, created_at, content)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       this.#session,
@@ -218,7 +250,7 @@ export class MessageRows {
       row.content
     );
     const { content: _, ...header } = row;
-    this.#facts.set(NEWEST, header);
+    this.#newest.set(header);
   }
 
   /** Replaces everything but the id and the time of creation. */
@@ -244,8 +276,13 @@ export class MessageRows {
     );
   }
 
-  blank(id: string): void {
-    this.#change("UPDATE assistant_messages SET content = '' WHERE session_id = ? AND id = ?", this.#session, id);
+  /** A row that cannot be read: what is left of it holds its children's place in the tree. */
+  setAside({ id, content }: { readonly id: string; readonly content: string }, error: string): void {
+    this.table.transaction(() => {
+      const key = JSON.stringify([this.#session, id]);
+      this.#setAside?.({ table: "assistant_messages", key, body: content, error });
+      this.#change("UPDATE assistant_messages SET content = '' WHERE session_id = ? AND id = ?", this.#session, id);
+    });
   }
 
   delete(id: string): void {
@@ -257,8 +294,8 @@ export class MessageRows {
   }
 
   #change(statement: string, ...values: SqlValue[]): void {
-    this.#sql.run(statement, ...values);
-    this.#facts.forget(NEWEST);
+    this.table.change(statement, ...values);
+    this.#newest.drop();
   }
 
   #walk<Row extends object>(
@@ -267,14 +304,14 @@ export class MessageRows {
   ): Row[] {
     const { next, below, rows, bytes, stop } = start;
     const downTo = stop?.sequence ?? Number.MIN_SAFE_INTEGER;
-    return this.#sql.all<Row>(statement, this.#session, next, below, rows, bytes, downTo);
+    return this.table.all<Row>(statement, this.#session, next, below, rows, bytes, downTo);
   }
 
   #byIds<Row extends MessageHeader>(columns: string, ids: readonly string[]): Map<string, Row> {
     const found = new Map<string, Row>();
     for (let start = 0; start < ids.length; start += IDS_PER_STATEMENT) {
       const some = ids.slice(start, start + IDS_PER_STATEMENT);
-      const rows = this.#sql.all<Row>(
+      const rows = this.table.all<Row>(
         `SELECT ${columns} FROM assistant_messages AS m
            WHERE m.session_id = ? AND m.id IN (${some.map(() => "?").join(", ")})`,
         this.#session,

@@ -1,6 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { TableSet } from "../host/table-set.ts";
+import { MESSAGE_TABLES } from "./message-rows.ts";
 import { MessageStore } from "./message-store.ts";
 import { sessionScope } from "./session-host.ts";
 import type { SessionMessage } from "./session-message.ts";
@@ -337,7 +339,7 @@ test("whatever is done to the tree, sums, siblings and paths are what counting t
         else if (each.do === "update") store.updateMessage(text(`m${each.target}`, "user", "y".repeat(each.size)));
         else store.editMessage(text(`m${each.target}`, "user", "z".repeat(each.size)), `archive${next++}`);
       }
-      const rows = memory.all<{
+      const rows = new TableSet(memory, MESSAGE_TABLES).all<{
         id: string;
         parent_id: string | null;
         sequence: number;

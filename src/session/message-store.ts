@@ -1,29 +1,36 @@
 // A conversation's messages as a tree in SQLite; the active path runs from a root to its newest message: the newest of
-// all, or of the branch somebody chose. Appending writes one row and reads two, whatever the length of the history: the
+// all, or of the branch that was chosen. Appending writes one row and reads two, whatever the length of the history: the
 // newest message carries the sums of its path.
 // Every call is synchronous and one transaction, or part of the caller's. A row that cannot be read is set aside and
 // skipped. Deleting and rewriting branches is left to tree-surgery.ts.
 import type { ConversationRow } from "../journal/conversation.ts";
 import { moveToBranch } from "./branches.ts";
+import { recordChange, RUNNER, USER_CODE, type ChangeOrigin } from "./change-log.ts";
 import { findCalls } from "./find-calls.ts";
 import type { StoredForms } from "./full-message.ts";
 import { encodeMessage, encodeShortened, fullRefOf, keepFull, readFull, type MessageBody } from "./message-body.ts";
-import { MessageRows, type MessageHeader, type MessageRow } from "./message-rows.ts";
-import { overlayIdOf } from "./overlay-message.ts";
-import { readRecentPath, readUntilKnown, type KnownLimits, type RecentPath } from "./overlay-read.ts";
-import { Overlays, storedCompaction } from "./overlays.ts";
+import type { MessageHeader, MessageRow, MessageRows } from "./message-rows.ts";
+import {
+  Overlays,
+  readRecentPath,
+  readUntilKnown,
+  storedCompaction,
+  type KnownLimits,
+  type RecentPath
+} from "./overlays.ts";
 import {
   addTotals,
   ownTotals,
   pathTotals,
   subtractTotals,
+  sumTotals,
   withTotals,
   ZERO_TOTALS,
   type PathTotals
 } from "./path-totals.ts";
 import { SearchIndex } from "./search-index.ts";
 import { searchLimit, searchMessages, type SearchResult } from "./search.ts";
-import type { SessionScope } from "./session-host.ts";
+import { createdAt, type SessionScope } from "./session-host.ts";
 import { isCompactionMessage, parseStoredMessage, requireMessage, type SessionMessage } from "./session-message.ts";
 import type { HistoryRowStat, RecentHistoryResult, SessionProvider, StoredCompaction } from "./session-provider.ts";
 import { ReportedUsage, type UsageReport } from "./tokens-reported.ts";
@@ -53,8 +60,7 @@ export class MessageStore implements SessionProvider {
 
   constructor(scope: SessionScope) {
     this.scope = scope;
-    const { host, sessionId, conversation } = scope;
-    this.rows = new MessageRows(host.sql, sessionId, { facts: conversation.facts, setAside: host.setAside });
+    this.rows = scope.rows;
     this.index = new SearchIndex(this);
     this.overlays = new Overlays(this);
     this.usage = new ReportedUsage(this);
@@ -87,8 +93,7 @@ export class MessageStore implements SessionProvider {
 
   /** The message as histories show it. */
   getShown(id: string): SessionMessage | null {
-    const row = this.rows.row(id);
-    return (row && this.decode(row)) ?? null;
+    return this.readSized(id)?.message ?? null;
   }
 
   getHistory(leafId?: string | null): SessionMessage[] {
@@ -116,7 +121,7 @@ export class MessageStore implements SessionProvider {
   }
 
   /**
-   * What was added to a path since somebody last looked: from `leafId` up to a message they know. Undefined if there is
+   * What was added to a path since a view was last read: from `leafId` up to a message it has. Undefined if there is
    * none within `maxRows`.
    */
   readUntil(leafId: string, limits: KnownLimits): { messages: SizedMessage[]; knownId: string } | undefined {
@@ -158,7 +163,7 @@ export class MessageStore implements SessionProvider {
   totals(leafId?: string | null): PathTotals {
     const start = leafId ?? this.leafId;
     if (start === null) return ZERO_TOTALS;
-    if (start !== this.leafId) return this.#sumUp(start);
+    if (start !== this.leafId) return sumTotals(this.rows.path(start));
     const leaf = this.rows.newestHeader(start);
     return leaf === undefined ? ZERO_TOTALS : pathTotals(leaf);
   }
@@ -192,11 +197,11 @@ export class MessageStore implements SessionProvider {
    * True if something was written; false if the id is already stored, or is that of a summary: those are shown, never
    * stored. Below a summary means below the last message it stands for.
    */
-  appendMessage(message: SessionMessage, parentId?: string | null): boolean {
+  appendMessage(message: SessionMessage, parentId?: string | null, origin: ChangeOrigin = USER_CODE): boolean {
     requireMessage(message);
     if (isCompactionMessage(message)) return false;
     return this.scope.conversation.join((row) => {
-      const wanted = parentId === undefined ? row.leaf : this.#standFor(parentId);
+      const wanted = parentId === undefined ? row.leaf : this.overlays.standFor(parentId);
       const found = this.rows.headers(distinct(message.id, row.leaf, wanted));
       if (found.has(message.id)) {
         this.scope.changes.emit({ kind: "repeated", id: message.id });
@@ -206,21 +211,33 @@ export class MessageStore implements SessionProvider {
       const parent = parentId === undefined ? leaf : wanted === null ? undefined : found.get(wanted);
       const { totals, isBranch } = this.#place(parent, leaf);
       this.#insert(row, message, { parentId: parent?.id ?? null, totals, isBranch });
+      recordChange(this.scope, origin, { change: "appended", ids: [message.id] });
       return true;
     });
   }
 
   /** True if the content changed. An unknown id stores nothing. */
-  updateMessage(message: SessionMessage): boolean {
-    requireMessage(message);
+  updateMessage(message: SessionMessage, origin: ChangeOrigin = USER_CODE): boolean {
+    return this.updateMessages([message], origin);
+  }
+
+  /** The same for several, as one change. */
+  updateMessages(messages: readonly SessionMessage[], origin: ChangeOrigin): boolean {
+    messages.forEach(requireMessage);
     return this.scope.conversation.transaction(() => {
-      const before = this.rows.row(message.id);
-      if (before === undefined) return false;
-      const body = encodeMessage(message, this.forms(before));
-      const changed = this.#rewrite(before, { ...body, role: message.role });
-      this.scope.changes.emit({ kind: "updated", id: message.id, sizeBytes: body.sizeBytes });
-      return changed;
+      const ids = messages.filter((message) => this.#update(message)).map(({ id }) => id);
+      recordChange(this.scope, origin, { change: "edited", ids });
+      return ids.length > 0;
     });
+  }
+
+  #update(message: SessionMessage): boolean {
+    const before = this.rows.row(message.id);
+    if (before === undefined) return false;
+    const body = encodeMessage(message, this.forms(before));
+    const changed = this.#rewrite(before, { ...body, role: message.role });
+    this.scope.changes.emit({ kind: "updated", id: message.id, sizeBytes: body.sizeBytes });
+    return changed;
   }
 
   /**
@@ -235,6 +252,7 @@ export class MessageStore implements SessionProvider {
       const whole = forms === undefined ? before.content : JSON.stringify(forms.full);
       const body = options.keepWhole ? encodeShortened(shown, whole) : encodeMessage(shown, forms);
       const changed = this.#rewrite(before, { ...body, role: before.role }, options.isOnPath);
+      if (changed) recordChange(this.scope, RUNNER, { change: "evicted", ids: [shown.id] });
       this.scope.changes.emit({ kind: "shortened", id: shown.id });
       return changed;
     });
@@ -246,6 +264,8 @@ export class MessageStore implements SessionProvider {
       const added = this.overlays.add(row, { summary, fromId: fromMessageId, toId: toMessageId });
       // What was counted before says nothing about the shorter path.
       this.usage.forget();
+      // Also one that comes by itself is written by the user's function.
+      recordChange(this.scope, USER_CODE, { change: "compacted", ids: [fromMessageId, toMessageId] });
       this.scope.changes.emit({ kind: "compacted" });
       return added;
     });
@@ -262,24 +282,28 @@ export class MessageStore implements SessionProvider {
   }
 
   /** Children of a deleted message move to its parent. Scans the session once, however many ids. */
-  deleteMessages(messageIds: readonly string[]): void {
+  deleteMessages(messageIds: readonly string[], origin: ChangeOrigin = USER_CODE): void {
     this.scope.conversation.transaction((row) => {
       this.index.forget(messageIds);
-      deleteFromTree(this, row, messageIds);
+      const ids = deleteFromTree(this, row, messageIds);
+      this.scope.log?.forgetTurns(ids);
+      recordChange(this.scope, origin, { change: "deleted", ids });
       this.scope.changes.emit({ kind: "restructured" });
     });
   }
 
   /**
    * A new version of a message that has been answered: it keeps its id and becomes the newest message, and the old
-   * version moves with everything below it to `archiveId`, its sibling. A message nobody answered is updated in place.
+   * version moves with everything below it to `archiveId`, its sibling. A message that has no answer is updated in place.
    */
-  editMessage(message: SessionMessage, archiveId: string): void {
+  editMessage(message: SessionMessage, archiveId: string, origin: ChangeOrigin = USER_CODE): void {
     requireMessage(message);
     this.scope.conversation.transaction((row) => {
       const before = this.rows.row(message.id);
       replaceAsBranch(this, row, { message, archiveId });
       if (before !== undefined) this.index.edited(before, archiveId);
+      const ids = [message.id, archiveId].filter((id) => this.has(id));
+      recordChange(this.scope, origin, { change: "edited", ids });
       this.scope.changes.emit({ kind: "restructured" });
     });
   }
@@ -288,21 +312,26 @@ export class MessageStore implements SessionProvider {
    * Makes the path through a message the active one, down to what was written last below it. False if it is that
    * already. Throws UnknownMessageError. Scans the session once.
    */
-  selectBranch(messageId: string): boolean {
+  selectBranch(messageId: string, origin: ChangeOrigin = USER_CODE): boolean {
     return this.scope.conversation.transaction((row) => {
-      const isMoved = moveToBranch(this, row, this.#standFor(messageId) ?? messageId);
-      if (isMoved) this.scope.changes.emit({ kind: "restructured" });
+      const isMoved = moveToBranch(this, row, this.overlays.standFor(messageId) ?? messageId);
+      if (!isMoved) return false;
+      recordChange(this.scope, origin, { change: "branch-chosen", ids: distinct(row.leaf) });
+      this.scope.changes.emit({ kind: "restructured" });
       return isMoved;
     });
   }
 
-  clearMessages(): void {
+  clearMessages(origin: ChangeOrigin = USER_CODE): void {
     this.scope.conversation.transaction((row) => {
-      for (const header of this.rows.scanHeaders()) this.release(header);
+      const all = this.rows.scanHeaders();
+      for (const header of all) this.release(header);
       this.index.clear();
       this.overlays.clear();
       this.rows.deleteAll();
       row.leaf = null;
+      this.scope.log?.clear();
+      recordChange(this.scope, origin, { change: "cleared", ids: all.map(({ id }) => id) });
       this.scope.changes.emit({ kind: "cleared" });
     });
   }
@@ -335,10 +364,10 @@ export class MessageStore implements SessionProvider {
 
   /** Sums of the path that ends at a message, exact wherever it is. */
   exactTotals(target: MessageHeader, location: Location): PathTotals {
-    return location.isOnPath ? subtractTotals(this.totals(), location.below) : this.#sumUp(target.id);
+    return location.isOnPath ? subtractTotals(this.totals(), location.below) : sumTotals(this.rows.path(target.id));
   }
 
-  /** Who owns a message's blobs. */
+  /** The owner of a message's blobs. */
   ownerOf(id: string): string {
     const { sessionId } = this.scope;
     return `message:${sessionId.length}:${sessionId}:${id}`;
@@ -357,12 +386,7 @@ export class MessageStore implements SessionProvider {
     return shown.ok && full !== undefined ? { shown: shown.value, full } : undefined;
   }
 
-  /** SQLite's own form of a time, so that the column reads like those of other programs. */
-  createdAt(): string {
-    return new Date(this.scope.host.now()).toISOString().replace("T", " ").replace("Z", "");
-  }
-
-  /** The newest message as stored. If somebody else removed its row, the newest that is left. */
+  /** The newest message as stored. If other code removed its row, the newest that is left. */
   #currentLeaf(row: ConversationRow, found: Map<string, MessageHeader>): MessageHeader | undefined {
     const leaf = row.leaf === null ? undefined : found.get(row.leaf);
     if (row.leaf === null || leaf !== undefined) return leaf;
@@ -379,7 +403,7 @@ export class MessageStore implements SessionProvider {
     }
   }
 
-  /** The sums of the parent's path, and whether the new message will have siblings; its only sibling is told. */
+  /** The sums of the parent's path, and whether the new message will have siblings; its only sibling is marked. */
   #place(
     parent: MessageHeader | undefined,
     leaf: MessageHeader | undefined
@@ -417,7 +441,7 @@ export class MessageStore implements SessionProvider {
       fullBytes: ref?.sizeBytes ?? null,
       content: body.content
     };
-    this.rows.insert(stored, this.createdAt());
+    this.rows.insert(stored, createdAt(this.scope.host));
     row.nextMessage += 1;
     row.leaf = message.id;
     this.scope.changes.emit({ kind: "appended", id: message.id, sizeBytes: body.sizeBytes, row: stored });
@@ -450,35 +474,19 @@ export class MessageStore implements SessionProvider {
     return true;
   }
 
-  /** Only the newest message's sums must be exact; whoever branches off elsewhere derives them from it. */
+  /** Only the newest message's sums must be exact; a branch from elsewhere derives them from it. */
   #correctLeaf(delta: PathTotals): void {
     const leaf = this.leafId === null ? undefined : this.rows.header(this.leafId);
     if (leaf !== undefined) this.rows.replaceHeader(withTotals(leaf, addTotals(pathTotals(leaf), delta)));
   }
 
-  #standFor(parentId: string | null): string | null {
-    const overlayId = parentId === null ? undefined : overlayIdOf(parentId);
-    return overlayId === undefined ? parentId : (this.overlays.rows.one(overlayId)?.toId ?? parentId);
-  }
-
-  #sumUp(fromId: string): PathTotals {
-    let totals = ZERO_TOTALS;
-    for (const header of this.rows.path(fromId)) totals = addTotals(totals, ownTotals(header));
-    return totals;
-  }
-
-  /** Undefined for a row nobody can read, which is set aside. */
+  /** Undefined for a row that cannot be read, which is set aside. */
   decode(row: Pick<MessageRow, "id" | "content">): SessionMessage | undefined {
     // Set aside earlier: the row only holds its children's place in the tree.
     if (row.content === "") return undefined;
     const parsed = parseStoredMessage(row.content);
     if (parsed.ok) return parsed.value;
-    const { host, sessionId } = this.scope;
-    host.sql.transaction(() => {
-      const key = JSON.stringify([sessionId, row.id]);
-      host.setAside({ table: "assistant_messages", key, body: row.content, error: parsed.error });
-      this.rows.blank(row.id);
-    });
+    this.rows.setAside(row, parsed.error);
     return undefined;
   }
 }

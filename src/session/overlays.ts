@@ -1,17 +1,29 @@
 // The summaries of a conversation, over its tree. A summary's start is always an ancestor of its end, so it applies to
 // every path through its end and to no other; messages are never altered. Which of them the active path shows, and what
 // they save there, is kept exact by every write that moves the newest message or changes a covered one. Runs inside the
-// store's transactions.
+// store's transactions. Below them: the newest part of a path as histories show it, read from its end.
 import type { ConversationRow } from "../journal/conversation.ts";
 import { byteLength } from "../util/bytes.ts";
 import { CompactionRangeError, SummaryRefusedError } from "./errors.ts";
-import type { MessageHeader } from "./message-rows.ts";
-import type { MessageStore } from "./message-store.ts";
-import { overlaySize } from "./overlay-message.ts";
-import { isOnPathOf, meetingOf, NO_MEETING, shownOf, type Meeting } from "./overlay-path.ts";
-import { OverlayRows, type Overlay } from "./overlay-rows.ts";
-import { walkShown } from "./overlay-walk.ts";
+import { BATCH_BYTES, BATCH_ROWS, type MessageHeader, type PathRow, type WalkLimits } from "./message-rows.ts";
+import type { MessageStore, SizedMessage } from "./message-store.ts";
+import {
+  forkOf,
+  isOnPathOf,
+  NO_FORK,
+  overlayMessage,
+  overlayIdOf,
+  overlayMessageId,
+  overlaySize,
+  shownOf,
+  walkShown,
+  type Fork,
+  type Overlay,
+  type OverlayRows,
+  type ShownEntry
+} from "./overlay-rows.ts";
 import { addTotals, ownTotals, ZERO_TOTALS, type PathTotals } from "./path-totals.ts";
+import { createdAt } from "./session-host.ts";
 import type { StoredCompaction } from "./session-provider.ts";
 
 /** A summary is short by its nature; a larger one is refused. */
@@ -23,7 +35,7 @@ export class Overlays {
 
   constructor(store: MessageStore) {
     this.#store = store;
-    this.rows = new OverlayRows(store.scope.host.sql, store.scope.sessionId, store.scope.conversation.facts);
+    this.rows = store.scope.summaries;
   }
 
   /** What histories of the path that ends at this message show, by position. */
@@ -31,6 +43,12 @@ export class Overlays {
     if (leafId === this.#store.leafId) return this.rows.shown();
     const all = this.rows.all();
     return all.length === 0 ? [] : shownOf(this.#onPathOf(leafId, all));
+  }
+
+  /** The message that is meant by the id of a summary: the last one that it stands for. */
+  standFor(id: string | null): string | null {
+    const overlayId = id === null ? undefined : overlayIdOf(id);
+    return overlayId === undefined ? id : (this.rows.one(overlayId)?.toId ?? id);
   }
 
   /** How much shorter the summaries make the active path. */
@@ -62,10 +80,14 @@ export class Overlays {
       throw new CompactionRangeError(given.fromId, given.toId);
     }
     const sequence = row.nextMessage++;
-    const facts = { id: sequence.toString(36), summary: given.summary, createdAt: this.#store.createdAt() };
+    const summary = {
+      id: sequence.toString(36),
+      summary: given.summary,
+      createdAt: createdAt(this.#store.scope.host)
+    };
     const overlay = {
-      ...facts,
-      ...overlaySize(facts),
+      ...summary,
+      ...overlaySize(summary),
       ...coveredFields(covered),
       sequence,
       fromId: from.id,
@@ -85,9 +107,9 @@ export class Overlays {
     const all = this.rows.all();
     const reported = this.#store.usage.sequence();
     if (all.length === 0 && reported === undefined) return;
-    const meeting = parentId === null ? NO_MEETING : this.#meeting(parentId, all, reported);
-    this.#flag(all, (each) => isOnPathOf(each, meeting));
-    if (reported !== undefined && reported > meeting.sequence) this.#store.usage.forget();
+    const fork = parentId === null ? NO_FORK : this.#fork(parentId, all, reported);
+    this.#flag(all, (each) => isOnPathOf(each, fork));
+    if (reported !== undefined && reported > fork.sequence) this.#store.usage.forget();
   }
 
   /** An answered message gets a new version; the old one goes on under `archiveId`, and so does its place in summaries. */
@@ -99,7 +121,7 @@ export class Overlays {
     }
   }
 
-  /** A message at the end of its path gets a new version, which no summary knows: none may cover it. */
+  /** A message at the end of its path gets a new version, which no summary was made of: none may cover it. */
   uncover(message: MessageHeader): void {
     for (const overlay of this.rows.all()) {
       if (overlay.toId !== message.id) continue;
@@ -181,7 +203,7 @@ export class Overlays {
     }
   }
 
-  /** Messages may have changed while nobody counted. */
+  /** Messages may have changed while it was not counted. */
   #recount(overlay: Overlay): object {
     const ends = this.#store.rows.headers([...new Set([overlay.fromId, overlay.toId])]);
     const [from, to] = [ends.get(overlay.fromId), ends.get(overlay.toId)];
@@ -212,14 +234,14 @@ export class Overlays {
   }
 
   #onPathOf(leafId: string, all: readonly Overlay[]): Overlay[] {
-    const meeting = this.#meeting(leafId, all);
-    return all.filter((each) => isOnPathOf(each, meeting));
+    const fork = this.#fork(leafId, all);
+    return all.filter((each) => isOnPathOf(each, fork));
   }
 
-  #meeting(leafId: string, all: readonly Overlay[], alsoDownTo = Number.POSITIVE_INFINITY): Meeting {
+  #fork(leafId: string, all: readonly Overlay[], alsoDownTo = Number.POSITIVE_INFINITY): Fork {
     const { rows, leafId: active } = this.#store;
     const downTo = all.reduce((least, { toSequence }) => Math.min(least, toSequence), alsoDownTo);
-    return meetingOf(rows.path(leafId), active === null ? [] : rows.path(active), downTo);
+    return forkOf(rows.path(leafId), active === null ? [] : rows.path(active), downTo);
   }
 }
 
@@ -252,4 +274,91 @@ function* upwards(tree: ReadonlyMap<string, MessageHeader>, fromId: string | nul
     const above: MessageHeader | undefined = header.parentId === null ? undefined : tree.get(header.parentId);
     header = above !== undefined && above.sequence < header.sequence ? above : undefined;
   }
+}
+
+export interface RecentPath {
+  /** Oldest first. */
+  readonly messages: SizedMessage[];
+  /** Messages of the path that are in it, also those a summary stands for. */
+  readonly rowsRead: number;
+}
+
+export interface RecentLimits {
+  readonly maxBytes: number;
+  /** At least these, whatever their size. */
+  readonly minMessages: number;
+}
+
+/**
+ * What a summary covers is not read. A window that ends before the newest summary still has it: without it the model
+ * would forget everything before the window.
+ */
+export function readRecentPath(
+  store: MessageStore,
+  leafId: string,
+  { maxBytes, minMessages }: RecentLimits
+): RecentPath {
+  const newestFirst: SizedMessage[] = [];
+  const shown = store.overlays.shownOn(leafId);
+  let summary = shown.at(-1);
+  // Its place is kept from the start.
+  let left = maxBytes - (summary?.sizeBytes ?? 0);
+  let rowsRead = 0;
+  const limits = () => ({
+    rows: left > 0 ? BATCH_ROWS : Math.max(1, minMessages - newestFirst.length),
+    bytes: left > 0 ? Math.min(BATCH_BYTES, left) : BATCH_BYTES
+  });
+  for (const entry of walk(store, { leafId, shown, limits })) {
+    const isSummary = summary !== undefined && entry.overlay === summary;
+    if (!isSummary) left -= (entry.row ?? entry.overlay).sizeBytes;
+    if (!isSummary && left < 0 && newestFirst.length >= minMessages) break;
+    if (isSummary) summary = undefined;
+    rowsRead += entry.overlay?.coveredLength ?? 1;
+    newestFirst.push(...sized(store, entry));
+  }
+  if (summary !== undefined) newestFirst.push(...sized(store, { overlay: summary }));
+  return { messages: newestFirst.reverse(), rowsRead };
+}
+
+export interface KnownLimits {
+  isKnown(id: string): boolean;
+  readonly maxRows: number;
+}
+
+/** Undefined if nothing known is within `maxRows`. */
+export function readUntilKnown(
+  store: MessageStore,
+  leafId: string,
+  { isKnown, maxRows }: KnownLimits
+): { messages: SizedMessage[]; knownId: string } | undefined {
+  const newestFirst: SizedMessage[] = [];
+  let rowsRead = 0;
+  // Mostly a question and an answer were added: never more rows are read in vain than there are new ones.
+  const limits = () => ({ rows: Math.min(BATCH_ROWS, Math.max(2, rowsRead)), bytes: BATCH_BYTES });
+  for (const entry of walk(store, { leafId, shown: store.overlays.shownOn(leafId), limits })) {
+    const id = entry.overlay === undefined ? entry.row.id : overlayMessageId(entry.overlay);
+    if (isKnown(id)) return { messages: newestFirst.reverse(), knownId: id };
+    if (++rowsRead > maxRows) return undefined;
+    newestFirst.push(...sized(store, entry));
+  }
+  return undefined;
+}
+
+function walk(
+  store: MessageStore,
+  { leafId, shown, limits }: { leafId: string; shown: readonly Overlay[]; limits: () => WalkLimits }
+): Iterable<ShownEntry<PathRow>> {
+  return walkShown(leafId, shown, {
+    segment: (fromId, stop) => store.rows.pathRows(fromId, limits, stop),
+    header: (id) => store.rows.header(id)
+  });
+}
+
+function sized(store: MessageStore, { row, overlay }: ShownEntry<PathRow>): SizedMessage[] {
+  if (row !== undefined) {
+    const message = store.decode(row);
+    return message === undefined ? [] : [{ message, sizeBytes: row.sizeBytes }];
+  }
+  const stored = store.overlays.rows.one(overlay.id);
+  return stored === undefined ? [] : [{ message: overlayMessage(stored), sizeBytes: stored.sizeBytes }];
 }

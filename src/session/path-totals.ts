@@ -27,6 +27,13 @@ export function addTotals(first: PathTotals, second: PathTotals): PathTotals {
   };
 }
 
+/** Of all these messages. */
+export function sumTotals(headers: Iterable<Parameters<typeof ownTotals>[0]>): PathTotals {
+  let totals = ZERO_TOTALS;
+  for (const header of headers) totals = addTotals(totals, ownTotals(header));
+  return totals;
+}
+
 export function subtractTotals(first: PathTotals, second: PathTotals): PathTotals {
   return {
     length: first.length - second.length,

@@ -169,7 +169,7 @@ function isSaid(posted: unknown): posted is SessionMessage {
   return posted["role"] === "user" || posted["role"] === "assistant";
 }
 
-/** What the store knows of a posted list. */
+/** What is stored of a posted list. */
 interface Known {
   /** Ids of messages that are shown as they were posted. */
   readonly unchanged: ReadonlySet<string>;

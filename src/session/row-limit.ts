@@ -1,4 +1,4 @@
-// Makes any message fit into one row. What is cut keeps its shape, so that whoever renders it still recognises it, and
+// Makes any message fit into one row. What is cut keeps its shape, so that a renderer still recognises it, and
 // the message's metadata says what was cut. The store keeps the whole message beside the row, so nothing is lost. Order
 // of sacrifice: the assistant's tool outputs, then other large values (largest first), then texts (oldest first), then
 // other fields, and as the last resort the tail of the message. Pure; cutting twice changes nothing more.

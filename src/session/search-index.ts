@@ -1,8 +1,7 @@
 // The full-text index of a session's messages. Searching brings it up to date; appending a message never touches it.
 // What is indexed already follows every update and deletion in the same transaction. The index can always be made again
 // from the messages: when it fails it is dropped, and neither a message nor a later search is lost by it.
-import { SEARCH_INDEX } from "../host/migrations/003-search.ts";
-import type { Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { MessageRow } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
 import { parseStoredMessage, type SessionMessage } from "./session-message.ts";
@@ -14,6 +13,40 @@ export const INDEX_BATCH_BYTES = 4 * 1024 * 1024;
 export const MAX_INDEXED_CHARS = 500_000;
 /** Sequences a slot has room for. Slots times this stay within the integers a number can hold. */
 const ENTRIES_PER_SLOT = 2 ** 32;
+
+export const SEARCH_TABLES: readonly TableDefinition[] = [
+  // Bound: one row per session that was searched. Deleted: when the session is cleared. `slot` numbers the sessions
+  // of one object: an entry of the index is slot and sequence of its message in one number.
+  {
+    name: "cf_search_sessions",
+    create: [
+      `CREATE TABLE cf_search_sessions (
+        session_id TEXT PRIMARY KEY,
+        slot INTEGER NOT NULL UNIQUE,
+        indexed_to INTEGER NOT NULL
+      ) WITHOUT ROWID`
+    ]
+  },
+  // Bound: one row per indexed message. Deleted: with the message.
+  {
+    name: "cf_search_messages",
+    create: [
+      `CREATE TABLE cf_search_messages (
+        entry INTEGER PRIMARY KEY,
+        message_id TEXT NOT NULL
+      )`
+    ]
+  },
+  // Bound, deletion: as cf_search_messages. It holds no texts: those are read from the messages.
+  {
+    name: "cf_search_text",
+    create: [
+      `CREATE VIRTUAL TABLE cf_search_text USING fts5 (
+        content, content = '', contentless_delete = 1, tokenize = 'porter unicode61'
+      )`
+    ]
+  }
+];
 
 interface IndexedSession {
   readonly slot: number;
@@ -35,9 +68,11 @@ export function searchText(message: SessionMessage): string {
 
 export class SearchIndex {
   readonly #store: MessageStore;
+  readonly #tables: TableSet;
 
   constructor(store: MessageStore) {
     this.#store = store;
+    this.#tables = new TableSet(store.scope.host.sql, SEARCH_TABLES);
   }
 
   /** Indexes a batch of what is new. True when nothing is left. */
@@ -48,7 +83,7 @@ export class SearchIndex {
     const indexedTo = this.#madeAgainIfBroken(() => {
       const session = this.#session() ?? this.#open();
       const done = this.#indexBatch(session, newest);
-      this.#sql.run("UPDATE cf_search_sessions SET indexed_to = ? WHERE session_id = ?", done, this.#sessionId);
+      this.#tables.change("UPDATE cf_search_sessions SET indexed_to = ? WHERE session_id = ?", done, this.#sessionId);
       return done;
     });
     return indexedTo >= newest;
@@ -58,7 +93,7 @@ export class SearchIndex {
   find(expression: string, limit: number): string[] {
     const session = this.#session();
     if (session === undefined) return [];
-    const found = this.#sql.all<{ id: string }>(
+    const found = this.#tables.all<{ id: string }>(
       `SELECT message_id AS id FROM cf_search_text JOIN cf_search_messages ON entry = cf_search_text.rowid
          WHERE cf_search_text MATCH ? AND cf_search_text.rowid BETWEEN ? AND ?
          ORDER BY rank, cf_search_text.rowid DESC LIMIT ?`,
@@ -99,7 +134,7 @@ export class SearchIndex {
     const session = this.#indexed(before.sequence);
     if (session === undefined) return;
     if (!this.#store.has(archiveId)) return this.rewritten(before);
-    this.#sql.run(
+    this.#tables.change(
       "UPDATE cf_search_messages SET message_id = ? WHERE entry = ?",
       archiveId,
       entryOf(session.slot, before.sequence)
@@ -110,27 +145,23 @@ export class SearchIndex {
   clear(): void {
     const session = this.#session();
     if (session === undefined) return;
-    const isOnly = this.#sql.one("SELECT 1 FROM cf_search_sessions WHERE slot <> ?", session.slot) === undefined;
+    const isOnly = this.#tables.one("SELECT 1 FROM cf_search_sessions WHERE slot <> ?", session.slot) === undefined;
     if (isOnly) return this.drop();
     this.#droppedIfBroken(() => {
       const range = entriesOf(session.slot);
-      this.#sql.run("DELETE FROM cf_search_text WHERE rowid BETWEEN ? AND ?", ...range);
-      this.#sql.run("DELETE FROM cf_search_messages WHERE entry BETWEEN ? AND ?", ...range);
-      this.#sql.run("DELETE FROM cf_search_sessions WHERE slot = ?", session.slot);
+      this.#tables.change("DELETE FROM cf_search_text WHERE rowid BETWEEN ? AND ?", ...range);
+      this.#tables.change("DELETE FROM cf_search_messages WHERE entry BETWEEN ? AND ?", ...range);
+      this.#tables.change("DELETE FROM cf_search_sessions WHERE slot = ?", session.slot);
     });
   }
 
-  /** Removes the index of all sessions of the object. Whoever searches next makes it again. */
+  /** Removes the index of all sessions of the object. The next search makes it again. */
   drop(): void {
-    this.#sql.transaction(() => {
-      this.#sql.run("DELETE FROM cf_search_sessions");
-      this.#sql.run("DELETE FROM cf_search_messages");
-      this.#sql.run("DROP TABLE IF EXISTS cf_search_text");
+    const { sql } = this.#store.scope.host;
+    sql.transaction(() => {
+      for (const { name } of SEARCH_TABLES) sql.run(`DROP TABLE IF EXISTS ${name}`);
     });
-  }
-
-  get #sql(): Sql {
-    return this.#store.scope.host.sql;
+    sql.catalog.refresh();
   }
 
   get #sessionId(): string {
@@ -138,7 +169,7 @@ export class SearchIndex {
   }
 
   #session(): IndexedSession | undefined {
-    return this.#sql.one<IndexedSession>(
+    return this.#tables.one<IndexedSession>(
       "SELECT slot, indexed_to AS indexedTo FROM cf_search_sessions WHERE session_id = ?",
       this.#sessionId
     );
@@ -151,8 +182,7 @@ export class SearchIndex {
   }
 
   #open(): IndexedSession {
-    this.#sql.run(SEARCH_INDEX);
-    this.#sql.run(
+    this.#tables.run(
       `INSERT INTO cf_search_sessions (session_id, slot, indexed_to)
          SELECT ?, COALESCE(MAX(slot), 0) + 1, 0 FROM cf_search_sessions`,
       this.#sessionId
@@ -189,7 +219,7 @@ export class SearchIndex {
       }
       if (recent.length === newest - after) return recent.reverse();
     }
-    return this.#sql.all<Pending & object>(
+    return rows.table.all<Pending & object>(
       `SELECT id, sequence, COALESCE(full_bytes, size_bytes) AS bytes FROM assistant_messages
          WHERE session_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`,
       this.#sessionId,
@@ -201,20 +231,20 @@ export class SearchIndex {
   #insert(slot: number, message: { readonly id: string; readonly sequence: number }, text: string): void {
     if (text === "") return;
     const entry = entryOf(slot, message.sequence);
-    this.#sql.run("INSERT INTO cf_search_messages (entry, message_id) VALUES (?, ?)", entry, message.id);
-    this.#sql.run("INSERT INTO cf_search_text (rowid, content) VALUES (?, ?)", entry, text);
+    this.#tables.run("INSERT INTO cf_search_messages (entry, message_id) VALUES (?, ?)", entry, message.id);
+    this.#tables.run("INSERT INTO cf_search_text (rowid, content) VALUES (?, ?)", entry, text);
   }
 
   #remove(slot: number, sequence: number): void {
     const entry = entryOf(slot, sequence);
-    this.#sql.run("DELETE FROM cf_search_messages WHERE entry = ?", entry);
-    this.#sql.run("DELETE FROM cf_search_text WHERE rowid = ?", entry);
+    this.#tables.change("DELETE FROM cf_search_messages WHERE entry = ?", entry);
+    this.#tables.change("DELETE FROM cf_search_text WHERE rowid = ?", entry);
   }
 
   /** For writes of messages: they must succeed whatever state the index is in. */
   #droppedIfBroken(work: () => void): void {
     try {
-      this.#sql.transaction(work);
+      this.#tables.transaction(work);
     } catch (error) {
       console.warn("The search index could not be updated and is made anew by the next search.", error);
       this.drop();
@@ -224,11 +254,11 @@ export class SearchIndex {
   /** For searches: they try once more with a new index. */
   #madeAgainIfBroken<T>(work: () => T): T {
     try {
-      return this.#sql.transaction(work);
+      return this.#tables.transaction(work);
     } catch (error) {
       console.warn("The search index could not be updated and is made anew.", error);
       this.drop();
-      return this.#sql.transaction(work);
+      return this.#tables.transaction(work);
     }
   }
 }

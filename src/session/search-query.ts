@@ -7,7 +7,7 @@ export const MAX_QUERY_TERMS = 32;
 /** Of a longer text only the start is read. */
 export const MAX_QUERY_CHARS = 2_000;
 
-/** What people's keyboards make of a quotation mark. */
+/** What keyboards make of a quotation mark. */
 const QUOTES = /["“”„‟«»]/g;
 /** What the tokenizer takes for part of a word. A term without any would match nothing and hide what the others find. */
 const WORD = /[\p{L}\p{N}\p{Co}]/u;

@@ -2,11 +2,14 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { tablesOf } from "../host/schema.ts";
+import { TableSet } from "../host/table-set.ts";
 import { Crash } from "../journal/memory-sql.test-support.ts";
-import { INDEX_BATCH_MESSAGES, MAX_INDEXED_CHARS } from "./search-index.ts";
+import { INDEX_BATCH_MESSAGES, MAX_INDEXED_CHARS, SEARCH_TABLES } from "./search-index.ts";
 import { DEFAULT_SEARCH_RESULTS, MAX_SEARCH_RESULTS } from "./search.ts";
 import { Session } from "./session.ts";
-import type { MessageStore } from "./message-store.ts";
+import { sessionScope } from "./session-host.ts";
+import { MessageStore } from "./message-store.ts";
 import { ids, openTestSession, text, type TestSession } from "./session.test-support.ts";
 
 const open = (sessionId = "") => openTestSession(new DatabaseSync(":memory:"), sessionId);
@@ -20,9 +23,9 @@ function fill(session: TestSession, texts: Record<string, string>): TestSession 
 
 /** Ids in the index; the texts it holds are as many. */
 function indexed({ memory }: TestSession): string[] {
-  const isMade = memory.all("SELECT 1 FROM sqlite_master WHERE name = 'cf_search_text'").length > 0;
-  const entries = memory.all<{ id: string }>("SELECT message_id AS id FROM cf_search_messages ORDER BY id");
-  expect(isMade ? memory.all("SELECT id FROM cf_search_text_docsize") : []).toHaveLength(entries.length);
+  const tables = new TableSet(memory, SEARCH_TABLES);
+  const entries = tables.all<{ id: string }>("SELECT message_id AS id FROM cf_search_messages ORDER BY id");
+  expect(tables.all("SELECT id FROM cf_search_text_docsize")).toHaveLength(entries.length);
   return ids(entries);
 }
 
@@ -116,9 +119,9 @@ describe("a search", () => {
   });
 
   test("keeps to its session", async () => {
-    const database = new DatabaseSync(":memory:");
-    const first = fill(openTestSession(database, "a"), { m1: "tea of a" });
-    const second = fill(openTestSession(database, "b"), { m1: "tea of b", m2: "more tea" });
+    const first = fill(open("a"), { m1: "tea of a" });
+    const second = { ...first, store: new MessageStore(sessionScope(first.host, "b")) };
+    fill(second, { m1: "tea of b", m2: "more tea" });
     expect(await first.store.searchMessages("tea")).toMatchObject([{ content: "tea of a" }]);
     expect(await found(second.store, "tea")).toHaveLength(2);
     // The others' hits must not take the places of one's own.
@@ -259,7 +262,7 @@ describe("the index follows", () => {
           if (at.kind === "delete") store.deleteMessages([at.id]);
           if (at.kind === "clear") store.clearMessages();
           if (at.kind !== "search") continue;
-          const stored = session.memory.all<{ id: string }>("SELECT id FROM assistant_messages");
+          const stored = store.rows.table.all<{ id: string }>("SELECT id FROM assistant_messages");
           const active = new Set(ids(store.getHistory()));
           for (const word of words) {
             const expected = ids(stored).filter((each) => JSON.stringify(store.getMessage(each)).includes(word));
@@ -293,7 +296,7 @@ describe("cost", () => {
     session.store.deleteMessages(["m1"]);
     session.store.clearMessages();
     expect(session.memory.all("SELECT name FROM sqlite_master WHERE name LIKE 'cf_search_text%'")).toEqual([]);
-    expect(session.memory.all("SELECT * FROM cf_search_sessions")).toEqual([]);
+    expect(tablesOf(session.memory)).not.toContain("cf_search_sessions");
   });
 
   test("an append to a searched session writes and reads what it always did", async () => {

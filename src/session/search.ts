@@ -76,7 +76,7 @@ function describe(store: MessageStore, ids: readonly string[]): SearchResult[] {
 }
 
 function placeOf(store: MessageStore, id: string): Place | undefined {
-  return store.scope.host.sql.one<Place>(
+  return store.rows.table.one<Place>(
     `SELECT id, role, parent_id AS parentId, sequence, created_at AS createdAt FROM assistant_messages
        WHERE session_id = ? AND id = ?`,
     store.scope.sessionId,
@@ -95,15 +95,16 @@ const ON_ACTIVE_PATH = `WITH RECURSIVE path AS (
 
 /** Without branches every message is on the path, and nothing needs to be walked. */
 function activePath(store: MessageStore, places: readonly Place[]): (id: string) => boolean {
-  const { host, sessionId } = store.scope;
-  const starts = host.sql.all(
+  const { sessionId } = store.scope;
+  const { table } = store.rows;
+  const starts = table.all(
     "SELECT 1 FROM assistant_messages WHERE session_id = ? AND is_branch = 1 LIMIT 2",
     sessionId
   );
   if (starts.length < 2) return () => true;
   const oldest = Math.min(...places.map(({ sequence }) => sequence));
   const asked = JSON.stringify(places.map(({ id }) => id));
-  const found = host.sql.all<{ id: string }>(ON_ACTIVE_PATH, sessionId, store.leafId, oldest, asked);
+  const found = table.all<{ id: string }>(ON_ACTIVE_PATH, sessionId, store.leafId, oldest, asked);
   const path = new Set(found.map(({ id }) => id));
   return (id) => path.has(id);
 }

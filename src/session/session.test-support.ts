@@ -1,31 +1,35 @@
-// A session's host over an in-memory SQLite, for this room's tests: counts what is read and written, and remembers what
+// A session's host over an in-memory SQLite: counts what is read and written, and remembers what
 // was broadcast and set aside.
 import { Blobs } from "../host/blobs.ts";
-import { BLOB_TABLES } from "../host/migrations/001-journal.ts";
-import { conversation as createConversationTables } from "../host/migrations/002-conversation.ts";
-import { features as createFeatureTables } from "../host/migrations/003-features.ts";
 import type { Sql, SqlRow, SqlValue } from "../host/ports.ts";
+import type { Catalog } from "../host/table-set.ts";
 import type { BadRow } from "../host/quarantine.ts";
 import { Conversation } from "../journal/conversation.ts";
-import { MemorySql, type SqliteDatabase } from "../journal/memory-sql.test-support.ts";
+import { createTables, MemorySql, type SqliteDatabase } from "../journal/memory-sql.test-support.ts";
 import { MessageStore } from "./message-store.ts";
 import { sessionScope, type SessionHost } from "./session-host.ts";
+import { takeOverOriginal } from "./take-over.ts";
 import type { SessionMessage } from "./session-message.ts";
 
 /** Counts rows returned by reads and rows changed by writes, and keeps the statements. */
 export class CountingSql implements Sql {
   rowsRead = 0;
-  rowsWritten = 0;
   readonly statements: string[] = [];
-  readonly #inner: Sql;
+  readonly #inner: MemorySql;
+  #writtenBefore: number;
 
-  constructor(inner: Sql) {
+  constructor(inner: MemorySql) {
     this.#inner = inner;
+    this.#writtenBefore = inner.rowsWritten;
+  }
+
+  get rowsWritten(): number {
+    return this.#inner.rowsWritten - this.#writtenBefore;
   }
 
   reset(): void {
     this.rowsRead = 0;
-    this.rowsWritten = 0;
+    this.#writtenBefore = this.#inner.rowsWritten;
     this.statements.length = 0;
   }
 
@@ -42,13 +46,19 @@ export class CountingSql implements Sql {
 
   run(query: string, ...values: SqlValue[]): { readonly changed: number } {
     this.statements.push(query);
-    const result = this.#inner.run(query, ...values);
-    this.rowsWritten += result.changed;
-    return result;
+    return this.#inner.run(query, ...values);
   }
 
   transaction<T>(work: () => T): T {
     return this.#inner.transaction(work);
+  }
+
+  get catalog(): Catalog {
+    return this.#inner.catalog;
+  }
+
+  get rollbacks(): number {
+    return this.#inner.rollbacks;
   }
 
   afterTransaction(end: Parameters<Sql["afterTransaction"]>[0]): void {
@@ -71,12 +81,7 @@ export interface TestSession {
 /** Test files pass a fresh `new DatabaseSync(":memory:")`. */
 export function openTestSession(database: SqliteDatabase, sessionId = ""): TestSession {
   const memory = new MemorySql(database);
-  const isNew = memory.all("SELECT 1 FROM sqlite_master WHERE name = 'cf_conversations'").length === 0;
-  if (isNew) {
-    for (const statement of BLOB_TABLES) memory.run(statement);
-    createConversationTables(memory);
-    createFeatureTables(memory);
-  }
+  createTables(memory);
   return open(memory, sessionId);
 }
 
@@ -98,6 +103,7 @@ function open(memory: MemorySql, sessionId: string): TestSession {
     },
     broadcast: (frame) => void frames.push(JSON.parse(frame))
   };
+  takeOverOriginal(memory);
   const store = new MessageStore(sessionScope(host, sessionId));
   return { sql, memory, blobs, host, store, frames, setAside, reboot: () => open(memory.reboot(), sessionId) };
 }

@@ -29,7 +29,7 @@ describe("a session of an agent", () => {
     const { session, sql } = open();
     session.forSession("chat");
     expect(sql.statements).toEqual([]);
-    expect(await session.getHistory()).toEqual([]);
+    await session.appendMessage(text("m1"));
     expect(sql.statements.length).toBeGreaterThan(0);
     expect(() => session.forSession("late")).toThrow(SessionInUseError);
   });

@@ -129,7 +129,7 @@ export class Session {
     return this;
   }
 
-  /** Told when a compaction fails. The conversation goes on as it is. */
+  /** Called when a compaction fails. The conversation goes on as it is. */
   onCompactionError(handler: CompactionErrorHandler): this {
     this.#compaction.onError = handler;
     return this;
@@ -358,7 +358,7 @@ export class Session {
   #open(): SessionProvider {
     if (this.#provider !== undefined) return this.#provider;
     this.#provider = this.#openProvider();
-    // A stored prompt must not outlive a clear, whoever clears: the context watches from the start.
+    // A stored prompt must not outlive a clear, whichever code clears: the context listens from the start.
     this.#contextOf();
     // So do clients.
     this.#compactorOf();

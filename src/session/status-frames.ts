@@ -1,5 +1,5 @@
 // Tells clients how large the conversation is for the model: at most one frame per tick, however many writes it had, and
-// the phases of a compaction. The number is a running sum, so a frame reads few rows. A session that nobody can watch
+// the phases of a compaction. The number is a running sum, so a frame reads few rows. A session without clients
 // sends and computes nothing.
 import { errorMessage } from "../util/errors.ts";
 import type { SessionScope } from "./session-host.ts";
@@ -12,7 +12,7 @@ export interface SessionStatus {
   readonly compacted?: { readonly tokensBefore: number };
 }
 
-/** Whoever knows the numbers. */
+/** What holds the numbers. */
 export interface StatusSource {
   /** Later only if a prompt or a user's counter has to be asked. */
   estimate(): number | Promise<number>;
@@ -30,7 +30,7 @@ export class StatusFrames {
     this.#source = source;
   }
 
-  /** A session that knows when to compact knows better than one that only reads. */
+  /** A session with a threshold has the better numbers than one that only reads. */
   offer(source: StatusSource): void {
     if (source.threshold !== null || this.#source.threshold === null) this.#source = source;
   }
@@ -89,14 +89,14 @@ export class StatusFrames {
   }
 }
 
-/** A write is never undone for a status nobody got. */
+/** A write is never undone for a status frame that was not sent. */
 function warnUnsent(error: unknown): void {
   console.warn("The session's status could not be sent:", error);
 }
 
 const watched = new WeakMap<SessionScope, StatusFrames>();
 
-/** Reports every change of the scope to its host's clients, once whoever asks. Undefined when nobody could listen. */
+/** Reports every change of the scope to its host's clients, once however many sessions ask. Undefined without a way to reach clients. */
 export function reportStatus(scope: SessionScope, source: StatusSource): StatusFrames | undefined {
   const { host } = scope;
   if (host.broadcast === undefined) return undefined;

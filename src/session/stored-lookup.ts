@@ -2,13 +2,15 @@
 import type { AnswerPlace, ReconcilePlan, StoredLookup, StoredText } from "./reconcile.ts";
 import { BATCH_BYTES, BATCH_ROWS } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
-import { overlayIdOf } from "./overlay-message.ts";
+import { overlayIdOf } from "./overlay-rows.ts";
 import { parseStoredMessage, type SessionMessage } from "./session-message.ts";
+
+const BY_CLIENT = { by: "client", why: "posted" } as const;
 
 /** A client's own copy of an answer is of the last few turns: it never got the stored one. */
 const RECENT_ANSWER_ROWS = 50;
 
-/** What a caller knows besides the store. */
+/** What a caller has besides the store. */
 export interface LookupHints {
   isQueued?(id: string): boolean;
   isAsShown?(posted: SessionMessage): boolean;
@@ -57,13 +59,13 @@ function parsed(text: string): SessionMessage | undefined {
 
 /**
  * Writes a plan in one transaction and says which message the answer belongs below (null: nothing to answer). Tool
- * results are not written here: they pass the same door as results that come in frames.
+ * results are not written here: they take the same way as results that come in frames.
  */
 export function applyPlan(store: MessageStore, plan: ReconcilePlan, archiveId: () => string): string | null {
   return store.scope.conversation.transaction(() => {
-    for (const message of plan.update) store.updateMessage(message);
-    if (plan.edit !== undefined) store.editMessage(plan.edit, archiveId());
-    for (const message of plan.append) store.appendMessage(message);
+    store.updateMessages(plan.update, BY_CLIENT);
+    if (plan.edit !== undefined) store.editMessage(plan.edit, archiveId(), BY_CLIENT);
+    for (const message of plan.append) store.appendMessage(message, undefined, BY_CLIENT);
     return answerParent(store, plan.answer);
   });
 }

@@ -2,14 +2,31 @@
 // is newer. The provider's count holds what an estimate cannot know (tools, prompt, its own tokenizer), so it is kept as
 // what it counted beyond the estimate of the same messages. It is forgotten when it no longer says anything: after a
 // compaction, on another branch, after deletions. One row per session.
+import { Cached } from "../host/cached.ts";
+import type { Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { MessageStore } from "./message-store.ts";
 
 /** A report that moves the number by less is not written: a turn whose count is as expected costs no row. */
 const NOTABLE_FRACTION = 0.02;
 
-const USAGE = "session:usage";
 const SELECT_USAGE = `SELECT message_sequence AS messageSequence, reported_tokens AS reportedTokens,
   extra_tokens AS extraTokens FROM cf_session_usage WHERE session_id = ?`;
+
+export const USAGE_TABLES: readonly TableDefinition[] = [
+  // Bound: one row per session. Deleted: by a compaction, a change of branch, clearMessages.
+  {
+    name: "cf_session_usage",
+    create: [
+      `CREATE TABLE cf_session_usage (
+        session_id TEXT PRIMARY KEY,
+        message_sequence INTEGER NOT NULL,
+        reported_tokens INTEGER NOT NULL,
+        extra_tokens INTEGER NOT NULL
+      ) WITHOUT ROWID`
+    ]
+  }
+];
 
 export interface UsageReport {
   /** The newest message the count includes. */
@@ -20,10 +37,16 @@ export interface UsageReport {
   readonly outputTokens?: number;
 }
 
-interface UsageRow {
+export interface UsageRow {
   readonly messageSequence: number;
   readonly reportedTokens: number;
   readonly extraTokens: number;
+}
+
+/** The row of a session, undefined without one. */
+export function cachedUsage(sql: Sql, sessionId: string): Cached<UsageRow | undefined> {
+  const table = new TableSet(sql, USAGE_TABLES);
+  return new Cached(sql, () => table.one<UsageRow>(SELECT_USAGE, sessionId));
 }
 
 export class ReportedUsage {
@@ -46,7 +69,7 @@ export class ReportedUsage {
       const extra = reported - (this.#store.shownTotals().tokens - below.tokens);
       const before = this.#row();
       if (before !== undefined && Math.abs(before.extraTokens - extra) <= reported * NOTABLE_FRACTION) return;
-      scope.host.sql.run(
+      new TableSet(scope.host.sql, USAGE_TABLES).run(
         `INSERT OR REPLACE INTO cf_session_usage (session_id, message_sequence, reported_tokens, extra_tokens)
            VALUES (?, ?, ?, ?)`,
         scope.sessionId,
@@ -54,7 +77,7 @@ export class ReportedUsage {
         reported,
         extra
       );
-      scope.conversation.facts.forget(USAGE);
+      scope.usage.drop();
     });
   }
 
@@ -70,13 +93,12 @@ export class ReportedUsage {
 
   forget(): void {
     if (this.#row() === undefined) return;
-    const { host, sessionId, conversation } = this.#store.scope;
-    host.sql.run("DELETE FROM cf_session_usage WHERE session_id = ?", sessionId);
-    conversation.facts.forget(USAGE);
+    const { host, sessionId, usage } = this.#store.scope;
+    new TableSet(host.sql, USAGE_TABLES).change("DELETE FROM cf_session_usage WHERE session_id = ?", sessionId);
+    usage.drop();
   }
 
   #row(): UsageRow | undefined {
-    const { host, sessionId, conversation } = this.#store.scope;
-    return conversation.facts.get(USAGE, () => host.sql.one<UsageRow>(SELECT_USAGE, sessionId));
+    return this.#store.scope.usage.value;
   }
 }

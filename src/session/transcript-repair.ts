@@ -81,7 +81,7 @@ export function repairTranscript(messages: readonly SessionMessage[], options: R
 }
 
 /**
- * A call that somebody outside still has to answer: it has not run, and no turn ends it. `isClientTool`: as in
+ * A call that a client or the user still has to answer: it has not run, and no turn ends it. `isClientTool`: as in
  * `RepairOptions`.
  */
 export function isPendingInteraction(part: object, isClientTool: RepairOptions["isClientTool"] = () => false): boolean {

@@ -3,10 +3,12 @@
 // the newest message's sums are exact. Runs inside the store's transaction.
 import type { ConversationRow } from "../journal/conversation.ts";
 import { byteLength } from "../util/bytes.ts";
+import { recordChange } from "./change-log.ts";
 import { encodeMessage, fullRefOf, keepFull, readFull } from "./message-body.ts";
 import type { MessageHeader, MessageRow } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
 import { addTotals, ownTotals, pathTotals, subtractTotals, withTotals, ZERO_TOTALS } from "./path-totals.ts";
+import { createdAt } from "./session-host.ts";
 import { parseStoredMessage, type SessionMessage } from "./session-message.ts";
 
 /** Of the messages without children, the one written last. */
@@ -16,10 +18,12 @@ export function newestLeaf(headers: Iterable<MessageHeader>): MessageHeader | un
   return all.filter(({ id }) => !parents.has(id)).sort((first, second) => second.sequence - first.sequence)[0];
 }
 
-export function deleteFromTree(store: MessageStore, row: ConversationRow, ids: readonly string[]): void {
+/** Says which of them there were. */
+export function deleteFromTree(store: MessageStore, row: ConversationRow, ids: readonly string[]): string[] {
   const tree = new Map(store.rows.scanHeaders().map((header) => [header.id, header]));
   const { removed, moved } = takeOut(tree, ids);
-  if (removed.length === 0) return;
+  const removedIds = removed.map(({ id }) => id);
+  if (removed.length === 0) return removedIds;
   for (const header of removed) {
     store.rows.delete(header.id);
     store.release(header);
@@ -32,6 +36,7 @@ export function deleteFromTree(store: MessageStore, row: ConversationRow, ids: r
   row.leaf = leaf?.id ?? null;
   store.overlays.removed(removed, tree, row.leaf);
   if (leaf !== undefined) store.rows.replaceHeader(withTotals(leaf, sumUp(tree, leaf)));
+  return removedIds;
 }
 
 /** Changes `tree`; children of what is taken out hang on its parent afterwards. */
@@ -125,7 +130,7 @@ function archive(store: MessageStore, before: MessageRow, archiveId: string): vo
     fullHash: kept?.hash ?? null,
     fullBytes: kept?.sizeBytes ?? null
   };
-  store.rows.insert(withTotals(copy, pathTotals(before)), store.createdAt());
+  store.rows.insert(withTotals(copy, pathTotals(before)), createdAt(store.scope.host));
 }
 
 /** The conversation's row names a newest message that is not there: it is damaged. The newest that is left takes over. */
@@ -142,6 +147,7 @@ export function recoverLeaf(store: MessageStore, lost: string): string | null {
       const totals = store.exactTotals(recovered, { isOnPath: false, below: ZERO_TOTALS });
       store.rows.replaceHeader(withTotals(recovered, totals));
     }
+    recordChange(store.scope, { by: "runner", why: "newest-message-lost" }, { change: "repaired", ids: [lost] });
     changes.emit({ kind: "restructured" });
     return leafId;
   });

@@ -1,4 +1,4 @@
-// Puts values back that did not fit into a message's row: for people all of them but the outputs of tools, for models
+// Puts values back that did not fit into a message's row: for clients all of them but the outputs of tools, for models
 // the files, so that they see the picture and not a line about it. Pure.
 import { isObject } from "../util/json.ts";
 import { cutCallIds } from "./row-limit.ts";
@@ -9,7 +9,7 @@ export function mayMissFiles({ metadata }: SessionMessage): boolean {
   return isObject(metadata) && Array.isArray(metadata["compactedParts"]);
 }
 
-/** Something of the message was cut that people are shown. */
+/** Something of the message was cut that clients show. */
 export function isCutForPeople(message: SessionMessage): boolean {
   const { metadata } = message;
   if (!isObject(metadata)) return false;
@@ -25,7 +25,7 @@ export function withWholeFiles(shown: SessionMessage, whole: SessionMessage): Se
 
 /** The message as shown, with everything that was cut but the outputs of tools. */
 export function withWholeParts(shown: SessionMessage, whole: SessionMessage): SessionMessage {
-  // Only the head was shown: which of its parts is which cannot be told.
+  // Only the head was shown: which of its parts is which is not known.
   if (isObject(shown.metadata) && shown.metadata["compactedMessage"] === true) return whole;
   return withWhole(shown, whole, () => true);
 }

@@ -1,11 +1,17 @@
 // The public test kit.
-export { createTestHost, TestHost, type AgentClass, type Bindings, type TestHostOptions } from "./test-host.ts";
+export {
+  createTestHost,
+  TestHost,
+  type AgentClass,
+  type Bindings,
+  type TestHostOptions,
+  type TestWorker
+} from "./test-host.ts";
 export { TestSocket, type FramePredicate } from "./test-socket.ts";
 export { everyCrash, type EveryCrashOptions, type EveryCrashResult } from "./every-crash.ts";
 export { CrashChangedOutcome, NoSuchFrame, UpgradeRefused, type CrashDifference } from "./errors.ts";
-export { ProcessDied } from "../host/inprocess/errors.ts";
-export { RpcTarget } from "../host/inprocess/rpc-target.ts";
-export type { TestWorker } from "./default-worker.ts";
-export type { Counts } from "../host/inprocess/crash.ts";
+export { ProcessDied } from "./inprocess/errors.ts";
+export { RpcTarget } from "./inprocess/rpc-values.ts";
+export type { Counts } from "./inprocess/crash.ts";
 export * from "./model/index.ts";
 export * from "./chaos/index.ts";

@@ -1,42 +1,63 @@
-// Statements of tests on what an object has stored. Objects make their tables when they first write to them; a test need
-// not know which they have made: one that is not there yet reads as an empty one, and is made if the test writes to it.
-import type { Database } from "../host/inprocess/database.ts";
-import type { Sql, SqlValue } from "../host/ports.ts";
-import { Tables } from "../host/tables.ts";
+// Statements of tests on what an object has stored. Objects make their tables on the first write; a test need not know
+// which exist: one that does not exist yet reads as an empty one, and is made if the test writes to it.
+import { ATTACHMENT_TABLES } from "../actions/attachments.ts";
+import { LEDGER_TABLES } from "../actions/ledger.ts";
+import { PAUSE_TABLES } from "../actions/parked.ts";
+import { RESULT_TABLES } from "../actions/results.ts";
+import { FIBER_TABLES } from "../agent/fibers/fiber-table.ts";
+import { QUEUE_TABLES } from "../agent/queue/queue-table.ts";
+import { SCHEDULE_TABLES } from "../agent/schedules/schedule-table.ts";
+import { STATE_TABLES } from "../agent/state.ts";
+import { WAKE_TABLES } from "../agent/tree/child-wakes.ts";
+import { CHILDREN_TABLES } from "../agent/tree/children.ts";
+import { WORKFLOW_TABLES } from "../agent/workflows/workflow-table.ts";
+import { BLOB_TABLES } from "../host/blobs.ts";
+import type { Database } from "./inprocess/database.ts";
+import type { SqlValue } from "../host/ports.ts";
+import { QUARANTINE_TABLES } from "../host/quarantine.ts";
+import { CONVERSATION_TABLES } from "../journal/conversation.ts";
+import { JOURNAL_TABLES } from "../journal/rows.ts";
+import { BLOCK_TABLES } from "../session/context/agent-context-provider.ts";
+import { ENTRY_TABLES } from "../session/context/agent-search-provider.ts";
+import { PROMPT_TABLES } from "../session/context/prompt-store.ts";
+import { MESSAGE_TABLES } from "../session/message-rows.ts";
+import { COMPACTION_TABLES } from "../session/overlay-rows.ts";
+import { SEARCH_TABLES } from "../session/search-index.ts";
+import { USAGE_TABLES } from "../session/tokens-reported.ts";
+import { CONFIG_TABLES } from "../think/config.ts";
+import { IDEMPOTENCY_TABLES } from "../turn/idempotency.ts";
 
 type Result = ReturnType<Database["run"]>;
 
+/** Every table of the package but cf_meta, which all objects have. */
+export const ALL_TABLES = [
+  ...[QUARANTINE_TABLES, BLOB_TABLES, STATE_TABLES, SCHEDULE_TABLES, QUEUE_TABLES, FIBER_TABLES, WORKFLOW_TABLES],
+  ...[CHILDREN_TABLES, WAKE_TABLES, JOURNAL_TABLES, CONVERSATION_TABLES, MESSAGE_TABLES, COMPACTION_TABLES],
+  ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
+  ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES]
+].flat();
+
 export function runOnStored(database: Database, query: string, values: readonly SqlValue[]): Result {
-  try {
-    return database.run(query, ...values);
-  } catch (error) {
-    if (!(error instanceof Error) || !error.message.includes("no such table") || !database.has("cf_meta")) throw error;
-  }
-  const isLook = /^\s*(?:SELECT|WITH)\b/i.test(query);
   database.run("SAVEPOINT stored_tables");
+  let hasWritten = false;
   try {
-    new Tables(sqlOf(database)).makeFor(query);
-    return database.run(query, ...values);
+    const result = runMakingTables(database, query, values);
+    hasWritten = result.hasWritten;
+    return result;
   } finally {
-    if (isLook) database.run("ROLLBACK TO stored_tables");
+    if (!hasWritten) database.run("ROLLBACK TO stored_tables");
     database.run("RELEASE stored_tables");
   }
 }
 
-/** As much of the port as making tables needs; the savepoint above is the transaction. */
-function sqlOf(database: Database): Sql {
-  const all = <Row extends object>(query: string, ...values: SqlValue[]) => {
-    const { columns, rows } = database.run(query, ...values);
-    return rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]])) as Row);
-  };
-  return {
-    all,
-    one: <Row extends object>(query: string, ...values: SqlValue[]) => all<Row>(query, ...values)[0],
-    run(query, ...values) {
-      database.run(query, ...values);
-      return { changed: 0 };
-    },
-    transaction: (work) => work(),
-    afterTransaction: (end) => end.committed()
-  };
+function runMakingTables(database: Database, query: string, values: readonly SqlValue[]): Result {
+  try {
+    return database.run(query, ...values);
+  } catch (error) {
+    const missing = error instanceof Error ? /no such table: (\w+)/.exec(error.message)?.[1] : undefined;
+    const table = ALL_TABLES.find(({ name }) => name === missing);
+    if (table === undefined || !database.has("cf_meta")) throw error;
+    for (const statement of table.create) database.run(statement);
+    return runMakingTables(database, query, values);
+  }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DurableObject, servicesOf } from "#platform";
-import * as node from "../host/inprocess/platform.ts";
+import * as node from "./inprocess/platform.ts";
 import type * as workerd from "../host/workerd/platform.ts";
 import { createTestHost } from "./index.ts";
 
@@ -77,7 +77,7 @@ test("an aborted sleep rejects with the signal's reason", async () => {
   await expect(greeter.nap(1, AbortSignal.abort(new Error("never slept")))).rejects.toThrow("never slept");
 });
 
-test("idle waits for foreign promises it was told about", async () => {
+test("idle waits for foreign promises that were registered", async () => {
   const host = open();
   let isDone = false;
   void host.external(new Promise<void>((resolve) => setTimeout(resolve, 5)).then(() => void (isDone = true)));

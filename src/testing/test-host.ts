@@ -1,20 +1,19 @@
 // The public handle on an in-process server: agents to call, a clock to move, a process to kill. Nothing happens in real
 // time, and two runs with the same seed and script do the same things in the same order.
-import { Agent, getAgentByName } from "../agent/index.ts";
-import { readAlarm, writeAlarm } from "../host/inprocess/alarms.ts";
-import type { ObjectClass } from "../host/inprocess/class-registry.ts";
-import type { Counts } from "../host/inprocess/crash.ts";
-import { Engine } from "../host/inprocess/engine.ts";
-import { FacetNotFound, ProcessDied } from "../host/inprocess/errors.ts";
-import { trackForeignWork } from "../host/inprocess/foreign-work.ts";
-import { createEnv, createNamespace } from "../host/inprocess/namespace.ts";
-import { ObjectId } from "../host/inprocess/object-id.ts";
-import type { ObjectRecord } from "../host/inprocess/object-record.ts";
-import { OutsideParty } from "../host/inprocess/party.ts";
-import { standIn } from "../host/inprocess/stand-in.ts";
-import { upgradeOf } from "../host/inprocess/upgrade-response.ts";
+import { Agent, getAgentByName, routeAgentRequest } from "../agent/index.ts";
+import { readAlarm, writeAlarm } from "./inprocess/alarms.ts";
+import type { HostedClass } from "./inprocess/class-registry.ts";
+import type { Counts } from "./inprocess/crash.ts";
+import { Engine } from "./inprocess/engine.ts";
+import { FacetNotFound, ProcessDied } from "./inprocess/errors.ts";
+import { trackForeignWork } from "./inprocess/foreign-work.ts";
+import { createEnv, createNamespace } from "./inprocess/namespace.ts";
+import { ObjectId } from "./inprocess/object-id.ts";
+import type { ObjectRecord } from "./inprocess/object-record.ts";
+import { OutsideParty } from "./inprocess/party.ts";
+import { standIn } from "./inprocess/stand-in.ts";
+import { upgradeOf } from "./inprocess/upgrade-response.ts";
 import type { SqlRow, SqlValue } from "../host/ports.ts";
-import { defaultWorker, type TestWorker } from "./default-worker.ts";
 import { UpgradeRefused } from "./errors.ts";
 import { TestSocket } from "./test-socket.ts";
 import { runOnStored } from "./stored-tables.ts";
@@ -28,6 +27,10 @@ export type AgentClass<T extends Rpc.DurableObjectBranded = Rpc.DurableObjectBra
 export type Bindings<Agents extends Record<string, AgentClass>> = {
   [Name in keyof Agents]: DurableObjectNamespace<InstanceType<Agents[Name]>>;
 };
+
+export interface TestWorker<Env> {
+  fetch(request: Request, env: Env): Response | Promise<Response>;
+}
 
 export interface TestHostOptions<Agents extends Record<string, AgentClass>, Variables extends object> {
   /** Bound classes: the key is the binding's name in `env`; the class is exported under its own name. */
@@ -71,6 +74,13 @@ export function createTestHost<
   const worker = options.worker ?? defaultWorker;
   return new TestHost<Bindings<Agents> & Variables>(engine, standIn<TestWorker<unknown>>(worker));
 }
+
+/** Routing for tests that bring no worker of their own. */
+const defaultWorker: TestWorker<unknown> = {
+  async fetch(request, env) {
+    return (await routeAgentRequest(request, env)) ?? new Response("Not found", { status: 404 });
+  }
+};
 
 export class TestHost<Env = Record<string, unknown>> {
   readonly env: Env;
@@ -228,7 +238,7 @@ export class TestHost<Env = Record<string, unknown>> {
     return this.#engine.record(objectClass, ObjectId.fromName(objectClass.name, name));
   }
 
-  #bound(agent: AgentClass): ObjectClass {
+  #bound(agent: AgentClass): HostedClass {
     return this.#engine.classes.requireBound(agent);
   }
 

@@ -1,7 +1,7 @@
 // A client's WebSocket in a test: everything it received, in order, and ways to misbehave as networks do.
-import type { Connection } from "../host/inprocess/connection.ts";
-import type { Engine } from "../host/inprocess/engine.ts";
-import { checkClose, NO_CODE, type SocketData, toSocketData } from "../host/inprocess/socket-frames.ts";
+import type { SocketConnection } from "./inprocess/connection.ts";
+import type { Engine } from "./inprocess/engine.ts";
+import { checkClose, NO_CODE, type SocketData, toSocketData } from "./inprocess/socket-frames.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { NoSuchFrame } from "./errors.ts";
 
@@ -12,13 +12,13 @@ export class TestSocket {
   /** All frames received: parsed where they are JSON, text otherwise, bytes as Uint8Array. */
   readonly frames: unknown[] = [];
   readonly #engine: Engine;
-  readonly #connection: Connection;
+  readonly #connection: SocketConnection;
   #unread: unknown[] = [];
   #closed: { code: number; reason: string } | undefined;
   #extraCopies = 0;
   #listener: ((frame: unknown) => void) | undefined;
 
-  constructor(engine: Engine, connection: Connection) {
+  constructor(engine: Engine, connection: SocketConnection) {
     this.#engine = engine;
     this.#connection = connection;
     connection.attachClient({
@@ -91,7 +91,7 @@ export class TestSocket {
     this.#connection.sendToServer({ kind: "lost" });
   }
 
-  /** The connection breaks with an error the object is told about. */
+  /** The connection breaks with an error that the object receives. */
   fail(error: Error): void {
     this.#closed ??= { code: 1006, reason: "" };
     this.#connection.sendToServer({ kind: "error", error });

@@ -3,13 +3,13 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { CONTINUE_TEXT, installedSdk, type StepStart } from "../model/index.ts";
 import { reply, scriptedModel, text } from "../testing/index.ts";
-import { Assembly, MCP_WAIT_MS, type TurnFeatures } from "./assemble.ts";
-import { ChatCaller } from "./chat-caller.ts";
+import { Assembly, MCP_WAIT_MS, type AssemblyInit } from "./assemble.ts";
+import { ChatCaller } from "./client-tools.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
-import { engineTurn, FACTS, overridesOf } from "./overrides.test-support.ts";
+import { engineTurn, FACTS, featuresOf, overridesOf } from "./overrides.test-support.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 import { CAPABILITY_SENTINEL } from "./prompt.ts";
-import type { ToolSource } from "./tool-source.ts";
+import type { Feature, FeatureLayer } from "./feature.ts";
 import { answer, userMessage } from "./turns.test-support.ts";
 
 const sdk = installedSdk();
@@ -17,24 +17,25 @@ const named = (description: string) => tool({ description, inputSchema: z.object
 const history = [userMessage("u1", "Hello")];
 const clientTool = (name: string) => ({ name, description: "client", parameters: null });
 
-interface Setup extends TurnFeatures {
+interface Setup extends Partial<Omit<AssemblyInit, "overrides" | "features">> {
   overrides?: Partial<ThinkOverrides>;
-  warn?: (message: string) => void;
+  features?: Feature[];
 }
 
-function assembly({ overrides, warn = () => {}, ...features }: Setup = {}): Assembly {
-  return new Assembly({ sdk, warn, features: () => features, overrides: overridesOf(overrides) });
+function assembly({ overrides, features = [], warn = () => {}, ...more }: Setup = {}): Assembly {
+  return new Assembly({ sdk, warn, ...more, features: featuresOf(...features), overrides: overridesOf(overrides) });
 }
 
 function assemble(setup: Setup = {}, turn = engineTurn(), messages: UIMessage[] = history) {
   return assembly(setup).assemble(turn, { history: messages, overflows: 0, modelHooks: {} });
 }
 
-const source = (layer: ToolSource["layer"], tools: ToolSet, more: Partial<ToolSource> = {}): ToolSource => ({
-  layer,
-  tools: () => tools,
+const feature = (layer: FeatureLayer, tools: ToolSet, more: Partial<Feature> = {}): Feature => ({
+  name: layer,
+  inTurn: () => ({ tools: { [layer]: tools } }),
   ...more
 });
+const channels = (channelPolicy: Feature["channelPolicy"]): Feature => ({ name: "channels", channelPolicy });
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -54,21 +55,23 @@ describe("the order of assembly", () => {
           getModel: () => note("getModel", scriptedModel([])),
           beforeTurn: () => note("beforeTurn", undefined)
         },
-        toolSources: [
-          source("mcp", {}, { ready: async () => note("mcp ready", undefined), tools: () => note("mcp tools", {}) })
+        features: [
+          {
+            name: "mcp",
+            untilConnected: async () => note("mcp ready", undefined),
+            inTurn: () => note("mcp tools", { begin: () => note("mcp begin", undefined) })
+          },
+          channels(() => ({
+            tools: (all) => note("channel tools", all),
+            instructions: async () => note("channel instructions", "Brief.")
+          }))
         ],
-        channelPolicy: () => ({
-          tools: (all) => note("channel tools", all),
-          instructions: async () => note("channel instructions", "Brief.")
-        }),
-        sessionPrompt: async () => note("session prompt", undefined),
-        hiddenMessages: () => note("messages", 0)
+        sessionPrompt: async () => note("session prompt", undefined)
       },
       engineTurn({ channel: "slack" })
     );
     expect(trace).toEqual([
       "mcp ready",
-      "messages",
       "getTools",
       "mcp tools",
       "channel tools",
@@ -76,7 +79,8 @@ describe("the order of assembly", () => {
       "session prompt",
       "getSystemPrompt",
       "getModel",
-      "beforeTurn"
+      "beforeTurn",
+      "mcp begin"
     ]);
   });
 
@@ -184,7 +188,7 @@ describe("beforeTurn", () => {
     const assembled = await assemble(
       {
         overrides: { maxSteps: 7, beforeTurn: () => (own === undefined ? undefined : { maxSteps: own }) },
-        channelPolicy: () => (maxTurns === undefined ? {} : { maxTurns })
+        features: [channels(() => (maxTurns === undefined ? {} : { maxTurns }))]
       },
       engineTurn({ channel: "slack" })
     );
@@ -227,11 +231,11 @@ describe("messages", () => {
   const aged = [...old, ...Array.from({ length: 12 }, (_, index) => userMessage(`u${index + 2}`))];
 
   test("that are old are shortened, except outputs that the class or a feature keeps", async () => {
-    const keepOutput: ToolSource["keepOutput"] = ({ toolName }) => (toolName === "skill" ? "skill" : undefined);
+    const keepOutput: Feature["keepOutput"] = ({ toolName }) => (toolName === "skill" ? "skill" : undefined);
     const { messages } = await assemble(
       {
         overrides: { historyTruncation: { wholeOutputs: ["whole"] } },
-        toolSources: [source("skills", {}, { keepOutput })]
+        features: [feature("skills", {}, { keepOutput })]
       },
       engineTurn(),
       structuredClone(aged)
@@ -259,10 +263,9 @@ test("an output that is cut only after a compaction in the middle of a turn name
     parts: [{ type: "tool-fetch", toolCallId: id, state: "output-available", input: {}, output: id.repeat(1_000) }]
   });
   const given = [userMessage("u1"), called("c1"), called("c2"), userMessage("u2")];
-  const features = {};
   const compacting = new Assembly({
     sdk,
-    features: () => features,
+    features: featuresOf(),
     overrides: overridesOf({
       historyTruncation: { keepRecent: 2, step: 1 },
       contextOverflow: { proactive: { maxInputTokens: 100 } }
@@ -294,9 +297,9 @@ describe("tools", () => {
           allowClientToolOverrides: true,
           getTools: () => ({ a: named("class"), b: named("class"), c: named("class") })
         },
-        toolSources: [
-          source("mcp", { c: named("mcp"), d: named("mcp") }),
-          source("workspace", { a: named("workspace") })
+        features: [
+          feature("mcp", { c: named("mcp"), d: named("mcp") }),
+          feature("workspace", { a: named("workspace") })
         ]
       },
       engineTurn({ clientTools: [clientTool("d")] })
@@ -353,8 +356,8 @@ describe("tools", () => {
   });
 
   test("a throw of a feature's tools fails the turn", async () => {
-    const broken = source("mcp", {}, { tools: () => Promise.reject(new Error("no tools")) });
-    await expect(assemble({ toolSources: [broken] })).rejects.toThrow("no tools");
+    const broken = feature("mcp", {}, { inTurn: () => Promise.reject(new Error("no tools")) });
+    await expect(assemble({ features: [broken] })).rejects.toThrow("no tools");
   });
 });
 
@@ -367,15 +370,18 @@ describe("waiting for MCP servers", () => {
   ])("%j", async (waitForMcpConnections, expected) => {
     const waits: number[] = [];
     const ready = async (ms: number) => void waits.push(ms);
-    const toolSources = [source("mcp", {}, { ready }), source("skills", {}, { ready })];
-    await assemble({ overrides: { waitForMcpConnections }, toolSources });
+    const features = [feature("mcp", {}, { untilConnected: ready }), feature("skills", {})];
+    await assemble({ overrides: { waitForMcpConnections }, features });
     expect(waits).toEqual(expected);
   });
 
   test("that cannot be reached costs their tools and not the turn", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const ready = () => Promise.reject(new Error("unreachable"));
-    await assemble({ overrides: { waitForMcpConnections: true }, toolSources: [source("mcp", {}, { ready })] });
+    await assemble({
+      overrides: { waitForMcpConnections: true },
+      features: [feature("mcp", {}, { untilConnected: ready })]
+    });
     expect(warn).toHaveBeenCalledOnce();
   });
 
@@ -383,8 +389,8 @@ describe("waiting for MCP servers", () => {
     const stop = new AbortController();
     const ready = async () => stop.abort(new Error("stopped"));
     const beforeTurn = vi.fn();
-    const toolSources = [source("mcp", {}, { ready })];
-    const setup = { overrides: { waitForMcpConnections: true, beforeTurn }, toolSources };
+    const features = [feature("mcp", {}, { untilConnected: ready })];
+    const setup = { overrides: { waitForMcpConnections: true, beforeTurn }, features };
     await expect(assemble(setup, engineTurn({ signal: stop.signal }))).rejects.toThrow("stopped");
     expect(beforeTurn).not.toHaveBeenCalled();
   });
@@ -395,7 +401,7 @@ describe("a channel", () => {
     const assembled = await assemble(
       {
         overrides: { getTools: () => ({ read: named("read"), execute: named("execute") }) },
-        channelPolicy: () => ({ instructions: "Be brief.", tools: ({ execute: _none, ...rest }) => rest })
+        features: [channels(() => ({ instructions: "Be brief.", tools: ({ execute: _none, ...rest }) => rest }))]
       },
       engineTurn({ channel: "slack" })
     );
@@ -404,9 +410,9 @@ describe("a channel", () => {
     expect(assembled.system).not.toContain("sandboxed execution");
   });
 
-  test("that nobody registered changes nothing and is warned of", async () => {
+  test("that is not registered changes nothing and is warned of", async () => {
     const warn = vi.fn();
-    await assemble({ warn, channelPolicy: () => undefined }, engineTurn({ channel: "pager" }));
+    await assemble({ warn, features: [channels(() => undefined)] }, engineTurn({ channel: "pager" }));
     expect(warn.mock.calls).toEqual([[expect.stringContaining('"pager" is not registered')]]);
   });
 });
@@ -439,10 +445,9 @@ test("what stands behind the stored history stays in the prompt when the history
     role: "assistant",
     parts: [{ type: "tool-pay", toolCallId: "c1", state: "output-available", input: {}, output: "paid" }]
   };
-  const features = {};
   const compacting = new Assembly({
     sdk,
-    features: () => features,
+    features: featuresOf(),
     overrides: overridesOf({ contextOverflow: { proactive: { maxInputTokens: 100 } } }),
     overflow: { compact: async () => true, path: () => [userMessage("short")], has: (id) => id !== running.id }
   });

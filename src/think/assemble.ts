@@ -15,28 +15,26 @@ import {
 import type { AssembledTurn } from "../turn/hooks.ts";
 import type { TurnContext as EngineTurn } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
-import { ChatCaller } from "./chat-caller.ts";
-import type { ChannelPolicy } from "./channel-policy.ts";
-import { clientToolSet } from "./client-tools.ts";
+import { ChatCaller, clientToolSet } from "./client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
-import { CutOutputs } from "./cut-outputs.ts";
+import type { ChannelPolicy } from "./feature.ts";
+import { WarnOnce, type Features } from "./features.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { ThinkOverrides } from "./overrides.ts";
-import { explainPrompt, type PromptExplanation } from "./explain-prompt.ts";
 import {
+  explainPrompt,
   promptSections,
   renderPrompt,
   withCapabilities,
+  type PromptExplanation,
   type PromptInput,
   type PromptSection,
   type SessionPrompt
 } from "./prompt.ts";
-import { READ_RESULT, readResultTool } from "./read-result.ts";
-import type { ThinkActions } from "./think-actions.ts";
+import { CutOutputs, READ_RESULT, readResultTool } from "./read-result.ts";
 import { mergeToolLayers, type MergedTools, type ToolCollision, type ToolLayer } from "./tool-layers.ts";
-import { keptOutputs, type ToolSource } from "./tool-source.ts";
-import { withFacts } from "./turn-facts.ts";
-import { WarnOnce } from "./warn-once.ts";
+import { withDetails } from "./turn-details.ts";
+import type { TurnParts } from "./turn-parts.ts";
 
 /** Tool names that one warning lists, and how much of each. */
 const LISTED_NAMES = 5;
@@ -44,21 +42,6 @@ const LISTED_NAME_CHARS = 64;
 
 /** How long a turn waits for MCP servers when the class does not say. */
 export const MCP_WAIT_MS = 10_000;
-
-/** What features add to every turn. */
-export interface TurnFeatures {
-  readonly toolSources?: readonly ToolSource[];
-  /** The rendered context blocks, if there are any. */
-  readonly sessionPrompt?: () => Promise<SessionPrompt | undefined>;
-  /** Absent: there are no channels, and a turn's channel is only a name. */
-  readonly channelPolicy?: (channel: string) => ChannelPolicy | undefined;
-  /** Absent: there are none. */
-  readonly actions?: ThinkActions;
-  /** How many messages of the path come before the history given: the window did not reach them. */
-  readonly hiddenMessages?: (history: readonly UIMessage[]) => number;
-  /** A message as it is stored, uncut. Absent: what is given is all there is. */
-  readonly wholeMessage?: (messageId: string) => UIMessage | undefined;
-}
 
 /** What the guard of the context window needs of the conversation. */
 export interface OverflowPort {
@@ -74,12 +57,15 @@ export interface AssemblyInit {
   /** Absent: there is no guard. */
   readonly overflow?: OverflowPort;
   readonly sdk: Sdk;
-  /** Looked up for each turn. */
-  readonly features: () => TurnFeatures;
+  readonly features: Features;
+  /** The rendered context blocks; undefined when no block says anything. */
+  readonly sessionPrompt?: () => Promise<SessionPrompt | undefined>;
+  /** A message as it is stored, uncut. Absent: what is given is all there is. */
+  readonly wholeMessage?: (messageId: string) => UIMessage | undefined;
   readonly warn?: (message: string) => void;
 }
 
-/** What the model is told when an action it was waiting for is decided, and the last word is its own. */
+/** What the model reads when an action it was waiting for is decided, and the last word is its own. */
 const DECIDED_TEXT = "The action that was waiting for approval has been decided; its outcome now stands above. Go on.";
 /** The same for a call of an earlier answer, after others have come. */
 const ANSWERED_TEXT = "A call that was waiting has been answered; its outcome now stands above. Go on.";
@@ -98,6 +84,7 @@ export const DEFAULT_STALL_MS = 600_000;
 /** The tools and texts that `beforeTurn` is shown. */
 interface Draft {
   readonly merged: MergedTools;
+  readonly parts: TurnParts;
   readonly sections: readonly PromptSection[];
   readonly messages: ModelMessage[];
   readonly policy: ChannelPolicy | undefined;
@@ -126,10 +113,14 @@ export class Assembly {
     const { continuation, body } = turn;
     const shown = { system, messages: [...draft.messages], continuation, ...(body !== undefined && { body }) };
     const tools = { ...draft.merged.tools };
-    const context: TurnContext = withHidden(withFacts(shown, turn), { tools, model });
+    const context: TurnContext = withHidden(withDetails(shown, turn), { tools, model });
     const config: TurnConfig = (await overrides.beforeTurn(context)) ?? {};
     const settled = this.#fitted(turn, input, { draft, settled: this.#settled(draft, config, turn) });
-    return { ...(await this.#withActions(turn, context, settled)), model: config.model ?? model };
+    const { signal } = context;
+    const joined = await draft.parts.join(settled, () =>
+      withHidden({ ...context }, { signal, model, tools: settled.tools })
+    );
+    return { ...joined, model: config.model ?? model };
   }
 
   /** A turn that outgrew the context window is shown less of its own results, and any turn may be guarded. */
@@ -169,7 +160,7 @@ export class Assembly {
     return async () => {
       const stored = overflow.path(leaf.id).map((message) => shown.get(message.id) ?? message);
       const path = [...stored, ...history.slice(end + 1)];
-      const cut = draft.cut.show(path, this.#truncation(path, draft.canReadCut));
+      const cut = draft.cut.show(path, this.#truncation(draft.canReadCut));
       const converted = await this.#modelMessages(cut, draft.merged.tools);
       const rebuilt = messages.toSpliced(start, draft.messages.length, ...converted);
       // Those of the beginning are part of the system prompt already.
@@ -177,92 +168,63 @@ export class Assembly {
     };
   }
 
-  /** What actions add to every turn: who may do what, and the end of a turn that waits for people. */
-  async #withActions<Turn extends Omit<AssembledTurn, "model">>(
-    turn: EngineTurn,
-    context: TurnContext,
-    assembled: Turn
-  ): Promise<Turn> {
-    const { actions } = this.#init.features();
-    if (!actions?.desk) return assembled;
-    const { signal, model } = context;
-    const grant = await actions.grant(turn, withHidden({ ...context }, { signal, model, tools: assembled.tools }));
-    const { modelHooks, stopWhen = [] } = assembled;
-    const conditions = typeof stopWhen === "function" ? [stopWhen] : stopWhen;
-    return {
-      ...assembled,
-      ...(grant && { grant }),
-      annotate: (chunk) => actions.annotate(turn, chunk),
-      stopWhen: [...conditions, actions.stopWhen],
-      modelHooks: {
-        ...modelHooks,
-        prepareStep: async (event) => ({ ...(await modelHooks.prepareStep?.(event)), ...actions.prepareStep(event) })
-      }
-    };
-  }
-
   /** What the prompt of a turn that starts now would be made of. */
   async explainPrompt(turn: EngineTurn): Promise<PromptExplanation> {
     const policy = this.#policyOf(turn);
-    const merged = await this.#narrowed(await this.#collect(turn, this.#resultTools(turn)), policy);
-    return explainPrompt(await this.#promptInput(policy), merged.layerOf);
+    const own = this.#init.overrides.getTools();
+    const parts = await this.#init.features.inTurn(turn);
+    const merged = await this.#narrowed(this.#collect(turn, { own, parts, result: this.#resultTools(parts) }), policy);
+    return explainPrompt(await this.#promptInput(parts, policy), merged.layerOf);
   }
 
   async #draft(turn: EngineTurn, history: UIMessage[]): Promise<Draft> {
     await this.#untilConnected(turn);
     const policy = this.#policyOf(turn);
     const cut = new CutOutputs();
-    const named = cut.show(history, this.#truncation(history, true));
-    const resultTools = this.#resultTools(turn, cut);
-    const merged = await this.#narrowed(await this.#collect(turn, resultTools), policy);
-    const sections = promptSections(await this.#promptInput(policy));
+    const named = cut.show(history, this.#truncation(true));
+    const own = this.#init.overrides.getTools();
+    const parts = await this.#init.features.inTurn(turn);
+    const resultTools = this.#resultTools(parts, cut);
+    const merged = await this.#narrowed(this.#collect(turn, { own, parts, result: resultTools }), policy);
+    const sections = promptSections(await this.#promptInput(parts, policy));
     // The class may have a tool of that name, and a channel may leave it out: then nothing may point to it.
     const canReadCut = !cut.isEmpty && merged.tools[READ_RESULT] === resultTools[READ_RESULT];
-    const shown = canReadCut || cut.isEmpty ? named : cut.show(history, this.#truncation(history, false));
+    const shown = canReadCut || cut.isEmpty ? named : cut.show(history, this.#truncation(false));
     const messages = await this.#modelMessages(shown, merged.tools);
     if (messages.length === 0) throw new NoMessagesError();
     const isPartial = history.at(-1)?.id === turn.messageId;
-    return { merged, sections, messages, policy, cut, canReadCut, isPartial };
+    return { merged, parts, sections, messages, policy, cut, canReadCut, isPartial };
   }
 
   /** One tool for everything that was or may be cut; none in a turn without such a thing. */
-  #resultTools(turn: EngineTurn, cut?: CutOutputs): ToolSet {
-    const { actions, wholeMessage } = this.#init.features();
-    const ofActions = actions?.resultReader(turn);
-    return readResultTool([
-      ...(cut === undefined || cut.isEmpty ? [] : [cut.reader((id) => wholeMessage?.(id))]),
-      ...(ofActions === undefined ? [] : [ofActions])
-    ]);
+  #resultTools(parts: TurnParts, cut?: CutOutputs): ToolSet {
+    const { wholeMessage } = this.#init;
+    const ofHistory = cut === undefined || cut.isEmpty ? [] : [cut.reader((id) => wholeMessage?.(id))];
+    return readResultTool([...ofHistory, ...parts.resultReaders]);
   }
 
-  /** A server that cannot be reached costs its tools, not the turn. */
   async #untilConnected(turn: EngineTurn): Promise<void> {
     const { waitForMcpConnections: wait } = this.#init.overrides;
     if (!wait) return;
-    const timeoutMs = (wait === true ? undefined : wait.timeout) ?? MCP_WAIT_MS;
-    const sources = (this.#init.features().toolSources ?? []).filter((source) => source.layer === "mcp");
-    for (const result of await Promise.allSettled(sources.map(async (source) => source.ready?.(timeoutMs)))) {
-      if (result.status === "rejected") console.warn("Waiting for MCP servers failed:", result.reason);
-    }
+    await this.#init.features.untilConnected((wait === true ? undefined : wait.timeout) ?? MCP_WAIT_MS);
     turn.signal.throwIfAborted();
   }
 
-  async #collect(turn: EngineTurn, resultTools: ToolSet): Promise<MergedTools> {
-    const { overrides } = this.#init;
-    const { toolSources = [] } = this.#init.features();
-    const layers: ToolLayer[] = [
-      { name: "tools", tools: overrides.getTools() },
-      // Below everything: it must not hide a tool of the same name.
-      { name: "workspace", tools: resultTools }
-    ];
-    for (const source of toolSources) layers.push({ name: source.layer, tools: await source.tools(turn) });
+  #collect(turn: EngineTurn, { own, parts, result }: { own: ToolSet; parts: TurnParts; result: ToolSet }): MergedTools {
     const executor = turn.origin instanceof ChatCaller ? turn.origin.onClientToolCall : undefined;
     const client = clientToolSet(turn.clientTools, executor);
     for (const name of client.duplicates) {
       this.#warnings.warn(`The client describes the tool "${name}" more than once; the last description counts.`);
     }
-    layers.push({ name: "client", tools: client.tools });
-    const merged = mergeToolLayers(layers, { clientOverrides: overrides.allowClientToolOverrides });
+    const layers: ToolLayer[] = [
+      { name: "tools", tools: own },
+      // Below everything: it must not hide a tool of the same name.
+      { name: "workspace", tools: result },
+      ...parts.toolLayers,
+      { name: "client", tools: client.tools }
+    ];
+    const clientOverrides = this.#init.overrides.allowClientToolOverrides;
+    const merged = mergeToolLayers(layers, { clientOverrides });
     for (const collision of merged.collisions) this.#warnOfClientTool(collision);
     return merged;
   }
@@ -276,11 +238,10 @@ export class Assembly {
   }
 
   #policyOf({ channel }: EngineTurn): ChannelPolicy | undefined {
-    const { channelPolicy } = this.#init.features();
-    if (channel === undefined || channelPolicy === undefined) return undefined;
-    const policy = channelPolicy(channel);
-    if (policy === undefined) this.#warnings.warn(`The channel "${channel}" is not registered; it changes nothing.`);
-    return policy;
+    if (channel === undefined) return undefined;
+    const policy = this.#init.features.channelPolicy(channel);
+    if (policy === null) this.#warnings.warn(`The channel "${channel}" is not registered; it changes nothing.`);
+    return policy ?? undefined;
   }
 
   async #narrowed(merged: MergedTools, policy: ChannelPolicy | undefined): Promise<MergedTools> {
@@ -291,28 +252,23 @@ export class Assembly {
     return { ...merged, tools: kept, layerOf };
   }
 
-  async #promptInput(policy: ChannelPolicy | undefined): Promise<PromptInput> {
-    const { overrides } = this.#init;
-    const { sessionPrompt } = this.#init.features();
+  async #promptInput(parts: TurnParts, policy: ChannelPolicy | undefined): Promise<PromptInput> {
+    const { overrides, sessionPrompt } = this.#init;
     const { instructions } = policy ?? {};
     const channelInstructions = typeof instructions === "function" ? await instructions() : instructions;
     const session = await sessionPrompt?.();
     return {
       base: () => overrides.getSystemPrompt(),
       ...(channelInstructions !== undefined && { channelInstructions }),
-      ...(session !== undefined && { session })
+      ...(session !== undefined && { session }),
+      features: parts.prompt
     };
   }
 
-  #truncation(history: readonly UIMessage[], areNamed: boolean): Parameters<CutOutputs["show"]>[1] {
-    const { hiddenMessages, toolSources = [] } = this.#init.features();
-    const { wholeOutputs, ...limits } = this.#init.overrides.historyTruncation;
-    return {
-      ...limits,
-      offset: hiddenMessages?.(history) ?? 0,
-      keepOutput: keptOutputs(wholeOutputs ?? [], toolSources),
-      areNamed
-    };
+  #truncation(areNamed: boolean): Parameters<CutOutputs["show"]>[1] {
+    const { features, overrides } = this.#init;
+    const { wholeOutputs, ...limits } = overrides.historyTruncation;
+    return { ...limits, keepOutput: features.keptOutputs(wholeOutputs), areNamed };
   }
 
   #modelMessages(shown: readonly UIMessage[], tools: ToolSet): Promise<ModelMessage[]> {

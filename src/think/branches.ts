@@ -1,6 +1,7 @@
 // The versions of messages that edits and regenerations leave, as clients list and choose them. A choice is a stored
 // fact: one transaction moves the end of the active path and ends what belonged to the path that was left. What waits
 // for a person on that path waits there, and is asked again when somebody comes back.
+import { getCurrentAgent } from "../agent/context.ts";
 import type { ArmedContinuation } from "../journal/conversation.ts";
 import { versionsOf } from "../session/branches.ts";
 import { UnknownMessageError } from "../session/errors.ts";
@@ -33,7 +34,8 @@ export class Branches {
     if (typeof messageId !== "string") throw new UnknownMessageError(String(messageId));
     conversation.transaction((row) => {
       if (row.openTurns.length > 0) throw new BranchInUseError();
-      if (!store.selectBranch(messageId)) return;
+      const by = getCurrentAgent().connection === undefined ? "code" : "client";
+      if (!store.selectBranch(messageId, { by })) return;
       // Said of a question that may not be on the screen any more.
       row.failedTurn = null;
       // The other calls of its message cannot be answered from here, and it would stand in the way of continuations

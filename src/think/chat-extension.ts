@@ -1,19 +1,19 @@
-// The chat protocol on an agent's connections: adapts clients and requests to the dialect and back.
+// The chat protocol on an agent's connections: adapts connections and requests to it and back.
 import type { UIMessage } from "ai";
 import { Connection } from "../agent/connections/connection.ts";
 import type { AgentExtension } from "../agent/extension.ts";
 import type { AgentRuntime } from "../agent/runtime.ts";
 import {
-  ChatDialect,
+  ChatProtocol,
   getMessagesResponse,
   isGetMessagesRequest,
   parseChatFrame,
-  type ChatDialectInit,
+  type ChatProtocolInit,
   type ChatSocket
 } from "../chat/index.ts";
 import type { MessageChanges } from "../session/message-changes.ts";
 
-export interface ChatExtensionInit extends Omit<ChatDialectInit, "sockets" | "isReadonly"> {
+export interface ChatExtensionInit extends Omit<ChatProtocolInit, "sockets" | "isReadonly"> {
   readonly runtime: AgentRuntime;
   readonly messages: () => readonly UIMessage[];
   readonly changes: MessageChanges;
@@ -30,18 +30,18 @@ export function chatExtension(init: ChatExtensionInit): AgentExtension {
     return socket;
   };
   const followers = () => runtime.connections.list().filter((one) => runtime.agent.isConnectionProtocolEnabled(one));
-  const dialect = new ChatDialect({
+  const protocol = new ChatProtocol({
     ...init,
     sockets: { list: () => followers().map(socketOf) },
     isReadonly: ({ key }) => key instanceof Connection && runtime.agent.isConnectionReadonly(key)
   });
-  init.changes.subscribe((change) => dialect.messagesChanged(change));
+  init.changes.subscribe((change) => protocol.messagesChanged(change));
   return {
-    connected: (connection) => dialect.connected(socketOf(connection)),
-    disconnected: (connection) => dialect.disconnected(socketOf(connection)),
+    connected: (connection) => protocol.connected(socketOf(connection)),
+    disconnected: (connection) => protocol.disconnected(socketOf(connection)),
     receive(connection, text) {
       const command = parseChatFrame(text);
-      if (command) dialect.receive(socketOf(connection), command);
+      if (command) protocol.receive(socketOf(connection), command);
       return command !== undefined;
     },
     respond: (request) => (isGetMessagesRequest(request) ? getMessagesResponse(request, init.messages) : undefined),

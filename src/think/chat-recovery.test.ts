@@ -1,10 +1,9 @@
 // What becomes of every value a class may set `chatRecovery` to, and what its hooks are told.
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { RecoveryIncident } from "../turn/incident.ts";
+import type { RecoveryIncident } from "../turn/recovery.ts";
 import type { TurnContext } from "../turn/turn.ts";
-import { recoveryPolicy, type ChatRecoveryConfig, type ChatRecoveryOptions } from "./chat-recovery.ts";
+import { RecoveryHooks, recoveryPolicy, type ChatRecoveryConfig, type ChatRecoveryOptions } from "./chat-recovery.ts";
 import type { ThinkOverrides } from "./overrides.ts";
-import { RecoveryHooks } from "./recovery-hooks.ts";
 
 const DEFAULTS = {
   enabled: true,

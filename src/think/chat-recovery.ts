@@ -1,11 +1,16 @@
-// How a class says what becomes of interrupted turns, and what its hooks are told. Bad values become the defaults: a
+// How a class says what becomes of interrupted turns, and what its hooks are given. Bad values become the defaults: a
 // decision about an interrupted turn must not fail on them.
 import type { UIMessage } from "ai";
 import type { ClientTool } from "../journal/records.ts";
-import type { ExhaustionReason } from "../turn/budget.ts";
-import type { RecoveryIncident, RecoveryPolicy } from "../turn/incident.ts";
+import type { SessionMessagePart } from "../session/session-message.ts";
+import { interruptedPart } from "../session/transcript-repair.ts";
+import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
+import type { ExhaustionReason } from "../turn/retry-policy.ts";
+import type { TurnContext as EngineTurn } from "../turn/turn.ts";
+import { isObject } from "../util/json.ts";
+import type { ThinkOverrides } from "./overrides.ts";
 
-/** What `shouldKeepRecovering` is told. */
+/** What `shouldKeepRecovering` is given. */
 export type ChatRecoveryProgressContext = Pick<
   RecoveryIncident,
   | "incidentId"
@@ -20,7 +25,7 @@ export type ChatRecoveryProgressContext = Pick<
   | "ageMs"
 >;
 
-/** What `onChatRecovery` is told. */
+/** What `onChatRecovery` is given. */
 export interface ChatRecoveryContext extends Omit<RecoveryIncident, "work" | "ageMs"> {
   /** The conversation as it is stored. */
   readonly messages: UIMessage[];
@@ -29,7 +34,7 @@ export interface ChatRecoveryContext extends Omit<RecoveryIncident, "work" | "ag
   readonly lastClientTools?: readonly ClientTool[];
 }
 
-/** What `onExhausted` is told. */
+/** What `onExhausted` is given. */
 export interface ChatRecoveryExhaustedContext extends Omit<RecoveryIncident, "work" | "ageMs" | "recoveryData"> {
   readonly reason: ExhaustionReason;
   readonly terminalMessage: string;
@@ -46,7 +51,7 @@ export interface ChatRecoveryOptions {
 export interface ChatRecoveryConfig {
   /** Attempts in a row without progress (default 10). */
   maxAttempts?: number;
-  /** Accepted for compatibility: a recovered turn has its place in the queue and waits for nobody. */
+  /** Accepted for compatibility: a recovered turn has its place in the queue and does not wait. */
   stableTimeoutMs?: number;
   /** Time without progress (default 5 minutes). */
   noProgressTimeoutMs?: number;
@@ -54,11 +59,11 @@ export interface ChatRecoveryConfig {
   maxRecoveryWork?: number;
   /** Attempts whose process died, the first included (default 5). */
   maxInterruptedAttempts?: number;
-  /** What people are shown when a turn is given up. */
+  /** What users are shown when a turn is given up. */
   terminalMessage?: string;
   /** Asked from the second interruption on; false gives the turn up. */
   shouldKeepRecovering?(context: ChatRecoveryProgressContext): boolean | Promise<boolean>;
-  /** Told once when a turn is given up. */
+  /** Called once when a turn is given up. */
   onExhausted?(context: ChatRecoveryExhaustedContext): void | Promise<void>;
 }
 
@@ -71,7 +76,7 @@ const DEFAULTS: Omit<RecoveryPolicy, "enabled"> = {
 };
 
 /** What the setting says in detail. */
-export function recoveryConfig(setting: boolean | ChatRecoveryConfig): ChatRecoveryConfig {
+function recoveryConfig(setting: boolean | ChatRecoveryConfig): ChatRecoveryConfig {
   return typeof setting === "object" && setting !== null ? setting : {};
 }
 
@@ -93,4 +98,86 @@ function whole(value: unknown, least: number): number | undefined {
 
 function atLeastZero(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 ? value : undefined;
+}
+
+// ── The class's policy and hooks, as the engine asks for them, with the documented consequence of each throw ──
+
+type MessagePart = UIMessage["parts"][number];
+
+export interface RecoveryHooksInit {
+  readonly overrides: ThinkOverrides;
+  /** The conversation as it is stored. */
+  readonly messages: () => UIMessage[];
+  /** The class's own: what stands for a call that was cut off. */
+  readonly repairPart: (part: MessagePart) => MessagePart;
+  /** A call that was cut off, with its outcome where a feature has it. */
+  readonly settledPart?: (part: MessagePart, requestId: string) => MessagePart | undefined;
+}
+
+export class RecoveryHooks {
+  readonly #init: RecoveryHooksInit;
+
+  constructor(init: RecoveryHooksInit) {
+    this.#init = init;
+  }
+
+  get policy(): RecoveryPolicy {
+    return recoveryPolicy(this.#init.overrides.chatRecovery);
+  }
+
+  async recover(
+    turn: EngineTurn,
+    { work: _work, ageMs: _age, ...incident }: RecoveryIncident
+  ): Promise<RecoveryChoice> {
+    const { overrides, messages } = this.#init;
+    const chosen = await overrides.onChatRecovery({
+      ...incident,
+      messages: messages(),
+      ...(turn.body !== undefined && { lastBody: turn.body }),
+      ...(turn.clientTools.length > 0 && { lastClientTools: turn.clientTools })
+    });
+    return { persist: chosen?.persist !== false, continue: chosen?.continue !== false };
+  }
+
+  async keepsRecovering(incident: RecoveryIncident): Promise<boolean> {
+    const config = this.#config;
+    if (!config.shouldKeepRecovering) return true;
+    const { incidentId, requestId, recoveryRootRequestId, attempt, maxAttempts, recoveryKind, work, ageMs } = incident;
+    const identity = { incidentId, requestId, recoveryRootRequestId };
+    const details = { ...identity, attempt, maxAttempts, recoveryKind, work, ageMs };
+    try {
+      return (await config.shouldKeepRecovering(details)) !== false;
+    } catch (error) {
+      console.error("shouldKeepRecovering failed; recovery goes on.", error);
+      return true;
+    }
+  }
+
+  async exhausted(incident: RecoveryIncident & { readonly reason: ExhaustionReason }): Promise<void> {
+    const { work: _work, ageMs: _age, recoveryData: _data, ...details } = incident;
+    const { terminalMessage } = this.policy;
+    try {
+      await this.#config.onExhausted?.({ ...details, terminalMessage });
+    } catch (error) {
+      console.error("onExhausted failed.", error);
+    }
+  }
+
+  repairPart(part: MessagePart, requestId?: string): MessagePart {
+    const settled = requestId === undefined ? undefined : this.#init.settledPart?.(part, requestId);
+    if (settled) return settled;
+    try {
+      const repaired: unknown = this.#init.repairPart(part);
+      if (isObject(repaired) && typeof repaired["type"] === "string") return repaired as MessagePart;
+      throw new TypeError("It returned no part of a message.");
+    } catch (error) {
+      // A turn that cannot end, or be shown to the model, would block the conversation for good.
+      console.error("repairInterruptedToolPart failed; the default is used.", error);
+      return interruptedPart(part as MessagePart & SessionMessagePart);
+    }
+  }
+
+  get #config(): ChatRecoveryConfig {
+    return recoveryConfig(this.#init.overrides.chatRecovery);
+  }
 }

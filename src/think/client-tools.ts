@@ -23,6 +23,18 @@ export interface ClientToolCall {
 /** Its result is the tool's output; a throw is the tool's error. */
 export type ClientToolExecutor = (call: ClientToolCall) => unknown;
 
+/**
+ * The caller of `chat()`, while this process lives: the origin of its turn. It is never stored, so the client tool calls
+ * of a turn that goes on after a restart wait for an answer of any client.
+ */
+export class ChatCaller {
+  readonly onClientToolCall: ClientToolExecutor | undefined;
+
+  constructor(onClientToolCall: ClientToolExecutor | undefined) {
+    this.onClientToolCall = onClientToolCall;
+  }
+}
+
 /** Providers refuse longer names. */
 const MAX_NAME_LENGTH = 128;
 

@@ -1,14 +1,14 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { BadRow } from "../host/quarantine.ts";
-import { MemorySql } from "../journal/memory-sql.test-support.ts";
+import { createTables, MemorySql } from "../journal/memory-sql.test-support.ts";
 import { readConfig, writeConfig } from "./config.ts";
 
 function openStore() {
   const database = new DatabaseSync(":memory:");
-  database.exec("CREATE TABLE think_config (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
   const setAside: BadRow[] = [];
   const sql = new MemorySql(database);
+  createTables(sql);
   return { database, setAside, sql, quarantine: (row: BadRow) => void setAside.push(row) };
 }
 
@@ -40,7 +40,8 @@ describe("the configuration", () => {
 
   test("sets a row aside that cannot be read, once", () => {
     const store = openStore();
-    store.database.exec("INSERT INTO think_config VALUES ('_think_config', '{broken')");
+    writeConfig(store, {});
+    store.database.exec("REPLACE INTO think_config VALUES ('_think_config', '{broken')");
     expect(readConfig(store)).toBeNull();
     expect(readConfig(store)).toBeNull();
     expect(store.setAside).toMatchObject([{ table: "think_config", body: "{broken" }]);

@@ -122,7 +122,7 @@ export class ProactiveGuard {
   #shrunk(event: StepStart, used: number): ModelMessage[] | undefined {
     const callIds = this.#ownCalls(event);
     const ownChars = toolResultChars(event.messages, callIds);
-    // What the last step's tools brought has not been counted by anybody yet.
+    // What the last step's tools brought has not been counted yet.
     const newIds = new Set(answeredCallIds(event.responseMessages.slice(-1)));
     const newChars = toolResultChars(event.messages, newIds);
     const excessChars = (used - this.#init.limits.tokens) * CHARS_PER_TOKEN + newChars;

@@ -4,9 +4,8 @@ import { truncateOldMessages } from "../model/index.ts";
 import type { ContextTools } from "../session/context/tools.ts";
 import type { PromptBlock } from "../session/context/render.ts";
 import { engineTurn } from "./overrides.test-support.ts";
-import { contextPrompt, contextToolSource, keptDocument } from "./context-tools.ts";
-import { explainPrompt } from "./explain-prompt.ts";
-import { promptSections, renderPrompt, withCapabilities } from "./prompt.ts";
+import { contextPrompt, contextFeature, keptDocument } from "./context-tools.ts";
+import { explainPrompt, promptSections, renderPrompt, withCapabilities } from "./prompt.ts";
 
 const block = (label: string, text: string, isDeclared = true): PromptBlock => ({ label, text, isDeclared });
 const sessionOf = (blocks: PromptBlock[], tools: ContextTools = {}) => ({
@@ -22,12 +21,11 @@ describe("context tools in a turn", () => {
       inputSchema,
       execute: async (input: unknown) => `got ${String(input)}`
     };
-    const source = contextToolSource(sessionOf([], { set_context: described }));
-    const { set_context } = await source.tools(engineTurn());
+    const source = contextFeature(sessionOf([], { set_context: described }));
+    const { set_context } = (await source.inTurn?.(engineTurn()))?.tools?.context ?? {};
     expect(set_context?.description).toBe("Writes.");
     expect(await asSchema(set_context?.inputSchema).jsonSchema).toEqual(inputSchema);
     expect(await set_context?.execute?.("x", { toolCallId: "c", messages: [], context: undefined })).toBe("got x");
-    expect(source.layer).toBe("context");
   });
 
   test("a loaded document stays whole in old messages, a refusal does not take its place", () => {

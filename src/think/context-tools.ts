@@ -4,26 +4,28 @@ import { jsonSchema, type ToolSet } from "ai";
 import { wasNotLoaded } from "../session/context/document-calls.ts";
 import type { Session } from "../session/session.ts";
 import { isObject } from "../util/json.ts";
+import type { Feature } from "./feature.ts";
 import type { SessionPrompt } from "./prompt.ts";
-import type { ToolSource } from "./tool-source.ts";
 
 type ContextSession = Pick<Session, "tools" | "promptSections">;
 
-/** The tools of the layer "context". */
-export function contextToolSource(session: ContextSession): ToolSource {
+/** The tools of the layer "context". Every agent has it: sessions may be given blocks while they run. */
+export function contextFeature(session: ContextSession): Feature {
   return {
-    layer: "context",
-    async tools(): Promise<ToolSet> {
-      const described = Object.entries(await session.tools());
-      return Object.fromEntries(
-        described.map(([name, { description, inputSchema, execute }]) => [
-          name,
-          { description, inputSchema: jsonSchema<unknown>(inputSchema), execute: (input: unknown) => execute(input) }
-        ])
-      );
-    },
+    name: "context",
+    inTurn: async () => ({ tools: { context: await contextTools(session) } }),
     keepOutput: keptDocument
   };
+}
+
+async function contextTools(session: ContextSession): Promise<ToolSet> {
+  const described = Object.entries(await session.tools());
+  return Object.fromEntries(
+    described.map(([name, { description, inputSchema, execute }]) => [
+      name,
+      { description, inputSchema: jsonSchema<unknown>(inputSchema), execute: (input: unknown) => execute(input) }
+    ])
+  );
 }
 
 /** A document the model loaded is what it works with, however long ago that was: one copy of each stays whole. */

@@ -62,17 +62,6 @@ export class InvalidKeyError extends ThinkError {
   }
 }
 
-/** What was given as a message is not one. */
-export class InvalidMessageError extends ThinkError {
-  constructor(problem: string) {
-    super({
-      code: "message-invalid",
-      message: `A message could not be accepted: ${problem}.`,
-      hint: 'Messages are UIMessage values of the AI SDK: { id, role: "user" | "assistant" | "system", parts: [...] }.'
-    });
-  }
-}
-
 /** A file that no model could read. It is refused before it is stored: it would be part of every later prompt. */
 export class AttachmentError extends ThinkError {
   constructor(filename: string | undefined, problem: string) {
@@ -151,6 +140,28 @@ export class ActionMapError extends ThinkError {
       code: "action-map",
       message: "getActions() must return an object of actions.",
       hint: "Make each with action(); plain tools belong to getTools()."
+    });
+  }
+}
+
+/** Two features cannot share a name that clients, the model or the storage know them by. */
+export class FeatureClashError extends ThinkError {
+  constructor(feature: string, taken: { readonly kind: string; readonly name: string }) {
+    super({
+      code: "feature-clash",
+      message: `The feature "${feature}" was left out: its ${taken.kind} "${taken.name}" is taken.`,
+      hint: "Another feature, the class or the package itself has it. Rename one of the two, or use one of them only."
+    });
+  }
+}
+
+/** The session's messages and the turns that write them must be in one database. */
+export class CustomSessionError extends ThinkError {
+  constructor() {
+    super({
+      code: "session-not-in-sqlite",
+      message: "This agent's session cannot hold a conversation.",
+      hint: "configureSession() must return a session over the agent's own storage: turns and messages share transactions."
     });
   }
 }

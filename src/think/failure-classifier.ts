@@ -1,8 +1,8 @@
-// What a failed model call means for trying again, across providers: shorten the prompt, wait for the provider's rate,
-// wait a moment, or stop. Nothing for what it cannot judge, and for a turn that somebody aborted. Pure.
-import { failureFacts, type FailureFacts } from "./failure-facts.ts";
+// What a failed model call means, across providers: shorten the prompt, wait for the provider's rate, wait a moment, leave
+// out a file, or stop. Nothing for what it cannot judge, and for a turn that was aborted. Pure. The wordings are pinned by
+// failure-classifier.fixtures.ts and overflow-classifier.fixtures.ts.
+import { failureSignals, type FailureSignals } from "./failure-details.ts";
 import type { ChatErrorClassification } from "./hooks.ts";
-import { isOverflow, isRateRefusal, says } from "./overflow-classifier.ts";
 
 /** Refusals that are about the moment and not about the request. Every status from 500 on is one too. */
 const TRANSIENT_STATUSES = [408, 409, 425];
@@ -53,18 +53,18 @@ export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
  * }
  */
 export function defaultChatErrorClassifier(error: unknown): Exclude<ChatErrorClassification, "unknown"> | undefined {
-  const facts = failureFacts(error);
-  if (says(facts.texts, NOT_A_MODEL_FAILURE)) return undefined;
-  if (isOverflow(facts)) return "context_overflow";
-  if (isRateRefusal(facts)) return "rate_limit";
-  return facts.status === undefined ? byWords(facts) : byStatus(facts.status);
+  const signals = failureSignals(error);
+  if (says(signals.texts, NOT_A_MODEL_FAILURE)) return undefined;
+  if (isOverflow(signals)) return "context_overflow";
+  if (isRateRefusal(signals)) return "rate_limit";
+  return signals.status === undefined ? byWords(signals) : byStatus(signals.status);
 }
 
 function byStatus(status: number): "transient" | "fatal" {
   return status >= 500 || TRANSIENT_STATUSES.includes(status) ? "transient" : "fatal";
 }
 
-function byWords({ texts, isRetryable }: FailureFacts): "transient" | "fatal" | undefined {
+function byWords({ texts, isRetryable }: FailureSignals): "transient" | "fatal" | undefined {
   if (isRetryable || says(texts, TRANSIENT)) return "transient";
   return says(texts, FATAL) ? "fatal" : undefined;
 }
@@ -74,7 +74,7 @@ function byWords({ texts, isRetryable }: FailureFacts): "transient" | "fatal" | 
  * Google's `retryDelay`. Undefined when it does not say, or says nothing that can be understood.
  */
 export function retryAfterMs(error: unknown, nowMs: number): number | undefined {
-  const { headers, texts } = failureFacts(error);
+  const { headers, texts } = failureSignals(error);
   for (const each of headers) {
     const wait = milliseconds(each.get("retry-after-ms"), 1) ?? afterHeader(each.get("retry-after"), nowMs);
     if (wait !== undefined) return wait;
@@ -97,4 +97,117 @@ function milliseconds(value: string | undefined, unitMs: number): number | undef
 
 function bounded(ms: number): number {
   return Math.min(MAX_RETRY_AFTER_MS, Math.max(0, Math.ceil(ms)));
+}
+
+// ── A prompt that does not fit the context window. Errs on the side of "no": a "yes" compacts the history. ──
+
+/** What providers say, each in its own way. */
+const OVERFLOW = [
+  // OpenAI and Azure, and others with the same wording: DeepSeek, vLLM, OpenRouter, Groq, Cerebras, gateways
+  /context[_ ]length[_ ]exceeded/i,
+  /maximum context length/i,
+  /context[_ ]window/i,
+  /reduce the length of/i,
+  /input tokens exceed the configured limit/i,
+  // Anthropic, Fireworks, Ollama
+  /prompt (is |was )?too long/i,
+  /exceed.{0,40}context (length|limit|size)/i,
+  // Google
+  /input token count/i,
+  /exceeds? (the )?max(imum)? (number of )?(input )?tokens?( limit)?/i,
+  /prompt token count of \d+ exceeds/i,
+  // Bedrock, Cohere, Mistral, xAI
+  /input (is |was )?too long/i,
+  /number of input tokens exceeds/i,
+  /too many (input )?tokens/i,
+  /maximum prompt length is \d+/i,
+  /range of input length should be/i,
+  /exceeded model token limit/i,
+  // Together and text-generation-inference
+  /longer than the model'?s context length/i,
+  /`?inputs`? (tokens \+ `?max_new_tokens`? must be <=|must have less than \d+ tokens)/i,
+  /request body too large for .{0,80}max size: \d+ tokens/i,
+  // llama.cpp, LM Studio, vLLM
+  /exceed_context_size_error/i,
+  /greater than the context length/i,
+  /context the overflows|when (the )?context overflows/i,
+  /max_tokens must be at least 1, got -\d/i
+];
+
+/** Refusals that speak of tokens and mean a rate, or an account that is used up. */
+const RATE = [
+  /rate.?limit/i,
+  /tokens[ _]?per[ _]?(min|minute|hour|day)/i,
+  /\b[TR]P[MD]\b/,
+  /quota/i,
+  /resource.?(has been )?exhausted/i,
+  /throttl/i,
+  /too many requests/i,
+  /(wait|slow down).{0,20}(before|and) (trying|try)/i
+];
+
+/** True for what asks the caller to come back later: a prompt that is too long stays too long. */
+export function isRateRefusal({ status, texts }: FailureSignals): boolean {
+  return status === 429 || says(texts, RATE);
+}
+
+export function isOverflow(signals: FailureSignals): boolean {
+  return !isRateRefusal(signals) && says(signals.texts, OVERFLOW);
+}
+
+/**
+ * "context_overflow" for the context-window errors of the common providers, nothing otherwise.
+ *
+ * @example
+ * export class Assistant extends Think<Env> {
+ *   override contextOverflow = { reactive: true };
+ *   override classifyChatError = defaultContextOverflowClassifier;
+ * }
+ */
+export function defaultContextOverflowClassifier(error: unknown): ChatErrorClassification | void {
+  return isOverflow(failureSignals(error)) ? "context_overflow" : undefined;
+}
+
+export function says(texts: readonly string[], patterns: readonly RegExp[]): boolean {
+  return texts.some((text) => patterns.some((pattern) => pattern.test(text)));
+}
+
+// ── A file in the prompt. A "yes" costs the model that file in later turns; without it each of them would be refused. ──
+
+/** What providers and the SDK say about a file that they cannot use. */
+const FILE = [
+  // The SDK: a media type its provider does not take, data that is none, an address that cannot be fetched
+  /AI_(Download|InvalidDataContent)Error/,
+  /'[^']*(file|image|audio|video|pdf|document|media)[^']*' functionality not supported/i,
+  /unsupported (mime|media|content|file|image|document|audio)/i,
+  // OpenAI, Azure and others with the same wording
+  /invalid_image|image_parse_error|invalid_base64|unsupported_(image|file)|(image|file)_url|input_(image|file)/i,
+  /(invalid|unsupported|not a valid) (mime|media) ?-?type/i,
+  // Anthropic, Bedrock, Google, local servers
+  /(could not|unable to|cannot|failed to) (process|download|fetch|read|decode|load|parse|open) .{0,40}(image|file|document|pdf|audio|video|media|attachment)/i,
+  /(image|file|document|pdf|audio|video|media|attachment).{0,60}(not valid|invalid|unsupported|not supported|not readable|corrupt|empty|too (large|big)|exceeds|could not be)/i,
+  /(does not|doesn't|not) (support|accept|allow) .{0,20}(image|file|document|pdf|audio|video|vision|multimodal|attachment)/i,
+  /\.(image|document|file)\.source\b/i
+];
+
+/** Refusals of what was sent, and not of the one who sent it, of the model or of the moment. */
+const REFUSED_CONTENT: readonly unknown[] = [400, 413, 415, 422];
+const NOT_THE_CONTENT: readonly unknown[] = [401, 403, 429];
+
+/** It says that a file is the reason. */
+export function isFileRefusal(error: unknown): boolean {
+  const signals = failureSignals(error);
+  return !isAboutSomethingElse(signals) && says(signals.texts, FILE);
+}
+
+/** It may be a file: the provider refused the content of the request and did not say why. */
+export function mayBeFileRefusal(error: unknown): boolean {
+  const signals = failureSignals(error);
+  return !isAboutSomethingElse(signals) && REFUSED_CONTENT.includes(signals.status);
+}
+
+function isAboutSomethingElse(signals: FailureSignals): boolean {
+  // A file that cannot be fetched has the status of its own server.
+  if (says(signals.texts, [/AI_DownloadError/])) return false;
+  return NOT_THE_CONTENT.includes(signals.status) || isOverflow(signals) || isRateRefusal(signals);
 }

@@ -1,17 +1,16 @@
 // What an operator reads when a turn fails: one line with the stage, the code, the message, the cause, the request and
-// what to do about it. On by default, bounded, and never twice in full: a failure that repeats is named and not told
+// what to do about it. On by default, bounded, and never twice in full: a failure that repeats is named and not logged
 // again. Nothing of it reaches a client. Keys that providers repeat in their errors are blotted out.
 import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import { causeOf, errorMessage, ThinkError } from "../util/errors.ts";
-import { failureFacts } from "./failure-facts.ts";
-import { isFileRefusal } from "./file-refusal.ts";
-import { isOverflow, isRateRefusal, says } from "./overflow-classifier.ts";
+import { failureSignals } from "./failure-details.ts";
+import { isFileRefusal, isOverflow, isRateRefusal, says } from "./failure-classifier.ts";
 
 /** A longer line is cut. */
 export const MAX_LINE_CHARS = 2_000;
 const MAX_MESSAGE_CHARS = 500;
-/** Different failures remembered per activation. When there are more, all are told in full again. */
+/** Different failures remembered per activation. When there are more, all are logged in full again. */
 export const MAX_REMEMBERED = 100;
 
 export interface FailureLogInit {
@@ -22,7 +21,7 @@ export interface FailureLogInit {
 
 export class FailureLog {
   readonly #init: FailureLogInit;
-  readonly #told = new Set<string>();
+  readonly #logged = new Set<string>();
 
   constructor(init: FailureLogInit) {
     this.#init = init;
@@ -33,7 +32,7 @@ export class FailureLog {
     const request = context.requestId === undefined ? "" : `, request ${cut(context.requestId, 100)}`;
     const { code, detail } = read(error, details);
     const head = `${this.#init.agent()}: a turn failed at stage "${context.stage}" (${code}${request})`;
-    this.#tell(head, `${context.stage} ${code}`, detail);
+    this.#log(head, `${context.stage} ${code}`, detail);
   }
 
   /** A tool threw. The turn goes on: the model reads the message of the error. */
@@ -41,14 +40,14 @@ export class FailureLog {
     const tool = cut(call.toolName, 100);
     const head = `${this.#init.agent()}: the tool "${tool}" failed (request ${cut(call.requestId, 100)})`;
     const { detail } = read(error, (thrown) => `${whatHappened(thrown)} ${TOOL_ERRORS}`);
-    this.#tell(head, `tool ${tool}`, detail);
+    this.#log(head, `tool ${tool}`, detail);
   }
 
-  #tell(head: string, key: string, detail: string): void {
+  #log(head: string, key: string, detail: string): void {
     const known = `${key} ${detail}`;
-    const isRepeated = this.#told.has(known);
-    if (this.#told.size >= MAX_REMEMBERED) this.#told.clear();
-    this.#told.add(known);
+    const isRepeated = this.#logged.has(known);
+    if (this.#logged.size >= MAX_REMEMBERED) this.#logged.clear();
+    this.#logged.add(known);
     const line = isRepeated ? `${head}: as before.` : `${head}: ${detail}`;
     (this.#init.write ?? ((text) => console.error(text)))(cut(withoutKeys(line), MAX_LINE_CHARS));
   }
@@ -98,8 +97,8 @@ const NO_MODEL = [/AI_NoSuchModelError/, /model_not_found|no such model|model .{
 
 /** What to do about it, from what the error says. */
 function adviceFor(error: unknown): string {
-  const facts = failureFacts(error);
-  const { status, texts } = facts;
+  const signals = failureSignals(error);
+  const { status, texts } = signals;
   if (says(texts, NO_KEY)) {
     return "There is no API key: set the variable that the cause names, or pass apiKey where getModel() makes the model.";
   }
@@ -107,8 +106,9 @@ function adviceFor(error: unknown): string {
     return "The provider refused the key or its rights: check the API key that getModel() uses, and what its account may do.";
   }
   if (says(texts, NO_MODEL) || status === 404) return "Check the model's id and the provider's address in getModel().";
-  if (isOverflow(facts)) return "The prompt is too long: set contextOverflow, or compact earlier with compactAfter().";
-  if (isRateRefusal(facts)) {
+  if (isOverflow(signals))
+    return "The prompt is too long: set contextOverflow, or compact earlier with compactAfter().";
+  if (isRateRefusal(signals)) {
     return "The provider limits the rate or the quota: wait, ask for less, or have the limit of the account raised.";
   }
   if (isFileRefusal(error)) return "A file was refused. Later turns show the model a note in its place.";

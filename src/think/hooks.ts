@@ -1,5 +1,5 @@
-// What user code is told at each stage of a turn, and what it may answer. Types only. They extend the SDK's own, so
-// nothing the SDK tells is dropped and what a new release adds arrives by itself; each also carries the turn's facts.
+// What user code is given at each stage of a turn, and what it may answer. Types only. They extend the SDK's own, so
+// nothing of the SDK's is dropped and what a new release adds arrives by itself; each also carries the turn's details.
 import type {
   LanguageModel,
   ModelMessage,
@@ -12,11 +12,11 @@ import type {
   UIMessage
 } from "ai";
 import type { ModelSettings, StepSettings, StopWhen, SystemPrompt } from "../model/index.ts";
-import type { ReplyAttachment } from "./actions-port.ts";
+import type { ReplyAttachment } from "./actions.ts";
 import type { FailureClass, FailureStage } from "../turn/hooks.ts";
 
 /** Which turn this is: enough to correlate work with it, and to stop the work when the turn is stopped. */
-export interface TurnFacts {
+export interface TurnDetails {
   /** Given by the server when the turn was accepted; the same over every attempt. */
   readonly turnId: string;
   /** What the client calls it. */
@@ -31,7 +31,7 @@ export interface TurnFacts {
 }
 
 /** The assembled turn, as `beforeTurn` sees it. */
-export interface TurnContext extends TurnFacts {
+export interface TurnContext extends TurnDetails {
   /** The system prompt with the capability block. */
   readonly system: string;
   /** The history as the model will read it. */
@@ -70,11 +70,11 @@ export interface TurnConfig extends Omit<ModelSettings, "providerOptions"> {
 /** What `beforeStep` may change for one step. */
 export type StepConfig = StepSettings;
 
-/** What the SDK tells before a step. */
+/** What the SDK gives before a step. */
 export type PrepareStepContext<TOOLS extends ToolSet = ToolSet> = Parameters<PrepareStepFunction<TOOLS>>[0] & {
   /** The SDK's runtime context, under the name ai 6 gives it. */
   experimental_context?: unknown;
-} & TurnFacts;
+} & TurnDetails;
 
 /** A call of one of the named tools. Without names it may be any call, dynamic ones included. */
 type CallOf<TOOLS extends ToolSet> = string extends keyof TOOLS ? TypedToolCall<TOOLS> : StaticToolCall<TOOLS>;
@@ -91,7 +91,7 @@ interface CallExtras {
 
 /** A call of a server-side tool that is about to run. Name the tools to get typed inputs. */
 export type ToolCallContext<TOOLS extends ToolSet = ToolSet> = CallOf<TOOLS> &
-  CallExtras & { readonly abortSignal: AbortSignal | undefined } & TurnFacts;
+  CallExtras & { readonly abortSignal: AbortSignal | undefined } & TurnDetails;
 
 /** Whether a tool call runs. Nothing means allow. */
 export type ToolCallDecision =
@@ -112,17 +112,18 @@ export type ToolCallResultContext<TOOLS extends ToolSet = ToolSet> = WithoutErro
   CallExtras & {
     /** Time spent in the tool itself; 0 when it did not run. */
     readonly durationMs: number;
-  } & TurnFacts &
+  } & TurnDetails &
   ({ readonly success: true; readonly output: unknown } | { readonly success: false; readonly error: unknown });
 
 /** The SDK's result of a finished step. */
-export type StepContext<TOOLS extends ToolSet = ToolSet> = StepResult<TOOLS> & TurnFacts;
+export type StepContext<TOOLS extends ToolSet = ToolSet> = StepResult<TOOLS> & TurnDetails;
 
 /** One chunk of the SDK's stream. */
-export type ChunkContext<TOOLS extends ToolSet = ToolSet> = Parameters<StreamTextOnChunkCallback<TOOLS>>[0] & TurnFacts;
+export type ChunkContext<TOOLS extends ToolSet = ToolSet> = Parameters<StreamTextOnChunkCallback<TOOLS>>[0] &
+  TurnDetails;
 
 /** A turn that is over. */
-export interface ChatResponseResult extends TurnFacts {
+export interface ChatResponseResult extends TurnDetails {
   /** The stored answer; without parts when there was nothing to store. */
   readonly message: UIMessage;
   readonly continuation: boolean;
@@ -136,8 +137,8 @@ export interface ChatResponseResult extends TurnFacts {
 /** A provider-neutral name for what went wrong. */
 export type ChatErrorClassification = FailureClass;
 
-/** Where a turn failed. A request that never became a turn has no facts of one. */
-export interface ChatErrorContext extends Partial<TurnFacts> {
+/** Where a turn failed. A request that never became a turn has no details of one. */
+export interface ChatErrorContext extends Partial<TurnDetails> {
   readonly stage: FailureStage;
   /** Whether the incoming messages were stored already. */
   readonly messagesPersisted?: boolean;

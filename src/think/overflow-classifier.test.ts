@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FATALS, RATE_LIMITS, TRANSIENTS } from "./failure-classifier.fixtures.ts";
 import { OVERFLOWS } from "./overflow-classifier.fixtures.ts";
-import { defaultContextOverflowClassifier } from "./overflow-classifier.ts";
+import { defaultContextOverflowClassifier } from "./failure-classifier.ts";
 
 const title = "$provider ($source)";
 /** The ways a refusal reaches the classifier. */

@@ -1,11 +1,17 @@
 // A user's class reduced to its override points, and a turn for them to see.
 import type { LanguageModel, ToolSet } from "ai";
+import { expect } from "vitest";
 import { reply, scriptedModel, text } from "../testing/index.ts";
 import type { TurnContext as EngineTurn } from "../turn/turn.ts";
+import type { Feature } from "./feature.ts";
+import { Features } from "./features.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 
 export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrides {
   return {
+    messageConcurrency: "queue",
+    hydrationByteBudget: 0,
+    mediaEviction: false,
     maxSteps: 10,
     sendReasoning: true,
     waitForMcpConnections: false,
@@ -20,6 +26,7 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     getModel: (): LanguageModel => scriptedModel([reply(text("hello"))]),
     getSystemPrompt: () => "You are a test.",
     getTools: (): ToolSet => ({}),
+    getFeatures: () => [],
     beforeTurn: () => undefined,
     beforeStep: () => undefined,
     beforeToolCall: () => undefined,
@@ -39,6 +46,18 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     classifyChatError: () => undefined,
     ...changes
   };
+}
+
+/** Features that are there already: none of them needs a host. */
+export function featuresOf(...list: Feature[]): Features {
+  const features = new Features({
+    host: () => expect.unreachable("no feature is opened here"),
+    bringers: new Map(),
+    degrade: (step, error) => expect.unreachable(`${step}: ${String(error)}`),
+    pathOf: () => undefined
+  });
+  for (const feature of list) features.add(feature);
+  return features;
 }
 
 export function engineTurn(changes: Partial<EngineTurn> = {}): EngineTurn {

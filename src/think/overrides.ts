@@ -1,6 +1,7 @@
-// What the turn asks of the user's class: the documented override points, without the class. The rooms beside `think.ts`
-// see this and not the class, so each can be read and tested alone.
+// What the package asks of the user's class: its documented settings and override points, without the class. Modules
+// beside `think.ts` see this and not the class, so each can be read and tested alone.
 import type { LanguageModel, ToolSet } from "ai";
+import type { MessageConcurrency } from "../chat/index.ts";
 import type { TruncateOptions } from "../model/index.ts";
 import type {
   ActionAuthorizationContext,
@@ -8,7 +9,8 @@ import type {
   ActionLedgerRetention,
   ActionSet,
   ApprovalAuthorizationContext
-} from "./actions-port.ts";
+} from "./actions.ts";
+import type { FeatureFactory } from "./feature.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
   ChatErrorClassification,
@@ -53,7 +55,26 @@ export interface ContextOverflowOptions {
   };
 }
 
+/** A step of the last start that failed. The agent is up and says what it lacks. */
+export interface OnStartDegradation {
+  readonly step: "transcript-hydration" | "scheduled-task-reconcile" | "durable-work-recovery" | `feature:${string}`;
+  readonly error: string;
+}
+
+/** How large media of old messages are moved out of the conversation's rows. */
+export interface MediaEvictionOptions {
+  /** Newest messages that are left alone. Default 8, at least 4. */
+  readonly keepRecentMessages?: number;
+  /** Smaller values stay where they are. Default 32,768. */
+  readonly minPartBytes?: number;
+  /** Messages rewritten in one go. Default 64. */
+  readonly maxRowsPerPass?: number;
+}
+
 export interface ThinkOverrides {
+  readonly messageConcurrency: MessageConcurrency;
+  readonly hydrationByteBudget: number;
+  readonly mediaEviction: boolean | MediaEvictionOptions;
   readonly maxSteps: number;
   readonly sendReasoning: boolean;
   readonly waitForMcpConnections: boolean | { readonly timeout?: number };
@@ -68,6 +89,7 @@ export interface ThinkOverrides {
   getModel(): LanguageModel;
   getSystemPrompt(): string;
   getTools(): ToolSet;
+  getFeatures(): readonly FeatureFactory[];
   beforeTurn(context: TurnContext): MaybePromise<TurnConfig | void>;
   beforeStep(context: PrepareStepContext): MaybePromise<StepConfig | void>;
   beforeToolCall(context: ToolCallContext): MaybePromise<ToolCallDecision | void>;
@@ -90,11 +112,4 @@ export interface ThinkOverrides {
 
 /** What costs something, or means something else, when the class does not have its own. */
 export type OptionalHook =
-  | "beforeStep"
-  | "onStepFinish"
-  | "onChunk"
-  | "onChatResponse"
-  | "getActions"
-  | "authorizeTurn"
-  | "authorizeAction"
-  | "authorizeApproval";
+  "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse" | "getActions" | "authorizeTurn";

@@ -12,13 +12,15 @@ function open() {
   const { store } = session;
   const path = () => store.getHistory() as (SessionMessage & UIMessage)[];
   const turns: Pick<Turns, "transcript"> = { transcript: path };
-  const { plan } = postedMessages({ store, turns: turns as Turns, transcript: { path }, newId: () => "new" });
+  const reconciler = postedMessages({ store, turns: turns as Turns, transcript: { path }, newId: () => "new" });
+  const planOf = (...posted: SessionMessage[]) =>
+    reconciler.plan(posted as (SessionMessage & UIMessage)[], "submit-message");
+  const plan = (...ids: string[]) => planOf(...ids.map((id) => text(id)));
   const post = (...ids: string[]) => {
     session.sql.reset();
-    const posted = ids.map((id) => text(id)) as (SessionMessage & UIMessage)[];
-    return plan(posted, "submit-message").input.map(({ id }) => id);
+    return plan(...ids).input.map(({ id }) => id);
   };
-  return { ...session, post };
+  return { ...session, post, plan, planOf };
 }
 
 const lookups = (statements: readonly string[]) => statements.filter((query) => query.includes("m.id IN"));
@@ -39,4 +41,25 @@ test.each([
   change(store);
   expect(post("m1")).toEqual([]);
   expect(post("m2")).toEqual(["m2"]);
+});
+
+test.each<[string, string[], "equal" | "part" | "different"]>([
+  ["the whole list with a new question", ["m0", "m1", "new"], "equal"],
+  ["only the new question", ["new"], "part"],
+  ["the end of the list", ["m1", "new"], "part"],
+  ["a list that lacks the middle", ["m0", "new"], "different"],
+  ["another order", ["m1", "m0"], "different"],
+  ["a message twice", ["m0", "m0"], "different"]
+])("a client that posts %s", (_name, ids, expected) => {
+  const { store, plan } = open();
+  for (const id of ["m0", "m1"]) store.appendMessage(text(id));
+  expect(plan(...ids).clientShows).toBe(expected);
+});
+
+test("a client that posts other content of a stored answer shows something else", () => {
+  const { store, planOf } = open();
+  for (const id of ["m0", "m1"]) store.appendMessage(text(id));
+  expect(planOf(text("m0"), { ...text("m1"), parts: [{ type: "text", text: "forged" }] }).clientShows).toBe(
+    "different"
+  );
 });

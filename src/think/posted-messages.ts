@@ -1,7 +1,7 @@
-// What a client posted, against what is stored: the session decides, the dialect carries it out. New messages wait for
+// What a client posted, against what is stored: the session decides, the chat protocol applies it. New messages wait for
 // their turn; changes to stored ones are made when the request is accepted.
 import type { UIMessage } from "ai";
-import type { ReconcilePlan as ChatPlan, Reconciler } from "../chat/index.ts";
+import type { Reconciler, RequestPlan } from "../chat/index.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import { reconcile, type ReconcilePlan } from "../session/reconcile.ts";
 import { applyPlan, storedLookup } from "../session/stored-lookup.ts";
@@ -9,11 +9,11 @@ import type { Transcript } from "../turn/transcript.ts";
 import type { Turns } from "../turn/turns.ts";
 import { ThinkError } from "../util/errors.ts";
 import { sameJson } from "../util/json.ts";
-import { checkFiles } from "./file-check.ts";
+import { checkFiles } from "./turn-input.ts";
 
 const FEW_LOOKUPS = 4;
 
-interface PostedPlan extends ChatPlan {
+interface PostedPlan extends RequestPlan {
   readonly stored: ReconcilePlan;
 }
 
@@ -99,7 +99,7 @@ function comparison(
   known: readonly UIMessage[],
   shown: readonly UIMessage[],
   same: ReadonlySet<string>
-): ChatPlan["clientShows"] {
+): RequestPlan["clientShows"] {
   if (known.length > shown.length) return "different";
   const tail = shown.slice(shown.length - known.length);
   const isShownAt = (message: UIMessage, index: number) =>

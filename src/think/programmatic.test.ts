@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { TurnOutcome } from "../turn/turn.ts";
-import { ChatCaller } from "./chat-caller.ts";
+import { ChatCaller } from "./client-tools.ts";
 import { Programmatic, type RunTurnOptions } from "./programmatic.ts";
 import { UNREAD_LIMIT_BYTES, type StreamCallback } from "./stream-callback.ts";
 import { answer, FakeTurns, userMessage } from "./turns.test-support.ts";

@@ -1,20 +1,18 @@
 // Turns that server code starts: `chat`, `saveMessages`, `continueLastTurn`, `runTurn`. Each is one admission through
-// the engine's door; none of them runs anything itself. Expected ends are results; what is thrown is a breach of the
+// the engine's entry; none of them runs anything itself. Expected ends are results; what is thrown is a breach of the
 // contract: bad arguments, or waiting for a turn from inside one.
 import type { UIMessage } from "ai";
-import type { Admission } from "../turn/admission.ts";
+import type { Admission } from "../turn/admit.ts";
+import type { TurnEngine } from "../turn/engine.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
 import { idempotencyId } from "../turn/idempotency.ts";
+import { byteLength } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
-import { ChatCaller } from "./chat-caller.ts";
-import { parseClientTools, type ClientToolExecutor, type ClientToolSchema } from "./client-tools.ts";
-import { deliverFound } from "./found-answer.ts";
-import { keyId } from "./idempotency-key.ts";
-import { EmptySubmissionError, FunctionInputError, SubmissionsUnavailableError } from "./errors.ts";
-import { CallbackReader, type StreamCallback } from "./stream-callback.ts";
+import { ChatCaller, parseClientTools, type ClientToolExecutor, type ClientToolSchema } from "./client-tools.ts";
+import { EmptySubmissionError, FunctionInputError, InvalidKeyError, SubmissionsUnavailableError } from "./errors.ts";
+import { CallbackReader, deliverFound, type StreamCallback } from "./stream-callback.ts";
 import { isEmptyInput, turnInput, type ChatInput } from "./turn-input.ts";
-import type { ThinkTurns } from "./wiring.ts";
 
 /** What every way to start a turn takes. */
 export interface TurnOptions {
@@ -72,8 +70,22 @@ export type RunTurnStreamOptions = ChatOptions & { mode: "stream"; input: ChatIn
 
 export type RunTurnOptions = RunTurnWaitOptions | RunTurnStreamOptions;
 
+export type ProgrammaticTurns = Pick<
+  TurnEngine,
+  | "admit"
+  | "body"
+  | "cancel"
+  | "cancelAll"
+  | "clientTools"
+  | "fail"
+  | "listen"
+  | "refuseNested"
+  | "replay"
+  | "requestOf"
+>;
+
 export interface ProgrammaticInit {
-  readonly turns: ThinkTurns;
+  readonly turns: ProgrammaticTurns;
   /** Newest message of the active path. */
   readonly leaf: () => UIMessage | undefined;
   readonly newId: () => string;
@@ -154,7 +166,7 @@ export class Programmatic {
     if (await this.#announce(callback, requestId)) await callback.onDone();
   }
 
-  /** Tells the caller the id before anything is queued. Undefined: the callback failed, and the turn must not start. */
+  /** Gives the caller the id before anything is queued. Undefined: the callback failed, and the turn must not start. */
   async #announce(callback: StreamCallback, requestId: string): Promise<AbortSignal | undefined> {
     const controller = new AbortController();
     this.#announced.set(requestId, controller);
@@ -306,4 +318,14 @@ function checkSubmission(input: unknown): void {
 /** A stub of another object is a function with properties. */
 function isCallback(value: unknown): boolean {
   return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+/** Bytes of a key. */
+export const KEY_LIMIT_BYTES = 1_024;
+
+/** A caller's key as the engine knows it. Throws InvalidKeyError: the value may come over RPC, untyped. */
+export function keyId(kind: Parameters<typeof idempotencyId>[0], key: unknown): string {
+  if (typeof key !== "string" || key.trim() === "") throw new InvalidKeyError("it is blank, or not a text");
+  if (byteLength(key) > KEY_LIMIT_BYTES) throw new InvalidKeyError(`it has more than ${KEY_LIMIT_BYTES} bytes`);
+  return idempotencyId(kind, key);
 }

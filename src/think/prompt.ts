@@ -1,5 +1,7 @@
 // The system prompt as ordered, named sections. No section replaces another silently: the one exception, context blocks
 // that the user declared in place of a base prompt, is a field of the input. Pure.
+import { estimateStringTokens } from "../session/tokens.ts";
+import { byteLength } from "../util/bytes.ts";
 import type { ToolLayerName } from "./tool-layers.ts";
 
 /**
@@ -17,10 +19,12 @@ export const DEFAULT_SYSTEM_PROMPT = [
   "End with a short, direct summary of what you did and what is left."
 ].join("\n");
 
-export type PromptSectionName = "channel" | "base" | "context" | "capabilities";
+export type PromptSectionName = "channel" | "base" | "context" | "feature" | "capabilities";
 
 export interface PromptSection {
   readonly name: PromptSectionName;
+  /** Of a section that a feature brought. */
+  readonly label?: string;
   readonly text: string;
 }
 
@@ -39,17 +43,20 @@ export interface PromptInput {
   /** `getSystemPrompt()`; called only if it is used. */
   readonly base: () => string;
   readonly session?: SessionPrompt;
+  /** What features add, in their order. */
+  readonly features?: readonly { readonly label: string; readonly text: string }[];
 }
 
 /** Everything but the capability block, in order, empty sections left out. */
 export function promptSections(input: PromptInput): PromptSection[] {
-  const { session, channelInstructions = "" } = input;
+  const { session, channelInstructions = "", features = [] } = input;
   const context = session?.text ?? "";
   const isReplaced = context !== "" && session?.replacesBase === true;
   const sections: PromptSection[] = [
     { name: "channel", text: channelInstructions },
     { name: "base", text: isReplaced ? "" : input.base() },
-    { name: "context", text: context }
+    { name: "context", text: context },
+    ...features.map((section) => ({ name: "feature" as const, ...section }))
   ];
   return sections.filter((section) => section.text !== "");
 }
@@ -109,4 +116,59 @@ function reachOf(tools: ExposedTools): string {
   const kinds = [...new Set(Object.values(REACH))].filter((kind) => present.has(kind));
   const last = kinds.at(-1) ?? "";
   return kinds.length < 2 ? last : `${kinds.slice(0, -1).join(", ")} and ${last}`;
+}
+
+// ── What the prompt is made of, and what each piece costs ──
+
+export interface ExplainedSection {
+  readonly name: PromptSectionName;
+  /** Of a context block, of which several make up the section "context", or of what a feature brought. */
+  readonly label?: string;
+  readonly text: string;
+  readonly sizeBytes: number;
+  /** Estimated. */
+  readonly tokens: number;
+  /** The section whose presence keeps this one out of the prompt. */
+  readonly replacedBy?: PromptSectionName;
+}
+
+export interface PromptExplanation {
+  /** In the order of the prompt. */
+  readonly sections: readonly ExplainedSection[];
+  /** The whole prompt, as the model is given it. */
+  readonly text: string;
+  readonly sizeBytes: number;
+  readonly tokens: number;
+}
+
+/**
+ * A base prompt that blocks took the place of is listed too, so that it does not seem lost. `tools`: those of the turn in
+ * question, for the section that names what the model can do.
+ */
+export function explainPrompt(input: PromptInput, tools: ExposedTools): PromptExplanation {
+  const shown = withCapabilities(promptSections(input), tools);
+  const text = renderPrompt(shown);
+  const explained = shown.flatMap((section): ExplainedSection[] => {
+    const { name } = section;
+    const blocks = name === "context" ? input.session?.blocks : undefined;
+    return blocks?.map((block) => measure({ name, ...block })) ?? [measure(section)];
+  });
+  return { sections: withReplacedBase(explained, input), text, ...sizes(text) };
+}
+
+/** Listed where it would have been: in front of the blocks. */
+function withReplacedBase(sections: readonly ExplainedSection[], input: PromptInput): ExplainedSection[] {
+  const at = sections.findIndex(({ name }) => name === "context");
+  const isReplaced = at >= 0 && sections.every(({ name }) => name !== "base");
+  const base = isReplaced ? input.base() : "";
+  if (base === "") return [...sections];
+  return sections.toSpliced(at, 0, { ...measure({ name: "base", text: base }), replacedBy: "context" });
+}
+
+function measure(section: Pick<ExplainedSection, "name" | "label" | "text">): ExplainedSection {
+  return { ...section, ...sizes(section.text) };
+}
+
+function sizes(text: string): { sizeBytes: number; tokens: number } {
+  return { sizeBytes: byteLength(text), tokens: estimateStringTokens(text) };
 }

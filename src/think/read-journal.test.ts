@@ -1,6 +1,7 @@
 import fc from "fast-check";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, expectTypeOf, test } from "vitest";
 import type { Callables } from "../agent/connections/callable.ts";
+import type { TurnHistory } from "../journal/history.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, type Script } from "../testing/index.ts";
 import type { JournalEntry, ReadJournalOptions } from "./read-journal.ts";
 import { Think } from "./think.ts";
@@ -63,12 +64,13 @@ describe("the journal of an inspector", () => {
     expect(types(entries)).toEqual([
       "turn-admitted",
       "attempt-started",
+      "model-called",
       "content-segment",
       "step-finished",
       "turn-settled"
     ]);
-    expect(positions(entries)).toEqual([1, 2, 3, 4, 5]);
-    expect([cursor, more]).toEqual([5, false]);
+    expect(positions(entries)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect([cursor, more]).toEqual([6, false]);
     expect(new Set(entries.map(({ turnId }) => turnId)).size).toBe(1);
     expect(entries.every(({ at, turnId }) => at > 0 && turnId !== undefined)).toBe(true);
   });
@@ -116,7 +118,7 @@ describe("the journal of an inspector", () => {
     );
   });
 
-  test.each([-1, -4, -7, -15, -1000])("%i starts so far from the end", async (after) => {
+  test.each([-1, -4, -7, -18, -1000])("%i starts so far from the end", async (after) => {
     const { read } = await conversation(3);
     const { entries } = await read();
     expect((await read({ after })).entries).toEqual(entries.slice(after));
@@ -134,18 +136,18 @@ describe("the journal of an inspector", () => {
 
   test("a cursor of another, longer conversation comes back to the end of this one", async () => {
     const { read } = await conversation(1);
-    expect(await read({ after: 1_000_000 })).toEqual({ entries: [], cursor: 5, more: false });
+    expect(await read({ after: 1_000_000 })).toEqual({ entries: [], cursor: 6, more: false });
   });
 
   test.each([
     [{ limit: 0 }, 1],
     [{ limit: -5 }, 1],
     [{ limit: 2 }, 2],
-    [{ limit: 100_000 }, 15],
-    [{ limit: Number.NaN }, 15],
-    [{ limit: 1.5 }, 15],
-    [{ after: Number.POSITIVE_INFINITY }, 15],
-    [{ after: 14 }, 1],
+    [{ limit: 100_000 }, 18],
+    [{ limit: Number.NaN }, 18],
+    [{ limit: 1.5 }, 18],
+    [{ after: Number.POSITIVE_INFINITY }, 18],
+    [{ after: 17 }, 1],
     [{ after: 1_000_000 }, 0]
   ])("%j gives %i records", async (options, count) => {
     const { read } = await conversation(3);
@@ -182,4 +184,11 @@ describe("the journal of an inspector", () => {
       expect(await socket.next("rpc")).toMatchObject({ success });
     }
   });
+});
+
+test("an entry's types: what stays of a turn, and what changed, on whose behalf", () => {
+  expectTypeOf<JournalEntry["turn"]>().toEqualTypeOf<TurnHistory | undefined>();
+  expectTypeOf<TurnHistory["outcome"]>().toEqualTypeOf<"completed" | "failed" | "aborted" | "skipped">();
+  expectTypeOf<NonNullable<JournalEntry["change"]>["by"]>().toEqualTypeOf<"client" | "code" | "runner" | "operator">();
+  expectTypeOf<JournalEntry["position"]>().toEqualTypeOf<number>();
 });

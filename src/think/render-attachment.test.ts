@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ReplyAttachment } from "./actions-port.ts";
-import { renderAttachment } from "./render-attachment.ts";
+import type { ReplyAttachment } from "./actions.ts";
+import { renderAttachment } from "./actions.ts";
 
 test.each<[ReplyAttachment, string | undefined]>([
   [{ type: "card", title: "A" }, '```json\n{\n  "type": "card",\n  "title": "A"\n}\n```'],

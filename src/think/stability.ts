@@ -1,16 +1,19 @@
 // Whether the conversation is at rest: no turn running or waiting, nothing asked of a human or a client. Derived from
 // the stored messages and the open stream each time it is asked.
 import type { UIMessage } from "ai";
+import { happensWithin } from "../host/deadline.ts";
 import type { Clock } from "../host/ports.ts";
 import { foldChunks, foldedMessage, startFold, type FoldChunk } from "../model/index.ts";
 import { isPendingInteraction } from "../session/transcript-repair.ts";
-import type { Turns } from "../turn/turns.ts";
+import type { TurnEngine } from "../turn/engine.ts";
 
 /** How long a change may go unnoticed that no reader is told of. */
 export const STABLE_POLL_MS = 100;
 
+export type StabilityTurns = Pick<TurnEngine, "streaming" | "waiting" | "isBusy" | "replay" | "clientTools" | "listen">;
+
 export interface StabilityInit {
-  readonly turns: Pick<Turns, "streaming" | "waiting" | "isBusy" | "replay" | "clientTools" | "listen">;
+  readonly turns: StabilityTurns;
   readonly messages: () => readonly UIMessage[];
   readonly clock: Clock;
 }
@@ -37,18 +40,11 @@ export async function untilStable(init: StabilityInit, timeoutMs?: number): Prom
       const leftMs = deadline - clock.now();
       if (leftMs <= 0) return false;
       changed = Promise.withResolvers();
-      await changedOrLater(init, changed.promise, Math.min(STABLE_POLL_MS, leftMs));
+      await happensWithin(Math.min(STABLE_POLL_MS, leftMs), changed.promise, clock);
     }
   } finally {
     stop();
   }
-}
-
-async function changedOrLater({ clock }: StabilityInit, changed: Promise<void>, ms: number): Promise<void> {
-  const timer = new AbortController();
-  // Only our own abort rejects the sleep, and then nobody waits for it.
-  await Promise.race([changed, clock.sleep(ms, timer.signal).catch(() => undefined)]);
-  timer.abort();
 }
 
 function isStable(init: StabilityInit): boolean {
@@ -57,7 +53,7 @@ function isStable(init: StabilityInit): boolean {
 }
 
 /** What the open stream says so far. */
-function streamedMessage(turns: Pick<Turns, "streaming" | "replay">): UIMessage | undefined {
+function streamedMessage(turns: Pick<TurnEngine, "streaming" | "replay">): UIMessage | undefined {
   const turn = turns.streaming();
   const replay = turn && turns.replay(turn.requestId);
   if (!turn || !replay) return undefined;

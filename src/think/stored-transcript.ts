@@ -2,15 +2,15 @@
 // goes to the store, and what a model is shown is repaired first.
 import type { UIMessage } from "ai";
 import type { EventPayloads, EventType } from "../observe/events.ts";
-import { addMessages } from "../session/add-messages.ts";
+import { addMessages, type AddMessagesOptions } from "../session/add-messages.ts";
+import type { ChangeOrigin } from "../session/change-log.ts";
 import { LiveView, MIN_HYDRATED_MESSAGES } from "../session/hydration.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import type { SessionMessage, SessionMessagePart, SessionToolPart } from "../session/session-message.ts";
 import { isCutForPeople, mayMissFiles, withWholeFiles, withWholeParts } from "../session/whole-files.ts";
 import { repairTranscript } from "../session/transcript-repair.ts";
 import type { Idempotency } from "../turn/idempotency.ts";
-import type { CountedTokens, PromptOptions, Transcript } from "../turn/transcript.ts";
-import type { ThinkTranscript } from "./wiring.ts";
+import type { CountedTokens, PromptOptions, RepairedPrompt, Transcript } from "../turn/transcript.ts";
 
 /** So many of the newest messages are shown with files of any size. */
 export const WHOLE_FILE_MESSAGES = 8;
@@ -30,7 +30,12 @@ export interface StoredTranscriptInit {
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
 }
 
-export class StoredTranscript implements Transcript, ThinkTranscript {
+export interface AddOptions extends AddMessagesOptions {
+  /** Under this key once. */
+  readonly idempotencyId?: string;
+}
+
+export class StoredTranscript implements Transcript {
   readonly #init: StoredTranscriptInit;
   readonly #store: MessageStore;
   readonly #view: LiveView;
@@ -61,15 +66,16 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
     return this.#store.has(messageId);
   }
 
-  append(message: UIMessage, parentId?: string | null): boolean {
-    return this.#store.appendMessage(asStored(message), parentId);
+  append(message: UIMessage, origin: ChangeOrigin, parentId?: string | null): boolean {
+    return this.#store.appendMessage(asStored(message), parentId, origin);
   }
 
-  update(message: UIMessage): void {
-    this.#store.updateMessage(asStored(message));
+  update(message: UIMessage, origin: ChangeOrigin): void {
+    this.#store.updateMessage(asStored(message), origin);
   }
 
-  add(messages: readonly UIMessage[], options: Parameters<ThinkTranscript["add"]>[1]): boolean {
+  /** One transaction; false if they had been added under the key. */
+  add(messages: readonly UIMessage[], options: AddOptions): boolean {
     const { idempotencyId, ...chain } = options;
     return this.#store.scope.conversation.transaction(() => {
       if (idempotencyId !== undefined && this.hasAdded(idempotencyId)) return false;
@@ -97,7 +103,7 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
   }
 
   /**
-   * As people see it. Messages that were too large for a row are whole, newest first, as far as the budget goes and the
+   * As users see it. Messages that were too large for a row are whole, newest first, as far as the budget goes and the
    * newest of them in any case; the outputs of tools stay cut.
    */
   path(leafId?: string): UIMessage[] {
@@ -167,23 +173,26 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
     return whole;
   }
 
-  prompt(leafId: string | undefined, options: PromptOptions): UIMessage[] {
+  prompt(leafId: string | undefined, options: PromptOptions): RepairedPrompt {
     // A model is not shown what would fill its context window by itself.
     const repaired = repairTranscript(this.#filesIn(this.#read(leafId).messages), {
       ...options,
       repairPart: (part) => this.#repaired(part)
     });
-    for (const message of repaired.changed) this.#store.updateMessage(message);
-    if (repaired.changed.length > 0) {
-      const { removedToolCalls, normalizedInputs, toolCallIds } = repaired;
-      this.#init.emit("chat:transcript:repaired", {
-        removedToolCalls,
-        normalizedInputs,
-        toolCallIds: [...toolCallIds]
-      });
-      this.announce();
-    }
-    return repaired.messages as (SessionMessage & UIMessage)[];
+    const { messages, changed, removedToolCalls, normalizedInputs, toolCallIds } = repaired;
+    return {
+      messages: messages.map(uiOf),
+      changed: changed.map(uiOf),
+      repairs: { removedToolCalls, normalizedInputs, toolCallIds: [...toolCallIds] }
+    };
+  }
+
+  repair({ changed, repairs }: RepairedPrompt, turnId: string): void {
+    if (changed.length === 0) return;
+    const origin = { by: "runner", change: "repaired", why: "calls-cut-off", turnId } as const;
+    this.#store.updateMessages(changed.map(asStored), origin);
+    this.#init.emit("chat:transcript:repaired", repairs);
+    this.announce();
   }
 
   #repaired(part: SessionToolPart): SessionMessagePart {
@@ -200,8 +209,8 @@ export class StoredTranscript implements Transcript, ThinkTranscript {
     this.#init.noteUsage(messageId, usage);
   }
 
-  clear(): void {
-    this.#store.clearMessages();
+  clear(origin: ChangeOrigin): void {
+    this.#store.clearMessages(origin);
     this.#init.onClear();
   }
 

@@ -1,5 +1,8 @@
-// A caller of `chat()` as a reader of its turn: events in order, one at a time, each awaited; then the one call that
-// tells how it ended. A callback that throws, or falls too far behind, fails the turn; the caller then hears `onError`.
+// A caller of `chat()` as a listener of its turn: events in order, one at a time, each awaited; then the one call that
+// says how it ended. A callback that throws, or falls too far behind, fails the turn and is given `onError`.
+import type { UIMessage, UIMessageChunk } from "ai";
+import type { TurnTicket } from "../turn/admit.ts";
+import type { TurnEngine } from "../turn/engine.ts";
 import type { TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import { byteLength } from "../util/bytes.ts";
@@ -31,7 +34,7 @@ const CLEARED = "cleared";
 export interface CallbackReaderInit {
   readonly callback: StreamCallback;
   readonly requestId: string;
-  /** Fails the turn: nobody listens any more. */
+  /** Fails the turn: its caller does not listen any more. */
   readonly stopTurn: (requestId: string, error: unknown) => void;
   /** The text for a failure of the callback itself. */
   readonly describe: (error: unknown) => string;
@@ -67,7 +70,7 @@ export class CallbackReader implements TurnListener {
     });
   }
 
-  /** Resolves when the caller is to be told that the turn goes on without it. */
+  /** Resolves when the turn goes on without the caller. */
   get interruption(): Promise<undefined> {
     return this.#interruption.promise;
   }
@@ -89,7 +92,7 @@ export class CallbackReader implements TurnListener {
     this.#deliver(async () => this.#init.callback.onDone());
   }
 
-  /** Waits for everything that was delivered, and tells of a bad end. Rejects only if `onError` throws. */
+  /** Waits for everything that was delivered, and reports a bad end. Rejects only if `onError` throws. */
   async end(outcome: TurnOutcome): Promise<void> {
     await this.#delivered;
     // A callback that failed after the turn was over changed nothing of its outcome.
@@ -97,7 +100,7 @@ export class CallbackReader implements TurnListener {
     if (text !== undefined) await this.#init.callback.onError(text);
   }
 
-  /** At once if nothing is waiting, so that a quick callback hears of an event before anything later happens. */
+  /** At once if nothing is waiting, so that a quick callback gets an event before anything later happens. */
   #deliver(call: () => Promise<void>): void {
     this.#waiting += 1;
     const isNext = this.#waiting === 1;
@@ -118,10 +121,41 @@ export class CallbackReader implements TurnListener {
   }
 }
 
-/** What `onError` is told; undefined when it is not called. */
+/** What `onError` is given; undefined when it is not called. */
 function endText(outcome: TurnOutcome): string | undefined {
   if (outcome.status === "completed") return undefined;
   if (outcome.reason === CLEARED) return new ConversationClearedError().message;
   if (outcome.status === "aborted") return undefined;
   return outcome.error ?? `The turn did not run (${outcome.reason ?? outcome.status}).`;
+}
+
+/**
+ * An answer that was given before, for a caller that asks again under the same key: as it was streamed, as long as that
+ * is kept, and after that the text of the stored message. A turn that is still open sends the rest itself.
+ */
+export async function deliverFound(
+  { requestId, settled }: TurnTicket,
+  reader: Pick<CallbackReader, "chunk" | "settled">,
+  turns: Pick<TurnEngine, "replay">
+): Promise<void> {
+  const replay = turns.replay(requestId);
+  for (const chunk of replay?.chunks ?? []) reader.chunk({ requestId }, chunk);
+  if (replay?.state === "live") return;
+  const outcome = await settled;
+  const stored = replay || !outcome.message ? [] : textChunks(outcome.message);
+  for (const chunk of stored) reader.chunk({ requestId }, { body: JSON.stringify(chunk) });
+  reader.settled({ requestId }, outcome);
+}
+
+function textChunks({ id, parts }: UIMessage): UIMessageChunk[] {
+  const texts = parts.flatMap((part, index): UIMessageChunk[] => {
+    const textId = String(index);
+    if (part.type !== "text") return [];
+    return [
+      { type: "text-start", id: textId },
+      { type: "text-delta", id: textId, delta: part.text },
+      { type: "text-end", id: textId }
+    ];
+  });
+  return [{ type: "start", messageId: id }, ...texts, { type: "finish" }];
 }

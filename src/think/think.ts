@@ -1,34 +1,37 @@
-// The class users extend: override points and public names. What they do lives in the rooms beside this file.
+// The class users extend: override points and public names. What they do lives in the modules beside this file.
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import { Agent } from "../agent/agent.ts";
 import type { Callables } from "../agent/connections/callable.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
-import type { MessageConcurrency } from "../chat/overlap.ts";
+import type { MessageConcurrency } from "../chat/index.ts";
 import { DEFAULT_MAX_STEPS } from "../model/index.ts";
+import { USER_CODE } from "../session/change-log.ts";
 import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
-import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/answer-size.ts";
+import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
-import type {
-  ActionAuthorizationContext,
-  ActionAuthorizationDecision,
-  ActionLedgerEntry,
-  ActionLedgerRetention,
-  ActionOutput,
-  ActionSet,
-  ApprovalAuthorizationContext,
-  ApprovalDecision,
-  LedgerResolution,
-  LedgerResolutionResult,
-  ListLedgerOptions,
-  PendingApproval,
-  ReplyAttachment
-} from "./actions-port.ts";
-import { renderAttachment } from "./render-attachment.ts";
+import {
+  authorizeByGrant,
+  noActions,
+  renderAttachment,
+  type ActionAuthorizationContext,
+  type ActionAuthorizationDecision,
+  type ActionLedgerEntry,
+  type ActionLedgerRetention,
+  type ActionOutput,
+  type ActionsFeature,
+  type ActionSet,
+  type ApprovalAuthorizationContext,
+  type ApprovalDecision,
+  type LedgerResolution,
+  type LedgerResolutionResult,
+  type ListLedgerOptions,
+  type PendingApproval,
+  type ReplyAttachment
+} from "./actions.ts";
 import { readConfig, writeConfig } from "./config.ts";
-import type { OnStartDegradation } from "./degradation.ts";
 import { NoModelError } from "./errors.ts";
 import { defaultChatErrorClassifier } from "./failure-classifier.ts";
 import type {
@@ -45,8 +48,14 @@ import type {
   TurnConfig,
   TurnContext
 } from "./hooks.ts";
-import type { PromptExplanation } from "./explain-prompt.ts";
-import type { ContextOverflowOptions, HistoryTruncation, OptionalHook } from "./overrides.ts";
+import type { FeatureFactory } from "./feature.ts";
+import type {
+  ContextOverflowOptions,
+  HistoryTruncation,
+  MediaEvictionOptions,
+  OnStartDegradation,
+  OptionalHook
+} from "./overrides.ts";
 import type {
   ChatOptions,
   RunTurnOptions,
@@ -56,10 +65,9 @@ import type {
   SaveMessagesResult,
   TurnResult
 } from "./programmatic.ts";
-import { DEFAULT_SYSTEM_PROMPT } from "./prompt.ts";
-import type { ReadJournalOptions, ReadJournalResult } from "./read-journal.ts";
-import { ThinkRoom, type AddMessagesOptions } from "./room.ts";
-import type { MediaEvictionOptions } from "./settings.ts";
+import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
+import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
+import { ThinkRuntime, type AddMessagesOptions } from "./runtime.ts";
 import type { StreamCallback } from "./stream-callback.ts";
 import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
 
@@ -157,7 +165,7 @@ export abstract class Think<
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     const repairPart = (part: UIMessage["parts"][number]) => this.repairInterruptedToolPart(part);
-    rooms.set(this, new ThinkRoom(this, { isOverridden: (hook) => isOverridden(this, hook), repairPart, env }));
+    runtimes.set(this, new ThinkRuntime(this, { isOverridden: (hook) => isOverridden(this, hook), repairPart, env }));
   }
 
   // ── Override points ──
@@ -176,6 +184,14 @@ export abstract class Think<
     return {};
   }
 
+  /**
+   * Capabilities of the package that this class uses, in order; others join by themselves, such as actions with the first
+   * action of `getActions()`. Asked once per start.
+   */
+  getFeatures(): readonly FeatureFactory[] {
+    return [];
+  }
+
   /** Server-side tools with a ledger, approvals and permissions; see `action()`. */
   getActions(): ActionSet {
     return {};
@@ -188,10 +204,10 @@ export abstract class Think<
 
   /** Whether one call of an action may run. Default: what `authorizeTurn` granted covers what the action requires. */
   authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision> {
-    return roomOf(this).actions.desk?.authorizeByGrant(context) ?? true;
+    return authorizeByGrant(context);
   }
 
-  /** Whether somebody may decide over a parked action. Default: everybody who can reach the agent. */
+  /** Whether the caller may decide over a parked action. Default: every caller that can reach the agent. */
   authorizeApproval(_context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision> {
     return true;
   }
@@ -215,25 +231,25 @@ export abstract class Think<
   /** Decides over a call of a server-side tool. A throw is that call's error. */
   beforeToolCall(_context: ToolCallContext): MaybePromise<ToolCallDecision | void> {}
 
-  /** Told of every outcome of a tool call. A throw is logged. */
+  /** Called with every outcome of a tool call. A throw is logged. */
   afterToolCall(_context: ToolCallResultContext): MaybePromise<void> {}
 
-  /** Told of each finished step. A throw is logged. */
+  /** Called with each finished step. A throw is logged. */
   onStepFinish(_context: StepContext): MaybePromise<void> {}
 
-  /** Told of each chunk, which is often. A throw is logged. */
+  /** Called with each chunk, which is often. A throw is logged. */
   onChunk(_context: ChunkContext): MaybePromise<void> {}
 
   /**
-   * Told of each turn that began to stream, after its answer is stored. The turn is over: further turns may be started
+   * Called for each turn that began to stream, after its answer is stored. The turn is over: further turns may be started
    * and awaited here. Called at least once per turn, even over a crash. A throw is logged.
    */
   onChatResponse(_result: ChatResponseResult): MaybePromise<void> {}
 
   /**
-   * Told of each failed turn, once. The message of what it returns is what clients, callbacks and results are given. For
+   * Called for each failed turn, once. The message of what it returns is what clients, callbacks and results are given. For
    * a failure of the model the error's own message is safe to show, and what the provider said is its `cause`. An error
-   * that your own code threw is given as it is, and its message is shown: throw what people may read.
+   * that your own code threw is given as it is, and its message is shown: throw what users may read.
    */
   onChatError(error: unknown, _context?: ChatErrorContext): unknown {
     return error;
@@ -264,12 +280,12 @@ export abstract class Think<
 
   /** The stored conversation. */
   get session(): Session {
-    return roomOf(this).session;
+    return thinkRuntimeOf(this).session;
   }
 
   /** The active branch of the conversation, newest last. */
   get messages(): UIMessage[] {
-    return [...roomOf(this).parts.transcript.messages()];
+    return [...thinkRuntimeOf(this).parts.transcript.messages()];
   }
 
   /** A copy of `messages`. */
@@ -279,7 +295,7 @@ export abstract class Think<
 
   /** Adds to the transcript without starting a turn; also from inside one. */
   async addMessages(messages: MessagesInput, options: AddMessagesOptions = {}): Promise<void> {
-    await roomOf(this).addMessages(messages, options);
+    await thinkRuntimeOf(this).addMessages(messages, options);
   }
 
   /**
@@ -287,32 +303,32 @@ export abstract class Think<
    * oldest first, the one shown among them. At most the 100 newest of a message.
    */
   listBranches(): Record<string, string[]> {
-    return roomOf(this).parts.branches.list();
+    return thinkRuntimeOf(this).parts.branches.list();
   }
 
   /**
-   * Shows everybody the branch through this message, down to what was said last below it; the conversation goes on from
+   * Shows every client the branch through this message, down to what was said last below it; the conversation goes on from
    * there. Refused while a turn is running or waiting.
    */
   async selectBranch(messageId: string): Promise<void> {
-    changingRoomOf(this).parts.branches.select(messageId);
+    changing(this).parts.branches.select(messageId);
   }
 
   /** Empties the conversation and gives up its turns. */
   async clearMessages(): Promise<void> {
-    changingRoomOf(this).parts.turns.clear();
+    changing(this).parts.turns.clear();
   }
 
   // ── Turns ──
 
   /** Runs a turn and streams it to a callback. Resolves when the turn is over, however it ended. */
   async chat(input: ChatInput, callback: StreamCallback, options?: ChatOptions): Promise<void> {
-    return changingRoomOf(this).startTurn((turns) => turns.chat(input, callback, options));
+    return changing(this).startTurn((turns) => turns.chat(input, callback, options));
   }
 
   /** Adds messages, runs a turn and waits for its end. A function is given the transcript when the turn's time comes. */
   async saveMessages(messages: MessagesInput, options?: SaveMessagesOptions): Promise<SaveMessagesResult> {
-    return changingRoomOf(this).startTurn((turns) => turns.saveMessages(messages, options));
+    return changing(this).startTurn((turns) => turns.saveMessages(messages, options));
   }
 
   /** Goes on from the latest answer in a message of its own. Skipped when the last word is not the assistant's. */
@@ -321,30 +337,30 @@ export abstract class Think<
     options: Pick<SaveMessagesOptions, "signal" | "idempotencyKey"> = {}
   ): Promise<SaveMessagesResult> {
     const given = { ...options, ...(body !== undefined && { body }) };
-    return changingRoomOf(this).startTurn((turns) => turns.continueLastTurn(given));
+    return changing(this).startTurn((turns) => turns.continueLastTurn(given));
   }
 
   /** Runs a turn: waits for its result (the default), or streams it to a callback. */
   runTurn(options: RunTurnStreamOptions): Promise<void>;
   runTurn(options: RunTurnWaitOptions): Promise<TurnResult>;
   async runTurn(options: RunTurnOptions): Promise<TurnResult | void> {
-    return changingRoomOf(this).startTurn((turns) => turns.runTurn(options));
+    return changing(this).startTurn((turns) => turns.runTurn(options));
   }
 
   /** Keeps data of the running turn: `onChatRecovery` gets the newest as `recoveryData`. A fiber's own goes to the fiber. */
   override stash(data: unknown): void {
-    const room = roomOf(this);
-    if (room.runtime.fibers.isInside) super.stash(data);
-    else room.parts.turns.stash(checkJson(data));
+    const runtime = thinkRuntimeOf(this);
+    if (runtime.agent.fibers.isInside) super.stash(data);
+    else runtime.parts.turns.stash(checkJson(data));
   }
 
   /** Stops a running or waiting turn; an unknown id is nothing. */
   cancelChat(requestId: string, reason?: string): void {
-    changingRoomOf(this).programmatic.cancel(requestId, reason);
+    changing(this).programmatic.cancel(requestId, reason);
   }
 
   cancelAllChats(reason?: string): void {
-    changingRoomOf(this).programmatic.cancelAll(reason);
+    changing(this).programmatic.cancelAll(reason);
   }
 
   protected abortRequest(requestId: string, reason?: string): void {
@@ -357,116 +373,125 @@ export abstract class Think<
 
   /** Gives up every turn that is running or waiting. Messages stay. */
   protected resetTurnState(): void {
-    roomOf(this).parts.turns.reset();
+    thinkRuntimeOf(this).parts.turns.reset();
   }
 
   /** Whether a tool call waits for an approval, or for a client's result. */
   protected hasPendingInteraction(): boolean {
-    return roomOf(this).hasPendingInteraction();
+    return thinkRuntimeOf(this).hasPendingInteraction();
   }
 
-  /** Resolves true once no turn is running or waiting and nothing is asked of anybody; false after `timeout` ms. */
+  /** Resolves true once no turn is running or waiting and no call waits for an answer; false after `timeout` ms. */
   protected waitUntilStable(options: { timeout?: number } = {}): Promise<boolean> {
-    return roomOf(this).untilStable(options.timeout);
+    return thinkRuntimeOf(this).untilStable(options.timeout);
   }
 
   /** The system prompt a turn would have now, piece by piece, each with its size; also what was replaced. */
   explainPrompt(options: { channel?: string } = {}): Promise<PromptExplanation> {
-    return roomOf(this).explainPrompt(options.channel);
+    return thinkRuntimeOf(this).explainPrompt(options.channel);
   }
 
   /**
-   * What was written down about the conversation's turns, without contents, for inspectors. Clients may call it only if
-   * the class lists it among its `callables`.
+   * What was written down about the conversation, without contents, for inspectors: records, of finished turns what stays
+   * known of them, and changes that no turn made. Clients may call it only if the class lists it among its `callables`.
    *
    * @example
    * const newest = this.readJournal({ after: -50 });
    * const since = this.readJournal({ after: newest.cursor });
    */
   readJournal(options?: ReadJournalOptions): ReadJournalResult {
-    return roomOf(this).parts.readJournal(options);
+    const { journal, store } = thinkRuntimeOf(this).parts;
+    return readJournal({ ...journal, scope: store.scope }, options);
   }
 
   // ── Actions ──
 
   /** Actions that wait for a human, oldest first. */
   pendingApprovals(executionId?: string): PendingApproval[] {
-    return roomOf(this).actions.desk?.pendingApprovals(executionId) ?? [];
+    return actionsOf(this)?.pendingApprovals(executionId) ?? [];
   }
 
   /** Runs a parked action once and goes on with the conversation. Answers its output; a second call changes nothing. */
   async approveExecution(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput> {
-    return changingRoomOf(this).approve(executionId, decision);
+    assertCallerMayChange(this);
+    return actionsOf(this)?.approveExecution(executionId, decision) ?? noActions(executionId);
   }
 
   /** Decides against a parked action, which then never runs, and goes on with the conversation. */
   async rejectExecution(executionId: string, reason?: string, decision?: ApprovalDecision): Promise<ActionOutput> {
-    return changingRoomOf(this).reject(executionId, { ...decision, ...(reason !== undefined && { reason }) });
+    assertCallerMayChange(this);
+    const given = { ...decision, ...(reason !== undefined && { reason }) };
+    return actionsOf(this)?.rejectExecution(executionId, given) ?? noActions(executionId);
   }
 
   /** What actions attached to the reply of the latest turn; empty if `requestId` names another. */
   replyAttachments(requestId?: string): ReplyAttachment[] {
-    return roomOf(this).actions.desk?.replyAttachments(requestId) ?? [];
+    return actionsOf(this)?.replyAttachments(requestId) ?? [];
   }
 
   /** What the ledger knows of actions, newest first. */
   listActionLedger(options?: ListLedgerOptions): ActionLedgerEntry[] {
-    return roomOf(this).actions.desk?.listActionLedger(options) ?? [];
+    return actionsOf(this)?.listActionLedger(options) ?? [];
   }
 
-  /** An operator's word about an action whose outcome nobody knows: its output, or that it may run again. */
+  /** An operator's word about an action whose outcome is not known: its output, or that it may run again. */
   resolveActionLedger(key: string, resolution: LedgerResolution): LedgerResolutionResult {
-    return roomOf(this).actions.desk?.resolveActionLedger(key, resolution) ?? { ok: false, reason: "not-found" };
+    return actionsOf(this)?.resolveActionLedger(key, resolution) ?? { ok: false, reason: "not-found" };
   }
 
   // ── Storage ──
 
   /** Stores private settings as JSON; clients never see them. */
   configure<Config = unknown>(config: Config): void {
-    writeConfig(roomOf(this).runtime, config);
+    writeConfig(thinkRuntimeOf(this).agent, config);
   }
 
   /** A copy of what `configure` stored last; null if nothing was. */
   getConfig<Config = unknown>(): Config | null {
     // What is stored is what the caller stored; its shape is the caller's word.
-    return readConfig(roomOf(this).runtime) as Config | null;
+    return readConfig(thinkRuntimeOf(this).agent) as Config | null;
   }
 
   /** Steps of the last start that failed without failing it. */
   getOnStartDegradations(): OnStartDegradation[] {
-    return roomOf(this).degradations;
+    return thinkRuntimeOf(this).degradations;
   }
 
-  /** Stores a message below the latest one, or below `parentId`. Starts no turn and tells no client. */
+  /** Stores a message below the latest one, or below `parentId`. Starts no turn and notifies no client. */
   protected async appendMessageToHistory(message: UIMessage, parentId?: string | null): Promise<void> {
     checkMessages([message]);
-    roomOf(this).parts.transcript.append(message, parentId);
+    thinkRuntimeOf(this).parts.transcript.append(message, USER_CODE, parentId);
   }
 
   protected async updateMessageInHistory(message: UIMessage): Promise<void> {
     checkMessages([message]);
-    roomOf(this).parts.transcript.update(message);
+    thinkRuntimeOf(this).parts.transcript.update(message, USER_CODE);
   }
 
   /** Reads the messages from storage again. */
   protected async syncMessagesFromStorage(): Promise<void> {
-    roomOf(this).parts.transcript.invalidate();
+    thinkRuntimeOf(this).parts.transcript.invalidate();
   }
 }
 
-const rooms = new WeakMap<object, ThinkRoom>();
+const runtimes = new WeakMap<object, ThinkRuntime>();
 
-/** The room of a Think, for the package's own rooms; user code has no name for it. */
-export function roomOf(agent: object): ThinkRoom {
-  const room = rooms.get(agent);
-  if (!room) throw new TypeError("Not a Think.");
-  return room;
+/** The runtime of a Think, for the package's own modules; user code has no name for it. */
+export function thinkRuntimeOf(agent: object): ThinkRuntime {
+  const runtime = runtimes.get(agent);
+  if (!runtime) throw new TypeError("Not a Think.");
+  return runtime;
 }
 
 /** For what asks, stops, clears or decides: refused when a readonly client caused it. */
-function changingRoomOf(agent: Agent): ThinkRoom {
+function changing(agent: Agent): ThinkRuntime {
   assertCallerMayChange(agent);
-  return roomOf(agent);
+  return thinkRuntimeOf(agent);
+}
+
+/** Undefined for a class without actions. */
+function actionsOf(agent: object): ActionsFeature | undefined {
+  return thinkRuntimeOf(agent).features.broughtBy("getActions");
 }
 
 function isOverridden(agent: object, hook: OptionalHook): boolean {

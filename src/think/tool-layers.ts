@@ -47,7 +47,7 @@ export function mergeToolLayers(layers: readonly ToolLayer[], options: MergeOpti
   const collisions: ToolCollision[] = [];
   for (const layer of layers.toSorted((a, b) => rank(a) - rank(b))) {
     for (const [toolName, tool] of Object.entries(layer.tools)) {
-      // `{ search: isAllowed ? search : undefined }` is how people leave a tool out.
+      // `{ search: isAllowed ? search : undefined }` is how a class leaves a tool out.
       if (tool === undefined) continue;
       const earlier = layerOf.get(toolName);
       const isReplaceable = earlier === "client" || (options.clientOverrides && earlier !== "actions");

@@ -15,10 +15,10 @@ import type {
   ToolCallContext,
   ToolCallDecision
 } from "./hooks.ts";
-import { engineTurn, FACTS, overridesOf } from "./overrides.test-support.ts";
+import { engineTurn, FACTS, overridesOf, featuresOf } from "./overrides.test-support.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
-import { RecoveryHooks } from "./recovery-hooks.ts";
+import { RecoveryHooks } from "./chat-recovery.ts";
 import { answer } from "./turns.test-support.ts";
 
 // Every failure leaves a line; failure-log.test.ts is about them.
@@ -30,6 +30,7 @@ const turn = engineTurn();
 function hooksOf(overrides: Partial<ThinkOverrides>, more: { inside?: boolean; entered?: unknown[] } = {}) {
   return new UserTurnHooks({
     overrides: overridesOf(overrides),
+    features: featuresOf(),
     assembly: {
       // Only what the hooks add is looked at.
       assemble: async (_turn, { modelHooks }) => ({ modelHooks }) as AssembledTurn
@@ -44,8 +45,7 @@ function hooksOf(overrides: Partial<ThinkOverrides>, more: { inside?: boolean; e
     compact: async () => false,
     prepare: () => undefined,
     now: () => 0,
-    agentName: () => "Test",
-    attachmentsOf: () => []
+    agentName: () => "Test"
   });
 }
 

@@ -1,6 +1,6 @@
-// The user's hooks, as the engine calls them: each with the turn's facts, in the agent's context, and with the documented
+// The user's hooks, as the engine calls them: each with the turn's details, in the agent's context, and with the documented
 // consequence of a throw. Throws that must not reach the engine end here: those of `onChatError` and `classifyChatError`.
-// Throws of tool, step and chunk hooks are passed on to the model room, which makes them a tool's error or logs them.
+// Throws of tool, step and chunk hooks are passed on to model/, which makes them a tool's error or logs them.
 import type { UIMessage, UIMessageChunk } from "ai";
 import { runDurably } from "../agent/context.ts";
 import { DurableWork } from "../agent/durable-work.ts";
@@ -16,25 +16,24 @@ import {
   type StepStart,
   type ToolDecision
 } from "../model/index.ts";
-import type { AssembledTurn, FailureClass, FailureContext, TurnHooks } from "../turn/hooks.ts";
-import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/incident.ts";
-import type { FileRefusal } from "../turn/refused-files.ts";
+import type { AssembledTurn, FailureClass, FailureContext, FileRefusal, TurnHooks } from "../turn/hooks.ts";
+import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
 import type { TurnContext as EngineTurn, TurnOutcome } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
-import type { ReplyAttachment } from "./actions-port.ts";
 import type { Assembly } from "./assemble.ts";
 import { ToolDecisionError } from "./errors.ts";
-import { retryAfterMs } from "./failure-classifier.ts";
+import { isFileRefusal, mayBeFileRefusal, retryAfterMs } from "./failure-classifier.ts";
 import { FailureLog } from "./failure-log.ts";
-import { isFileRefusal, mayBeFileRefusal } from "./file-refusal.ts";
-import type { ChatErrorContext, TurnFacts } from "./hooks.ts";
+import type { Features } from "./features.ts";
+import type { ChatErrorContext, TurnDetails } from "./hooks.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
-import type { RecoveryHooks } from "./recovery-hooks.ts";
-import { chunkContext, copyableOutput, stepEndContext, stepStartContext, withFacts } from "./turn-facts.ts";
+import type { RecoveryHooks } from "./chat-recovery.ts";
+import { chunkContext, copyableOutput, stepEndContext, stepStartContext, withDetails } from "./turn-details.ts";
 
 export interface TurnHooksInit {
   readonly overrides: ThinkOverrides;
+  readonly features: Pick<Features, "runsTool" | "annotateRecovered" | "attachmentsOf">;
   readonly assembly: Pick<Assembly, "assemble">;
   /** Whether the class has a hook of its own. */
   readonly isOverridden: (hook: OptionalHook) => boolean;
@@ -53,11 +52,6 @@ export interface TurnHooksInit {
   readonly now: () => number;
   /** For the log. */
   readonly agentName: () => string;
-  /** Whether the class has an action of that name. */
-  readonly isAction?: (name: string) => boolean;
-  readonly attachmentsOf: (turnId: string) => ReplyAttachment[];
-  /** Adds what people must see of a parked action to an outcome that was not streamed before a crash. */
-  readonly annotateRepair?: (chunk: UIMessageChunk) => UIMessageChunk;
 }
 
 export class UserTurnHooks implements TurnHooks {
@@ -104,9 +98,9 @@ export class UserTurnHooks implements TurnHooks {
     this.#log.turnFailed(error, context);
     // Only what could not be helped is named.
     const isOverflow = classification === "context_overflow";
-    const told = { messagesPersisted, ...(isOverflow && { classification }) };
+    const known = { messagesPersisted, ...(isOverflow && { classification }) };
     const shown = shownError(error);
-    return textOf(this.#askOnChatError(shown, toldOf(context, told)), shown);
+    return textOf(this.#askOnChatError(shown, errorContext(context, known)), shown);
   }
 
   logFailure(error: unknown, context: FailureContext): void {
@@ -120,7 +114,7 @@ export class UserTurnHooks implements TurnHooks {
     try {
       // The provider's own words, which is what classifiers match on.
       const raw = error.cause ?? error;
-      return this.#init.overrides.classifyChatError(raw, toldOf(context)) ?? undefined;
+      return this.#init.overrides.classifyChatError(raw, errorContext(context)) ?? undefined;
     } catch (thrown) {
       console.warn("classifyChatError failed; the error is taken as it is.", thrown);
       return undefined;
@@ -170,7 +164,7 @@ export class UserTurnHooks implements TurnHooks {
       const tools = this.#init.overrides.getTools();
       const own = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
       if (own) return own.execute === undefined ? "client" : "server";
-      return this.#init.isAction?.(toolName) ? "server" : undefined;
+      return this.#init.features.runsTool(toolName) ? "server" : undefined;
     } catch (error) {
       // Who runs it is not known: then no client may say what came of it.
       console.error("getTools() failed while a tool was looked up.", error);
@@ -179,7 +173,7 @@ export class UserTurnHooks implements TurnHooks {
   }
 
   annotateRepair(chunk: UIMessageChunk): UIMessageChunk {
-    return this.#init.annotateRepair?.(chunk) ?? chunk;
+    return this.#init.features.annotateRecovered(chunk);
   }
 
   get overflowRetries(): number {
@@ -197,7 +191,7 @@ export class UserTurnHooks implements TurnHooks {
     const { status, error } = outcome;
     if (status === "skipped" || !outcome.streamed || !this.wantsResponse) return;
     const { overrides } = this.#init;
-    const attachments = this.#init.attachmentsOf(turn.turnId);
+    const attachments = this.#init.features.attachmentsOf(turn.turnId);
     const result = {
       message: outcome.message ?? { id: turn.messageId, role: "assistant" as const, parts: [] },
       continuation: turn.continuation,
@@ -207,7 +201,7 @@ export class UserTurnHooks implements TurnHooks {
     };
     // Called again after a crash: what it starts is found then.
     const work = new DurableWork(`response:${turn.turnId}`);
-    await this.#in(turn, () => runDurably({ work }, () => overrides.onChatResponse(withFacts(result, turn))));
+    await this.#in(turn, () => runDurably({ work }, () => overrides.onChatResponse(withDetails(result, turn))));
   }
 
   runIn<T>(turn: EngineTurn, work: () => T): T {
@@ -247,16 +241,19 @@ export class UserTurnHooks implements TurnHooks {
   }
 }
 
-function toldOf({ turn, requestId, stage }: FailureContext, more: Partial<ChatErrorContext> = {}): ChatErrorContext {
+function errorContext(
+  { turn, requestId, stage }: FailureContext,
+  more: Partial<ChatErrorContext> = {}
+): ChatErrorContext {
   const fields = { ...(requestId !== undefined && { requestId }), stage, ...more };
-  return turn === undefined ? fields : withFacts(fields, turn);
+  return turn === undefined ? fields : withDetails(fields, turn);
 }
 
-function callContext<Call extends PendingToolCall>(call: Call, turn: EngineTurn): Call & TurnFacts {
+function callContext<Call extends PendingToolCall>(call: Call, turn: EngineTurn): Call & TurnDetails {
   const { abortSignal, ...fields } = call;
   const copyable = "output" in fields ? { ...fields, output: copyableOutput(fields.output) } : fields;
   // It has the fields of the call again.
-  return withHidden(withFacts(copyable, turn), { abortSignal }) as object as Call & TurnFacts;
+  return withHidden(withDetails(copyable, turn), { abortSignal }) as object as Call & TurnDetails;
 }
 
 /**

@@ -1,11 +1,12 @@
-// A door without an engine behind it: admissions are noted, and the test decides how each turn goes.
+// An engine that only notes admissions: the test decides how each turn goes.
 import type { UIMessage } from "ai";
 import type { ClientTool } from "../journal/records.ts";
-import type { Admission, TurnTicket } from "../turn/admission.ts";
+import type { Admission, TurnTicket } from "../turn/admit.ts";
 import { TurnListeners, type TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { AnswerOutcome, Replay } from "../turn/turns.ts";
-import type { ThinkTurns } from "./wiring.ts";
+import type { ProgrammaticTurns } from "./programmatic.ts";
+import type { StabilityTurns } from "./stability.ts";
 
 interface Admitted {
   readonly admission: Admission;
@@ -13,7 +14,7 @@ interface Admitted {
   readonly settle: (outcome: TurnOutcome) => void;
 }
 
-export class FakeTurns implements ThinkTurns {
+export class FakeTurns implements ProgrammaticTurns, StabilityTurns {
   readonly admitted: Admitted[] = [];
   readonly readers = new TurnListeners();
   readonly commands: string[] = [];

@@ -9,7 +9,7 @@ import { isToolPart, type ToolPart } from "../model/index.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { INTERRUPTED_TEXT, interruptedPart, NOT_RUN_TEXT } from "../session/transcript-repair.ts";
 import { approvalId, callId } from "../util/ids.ts";
-import { salvage, type Salvage, type SalvageInit } from "./salvage.ts";
+import { recoverPartial, type RecoveredPartial, type PartialInit } from "./partial.ts";
 
 export type Written =
   | { readonly chunk: UIMessageChunk; readonly record?: undefined }
@@ -140,13 +140,13 @@ export function leave(events: readonly Written[]): Left {
   return { chunks: chunks.map((body, seq) => ({ seq, body })), calls, nextChunk: chunks.length };
 }
 
-export function rescue({ chunks, calls }: Left, more: Partial<SalvageInit> = {}): Salvage {
-  const repairPart: SalvageInit["repairPart"] = (part) => interruptedPart(part as typeof part & SessionMessagePart);
-  return salvage({ turn: { calls }, messageId: "m", base: undefined, chunks, repairPart, ...more });
+export function rescue({ chunks, calls }: Left, more: Partial<PartialInit> = {}): RecoveredPartial {
+  const repairPart: PartialInit["repairPart"] = (part) => interruptedPart(part as typeof part & SessionMessagePart);
+  return recoverPartial({ calls, messageId: "m", base: undefined, chunks, repairPart, ...more });
 }
 
 /** What a process leaves that began the next attempt, as it does, and died at once. */
-export function beginAndDie(left: Left, { keeps, repairs, unknownCalls }: Salvage): Left {
+export function beginAndDie(left: Left, { keeps, repairs, unknownCalls }: RecoveredPartial): Left {
   const kept = left.chunks.filter(({ seq }) => seq < keeps);
   const added = repairs.map((chunk, index) => ({ seq: left.nextChunk + index, body: JSON.stringify(chunk) }));
   const unknown = { kind: "unknown", reason: "died" } as const;

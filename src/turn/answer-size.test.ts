@@ -2,7 +2,7 @@ import type { UIMessageChunk } from "ai";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { byteLength } from "../util/bytes.ts";
-import { AnswerSize } from "./answer-size.ts";
+import { AnswerSize } from "./stream.ts";
 
 const text = (delta: string): UIMessageChunk => ({ type: "text-delta", id: "t", delta });
 const input = (inputTextDelta: string, toolCallId = "c"): UIMessageChunk => ({

@@ -7,10 +7,10 @@ import type { ApprovalAnswered, CallOutcome, CallSettled } from "../journal/reco
 import { toolNameOf, type ToolPart } from "../model/index.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
-import type { Admission } from "./admission.ts";
-import { toolPartOf } from "./call-records.ts";
-import type { Desk } from "./desk.ts";
+import type { Admission } from "./admit.ts";
+import { toolPartOf } from "./tool-calls.ts";
 import { ToolAnswerError } from "./errors.ts";
+import type { TurnStore } from "./store.ts";
 import { isHalfAnswered, withApproval, withToolResult, type Answered } from "./tool-answer.ts";
 import type { TurnView } from "./turn.ts";
 import type { AnswerOutcome, ApprovalAnswer, ToolResultAnswer, Turns } from "./turns.ts";
@@ -26,6 +26,7 @@ type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, 
 
 /** One answer, as it is applied to whatever message holds the call. */
 interface Applied extends Pick<ApprovalAnswer, "toolCallId" | "autoContinue" | "origin"> {
+  readonly why: "tool-result" | "approval";
   /** `isStored`: the message is not being streamed. */
   change(message: UIMessage, isStored: boolean): Answered;
   record(answered: UIMessage): AnswerRecord;
@@ -34,18 +35,18 @@ interface Applied extends Pick<ApprovalAnswer, "toolCallId" | "autoContinue" | "
 }
 
 export interface AnswersInit {
-  readonly desk: Desk;
+  readonly store: TurnStore;
   readonly turns: Pick<Turns, "clientTools" | "body" | "rememberClient" | "admit">;
 }
 
 export class Answers {
-  readonly #desk: Desk;
+  readonly #store: TurnStore;
   readonly #turns: AnswersInit["turns"];
   /** Who armed a continuation, by its request, while this process lives. */
   readonly #origins = new Map<string, unknown>();
 
-  constructor({ desk, turns }: AnswersInit) {
-    this.#desk = desk;
+  constructor({ store, turns }: AnswersInit) {
+    this.#store = store;
     this.#turns = turns;
   }
 
@@ -57,6 +58,7 @@ export class Answers {
     const answered = this.#answer({
       toolCallId,
       ...answer,
+      why: "tool-result",
       change: (message, isStored) => withToolResult(message, result, (part) => this.#isClients(part, isStored)),
       record: () => ({ type: "call-settled", attempt: null, callId: callId(toolCallId), outcome, autoContinue }),
       // The continuation that this answer may start takes the tools along.
@@ -64,7 +66,7 @@ export class Answers {
     });
     if (!answered.changed) return answered;
     const part = toolPartOf(answered.message, toolCallId);
-    this.#desk.init.emit("tool:result", { toolCallId, toolName: part ? toolNameOf(part) : "" });
+    this.#store.init.emit("tool:result", { toolCallId, toolName: part ? toolNameOf(part) : "" });
     this.continueIfReady();
     return answered;
   }
@@ -73,13 +75,13 @@ export class Answers {
     const answered = this.#answer({
       toolCallId,
       ...answer,
+      why: "approval",
       change: (message) => withApproval(message, toolCallId, approved),
       record: (message) => ({
         type: "approval-answered",
         callId: callId(toolCallId),
         approvalId: approvalId(toolPartOf(message, toolCallId)?.approval?.id ?? toolCallId),
         approved,
-        inputHash: null,
         by: null,
         reason: null,
         autoContinue: answer.autoContinue
@@ -88,14 +90,14 @@ export class Answers {
     if (!answered.changed) {
       return answered.refused ? answered : { changed: false, refused: new ToolAnswerError("not-open") };
     }
-    this.#desk.init.emit("tool:approval", { toolCallId, approved });
+    this.#store.init.emit("tool:approval", { toolCallId, approved });
     this.continueIfReady();
     return answered;
   }
 
   /** The continuation that starts next; also one whose other calls still wait, while nothing came after its answer. */
   get armedView(): TurnView | undefined {
-    const { leafId } = this.#desk.init.transcript;
+    const { leafId } = this.#store.init.transcript;
     const armed = this.#ready() ?? this.#armed.find(({ messageId }) => messageId === leafId);
     if (!armed) return undefined;
     const { requestId, messageId } = armed;
@@ -106,8 +108,8 @@ export class Answers {
 
   /** No turn is open, and no sibling call still waits for its answer. */
   continueIfReady(): void {
-    const { conversation, transcript } = this.#desk.init;
-    if (this.#armed.length === 0 || this.#desk.openTurns.length > 0) return;
+    const { conversation, transcript } = this.#store.init;
+    if (this.#armed.length === 0 || this.#store.openTurns.length > 0) return;
     const armed = this.#ready();
     if (!armed) return;
     conversation.transaction((row) => {
@@ -117,18 +119,18 @@ export class Answers {
     this.#origins.delete(armed.requestId);
   }
 
-  /** Nobody goes on from these answers any more. */
+  /** No turn goes on from these answers any more. */
   forgetOrigins(): void {
     this.#origins.clear();
   }
 
   get #armed(): readonly ArmedContinuation[] {
-    return this.#desk.init.conversation.row.armedContinuations;
+    return this.#store.init.conversation.row.armedContinuations;
   }
 
   /** The oldest that waits for no other answer, or whose message is gone. */
   #ready(): ArmedContinuation | undefined {
-    const { transcript } = this.#desk.init;
+    const { transcript } = this.#store.init;
     return this.#armed.find(({ messageId }) => {
       const message = transcript.get(messageId);
       return !message || !isHalfAnswered(message);
@@ -137,7 +139,7 @@ export class Answers {
 
   #continuation({ requestId, messageId }: ArmedContinuation): Admission {
     const { body, clientTools } = this.#turns;
-    const isNewest = this.#desk.init.transcript.leafId === messageId;
+    const isNewest = this.#store.init.transcript.leafId === messageId;
     return {
       requestId,
       trigger: "auto-continuation",
@@ -146,14 +148,14 @@ export class Answers {
       ...(isNewest ? { extendsMessageId: messageId } : { resolvesMessageId: messageId }),
       ...(body && { body }),
       clientTools,
-      notBeforeAt: this.#desk.now() + CONTINUATION_PAUSE_MS,
+      notBeforeAt: this.#store.now() + CONTINUATION_PAUSE_MS,
       origin: this.#origins.get(requestId)
     };
   }
 
   /** Were the continuation armed later, a crash in between would leave an answer from which no turn goes on. */
   #answer(answer: Applied): AnswerOutcome {
-    return this.#desk.init.conversation.transaction(() => {
+    return this.#store.init.conversation.transaction(() => {
       const answered = this.#apply(answer);
       if (!answered.changed) return answered;
       answer.taken?.();
@@ -163,19 +165,22 @@ export class Answers {
   }
 
   /** The first answer wins. One that comes while its message streams is applied to the stream, and recorded. */
-  #apply({ toolCallId, change, record }: Applied): AnswerOutcome {
-    const { running, init } = this.#desk;
+  #apply({ toolCallId, change, record, why, origin }: Applied): AnswerOutcome {
+    const { running, init } = this.#store;
     const streamed = running && toolPartOf(running.stream.unfinished, toolCallId) ? running : undefined;
     const message = streamed ? streamed.stream.unfinished : init.transcript.messageOfCall(toolCallId);
     const answered = message && change(message, streamed === undefined);
+    const by = origin === undefined ? "code" : "client";
     if (!message || !answered) return { changed: false };
     if ("refused" in answered) return { changed: false, refused: new ToolAnswerError(answered.refused), message };
     if (streamed) {
-      const { turnId } = streamed.live.admitted;
-      init.journal.writer.append([{ ...record(answered), turnId, at: this.#desk.now() }]);
+      const { turnId } = streamed.turn.admitted;
+      init.journal.writer.append([{ ...record(answered), turnId, at: this.#store.now() }]);
       streamed.stream.replace(answered);
-    } else init.transcript.update(answered);
-    init.conversation.afterCommit(() => this.#desk.readers.messageUpdated(answered));
+    } else {
+      init.transcript.update(answered, { by, change: "answer-placed", why, callId: toolCallId });
+    }
+    init.conversation.afterCommit(() => this.#store.listeners.messageUpdated(answered));
     return { changed: true, message: answered };
   }
 
@@ -186,14 +191,14 @@ export class Answers {
   #isClients(part: ToolPart, isStored: boolean): boolean {
     if (part.clientExecuted === true) return true;
     if (!isStored || part.providerExecuted === true || part.state === "approval-responded") return false;
-    const kind = this.#desk.init.hooks.toolKind(toolNameOf(part));
+    const kind = this.#store.init.hooks.toolKind(toolNameOf(part));
     if (part.state === "input-available") return kind !== "server";
     return kind === "client";
   }
 
   /** A continuation that starts when nothing is in its way. */
   #arm(messageId: string, origin: unknown): void {
-    const { conversation, ids } = this.#desk.init;
+    const { conversation, ids } = this.#store.init;
     if (this.#armed.some((one) => one.messageId === messageId)) return;
     const armed: ArmedContinuation = { requestId: ids.next(), messageId };
     conversation.transaction((row) => {

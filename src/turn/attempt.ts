@@ -1,5 +1,5 @@
-// One attempt at a turn: assemble, call the model, stream, run tools. It writes records and feeds readers, and ends in a
-// plain result; what that result means for the turn is decided by whoever started it. Each tool call is a record before
+// One attempt at a turn: assemble, call the model, stream, run tools. It writes records and feeds listeners, and ends in a
+// plain result; what that result means for the turn is decided by the runner. Each tool call is a record before
 // it runs, and its outcome a record before the model sees it.
 import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
 import type { Clock } from "../host/ports.ts";
@@ -24,13 +24,12 @@ import {
 } from "../model/index.ts";
 import { ThinkError } from "../util/errors.ts";
 import { turnId as asTurnId } from "../util/ids.ts";
-import { approvalAsked, callSettled, callStarted, clientCallStarted, jsonOf, toolPartOf } from "./call-records.ts";
+import { approvalAsked, callSettled, callStarted, clientCallStarted, modelCalled, toolPartOf } from "./tool-calls.ts";
 import { AnswerTooLargeError, AttemptFailedError, StreamStalledError, TokenBudgetError } from "./errors.ts";
 import type { AssembledTurn, TurnHooks } from "./hooks.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnStream } from "./stream.ts";
 import type { TurnContext, TurnView } from "./turn.ts";
-import { Watchdog } from "./watchdog.ts";
 
 export interface AttemptInit {
   /** Its signal is this attempt's own. */
@@ -52,11 +51,11 @@ export interface AttemptInit {
   readonly sdk: Sdk;
   readonly hooks: TurnHooks;
   readonly journal: Journal;
-  readonly readers: Required<Pick<TurnListener, "streaming" | "chunk">>;
+  readonly listeners: Required<Pick<TurnListener, "streaming" | "chunk">>;
   readonly clock: Clock;
-  /** An outcome changed the answer that this turn extends: stores that, and tells the readers. */
+  /** An outcome changed the answer that this turn extends: stores that, and tells the listeners. */
   readonly answerChanged: (changed: { readonly message: UIMessage; readonly stored: UIMessage }) => void;
-  /** The outcome of a call of an earlier answer: stores it there, and tells the readers. */
+  /** The outcome of a call of an earlier answer: stores it there, and tells the listeners. */
   readonly earlierSettled: (outcome: UIMessageChunk) => void;
 }
 
@@ -120,7 +119,7 @@ export class Attempt {
       return { kind: "failed", error: new TokenBudgetError(assembled.maxTokens), stage: "stream" };
     }
     try {
-      if (assembled.grant && !turn.grant) this.#append({ ...this.#fact, type: "turn-granted", ...assembled.grant });
+      if (assembled.grant && !turn.grant) this.#append({ ...this.#record, type: "turn-granted", ...assembled.grant });
       return this.#toResult(await this.#stream(assembled));
     } catch (error) {
       // No code of the user's runs here, and the model's failures are an outcome: what is left is for the log.
@@ -132,6 +131,7 @@ export class Attempt {
   async #stream(assembled: AssembledTurn): Promise<ModelCallOutcome> {
     const { turn, sdk } = this.#init;
     const { model, system, messages, settings, maxSteps, stopWhen, sendReasoning } = assembled;
+    this.#init.stream.note(modelCalled(this.#writing, assembled));
     const call = callModel(sdk, {
       model,
       ...(system !== undefined && { system }),
@@ -174,14 +174,14 @@ export class Attempt {
   }
 
   #pass(given: UIMessageChunk, tools: ToolSet): void {
-    const { view, readers, stream } = this.#init;
+    const { view, listeners, stream } = this.#init;
     const chunk = withExecutor(given, tools);
     if (!this.#hasStreamed) {
       this.#hasStreamed = true;
-      readers.streaming(view);
+      listeners.streaming(view);
     }
     for (const streamed of stream.push(chunk)) {
-      if (streamed.kind === "chunk") readers.chunk(view, streamed);
+      if (streamed.kind === "chunk") listeners.chunk(view, streamed);
       else if (streamed.kind === "answer") this.#init.answerChanged(streamed);
       else this.#init.earlierSettled(streamed.chunk);
     }
@@ -194,7 +194,7 @@ export class Attempt {
     this.#init.stop.abort(this.#tooLarge);
   }
 
-  /** Who owes an answer must be known after a restart, before anything of the user's is asked. */
+  /** Which side owes an answer must be known after a restart, before user code is asked anything. */
   #recordQuestion(chunk: UIMessageChunk): void {
     const isAsked = chunk.type === "tool-approval-request";
     if (!isAsked && chunk.type !== "tool-input-available") return;
@@ -227,7 +227,7 @@ export class Attempt {
     };
   }
 
-  /** Making room is not the model's silence. */
+  /** The model is not silent while the history is shortened for it. */
   async #whilePaused<T>(work: () => Promise<T>): Promise<T> {
     this.#watchdog?.pause();
     try {
@@ -242,13 +242,12 @@ export class Attempt {
     const usage = usageOf(event);
     this.#usedTokens += usage.totalTokens ?? 0;
     this.#init.stream.note({
-      ...this.#fact,
+      ...this.#record,
       type: "step-finished",
       step: this.#call?.stepNumber ?? 0,
       // A transform of the user's may have changed what the model boundary had put right.
       finishReason: typeof event.finishReason === "string" ? event.finishReason : "other",
-      usage,
-      providerMetadata: jsonOf(event.providerMetadata)
+      usage
     });
   }
 
@@ -301,7 +300,7 @@ export class Attempt {
     return { turnId: turn.turnId, attempt: turn.attempt, at: clock.now() };
   }
 
-  get #fact() {
+  get #record() {
     return { ...this.#writing, turnId: asTurnId(this.#init.turn.turnId) };
   }
 
@@ -328,7 +327,7 @@ function withExecutor(chunk: UIMessageChunk, tools: ToolSet): UIMessageChunk {
   return clientExecuted ? { ...chunk, ...{ clientExecuted } } : chunk;
 }
 
-/** Thrown before a step, it comes back as the failure of a hook; people are told of the limit, not of the hook. */
+/** Thrown before a step, it comes back as the failure of a hook; clients are shown the limit, not the hook. */
 function budgetErrorIn(error: unknown): TokenBudgetError | undefined {
   const cause = error instanceof StepHookError ? error.cause : error;
   return cause instanceof TokenBudgetError ? cause : undefined;
@@ -348,4 +347,75 @@ function usageOf(event: StepEnd): StepUsage {
     reasoningTokens: usage.reasoningTokens ?? null,
     cachedInputTokens: usage.cachedInputTokens ?? null
   };
+}
+
+export interface WatchdogInit {
+  readonly clock: Clock;
+  /** Zero or less: never. */
+  readonly timeoutMs: number;
+  /** Whether time spent in tools counts. */
+  readonly includesTools: boolean;
+  readonly onStall: () => void;
+}
+
+/** No exception, which would collect a stack: it is never shown. */
+const STOPPED = "The stream is over.";
+
+/**
+ * Notices a model stream that stopped without a word. It measures the time since the last chunk, and stands still while a
+ * tool runs unless it includes them. One sleeper, not a timer per chunk: a beat costs an assignment.
+ */
+export class Watchdog {
+  readonly #init: WatchdogInit;
+  readonly #stop = new AbortController();
+  #lastBeatMs = 0;
+  #pauses = 0;
+
+  constructor(init: WatchdogInit) {
+    this.#init = init;
+  }
+
+  /** The wait for the first chunk counts. */
+  start(): void {
+    if (!(this.#init.timeoutMs > 0) || !Number.isFinite(this.#init.timeoutMs)) return;
+    this.beat();
+    void this.#watch();
+  }
+
+  beat(): void {
+    this.#lastBeatMs = this.#init.clock.now();
+  }
+
+  toolStarted(): void {
+    if (!this.#init.includesTools) this.pause();
+  }
+
+  toolEnded(): void {
+    if (!this.#init.includesTools) this.resume();
+  }
+
+  /** No chunk is expected now. Each needs its `resume`. */
+  pause(): void {
+    this.#pauses += 1;
+  }
+
+  resume(): void {
+    this.#pauses -= 1;
+    this.beat();
+  }
+
+  stop(): void {
+    this.#stop.abort(STOPPED);
+  }
+
+  async #watch(): Promise<void> {
+    const { clock, timeoutMs, onStall } = this.#init;
+    for (;;) {
+      const leftMs = this.#pauses > 0 ? timeoutMs : this.#lastBeatMs + timeoutMs - clock.now();
+      if (leftMs <= 0) return onStall();
+      // Only our own abort rejects the sleep.
+      await clock.sleep(leftMs, this.#stop.signal).catch(() => undefined);
+      if (this.#stop.signal.aborted) return;
+    }
+  }
 }

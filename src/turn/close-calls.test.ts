@@ -2,7 +2,7 @@ import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { INTERRUPTED_TEXT, interruptedPart, NOT_RUN_TEXT } from "../session/transcript-repair.ts";
-import { closeCalls, type ClosingCalls } from "./close-calls.ts";
+import { closeCalls, type ClosingCalls } from "./tool-calls.ts";
 
 // The SDK ties the fields to the state; a table cannot.
 const message = (state: string, more: object = {}): UIMessage =>

@@ -5,19 +5,18 @@ import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import { Blobs } from "../host/blobs.ts";
 import type { Clock } from "../host/ports.ts";
 import { Conversation } from "../journal/conversation.ts";
-import { openJournal } from "../journal/journal.ts";
-import { conversation as conversationTables } from "../host/migrations/002-conversation.ts";
-import { BLOB_TABLES, JOURNAL_TABLES } from "../host/migrations/001-journal.ts";
-import { IDEMPOTENCY_TABLES } from "../host/migrations/004-durable-work.ts";
-import { MemorySql } from "../journal/memory-sql.test-support.ts";
+import { openJournal, type Journal } from "../journal/journal.ts";
+import { createTables, MemorySql } from "../journal/memory-sql.test-support.ts";
 import { endInQuestion, installedSdk, isToolPart, toModelMessages, type ModelSettings } from "../model/index.ts";
+import type { ChangeOrigin } from "../session/change-log.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
 import { Idempotency } from "./idempotency.ts";
 import { TurnEngine } from "./engine.ts";
 import type { FailureClass, TurnHooks } from "./hooks.ts";
-import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./incident.ts";
-import type { Transcript } from "./transcript.ts";
+import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
+import { retryAtOf } from "./retry-policy.ts";
+import type { RepairedPrompt, Transcript } from "./transcript.ts";
 import type { TurnContext, TurnOutcome, TurnView } from "./turn.ts";
 
 export class MemoryTranscript implements Transcript {
@@ -36,7 +35,7 @@ export class MemoryTranscript implements Transcript {
     return this.#messages.has(messageId);
   }
 
-  append(message: UIMessage, parentId: string | null = this.leaf): boolean {
+  append(message: UIMessage, _origin: ChangeOrigin, parentId: string | null = this.leaf): boolean {
     if (this.has(message.id)) return false;
     this.#messages.set(message.id, { message, parent: parentId });
     this.leaf = message.id;
@@ -59,9 +58,11 @@ export class MemoryTranscript implements Transcript {
     return path;
   }
 
-  prompt(leafId: string | undefined): UIMessage[] {
-    return this.path(leafId);
+  prompt(leafId: string | undefined): RepairedPrompt {
+    return { messages: this.path(leafId), changed: [], repairs: { removedToolCalls: 0, normalizedInputs: 0 } };
   }
+
+  repair(): void {}
 
   messageOfCall(toolCallId: string): UIMessage | undefined {
     const holds = ({ parts }: UIMessage) => parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId);
@@ -75,7 +76,8 @@ export class MemoryTranscript implements Transcript {
 }
 
 export interface WorldInit {
-  model: () => LanguageModel;
+  /** A promise holds the turn back before its stream, as a slow hook of the user does. */
+  model: () => LanguageModel | Promise<LanguageModel>;
   tools?: ToolSet;
   settings?: ModelSettings;
   respond?: (turn: TurnContext, outcome: TurnOutcome) => Promise<void>;
@@ -120,13 +122,12 @@ export class World {
   readonly #init: WorldInit;
   #ids = 0;
   conversation!: Conversation;
+  journal!: Journal;
   engine!: TurnEngine;
 
   constructor(init: WorldInit) {
     this.#init = init;
-    const sql = new MemorySql(this.database);
-    for (const statement of [...BLOB_TABLES, ...JOURNAL_TABLES, ...IDEMPOTENCY_TABLES]) sql.run(statement);
-    conversationTables(sql);
+    createTables(new MemorySql(this.database));
     this.boot();
   }
 
@@ -134,12 +135,11 @@ export class World {
   boot(): void {
     const sql = new MemorySql(this.database);
     this.conversation = new Conversation(sql);
-    const journal = openJournal({
+    const journal = (this.journal = openJournal({
       sql,
       blobs: new Blobs(sql),
-      conversation: this.conversation,
-      report: (error) => console.error(error)
-    });
+      conversation: this.conversation
+    }));
     this.engine = new TurnEngine({
       conversation: this.conversation,
       journal,
@@ -169,6 +169,13 @@ export class World {
     });
   }
 
+  /** When the oldest open turn is tried again; 0: at once. */
+  get retryAt(): number {
+    const [open] = this.conversation.row.openTurns;
+    const fold = open && this.journal.folds.get(open.turnId);
+    return (fold && retryAtOf(fold)) ?? 0;
+  }
+
   chunks(requestId: string): { seq: number; body: string }[] {
     return this.heard.flatMap((one) =>
       one.what === "chunk" && one.turn.requestId === requestId ? [{ seq: one.seq, body: one.body }] : []
@@ -187,7 +194,7 @@ export class World {
         called(`assemble:${turn.requestId}`);
         const tools = init.tools ?? {};
         return {
-          model: init.model(),
+          model: await init.model(),
           system: "You are a test.",
           messages: endInQuestion(await toModelMessages(installedSdk(), history, { tools })),
           tools,

@@ -1,3 +1,4 @@
+import { ALREADY_RECORDED } from "../session/change-log.ts";
 import { tool } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -108,6 +109,37 @@ describe("a turn", () => {
     expect(w.model.callCount).toBe(1);
     expect(w.texts()).toEqual(["user:r1", "assistant:one", "user:r2"]);
     expect(w.heard.filter(({ what }) => what === "settled")).toHaveLength(2);
+  });
+
+  test("whose cancel is undone with the transaction around it is answered, and no listener was told otherwise", async () => {
+    const gate = createGate();
+    const w = world([reply(gate.wait(), text("one")), reply(text("two"))]);
+    w.engine.admit(ask("r1"));
+    const waiting = w.engine.admit(ask("r2"));
+    await gate.reached;
+    expect(() =>
+      w.conversation.transaction(() => {
+        w.engine.cancel("r2");
+        throw new Error("changed my mind");
+      })
+    ).toThrow("changed my mind");
+    expect(w.heard.filter(({ what }) => what === "settled")).toEqual([]);
+    gate.open();
+    expect(await waiting.settled).toMatchObject({ status: "completed" });
+  });
+
+  test("cancelled, and then cleared, has the outcome that its listeners were told", async () => {
+    const w = world([reply(stall())]);
+    w.engine.admit(ask("r1"));
+    w.engine.admit(ask("r2"));
+    const { turnId } = w.engine.waiting()!;
+    w.engine.cancel("r2");
+    w.engine.clear();
+    const told = w.heard.filter((one) => one.what === "settled" && one.turn.requestId === "r2");
+    expect(told).toMatchObject([{ outcome: { status: "aborted", reason: "cancelled" } }]);
+    const records = [...w.journal.reader.pages()].flatMap(({ entries }) => entries.map(({ record }) => record));
+    const settled = records.filter((record) => record.type === "turn-settled" && record.turnId === turnId);
+    expect(settled).toMatchObject([{ outcome: "aborted", reason: "cancelled" }]);
   });
 
   test("cancelled just before the process died is not answered after the restart", async () => {
@@ -294,7 +326,10 @@ test("answers that wait for their other calls are remembered up to a limit; the 
     ...{ clientExecuted: true }
   });
   for (let index = 0; index <= MAX_ARMED; index += 1) {
-    w.transcript.append({ id: `m${index}`, role: "assistant", parts: [call(`a${index}`), call(`b${index}`)] });
+    w.transcript.append(
+      { id: `m${index}`, role: "assistant", parts: [call(`a${index}`), call(`b${index}`)] },
+      ALREADY_RECORDED
+    );
     w.engine.answerTool({ toolCallId: `a${index}`, output: 1, autoContinue: true });
   }
   const armed = w.conversation.row.armedContinuations.map(({ messageId }) => messageId);

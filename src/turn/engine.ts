@@ -1,22 +1,20 @@
-// The turn engine: one door (`admit`), one runner behind it, many readers. Everything it accepts is durable before it
+// The turn engine: one entry (`admit`), one runner behind it, many listeners. Everything it accepts is durable before it
 // returns, and reaches exactly one outcome.
 import type { UIMessage } from "ai";
 import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { ClientTool } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
-import type { Admission, TurnTicket } from "./admission.ts";
-import { admittedRecord, notesOf } from "./admitting.ts";
+import { admittedRecord, notesOf, type Admission, type TurnTicket } from "./admit.ts";
 import { Answers } from "./answers.ts";
-import { firstAttempt } from "./attempt-record.ts";
-import { Desk, type EngineInit } from "./desk.ts";
 import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
-import { LiveTurn } from "./live-turn.ts";
-import { storedChunks, upTo } from "./replay.ts";
+import { recoveringSince } from "./retry-policy.ts";
 import { TurnRunner } from "./runner.ts";
-import { abandonCalls, announceEnding, placeInput, recordEnding } from "./settle.ts";
+import { abandonCalls, announceEnding, cancelTurn, placeInput, recordEnding, respondAgain } from "./settle.ts";
+import { firstAttempt } from "./start-attempt.ts";
+import { TurnStore, type EngineInit, type StoredChunk } from "./store.ts";
 import { approvedCalls, isHalfAnswered } from "./tool-answer.ts";
-import type { TurnOutcome, TurnView } from "./turn.ts";
+import { Turn, turnView, type TurnOutcome, type TurnView } from "./turn.ts";
 import type { AnswerOutcome, ApprovalAnswer, RecoveringTurn, Replay, ToolResultAnswer, Turns } from "./turns.ts";
 
 /** Turns that may wait in one conversation. */
@@ -25,24 +23,24 @@ export const QUEUE_LIMIT = 1_000;
 /** Of a finished stream, as JSON. */
 const REPLAY_CHARS = 16 * 1024 * 1024;
 
-/** Doors whose callers wait for the turn. */
+/** Entries whose callers wait for the turn. */
 const BLOCKING = new Set<Admission["trigger"]>(["rpc", "programmatic"]);
 
 export class TurnEngine implements Turns {
-  readonly #desk: Desk;
+  readonly #store: TurnStore;
   readonly #runner: TurnRunner;
   readonly #answers: Answers;
 
   constructor(init: EngineInit) {
-    this.#desk = new Desk(init);
-    this.#runner = new TurnRunner(this.#desk);
-    this.#answers = new Answers({ desk: this.#desk, turns: this });
+    this.#store = new TurnStore(init);
+    this.#runner = new TurnRunner(this.#store);
+    this.#answers = new Answers({ store: this.#store, turns: this });
     // In its own tick: the turn that ends is still being put away.
-    this.#desk.readers.add({ settled: () => queueMicrotask(() => this.#answers.continueIfReady()) });
+    this.#store.listeners.add({ settled: () => queueMicrotask(() => this.#answers.continueIfReady()) });
   }
 
   refuseNested(): void {
-    if (this.#desk.nesting.isInTurn) throw new NestedTurnError();
+    if (this.#store.nesting.isInTurn) throw new NestedTurnError();
   }
 
   admit(admission: Admission): TurnTicket {
@@ -51,18 +49,18 @@ export class TurnEngine implements Turns {
   }
 
   requestOf(id: string): string | undefined {
-    return this.#openKeyed(id)?.view.requestId ?? this.#desk.init.idempotency.turn(id)?.requestId;
+    return this.#openKeyed(id)?.view.requestId ?? this.#store.init.idempotency.turn(id)?.requestId;
   }
 
   /** The turn that an earlier call under the same key started, unless it failed. */
   #findKeyed({ idempotencyId: id, signal }: Admission): TurnTicket | undefined {
     if (id === undefined) return undefined;
-    const { idempotency, transcript } = this.#desk.init;
-    const live = this.#openKeyed(id);
-    if (live) {
-      live.follow(signal);
-      if (this.#desk.nesting.isInResponse) live.isNested = true;
-      return { turnId: live.view.turnId, requestId: live.view.requestId, isFound: true, settled: live.settled };
+    const { idempotency, transcript } = this.#store.init;
+    const open = this.#openKeyed(id);
+    if (open) {
+      open.follow(signal);
+      if (this.#store.nesting.isInResponse) open.isNested = true;
+      return { turnId: open.view.turnId, requestId: open.view.requestId, isFound: true, settled: open.settled };
     }
     const kept = idempotency.turn(id);
     if (!kept) return undefined;
@@ -72,37 +70,35 @@ export class TurnEngine implements Turns {
     return { turnId, requestId, isFound: true, settled: Promise.resolve(outcome) };
   }
 
-  #openKeyed(id: string): LiveTurn | undefined {
-    const turns = this.#desk.openTurns.map((open) => this.#desk.find(open));
-    return turns.find((live) => live && notesOf(live.admitted).idempotencyId === id);
+  #openKeyed(id: string): Turn | undefined {
+    return this.#store.turns.find(({ notes }) => notes.idempotencyId === id);
   }
 
-  /** The turn is durable: readers may know, and the runner may take it. */
-  #begin(live: LiveTurn): TurnTicket {
-    const { turnId, requestId, origin } = live.view;
+  /** The turn is durable: listeners are notified, and the runner may take it. */
+  #begin(turn: Turn): TurnTicket {
+    const { turnId, requestId, origin } = turn.view;
     // The caller's own transaction may be around this one.
-    this.#desk.init.conversation.afterCommit(
+    this.#store.init.conversation.afterCommit(
       () => {
-        this.#desk.readers.accepted(live.view);
-        if (live.admitted.input.length > 0) this.#desk.readers.transcriptChanged(origin);
+        this.#store.listeners.accepted(turn.view);
+        if (turn.admitted.input.length > 0) this.#store.listeners.transcriptChanged(origin);
         this.#runner.drive();
       },
-      // It never was: who waits for it must not wait for ever.
+      // It never was: its caller must not wait for ever.
       () => {
-        this.#runner.notAdmitted(turnId);
-        this.#desk.forget(live);
-        live.resolve({ status: "skipped", reason: "undone", streamed: false });
+        this.#store.forget(turn);
+        turn.resolve({ status: "skipped", reason: "undone", streamed: false });
       }
     );
-    return { turnId, requestId, settled: live.settled };
+    return { turnId, requestId, settled: turn.settled };
   }
 
   /** One transaction: the turn, and if nothing is before it, its first attempt and its place in the conversation. */
-  #write(admission: Admission): LiveTurn {
-    const { conversation, journal, ids } = this.#desk.init;
+  #write(admission: Admission): Turn {
+    const { conversation, journal, ids } = this.#store.init;
     return conversation.join((row) => {
       if (row.openTurns.length >= QUEUE_LIMIT) throw new QueueFullError(QUEUE_LIMIT);
-      const now = this.#desk.now();
+      const now = this.#store.now();
       const generation = admission.generation ?? row.generation;
       const admitted = admittedRecord({
         admission: this.#resolving(admission),
@@ -111,29 +107,21 @@ export class TurnEngine implements Turns {
         generation,
         now
       });
-      const startsNow = row.openTurns.length === 0 && this.#canStartAtOnce(admission, generation);
-      const live = new LiveTurn({
-        admitted,
-        input: admission.input,
-        origin: admission.origin,
-        signal: admission.signal,
-        isNested: this.#desk.nesting.isInResponse
-      });
-      this.#desk.add(live);
+      const isUntried = row.openTurns.length === 0 && this.#canStartAtOnce(admission, generation);
       row.failedTurn = admission.trigger === "ws-chat" ? null : row.failedTurn;
-      const attempt = startsNow ? [firstAttempt(admitted.turnId, { epoch: this.#desk.epoch, now })] : [];
-      journal.writer.append([admitted, ...attempt]);
-      if (startsNow) {
-        placeInput(this.#desk, live);
-        this.#runner.startedWithAdmission(admitted.turnId);
-      }
-      return live;
+      journal.writer.append([admitted, ...(isUntried ? [firstAttempt(admitted.turnId, now)] : [])]);
+      const { input, origin, signal } = admission;
+      const isNested = this.#store.nesting.isInResponse;
+      const turn = new Turn({ admitted, folds: journal.folds, input, origin, signal, isNested, isUntried });
+      this.#store.add(turn);
+      if (isUntried) placeInput(this.#store, turn);
+      return turn;
     });
   }
 
   /** A caller that goes on from the newest answer runs what was allowed there and has no continuation of its own. */
   #resolving(admission: Admission): Admission {
-    const { transcript, conversation } = this.#desk.init;
+    const { transcript, conversation } = this.#store.init;
     const { leafId } = transcript;
     if (!admission.continuation || admission.trigger !== "programmatic" || leafId === null) return admission;
     const newest = transcript.get(leafId);
@@ -153,14 +141,14 @@ export class TurnEngine implements Turns {
 
   /** After a start: goes on with what a crash left, and with hooks that were promised. */
   resume(): void {
-    for (const id of this.#desk.init.conversation.row.respondingTurns) this.#runner.responses.tellAgain(id);
+    for (const id of this.#store.init.conversation.row.respondingTurns) respondAgain(this.#store, id);
     this.#runner.drive();
     this.#answers.continueIfReady();
   }
 
   /** An unsettled turn implies a wake. While the runner works, its keep-alive is that wake. */
   nextWake(nowMs: number, pauseMs: number): number | null {
-    return this.#desk.openTurns.length > 0 && this.#runner.isIdle ? nowMs + pauseMs : null;
+    return this.#store.openTurns.length > 0 && this.#runner.isIdle ? nowMs + pauseMs : null;
   }
 
   /** The wake came: goes on with turns that a failure left. */
@@ -170,39 +158,26 @@ export class TurnEngine implements Turns {
   }
 
   cancel(requestId: string, reason = "cancelled"): void {
-    const live = this.#desk.findByRequest(requestId);
-    if (!live) return;
-    const { turnId } = live.admitted;
-    this.#desk.init.journal.writer.append([
-      { type: "turn-cancel-requested", turnId, at: this.#desk.now(), by: null, reason }
-    ]);
-    this.#desk.init.emit("message:cancel", { requestId });
-    live.abort(new DOMException(reason, "AbortError"));
-    const open = this.#desk.openTurns.find((turn) => turn.turnId === turnId);
-    // A turn in the queue will not run: its client need not wait for the others to hear that. Its question keeps its place.
-    if (open?.attempt === 0 && !live.isAnnounced) {
-      const outcome: TurnOutcome = { status: "aborted", reason, streamed: false };
-      live.isAnnounced = true;
-      announceEnding(this.#desk, live, outcome);
-      live.resolve(outcome);
-    }
+    const turn = this.#store.findByRequest(requestId);
+    if (turn) cancelTurn(this.#store, turn, reason);
   }
 
   cancelAll(reason?: string): void {
-    for (const { requestId } of this.#desk.openTurns) this.cancel(requestId, reason);
+    for (const { requestId } of this.#store.openTurns) this.cancel(requestId, reason);
   }
 
   fail(requestId: string, error: unknown): void {
-    const live = this.#desk.findByRequest(requestId);
-    if (!live) return;
-    live.failure ??= { error };
-    live.abort(error);
+    const turn = this.#store.findByRequest(requestId);
+    if (!turn) return;
+    turn.failure ??= { error };
+    turn.abort(error);
   }
 
   clear(origin?: unknown): void {
-    const { transcript, idempotency, emit, conversation } = this.#desk.init;
+    const { transcript, idempotency, emit, conversation } = this.#store.init;
     this.#giveUp((row) => {
-      transcript.clear();
+      // The record of the new generation says it too: they share its place.
+      transcript.clear({ by: origin === undefined ? "code" : "client", place: row.clearedSequence });
       idempotency.forgetOutputs();
       row.clientTools = null;
       row.body = null;
@@ -210,40 +185,40 @@ export class TurnEngine implements Turns {
     });
     conversation.afterCommit(() => {
       emit("message:clear", {});
-      this.#desk.readers.cleared(origin);
+      this.#store.listeners.cleared(origin);
     });
   }
 
   /** Gives up every turn as a clear does, and leaves the messages. */
   reset(): void {
     this.#giveUp(() => undefined);
-    this.#desk.init.conversation.afterCommit(() => this.#desk.readers.reset());
+    this.#store.init.conversation.afterCommit(() => this.#store.listeners.reset());
   }
 
   /** A new generation: what runs is stopped and stores nothing, what waits never runs. */
   #giveUp(change: (row: ConversationRow) => void): void {
-    const { conversation, journal } = this.#desk.init;
-    const running = this.#desk.running?.live;
-    const turns = this.#desk.openTurns.map((open) => this.#desk.find(open)).filter((live) => live !== undefined);
+    const { conversation, journal } = this.#store.init;
+    const running = this.#store.running?.turn;
+    const { turns } = this.#store;
     const endings = conversation.transaction((row) => {
-      const ended = turns.map((live) => {
-        const ending = live === running ? CLEARED_RUNNING : CLEARED_WAITING;
-        return { live, outcome: recordEnding(this.#desk, live, ending) };
-      });
+      const ended = turns.map((turn) => ({
+        turn,
+        outcome: recordEnding(this.#store, turn, turn === running ? CLEARED_RUNNING : endingOfWaiting(turn))
+      }));
       const generation = row.generation + 1;
-      journal.writer.append([{ type: "conversation-cleared", turnId: null, at: this.#desk.now(), generation }]);
+      journal.writer.append([{ type: "conversation-cleared", turnId: null, at: this.#store.now(), generation }]);
       const armed = row.armedContinuations;
       row.armedContinuations = [];
-      for (const { messageId } of armed) abandonCalls(this.#desk, messageId);
+      for (const { messageId } of armed) abandonCalls(this.#store, messageId);
       change(row);
       return ended;
     });
     conversation.afterCommit(() => {
       this.#answers.forgetOrigins();
-      for (const { live, outcome } of endings) {
-        live.abort(new DOMException("The conversation was cleared.", "AbortError"));
-        announceEnding(this.#desk, live, outcome);
-        live.resolve(outcome);
+      for (const { turn, outcome } of endings) {
+        turn.abort(new DOMException("The conversation was cleared.", "AbortError"));
+        if (!turn.isAnnounced) announceEnding(this.#store, turn, outcome);
+        turn.resolve(outcome);
       }
     });
   }
@@ -256,84 +231,84 @@ export class TurnEngine implements Turns {
     return this.#answers.answerApproval(answer);
   }
 
-  /** A stored message was changed by another door. */
+  /** A stored message was changed through another entry. */
   announceMessage(message: UIMessage): void {
-    this.#desk.readers.messageUpdated(message);
+    this.#store.listeners.messageUpdated(message);
   }
 
-  /** Messages joined or left by another door. */
+  /** Messages joined or left through another entry. */
   announceTranscript(): void {
-    this.#desk.readers.transcriptChanged(
-      this.#desk.nesting.isInTurn ? this.#desk.running?.live.view.turnId : undefined
+    this.#store.listeners.transcriptChanged(
+      this.#store.nesting.isInTurn ? this.#store.running?.turn.view.turnId : undefined
     );
   }
 
   listen(listener: TurnListener): () => void {
-    return this.#desk.readers.add(listener);
+    return this.#store.listeners.add(listener);
   }
 
   streaming(): TurnView | undefined {
-    const { running } = this.#desk;
-    return running?.attempt.hasStreamed ? running.live.view : undefined;
+    const { running } = this.#store;
+    return running?.attempt.hasStreamed ? running.turn.view : undefined;
   }
 
   waiting(): TurnView | undefined {
     const streaming = this.streaming()?.turnId;
-    const others = this.#desk.openTurns.filter((turn) => turn.turnId !== streaming);
-    const live = others.map((turn) => this.#desk.find(turn)).findLast((turn) => turn && !turn.isAnnounced);
-    return live?.view ?? this.#answers.armedView;
+    const waiting = this.#store.turns.findLast((turn) => turn.view.turnId !== streaming && !turn.isAnnounced);
+    return waiting?.view ?? this.#answers.armedView;
   }
 
   isBusy(): boolean {
-    return this.#desk.openTurns.some((turn) => turn.generation === this.generation);
+    return this.#store.openTurns.some((turn) => turn.generation === this.generation);
   }
 
   recovering(): RecoveringTurn | undefined {
-    const open = this.#desk.openTurns.find((turn) => turn.recoveringSince !== undefined);
-    return open?.recoveringSince === undefined ? undefined : { requestId: open.requestId, since: open.recoveringSince };
+    for (const { fold, view } of this.#store.turns) {
+      const since = recoveringSince(fold);
+      if (since !== undefined) return { requestId: view.requestId, since };
+    }
+    return undefined;
   }
 
   stash(data: Json): void {
-    const { running, nesting, init } = this.#desk;
+    const { running, nesting, init } = this.#store;
     if (!running || !nesting.isInTurn) throw new OutsideTurnError("stash");
-    const { live } = running;
-    const fact = { turnId: live.admitted.turnId, attempt: live.attempt, at: this.#desk.now() };
-    init.journal.writer.append([{ ...fact, type: "turn-stashed", data }]);
+    const { admitted, fold } = running.turn;
+    const stashed = { turnId: admitted.turnId, attempt: fold.attempt, at: this.#store.now() };
+    init.journal.writer.append([{ ...stashed, type: "turn-stashed", data }]);
   }
 
   failed(): FailedTurn | null {
-    return this.#desk.init.conversation.row.failedTurn;
+    return this.#store.init.conversation.row.failedTurn;
   }
 
   replay(requestId: string): Replay | undefined {
-    const { running } = this.#desk;
-    const { journal } = this.#desk.init;
-    if (running?.live.view.requestId === requestId) running.stream.flush();
-    const open = this.#desk.openTurns.findLast((turn) => turn.requestId === requestId);
-    const live = open && this.#desk.find(open);
-    if (open && live) return { turn: live.view, chunks: storedChunks(journal, open), state: "live" };
+    const { running } = this.#store;
+    if (running?.turn.view.requestId === requestId) running.stream.flush();
+    const open = this.#store.findByRequest(requestId);
+    if (open) return { turn: open.view, chunks: this.#store.chunksOf(open.fold), state: "live" };
     return this.#finishedReplay(requestId);
   }
 
   #finishedReplay(requestId: string): Replay | undefined {
-    const { journal } = this.#desk.init;
-    const found = journal.reader.findTurn(requestId);
-    const admitted = found && this.#desk.admissionOf(found);
-    if (!found?.settled || !admitted) return undefined;
+    const found = this.#store.init.journal.reader.findTurn(requestId);
+    if (!found?.settled) return undefined;
+    const fold = this.#store.readTurn(found.turnId, found.firstSequence);
+    if (!fold.admission) return undefined;
     const { outcome } = found.settled;
     return {
-      turn: new LiveTurn({ admitted }).view,
+      turn: turnView(fold.admission, notesOf(fold.admission)),
       // What is left out is in the stored message, which a client is sent behind the replay.
-      chunks: upTo(storedChunks(journal, found), REPLAY_CHARS),
+      chunks: upTo(this.#store.chunksOf(fold), REPLAY_CHARS),
       state: outcome === "failed" ? "error" : outcome
     };
   }
 
   transcript(): UIMessage[] {
-    const { transcript } = this.#desk.init;
-    const waiting = this.#desk.openTurns.filter((turn) => turn.attempt === 0).map((turn) => this.#desk.find(turn));
+    const { transcript } = this.#store.init;
+    const waiting = this.#store.turns.filter(({ fold }) => fold.attempt === 0);
     // Stored by `admit` as the messages they are.
-    const unplaced = waiting.flatMap((live) => (live?.admitted.input ?? []) as readonly unknown[] as UIMessage[]);
+    const unplaced = waiting.flatMap(({ admitted }) => admitted.input as readonly unknown[] as UIMessage[]);
     const shown = new Set<string>();
     // An id that is stored, or waits already, stays where it is: placing it again changes nothing.
     const added = unplaced.filter(({ id }) => !shown.has(id) && shown.add(id) && !transcript.has(id));
@@ -342,15 +317,15 @@ export class TurnEngine implements Turns {
 
   get clientTools(): readonly ClientTool[] {
     // Written by `rememberClient` only.
-    return (this.#desk.init.conversation.row.clientTools ?? []) as readonly unknown[] as readonly ClientTool[];
+    return (this.#store.init.conversation.row.clientTools ?? []) as readonly unknown[] as readonly ClientTool[];
   }
 
   get body(): Record<string, unknown> | undefined {
-    return (this.#desk.init.conversation.row.body as Record<string, unknown> | null) ?? undefined;
+    return (this.#store.init.conversation.row.body as Record<string, unknown> | null) ?? undefined;
   }
 
   rememberClient(client: { tools?: readonly ClientTool[]; body?: Record<string, unknown> | null }): void {
-    this.#desk.init.conversation.transaction((row) => {
+    this.#store.init.conversation.transaction((row) => {
       const tools = client.tools && client.tools.length > 0 ? client.tools.map((tool): Json => ({ ...tool })) : null;
       if (client.tools !== undefined && !isEqual(row.clientTools, tools)) row.clientTools = tools;
       const body = (client.body ?? null) as Json;
@@ -359,11 +334,28 @@ export class TurnEngine implements Turns {
   }
 
   get generation(): number {
-    return this.#desk.init.conversation.row.generation;
+    return this.#store.init.conversation.row.generation;
   }
 }
 
-const CLEARED_WAITING = { status: "skipped", reason: "cleared" } as const;
+/** A cancel that was recorded before stays the outcome: listeners were told of it. */
+function endingOfWaiting({ fold }: Turn) {
+  const isCancelled = fold.cancel !== null && fold.attempt === 0;
+  return isCancelled
+    ? ({ status: "aborted", reason: "cancelled" } as const)
+    : ({ status: "skipped", reason: "cleared" } as const);
+}
+
+/** The first of them, up to so many characters: a replay is sent in one go, and waits in memory until it is read. */
+function* upTo(chunks: Iterable<StoredChunk>, maxChars: number): Generator<StoredChunk, void, undefined> {
+  let chars = 0;
+  for (const chunk of chunks) {
+    chars += chunk.body.length;
+    if (chars > maxChars) return;
+    yield chunk;
+  }
+}
+
 const CLEARED_RUNNING = { status: "aborted", reason: "cleared", streamed: true } as const;
 
 function isEqual(a: Json, b: Json): boolean {

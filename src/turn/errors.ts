@@ -7,13 +7,13 @@ export class NestedTurnError extends ThinkError {
       code: "nested-turn",
       message:
         "Turn admission cannot be called from inside an active turn. To start a turn after this one, do it in " +
-        "onChatResponse(), or in a method given to schedule(). addMessages() adds to the transcript at once.",
+        "onChatResponse(), or in a method given to schedule() or queue(). addMessages() adds to the transcript at once.",
       hint: "The call would wait for the turn it is part of."
     });
   }
 }
 
-/** Something of ours failed in the middle of a turn. What it was is for the log; people are told that there is no answer. */
+/** Something of ours failed in the middle of a turn. What it was is for the log; clients are shown that there is no answer. */
 export class AttemptFailedError extends ThinkError {
   constructor(cause: unknown) {
     super({

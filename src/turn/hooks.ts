@@ -10,9 +10,8 @@ import type {
   SystemPrompt,
   ToolDecision
 } from "../model/index.ts";
-import type { ExhaustionReason } from "./budget.ts";
-import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./incident.ts";
-import type { FileRefusal } from "./refused-files.ts";
+import type { ExhaustionReason } from "./retry-policy.ts";
+import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
 import type { RecordedGrant, TurnContext, TurnOutcome } from "./turn.ts";
 
 /** Where a turn failed. */
@@ -21,7 +20,10 @@ export type FailureStage = "parse" | "persist" | "turn" | "stream" | "recovery" 
 /** A provider-neutral name for what went wrong. */
 export type FailureClass = "context_overflow" | "rate_limit" | "transient" | "fatal" | "unknown";
 
-/** What is known of a failure when people are told of it. */
+/** Whether a file is to blame. `certain`: the provider says so. `possible`: it refused what was sent and says no reason. */
+export type FileRefusal = "certain" | "possible";
+
+/** What is known of a failure when clients are shown its text. */
 export interface FailureContext {
   readonly requestId?: string;
   readonly stage: FailureStage;
@@ -46,7 +48,7 @@ export interface AssembledTurn {
   readonly stall: { readonly timeoutMs: number; readonly includesTools: boolean };
   /** No model call starts once the turn has used so many tokens, over all its attempts. */
   readonly maxTokens: number;
-  /** What the turn may do, if somebody was asked: it is recorded, and holds for later attempts. */
+  /** What the turn may do, if `authorizeTurn` was asked: it is recorded, and holds for later attempts. */
   readonly grant?: RecordedGrant;
   /** A last look at each chunk, before it is stored and sent. */
   readonly annotate?: (chunk: UIMessageChunk) => UIMessageChunk;

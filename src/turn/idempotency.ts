@@ -3,6 +3,7 @@
 // answered no question, and the same call may ask again.
 import { createHash } from "node:crypto";
 import type { Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import { byteLength } from "../util/bytes.ts";
 import { parseJson } from "../util/json.ts";
 import type { TurnStatus } from "./turn.ts";
@@ -33,19 +34,34 @@ export function idempotencyId(kind: "turn" | "messages" | "durable", key: string
   return createHash("sha256").update(`${kind}\n${key}`).digest("base64url");
 }
 
+export const IDEMPOTENCY_TABLES: readonly TableDefinition[] = [
+  // Bound: the newest KEY_LIMIT rows, each output at most OUTPUT_LIMIT_BYTES. Deleted: the oldest, by a newer one.
+  {
+    name: "cf_idempotency",
+    create: [
+      `CREATE TABLE cf_idempotency (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        result TEXT NOT NULL,
+        output TEXT
+      )`
+    ]
+  }
+];
+
 export class Idempotency {
-  readonly #sql: Sql;
+  readonly #table: TableSet;
 
   constructor(sql: Sql) {
-    this.#sql = sql;
+    this.#table = new TableSet(sql, IDEMPOTENCY_TABLES);
   }
 
   has(id: string): boolean {
-    return this.#sql.one("SELECT 1 AS found FROM cf_idempotency WHERE id = ?", id) !== undefined;
+    return this.#table.one("SELECT 1 AS found FROM cf_idempotency WHERE id = ?", id) !== undefined;
   }
 
   turn(id: string): KeptTurn | undefined {
-    const row = this.#sql.one<StoredRow>("SELECT result, output FROM cf_idempotency WHERE id = ?", id);
+    const row = this.#table.one<StoredRow>("SELECT result, output FROM cf_idempotency WHERE id = ?", id);
     const result = row && parseJson(row.result);
     if (!result?.ok) return undefined;
     const output = typeof row?.output === "string" ? parseJson(row.output) : undefined;
@@ -66,11 +82,11 @@ export class Idempotency {
 
   /** The conversation was emptied: what was said in it is not kept here either. */
   forgetOutputs(): void {
-    this.#sql.run("UPDATE cf_idempotency SET output = NULL WHERE output IS NOT NULL");
+    this.#table.change("UPDATE cf_idempotency SET output = NULL WHERE output IS NOT NULL");
   }
 
   #keep(id: string, result: string, output: string | null): void {
-    this.#sql.run("INSERT OR REPLACE INTO cf_idempotency (id, result, output) VALUES (?, ?, ?)", id, result, output);
-    this.#sql.run("DELETE FROM cf_idempotency WHERE seq <= (SELECT MAX(seq) FROM cf_idempotency) - ?", KEY_LIMIT);
+    this.#table.run("INSERT OR REPLACE INTO cf_idempotency (id, result, output) VALUES (?, ?, ?)", id, result, output);
+    this.#table.change("DELETE FROM cf_idempotency WHERE seq <= (SELECT MAX(seq) FROM cf_idempotency) - ?", KEY_LIMIT);
   }
 }

@@ -1,5 +1,5 @@
-// The readers of turns: sockets, an RPC callback, later a messenger or a parent agent. All of them hear the same
-// things in the same order; what they do with it is theirs. A listener must not throw and cannot hold up the turn.
+// The listeners of turns: sockets, an RPC callback, later a messenger or a parent agent. All of them get the same
+// calls in the same order; what they do with it is theirs. A listener must not throw and cannot hold up the turn.
 import type { UIMessage } from "ai";
 import type { TurnOutcome, TurnView } from "./turn.ts";
 
@@ -33,47 +33,47 @@ export class TurnListeners implements Required<TurnListener> {
   }
 
   accepted(turn: TurnView): void {
-    this.#tell((listener) => listener.accepted?.(turn));
+    this.#notify((listener) => listener.accepted?.(turn));
   }
 
   streaming(turn: TurnView): void {
-    this.#tell((listener) => listener.streaming?.(turn));
+    this.#notify((listener) => listener.streaming?.(turn));
   }
 
   chunk(turn: TurnView, chunk: { readonly seq: number; readonly body: string }): void {
-    this.#tell((listener) => listener.chunk?.(turn, chunk));
+    this.#notify((listener) => listener.chunk?.(turn, chunk));
   }
 
   interrupted(turn: TurnView): void {
-    this.#tell((listener) => listener.interrupted?.(turn));
+    this.#notify((listener) => listener.interrupted?.(turn));
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
-    this.#tell((listener) => listener.settled?.(turn, outcome));
+    this.#notify((listener) => listener.settled?.(turn, outcome));
   }
 
   messageUpdated(message: UIMessage): void {
-    this.#tell((listener) => listener.messageUpdated?.(message));
+    this.#notify((listener) => listener.messageUpdated?.(message));
   }
 
   transcriptChanged(origin: unknown): void {
-    this.#tell((listener) => listener.transcriptChanged?.(origin));
+    this.#notify((listener) => listener.transcriptChanged?.(origin));
   }
 
   cleared(origin: unknown): void {
-    this.#tell((listener) => listener.cleared?.(origin));
+    this.#notify((listener) => listener.cleared?.(origin));
   }
 
   reset(): void {
-    this.#tell((listener) => listener.reset?.());
+    this.#notify((listener) => listener.reset?.());
   }
 
-  #tell(say: (listener: TurnListener) => void): void {
+  #notify(call: (listener: TurnListener) => void): void {
     for (const listener of this.#listeners) {
       try {
-        say(listener);
+        call(listener);
       } catch (error) {
-        console.error("A reader of turns failed:", error);
+        console.error("A listener of turns failed:", error);
       }
     }
   }

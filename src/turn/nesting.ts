@@ -11,7 +11,12 @@ interface Place {
 }
 
 /** One for all engines: each storage costs every asynchronous step of the process something. */
-const places = new AsyncLocalStorage<Place>();
+const places = new AsyncLocalStorage<Place | undefined>();
+
+/** For work that a turn starts and does not wait for: it may wait for the next turn. The rest of the context stays. */
+export function outsideTurns<T>(work: () => T): T {
+  return places.run(undefined, work);
+}
 
 /** One per engine: inside a turn of another agent, this agent's turns may be awaited. */
 export class Nesting {

@@ -1,10 +1,11 @@
 // A turn engine that is killed, stalled and refused, on a real journal. The model's script goes on where the engine asks
 // it to: what it is asked with is part of what is tested.
 import { tool, type UIMessage } from "ai";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { JournalReader } from "../journal/reader.ts";
 import { reply, scriptedModel, stall, text, toolCall, type Step } from "../testing/model/index.ts";
-import type { Admission } from "./admission.ts";
+import type { Admission } from "./admit.ts";
 import { textOf, user, World, type WorldInit } from "./engine.test-support.ts";
 
 describe("a process that dies", () => {
@@ -21,6 +22,18 @@ describe("a process that dies", () => {
     expect(w.incidents[0]).toMatchObject({ partialText: "The answer ", streamId: expect.stringMatching(/./) });
     const replayed = [...(w.engine.replay("r1")?.chunks ?? [])].map(({ body }) => JSON.parse(body).type);
     expect(replayed.filter((type) => type === "start" || type === "text-start")).toEqual(["start", "text-start"]);
+  });
+
+  test("has its records read once and its content once, however much is asked about the turn", async () => {
+    const w = world([reply(text("The answer "), stall()), reply(text("is 42."))]);
+    void w.engine.admit(ask("r1"));
+    await untilText(w, "The answer ");
+    const reads = vi.spyOn(JournalReader.prototype, "read");
+    await restart(w);
+    await untilIdle(w);
+    expect(w.texts()).toEqual(["user:r1", "assistant:The answer is 42."]);
+    expect(reads.mock.calls.map(([options]) => options?.outline ?? false)).toEqual([true, false]);
+    reads.mockRestore();
   });
 
   test("before the first token asks again, and the question is there once", async () => {
@@ -96,7 +109,7 @@ test("who follows a stream that stalls inside a tool hears every chunk that is r
   await until(() => w.hooksCalled.includes("before:hang"));
   w.clock.skip(5_000);
   // It is asked again after a pause.
-  await until(() => (w.conversation.row.openTurns[0]?.retryAt ?? 0) > 0);
+  await until(() => w.retryAt > 0);
   w.clock.skip(5_000);
   await untilIdle(w);
   const heard = w.chunks("r1");

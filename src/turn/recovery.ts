@@ -1,31 +1,35 @@
 // The shell around recovery: reads what an interrupted turn left, records interruptions, asks the user's hooks, and gives
-// up in one way whatever the cause. What to do is decided by classify.ts, how far by budget.ts, from where by salvage.ts.
+// up in one way whatever the cause. What to do is decided by decide.ts, how far and when by retry-policy.ts, from where by
+// partial.ts.
 import type { UIMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
-import { awaitedCalls, NO_CALLS } from "../journal/folds/calls-fold.ts";
-import type { TurnFold } from "../journal/folds/turn-fold.ts";
-import type { OpenTurn } from "../journal/conversation.ts";
+import { isOutOfMemory, isPlatformTransient } from "../host/platform-errors.ts";
+import { NO_CALLS, type CallsFold } from "../journal/folds/calls-fold.ts";
+import type { KeptRange, TurnFold } from "../journal/folds/turn-fold.ts";
 import type { AttemptEnded, JournalRecord } from "../journal/records.ts";
-import { epochId, turnId } from "../util/ids.ts";
-import { evaluateBudget, OUT_OF_MEMORY_LIMIT, pauseAfterDeath, type Budget, type ExhaustionReason } from "./budget.ts";
-import type { Desk } from "./desk.ts";
+import { isToolPart, SHRINKS_ABOVE_CHARS } from "../model/index.ts";
+import type { EventPayloads } from "../observe/events.ts";
+import { epochId } from "../util/ids.ts";
+import type { Json } from "../util/json.ts";
 import { RecoveryHookTimeoutError } from "./errors.ts";
-import type { TurnHooks } from "./hooks.ts";
+import type { FailureClass, TurnHooks } from "./hooks.ts";
+import { recoverPartial, type RecoveredPartial } from "./partial.ts";
 import {
-  eventOfIncident,
-  incidentId,
-  incidentOf,
-  type IncidentEvent,
-  type RecoveryChoice,
-  type RecoveryIncident
-} from "./incident.ts";
-import type { LiveTurn } from "./live-turn.ts";
-import { outlineTurn, wholeTurn } from "./outline.ts";
-import { storedChunks } from "./replay.ts";
-import { salvage, type Salvage } from "./salvage.ts";
+  budgetOf,
+  exhaustionOf,
+  failurePauseMs,
+  isHandover,
+  OUT_OF_MEMORY,
+  pauseAfterDeath,
+  recoveringSince,
+  type Budget,
+  type ExhaustionReason,
+  type RecoveryLimits
+} from "./retry-policy.ts";
 import { announceEnding, continuedMessages, settleTurn, type Ending } from "./settle.ts";
-import { storableAnswer } from "./stream.ts";
-import type { TurnOutcome } from "./turn.ts";
+import type { TurnStore } from "./store.ts";
+import { storableAnswer, type TurnStream } from "./stream.ts";
+import type { Turn, TurnOutcome } from "./turn.ts";
 
 /** How long `onChatRecovery` may think. A later answer is ignored. */
 export const RECOVERY_HOOK_MS = 10_000;
@@ -39,224 +43,208 @@ const LARGE_BYTES = 1024 * 1024;
 /** What is read of a partial answer, whatever the class allows: it has to fit into memory several times over. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
-/** What the records say about a turn that was attempted before, without what was written in it. */
-export interface Outline {
-  /** Inputs and outcomes of its calls are left out. */
-  readonly turn: TurnFold;
+/** How an interrupted turn was found, before its next attempt. */
+export interface Interrupted {
+  readonly partial: RecoveredPartial;
   /** Undefined: it was never interrupted. */
   readonly budget: Budget | undefined;
-  /** Why it must not be tried again. */
-  readonly exhausted: ExhaustionReason | undefined;
-  /** The newest attempt handed over by itself: nobody has to be asked again. */
   readonly isHandover: boolean;
-}
-
-/** Everything the records say about it. */
-export interface Examined extends Outline {
-  readonly salvage: Salvage;
   /** What was written could not be read, and the store has an answer from earlier, which stays as it is. */
   readonly isStored?: boolean;
 }
 
-export class Recovery {
-  readonly #desk: Desk;
-
-  constructor(desk: Desk) {
-    this.#desk = desk;
+/**
+ * Reads what was written, up to a limit. Before much is read, that is on disk, and so is the death that came before: a
+ * process that runs out of memory here loses what the platform has not yet stored.
+ */
+export async function readInterrupted(store: TurnStore, turn: Turn): Promise<Interrupted> {
+  if (isLarge(store, turn)) {
+    const { turnId } = turn.admitted;
+    const epoch = epochId(store.epoch);
+    store.init.journal.writer.append([{ type: "recovery-started", turnId, at: store.now(), epoch }]);
+    await store.init.durable();
   }
+  return { ...spentBy(store, turn), partial: partialOf(store, turn) };
+}
 
-  /** Needs little memory, whatever the turn has written. */
-  outline(open: OpenTurn): Outline {
-    return this.#outlineOf(outlineTurn(this.#desk.init, open));
-  }
+/** The same of a turn whose content cannot be read. */
+export function unreadInterrupted(store: TurnStore, turn: Turn): Interrupted {
+  const { messageId } = turn.admitted;
+  const nothing = { calls: NO_CALLS, messageId, base: undefined, chunks: [] };
+  const partial = recoverPartial({ ...nothing, repairPart: (part) => part });
+  return { ...spentBy(store, turn), partial, isStored: store.init.transcript.has(messageId) };
+}
 
-  #outlineOf(turn: TurnFold): Outline {
-    const last = turn.attempts.at(-1);
-    const isHandover = last?.end === "restarted" || last?.end === "overflow";
-    const budget = this.#budget(turn);
-    // One that reads it now is alive.
-    const readingDeaths = turn.readBy.filter((epoch) => epoch !== this.#desk.epoch).length;
-    // Also while a person is waited for: every start of the object would be its end.
-    const exhausted = readingDeaths >= OUT_OF_MEMORY_LIMIT ? "out_of_memory" : budget?.exhausted;
-    return { turn, budget, exhausted, isHandover };
-  }
+function spentBy(store: TurnStore, { fold }: Turn): Pick<Interrupted, "budget" | "isHandover"> {
+  const budget = budgetOf(fold, { limits: store.init.hooks.recovery, nowMs: store.now() });
+  return { budget, isHandover: isHandover(fold) };
+}
 
-  /**
-   * Reads what was written, up to a limit. Before much is read, that is on disk, and so is the death that came before: a
-   * process that runs out of memory here loses what the platform has not yet stored.
-   */
-  async read(open: OpenTurn, live: LiveTurn): Promise<Examined> {
-    if (this.#isLarge(open)) {
-      this.#recordReading(open);
-      await this.#desk.init.durable();
-    }
-    return this.#examine(open, live);
-  }
+function isLarge(store: TurnStore, turn: Turn): boolean {
+  return store.init.journal.reader.bytesSince(turn.fold) > LARGE_BYTES;
+}
 
-  #examine(open: OpenTurn, live: LiveTurn): Examined {
-    const { init } = this.#desk;
-    const outline = this.#outlineOf(wholeTurn(init, open));
-    const { turn, isHandover } = outline;
-    const last = turn.attempts.at(-1);
-    const dropsPartial = last?.end === "restarted" && last.errorCode === DROPS_PARTIAL;
-    const left = salvage({
-      turn,
-      messageId: live.admitted.messageId,
-      ...continuedMessages(this.#desk, live),
-      chunks: dropsPartial ? [] : storedChunks(init.journal, open, turn.kept),
-      repairPart: (part) => init.hooks.repairPart(part, live.view.requestId),
-      annotate: (chunk) => init.hooks.annotateRepair?.(chunk) ?? chunk,
-      wholeSteps: isHandover,
-      limits: { answerBytes: Math.min(answerLimit(init.hooks), MAX_READ_BYTES), heldChars: MAX_READ_BYTES }
-    });
-    return { ...outline, salvage: left };
-  }
+/** Read once, as long as nothing that it is made of has changed. */
+function partialOf(store: TurnStore, turn: Turn): RecoveredPartial {
+  const { hooks } = store.init;
+  const { fold } = turn;
+  const { calls, kept, nextChunk } = fold;
+  const last = fold.attempts.at(-1);
+  const dropsPartial = last?.end === "restarted" && last.errorCode === DROPS_PARTIAL;
+  const wholeSteps = isHandover(fold);
+  const source = { calls, kept, nextChunk, dropsPartial, wholeSteps };
+  const { base, earlier } = continuedMessages(store, turn);
+  // Stored messages may have changed.
+  const known = base || earlier ? undefined : turn.partial;
+  if (known && isSame(known.source, source)) return known.value;
+  const value = recoverPartial({
+    calls: callsOf(store, fold),
+    messageId: turn.admitted.messageId,
+    base,
+    earlier,
+    chunks: dropsPartial ? [] : store.chunksOf(fold),
+    repairPart: (part) => hooks.repairPart(part, turn.view.requestId),
+    annotate: (chunk) => hooks.annotateRepair?.(chunk) ?? chunk,
+    wholeSteps,
+    limits: { answerBytes: Math.min(answerLimit(hooks), MAX_READ_BYTES), heldChars: MAX_READ_BYTES }
+  });
+  turn.partial = { source, value };
+  return value;
+}
 
-  /** The same of a turn whose content nobody can read. */
-  unread(live: LiveTurn, outline: Outline): Examined {
-    const { messageId } = live.admitted;
-    const isStored = this.#desk.init.transcript.has(messageId);
-    const nothing = { turn: { calls: NO_CALLS }, messageId, base: undefined, chunks: [], clientTools: NO_TOOLS };
-    return { ...outline, salvage: salvage({ ...nothing, repairPart: (part) => part }), isStored };
-  }
+/** What a partial answer was made of. */
+export interface PartialSource {
+  readonly calls: CallsFold;
+  readonly kept: readonly KeptRange[];
+  readonly nextChunk: number;
+  readonly dropsPartial: boolean;
+  readonly wholeSteps: boolean;
+}
 
-  #isLarge(open: OpenTurn): boolean {
-    return this.#desk.init.journal.reader.bytesSince(open) > LARGE_BYTES;
-  }
+/** Folds are replaced, never changed in place, so identity is equality. */
+function isSame(a: PartialSource, b: PartialSource): boolean {
+  return (Object.keys(a) as (keyof PartialSource)[]).every((key) => a[key] === b[key]);
+}
 
-  #recordReading(open: OpenTurn): void {
-    const { init, epoch } = this.#desk;
-    const id = turnId(open.turnId);
-    init.journal.writer.append([{ type: "recovery-started", turnId: id, at: this.#desk.now(), epoch: epochId(epoch) }]);
-  }
+/** The calls with their inputs and outcomes, which the fold of an open turn leaves out. */
+function callsOf(store: TurnStore, { turnId, firstSequence, calls }: TurnFold): CallsFold {
+  return calls.size === 0 ? calls : store.readTurn(turnId, firstSequence).calls;
+}
 
-  /** The process that ran the newest attempt is gone. */
-  noteDeath(live: LiveTurn, { turn }: Outline): void {
-    const { maxInterruptedAttempts } = this.#desk.init.hooks.recovery;
-    this.handOver(live, {
-      reason: "interrupted",
-      error: null,
-      retryAt: pauseAfterDeath({ attempts: turn.attempts, nowMs: this.#desk.now(), maxInterruptedAttempts })
-    });
-  }
+/** The process that ran the newest attempt is gone. */
+export function noteDeath(store: TurnStore, turn: Turn): void {
+  const { maxInterruptedAttempts } = store.init.hooks.recovery;
+  const { attempts } = turn.fold;
+  const retryAt = pauseAfterDeath({ attempts, nowMs: store.now(), maxInterruptedAttempts });
+  endAttempt(store, turn, { reason: "interrupted", error: null, retryAt });
+}
 
-  /** The attempt is over and the turn goes on. `records` are what it had not written yet. */
-  handOver(
-    live: LiveTurn,
-    end: Pick<AttemptEnded, "reason" | "error" | "retryAt">,
-    records: readonly JournalRecord[] = []
-  ): void {
-    const { journal } = this.#desk.init;
-    const id = turnId(live.admitted.turnId);
-    const attempt = this.#desk.openTurnOf(live)?.attempt ?? live.attempt;
-    journal.writer.append([...records, { type: "attempt-ended", turnId: id, attempt, at: this.#desk.now(), ...end }]);
-    if (end.reason === "restarted" || end.reason === "overflow") return;
-    this.#tell(live);
-  }
+/** The attempt is over and the turn goes on. `records` are what it had not written yet. */
+export function endAttempt(
+  store: TurnStore,
+  turn: Turn,
+  { records = [], ...end }: Pick<AttemptEnded, "reason" | "error" | "retryAt"> & { records?: readonly JournalRecord[] }
+): void {
+  const { turnId } = turn.admitted;
+  const ended = { type: "attempt-ended", turnId, attempt: turn.fold.attempt, at: store.now(), ...end } as const;
+  store.init.journal.writer.append([...records, ended]);
+  if (end.reason === "restarted" || end.reason === "overflow") return;
+  announceInterruption(store, turn);
+}
 
-  #tell(live: LiveTurn): void {
-    const open = this.#desk.openTurnOf(live);
-    // A turn that is not recovered ends at once: there is nothing to wait for.
-    if (!open || !this.#desk.init.hooks.recovery.enabled) return;
-    const { budget, exhausted } = this.outline(open);
-    const event = this.#eventOfOpen(open, live);
-    if (budget && event) {
-      const { emit } = this.#desk.init;
-      if (budget.detections === 1) emit("chat:recovery:detected", event);
-      emit("chat:recovery:attempt", event);
-      if (!exhausted) emit("chat:recovery:scheduled", event);
-    }
-    this.#desk.readers.interrupted(live.view);
+function announceInterruption(store: TurnStore, turn: Turn): void {
+  const { emit, hooks } = store.init;
+  // A turn that is not recovered ends at once: there is nothing to wait for.
+  if (!turn.isOpen || !hooks.recovery.enabled) return;
+  const { budget } = spentBy(store, turn);
+  // Whether there is something to continue is read, unless that is large: then there is.
+  const incident = isLarge(store, turn)
+    ? undefined
+    : incidentFor(store, turn, { budget, partial: partialOf(store, turn) });
+  const event = incident ? eventOfIncident(incident) : eventOf(store, turn);
+  if (budget && event) {
+    if (budget.detections === 1) emit("chat:recovery:detected", event);
+    emit("chat:recovery:attempt", event);
+    if (!isExhausted(store, turn)) emit("chat:recovery:scheduled", event);
   }
+  store.listeners.interrupted(turn.view);
+}
 
-  /** Whether there is something to continue is read, unless that is large: then there is. */
-  #eventOfOpen(open: OpenTurn, live: LiveTurn): IncidentEvent | undefined {
-    if (this.#isLarge(open)) return this.eventOf(live);
-    const incident = this.incident(live, this.#examine(open, live));
-    return incident && eventOfIncident(incident);
-  }
+function isExhausted(store: TurnStore, { fold }: Turn): boolean {
+  const { epoch, init } = store;
+  return exhaustionOf(fold, { limits: init.hooks.recovery, epoch, nowMs: store.now() }) !== undefined;
+}
 
-  incident(live: LiveTurn, { turn, salvage: left, budget }: Examined): RecoveryIncident | undefined {
-    if (!budget) return undefined;
-    const policy = this.#desk.init.hooks.recovery;
-    return incidentOf({ live, turn, salvage: left, budget, policy, nowMs: this.#desk.now() });
-  }
+export function incidentFor(
+  store: TurnStore,
+  turn: Turn,
+  { partial, budget }: Pick<Interrupted, "partial" | "budget">
+): RecoveryIncident | undefined {
+  if (!budget) return undefined;
+  return incidentOf({ turn, partial, budget, policy: store.init.hooks.recovery, nowMs: store.now() });
+}
 
-  /** The user's policy, from the second interruption on. */
-  async mayGoOn(live: LiveTurn, examined: Examined): Promise<boolean> {
-    const incident = this.incident(live, examined);
-    if (!incident || examined.isHandover || (examined.budget?.detections ?? 0) < 2) return true;
-    return this.#desk.init.hooks.keepsRecovering(live.context(live.attempt), incident);
-  }
+/** The user's policy, from the second interruption on. */
+export async function mayGoOn(store: TurnStore, turn: Turn, found: Interrupted): Promise<boolean> {
+  const incident = incidentFor(store, turn, found);
+  if (!incident || found.isHandover || (found.budget?.detections ?? 0) < 2) return true;
+  return store.init.hooks.keepsRecovering(turn.context(), incident);
+}
 
-  /** What becomes of the partial answer, and of the turn. Throws what the hook throws. */
-  async ask(live: LiveTurn, examined: Examined): Promise<RecoveryChoice> {
-    const incident = this.incident(live, examined);
-    if (!incident || examined.isHandover) return { persist: true, continue: true };
-    const { hooks, clock } = this.#desk.init;
-    const turn = live.context(live.attempt);
-    const answer = hooks.runIn(turn, () => hooks.recover(turn, incident));
-    const late = () => new RecoveryHookTimeoutError(RECOVERY_HOOK_MS);
-    return beforeDeadline(answer, { clock, timeoutMs: RECOVERY_HOOK_MS, late });
-  }
+/** What becomes of the partial answer, and of the turn. Throws what the hook throws. */
+export async function askHook(store: TurnStore, turn: Turn, found: Interrupted): Promise<RecoveryChoice> {
+  const incident = incidentFor(store, turn, found);
+  if (!incident || found.isHandover) return { persist: true, continue: true };
+  const { hooks, clock } = store.init;
+  const context = turn.context();
+  const answer = hooks.runIn(context, () => hooks.recover(context, incident));
+  const late = () => new RecoveryHookTimeoutError(RECOVERY_HOOK_MS);
+  return beforeDeadline(answer, { clock, timeoutMs: RECOVERY_HOOK_MS, late });
+}
 
-  /** The same for every cause: the event, the user's hook, the outcome with the configured text. */
-  async giveUp(live: LiveTurn, examined: Examined, reason: ExhaustionReason): Promise<TurnOutcome> {
-    const { hooks, emit } = this.#desk.init;
-    const incident = this.incident(live, examined);
-    if (incident) {
-      emit("chat:recovery:exhausted", { ...eventOfIncident(incident), reason });
-      await hooks.exhausted(live.context(live.attempt), { ...incident, reason });
-    }
-    const told = { status: "error", reason, error: hooks.recovery.terminalMessage, givenUp: true } as const;
-    const ending: Ending = { ...leftOf(examined), ...told };
-    try {
-      return settleTurn(this.#desk, live, ending);
-    } catch (error) {
-      // People learn of it even if the disk does not; the turn stays open and is given up again.
-      announceEnding(this.#desk, live, { ...told, streamed: true });
-      throw error;
-    }
+/** The same for every cause: the event, the user's hook, the outcome with the configured text. */
+export async function giveUp(
+  store: TurnStore,
+  turn: Turn,
+  found: Interrupted & { readonly reason: ExhaustionReason }
+): Promise<TurnOutcome> {
+  const { hooks, emit } = store.init;
+  const { reason } = found;
+  const incident = incidentFor(store, turn, found);
+  if (incident) {
+    emit("chat:recovery:exhausted", { ...eventOfIncident(incident), reason });
+    await hooks.exhausted(turn.context(), { ...incident, reason });
   }
+  const outcome = { status: "error", reason, error: hooks.recovery.terminalMessage, givenUp: true } as const;
+  try {
+    return settleTurn(store, turn, { ...leftOf(turn, found), ...outcome });
+  } catch (error) {
+    // The only outcome that is told before it is durable: a client must not wait for a disk that fails. The turn stays
+    // open, and is given up again.
+    announceEnding(store, turn, { ...outcome, streamed: true });
+    throw error;
+  }
+}
 
-  /** What events tell of the incident of an open turn; undefined when there is none, or nothing is recovered. */
-  eventOf(live: LiveTurn): IncidentEvent | undefined {
-    const { recovery } = this.#desk.init.hooks;
-    const open = this.#desk.openTurnOf(live);
-    if (!recovery.enabled || open?.recoveringSince === undefined) return undefined;
-    const { turn, budget } = this.outline(open);
-    const { requestId, inputMessageIds, continuation } = live.view;
-    return {
-      incidentId: incidentId(requestId, inputMessageIds),
-      requestId,
-      attempt: budget?.attempt ?? 1,
-      maxAttempts: recovery.maxAttempts,
-      recoveryKind: !continuation && isRetry(turn) ? "retry" : "continue"
-    };
-  }
-
-  /** The attempts of an open turn. */
-  attemptsOf(live: LiveTurn): TurnFold["attempts"] {
-    const open = this.#desk.openTurnOf(live);
-    return open ? this.outline(open).turn.attempts : [];
-  }
-
-  #budget(turn: TurnFold): Budget | undefined {
-    return evaluateBudget({
-      attempts: turn.attempts,
-      limits: this.#desk.init.hooks.recovery,
-      nowMs: this.#desk.now(),
-      isAwaiting: awaitedCalls(turn.calls).length > 0
-    });
-  }
+/** What events tell of the incident of an open turn; undefined when there is none, or nothing is recovered. */
+export function eventOf(store: TurnStore, turn: Turn): IncidentEvent | undefined {
+  const { recovery } = store.init.hooks;
+  const { fold } = turn;
+  if (!recovery.enabled || !turn.isOpen || recoveringSince(fold) === undefined) return undefined;
+  const { requestId, inputMessageIds, continuation } = turn.view;
+  return {
+    incidentId: incidentId(requestId, inputMessageIds),
+    requestId,
+    attempt: spentBy(store, turn).budget?.attempt ?? 1,
+    maxAttempts: recovery.maxAttempts,
+    recoveryKind: !continuation && isRetry(fold) ? "retry" : "continue"
+  };
 }
 
 /** What the class allows; a number that is no limit is none. */
 function answerLimit({ maxAnswerBytes }: Pick<TurnHooks, "maxAnswerBytes">): number {
   return maxAnswerBytes > 0 ? maxAnswerBytes : Infinity;
 }
-
-const NO_TOOLS: ReadonlySet<string> = new Set();
 
 /** The newest attempt went on from nothing, or the only one left nothing. */
 function isRetry({ attempts, contentSequence }: TurnFold): boolean {
@@ -265,17 +253,164 @@ function isRetry({ attempts, contentSequence }: TurnFold): boolean {
 }
 
 /** What a turn that ends between attempts leaves in the conversation. */
-export function leftOf({ turn, salvage: left, isStored = false }: Examined): Pick<Ending, "left" | "streamed"> {
-  const answer: UIMessage | undefined = storableAnswer(left.fold.message);
-  const earlier = left.changedEarlier;
-  return {
-    left: { answer, chunkCount: turn.nextChunk, isStored, ...(earlier && { earlier }) },
-    streamed: turn.contentSequence > 0
-  };
+export function leftOf({ fold }: Turn, { partial, isStored = false }: Interrupted): Pick<Ending, "left" | "streamed"> {
+  const answer = storableAnswer(partial.fold.message);
+  const earlier = partial.changedEarlier;
+  return { left: { answer, isStored, ...(earlier && { earlier }) }, streamed: fold.contentSequence > 0 };
 }
 
 /** What the provider counted for the last call of an answer that was complete when the process died. */
-export function countedOf({ turn }: Examined): Pick<Ending, "lastUsage"> {
-  const { inputTokens, outputTokens } = turn.steps.lastUsage;
+export function countedOf({ fold }: Turn): Pick<Ending, "lastUsage"> {
+  const { inputTokens, outputTokens } = fold.steps.lastUsage;
   return { lastUsage: { inputTokens: inputTokens ?? undefined, outputTokens: outputTokens ?? undefined } };
+}
+
+export interface FailedAttempt {
+  readonly error: unknown;
+  readonly classification: FailureClass | undefined;
+  readonly stream: Pick<TurnStream, "flush">;
+}
+
+/** How an attempt that failed ends when another one is due; undefined when the turn has failed. */
+export function retryAfter(
+  store: TurnStore,
+  turn: Turn,
+  { error, classification, stream }: FailedAttempt
+): Pick<AttemptEnded, "error" | "retryAt"> | undefined {
+  const { hooks } = store.init;
+  const code = retryCode(error, classification);
+  if (!code || !hooks.recovery.enabled || turn.signal.aborted) return undefined;
+  const retryAt = retryTime(store, turn, { stream, askedForMs: hooks.retryAfterMs(error) });
+  return retryAt === undefined
+    ? undefined
+    : { error: { code, message: "The model could not answer; it is asked again." }, retryAt };
+}
+
+/** When the provider is asked again; undefined: this failure or silence is one too many. */
+export function retryTime(
+  store: TurnStore,
+  turn: Turn,
+  { stream, askedForMs }: { stream: Pick<TurnStream, "flush">; askedForMs?: number | undefined }
+): number | undefined {
+  // A step that it finished before it failed counts only once it is written.
+  stream.flush();
+  const pauseMs = failurePauseMs(turn.fold.attempts, askedForMs);
+  return pauseMs === undefined ? undefined : store.now() + pauseMs;
+}
+
+/** What is recorded of a failure that may pass; undefined for one that will not. */
+function retryCode(error: unknown, classification: FailureClass | undefined): string | undefined {
+  if (isOutOfMemory(error)) return OUT_OF_MEMORY;
+  if (isPlatformTransient(error)) return "platform";
+  return classification === "rate_limit" || classification === "transient" ? classification : undefined;
+}
+
+/**
+ * Makes the history shorter, as often as allowed; false when that cannot help. What the turn's own tools brought into
+ * the answer so far is cut by the next attempt.
+ */
+export async function shorten(store: TurnStore, turn: Turn, answer: UIMessage): Promise<boolean> {
+  const { hooks } = store.init;
+  if (hooks.overflowRetries === 0 || turn.signal.aborted) return false;
+  const overflows = turn.fold.attempts.filter(({ end }) => end === "overflow").length;
+  if (overflows >= hooks.overflowRetries) return false;
+  const context = turn.context();
+  const compacted = hooks.runIn(context, () => hooks.compact(context, overflows + 1));
+  const isShorter = await unlessAborted(turn.signal, compacted);
+  return !turn.signal.aborted && (isShorter || hasLongResults(answer));
+}
+
+/** A turn that is stopped does not wait for what is done for it. */
+async function unlessAborted(signal: AbortSignal, work: Promise<boolean>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const onAbort = () => resolve(false);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function hasLongResults({ parts }: UIMessage): boolean {
+  return parts.some((part) => isToolPart(part) && (JSON.stringify(part.output) ?? "").length > SHRINKS_ABOVE_CHARS);
+}
+
+export interface RecoveryPolicy extends RecoveryLimits {
+  /** False: an interrupted turn ends where it was. */
+  readonly enabled: boolean;
+  /** The text that clients are shown when a turn is given up. */
+  readonly terminalMessage: string;
+}
+
+/**
+ * The interruption of a turn as user code sees it: identity, budget and what is left of the answer. One incident per turn,
+ * however often it is interrupted: retries and continuations share its budget.
+ */
+export interface RecoveryIncident {
+  readonly incidentId: string;
+  readonly requestId: string;
+  readonly recoveryRootRequestId: string;
+  /** Counts from 1; back to 1 after progress. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly recoveryKind: "retry" | "continue";
+  /** Empty when nothing was streamed. */
+  readonly streamId: string;
+  /** When the turn was accepted. */
+  readonly createdAt: number;
+  readonly partialText: string;
+  readonly partialParts: UIMessage["parts"];
+  /** What `stash` was given last. */
+  readonly recoveryData: Json;
+  /** Units of progress since the first interruption, and the time since then. */
+  readonly work: number;
+  readonly ageMs: number;
+}
+
+/** What becomes of the partial answer, and of the turn. */
+export interface RecoveryChoice {
+  readonly persist: boolean;
+  readonly continue: boolean;
+}
+
+interface IncidentInit {
+  readonly turn: Turn;
+  readonly partial: RecoveredPartial;
+  readonly budget: Budget;
+  readonly policy: RecoveryPolicy;
+  readonly nowMs: number;
+}
+
+function incidentOf({ turn, partial, budget, policy, nowMs }: IncidentInit): RecoveryIncident {
+  const { requestId, inputMessageIds, continuation } = turn.view;
+  const parts = partial.fold.message.parts;
+  return {
+    incidentId: incidentId(requestId, inputMessageIds),
+    requestId,
+    recoveryRootRequestId: requestId,
+    attempt: budget.attempt,
+    maxAttempts: policy.maxAttempts,
+    recoveryKind: continuation || partial.progress !== "nothing" ? "continue" : "retry",
+    streamId: turn.fold.contentSequence > 0 ? turn.view.turnId : "",
+    createdAt: turn.admitted.at,
+    partialText: parts.map((part) => (part.type === "text" ? part.text : "")).join(""),
+    partialParts: parts.filter((part) => part.type !== "step-start"),
+    recoveryData: turn.fold.stash,
+    work: budget.work,
+    ageMs: nowMs - budget.openedAt
+  };
+}
+
+/** The same over all attempts of a turn. */
+function incidentId(requestId: string, inputMessageIds: readonly string[]): string {
+  return `${requestId}:${inputMessageIds.at(-1) ?? ""}`;
+}
+
+/** What events tell of it. */
+export type IncidentEvent = EventPayloads["chat:recovery:attempt"];
+
+export function eventOfIncident(incident: RecoveryIncident): IncidentEvent {
+  const { incidentId, requestId, attempt, maxAttempts, recoveryKind } = incident;
+  return { incidentId, requestId, attempt, maxAttempts, recoveryKind };
 }

@@ -1,13 +1,11 @@
-// The one runner: takes the oldest turn whose time has come, tries it, settles it, and takes the next. It is the only
-// code that starts attempts. Between any two of its steps the process may die: what is recorded decides how it goes on.
+// The one runner: takes the oldest turn whose time has come, does what is decided over it, and takes the next. It is the
+// only code that starts attempts, and has no state of its own: between any two of its steps the process may die, and what
+// is recorded decides how it goes on.
 import { isPlatformTransient } from "../host/platform-errors.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptEnded } from "../journal/records.ts";
 import { errorMessage, failureDetails, ThinkError } from "../util/errors.ts";
-import { notesOf } from "./admitting.ts";
-import { hookFailuresInARow, RECOVERY_HOOK_FAILED, type ExhaustionReason } from "./budget.ts";
-import { classify, type TurnState } from "./classify.ts";
-import type { Desk } from "./desk.ts";
+import { decide, type Decision, type Progress, type TurnState } from "./decide.ts";
 import {
   AnswerTooLargeError,
   AttemptFailedError,
@@ -16,47 +14,71 @@ import {
   type StreamStalledError
 } from "./errors.ts";
 import type { FailureClass, FailureContext } from "./hooks.ts";
-import { eventOfIncident, type IncidentEvent, type RecoveryChoice } from "./incident.ts";
-import type { LiveTurn } from "./live-turn.ts";
-import { countedOf, DROPS_PARTIAL, leftOf, Recovery, type Examined, type Outline } from "./recovery.ts";
-import { findRefused, type RefusedFiles } from "./refused-files.ts";
-import { Responses } from "./responses.ts";
-import { hookPauseMs, Retries } from "./retries.ts";
-import { isAnswer, settleTurn, settleUnreadable, type Ending } from "./settle.ts";
-import { beginFirst, beginNext, runAttempt, storePartial, type Tried } from "./try-turn.ts";
-import type { TurnOutcome } from "./turn.ts";
+import {
+  askHook,
+  countedOf,
+  DROPS_PARTIAL,
+  endAttempt,
+  eventOf,
+  eventOfIncident,
+  giveUp,
+  incidentFor,
+  leftOf,
+  mayGoOn,
+  noteDeath,
+  readInterrupted,
+  retryAfter,
+  retryTime,
+  shorten,
+  unreadInterrupted,
+  type IncidentEvent,
+  type Interrupted,
+  type RecoveryChoice
+} from "./recovery.ts";
+import {
+  exhaustionOf,
+  hookFailuresInARow,
+  hookPauseMs,
+  RECOVERY_HOOK_FAILED,
+  retryAtOf,
+  type ExhaustionReason
+} from "./retry-policy.ts";
+import {
+  findRefused,
+  isAnswer,
+  respond,
+  settleTurn,
+  settleUnreadable,
+  type Ending,
+  type RefusedFiles
+} from "./settle.ts";
+import { beginFirst, beginNext, runAttempt, storePartial, type Tried } from "./start-attempt.ts";
+import type { TurnStore } from "./store.ts";
+import type { Turn, TurnOutcome } from "./turn.ts";
 
 export class TurnRunner {
-  readonly #desk: Desk;
-  readonly #recovery: Recovery;
-  readonly #retries: Retries;
-  readonly responses: Responses;
-  /** Turns whose first attempt was written with their admission, in this activation. */
-  readonly #startedHere = new Set<string>();
+  readonly #store: TurnStore;
   #driving: Promise<void> | undefined;
   #wakeUp = Promise.withResolvers<void>();
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
-    this.#recovery = new Recovery(desk);
-    this.#retries = new Retries(desk, this.#recovery);
-    this.responses = new Responses(desk);
+  constructor(store: TurnStore) {
+    this.#store = store;
   }
 
-  /** Makes sure somebody works on the open turns. */
+  /** Makes sure that the open turns are worked on. */
   drive(): void {
     this.#wakeUp.resolve();
-    if (this.#driving || this.#desk.openTurns.length === 0) return;
-    this.#driving = this.#desk.init
+    if (this.#driving || this.#store.openTurns.length === 0) return;
+    this.#driving = this.#store.init
       .keepAlive(() => this.#work())
       .finally(() => {
         this.#driving = undefined;
       });
     // A turn admitted while the last one was being put away. Not after a failure: `isIdle` asks for a wake then.
-    this.#desk.init.background(this.#driving.then(() => this.drive()));
+    this.#store.init.background(this.#driving.then(() => this.drive()));
   }
 
-  /** Nobody works on the open turns now. */
+  /** The open turns are not worked on now. */
   get isIdle(): boolean {
     return this.#driving === undefined;
   }
@@ -66,7 +88,7 @@ export class TurnRunner {
       const next = this.#next();
       if (next === undefined) return;
       if (typeof next === "number") await this.#waitUntil(next);
-      else await this.#desk.nesting.inTurn(() => this.#run(next));
+      else await this.#store.nesting.inTurn(() => this.#run(next));
     }
   }
 
@@ -75,14 +97,13 @@ export class TurnRunner {
    * next attempt does not: what was asked after it is to be answered after it.
    */
   #next(): OpenTurn | number | undefined {
-    const now = this.#desk.now();
+    const now = this.#store.now();
     let earliest: number | undefined;
-    for (const open of this.#desk.openTurns) {
-      const live = this.#desk.find(open);
-      const isCancelled = live?.signal.aborted ?? false;
-      const retryAt = isCancelled ? 0 : (open.retryAt ?? 0);
+    for (const open of this.#store.openTurns) {
+      const turn = this.#store.find(open);
+      const retryAt = turn && !turn.signal.aborted ? (retryAtOf(turn.fold) ?? 0) : 0;
       if (retryAt > now) return Math.min(earliest ?? retryAt, retryAt);
-      const notBefore = live?.admitted.notBeforeAt ?? 0;
+      const notBefore = turn?.admitted.notBeforeAt ?? 0;
       if (notBefore <= now) return open;
       earliest = Math.min(earliest ?? notBefore, notBefore);
     }
@@ -92,10 +113,10 @@ export class TurnRunner {
   async #waitUntil(atMs: number): Promise<void> {
     this.#wakeUp = Promise.withResolvers();
     const timer = new AbortController();
-    // Who stops a turn that waits need not wait with it. Those that are stopped already have had their say.
-    const stops = this.#desk.openTurns.flatMap((open) => this.#desk.find(open)?.signal ?? []);
+    // A cancel ends the wait at once. Signals that were already aborted are left out: they would end it immediately.
+    const stops = this.#store.turns.map(({ signal }) => signal);
     const until = AbortSignal.any([timer.signal, ...stops.filter(({ aborted }) => !aborted)]);
-    const due = this.#desk.init.clock.sleep(atMs - this.#desk.now(), until).catch(() => undefined);
+    const due = this.#store.init.clock.sleep(atMs - this.#store.now(), until).catch(() => undefined);
     await Promise.race([due, this.#wakeUp.promise]);
     timer.abort();
   }
@@ -109,236 +130,236 @@ export class TurnRunner {
   }
 
   async #advance(open: OpenTurn): Promise<void> {
-    const live = this.#desk.find(open);
-    if (!live) return settleUnreadable(this.#desk, open);
-    if (open.attempt > 0 && !this.#isOurs(open)) return this.#runAgain(open, live);
-    const decision = classify(this.#stateOf(open, live));
-    if (decision.do === "start") return this.#tryFirst(open, live);
-    if (decision.do !== "settle") return;
-    this.#end(live, { ...decision, placesInput: open.attempt === 0 && decision.reason !== "cleared" });
-  }
-
-  /** An attempt of the past: what can be decided without reading what it wrote is decided first. */
-  async #runAgain(open: OpenTurn, live: LiveTurn): Promise<void> {
-    const outline = this.#recovery.outline(open);
-    const decision = classify(this.#stateOf(open, live, outline));
+    const turn = this.#store.find(open);
+    if (!turn) return settleUnreadable(this.#store, open);
+    // What can be decided without reading what was written is decided first.
+    const decision = this.#decide(turn, "unread");
     switch (decision.do) {
+      case "start":
+        return this.#tryFirst(turn);
       case "note-death":
-        return this.#recovery.noteDeath(live, outline);
+        return noteDeath(this.#store, turn);
       case "give-up":
-        return this.#giveUp(live, this.#recovery.unread(live, outline), decision.reason);
+        return this.#giveUp(turn, unreadInterrupted(this.#store, turn), decision.reason);
       case "settle":
       case "examine": {
-        const isTooMuch = outline.exhausted === "out_of_memory";
-        const examined = isTooMuch ? this.#recovery.unread(live, outline) : await this.#recovery.read(open, live);
+        const { attempt } = turn.fold;
+        if (decision.do === "settle" && (attempt === 0 || turn.isUntried)) {
+          return this.#end(turn, { ...decision, placesInput: attempt === 0 && decision.reason !== "cleared" });
+        }
+        const found = await this.#read(turn);
         // Reading takes its time.
-        if (!this.#isOpen(live)) return this.#desk.forget(live);
-        if (decision.do === "settle") return this.#end(live, { ...decision, ...leftOf(examined) });
-        if (!live.signal.aborted) await this.#recover(open, live, examined);
+        if (!turn.isOpen) return this.#store.forget(turn);
+        if (decision.do === "settle") return this.#end(turn, { ...decision, ...leftOf(turn, found) });
+        if (!turn.signal.aborted) await this.#recover(turn, found);
       }
     }
   }
 
-  async #recover(open: OpenTurn, live: LiveTurn, examined: Examined): Promise<void> {
-    const { salvage } = examined;
-    const decision = classify({ ...this.#stateOf(open, live, examined), progress: salvage.progress });
+  async #read(turn: Turn): Promise<Interrupted> {
+    const { epoch, init } = this.#store;
+    const exhausted = exhaustionOf(turn.fold, { limits: init.hooks.recovery, epoch, nowMs: this.#store.now() });
+    // Reading is what there is not enough memory for.
+    return exhausted === "out_of_memory" ? unreadInterrupted(this.#store, turn) : readInterrupted(this.#store, turn);
+  }
+
+  async #recover(turn: Turn, found: Interrupted): Promise<void> {
+    const { partial } = found;
+    const decision = this.#decide(turn, partial.progress);
     switch (decision.do) {
       case "complete":
-        if (salvage.isTooLarge) return this.#endTooLarge(open, live, examined);
-        return this.#end(live, { ...leftOf(examined), ...countedOf(examined), status: "completed" }, decision.reason);
+        if (partial.isTooLarge) return this.#endTooLarge(turn, found);
+        return this.#end(turn, { ...leftOf(turn, found), ...countedOf(turn), status: "completed" }, decision.reason);
       case "settle":
-        return this.#end(live, { ...leftOf(examined), ...decision });
+        return this.#end(turn, { ...leftOf(turn, found), ...decision });
       case "give-up":
-        return this.#giveUp(live, examined, decision.reason);
+        return this.#giveUp(turn, found, decision.reason);
       case "retry":
       case "continue":
-        if (salvage.isTooLarge) return this.#endTooLarge(open, live, examined);
-        return this.#tryAgain(open, live, examined);
+        if (partial.isTooLarge) return this.#endTooLarge(turn, found);
+        return this.#tryAgain(turn, found);
     }
   }
 
-  #endTooLarge(open: OpenTurn, live: LiveTurn, examined: Examined): void {
-    live.attempt = open.attempt;
-    const error = new AnswerTooLargeError(this.#desk.init.hooks.maxAnswerBytes);
-    this.#fail(live, { error, stage: "stream", examined });
+  #endTooLarge(turn: Turn, found: Interrupted): void {
+    const error = new AnswerTooLargeError(this.#store.init.hooks.maxAnswerBytes);
+    this.#fail(turn, { error, stage: "stream", found });
   }
 
-  #stateOf(open: OpenTurn, live: LiveTurn, outline?: Outline): TurnState {
-    return {
-      refused: this.#refusal(open, live),
-      attempts: open.attempt,
-      isOurs: this.#isOurs(open),
-      isCutOff: open.attemptOpen,
-      // Handing over is part of a healthy attempt.
-      recovers: this.#desk.init.hooks.recovery.enabled || (outline?.isHandover ?? false),
-      exhausted: outline?.exhausted,
-      progress: "unread",
-      retryAt: open.retryAt ?? null,
-      nowMs: this.#desk.now()
-    };
+  #decide(turn: Turn, progress: Progress): Decision {
+    const { init, epoch } = this.#store;
+    return decide(turn.fold, {
+      refused: this.#refusal(turn),
+      isUntried: turn.isUntried,
+      progress,
+      policy: init.hooks.recovery,
+      epoch,
+      nowMs: this.#store.now()
+    });
   }
 
-  async #tryFirst(open: OpenTurn, live: LiveTurn): Promise<void> {
-    this.#announceStart(live);
+  async #tryFirst(turn: Turn): Promise<void> {
+    this.#announceStart(turn);
     try {
-      if (this.#isOurs(open)) this.#startedHere.delete(open.turnId);
-      else await beginFirst(this.#desk, open, live);
+      if (turn.isUntried) turn.isUntried = false;
+      else await beginFirst(this.#store, turn);
     } catch (error) {
-      return this.#fail(live, { error, stage: "turn" });
+      return this.#fail(turn, { error, stage: "turn" });
     }
-    await this.#try(live, undefined);
+    await this.#try(turn, undefined);
   }
 
-  async #tryAgain(open: OpenTurn, live: LiveTurn, examined: Examined): Promise<void> {
-    live.attempt = open.attempt;
-    if (!(await this.#recovery.mayGoOn(live, examined))) return this.#giveUp(live, examined, "recovery_aborted");
+  async #tryAgain(turn: Turn, found: Interrupted): Promise<void> {
+    if (!(await mayGoOn(this.#store, turn, found))) return this.#giveUp(turn, found, "recovery_aborted");
     // The user's policy took its time.
-    if (!this.#isOpen(live) || live.signal.aborted) return;
-    this.#announceStart(live);
-    beginNext(this.#desk, live, examined);
-    live.attempt = open.attempt + 1;
+    if (!turn.isOpen || turn.signal.aborted) return;
+    this.#announceStart(turn);
+    beginNext(this.#store, turn, found);
     let choice: RecoveryChoice;
     try {
-      choice = await this.#recovery.ask(live, examined);
+      choice = await askHook(this.#store, turn, found);
     } catch (error) {
-      return this.#postpone(live, examined, error);
+      return this.#postpone(turn, found, error);
     }
-    if (!this.#isOpen(live)) return this.#desk.forget(live);
-    const drops = !choice.persist && !examined.salvage.hasResults;
-    if (!choice.continue) return this.#endDisabled(live, examined, drops);
-    if (drops && examined.salvage.progress !== "nothing") {
+    if (!turn.isOpen) return this.#store.forget(turn);
+    const drops = !choice.persist && !found.partial.hasResults;
+    if (!choice.continue) return this.#endDisabled(turn, found, drops);
+    if (drops && found.partial.progress !== "nothing") {
       const error = { code: DROPS_PARTIAL, message: "The partial answer is not kept." };
-      return this.#recovery.handOver(live, { reason: "restarted", error, retryAt: null });
+      return endAttempt(this.#store, turn, { reason: "restarted", error, retryAt: null });
     }
-    storePartial(this.#desk, live, examined);
-    await this.#try(live, examined);
+    storePartial(this.#store, turn, found);
+    await this.#try(turn, found);
   }
 
   /** The hook failed: the attempt is spent, and the next one comes later. */
-  #postpone(live: LiveTurn, examined: Examined, error: unknown): void {
+  #postpone(turn: Turn, found: Interrupted, error: unknown): void {
     console.error("onChatRecovery failed; the answer is recovered later.", error);
-    const incident = this.#recovery.incident(live, examined);
+    const incident = incidentFor(this.#store, turn, found);
     const reason = errorMessage(error);
-    if (incident) this.#desk.init.emit("chat:recovery:failed", { ...eventOfIncident(incident), reason });
-    if (!this.#isOpen(live)) return;
-    this.#recovery.handOver(live, {
+    if (incident) this.#store.init.emit("chat:recovery:failed", { ...eventOfIncident(incident), reason });
+    if (!turn.isOpen) return;
+    // The newest is the attempt that this failure ends.
+    const failuresBefore = hookFailuresInARow(turn.fold.attempts.slice(0, -1));
+    endAttempt(this.#store, turn, {
       reason: "failed",
       error: { code: RECOVERY_HOOK_FAILED, message: "The decision over an interrupted answer failed." },
-      retryAt: this.#desk.now() + hookPauseMs(hookFailuresInARow(examined.turn.attempts))
+      retryAt: this.#store.now() + hookPauseMs(failuresBefore)
     });
   }
 
-  #endDisabled(live: LiveTurn, examined: Examined, drops: boolean): void {
-    const { left, streamed } = leftOf(examined);
-    const kept = drops ? { chunkCount: left?.chunkCount ?? 0, answer: undefined } : left;
+  #endDisabled(turn: Turn, found: Interrupted, drops: boolean): void {
+    const { left, streamed } = leftOf(turn, found);
+    const kept = drops ? { answer: undefined } : left;
     const error = new RecoveryDisabledError();
-    this.#log(live, error);
+    this.#log(turn, error);
     const ending = { status: "error", reason: "continue_disabled", error: error.message } as const;
-    this.#end(live, { ...ending, ...(kept && { left: kept }), ...(streamed && { streamed }) }, ending.reason);
+    this.#end(turn, { ...ending, ...(kept && { left: kept }), ...(streamed && { streamed }) }, ending.reason);
   }
 
-  async #try(live: LiveTurn, examined: Examined | undefined): Promise<void> {
-    live.attempt = Math.max(live.attempt, 1);
-    const tried = await runAttempt(this.#desk, live, examined);
+  async #try(turn: Turn, found: Interrupted | undefined): Promise<void> {
+    const tried = await runAttempt(this.#store, turn, found);
     // A clear has already settled it.
-    if (!this.#isOpen(live)) return this.#desk.forget(live);
+    if (!turn.isOpen) return this.#store.forget(turn);
     const { result, stream, streamed } = tried;
     switch (result.kind) {
-      case "answered":
-        return this.#end(live, {
-          stream,
-          streamed,
-          status: "completed",
-          output: result.output,
-          lastUsage: result.lastUsage
-        });
+      case "answered": {
+        const { output, lastUsage } = result;
+        return this.#end(turn, { stream, streamed, status: "completed", output, lastUsage });
+      }
       case "aborted":
-        if (live.failure) return this.#fail(live, { error: live.failure.error, stage: "stream", tried });
-        return this.#end(live, { stream, streamed, status: "aborted", reason: "cancelled" });
+        if (turn.failure) return this.#fail(turn, { error: turn.failure.error, stage: "stream", tried });
+        return this.#end(turn, { stream, streamed, status: "aborted", reason: "cancelled" });
       case "restart":
-        return this.#handOver(live, tried, { reason: "restarted", error: null, retryAt: null });
+        return this.#handOver(turn, tried, { reason: "restarted", error: null, retryAt: null });
       case "stalled":
-        return this.#stalled(live, tried, result.error);
+        return this.#stalled(turn, tried, result.error);
       case "failed":
-        return this.#failed(live, examined, tried);
+        return this.#failed(turn, found, { ...tried, ...result });
     }
   }
 
-  #stalled(live: LiveTurn, tried: Tried, error: StreamStalledError): void {
-    const { hooks, emit } = this.#desk.init;
-    emit("chat:stream:stalled", { requestId: live.view.requestId, timeoutMs: error.timeoutMs });
-    if (!hooks.recovery.enabled) return this.#fail(live, { error, stage: "stream", tried });
-    this.#handOver(live, tried, {
+  #stalled(turn: Turn, tried: Tried, error: StreamStalledError): void {
+    const { hooks, emit } = this.#store.init;
+    emit("chat:stream:stalled", { requestId: turn.view.requestId, timeoutMs: error.timeoutMs });
+    if (!hooks.recovery.enabled) return this.#fail(turn, { error, stage: "stream", tried });
+    this.#handOver(turn, tried, {
       reason: "stalled",
       error: { code: error.code, message: error.message },
-      retryAt: this.#retries.afterStall(live, tried.stream)
+      // After one silence too many the turn is given up at once.
+      retryAt: retryTime(this.#store, turn, tried) ?? null
     });
   }
 
-  async #failed(live: LiveTurn, examined: Examined | undefined, tried: Tried): Promise<void> {
-    const { hooks } = this.#desk.init;
-    if (tried.result.kind !== "failed") return;
-    const { error, stage } = tried.result;
+  async #failed(
+    turn: Turn,
+    found: Interrupted | undefined,
+    tried: Tried & { readonly error: unknown; readonly stage: "turn" | "stream" }
+  ): Promise<void> {
+    const { hooks } = this.#store.init;
+    const { error, stage, stream } = tried;
     // Our own limit: asking again would reach it again.
-    if (error instanceof AnswerTooLargeError) return this.#fail(live, { error, stage, tried });
-    const classification = hooks.classifyFailure(error, this.#failureContext(live, stage));
-    if (classification === "context_overflow" && (await this.#retries.shorten(live, tried.stream.message))) {
-      if (!this.#isOpen(live)) return this.#desk.forget(live);
-      return this.#handOver(live, tried, { reason: "overflow", error: null, retryAt: null });
+    if (error instanceof AnswerTooLargeError) return this.#fail(turn, { error, stage, tried });
+    const classification = hooks.classifyFailure(error, this.#failureContext(turn, stage));
+    if (classification === "context_overflow" && (await shorten(this.#store, turn, stream.message))) {
+      if (!turn.isOpen) return this.#store.forget(turn);
+      return this.#handOver(turn, tried, { reason: "overflow", error: null, retryAt: null });
     }
-    if (!this.#isOpen(live)) return this.#desk.forget(live);
-    const retry = this.#retries.after(live, { error, classification, stream: tried.stream });
-    if (retry) return this.#handOver(live, tried, { reason: "failed", ...retry });
-    const isRecoveryOwn = stage === "turn" && examined !== undefined && !examined.isHandover;
-    if (!isRecoveryOwn) return this.#fail(live, { error, stage, tried, ...(classification && { classification }) });
-    live.failure ??= { error };
-    await this.#giveUp(live, examined, "recovery_error");
+    if (!turn.isOpen) return this.#store.forget(turn);
+    const retry = retryAfter(this.#store, turn, { error, classification, stream });
+    if (retry) return this.#handOver(turn, tried, { reason: "failed", ...retry });
+    const isRecoveryOwn = stage === "turn" && found !== undefined && !found.isHandover;
+    if (!isRecoveryOwn) return this.#fail(turn, { error, stage, tried, ...(classification && { classification }) });
+    turn.failure ??= { error };
+    // What the last attempt left counts too.
+    const { partial } = await readInterrupted(this.#store, turn);
+    await this.#giveUp(turn, { ...found, partial }, "recovery_error");
   }
 
   /** The attempt is over and the turn goes on. */
-  #handOver(live: LiveTurn, { stream }: Tried, end: Pick<AttemptEnded, "reason" | "error" | "retryAt">): void {
+  #handOver(
+    turn: Turn,
+    { stream }: Pick<Tried, "stream">,
+    end: Pick<AttemptEnded, "reason" | "error" | "retryAt">
+  ): void {
     stream.stop();
-    const unwritten = stream.takeUnflushed();
-    this.#desk.running = undefined;
-    this.#recovery.handOver(live, end, unwritten);
+    const records = stream.takeUnflushed();
+    this.#store.running = undefined;
+    endAttempt(this.#store, turn, { ...end, records });
   }
 
-  async #giveUp(live: LiveTurn, examined: Examined, reason: ExhaustionReason): Promise<void> {
-    this.#log(live, new RecoveryExhaustedError(reason, live.failure?.error));
-    const open = this.#desk.openTurnOf(live);
-    // What the last attempt left counts too.
-    const isNewer = open && examined.turn.attempt < open.attempt;
-    const left = isNewer ? await this.#recovery.read(open, live) : examined;
-    const outcome = await this.#recovery.giveUp(live, { ...left, budget: examined.budget }, reason);
-    this.#emitFinish(live, outcome);
-    this.#finish(live, outcome, true);
+  async #giveUp(turn: Turn, found: Interrupted, reason: ExhaustionReason): Promise<void> {
+    this.#log(turn, new RecoveryExhaustedError(reason, turn.failure?.error));
+    const outcome = await giveUp(this.#store, turn, { ...found, reason });
+    this.#emitFinish(turn, outcome);
+    this.#finish(turn, outcome, true);
   }
 
   #fail(
-    live: LiveTurn,
+    turn: Turn,
     failure: {
       error: unknown;
       stage: "turn" | "stream";
       classification?: FailureClass;
-      tried?: Tried;
+      tried?: Pick<Tried, "stream" | "streamed">;
       /** What earlier attempts left, when none is running. */
-      examined?: Examined;
+      found?: Interrupted;
     }
   ): void {
-    const { error, stage, tried, classification, examined } = failure;
-    const text = this.#describe(live, error, { stage, ...(classification && { classification }) });
+    const { error, stage, tried, classification, found } = failure;
+    const text = this.#describe(turn, error, { stage, ...(classification && { classification }) });
     // Before the stream there is nothing to store, unless an earlier attempt left it.
     const isBare = stage === "turn" && tried !== undefined && !tried.streamed;
     const streamed = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
-    const shown = examined ? leftOf(examined) : streamed;
+    const shown = found ? leftOf(turn, found) : streamed;
     const reason = error instanceof AnswerTooLargeError ? { reason: "answer_too_large" } : {};
-    this.#end(live, { ...shown, ...reason, status: "error", error: text, refused: this.#refusedFiles(live, error) });
+    this.#end(turn, { ...shown, ...reason, status: "error", error: text, refused: this.#refusedFiles(turn, error) });
   }
 
-  #refusedFiles(live: LiveTurn, error: unknown): readonly RefusedFiles[] {
-    const { hooks, transcript } = this.#desk.init;
+  #refusedFiles(turn: Turn, error: unknown): readonly RefusedFiles[] {
+    const { hooks, transcript } = this.#store.init;
     const refusal = hooks.fileRefusal?.(error);
-    return refusal === undefined ? [] : findRefused(transcript, live.view, refusal);
+    return refusal === undefined ? [] : findRefused(transcript, turn.view, refusal);
   }
 
   /**
@@ -346,77 +367,59 @@ export class TurnRunner {
    * mend by itself, and a turn that cannot even be ended, stay open for the next wake.
    */
   #endBroken(open: OpenTurn, thrown: unknown): void {
-    const live = isPlatformTransient(thrown) ? undefined : this.#desk.find(open);
-    if (!live || !this.#isOpen(live)) throw thrown;
-    const { running } = this.#desk;
+    const turn = isPlatformTransient(thrown) ? undefined : this.#store.find(open);
+    if (!turn?.isOpen) throw thrown;
+    const { running } = this.#store;
     const error = thrown instanceof ThinkError ? thrown : new AttemptFailedError(thrown);
-    const text = this.#describe(live, error, { stage: running?.live === live ? "stream" : "turn" });
+    const text = this.#describe(turn, error, { stage: running?.turn === turn ? "stream" : "turn" });
     const ending = { status: "error", error: text } as const;
     try {
-      if (running?.live !== live) return this.#end(live, ending);
-      return this.#end(live, { ...ending, stream: running.stream, streamed: running.attempt.hasStreamed });
+      if (running?.turn !== turn) return this.#end(turn, ending);
+      return this.#end(turn, { ...ending, stream: running.stream, streamed: running.attempt.hasStreamed });
     } catch {
       // The answer itself may be what cannot be stored. What is logged is the first failure.
-      if (!this.#isOpen(live)) throw thrown;
-      this.#end(live, ending);
+      if (!turn.isOpen) throw thrown;
+      this.#end(turn, ending);
     }
   }
 
-  /** Records the outcome, tells everybody, and lets the next turn run. */
-  #end(live: LiveTurn, ending: Ending, recoveryReason?: string): void {
+  /** Records the outcome, notifies the listeners, and lets the next turn run. */
+  #end(turn: Turn, ending: Ending, recoveryReason?: string): void {
     // Read while the turn is open.
-    const incident = this.#recovery.eventOf(live);
-    const outcome = settleTurn(this.#desk, live, ending);
+    const incident = eventOf(this.#store, turn);
+    const outcome = settleTurn(this.#store, turn, ending);
     if (incident) this.#emitRecovered(incident, outcome, recoveryReason);
-    this.#emitFinish(live, outcome);
-    this.#finish(live, outcome, isAnswer(ending));
+    this.#emitFinish(turn, outcome);
+    this.#finish(turn, outcome, isAnswer(ending));
   }
 
   /** Why a turn must not reach the model at all. */
-  #refusal(open: OpenTurn, live: LiveTurn): TurnState["refused"] {
-    const { row } = this.#desk.init.conversation;
-    if (open.generation !== row.generation) return "cleared";
-    if (live.signal.aborted) return "cancelled";
-    const isSuperseded = open.attempt === 0 && notesOf(live.admitted).supersedable && this.#hasSuccessor(open);
+  #refusal(turn: Turn): TurnState["refused"] {
+    const { row } = this.#store.init.conversation;
+    if (turn.admitted.generation !== row.generation) return "cleared";
+    if (turn.signal.aborted) return "cancelled";
+    const isSuperseded = turn.fold.attempt === 0 && turn.notes.supersedable && this.#hasSuccessor(turn);
     return isSuperseded ? "superseded" : undefined;
   }
 
-  #hasSuccessor(open: OpenTurn): boolean {
-    const { openTurns } = this.#desk;
-    return openTurns.slice(openTurns.indexOf(open) + 1).some((later) => {
-      const live = this.#desk.find(later);
-      return live !== undefined && notesOf(live.admitted).supersedable;
-    });
+  #hasSuccessor(turn: Turn): boolean {
+    const { turns } = this.#store;
+    return turns.slice(turns.indexOf(turn) + 1).some(({ notes }) => notes.supersedable);
   }
 
-  /** Admitted and started in one breath by this activation. */
-  #isOurs(open: OpenTurn): boolean {
-    return open.attempt === 1 && open.attemptOpen && this.#startedHere.has(open.turnId);
-  }
-
-  /** `admit` wrote the first attempt together with the admission. */
-  startedWithAdmission(id: string): void {
-    this.#startedHere.add(id);
-  }
-
-  /** The admission was undone with a transaction around it. */
-  notAdmitted(id: string): void {
-    this.#startedHere.delete(id);
-  }
-
-  #describe(live: LiveTurn, error: unknown, failure: Pick<FailureContext, "stage" | "classification">): string {
-    const { requestId } = live.view;
-    const context = { ...this.#failureContext(live, failure.stage), ...failure };
+  #describe(turn: Turn, error: unknown, failure: Pick<FailureContext, "stage" | "classification">): string {
+    const { requestId } = turn.view;
+    const context = { ...this.#failureContext(turn, failure.stage), ...failure };
     const text = this.#textOf(error, context);
     const { stage } = failure;
-    const told = { requestId, stage, messagesPersisted: true, error: text };
-    this.#desk.init.emit("chat:request:failed", { ...told, ...failureDetails(error) });
+    const failed = { requestId, stage, messagesPersisted: true, error: text };
+    this.#store.init.emit("chat:request:failed", { ...failed, ...failureDetails(error) });
     return text;
   }
 
   #textOf(error: unknown, context: FailureContext): string {
     try {
-      return this.#desk.init.hooks.describeFailure(error, context);
+      return this.#store.init.hooks.describeFailure(error, context);
     } catch (thrown) {
       // It must not throw. Were it believed, a bug there would leave the turn without an end.
       console.error("A failure could not be described:", thrown);
@@ -425,40 +428,36 @@ export class TurnRunner {
   }
 
   /** For ends whose text is not made of an error. */
-  #log(live: LiveTurn, error: unknown): void {
-    this.#desk.init.hooks.logFailure?.(error, this.#failureContext(live, "recovery"));
+  #log(turn: Turn, error: unknown): void {
+    this.#store.init.hooks.logFailure?.(error, this.#failureContext(turn, "recovery"));
   }
 
-  #failureContext(live: LiveTurn, stage: FailureContext["stage"]): FailureContext {
-    return { requestId: live.view.requestId, stage, messagesPersisted: true, turn: live.context(live.attempt) };
-  }
-
-  #isOpen(live: LiveTurn): boolean {
-    return this.#desk.openTurnOf(live) !== undefined;
+  #failureContext(turn: Turn, stage: FailureContext["stage"]): FailureContext {
+    return { requestId: turn.view.requestId, stage, messagesPersisted: true, turn: turn.context() };
   }
 
   /** The turn is over and the next may run; its hook runs beside it. */
-  #finish(live: LiveTurn, outcome: TurnOutcome, reachedModel: boolean): void {
-    this.#desk.forget(live);
-    if (reachedModel) this.#desk.init.background(this.responses.tell(live, outcome));
-    else live.resolve(outcome);
+  #finish(turn: Turn, outcome: TurnOutcome, reachedModel: boolean): void {
+    this.#store.forget(turn);
+    if (reachedModel) this.#store.init.background(respond(this.#store, turn, outcome));
+    else turn.resolve(outcome);
   }
 
-  #announceStart(live: LiveTurn): void {
-    if (live.startedAt !== undefined) return;
-    live.startedAt = this.#desk.now();
-    this.#desk.init.emit("chat:turn:start", eventOf(live));
+  #announceStart(turn: Turn): void {
+    if (turn.startedAt !== undefined) return;
+    turn.startedAt = this.#store.now();
+    this.#store.init.emit("chat:turn:start", turnEvent(turn));
   }
 
-  #emitFinish(live: LiveTurn, outcome: TurnOutcome): void {
-    if (live.startedAt === undefined) return;
-    const durationMs = this.#desk.now() - live.startedAt;
+  #emitFinish(turn: Turn, outcome: TurnOutcome): void {
+    if (turn.startedAt === undefined) return;
+    const durationMs = this.#store.now() - turn.startedAt;
     const { status, error } = outcome;
-    this.#desk.init.emit("chat:turn:finish", { ...eventOf(live), status, durationMs, ...(error && { error }) });
+    this.#store.init.emit("chat:turn:finish", { ...turnEvent(turn), status, durationMs, ...(error && { error }) });
   }
 
   #emitRecovered(event: IncidentEvent, outcome: TurnOutcome, reason: string | undefined): void {
-    const { emit } = this.#desk.init;
+    const { emit } = this.#store.init;
     if (reason !== undefined) emit("chat:recovery:skipped", { ...event, reason });
     else if (outcome.status === "completed") emit("chat:recovery:completed", event);
     else if (outcome.status === "error") emit("chat:recovery:failed", { ...event, reason: outcome.error ?? "error" });
@@ -466,8 +465,8 @@ export class TurnRunner {
   }
 }
 
-function eventOf(live: LiveTurn) {
-  const { requestId, trigger } = live.view;
-  const { generation, continuation } = live.admitted;
+function turnEvent(turn: Turn) {
+  const { requestId, trigger } = turn.view;
+  const { generation, continuation } = turn.admitted;
   return { requestId, trigger, admission: "queue" as const, continuation, generation };
 }

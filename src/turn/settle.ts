@@ -1,22 +1,29 @@
-// The one place that ends a turn. Answer, outcome and what the conversation row knows of it become durable together;
-// only then are readers told, and after them the user's hook.
+// The one place that ends a turn, and the only writer of `turn-settled`. Answer, outcome and what the conversation's row
+// says of it become durable together; only then are listeners notified, and after them the user's hook.
 import type { UIMessage } from "ai";
+import { beforeDeadline } from "../host/deadline.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
+import { foldTurn } from "../journal/folds/turn-fold.ts";
+import type { TurnAdmitted, TurnSettled } from "../journal/records.ts";
+import type { EventPayloads } from "../observe/events.ts";
+import { ALREADY_RECORDED, RUNNER } from "../session/change-log.ts";
 import { failureDetails } from "../util/errors.ts";
 import { turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
-import { notesOf } from "./admitting.ts";
-import { closeCalls, type ClosingCalls } from "./close-calls.ts";
-import type { Desk } from "./desk.ts";
+import { triedFiles, withRefused } from "../util/refused-files.ts";
 import { TurnUnreadableError } from "./errors.ts";
-import type { LiveTurn } from "./live-turn.ts";
-import type { RefusedFiles } from "./refused-files.ts";
-import type { TurnStream } from "./stream.ts";
+import type { FileRefusal } from "./hooks.ts";
+import type { TurnStore } from "./store.ts";
+import type { StreamRecord, TurnStream } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
-import type { CountedTokens } from "./transcript.ts";
-import type { TurnOutcome, TurnStatus, TurnView } from "./turn.ts";
+import { closeCalls, type ClosingCalls } from "./tool-calls.ts";
+import type { CountedTokens, Transcript } from "./transcript.ts";
+import { Turn, type TurnOutcome, type TurnStatus, type TurnView } from "./turn.ts";
 
 type MessagePart = UIMessage["parts"][number];
+
+/** A response hook that has not returned by then counts as run: its turn's records must not be kept for ever. */
+export const RESPONSE_LIMIT_MS = 15 * 60_000;
 
 export interface Ending {
   readonly status: TurnStatus;
@@ -30,7 +37,6 @@ export interface Ending {
   /** What earlier attempts left, for a turn that ends between two. */
   readonly left?: {
     readonly answer: UIMessage | undefined;
-    readonly chunkCount: number;
     /** There is an answer in the store, which is left as it is. */
     readonly isStored?: boolean;
     /** The earlier answer with what became of its calls. */
@@ -45,59 +51,49 @@ export interface Ending {
   readonly placesInput?: boolean;
 }
 
-const RECORDED = { completed: "completed", error: "failed", aborted: "aborted", skipped: "skipped" } as const;
-
-/** Records the ending and tells the readers. */
-export function settleTurn(desk: Desk, live: LiveTurn, ending: Ending): TurnOutcome {
-  const outcome = recordEnding(desk, live, ending);
-  if (!live.isAnnounced) announceEnding(desk, live, outcome);
+/** Records the ending and notifies the listeners. */
+export function settleTurn(store: TurnStore, turn: Turn, ending: Ending): TurnOutcome {
+  const outcome = recordEnding(store, turn, ending);
+  if (!turn.isAnnounced) announceEnding(store, turn, outcome);
   for (const { message, event } of ending.refused ?? []) {
-    desk.readers.messageUpdated(message);
-    desk.init.emit("chat:attachment:refused", event);
+    store.listeners.messageUpdated(message);
+    store.init.emit("chat:attachment:refused", event);
   }
   return outcome;
 }
 
-export function announceEnding(desk: Desk, live: LiveTurn, outcome: TurnOutcome): void {
-  if (desk.running?.live === live) desk.running = undefined;
-  desk.readers.settled(live.view, outcome);
+export function announceEnding(store: TurnStore, turn: Turn, outcome: TurnOutcome): void {
+  if (store.running?.turn === turn) store.running = undefined;
+  store.listeners.settled(turn.view, outcome);
 }
 
 /** For a caller with a larger transaction of its own, who announces after the commit. */
-export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOutcome {
-  const { conversation, journal } = desk.init;
-  const { admitted, view } = live;
+export function recordEnding(store: TurnStore, turn: Turn, ending: Ending): TurnOutcome {
+  const { conversation, transcript, hooks } = store.init;
+  const { turnId: id, requestId, inputMessageIds } = turn.view;
   const message = conversation.transaction((row) => {
-    if (ending.placesInput) placeInput(desk, live);
-    for (const { message: marked } of ending.refused ?? []) desk.init.transcript.update(marked);
+    if (ending.placesInput) placeInput(store, turn);
+    for (const { message: marked } of ending.refused ?? []) {
+      transcript.update(marked, { ...RUNNER, change: "files-refused", turnId: id });
+    }
     const segments = ending.stream?.takeUnflushed() ?? [];
     const left = ending.stream ? ending.stream.finish() : ending.left?.answer;
-    const answer = left && closeCalls(left, closingOf(desk, live, { ending, message: left }));
-    if (answer) storeAnswer(desk, live, answer);
-    closeContinued(desk, live, { ending, hasAnswer: answer !== undefined });
-    if (answer && ending.lastUsage) desk.init.transcript.noteUsage?.(answer.id, ending.lastUsage);
-    journal.writer.append([
-      ...segments,
-      {
-        type: "turn-settled",
-        turnId: turnId(admitted.turnId),
-        attempt: null,
-        at: desk.now(),
-        outcome: RECORDED[ending.status],
-        reason: ending.reason ?? null,
-        error: ending.error === undefined ? null : { code: "turn-failed", message: ending.error },
-        output: (ending.output ?? null) as Json,
-        messageStored: answer !== undefined || ending.left?.isStored === true,
-        chunkCount: (ending.stream ?? ending.left)?.chunkCount ?? 0,
-        responds: desk.init.hooks.wantsResponse && isAnswer(ending)
-      }
-    ]);
-    keepOutcome(desk, live, { ...ending, answer });
+    const answer = left && closeCalls(left, closingOf(store, turn, { ending, message: left }));
+    if (answer) storeAnswer(store, turn, answer);
+    closeContinued(store, turn, { ending, hasAnswer: answer !== undefined });
+    if (answer && ending.lastUsage) transcript.noteUsage?.(answer.id, ending.lastUsage);
+    const messageStored = answer !== undefined || ending.left?.isStored === true;
+    const outcome = settledRecord(store, id, {
+      ...ending,
+      messageStored,
+      responds: hooks.wantsResponse && isAnswer(ending)
+    });
+    const ownerId = messageStored ? turn.admitted.messageId : ownerOf(store, turn.admitted);
+    appendOutcome(store, { segments, outcome, ownerId });
+    keepOutcome(store, turn, { ...ending, answer });
     if (ending.status !== "skipped") {
       row.failedTurn =
-        ending.error === undefined
-          ? null
-          : { requestId: view.requestId, text: ending.error, messageIds: view.inputMessageIds };
+        ending.error === undefined ? null : { requestId, text: ending.error, messageIds: inputMessageIds };
     }
     return answer;
   });
@@ -112,13 +108,57 @@ export function recordEnding(desk: Desk, live: LiveTurn, ending: Ending): TurnOu
   };
 }
 
+const RECORDED = { completed: "completed", error: "failed", aborted: "aborted", skipped: "skipped" } as const;
+
+function settledRecord(
+  store: TurnStore,
+  id: string,
+  ending: Pick<Ending, "status" | "reason" | "error" | "output"> &
+    Partial<Pick<TurnSettled, "messageStored" | "responds">> & { readonly code?: string }
+): TurnSettled {
+  return {
+    type: "turn-settled",
+    turnId: turnId(id),
+    attempt: null,
+    at: store.now(),
+    outcome: RECORDED[ending.status],
+    reason: ending.reason ?? null,
+    error: ending.error === undefined ? null : { code: ending.code ?? "turn-failed", message: ending.error },
+    output: (ending.output ?? null) as Json,
+    messageStored: ending.messageStored ?? false,
+    responds: ending.responds ?? false
+  };
+}
+
+interface Outcome {
+  readonly segments: readonly StreamRecord[];
+  readonly outcome: TurnSettled;
+  /** The message that the turn's history goes with. */
+  readonly ownerId: string | null;
+}
+
+/** The outcome, and what stays known of the turn when its records are gone. */
+function appendOutcome({ init: { journal } }: TurnStore, { segments, outcome, ownerId }: Outcome): void {
+  const before = journal.folds.get(outcome.turnId);
+  const records = [...segments, outcome];
+  const { first } = journal.writer.append(records);
+  if (!before) return;
+  const entries = records.map((record, index) => ({ sequence: first + index, record }));
+  journal.history.settled(foldTurn(before, entries), ownerId);
+}
+
+/** Without an answer: the last message it was asked with, or the newest of the conversation. */
+function ownerOf({ init: { transcript } }: TurnStore, { inputMessageIds }: TurnAdmitted): string | null {
+  return inputMessageIds.findLast((id) => transcript.has(id)) ?? transcript.leafId;
+}
+
 /** For calls that are made again under the turn's key. */
-function keepOutcome(desk: Desk, live: LiveTurn, ended: Ending & { readonly answer: UIMessage | undefined }): void {
-  const { idempotencyId } = notesOf(live.admitted);
+function keepOutcome(store: TurnStore, turn: Turn, ended: Ending & { readonly answer: UIMessage | undefined }): void {
+  const { idempotencyId } = turn.notes;
   const { status, reason, output, answer } = ended;
   if (idempotencyId === undefined || status === "error") return;
-  const { turnId: id, requestId } = live.view;
-  desk.init.idempotency.keepTurn(idempotencyId, {
+  const { turnId: id, requestId } = turn.view;
+  store.init.idempotency.keepTurn(idempotencyId, {
     turnId: id,
     requestId,
     status,
@@ -129,41 +169,51 @@ function keepOutcome(desk: Desk, live: LiveTurn, ended: Ending & { readonly answ
 }
 
 /**
- * Ends a turn whose admission cannot be read: nobody knows what was asked, and it must not hold up the queue. Clients are
- * told, now and when they join later, unless the conversation was cleared since: then nobody waits for it.
+ * The cancel is recorded and stops the turn. One that waits in the queue has its outcome with that record: its client is
+ * told at once, and its question keeps its place, because its end is written when the turns before it are over.
  */
-export function settleUnreadable(desk: Desk, open: OpenTurn): void {
-  const { conversation, journal, hooks, emit } = desk.init;
+export function cancelTurn(store: TurnStore, turn: Turn, reason: string): void {
+  const { conversation, journal, emit } = store.init;
+  const { turnId: id } = turn.admitted;
+  journal.writer.append([{ type: "turn-cancel-requested", turnId: id, at: store.now(), by: null, reason }]);
+  conversation.afterCommit(() => {
+    emit("message:cancel", { requestId: turn.view.requestId });
+    turn.abort(new DOMException(reason, "AbortError"));
+    if (turn.fold.attempt > 0 || turn.isAnnounced) return;
+    const outcome: TurnOutcome = { status: "aborted", reason, streamed: false };
+    turn.isAnnounced = true;
+    announceEnding(store, turn, outcome);
+    turn.resolve(outcome);
+  });
+}
+
+/**
+ * Ends a turn whose admission cannot be read: what was asked is lost, and it must not hold up the queue. Clients are told,
+ * now and when they join later, unless the conversation was cleared since: then no client waits for it.
+ */
+export function settleUnreadable(store: TurnStore, open: OpenTurn): void {
+  const { conversation, hooks, emit, transcript } = store.init;
   const { requestId } = open;
   const isCleared = open.generation !== conversation.row.generation;
   const unreadable = new TurnUnreadableError(open.turnId);
   const context = { requestId, stage: "recovery", messagesPersisted: false } as const;
-  const text = isCleared ? unreadable.message : hooks.describeFailure(unreadable, context);
+  const error = isCleared ? unreadable.message : hooks.describeFailure(unreadable, context);
+  const ending = { status: "error", reason: "unreadable", error } as const;
   conversation.transaction((row) => {
-    journal.writer.append([
-      {
-        type: "turn-settled",
-        turnId: turnId(open.turnId),
-        attempt: null,
-        at: desk.now(),
-        outcome: "failed",
-        reason: "unreadable",
-        error: { code: unreadable.code, message: text },
-        output: null,
-        messageStored: false,
-        chunkCount: 0,
-        responds: false
-      }
-    ]);
-    if (!isCleared) row.failedTurn = { requestId, text, messageIds: [] };
+    appendOutcome(store, {
+      segments: [],
+      outcome: settledRecord(store, open.turnId, { ...ending, code: unreadable.code }),
+      ownerId: transcript.leafId
+    });
+    if (!isCleared) row.failedTurn = { requestId, text: error, messageIds: [] };
   });
   if (isCleared) return;
-  emit("chat:request:failed", { ...context, error: text, ...failureDetails(unreadable) });
+  emit("chat:request:failed", { ...context, error, ...failureDetails(unreadable) });
   const view: TurnView = { ...UNREAD, turnId: open.turnId, requestId };
-  desk.readers.settled(view, { status: "error", reason: "unreadable", error: text, streamed: false, givenUp: true });
+  store.listeners.settled(view, { ...ending, streamed: false, givenUp: true });
 }
 
-/** What nobody knows of a turn that cannot be read. */
+/** What is not known of a turn that cannot be read. */
 const UNREAD = {
   messageId: "",
   trigger: "ws-chat",
@@ -171,52 +221,52 @@ const UNREAD = {
   inputMessageIds: [],
   origin: undefined
 } as const;
+
 /** The stored answer that the turn extends, and the one whose decided calls it runs without extending it. */
 export function continuedMessages(
-  { init: { transcript } }: Desk,
-  { admitted }: LiveTurn
+  { init: { transcript } }: TurnStore,
+  { admitted, notes }: Turn
 ): { base: UIMessage | undefined; earlier: UIMessage | undefined } {
-  const { extends: isExtension, resolves } = notesOf(admitted);
   return {
-    base: isExtension ? transcript.get(admitted.messageId) : undefined,
-    earlier: resolves === undefined ? undefined : transcript.get(resolves)
+    base: notes.extends ? transcript.get(admitted.messageId) : undefined,
+    earlier: notes.resolves === undefined ? undefined : transcript.get(notes.resolves)
   };
 }
 
 /** No turn goes on from the answers to this message any more: what was allowed there is not run. */
-export function abandonCalls(desk: Desk, messageId: string): void {
-  const { transcript, hooks } = desk.init;
+export function abandonCalls(store: TurnStore, messageId: string): void {
+  const { transcript, hooks } = store.init;
   const stored = transcript.get(messageId);
   if (!stored) return;
   const runs = new Set(approvedCalls(stored).map(({ toolCallId }) => toolCallId));
   const closing = { runs, started: new Set<string>(), repairPart: (part: MessagePart) => hooks.repairPart(part) };
-  putClosed(desk, stored, closeCalls(stored, closing));
+  putClosed(store, stored, closeCalls(stored, closing));
 }
 
 /** A message that the turn continued and that is not its answer: what it was to run there will not be run any more. */
 function closeContinued(
-  desk: Desk,
-  live: LiveTurn,
+  store: TurnStore,
+  turn: Turn,
   { ending, hasAnswer }: { ending: Ending; hasAnswer: boolean }
 ): void {
-  const { extends: isExtension, resolves } = notesOf(live.admitted);
-  const messageId = resolves ?? (isExtension && !hasAnswer ? live.admitted.messageId : undefined);
-  const stored = messageId === undefined ? undefined : desk.init.transcript.get(messageId);
+  const { extends: isExtension, resolves } = turn.notes;
+  const messageId = resolves ?? (isExtension && !hasAnswer ? turn.admitted.messageId : undefined);
+  const stored = messageId === undefined ? undefined : store.init.transcript.get(messageId);
   if (!stored) return;
   const message = ending.left?.earlier ?? stored;
-  putClosed(desk, stored, closeCalls(message, closingOf(desk, live, { ending, message })));
+  putClosed(store, stored, closeCalls(message, closingOf(store, turn, { ending, message })));
 }
 
-function putClosed({ init, readers }: Desk, stored: UIMessage, closed: UIMessage): void {
+function putClosed({ init, listeners }: TurnStore, stored: UIMessage, closed: UIMessage): void {
   if (closed === stored) return;
-  init.transcript.update(closed);
+  init.transcript.update(closed, { ...RUNNER, change: "calls-closed" });
   // A clear takes it away in the same transaction.
-  init.conversation.afterCommit(() => init.transcript.has(closed.id) && readers.messageUpdated(closed));
+  init.conversation.afterCommit(() => init.transcript.has(closed.id) && listeners.messageUpdated(closed));
 }
 
 function closingOf(
-  { init: { hooks, conversation } }: Desk,
-  live: LiveTurn,
+  { init: { hooks, conversation } }: TurnStore,
+  turn: Turn,
   { ending: { stream }, message }: { ending: Ending; message: UIMessage }
 ): ClosingCalls {
   // Without a stream nothing was run. What was allowed since then is the next continuation's.
@@ -225,27 +275,115 @@ function closingOf(
   return {
     runs: stream?.runs ?? new Set(approved),
     started: stream?.started ?? new Set(),
-    repairPart: (part) => hooks.repairPart(part, live.view.requestId)
+    repairPart: (part) => hooks.repairPart(part, turn.view.requestId)
   };
 }
 
-/** Hooks hear of turns that reached the model, whatever came of it. */
+/** Hooks are called for turns that reached the model, whatever came of it. */
 export function isAnswer(ending: Ending): boolean {
   const reachedModel = ending.stream !== undefined || ending.left !== undefined;
   return reachedModel && ending.reason !== "cleared" && ending.status !== "skipped";
 }
 
 /** The turn's time has come: its messages join the conversation. Those that are already there stay as they are. */
-export function placeInput(desk: Desk, live: LiveTurn): void {
+export function placeInput(store: TurnStore, turn: Turn): void {
   // Stored by `admit` as the messages they are.
-  for (const message of live.admitted.input as readonly unknown[] as readonly UIMessage[]) {
-    desk.init.transcript.append(message);
+  for (const message of turn.admitted.input as readonly unknown[] as readonly UIMessage[]) {
+    store.init.transcript.append(message, ALREADY_RECORDED);
   }
 }
 
-export function storeAnswer(desk: Desk, live: LiveTurn, answer: UIMessage): void {
-  const { transcript } = desk.init;
-  const isNew = transcript.append(answer, live.admitted.parentMessageId ?? undefined);
+export function storeAnswer(store: TurnStore, turn: Turn, answer: UIMessage): void {
+  const { transcript } = store.init;
+  const isNew = transcript.append(answer, ALREADY_RECORDED, turn.admitted.parentMessageId ?? undefined);
   // It extends an earlier answer, or an interruption stored what there was of it.
-  if (!isNew) transcript.update(answer);
+  if (!isNew) transcript.update(answer, ALREADY_RECORDED);
+}
+
+/** The user's hook after a turn: in turn order, except for a turn that a hook itself started and may be waiting for. */
+export async function respond(store: TurnStore, turn: Turn, outcome: TurnOutcome): Promise<void> {
+  const before = turn.isNested ? Promise.resolve() : store.responded;
+  const done = before.then(() => callIfOwed(store, turn, outcome));
+  if (!turn.isNested) store.responded = done;
+  await done;
+  turn.resolve(outcome);
+}
+
+/** A crash kept the hook of a settled turn from running: it is called at least once per turn. */
+export function respondAgain(store: TurnStore, id: string): void {
+  const { background, transcript, journal } = store.init;
+  const fold = store.readTurn(id);
+  const { admission: admitted, outcome: settled } = fold;
+  // Its records are gone: the hook can be told nothing.
+  if (!admitted || !settled) return appendResponded(store, id);
+  const message = settled.messageStored ? transcript.get(admitted.messageId) : undefined;
+  const outcome: TurnOutcome = {
+    status: settled.outcome === "failed" ? "error" : settled.outcome,
+    ...(settled.error && { error: settled.error.message }),
+    ...(message && { message }),
+    streamed: true
+  };
+  background(respond(store, new Turn({ admitted, fold, folds: journal.folds }), outcome));
+}
+
+/** The object is not kept awake for a hook that was not promised: most agents have none. */
+async function callIfOwed(store: TurnStore, turn: Turn, outcome: TurnOutcome): Promise<void> {
+  const { conversation, keepAlive } = store.init;
+  if (!conversation.row.respondingTurns.includes(turn.view.turnId)) return;
+  await keepAlive(() => callHook(store, turn, outcome));
+}
+
+async function callHook(store: TurnStore, turn: Turn, outcome: TurnOutcome): Promise<void> {
+  const { hooks, conversation, clock } = store.init;
+  // The turn is over, and so is what could stop it.
+  const context = turn.context(new AbortController().signal);
+  try {
+    const hook = store.nesting.inResponse(() => hooks.runIn(context, () => hooks.respond(context, outcome)));
+    const late = () => new Error(`It has not returned for ${RESPONSE_LIMIT_MS} ms.`);
+    await beforeDeadline(hook, { clock, timeoutMs: RESPONSE_LIMIT_MS, late });
+  } catch (error) {
+    console.error("The response hook failed:", error);
+  }
+  // A clear may have forgotten the turn meanwhile.
+  if (conversation.row.respondingTurns.includes(context.turnId)) appendResponded(store, context.turnId);
+}
+
+function appendResponded({ init }: TurnStore, id: string): void {
+  init.journal.writer.append([{ type: "turn-responded", turnId: turnId(id), at: init.clock.now() }]);
+}
+
+export interface RefusedFiles {
+  /** As it is to be stored. */
+  readonly message: UIMessage;
+  readonly event: EventPayloads["chat:attachment:refused"];
+}
+
+/**
+ * A file that made a turn fail for good must not make every later turn fail: it is marked in the message that holds it,
+ * and the prompt shows a note instead. These are the messages whose files are to be left out from now on: those of the
+ * turn's own question, which no turn has got through with. Without such, and if the provider says that it is a file, all of the conversation's.
+ */
+export function findRefused(
+  transcript: Pick<Transcript, "get" | "path">,
+  { requestId, inputMessageIds }: TurnView,
+  refusal: FileRefusal
+): RefusedFiles[] {
+  const own = marked(transcript, inputMessageIds, requestId);
+  if (own.length > 0 || refusal === "possible") return own;
+  const held = transcript.path().filter((message) => triedFiles(message).length > 0);
+  return marked(
+    transcript,
+    held.map(({ id }) => id),
+    requestId
+  );
+}
+
+function marked(transcript: Pick<Transcript, "get">, ids: readonly string[], requestId: string): RefusedFiles[] {
+  return ids.flatMap((messageId) => {
+    const message = transcript.get(messageId);
+    const files = message ? triedFiles(message) : [];
+    if (!message || files.length === 0) return [];
+    const named = files.map(({ mediaType, filename }) => ({ mediaType, ...(filename !== undefined && { filename }) }));
+    return [{ message: withRefused(message, files), event: { requestId, messageId, files: named } }];
+  });
 }

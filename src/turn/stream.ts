@@ -1,15 +1,14 @@
-// The stream of one attempt: its chunks get their numbers, reach the readers at once and the journal in segments, and
-// are folded into the answer. What is shown early is text; an outcome of a tool is durable before anyone learns of it.
+// The stream of one attempt: its chunks get their numbers, reach the listeners at once and the journal in segments, and
+// are folded into the answer. What is shown early is text; an outcome of a tool is durable before it is shown.
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { Clock } from "../host/ports.ts";
 import { SegmentPacker } from "../journal/segments.ts";
-import type { ContentSegment, StepFinished } from "../journal/records.ts";
+import type { ContentSegment, ModelCalled, StepFinished } from "../journal/records.ts";
 import { closeOpenParts, foldChunk, foldedMessage, isToolPart, type MessageFold } from "../model/index.ts";
+import { byteLength, cutToBytes } from "../util/bytes.ts";
 import { sanitizeMessage } from "../util/sanitize-message.ts";
 import type { TurnId } from "../util/ids.ts";
 import { isPlainJson } from "../util/json.ts";
-import type { AnswerSize } from "./answer-size.ts";
-import type { Seam } from "./seam.ts";
 import { approvedCalls } from "./tool-answer.ts";
 
 export interface StreamInit {
@@ -23,7 +22,7 @@ export interface StreamInit {
   /** The earlier answer whose calls the turn runs, and which it does not extend. */
   readonly resolves: UIMessage | undefined;
   /** Joins the model's chunks to what was streamed before. */
-  readonly seam: Seam;
+  readonly join: Join;
   /** What the answer has so far, and may have. */
   readonly size: AnswerSize;
   readonly clock: Clock;
@@ -31,13 +30,14 @@ export interface StreamInit {
   readonly append: (records: readonly StreamRecord[]) => void;
 }
 
-export type StreamRecord = ContentSegment | StepFinished;
+type Note = ModelCalled | StepFinished;
+export type StreamRecord = ContentSegment | Note;
 
 /** What becomes of one chunk. */
 export type Streamed =
   | { readonly kind: "chunk"; readonly seq: number; readonly body: string }
   /**
-   * It settled a call that an earlier stream introduced: readers get the changed message instead. Stored is the earlier
+   * It settled a call that an earlier stream introduced: listeners get the changed message instead. Stored is the earlier
    * answer alone, because what this stream adds to it is in the journal and is folded on top of it after a restart.
    */
   | { readonly kind: "answer"; readonly message: UIMessage; readonly stored: UIMessage }
@@ -53,6 +53,8 @@ export class TurnStream {
   readonly #packer: SegmentPacker;
   #fold: MessageFold;
   #notes: StepFinished[] = [];
+  /** What the attempt begins with. */
+  #opening: ModelCalled[] = [];
   #flushing = false;
   #isOver = false;
 
@@ -68,17 +70,13 @@ export class TurnStream {
     return foldedMessage(this.#fold);
   }
 
-  get chunkCount(): number {
-    return this.#packer.nextChunk;
-  }
-
   /** The answer has reached its limit: nothing more is taken. */
   get isFull(): boolean {
     return this.#init.size.isExceeded;
   }
 
   push(chunk: UIMessageChunk): Streamed[] {
-    return this.#init.seam(chunk).flatMap((joined) => {
+    return this.#init.join(chunk).flatMap((joined) => {
       const fitting = this.#init.size.take(joined);
       return fitting ? this.#take(fitting) : [];
     });
@@ -106,20 +104,22 @@ export class TurnStream {
     return { ...message, parts: message.parts.slice(0, this.#init.extends?.parts.length) };
   }
 
-  /** A fact that need not be durable before the next one is. */
-  note(record: StepFinished): void {
-    this.#notes.push(record);
+  /** A record that need not be durable before the next one is. */
+  note(record: Note): void {
+    if (record.type === "model-called") this.#opening.push(record);
+    else this.#notes.push(record);
   }
 
   /** What is not durable yet, to be appended with the record that needs it. */
   takeUnflushed(): StreamRecord[] {
-    return [...this.#packer.flush(this.#init.clock.now()), ...this.#takeNotes()];
+    return this.#withNotes(this.#packer.flush(this.#init.clock.now()));
   }
 
-  #takeNotes(): StepFinished[] {
-    const notes = this.#notes;
+  #withNotes(segments: readonly ContentSegment[]): StreamRecord[] {
+    const records = [...this.#opening, ...segments, ...this.#notes];
+    this.#opening = [];
     this.#notes = [];
-    return notes;
+    return records;
   }
 
   flush(): void {
@@ -149,7 +149,7 @@ export class TurnStream {
 
   /** What is noted goes with it: a model that thinks for minutes must not keep what the step before it cost in memory. */
   #appendDue(segments: readonly ContentSegment[]): void {
-    if (segments.length > 0) this.#append([...segments, ...this.#takeNotes()]);
+    if (segments.length > 0) this.#append(this.#withNotes(segments));
   }
 
   #append(records: readonly StreamRecord[]): void {
@@ -207,8 +207,130 @@ function asStored(chunk: UIMessageChunk, body: string): UIMessageChunk {
   return JSON.parse(body) as UIMessageChunk;
 }
 
-/** The answer as the store would keep it, so that readers are told exactly that; nothing if nobody could see it. */
+/** The answer as the store would keep it, so that listeners are told exactly that; nothing if it shows nothing. */
 export function storableAnswer(message: UIMessage): UIMessage | undefined {
   const answer = sanitizeMessage(closeOpenParts(message));
   return answer.parts.some((part) => part.type !== "step-start") ? answer : undefined;
+}
+
+/**
+ * Joins the stream of an attempt that goes on to what earlier attempts streamed, so that listeners see one stream of one
+ * message: chunks in, the chunks to stream out. Text that was cut off goes on in the same part, if the model goes on with
+ * text; otherwise it is closed first.
+ */
+export type Join = (chunk: UIMessageChunk) => readonly UIMessageChunk[];
+
+/** The stream of an attempt with nothing before it. */
+export const noJoin: Join = (chunk) => [chunk];
+
+/** The first stream of a turn that extends a stored answer: clients would take an id for a new message. */
+export const extendingJoin: Join = (chunk) => {
+  if (chunk.type !== "start" || chunk.messageId === undefined) return [chunk];
+  const { messageId: _dropped, ...rest } = chunk;
+  return [rest];
+};
+
+/** `openTextId`: the text block that was cut off, by the id its chunks carry. */
+export function joinAfter(openTextId: string | undefined): Join {
+  let isUndecided = openTextId !== undefined;
+  let held: UIMessageChunk[] = [];
+  /** The id under which the model continues the block. */
+  let continuedAs: string | undefined;
+  return (chunk) => {
+    // The message has begun long ago.
+    if (chunk.type === "start") return metadataOf(chunk);
+    if (isUndecided && openTextId !== undefined) {
+      if (chunk.type === "start-step") {
+        held.push(chunk);
+        return [];
+      }
+      isUndecided = false;
+      if (chunk.type === "text-start") {
+        continuedAs = chunk.id;
+        return [];
+      }
+      const before = held;
+      held = [];
+      return [{ type: "text-end", id: openTextId }, ...before, chunk];
+    }
+    return [openTextId === undefined || continuedAs === undefined ? chunk : renamed(chunk, openTextId, continuedAs)];
+  };
+}
+
+/** The two ids change places, so that a block of the model's own under the first cannot be taken for the continued one. */
+function renamed(chunk: UIMessageChunk, first: string, second: string): UIMessageChunk {
+  if (chunk.type !== "text-start" && chunk.type !== "text-delta" && chunk.type !== "text-end") return chunk;
+  if (chunk.id !== first && chunk.id !== second) return chunk;
+  return { ...chunk, id: chunk.id === first ? second : first };
+}
+
+function metadataOf(chunk: Extract<UIMessageChunk, { type: "start" }>): UIMessageChunk[] {
+  if (chunk.messageMetadata === undefined) return [];
+  return [{ type: "message-metadata", messageMetadata: chunk.messageMetadata }];
+}
+
+/** What a class that does not say allows. */
+export const DEFAULT_MAX_ANSWER_BYTES = 4_000_000;
+
+/**
+ * How large an answer may become: the text, the reasoning and the tool inputs that a model writes, over all steps and
+ * attempts of its turn. Results of tools and files are not counted: they have limits of their own. A delta that crosses
+ * the limit is cut there, so that an answer in one piece is not lost; an input that crosses it is useless and left out.
+ */
+export class AnswerSize {
+  readonly limitBytes: number;
+  #bytes: number;
+  #isExceeded = false;
+  /** Calls whose input came in pieces: the whole of it, which follows, is the same text once more. */
+  readonly #counted = new Set<string>();
+
+  /** A limit that is no positive number is none. */
+  constructor(limitBytes: number, usedBytes = 0) {
+    this.limitBytes = limitBytes > 0 ? limitBytes : Infinity;
+    this.#bytes = usedBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Something did not fit: the answer ends here. */
+  get isExceeded(): boolean {
+    return this.#isExceeded;
+  }
+
+  /** The chunk as far as it fits; undefined when nothing of it does, and for every chunk after that. */
+  take(chunk: UIMessageChunk): UIMessageChunk | undefined {
+    if (this.#isExceeded) return undefined;
+    switch (chunk.type) {
+      case "text-delta":
+      case "reasoning-delta": {
+        const delta = this.#fitting(chunk.delta);
+        return delta === chunk.delta ? chunk : delta === "" ? undefined : { ...chunk, delta };
+      }
+      case "tool-input-delta":
+        this.#counted.add(chunk.toolCallId);
+        return this.#fits(chunk.inputTextDelta) ? chunk : undefined;
+      case "tool-input-available":
+      case "tool-input-error":
+        if (this.#counted.has(chunk.toolCallId)) return chunk;
+        return this.#fits(JSON.stringify(chunk.input) ?? "") ? chunk : undefined;
+      default:
+        return chunk;
+    }
+  }
+
+  #fits(text: string): boolean {
+    const sizeBytes = byteLength(text);
+    this.#isExceeded = this.#bytes + sizeBytes > this.limitBytes;
+    if (!this.#isExceeded) this.#bytes += sizeBytes;
+    return !this.#isExceeded;
+  }
+
+  #fitting(text: string): string {
+    if (this.#fits(text)) return text;
+    const cut = cutToBytes(text, this.limitBytes - this.#bytes);
+    this.#bytes += byteLength(cut);
+    return cut;
+  }
 }

@@ -1,5 +1,7 @@
 // What the engine needs of the stored messages. Every call is synchronous and may be part of the caller's transaction.
 import type { UIMessage } from "ai";
+import type { EventPayloads } from "../observe/events.ts";
+import type { ChangeOrigin } from "../session/change-log.ts";
 import type { RunningCalls } from "../session/transcript-repair.ts";
 
 export interface PromptOptions {
@@ -23,15 +25,25 @@ export interface Transcript {
   get(messageId: string): UIMessage | undefined;
   has(messageId: string): boolean;
   /** Under the leaf, or under `parentId`. False: the id is stored already, and is left as it is. */
-  append(message: UIMessage, parentId?: string | null): boolean;
-  update(message: UIMessage): void;
+  append(message: UIMessage, origin: ChangeOrigin, parentId?: string | null): boolean;
+  update(message: UIMessage, origin: ChangeOrigin): void;
   /** The path that ends at a message (default: the leaf), as clients see it. */
   path(leafId?: string): UIMessage[];
-  /** The same for a model: every tool call is settled. Repairs that outlive the prompt are stored. */
-  prompt(leafId: string | undefined, options: PromptOptions): UIMessage[];
+  /** The same for a model: every tool call is settled. Reads only; repairs that outlive the prompt are for `repair`. */
+  prompt(leafId: string | undefined, options: PromptOptions): RepairedPrompt;
+  /** Stores the repairs of a prompt, as part of a turn that begins, and tells of them. Nothing if there are none. */
+  repair(prompt: RepairedPrompt, turnId: string): void;
   /** The newest message that holds this tool call. */
   messageOfCall(toolCallId: string): UIMessage | undefined;
   /** What the provider counted for the call that wrote a message. Part of the transaction that ends its turn. */
   noteUsage?(messageId: string, usage: CountedTokens): void;
-  clear(): void;
+  clear(origin: ChangeOrigin): void;
+}
+
+export interface RepairedPrompt {
+  readonly messages: UIMessage[];
+  /** Those that are to be stored as they are here. */
+  readonly changed: readonly UIMessage[];
+  /** Payload of `chat:transcript:repaired`. */
+  readonly repairs: EventPayloads["chat:transcript:repaired"];
 }

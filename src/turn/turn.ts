@@ -1,8 +1,15 @@
-// What a turn is to everybody outside the engine: plain values, passed along. Nobody keeps "the current turn".
+// One turn. `Turn` is the owner of an open one: the fold of its records, which the journal advances by every record that
+// it appends, and what only this process knows: the caller, the signal, how to stop it. The rest are the plain values that
+// hooks, listeners and callers are given. There is no "current turn".
 import type { UIMessage } from "ai";
-import type { ClientTool, TurnGranted } from "../journal/records.ts";
+import { emptyTurn, type TurnFold } from "../journal/folds/turn-fold.ts";
+import type { ClientTool, TurnAdmitted, TurnGranted } from "../journal/records.ts";
+import type { TurnFolds } from "../journal/turn-folds.ts";
+import type { RecoveredPartial } from "./partial.ts";
+import type { PartialSource } from "./recovery.ts";
+import { notesOf, type TurnInput, type TurnNotes } from "./admit.ts";
 
-/** Through which door a turn came. */
+/** How a turn was started. */
 export type TurnTrigger =
   | "ws-chat"
   | "rpc"
@@ -18,7 +25,7 @@ export type TurnTrigger =
 /** What a turn may do, as it is kept with the turn. */
 export type RecordedGrant = Pick<TurnGranted, "allowed" | "reason" | "permissions">;
 
-/** A turn as its hooks, tools and readers see it. The same identity over every attempt. */
+/** A turn as its hooks and tools see it. The same identity over every attempt. */
 export interface TurnContext {
   readonly turnId: string;
   /** What the client calls it. */
@@ -42,11 +49,11 @@ export interface TurnContext {
   readonly grant?: RecordedGrant;
   /** Fires on cancel, clear and the end of the attempt. */
   readonly signal: AbortSignal;
-  /** Whoever asked, while this process lives: the socket of a chat request. Never stored. */
+  /** The caller, while this process lives: the socket of a chat request. Never stored. */
   readonly origin: unknown;
 }
 
-/** A turn as readers know it, without what only a running attempt has. */
+/** A turn as its listeners are told of it. */
 export interface TurnView {
   readonly turnId: string;
   readonly requestId: string;
@@ -72,8 +79,129 @@ export interface TurnOutcome {
   readonly message?: UIMessage;
   /** Structured output, when the turn asked for it. */
   readonly output?: unknown;
-  /** It had begun to stream: readers saw it. */
+  /** It had begun to stream: listeners saw it. */
   readonly streamed: boolean;
   /** Recovery gave it up, or its request cannot be read: a client may wait for it without being the one that asked. */
   readonly givenUp?: boolean;
+}
+
+export interface TurnInit {
+  readonly admitted: TurnAdmitted;
+  readonly folds: TurnFolds;
+  /** Of a turn that is over. */
+  readonly fold?: TurnFold;
+  readonly input?: TurnInput;
+  readonly origin?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  readonly isNested?: boolean;
+  readonly isUntried?: boolean;
+}
+
+export class Turn {
+  readonly admitted: TurnAdmitted;
+  readonly notes: TurnNotes;
+  readonly view: TurnView;
+  /** A response hook waits for it: its own hook must not wait for that one. */
+  isNested: boolean;
+  /** Its first attempt was recorded together with its admission, by this process, and has not run yet. */
+  isUntried: boolean;
+  /** When this process first worked on it. */
+  startedAt: number | undefined;
+  /** What made it stop, when that was neither a person nor a clear. */
+  failure: { readonly error: unknown } | undefined;
+  /** What was last read of its partial answer, and from what. */
+  partial: { readonly source: PartialSource; readonly value: RecoveredPartial } | undefined;
+  /** Listeners know how it ended: its cancel is recorded. Its end follows when the turns before it are over. */
+  isAnnounced = false;
+  readonly settled: Promise<TurnOutcome>;
+  readonly resolve: (outcome: TurnOutcome) => void;
+  readonly #init: TurnInit;
+  #fold: TurnFold;
+  readonly #controller = new AbortController();
+  readonly #detach: (() => void)[] = [];
+
+  constructor(init: TurnInit) {
+    this.#init = init;
+    this.#fold = init.fold ?? emptyTurn(init.admitted.turnId);
+    this.admitted = init.admitted;
+    this.notes = notesOf(init.admitted);
+    this.view = turnView(init.admitted, this.notes, init.origin);
+    this.isNested = init.isNested ?? false;
+    this.isUntried = init.isUntried ?? false;
+    const { promise, resolve } = Promise.withResolvers<TurnOutcome>();
+    this.settled = promise;
+    this.resolve = resolve;
+    this.follow(init.signal);
+  }
+
+  /** What its records say: of an open turn now, of one that is over as of its end. */
+  get fold(): TurnFold {
+    return (this.#fold = this.#init.folds.get(this.admitted.turnId) ?? this.#fold);
+  }
+
+  get isOpen(): boolean {
+    return this.#init.folds.get(this.admitted.turnId) !== undefined;
+  }
+
+  /** A caller that waits for the turn may stop it. */
+  follow(signal: AbortSignal | undefined): void {
+    if (!signal) return;
+    const stop = () => this.#controller.abort(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    this.#detach.push(() => signal.removeEventListener("abort", stop));
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The function that makes the turn's messages, if it was given one and this process still has it. */
+  get inputFunction(): Extract<TurnInput, (...args: never[]) => unknown> | undefined {
+    return typeof this.#init.input === "function" ? this.#init.input : undefined;
+  }
+
+  /** As hooks see it. `signal`: of the attempt, if one runs. */
+  context(signal: AbortSignal = this.signal): TurnContext {
+    const { body, channel, clientTools, generation, parentMessageId, continuation } = this.admitted;
+    const { inputMessageIds: _unused, ...view } = this.view;
+    const { resolves } = this.notes;
+    return {
+      ...view,
+      continuation,
+      attempt: this.fold.attempt,
+      generation,
+      // The custom fields of a request: `admit` stores an object or null.
+      body: (body as Record<string, unknown> | null) ?? undefined,
+      channel: channel ?? undefined,
+      clientTools,
+      ...(parentMessageId !== null && { parentMessageId }),
+      ...(resolves !== undefined && { resolvesMessageId: resolves }),
+      signal
+    };
+  }
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  /** No listener stays behind on a signal that outlives the turn. */
+  release(): void {
+    for (const detach of this.#detach.splice(0)) detach();
+  }
+}
+
+export function turnView(admitted: TurnAdmitted, { resolves }: TurnNotes, origin?: unknown): TurnView {
+  const { turnId, requestId, messageId, trigger, continuation, inputMessageIds } = admitted;
+  return {
+    turnId,
+    requestId: requestId ?? turnId,
+    messageId,
+    // Written by `admit` from this type; an unknown one comes from a newer build and is only passed on.
+    trigger: trigger as TurnTrigger,
+    // One that resolves an earlier answer has a message of its own, and clients must not add it to the newest.
+    continuation: continuation && resolves === undefined,
+    inputMessageIds,
+    origin
+  };
 }

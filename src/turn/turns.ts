@@ -1,9 +1,9 @@
-// What the rooms above may ask of the turn engine. `chat/` and `think/` are written against this.
+// What other modules may ask of the turn engine. `chat/` and `think/` are written against this.
 import type { UIMessage } from "ai";
 import type { FailedTurn } from "../journal/conversation.ts";
 import type { ClientTool } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
-import type { Admission, TurnTicket } from "./admission.ts";
+import type { Admission, TurnTicket } from "./admit.ts";
 import type { ToolAnswerError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnOutcome, TurnView } from "./turn.ts";
@@ -56,7 +56,7 @@ export interface Turns {
   /** Ends a running or waiting turn; an unknown request is nothing. */
   cancel(requestId: string, reason?: string): void;
   cancelAll(reason?: string): void;
-  /** A reader the turn cannot do without has failed: it ends like a stream that broke. */
+  /** A listener that the turn cannot do without has failed: it ends like a stream that broke. */
   fail(requestId: string, error: unknown): void;
   /** Empties the conversation. `origin` is left out of the announcement. */
   clear(origin?: unknown): void;

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../host/ports.ts";
-import { Watchdog, type WatchdogInit } from "./watchdog.ts";
+import { Watchdog, type WatchdogInit } from "./attempt.ts";
 
 const TIMEOUT_MS = 100;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { byteLength, isLongerThan } from "./bytes.ts";
+import { byteLength, isLongerThan, readText } from "./bytes.ts";
 
 test("a text is longer than a limit exactly when its bytes are", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "é", "€", "😀", "\ud800"), maxLength: 40 });
@@ -10,4 +10,19 @@ test("a text is longer than a limit exactly when its bytes are", () => {
     }),
     { numRuns: 1_000 }
   );
+});
+
+test("a body is read as text, also when it was cut inside of a character, and refused above the limit", async () => {
+  const text = "\uFEFFa€😀";
+  const bytes = new TextEncoder().encode(text);
+  const body = () =>
+    new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+        controller.close();
+      }
+    });
+  expect(await readText(body(), bytes.byteLength)).toBe(await new Response(text).text());
+  expect(await readText(body(), bytes.byteLength - 1)).toBeUndefined();
+  expect(await readText(null, 0)).toBe("");
 });

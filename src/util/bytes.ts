@@ -26,3 +26,21 @@ export function encodeText(text: string): Uint8Array {
 export function decodeText(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
+
+/** A body as text; undefined when it is longer than `limitBytes`. Stops reading there: a sender may never end. */
+export async function readText(
+  body: ReadableStream<Uint8Array> | null,
+  limitBytes: number
+): Promise<string | undefined> {
+  // Not `decoder`: a body's byte order mark is no content, and this one keeps the start of a character between chunks.
+  const parts = new TextDecoder();
+  let text = "";
+  let sizeBytes = 0;
+  // Leaving the loop cancels the body.
+  for await (const chunk of body ?? []) {
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > limitBytes) return undefined;
+    text += parts.decode(chunk, { stream: true });
+  }
+  return text + parts.decode();
+}

@@ -1,9 +1,9 @@
-// The base of every error this package throws. It has two readers: the caller sees `message`, the operator also `hint`.
+// The base of every error this package throws. It is read by two: the caller sees `message`, the operator also `hint`.
 
 export interface ThinkErrorInit {
   /** Stable, kebab-case; what programs match on. */
   code: string;
-  /** Safe to show to a caller: no stack, no internal path, no neighbour's name. */
+  /** Safe to show to a caller: no stack, no internal path, no other agent's name. */
   message: string;
   /** What the operator can do about it. */
   hint?: string;
@@ -22,7 +22,7 @@ export class ThinkError extends Error {
   }
 }
 
-/** Links of a cause chain that are told, and characters of each. */
+/** Links of a cause chain that are reported, and characters of each. */
 const MAX_CAUSES = 4;
 const MAX_CAUSE_CHARS = 500;
 

@@ -26,11 +26,13 @@ export const MAX_ID_BYTES = 256;
 export const MAX_CALL_ID_BYTES = 16 * 1024;
 
 export class InvalidIdError extends ThinkError {
-  constructor(
-    readonly kind: string,
-    readonly reason: string
-  ) {
+  readonly kind: string;
+  readonly reason: string;
+
+  constructor(kind: string, reason: string) {
     super({ code: "invalid-id", message: `This is not a usable ${kind} id: ${reason}.` });
+    this.kind = kind;
+    this.reason = reason;
   }
 }
 
@@ -41,7 +43,7 @@ export const requestId = (text: string): RequestId => checked<RequestId>("reques
 export const approvalId = (text: string): ApprovalId => checked<ApprovalId>("approval", text, MAX_CALL_ID_BYTES);
 export const epochId = (text: string): EpochId => checked<EpochId>("epoch", text, MAX_ID_BYTES);
 
-/** What somebody else calls a thing of theirs, if it can be a key here. */
+/** Whether an id that was made elsewhere can be a key here. */
 export function isUsableId(id: unknown, maxBytes: number = MAX_ID_BYTES): id is string {
   return typeof id === "string" && problemOf(id, maxBytes) === undefined;
 }

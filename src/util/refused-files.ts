@@ -8,7 +8,7 @@ export const REFUSED_FILES = "refusedFiles";
 /** Of a file's address or data: enough to tell two files of one message apart, without reading megabytes. */
 const SAMPLE_CHARS = 24;
 
-export interface FilePart {
+interface FilePart {
   readonly type: "file";
   readonly mediaType: string;
   readonly filename?: string;

@@ -1,5 +1,5 @@
 // Shrinks a tool output to a number of characters and keeps its shape: a string stays a string, a list a list, an
-// object keeps its keys, so that whoever renders the output still recognises it. Pure.
+// object keeps its keys, so that a page that renders the output still recognises it. Pure.
 import { isObject } from "./json.ts";
 
 /** Deeper values become a marker. */
@@ -22,10 +22,10 @@ export const REST_FIELD = "__rest";
 /** The same, and what is cut says where the rest is, also within `maxChars`; not if that would take half of it. */
 export function truncateWithRest(value: unknown, maxChars: number, rest: string): unknown {
   if (sizeOf(value) <= maxChars) return value;
-  const room = JSON.stringify({ [REST_FIELD]: rest }).length + truncationNote(0).length;
-  return room > maxChars / 2
+  const restChars = JSON.stringify({ [REST_FIELD]: rest }).length + truncationNote(0).length;
+  return restChars > maxChars / 2
     ? truncateToolOutput(value, maxChars)
-    : nameTheRest(truncateToolOutput(value, maxChars - room), rest);
+    : nameTheRest(truncateToolOutput(value, maxChars - restChars), rest);
 }
 
 /** A value that was cut, with a word on where the rest is. */
@@ -89,11 +89,11 @@ function shrinkList(list: readonly unknown[], task: Shrinking): unknown[] {
   if (sizeOf(items) <= task.maxChars) return items;
   const note = truncationNote(task.length);
   // Brackets, the note with its quotes, and a comma for each item.
-  let room = task.maxChars - 2 - JSON.stringify(note).length;
+  let left = task.maxChars - 2 - JSON.stringify(note).length;
   const kept: unknown[] = [];
   for (const item of items) {
-    room -= sizeOf(item, true) + 1;
-    if (room < 0) break;
+    left -= sizeOf(item, true) + 1;
+    if (left < 0) break;
     kept.push(item);
   }
   if (kept.length > 0) return [...kept, note];

@@ -276,6 +276,27 @@ describe("over HTTP", () => {
     expect(await waiting(host)).toHaveLength(1);
   });
 
+  test("a body is read up to the limit of a decision and no further", async () => {
+    const { host, executionId } = await parked();
+    const sent = { chunks: 0, isCancelled: false };
+    const body = new ReadableStream({
+      pull(controller) {
+        sent.chunks += 1;
+        if (sent.chunks <= 1_000) controller.enqueue(new TextEncoder().encode(" ".repeat(1_024)));
+        else controller.close();
+      },
+      cancel: () => void (sent.isCancelled = true)
+    });
+    const headers = { "Content-Type": "application/json" };
+    const init = { method: "POST", body, headers, duplex: "half" } as const;
+    const response = await host.fetch(`/agents/clerk/a/approvals/${executionId}`, init);
+    expect(response.status).toBe(400);
+    expect(sent.isCancelled).toBe(true);
+    // 16 of them are within the limit; streams in between ask for a few ahead.
+    expect(sent.chunks).toBeLessThan(32);
+    expect(await waiting(host)).toHaveLength(1);
+  });
+
   test.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonp", ""])(
     "a decision of type %j is refused: a form of any page could send it",
     async (type) => {

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createGate, failInBand, reply, stall, text, toolCall } from "../../src/testing/index.ts";
-import { quietly } from "../../src/testing/chaos/quiet.ts";
+import { quietly } from "../../src/testing/chaos/run.ts";
 import { shown, statuses, statusOf } from "./client-kit.ts";
 import { later, open, ready, scene, stored } from "./client-subject.ts";
 

@@ -2,7 +2,7 @@
 // connection breaks or the server dies in the middle of it.
 import { expect, test } from "vitest";
 import { createGate, reply, stall, text, toolCall, type Step } from "../../src/testing/index.ts";
-import { quietly } from "../../src/testing/chaos/quiet.ts";
+import { quietly } from "../../src/testing/chaos/run.ts";
 import { shown, statusOf } from "./client-kit.ts";
 import { later, open, ready, scene, stored } from "./client-subject.ts";
 

@@ -25,6 +25,9 @@ function question(text: string): UIMessage[] {
 }
 
 class Diary extends Think {
+  // One test kills five processes in a row, which may all fall into the same attempt.
+  override chatRecovery = { maxInterruptedAttempts: 6 };
+
   override getModel() {
     const texts = ["Good morning.", "And then?", "Done?", ...PAGES];
     return planModel(Object.fromEntries(texts.map((text) => [text, [{ text: `Answer to: ${text}` }]])));

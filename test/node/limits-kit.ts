@@ -26,7 +26,7 @@ import {
 } from "../../src/testing/index.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext } from "../../src/think/chat-recovery.ts";
 import type { ContextOverflowOptions } from "../../src/think/overrides.ts";
-import { roomOf } from "../../src/think/think.ts";
+import { thinkRuntimeOf } from "../../src/think/think.ts";
 import { textOf, user } from "./recovery-kit.ts";
 
 type Classifier = Think["classifyChatError"];
@@ -85,7 +85,7 @@ export class Subject extends Think {
     return compact ? session.onCompaction(compact) : session;
   }
   override getModel() {
-    const { clock } = roomOf(this).runtime;
+    const { clock } = thinkRuntimeOf(this).agent;
     return isAi6 ? scriptedModel(scene.script, { clock, specification: "v3" }) : scriptedModel(scene.script, { clock });
   }
   override getTools(): ToolSet {
@@ -137,7 +137,7 @@ export class Subject extends Think {
   }
   /** Takes this long on the clock of the host. */
   async take(ms: number) {
-    await roomOf(this).runtime.clock.sleep(ms);
+    await thinkRuntimeOf(this).agent.clock.sleep(ms);
   }
 }
 

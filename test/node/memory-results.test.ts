@@ -5,8 +5,7 @@ import { z } from "zod";
 import { action } from "../../src/actions/index.ts";
 import { Think } from "../../src/index.ts";
 import { createScript, createTestHost, reply, stall, text, toolCall, type Step } from "../../src/testing/index.ts";
-import { roomOf } from "../../src/think/think.ts";
-import type { ToolSource } from "../../src/think/tool-source.ts";
+import type { Feature, FeatureFactory } from "../../src/think/feature.ts";
 import { companion, Companion, lastCall, open, promptOf, say, scene, shown, toolNames } from "./memory-kit.ts";
 
 const lines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index} ÄÖ😀`).join("\n");
@@ -207,9 +206,9 @@ describe("one tool read_result", () => {
 
   test("gives way to a channel that leaves it out", async () => {
     class Quiet extends Companion {
-      override onStart() {
-        const channelPolicy = () => ({ tools: ({ fetch }: ToolSet) => (fetch ? { fetch } : {}) });
-        Object.assign(roomOf(this).parts, { channelPolicy });
+      override getFeatures(): FeatureFactory[] {
+        const channelPolicy = () => ({ tools: ({ fetch }: ToolSet): ToolSet => (fetch ? { fetch } : {}) });
+        return [() => ({ name: "channels", channelPolicy })];
       }
       async ask(words: string) {
         await this.saveMessages([{ id: words, role: "user", parts: [{ type: "text", text: words }] }], {
@@ -231,15 +230,14 @@ describe("one tool read_result", () => {
 });
 
 describe("what the model works with", () => {
-  const skill: ToolSource = {
-    layer: "skills",
-    tools: () => ({ activate_skill: returns(`SKILL ${"s".repeat(40_000)} END`) }),
+  const skill: Feature = {
+    name: "skills",
+    inTurn: () => ({ tools: { skills: { activate_skill: returns(`SKILL ${"s".repeat(40_000)} END`) } } }),
     keepOutput: ({ toolName }) => (toolName === "activate_skill" ? "skill" : undefined)
   };
   class Skilled extends Companion {
-    override onStart() {
-      const { parts } = roomOf(this);
-      Object.assign(parts, { toolSources: [...(parts.toolSources ?? []), skill] });
+    override getFeatures() {
+      return [() => skill];
     }
   }
 

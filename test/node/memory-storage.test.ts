@@ -5,7 +5,15 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { MessageStore } from "../../src/session/message-store.ts";
-import { createScript, createTestHost, reply, text, toolCall, type Step } from "../../src/testing/index.ts";
+import {
+  createScript,
+  createTestHost,
+  reply,
+  text,
+  toolCall,
+  type Step,
+  type TestSocket
+} from "../../src/testing/index.ts";
 import {
   Companion,
   companion,
@@ -71,7 +79,7 @@ describe("a transcript of 300 KB with a budget of 64 KB", () => {
   });
 });
 
-test("a look that fails leaves the agent reachable, is recorded once, and chat still works", async () => {
+test("a read of the history that fails says so, leaves the agent reachable, is recorded once, and chat still works", async () => {
   const host = openWindowed(chat(1));
   await (await host.get(Windowed, "a")).fillWith([user("before")]);
   await host.restart();
@@ -80,13 +88,35 @@ test("a look that fails leaves the agent reachable, is recorded once, and chat s
     throw new Error("SQLITE_NOMEM");
   });
   const agent = await host.get(Windowed, "a");
-  expect(await agent.count()).toBe(0);
+  await expect(agent.count()).rejects.toThrow("The conversation could not be read.");
   failing.mockRestore();
   expect(await agent.getOnStartDegradations()).toEqual([{ step: "transcript-hydration", error: "SQLITE_NOMEM" }]);
-  expect(eventsOf("start:degraded")).toMatchObject([{ payload: { step: "transcript-hydration" } }]);
+  expect(eventsOf("chat:onstart:degraded")).toMatchObject([{ payload: { step: "transcript-hydration" } }]);
   expect(await agent.say("hello")).toBe("completed");
   expect(words(await agent.getMessages())).toEqual(["before", "hello", "answer 0"]);
   expect(heard(lastCall())).toEqual(["before", "hello"]);
+});
+
+test("a client that connects while the history cannot be read is shown no empty conversation, and gets it when it asks again", async () => {
+  const host = openWindowed(chat(1));
+  await (await host.get(Windowed, "a")).fillWith([user("before")]);
+  await host.restart();
+  const logged = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const failing = vi.spyOn(MessageStore.prototype, "readRecent").mockImplementation(() => {
+    throw new Error("SQLITE_NOMEM");
+  });
+  const lists = (socket: TestSocket) =>
+    (socket.frames as { type: string; messages?: UIMessage[] }[]).flatMap(({ type, messages = [] }) =>
+      type === "cf_agent_chat_messages" ? [words(messages)] : []
+    );
+  const first = await host.connect("/agents/windowed/a");
+  await host.idle();
+  expect(lists(first)).toEqual([]);
+  expect(JSON.stringify(logged.mock.calls.flat().map(String))).toContain("SQLITE_NOMEM");
+  failing.mockRestore();
+  const second = await host.connect("/agents/windowed/a");
+  await host.idle();
+  expect(lists(second)).toEqual([["before"]]);
 });
 
 test("results of client tools of all earlier turns reach the model", async () => {

@@ -91,7 +91,7 @@ test("a nested continuation is also refused when the last word is the assistant'
 
 test("as the refusal says, schedule() starts the turn after this one", async () => {
   await run((agent) => agent.runTurn({ continuation: true }));
-  expect(String(thrown)).toContain("schedule()");
+  expect(String(thrown)).toContain("schedule() or queue()");
   expect(await run((agent) => agent.schedule(0, "ask", "later"))).toEqual([
     "user:hi",
     "assistant:done",
@@ -99,6 +99,24 @@ test("as the refusal says, schedule() starts the turn after this one", async () 
     "assistant:again"
   ]);
   expect(thrown).toBeUndefined();
+});
+
+test.each<[string, typeof inTool]>([
+  ["queue()", (agent) => agent.queue("ask", "later")],
+  ["startFiber()", (agent) => agent.startFiber("later", () => agent.ask("later"))]
+])("what %s starts inside a turn runs outside of it, and may start the next turn", async (_what, work) => {
+  expect(await run(work)).toEqual(["user:hi", "assistant:done", "user:later", "assistant:again"]);
+  expect(thrown).toBeUndefined();
+});
+
+test("a fiber that the turn waits for is part of the turn: it would wait for itself", async () => {
+  let refusal: unknown;
+  const work = (agent: Chat) => agent.ask("no").catch((error: unknown) => void (refusal = error));
+  await run((agent) => agent.startFiber("now", () => work(agent), { waitForCompletion: true }));
+  expect(refusal).toMatchObject({ code: "nested-turn" });
+  refusal = undefined;
+  await run((agent) => agent.runFiber("now", () => work(agent)));
+  expect(refusal).toMatchObject({ code: "nested-turn" });
 });
 
 test("as the refusal says, onChatResponse() may start a turn and wait for it", async () => {

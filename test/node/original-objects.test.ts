@@ -2,8 +2,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { Agent } from "../../src/agent/index.ts";
-import { OriginalObjectError } from "../../src/host/migrations/original.ts";
-import { openSchema, tablesOf } from "../../src/host/migrations/schema.ts";
+import { OriginalObjectError } from "../../src/host/original-object.ts";
+import { openSchema, tablesOf } from "../../src/host/schema.ts";
 import { Think } from "../../src/index.ts";
 import { MemorySql } from "../../src/journal/memory-sql.test-support.ts";
 import { createTestHost } from "../../src/testing/index.ts";

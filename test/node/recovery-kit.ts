@@ -19,8 +19,7 @@ import type {
   ChatRecoveryExhaustedContext,
   ChatRecoveryOptions
 } from "../../src/think/chat-recovery.ts";
-import type { ChannelPolicy } from "../../src/think/channel-policy.ts";
-import { roomOf } from "../../src/think/think.ts";
+import type { ChannelPolicy, FeatureFactory } from "../../src/think/feature.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -60,9 +59,9 @@ export class Patient extends Think {
   override chatRecovery = recoverySetting();
   override observability = { emit: (event: AgentEvent) => void scene.events.push(event) };
 
-  override onStart() {
+  override getFeatures(): FeatureFactory[] {
     const { channelPolicy } = scene.behaviour;
-    if (channelPolicy) Object.assign(roomOf(this).parts, { channelPolicy });
+    return channelPolicy ? [() => ({ name: "channels", channelPolicy })] : [];
   }
   override getModel() {
     // The suite runs on both majors of the SDK; see vitest.config.ts.

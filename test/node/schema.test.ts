@@ -4,10 +4,10 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { Agent, type FiberRecoveryContext } from "../../src/agent/index.ts";
-import { NewerSchemaError, SCHEMA_VERSION } from "../../src/host/migrations/schema.ts";
-import { TABLES } from "../../src/host/migrations/tables.ts";
+import { NewerSchemaError, SCHEMA_VERSION } from "../../src/host/schema.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { createTestHost, type TestHost } from "../../src/testing/index.ts";
+import { ALL_TABLES } from "../../src/testing/stored-tables.ts";
 
 const FOLDER = new URL("../fixtures/schema/", import.meta.url);
 const START = Date.UTC(2026, 10, 1);
@@ -67,9 +67,9 @@ class Helper extends Agent<object> {
 }
 
 type Host = TestHost<{ Keeper: DurableObjectNamespace<Keeper> }>;
-const open = (): Host => {
+const open = (seed = 1): Host => {
   events.length = 0;
-  return createTestHost({ agents: { Keeper }, exports: [Helper], now: START });
+  return createTestHost({ agents: { Keeper }, exports: [Helper], now: START, seed });
 };
 
 function dump(host: Host): string {
@@ -99,11 +99,18 @@ function load(host: Host, text: string): void {
   for (const statement of text.split(/;\n/)) if (statement.trim()) host.sql(Keeper, "k", statement);
 }
 
-function schemaOf(host: Host): string[] {
-  const query = `SELECT sql FROM sqlite_master WHERE (${OURS}) AND sql IS NOT NULL ORDER BY name`;
-  // SQLite puts added columns into the text of the table with spaces of its own.
-  return host.sql<{ sql: string }>(Keeper, "k", query).map(({ sql }) => sql.replaceAll(/\s*([\s(),])\s*/g, "$1"));
+/** SQLite puts added columns into the text of a table with spaces of its own. */
+const normalized = (sql: string) => sql.replaceAll(/\s*([\s(),])\s*/g, "$1");
+
+/** Of the tables that exist: what made them, with their indexes. */
+function schemaOf(host: Host): Record<string, string[]> {
+  const query = `SELECT tbl_name AS name, sql FROM sqlite_master WHERE (${OURS}) AND sql IS NOT NULL AND ${NO_SHADOW}`;
+  const found = Map.groupBy(host.sql<{ name: string; sql: string }>(Keeper, "k", query), ({ name }) => name);
+  return Object.fromEntries([...found].map(([name, rows]) => [name, rows.map(({ sql }) => normalized(sql)).sort()]));
 }
+
+/** The same as their owners declare them. */
+const DECLARED = Object.fromEntries(ALL_TABLES.map(({ name, create }) => [name, create.map(normalized).sort()]));
 
 const current = new URL(`v${SCHEMA_VERSION}.sql`, FOLDER);
 if (process.env["UPDATE_FIXTURES"]) {
@@ -122,26 +129,78 @@ test("there is a fixture for the current version", () => {
 
 const fixtures = readdirSync(FOLDER).filter((name) => name.endsWith(".sql"));
 
+const REPORT = {
+  state: { note: "kept" },
+  done: ["cron", "interval", 'loose:{"page":3}:unmanaged', "one-shot", "queued", "work:null:interrupted"],
+  children: ["child"]
+};
+
 test.each(fixtures)("a database of %s opens and finishes the work that was in flight", async (name) => {
   const host = open();
   load(host, readFileSync(new URL(name, FOLDER), "utf8"));
   const keeper = await host.get(Keeper, "k");
   await host.advance(24 * 3600_000);
-  expect(await keeper.report()).toEqual({
-    state: { note: "kept" },
-    done: ["cron", "interval", 'loose:{"page":3}:unmanaged', "one-shot", "queued", "work:null:interrupted"],
-    children: ["child"]
-  });
+  expect(await keeper.report()).toEqual(REPORT);
   expect(host.sql(Keeper, "k", "SELECT version FROM cf_meta")).toEqual([{ version: SCHEMA_VERSION }]);
-  const fresh = open();
-  await fresh.get(Keeper, "k");
-  // A new object has none of them until it needs them; deleting from one makes it.
-  expect(schemaOf(fresh)).toHaveLength(1);
-  for (const table of TABLES.keys()) {
-    fresh.sql(Keeper, "k", `DELETE FROM ${table}`);
-    host.sql(Keeper, "k", `DELETE FROM ${table}`);
+});
+
+const WORK_IN: Record<string, string[]> = {
+  cf_schedules: ["interval", "one-shot"],
+  cf_queue: ["queued"],
+  cf_fibers: ['loose:{"page":3}:unmanaged', "work:null:interrupted"]
+};
+
+/** Objects make only the tables that they use: any of them may be missing in a database of any version. */
+const absences = fixtures.flatMap((name) => {
+  const tables = [...readFileSync(new URL(name, FOLDER), "utf8").matchAll(/^CREATE TABLE (\w+)/gm)];
+  const others = tables.map(([, table = ""]) => table).filter((table) => table !== "cf_meta");
+  return [...others.map((table) => ({ name, absent: [table] })), { name, absent: others }];
+});
+
+test.each(absences)(
+  "a database of $name without $absent opens, and its tables become those of today",
+  async (given) => {
+    // Its ids are others than those in the fixtures.
+    const host = open(2);
+    load(host, readFileSync(new URL(given.name, FOLDER), "utf8"));
+    for (const table of given.absent) host.sql(Keeper, "k", `DROP TABLE ${table}`);
+    const keeper = await host.get(Keeper, "k");
+    keeper.record("opened");
+    await host.advance(3600_000);
+    const { done } = await keeper.report();
+    // What was in flight in the tables that are there is finished. The next time of "cron" has not come.
+    const lost = given.absent.flatMap((table) => WORK_IN[table] ?? []);
+    const expected = REPORT.done.filter((what) => what !== "cron" && !lost.includes(what));
+    expect(done).toEqual([...expected, "opened"].sort());
+    await keeper.begin();
+    for (const [table, statements] of Object.entries(schemaOf(host))) {
+      if (table !== "cf_meta") expect(statements, table).toEqual(DECLARED[table]);
+    }
+    expect(host.sql(Keeper, "k", "SELECT version FROM cf_meta")).toEqual([{ version: SCHEMA_VERSION }]);
   }
-  expect(schemaOf(host)).toEqual(schemaOf(fresh));
+);
+
+test("a new object has one table, and each that it makes is as its owner declares it", async () => {
+  const host = open();
+  const keeper = await host.get(Keeper, "k");
+  expect(Object.keys(schemaOf(host))).toEqual(["cf_meta"]);
+  await keeper.begin();
+  const { cf_meta: _, ...made } = schemaOf(host);
+  expect(Object.keys(made).sort()).toEqual([
+    "cf_children",
+    "cf_fibers",
+    "cf_queue",
+    "cf_schedules",
+    "cf_state",
+    "cf_wakes"
+  ]);
+  for (const [table, statements] of Object.entries(made)) expect(statements, table).toEqual(DECLARED[table]);
+});
+
+test("every migration of a table raises the version of the schema: older builds refuse what they cannot work with", () => {
+  const migrations = ALL_TABLES.reduce((sum, table) => sum + (table.migrations?.length ?? 0), 0);
+  // Change both numbers together, and write the fixture of the new version.
+  expect({ version: SCHEMA_VERSION, migrations }).toEqual({ version: 5, migrations: 1 });
 });
 
 test("a database of a newer version is refused by name and left as it was", async () => {
@@ -175,16 +234,19 @@ test("with any single row corrupt, the object boots, says so, and the other work
   }
 });
 
-test("every table says who owns it, what bounds it and what deletes from it", () => {
-  const folder = new URL("../../src/host/migrations/", import.meta.url);
-  const text = readdirSync(folder)
-    .filter((name) => /^\d/.test(name))
-    .map((name) => readFileSync(new URL(name, folder), "utf8"))
-    .join("\n");
-  const tables = [...text.matchAll(/CREATE TABLE (\w+)/g)];
-  expect(tables.length).toBeGreaterThan(8);
-  for (const table of tables) {
-    const before = text.slice(0, table.index).trimEnd().split("\n").at(-2) ?? "";
-    expect(before.trim(), table[1]).toMatch(/^\/\/ /);
+test("every table is declared by one owner, which says what bounds it and what deletes from it", () => {
+  const names = ALL_TABLES.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  const folder = new URL("../../src/", import.meta.url);
+  const declared: string[] = [];
+  for (const file of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    if (!file.endsWith(".ts") || file.includes("test")) continue;
+    const text = readFileSync(new URL(file, folder), "utf8");
+    for (const { 0: start, 1: name = "", index } of text.matchAll(/ {2}\{\n {4}name: "(\w+)",\n {4}create: \[/g)) {
+      declared.push(name);
+      const before = text.slice(0, index).trimEnd().split("\n").at(-1) ?? "";
+      expect(before.trim(), `${file}: ${start}`).toMatch(/^\/\/ /);
+    }
   }
+  expect(declared.sort()).toEqual(names.sort());
 });

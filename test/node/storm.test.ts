@@ -2,7 +2,7 @@
 import { tool } from "ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { readStoredFacts } from "../../src/testing/chaos/stored-facts.ts";
+import { readStoredTurns } from "../../src/testing/chaos/stored-turns.ts";
 import {
   breakStream,
   everyCrash,
@@ -45,7 +45,7 @@ beforeEach(() => void vi.spyOn(console, "error").mockReturnValue(undefined));
 
 /** How the turns of the agent were settled, from its journal. */
 function outcomes(host: TestHost<object>): string[][] {
-  const { settled } = readStoredFacts({ host, agent: Patient, name: "a" });
+  const { settled } = readStoredTurns({ host, agent: Patient, name: "a" });
   return [...settled.values()].map((each) => each.map(({ outcome }) => outcome));
 }
 

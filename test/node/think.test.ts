@@ -262,8 +262,8 @@ test("a question that was being answered when its place became unreadable is ans
 
 describe("cost", () => {
   test.each([
-    ["soon after another one, six rows", 0, 6],
-    ["after a while, six rows and two changes of the alarm", 60_000, 6 + 2]
+    ["soon after another one, seven rows", 0, 7],
+    ["after a while, seven rows and two changes of the alarm", 60_000, 7 + 2]
   ])("a one-chunk turn writes, %s, whatever the length of the history", async (_when, pauseMs, written) => {
     const costs: { written: number; read: number }[] = [];
     for (const history of [10, 300]) {

@@ -84,7 +84,7 @@ async function run<Exports>(make: (typeof bundlers)["esbuild"], program: string,
 }
 
 describe.each(Object.entries(bundlers))("with %s", (_name, make) => {
-  test("fast streams are given to the SDK and to nobody else, and bodies still work", async () => {
+  test("fast streams are given to the SDK and to no other module, and bodies still work", async () => {
     interface Exports {
       said: string;
       streamOfSdk: string;

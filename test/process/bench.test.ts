@@ -26,7 +26,7 @@ test("rows and bytes of a turn keep their aims, whatever the length of the conve
     "--rounds",
     "1",
     "--contenders",
-    "floor,everthink",
+    "baseline,everthink",
     "--only",
     SCENARIOS,
     "--json",

@@ -1,18 +1,15 @@
 import { expect, test } from "vitest";
 import { BLOB_CHUNK_BYTES, BlobMissingError, Blobs } from "../../src/host/blobs.ts";
 import { openFacets } from "../../src/host/facets.ts";
-import { openLoader } from "../../src/host/loader.ts";
 import { openSql } from "../../src/host/sql.ts";
-import { Tables } from "../../src/host/tables.ts";
-import { env, errorOf, inside, rawStub, uniqueName } from "./world.ts";
+import { env, inside, rawStub, uniqueName } from "./world.ts";
 
 const FIVE_MEGABYTES = 5_000_000;
-const COMPATIBILITY_DATE = "2026-09-18";
 
 test("a blob of five megabytes is stored in chunks below the cell limit, read back whole and in parts, and deleted with its last owner", async () => {
   const stub = rawStub(env.Room, uniqueName());
   await inside(stub, (_room, state) => {
-    const sql = new Tables(openSql(state.storage)).lenient;
+    const sql = openSql(state.storage);
     const blobs = new Blobs(sql);
     const value = new Uint8Array(FIVE_MEGABYTES).map((_, index) => (index * 31) % 251);
     const ref = blobs.put(value, "a");
@@ -79,56 +76,6 @@ test("a transaction that user code opens around ours is followed to its end, whe
     expect(told).toEqual(["1", "2 undone"]);
     expect(sql.all("SELECT n FROM u")).toEqual([{ n: 1 }]);
   });
-});
-
-const LOADED = `
-  import { WorkerEntrypoint } from "cloudflare:workers";
-  import { greeting } from "./greeting.js";
-  export class Tools extends WorkerEntrypoint {
-    async greet(name) { return greeting + " " + name + " " + this.env.sign; }
-    async reach() { return (await fetch("http://example.com/")).status; }
-    async fail() { throw new Error("loaded code failed"); }
-    async ask(callback) { return (await callback(20)) + 1; }
-  }
-  export default { async fetch(request) { return new Response("served " + new URL(request.url).pathname); } };
-`;
-
-function load() {
-  const loader = openLoader(env.LOADER, COMPATIBILITY_DATE);
-  const modules = { "main.js": LOADED, "greeting.js": "export const greeting = 'hello';" };
-  return loader.load(uniqueName(), () => ({ mainModule: "main.js", modules, env: { sign: "!" } }));
-}
-
-test("loaded code can be called and fetched, sees only its own env, and calls back", async () => {
-  const worker = load();
-  expect(await worker.call("Tools", "greet", "you")).toBe("hello you !");
-  const response = await worker.fetch(new Request("http://loaded/path"));
-  expect(await response.text()).toBe("served /path");
-  expect(await worker.call("Tools", "ask", (value: number) => value * 2)).toBe(41);
-});
-
-test("loaded code has no network, and its errors reach the caller", async () => {
-  const worker = load();
-  expect(await errorOf(() => worker.call("Tools", "reach"))).toContain("not permitted to access the internet");
-  expect(await errorOf(() => worker.call("Tools", "fail"))).toBe("loaded code failed");
-  expect(await errorOf(() => worker.call("Tools", "missing"))).toContain("missing");
-});
-
-test("code that does not parse fails its first call and leaves the host running", async () => {
-  const loader = openLoader(env.LOADER, COMPATIBILITY_DATE);
-  const broken = loader.load(uniqueName(), () => ({
-    mainModule: "main.js",
-    modules: { "main.js": "export default {" }
-  }));
-  expect(await errorOf(() => broken.fetch(new Request("http://loaded/")))).toContain("SyntaxError");
-  expect(await load().call("Tools", "greet", "you")).toBe("hello you !");
-});
-
-test("without a loader binding the error says which setting is missing", () => {
-  const loader = openLoader(undefined, COMPATIBILITY_DATE);
-  expect(() => loader.load("x", () => ({ mainModule: "a.js", modules: {} }))).toThrow(
-    expect.objectContaining({ code: "loader-missing", hint: expect.stringContaining("worker_loaders") as string })
-  );
 });
 
 test("deleting a facet that never was is not an error, and an unknown class is named", async () => {

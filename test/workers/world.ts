@@ -3,6 +3,8 @@
 import { env as workerEnv, exports as workerExports } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import type { Agent } from "../../src/agent/index.ts";
+import { runtimeOf } from "../../src/agent/runtime.ts";
+import { ALL_TABLES } from "../../src/testing/stored-tables.ts";
 import type { Marked, Room } from "../conformance/agents.ts";
 import type { ImportParams, Library } from "../conformance/workflow-agents.ts";
 import type { Witness } from "../conformance/witness.ts";
@@ -63,9 +65,21 @@ export function sqlOf<T extends Agent>(
   query: string,
   ...values: (string | number | null)[]
 ): Promise<Row[]> {
-  // As the agent's own statements: a table that it has not needed yet is an empty one.
   const parts = Object.assign(query.split("?"), { raw: [] });
-  return inside(stub, (agent) => agent.sql<Row>(parts, ...values));
+  return inside(stub, (agent) => runMakingTables(agent, () => agent.sql<Row>(parts, ...values)));
+}
+
+/** A test need not know which tables the agent has needed so far: one that does not exist yet is made. */
+function runMakingTables<T>(agent: Agent, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    const missing = error instanceof Error ? /no such table: (\w+)/.exec(error.message)?.[1] : undefined;
+    const table = ALL_TABLES.find(({ name }) => name === missing);
+    if (table === undefined) throw error;
+    runtimeOf(agent).sql.catalog.make([table]);
+    return runMakingTables(agent, run);
+  }
 }
 
 export function alarmOf<T extends Agent>(stub: DurableObjectStub<T>): Promise<number | null> {

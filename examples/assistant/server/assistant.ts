@@ -1,7 +1,6 @@
 // One conversation. The class says which model, tools, actions and memory it has, and tells its pages what happens
 // underneath; everything durable about it is Think's.
 import {
-  defaultChatErrorClassifier,
   Think,
   type ChatErrorContext,
   type ChatRecoveryContext,
@@ -45,7 +44,6 @@ export class Assistant extends Think<Env, AssistantState> {
   /** Besides those of Think. */
   static override callables = ["readJournal"];
   override initialState: AssistantState = { model: statusOf(chooseModel(this.env)) };
-  override classifyChatError = defaultChatErrorClassifier;
   override chatRecovery = { maxInterruptedAttempts: MAX_PULLED_PLUGS };
   override observability: Observability = {
     emit: (event) => {

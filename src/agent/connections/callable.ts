@@ -2,7 +2,7 @@
 // marked again, and what `getCallableMethods` reports is exactly what a call would find.
 
 export interface CallableMetadata {
-  /** For people and tools that list the methods. */
+  /** For pages and tools that list the methods. */
   description?: string;
   /** The method gets a `StreamingResponse` before its arguments. */
   streaming?: boolean;
@@ -62,15 +62,11 @@ export function markListed(prototype: object, listed: Callables | undefined): vo
   }
 }
 
-/** Every callable method of an instance, inherited ones included; the nearest definition decides. */
+/** Every callable method of an instance, its own and inherited ones; the nearest definition decides. */
 export function listCallables(instance: object): Map<string, CallableMetadata> {
   const found = new Map<string, CallableMetadata>();
   const seen = new Set<string>();
-  for (
-    let level = Object.getPrototypeOf(instance);
-    level && level !== Object.prototype;
-    level = Object.getPrototypeOf(level)
-  ) {
+  for (let level = instance; level && level !== Object.prototype; level = Object.getPrototypeOf(level)) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
       if (seen.has(name)) continue;
       seen.add(name);

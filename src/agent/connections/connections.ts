@@ -13,7 +13,7 @@ const TAG_LENGTH_LIMIT = 256;
 /** No MCP client is connected yet; clients expect the frame all the same. */
 const NO_MCP_SERVERS = { servers: {}, tools: [], prompts: [], resources: [] };
 
-/** What a connection hook is told beside the connection. */
+/** What a connection hook gets beside the connection. */
 export interface ConnectionContext {
   /** The upgrade request. */
   request: Request;
@@ -57,7 +57,7 @@ export class Connections {
     for (const connection of this.list()) if (!without.includes(connection.id)) connection.send(data);
   }
 
-  /** Identity, state and MCP frames go only to those who want them. */
+  /** Identity, state and MCP frames go only to connections that want them. */
   broadcastProtocol(frame: string, except?: Connection): void {
     for (const connection of this.list()) {
       if (connection !== except && socketOf(connection).attachment.protocol) socketOf(connection).send(frame);
@@ -79,7 +79,7 @@ export class Connections {
     return tags;
   }
 
-  /** Everything a new client is told, then the user's `onConnect`. Throws what `onError` did not handle. */
+  /** Everything a new client is sent, then the user's `onConnect`. Throws what `onError` did not handle. */
   async open(socket: ConnectionSocket, request: Request): Promise<void> {
     const connection = this.of(socket);
     await this.#runtime.runAs({ connection, request }, async () => {

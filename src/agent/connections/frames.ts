@@ -1,4 +1,4 @@
-// The base frames between a client and an agent: one schema at one door. What is not one of these belongs to the
+// The base frames between a client and an agent: one schema at one entry. What is not one of these belongs to the
 // user's `onMessage`.
 import { isObject, parseJson } from "../../util/json.ts";
 

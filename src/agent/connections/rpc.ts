@@ -40,7 +40,7 @@ export class ClientCalls {
     }
   }
 
-  /** The client has gone: nobody reads its streams any more. */
+  /** The client has gone: its streams are no longer read. */
   disconnected(connection: Connection): void {
     for (const controller of this.#streams.get(connection) ?? []) controller.abort(new Error("Connection closed"));
     this.#streams.delete(connection);

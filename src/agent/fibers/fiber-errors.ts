@@ -28,7 +28,7 @@ export class FiberCancelledError extends ThinkError {
   }
 }
 
-/** A recovery handler of the framework took too long; it goes on, but nobody waits for it. */
+/** A recovery handler of the framework took too long; it goes on, but is no longer waited for. */
 export class FiberRecoveryTimeoutError extends ThinkError {
   constructor(timeoutMs: number) {
     super({

@@ -223,7 +223,7 @@ describe("the framework's handler", () => {
     expect(world.count("cf_fibers")).toBe(0);
   });
 
-  test("one that takes too long holds up nobody, is not called twice at once, and its late answer counts", async () => {
+  test("one that takes too long holds up no other, is not called twice at once, and its late answer counts", async () => {
     const { opened, open } = gate();
     let calls = 0;
     const recovered: unknown[] = [];

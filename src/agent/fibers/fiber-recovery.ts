@@ -1,10 +1,11 @@
-// Finds fibers that the end of a process interrupted and gives each to whoever can finish it: the framework, a named
+// Finds fibers that the end of a process interrupted and gives each to what can finish it: the framework, a named
 // method, or the user's hook. `claim` marks them in one statement; `recover` runs the hooks. A hook that throws is asked
-// again at growing intervals kept on disk; one that hangs holds up nobody else.
+// again at growing intervals kept on disk; one that hangs holds up no other.
+import { happensWithin } from "../../host/deadline.ts";
 import { isPlatformTransient } from "../../host/platform-errors.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
-import { backoffMs } from "../backoff.ts";
+import { durableBackoffMs } from "../backoff.ts";
 import { runDurably } from "../context.ts";
 import type { AgentCore } from "../core.ts";
 import { DurableWork, type DurableScope } from "../durable-work.ts";
@@ -105,7 +106,7 @@ export class FiberRecovery {
     // While a scan runs, its keep-alive is the wake that finds the rest after a crash.
     if (this.#isStopped || this.#scan) return null;
     const { table, executing } = this.#init;
-    // An open row that nothing executes is an orphan nobody has claimed yet.
+    // An open row that nothing executes is an orphan that has not been claimed yet.
     const isUnclaimed = executing().length === 0 && table.hasOpen();
     const next = isUnclaimed ? 0 : table.nextRecovery(this.#active);
     return next === null ? null : Math.max(next, this.#pausedUntilMs);
@@ -145,17 +146,9 @@ export class FiberRecovery {
       .while(() => this.#recoverOne(id, moveOn.resolve))
       .finally(() => this.#active.delete(id));
     let isDone = false;
-    const timer = new AbortController();
-    const first: Promise<void>[] = [work.then(() => void (isDone = true)), moveOn.promise];
-    if (Number.isFinite(endsAt)) {
-      // The only rejection is our own abort below, when the row was done first.
-      first.push(clock.sleep(Math.max(0, endsAt - clock.now()), timer.signal).catch(() => undefined));
-    }
-    try {
-      await Promise.race(first);
-    } finally {
-      timer.abort();
-    }
+    const first = Promise.race([work.then(() => void (isDone = true)), moveOn.promise]);
+    if (Number.isFinite(endsAt)) await happensWithin(Math.max(0, endsAt - clock.now()), first, clock);
+    else await first;
     if (!isDone) this.#init.core.background(work.finally(() => this.#isStopped || this.#init.core.wakes.rearm()));
   }
 
@@ -260,7 +253,7 @@ export class FiberRecovery {
   }
 
   #waitAfter(row: FiberRow): number {
-    return backoffMs(row.recovery_step, this.#init.core.options.keepAliveIntervalMs);
+    return durableBackoffMs(row.recovery_step, this.#init.core.options.keepAliveIntervalMs);
   }
 
   #context(row: FiberRow): FiberRecoveryContext {

@@ -30,7 +30,7 @@ export interface FiberContext {
   readonly snapshot: null;
 }
 
-/** What a recovery hook is told about a fiber that the end of the process interrupted. */
+/** What a recovery hook gets about a fiber that the end of the process interrupted. */
 export interface FiberRecoveryContext {
   id: string;
   name: string;
@@ -78,8 +78,8 @@ export interface FiberRow {
   calls: number;
 }
 
-/** Final for whoever waits. `interrupted` can still be resolved, but nobody knows when. */
-export function isTerminal(status: FiberStatus): boolean {
+/** Final for a caller that waits. `interrupted` can still be resolved, at an unknown time. */
+export function isEndedStatus(status: FiberStatus): boolean {
   return status !== "pending" && status !== "running";
 }
 

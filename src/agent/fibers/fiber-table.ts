@@ -1,5 +1,6 @@
 // Every statement on cf_fibers. One row per fiber, managed or not, so no crash can separate a run from its record.
 import type { Sql, SqlValue } from "../../host/ports.ts";
+import { addColumns, TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { storedError, encodeStored } from "../stored-json.ts";
 import type { FiberRecoveryResult, FiberRow, FiberStatus } from "./fiber-row.ts";
 
@@ -25,15 +26,53 @@ export interface OrphanRow extends Pick<FiberRow, "id" | "name" | "managed" | "c
   is_stashed: number;
 }
 
+export const FIBER_TABLES: readonly TableDefinition[] = [
+  // Bound: unmanaged rows until the run ends or is recovered, managed ones until deleted. Deleted: then, and by
+  // deleteFibers. `recover_at` is set while a recovery is owed.
+  {
+    name: "cf_fibers",
+    create: [
+      `CREATE TABLE cf_fibers (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        idempotency_key TEXT UNIQUE,
+        name TEXT NOT NULL,
+        managed INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        snapshot TEXT,
+        metadata TEXT,
+        error TEXT,
+        on_interrupted TEXT,
+        recover_at INTEGER,
+        recovery_step INTEGER NOT NULL DEFAULT 0,
+        recovery_attempts INTEGER NOT NULL DEFAULT 0,
+        recovery_is_last INTEGER NOT NULL DEFAULT 0,
+        interrupted_at INTEGER,
+        created_at INTEGER NOT NULL,
+        started_at INTEGER,
+        settled_at INTEGER,
+        replaces TEXT,
+        work TEXT,
+        calls INTEGER NOT NULL DEFAULT 0
+      )`,
+      `CREATE INDEX cf_fibers_open ON cf_fibers (status) WHERE status IN ('pending', 'running')`,
+      `CREATE INDEX cf_fibers_recovery ON cf_fibers (recover_at) WHERE recover_at IS NOT NULL`
+    ],
+    migrations: [
+      (sql) => addColumns(sql, "cf_fibers", { replaces: "TEXT", work: "TEXT", calls: "INTEGER NOT NULL DEFAULT 0" })
+    ]
+  }
+];
+
 export class FiberTable {
-  readonly #sql: Sql;
+  readonly #table: TableSet;
 
   constructor(sql: Sql) {
-    this.#sql = sql;
+    this.#table = new TableSet(sql, FIBER_TABLES);
   }
 
   insert(fiber: NewFiber): void {
-    this.#sql.run(
+    this.#table.run(
       `INSERT INTO cf_fibers (id, idempotency_key, name, managed, status, snapshot, metadata, on_interrupted, created_at, started_at,
          replaces, work, calls)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -54,33 +93,33 @@ export class FiberTable {
   }
 
   byId(id: string): FiberRow | undefined {
-    return this.#sql.one<FiberRow>("SELECT * FROM cf_fibers WHERE id = ?", id);
+    return this.#table.one<FiberRow>("SELECT * FROM cf_fibers WHERE id = ?", id);
   }
 
   byKey(key: string): FiberRow | undefined {
-    return this.#sql.one<FiberRow>("SELECT * FROM cf_fibers WHERE idempotency_key = ?", key);
+    return this.#table.one<FiberRow>("SELECT * FROM cf_fibers WHERE idempotency_key = ?", key);
   }
 
   remove(id: string): void {
-    this.#sql.run("DELETE FROM cf_fibers WHERE id = ?", id);
+    this.#table.change("DELETE FROM cf_fibers WHERE id = ?", id);
   }
 
   /** False if it was cancelled before it began. */
   markRunning(id: string, nowMs: number): boolean {
     const update = "UPDATE cf_fibers SET status = 'running', started_at = ? WHERE id = ? AND status = 'pending'";
-    return this.#sql.run(update, nowMs, id).changed === 1;
+    return this.#table.change(update, nowMs, id).changed === 1;
   }
 
   /** A stash of a fiber that has ended meanwhile is dropped: its outcome is written. */
   stash(id: string, snapshot: string, calls: number): void {
     const update = "UPDATE cf_fibers SET snapshot = ?, calls = ? WHERE id = ? AND status = 'running'";
-    this.#sql.run(update, snapshot, calls, id);
+    this.#table.change(update, snapshot, calls, id);
   }
 
   /** The end of a managed run. False if it had ended before: the first outcome stands. */
   settle(id: string, outcome: { status: FiberStatus; error?: unknown; nowMs: number }): boolean {
     return (
-      this.#sql.run(
+      this.#table.change(
         `UPDATE cf_fibers SET status = ?, error = ?, settled_at = ?
          WHERE id = ? AND managed = 1 AND status IN ('pending', 'running')`,
         outcome.status,
@@ -104,7 +143,7 @@ export class FiberTable {
       values.push(encodeStored(result.metadata, "metadata", METADATA_LIMIT_BYTES));
     }
     const update = `UPDATE cf_fibers SET ${columns.join(", ")} WHERE id = ? AND managed = 1 AND status = 'interrupted'`;
-    return this.#sql.run(update, ...values, id).changed === 1;
+    return this.#table.change(update, ...values, id).changed === 1;
   }
 
   list(filter: {
@@ -123,12 +162,12 @@ export class FiberTable {
       values.push(filter.name);
     }
     const query = `SELECT * FROM cf_fibers WHERE ${where.join(" AND ")} ORDER BY seq DESC LIMIT ?`;
-    return this.#sql.all<FiberRow>(query, ...values, filter.limit);
+    return this.#table.all<FiberRow>(query, ...values, filter.limit);
   }
 
   /** Deletes settled managed records, oldest settled first; never one that is owed a recovery. Returns how many. */
   removeSettled(filter: { statuses: readonly FiberStatus[]; settledBeforeMs: number | null; limit: number }): number {
-    return this.#sql.run(
+    return this.#table.change(
       `DELETE FROM cf_fibers WHERE seq IN (
          SELECT seq FROM cf_fibers WHERE managed = 1 AND recover_at IS NULL
          AND status IN (SELECT value FROM json_each(?)) AND (? IS NULL OR settled_at < ?)
@@ -142,13 +181,13 @@ export class FiberTable {
 
   hasOpen(): boolean {
     return (
-      this.#sql.one("SELECT 1 AS found FROM cf_fibers WHERE status IN ('pending', 'running') LIMIT 1") !== undefined
+      this.#table.one("SELECT 1 AS found FROM cf_fibers WHERE status IN ('pending', 'running') LIMIT 1") !== undefined
     );
   }
 
   /** Marks every open row that is not executing here as interrupted and owed a recovery. Returns what it marked. */
   claimOrphans(executing: readonly string[], nowMs: number): OrphanRow[] {
-    return this.#sql.all<OrphanRow>(
+    return this.#table.all<OrphanRow>(
       `UPDATE cf_fibers SET status = 'interrupted', interrupted_at = ?, settled_at = ?, recover_at = ?
        WHERE status IN ('pending', 'running') AND id NOT IN (SELECT value FROM json_each(?))
        RETURNING id, name, managed, created_at, replaces, snapshot IS NOT NULL AS is_stashed`,
@@ -161,7 +200,7 @@ export class FiberTable {
 
   /** Where a fiber stands that is owed a recovery. */
   owed(id: string): Pick<FiberRow, "name" | "snapshot" | "calls"> | undefined {
-    return this.#sql.one("SELECT name, snapshot, calls FROM cf_fibers WHERE id = ? AND recover_at IS NOT NULL", id);
+    return this.#table.one("SELECT name, snapshot, calls FROM cf_fibers WHERE id = ? AND recover_at IS NOT NULL", id);
   }
 
   /**
@@ -169,7 +208,7 @@ export class FiberTable {
    * owed a recovery. True if it got further.
    */
   joinCheckpoint(id: string, recoveredId: string): boolean {
-    const { changed } = this.#sql.run(
+    const { changed } = this.#table.change(
       `UPDATE cf_fibers SET (snapshot, calls) = (SELECT snapshot, calls FROM cf_fibers WHERE id = ?)
        WHERE id = ? AND recover_at IS NOT NULL
          AND (snapshot, calls) IS NOT (SELECT snapshot, calls FROM cf_fibers WHERE id = ?)`,
@@ -183,7 +222,7 @@ export class FiberTable {
 
   /** It got further before it was interrupted again: its recovery begins anew. */
   restartRecovery(id: string, nowMs: number): void {
-    this.#sql.run(
+    this.#table.change(
       `UPDATE cf_fibers SET recover_at = ?, interrupted_at = ?, recovery_step = 0, recovery_is_last = 0
        WHERE id = ? AND recover_at IS NOT NULL`,
       nowMs,
@@ -195,12 +234,12 @@ export class FiberTable {
   /** Another fiber does its work from now on: nothing is owed, and an unmanaged row has no further use. */
   handOver(id: string): void {
     this.endRecovery(id);
-    this.#sql.run("DELETE FROM cf_fibers WHERE id = ? AND managed = 0", id);
+    this.#table.change("DELETE FROM cf_fibers WHERE id = ? AND managed = 0", id);
   }
 
   /** Ids of rows whose recovery is due, oldest first. Ids only: snapshots may be large. */
   recoverable(nowMs: number): string[] {
-    return this.#sql
+    return this.#table
       .all<{ id: string }>(
         "SELECT id FROM cf_fibers WHERE recover_at IS NOT NULL AND recover_at <= ? ORDER BY seq",
         nowMs
@@ -209,7 +248,7 @@ export class FiberTable {
   }
 
   nextRecovery(except: { readonly size: number; has(id: string): boolean }): number | null {
-    const rows = this.#sql.all<{ id: string; recover_at: number }>(
+    const rows = this.#table.all<{ id: string; recover_at: number }>(
       "SELECT id, recover_at FROM cf_fibers WHERE recover_at IS NOT NULL ORDER BY recover_at LIMIT ?",
       except.size + 1
     );
@@ -218,7 +257,7 @@ export class FiberTable {
 
   /** Written before the hook runs: a hook that ends the process is not called again before `nextAtMs`. */
   beginRecovery(id: string, attempt: { nextAtMs: number; isLast: boolean }): void {
-    this.#sql.run(
+    this.#table.change(
       `UPDATE cf_fibers SET recovery_attempts = recovery_attempts + 1, recovery_step = recovery_step + 1,
        recover_at = ?, recovery_is_last = ? WHERE id = ?`,
       attempt.nextAtMs,
@@ -228,17 +267,17 @@ export class FiberTable {
   }
 
   postponeRecovery(id: string, atMs: number): void {
-    this.#sql.run("UPDATE cf_fibers SET recover_at = ? WHERE id = ? AND recover_at IS NOT NULL", atMs, id);
+    this.#table.change("UPDATE cf_fibers SET recover_at = ? WHERE id = ? AND recover_at IS NOT NULL", atMs, id);
   }
 
   /** Nothing more is owed; the record stays as it is. */
   endRecovery(id: string): void {
-    this.#sql.run("UPDATE cf_fibers SET recover_at = NULL WHERE id = ?", id);
+    this.#table.change("UPDATE cf_fibers SET recover_at = NULL WHERE id = ?", id);
   }
 
-  /** Something recovered, so recovery works again: everyone's next try is at most `latestMs` away. */
+  /** Something recovered, so recovery works again: the next try of every fiber is at most `latestMs` away. */
   resetBackoff(latestMs: number): void {
-    this.#sql.run(
+    this.#table.change(
       `UPDATE cf_fibers SET recovery_step = 0, recover_at = MIN(recover_at, ?)
        WHERE recover_at IS NOT NULL AND recovery_step > 0`,
       latestMs
@@ -246,7 +285,7 @@ export class FiberTable {
   }
 
   dropSnapshot(id: string): void {
-    this.#sql.run("UPDATE cf_fibers SET snapshot = NULL WHERE id = ?", id);
+    this.#table.change("UPDATE cf_fibers SET snapshot = NULL WHERE id = ?", id);
   }
 }
 

@@ -121,9 +121,9 @@ describe("stash", () => {
 
   test("outside a fiber it throws, in another agent's fiber too", async () => {
     const { fibers } = boot();
-    const neighbour = new World().boot();
+    const other = new World().boot();
     expect(() => fibers.stash(1)).toThrow("stash() called outside a fiber");
-    await neighbour.fibers.run("theirs", () => {
+    await other.fibers.run("theirs", () => {
       expect(() => fibers.stash(1)).toThrow("stash() called outside a fiber");
     });
   });
@@ -353,7 +353,7 @@ describe("cancel and resolve", () => {
     const { fibers } = boot();
     await fibers.start("x", () => undefined, { fiberId: "done", waitForCompletion: true });
     expect(await fibers.cancel("done")).toBe(false);
-    expect(await fibers.cancelByKey("nobody")).toBe(false);
+    expect(await fibers.cancelByKey("unknown")).toBe(false);
     expect(await fibers.resolve("done", { status: "error" })).toBe(false);
     await fibers.run("plain", async ({ id }) => {
       expect(await fibers.cancel(id)).toBe(false);

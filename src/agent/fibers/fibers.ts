@@ -2,6 +2,7 @@
 // its last, so the end of the process leaves a trace that recovery finds. Unmanaged rows go when the run ends; managed
 // records stay, for inspection and to deduplicate by key, until the user deletes them (`remove`).
 import { AsyncLocalStorage } from "node:async_hooks";
+import { outsideTurns } from "../../turn/nesting.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { requireCallback } from "../callback.ts";
@@ -11,7 +12,7 @@ import { DurableWork } from "../durable-work.ts";
 import { FiberCancelledError, FiberOptionsError, OutsideFiberError } from "./fiber-errors.ts";
 import { FiberRecovery, type InternalRecovery } from "./fiber-recovery.ts";
 import {
-  isTerminal,
+  isEndedStatus,
   toInspection,
   type FiberContext,
   type FiberInspection,
@@ -123,7 +124,7 @@ export class Fibers {
       keepAlive,
       table: this.#table,
       executing: () => [...this.#executing.keys()],
-      onSettled: (id) => this.#tellWaiters(id)
+      onSettled: (id) => this.#notifyWaiters(id)
     });
   }
 
@@ -156,7 +157,7 @@ export class Fibers {
     }
   }
 
-  /** A stash belongs to the innermost fiber of this agent, never to a neighbour's. */
+  /** A stash belongs to the innermost fiber of this agent, never to another agent's. */
   #innermost(): Execution | undefined {
     for (let running = current.getStore(); running; running = running.outer) {
       if (running.of === this) return running.execution;
@@ -184,12 +185,13 @@ export class Fibers {
     const execution = this.#createExecution({ id: row.id, name, managed: true, origin });
     this.#executing.set(row.id, execution);
     const armed = this.#keepAlive.acquire();
-    this.#core.background(
+    const run = () =>
       armed.then(
         (release) => this.#runManaged(execution, work).finally(release),
         (error: unknown) => this.#settleManaged(execution, { status: "error", error })
-      )
-    );
+      );
+    // A turn that waits for the fiber would wait for itself if the fiber waited for the next turn.
+    this.#core.background(options.waitForCompletion ? run() : outsideTurns(run));
     if (options.waitForCompletion) return { ...(await this.#outcome(row.id)), accepted: true };
     const isArmed = await armed.then(
       () => true,
@@ -206,14 +208,14 @@ export class Fibers {
     return managed(this.#table.byKey(key));
   }
 
-  /** Aborts a fiber that has no outcome yet. Waiters are told at once, even if its function ignores the signal. */
+  /** Aborts a fiber that has no outcome yet. Waiters are notified at once, even if its function ignores the signal. */
   async cancel(id: string, reason?: string): Promise<boolean> {
     const execution = this.#executing.get(id);
     if (!this.#table.settle(id, { status: "aborted", error: reason, nowMs: this.#core.clock.now() })) return false;
     const error = new FiberCancelledError(reason);
     if (execution?.startedAt !== undefined) this.#emitFailed(execution, error);
     execution?.controller.abort(error);
-    this.#tellWaiters(id);
+    this.#notifyWaiters(id);
     await this.#core.wakes.rearm();
     return true;
   }
@@ -226,7 +228,7 @@ export class Fibers {
   /** Gives an interrupted fiber its outcome. False from any other status. */
   async resolve(id: string, result: FiberRecoveryResult): Promise<boolean> {
     if (!this.#table.resolve(id, result, this.#core.clock.now())) return false;
-    this.#tellWaiters(id);
+    this.#notifyWaiters(id);
     await this.#core.wakes.rearm();
     return true;
   }
@@ -239,7 +241,7 @@ export class Fibers {
 
   /** Deletes records that have an outcome, oldest first; `interrupted` ones only if named. Returns how many. */
   remove(filter: DeleteFibersOptions = {}): number {
-    const statuses = (asList(filter.status) ?? REMOVED_BY_DEFAULT).filter(isTerminal);
+    const statuses = (asList(filter.status) ?? REMOVED_BY_DEFAULT).filter(isEndedStatus);
     const settledBeforeMs = filter.settledBefore === undefined ? null : Number(filter.settledBefore);
     return this.#table.removeSettled({ statuses, settledBeforeMs, limit: clampLimit(filter.limit, REMOVE_LIMIT) });
   }
@@ -342,12 +344,12 @@ export class Fibers {
     if (!this.#table.settle(execution.id, { ...outcome, nowMs: this.#core.clock.now() })) return;
     if (outcome.status === "completed") this.#emitCompleted(execution);
     else this.#emitFailed(execution, outcome.error);
-    this.#tellWaiters(execution.id);
+    this.#notifyWaiters(execution.id);
   }
 
   async #follow(row: FiberRow, waits: boolean): Promise<FiberInspection> {
     if (!waits) return toInspection(row);
-    const isOrphan = !isTerminal(row.status) && !this.#executing.has(row.id);
+    const isOrphan = !isEndedStatus(row.status) && !this.#executing.has(row.id);
     // A hook that asks for its own fiber would wait for itself.
     if ((isOrphan || row.recover_at !== null) && !this.#recovery.isActive(row.id)) await this.recover();
     return this.#outcome(row.id);
@@ -357,14 +359,14 @@ export class Fibers {
     for (;;) {
       const inspection = this.inspect(id);
       if (!inspection) throw new FiberOptionsError("The fiber was deleted while it was waited for");
-      if (isTerminal(inspection.status)) return inspection;
+      if (isEndedStatus(inspection.status)) return inspection;
       const waiter = this.#waiters.get(id) ?? Promise.withResolvers<void>();
       this.#waiters.set(id, waiter);
       await waiter.promise;
     }
   }
 
-  #tellWaiters(id: string): void {
+  #notifyWaiters(id: string): void {
     this.#waiters.get(id)?.resolve();
     this.#waiters.delete(id);
   }

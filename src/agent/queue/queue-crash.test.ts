@@ -31,7 +31,7 @@ async function play(script: Script): Promise<void> {
       await (script.world.agent ?? script.world.boot()).queue.enqueue(callback, name);
       script.accepted.push(name);
     } catch (error) {
-      // Not accepted: the caller was told nothing, so nothing is promised.
+      // Not accepted: the caller got no answer, so nothing is promised.
       if (!(error instanceof SimulatedCrash)) throw error;
     }
   };

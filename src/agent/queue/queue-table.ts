@@ -1,5 +1,6 @@
 // Every statement on cf_queue. Pending rows are ordered by insertion; dead ones are kept, a limited number, to look at.
 import type { Sql } from "../../host/ports.ts";
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { ThinkError } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
 import type { RetryOptions } from "../retry.ts";
@@ -7,7 +8,7 @@ import { readRetry } from "../schedules/schedule-row.ts";
 import { storedError } from "../stored-json.ts";
 
 /** Pending rows of one agent. Above it `queue` refuses. */
-export const QUEUE_LIMIT = 10_000;
+export const QUEUE_ITEM_LIMIT = 10_000;
 /** Exhausted items kept for inspection; above it the oldest are dropped. */
 export const DEAD_LETTER_LIMIT = 100;
 
@@ -15,7 +16,7 @@ export class QueueLimitError extends ThinkError {
   constructor() {
     super({
       code: "queue-full",
-      message: `This agent's queue already holds ${QUEUE_LIMIT} items.`,
+      message: `This agent's queue already holds ${QUEUE_ITEM_LIMIT} items.`,
       hint: "Items are added faster than their callback works them off. Add fewer and larger ones, or spread them over several callbacks."
     });
   }
@@ -55,17 +56,44 @@ export interface QueueRow {
 const COLUMNS =
   "seq, id, callback, payload, created_at, retry, attempts, unended_starts, unended_since, dead_error, dead_at";
 
+export const QUEUE_TABLES: readonly TableDefinition[] = [
+  // Bound: QUEUE_LIMIT pending rows until run, DEAD_LETTER_LIMIT dead ones. Deleted: after the run; the oldest dead
+  // ones.
+  {
+    name: "cf_queue",
+    create: [
+      `CREATE TABLE cf_queue (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        callback TEXT NOT NULL,
+        payload TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        retry TEXT,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        not_before INTEGER NOT NULL DEFAULT 0,
+        unended_starts INTEGER NOT NULL DEFAULT 0,
+        unended_since INTEGER,
+        dead_error TEXT,
+        dead_at INTEGER
+      )`,
+      `CREATE INDEX cf_queue_pending ON cf_queue (callback, seq) WHERE dead_at IS NULL`,
+      `CREATE INDEX cf_queue_aside ON cf_queue (not_before) WHERE dead_at IS NULL AND not_before > 0`,
+      `CREATE INDEX cf_queue_dead ON cf_queue (dead_at) WHERE dead_at IS NOT NULL`
+    ]
+  }
+];
+
 export class QueueTable {
-  readonly #sql: Sql;
+  readonly #table: TableSet;
 
   constructor(sql: Sql) {
-    this.#sql = sql;
+    this.#table = new TableSet(sql, QUEUE_TABLES);
   }
 
   insert(item: { id: string; callback: string; payload: string; retry: string | null; nowMs: number }): void {
-    this.#sql.transaction(() => {
+    this.#table.transaction(() => {
       if (this.#isFull()) throw new QueueLimitError();
-      this.#sql.run(
+      this.#table.run(
         "INSERT INTO cf_queue (id, callback, payload, created_at, retry) VALUES (?, ?, ?, ?, ?)",
         item.id,
         item.callback,
@@ -77,14 +105,14 @@ export class QueueTable {
   }
 
   byId(id: string): QueueRow | undefined {
-    return this.#sql.one<QueueRow>(`SELECT ${COLUMNS} FROM cf_queue WHERE id = ? AND dead_at IS NULL`, id);
+    return this.#table.one<QueueRow>(`SELECT ${COLUMNS} FROM cf_queue WHERE id = ? AND dead_at IS NULL`, id);
   }
 
   /** In order, one body in memory at a time: together they may be larger than the object. */
   *pending(): Generator<QueueRow> {
     let seq = 0;
     for (;;) {
-      const row = this.#sql.one<QueueRow>(
+      const row = this.#table.one<QueueRow>(
         `SELECT ${COLUMNS} FROM cf_queue WHERE seq > ? AND dead_at IS NULL ORDER BY seq LIMIT 1`,
         seq
       );
@@ -96,7 +124,7 @@ export class QueueTable {
 
   /** The oldest item of a callback that may run now. */
   next(callback: string, nowMs: number): QueueRow | undefined {
-    return this.#sql.one<QueueRow>(
+    return this.#table.one<QueueRow>(
       `SELECT ${COLUMNS} FROM cf_queue WHERE callback = ? AND dead_at IS NULL AND not_before <= ? ORDER BY seq LIMIT 1`,
       callback,
       nowMs
@@ -107,7 +135,7 @@ export class QueueTable {
   callbacks(): string[] {
     const found: string[] = [];
     for (;;) {
-      const row = this.#sql.one<{ callback: string }>(
+      const row = this.#table.one<{ callback: string }>(
         "SELECT callback FROM cf_queue WHERE dead_at IS NULL AND callback > ? ORDER BY callback LIMIT 1",
         found.at(-1) ?? ""
       );
@@ -118,12 +146,12 @@ export class QueueTable {
 
   hasRunnable(nowMs: number): boolean {
     const query = "SELECT 1 AS found FROM cf_queue WHERE dead_at IS NULL AND not_before <= ? LIMIT 1";
-    return this.#sql.one(query, nowMs) !== undefined;
+    return this.#table.one(query, nowMs) !== undefined;
   }
 
   /** When the next item that stepped aside may run. */
   nextAside(nowMs: number): number | null {
-    const row = this.#sql.one<{ at: number | null }>(
+    const row = this.#table.one<{ at: number | null }>(
       "SELECT MIN(not_before) AS at FROM cf_queue WHERE dead_at IS NULL AND not_before > 0 AND not_before > ?",
       nowMs
     );
@@ -132,7 +160,7 @@ export class QueueTable {
 
   /** `restartMs`: until when it steps aside should this run never report an end; 0 keeps its place. */
   markStarted(seq: number, nowMs: number, restartMs: number): void {
-    this.#sql.run(
+    this.#table.change(
       `UPDATE cf_queue SET unended_starts = unended_starts + 1, unended_since = COALESCE(unended_since, ?),
        not_before = ? WHERE seq = ?`,
       nowMs,
@@ -142,21 +170,21 @@ export class QueueTable {
   }
 
   markAttempted(seq: number): void {
-    this.#sql.run("UPDATE cf_queue SET attempts = attempts + 1 WHERE seq = ?", seq);
+    this.#table.change("UPDATE cf_queue SET attempts = attempts + 1 WHERE seq = ?", seq);
   }
 
   remove(seq: number): void {
-    this.#sql.run("DELETE FROM cf_queue WHERE seq = ?", seq);
+    this.#table.change("DELETE FROM cf_queue WHERE seq = ?", seq);
   }
 
   /** Waits until `untilMs` without holding up those behind it; its attempts start afresh then. */
   putAside(seq: number, untilMs: number): void {
-    this.#sql.run("UPDATE cf_queue SET not_before = ?, attempts = 0 WHERE seq = ?", untilMs, seq);
+    this.#table.change("UPDATE cf_queue SET not_before = ?, attempts = 0 WHERE seq = ?", untilMs, seq);
   }
 
   bury(seq: number, death: { error: unknown; attempts: number; nowMs: number }): void {
-    this.#sql.transaction(() => {
-      this.#sql.run(
+    this.#table.transaction(() => {
+      this.#table.change(
         `UPDATE cf_queue SET dead_error = ?, dead_at = ?, attempts = ?, not_before = 0, unended_starts = 0,
          unended_since = NULL WHERE seq = ?`,
         storedError(death.error),
@@ -164,7 +192,7 @@ export class QueueTable {
         death.attempts,
         seq
       );
-      this.#sql.run(
+      this.#table.change(
         `DELETE FROM cf_queue WHERE seq IN (
            SELECT seq FROM cf_queue WHERE dead_at IS NOT NULL ORDER BY dead_at DESC, seq DESC LIMIT -1 OFFSET ?)`,
         DEAD_LETTER_LIMIT
@@ -173,14 +201,14 @@ export class QueueTable {
   }
 
   dead(): QueueRow[] {
-    return this.#sql.all<QueueRow>(
+    return this.#table.all<QueueRow>(
       `SELECT ${COLUMNS} FROM cf_queue WHERE dead_at IS NOT NULL ORDER BY dead_at DESC, seq DESC`
     );
   }
 
   /** Back to pending, at its old place, with fresh attempts. */
   revive(id: string): string | undefined {
-    return this.#sql.all<{ callback: string }>(
+    return this.#table.all<{ callback: string }>(
       `UPDATE cf_queue SET dead_error = NULL, dead_at = NULL, attempts = 0 WHERE id = ? AND dead_at IS NOT NULL
        RETURNING callback`,
       id
@@ -189,29 +217,29 @@ export class QueueTable {
 
   /** Pending and dead alike. */
   removeById(id: string): void {
-    this.#sql.run("DELETE FROM cf_queue WHERE id = ?", id);
+    this.#table.change("DELETE FROM cf_queue WHERE id = ?", id);
   }
 
   removePending(): void {
-    this.#sql.run("DELETE FROM cf_queue WHERE dead_at IS NULL");
+    this.#table.change("DELETE FROM cf_queue WHERE dead_at IS NULL");
   }
 
   removePendingOf(callback: string): void {
-    this.#sql.run("DELETE FROM cf_queue WHERE dead_at IS NULL AND callback = ?", callback);
+    this.#table.change("DELETE FROM cf_queue WHERE dead_at IS NULL AND callback = ?", callback);
   }
 
   removeDead(): void {
-    this.#sql.run("DELETE FROM cf_queue WHERE dead_at IS NOT NULL");
+    this.#table.change("DELETE FROM cf_queue WHERE dead_at IS NOT NULL");
   }
 
   #isFull(): boolean {
     // The span of numbers bounds the count and costs two index lookups; counting is for long-lived tables only.
-    const span = this.#sql.one<{ low: number | null; high: number | null }>(
+    const span = this.#table.one<{ low: number | null; high: number | null }>(
       "SELECT (SELECT MIN(seq) FROM cf_queue) AS low, (SELECT MAX(seq) FROM cf_queue) AS high"
     );
-    if (!span || span.low === null || span.high === null || span.high - span.low + 1 < QUEUE_LIMIT) return false;
-    const counted = this.#sql.one<{ count: number }>("SELECT COUNT(*) AS count FROM cf_queue WHERE dead_at IS NULL");
-    return (counted?.count ?? 0) >= QUEUE_LIMIT;
+    if (!span || span.low === null || span.high === null || span.high - span.low + 1 < QUEUE_ITEM_LIMIT) return false;
+    const counted = this.#table.one<{ count: number }>("SELECT COUNT(*) AS count FROM cf_queue WHERE dead_at IS NULL");
+    return (counted?.count ?? 0) >= QUEUE_ITEM_LIMIT;
   }
 }
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gate, World, type Methods, type TestAgent } from "../core.test-support.ts";
-import { DEAD_LETTER_LIMIT, QUEUE_LIMIT } from "./queue-table.ts";
+import { DEAD_LETTER_LIMIT, QUEUE_ITEM_LIMIT } from "./queue-table.ts";
 
 let world: World;
 
@@ -60,7 +60,7 @@ describe("queue", () => {
     expect(ran).toEqual(["quick 1", "slow 1", "slow 2"]);
   });
 
-  test("an item added in the breath in which its lane ends is still run, once, alone", async () => {
+  test("an item added at the moment its lane ends is still run, once, alone", async () => {
     // The second item meets every point of the first lane's end; the third must find the second's lane, not open one.
     for (let turns = 0; turns < 40; turns++) {
       world = new World();
@@ -107,7 +107,7 @@ describe("queue", () => {
     expect(world.alarmAt).toBeNull();
   });
 
-  test("items run in the context of whoever triggered the flush", async () => {
+  test("items run in the context of the caller that triggered the flush", async () => {
     const connection = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
     const agent = boot({ work: () => void seen.push(connection.getStore()) });
@@ -137,7 +137,8 @@ describe("queue", () => {
   test("a full queue refuses with a hint", async () => {
     const agent = boot({ work: () => new Promise(() => undefined) });
     await agent.queue.enqueue("work", 0);
-    world.database.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${QUEUE_LIMIT - 1})
+    world.database
+      .exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${QUEUE_ITEM_LIMIT - 1})
       INSERT INTO cf_queue (id, callback, payload, created_at) SELECT 'bulk-' || i, 'work', '1', 0 FROM n`);
     await expect(agent.queue.enqueue("work", 1)).rejects.toMatchObject({ code: "queue-full" });
   });
@@ -211,7 +212,7 @@ describe("failure", () => {
     await agent.queue.idle();
     isBroken = false;
     expect(await agent.queue.requeue(ids[1] ?? "")).toBe(true);
-    expect(await agent.queue.requeue("nobody")).toBe(false);
+    expect(await agent.queue.requeue("unknown")).toBe(false);
     await agent.queue.idle();
     expect(ran).toEqual([1]);
     await agent.queue.dequeue(ids[0] ?? "");
@@ -377,7 +378,7 @@ describe("looking and removing", () => {
     const third = await agent.queue.enqueue("other", { user: "ada" });
     await agent.queue.enqueue("other", "text");
     expect(agent.queue.get(second)).toMatchObject({ payload: { user: "bob" }, retry: { maxAttempts: 2 } });
-    expect(agent.queue.get("nobody")).toBeUndefined();
+    expect(agent.queue.get("unknown")).toBeUndefined();
     expect(agent.queue.find("user", "ada").map(({ id }) => id)).toEqual([first, third]);
     expect(agent.queue.find("toString", undefined)).toEqual([]);
     await agent.queue.dequeue(second);

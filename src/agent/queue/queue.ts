@@ -1,6 +1,7 @@
 // Work for later, now: items run in order of insertion, one at a time per callback, at least once, and leave when they
 // ran. Failure settles the item, never the queue: an exhausted one becomes a dead letter, one that crashes the process
 // or meets a platform failure steps aside. Survives restarts through `flush` at start and from the wake.
+import { outsideTurns } from "../../turn/nesting.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 import { isGivenUp, restartAtMs, UNENDED_STARTS_LIMIT } from "../backoff.ts";
@@ -144,8 +145,9 @@ export class Queue {
 
   #openLane(callback: string): void {
     if (this.#isStopped || this.#lanes.has(callback)) return;
-    const lane: Promise<void> = this.#keepAlive
-      .while(() => this.#work(callback, () => this.#closeLane(callback, lane)))
+    const lane: Promise<void> = outsideTurns(() =>
+      this.#keepAlive.while(() => this.#work(callback, () => this.#closeLane(callback, lane)))
+    )
       .catch((error: unknown) => {
         // Not the callback's error: the table or the wake failed. Its items wait; a broken disk is no hot loop.
         this.#pausedUntilMs = this.#core.clock.now() + this.#core.options.keepAliveIntervalMs;
@@ -165,7 +167,7 @@ export class Queue {
     while (!this.#isStopped) {
       const row = this.#table.next(callback, this.#core.clock.now());
       if (!row) {
-        // Closed in the same breath as the empty read: an item stored from here on opens a lane of its own.
+        // Closed synchronously with the empty read: an item stored from here on opens a lane of its own.
         return close();
       }
       await this.#run(row);

@@ -1,48 +1,17 @@
 // Cron expressions in UTC: five fields, or six with leading seconds, or a nickname such as "@hourly". Pure: an
 // expression and a time in, the next time out. A wrong expression fails here, when it is given, not when it is due.
-// As in every cron, a day matches by date or by weekday when both are restricted.
-import { ThinkError } from "../../util/errors.ts";
+// croner reads the expression and finds the date; this module refuses what croner takes beyond that syntax (dates, "L",
+// "#", "5*"), because what is stored today must mean the same with the next version of croner.
+import { Cron } from "croner";
+import { errorMessage, ThinkError } from "../../util/errors.ts";
 
 /** Longest accepted expression: lists of every minute, hour and day still fit. */
 const EXPRESSION_LIMIT = 500;
-/** 29 February returns within eight years, across a century that is no leap year. */
-const SEARCH_YEARS = 8;
 
-const NICKNAMES = new Map([
-  ["@yearly", "0 0 1 1 *"],
-  ["@annually", "0 0 1 1 *"],
-  ["@monthly", "0 0 1 * *"],
-  ["@weekly", "0 0 * * 0"],
-  ["@daily", "0 0 * * *"],
-  ["@midnight", "0 0 * * *"],
-  ["@hourly", "0 * * * *"]
-]);
-const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
-
-interface FieldRange {
-  name: string;
-  min: number;
-  max: number;
-  /** Names stand for `min`, `min + 1`, … */
-  names?: readonly string[];
-}
-
-const SECOND: FieldRange = { name: "second", min: 0, max: 59 };
-const MINUTE: FieldRange = { name: "minute", min: 0, max: 59 };
-const HOUR: FieldRange = { name: "hour", min: 0, max: 23 };
-const DAY: FieldRange = { name: "day", min: 1, max: 31 };
-const MONTH: FieldRange = { name: "month", min: 1, max: 12, names: MONTHS };
-/** 7 is Sunday too. */
-const WEEKDAY: FieldRange = { name: "weekday", min: 0, max: 7, names: WEEKDAYS };
-
-interface Pattern {
-  seconds: Set<number>;
-  minutes: Set<number>;
-  hours: Set<number>;
-  months: Set<number>;
-  matchesDay: (day: number, weekday: number) => boolean;
-}
+const NICKNAME = /^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)$/i;
+const VALUE = String.raw`(?:\d{1,2}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)`;
+const PART = String.raw`(?:[*?]|${VALUE}(?:-${VALUE})?)(?:/\d{1,2})?`;
+const FIELD = new RegExp(`^${PART}(?:,${PART})*$`, "i");
 
 export class CronError extends ThinkError {
   constructor(expression: string, reason: string) {
@@ -54,23 +23,17 @@ export class CronError extends ThinkError {
   }
 }
 
-/** The first occurrence strictly after `afterMs`, or null when there is none within eight years. Throws CronError. */
+/** The first occurrence strictly after `afterMs`, or null when no date ever matches. Throws CronError. */
 export function nextOccurrence(expression: string, afterMs: number): number | null {
-  const pattern = parse(expression);
-  const start = new Date(Math.floor(afterMs / 1000) * 1000 + 1000);
-  const lastYear = start.getUTCFullYear() + SEARCH_YEARS;
-  for (const day = startOfDay(start); day.getUTCFullYear() <= lastYear; day.setUTCDate(day.getUTCDate() + 1)) {
-    if (!pattern.months.has(day.getUTCMonth() + 1)) {
-      // To the last day of this month: the loop steps into the next.
-      day.setUTCMonth(day.getUTCMonth() + 1, 0);
-      continue;
-    }
-    if (!pattern.matchesDay(day.getUTCDate(), day.getUTCDay())) continue;
-    const earliest = Math.max(0, (start.getTime() - day.getTime()) / 1000);
-    const second = nextSecondOfDay(pattern, earliest);
-    if (second !== null) return day.getTime() + second * 1000;
-  }
-  return null;
+  const cron = parse(expression);
+  const next = (timeMs: number) => cron.nextRun(new Date(timeMs))?.getTime() ?? null;
+  const found = next(afterMs);
+  // croner 11 takes "30 February" for 2 March and goes on from there, past an occurrence on 1 March. A search that
+  // leaves February is made again from its end.
+  const after = new Date(afterMs);
+  const endOfFebruary = Date.UTC(after.getUTCFullYear(), 2) - 1;
+  const leavesFebruary = found !== null && after.getUTCMonth() === 1 && found > endOfFebruary;
+  return leavesFebruary ? next(endOfFebruary) : found;
 }
 
 /** Like `nextOccurrence`, but an expression that never occurs (30 February) is refused. */
@@ -91,80 +54,21 @@ export function isCron(expression: string): boolean {
   }
 }
 
-function startOfDay(time: Date): Date {
-  return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate()));
-}
-
-/** The first matching second of a day from `earliest` on. */
-function nextSecondOfDay({ hours, minutes, seconds }: Pattern, earliest: number): number | null {
-  for (let hour = Math.floor(earliest / 3600); hour <= HOUR.max; hour++) {
-    if (!hours.has(hour)) continue;
-    for (const minute of minutes) {
-      if (hour * 3600 + minute * 60 + 59 < earliest) continue;
-      for (const second of seconds) {
-        const at = hour * 3600 + minute * 60 + second;
-        if (at >= earliest) return at;
-      }
-    }
-  }
-  return null;
-}
-
-function parse(expression: string): Pattern {
+function parse(expression: string): Cron {
   const text = expression.trim();
   if (text.length > EXPRESSION_LIMIT) throw new CronError(text, `it is longer than ${EXPRESSION_LIMIT} characters`);
-  const fields = (NICKNAMES.get(text.toLowerCase()) ?? text).split(/\s+/);
+  if (!NICKNAME.test(text)) checkFields(text);
+  try {
+    // Without a function croner only computes. `sloppyRanges` allows "5/10": from 5 to the end of the field.
+    return new Cron(text, { utcOffset: 0, mode: "5-or-6-parts", sloppyRanges: true });
+  } catch (error) {
+    throw new CronError(text, errorMessage(error).replace(/^CronPattern: (?:Syntax error, )?/, ""));
+  }
+}
+
+function checkFields(text: string): void {
+  const fields = text.split(/\s+/);
   if (fields.length !== 5 && fields.length !== 6) throw new CronError(text, "it must have five or six fields");
-  const [second = "", minute = "", hour = "", day = "", month = "", weekday = ""] =
-    fields.length === 6 ? fields : ["0", ...fields];
-  const read = (field: string, range: FieldRange) => readField(field, range, text);
-  const days = read(day, DAY);
-  const weekdays = new Set([...read(weekday, WEEKDAY)].map((value) => value % 7));
-  const anyDay = isAny(day);
-  const anyWeekday = isAny(weekday);
-  return {
-    seconds: read(second, SECOND),
-    minutes: read(minute, MINUTE),
-    hours: read(hour, HOUR),
-    months: read(month, MONTH),
-    matchesDay(date, dayOfWeek) {
-      if (anyDay || anyWeekday) return days.has(date) && weekdays.has(dayOfWeek);
-      return days.has(date) || weekdays.has(dayOfWeek);
-    }
-  };
-}
-
-function isAny(field: string): boolean {
-  return field === "*" || field === "?";
-}
-
-/** The values of one field, ascending. */
-function readField(field: string, range: FieldRange, expression: string): Set<number> {
-  const values = field.split(",").flatMap((part) => readPart(part, range, expression));
-  return new Set(values.sort((a, b) => a - b));
-}
-
-function readPart(part: string, range: FieldRange, expression: string): number[] {
-  const refuse = (reason: string): never => {
-    throw new CronError(expression, `${range.name} ${reason}`);
-  };
-  const [span = "", stepText, ...rest] = part.split("/");
-  if (rest.length > 0) refuse(`"${part}" has more than one step`);
-  const step = stepText === undefined ? 1 : Number(stepText);
-  if (stepText !== undefined && (!/^\d+$/.test(stepText) || step < 1)) refuse(`"${part}" has no usable step`);
-  const [fromText = "", toText, ...more] = isAny(span) ? [String(range.min), String(range.max)] : span.split("-");
-  if (more.length > 0) refuse(`"${part}" is not a range`);
-  const from = readValue(fromText, range) ?? refuse(`"${part}" is not from ${range.min} to ${range.max}`);
-  // A lone start with a step runs to the end of the field, as in "5/10".
-  const lone = stepText === undefined ? from : range.max;
-  const to = toText === undefined ? lone : (readValue(toText, range) ?? refuse(`"${part}" is not a range`));
-  if (to < from) refuse(`"${part}" runs backwards`);
-  return Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
-}
-
-function readValue(text: string, range: FieldRange): number | undefined {
-  const named = range.names?.indexOf(text.toLowerCase()) ?? -1;
-  if (named >= 0) return range.min + named;
-  const value = Number(text);
-  return /^\d{1,2}$/.test(text) && value >= range.min && value <= range.max ? value : undefined;
+  const wrong = fields.find((field) => !FIELD.test(field));
+  if (wrong !== undefined) throw new CronError(text, `"${wrong}" is no list of values, ranges and steps`);
 }

@@ -41,7 +41,7 @@ async function accept(script: Script, name: string, act: (agent: TestAgent) => P
     await act(script.world.agent ?? script.world.boot());
     script.accepted.add(name);
   } catch (error) {
-    // Not accepted: the caller was told nothing, so nothing is promised.
+    // Not accepted: the caller got no answer, so nothing is promised.
     if (!(error instanceof SimulatedCrash)) throw error;
   }
 }

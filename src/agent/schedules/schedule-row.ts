@@ -94,6 +94,6 @@ export function toSchedule<T>(row: ScheduleRow, timing: ScheduleTiming, payload:
 export function readRetry(text: string | null): RetryOptions | undefined {
   if (text === null) return undefined;
   const parsed = parseJson(text);
-  // Written by validateRetry's caller and by nobody else.
+  // Written only after validateRetry has checked it.
   return parsed.ok ? (parsed.value as RetryOptions) : undefined;
 }

@@ -121,7 +121,7 @@ describe("a due row", () => {
 });
 
 describe("a failing row", () => {
-  test("is retried with its own options; each retry is an event; then it is consumed and onError is told", async () => {
+  test("is retried with its own options; each retry is an event; then it is consumed and onError is called", async () => {
     const { state, method } = failing("one", "two", "three", "four");
     const agent = boot({ ping: method });
     const { id } = await agent.schedules.schedule(1, "ping", null, { retry: { maxAttempts: 4 } });

@@ -1,10 +1,11 @@
 // Runs due rows. A row is marked started before its callback is called and settled after it returned, so a crash at
 // any point runs it again; one slow row never holds up the others; a row is never running twice in one activation.
+import { happensWithin } from "../../host/deadline.ts";
 import { isOutOfMemory } from "../../host/platform-errors.ts";
 import { assertNever } from "../../util/assert-never.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
-import { backoffMs, isGivenUp, restartAtMs } from "../backoff.ts";
+import { durableBackoffMs, isGivenUp, restartAtMs } from "../backoff.ts";
 import { runDurably } from "../context.ts";
 import type { AgentCore } from "../core.ts";
 import { DurableWork } from "../durable-work.ts";
@@ -116,8 +117,8 @@ export class ScheduleRunner {
         .filter((id) => this.#canStart(id, round))
         .reverse();
     }
-    // A callback begins in the same breath as its start, and may destroy the object.
-    while (!this.#isStopped && this.#hasRoom(now)) {
+    // A callback begins synchronously with its start, and may destroy the object.
+    while (!this.#isStopped && this.#hasFreePlace(now)) {
       const id = round.waiting.pop();
       if (id === undefined) return;
       if (this.#canStart(id, round)) this.#start(id, round);
@@ -128,7 +129,7 @@ export class ScheduleRunner {
     return !this.#running.has(id) && !round.interrupted.has(id);
   }
 
-  #hasRoom(nowMs: number): boolean {
+  #hasFreePlace(nowMs: number): boolean {
     let counted = 0;
     for (const startedAt of this.#running.values()) if (nowMs - startedAt < SLOW_ROW_MS) counted++;
     return counted < CONCURRENCY_LIMIT;
@@ -157,16 +158,12 @@ export class ScheduleRunner {
     const now = this.#core.clock.now();
     const atMs = this.#nextOpportunity(round, now);
     if (atMs === null || Math.max(atMs, now + 1) > round.closesAtMs) return this.#change.promise;
-    const timer = new AbortController();
-    // The only rejection is our own abort below, when the change came first.
-    const due = this.#core.clock.sleep(Math.max(1, atMs - now), timer.signal).catch(() => undefined);
-    await Promise.race([this.#change.promise, due]);
-    timer.abort();
+    await happensWithin(Math.max(1, atMs - now), this.#change.promise, this.#core.clock);
   }
 
   #nextOpportunity(round: Round, nowMs: number): number | null {
     if (this.#isStopped) return null;
-    if (this.#hasRoom(nowMs)) {
+    if (this.#hasFreePlace(nowMs)) {
       const busy = new Set([...this.#running.keys(), ...round.interrupted]);
       return this.#table.earliestDue(busy);
     }
@@ -177,7 +174,7 @@ export class ScheduleRunner {
   async #run(id: string, round: Round): Promise<void> {
     const now = this.#core.clock.now();
     const row = this.#table.byId(id);
-    // Cancelled, or run by somebody else, since the list was read.
+    // Cancelled, or run by another round, since the list was read.
     if (!row || row.due_ms > now) return;
     const timing = readTiming(row);
     if (!timing.ok) return this.#discard(row, null, timing.error);
@@ -265,7 +262,7 @@ export class ScheduleRunner {
     const strikes = row.strikes + 1;
     const job = { callback: row.callback, id: row.id };
     if (strikes < STRIKE_LIMIT) {
-      const wait = backoffMs(strikes - 1, this.#core.options.keepAliveIntervalMs);
+      const wait = durableBackoffMs(strikes - 1, this.#core.options.keepAliveIntervalMs);
       this.#table.markStruck(row.seq, strikes, this.#core.clock.now() + wait);
       this.#emitError(row, error, attempts);
       return;

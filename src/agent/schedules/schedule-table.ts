@@ -1,5 +1,6 @@
-// Every statement on cf_schedules. Each method is one state change in one breath; none decides anything.
+// Every statement on cf_schedules. Each method is one state change in one transaction; none decides anything.
 import type { Sql } from "../../host/ports.ts";
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { ScheduleLimitError } from "./schedule-errors.ts";
 import { timingDetail, type ScheduleRow, type ScheduleTiming } from "./schedule-row.ts";
 
@@ -19,22 +20,50 @@ export interface NewSchedule {
   retry: string | null;
 }
 
+export const SCHEDULE_TABLES: readonly TableDefinition[] = [
+  // Bound: SCHEDULE_LIMIT rows. Deleted: by one-shot completion, cancel, destroy. `time_ms` is the time the user
+  // asked for; `due_ms` is when the row may next start, which is later while it backs off or is marked running.
+  {
+    name: "cf_schedules",
+    create: [
+      `CREATE TABLE cf_schedules (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        callback TEXT NOT NULL,
+        payload TEXT NOT NULL,
+        type TEXT NOT NULL,
+        detail TEXT,
+        time_ms INTEGER NOT NULL,
+        due_ms INTEGER NOT NULL,
+        dedup_key TEXT NOT NULL,
+        retry TEXT,
+        running_since INTEGER,
+        strikes INTEGER NOT NULL DEFAULT 0,
+        unended_starts INTEGER NOT NULL DEFAULT 0,
+        unended_since INTEGER
+      )`,
+      `CREATE INDEX cf_schedules_due ON cf_schedules (due_ms)`,
+      `CREATE INDEX cf_schedules_dedup ON cf_schedules (dedup_key)`
+    ]
+  }
+];
+
 export class ScheduleTable {
-  readonly #sql: Sql;
+  readonly #table: TableSet;
 
   constructor(sql: Sql) {
-    this.#sql = sql;
+    this.#table = new TableSet(sql, SCHEDULE_TABLES);
   }
 
   /** Returns the twin instead of inserting when one exists and `isTwin` accepts it. One transaction, so never two. */
   insert(row: NewSchedule, isTwin: (candidate: ScheduleRow) => boolean): { row: ScheduleRow; isNew: boolean } {
-    return this.#sql.transaction(() => {
-      const twin = this.#sql
+    return this.#table.transaction(() => {
+      const twin = this.#table
         .all<ScheduleRow>(`SELECT ${COLUMNS} FROM cf_schedules WHERE dedup_key = ? ORDER BY seq`, row.dedupKey)
         .find(isTwin);
       if (twin) return { row: twin, isNew: false };
       if (this.#isFull()) throw new ScheduleLimitError(SCHEDULE_LIMIT);
-      this.#sql.run(
+      this.#table.run(
         `INSERT INTO cf_schedules (id, callback, payload, type, detail, time_ms, due_ms, dedup_key, retry)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         row.id,
@@ -54,23 +83,23 @@ export class ScheduleTable {
   }
 
   byId(id: string): ScheduleRow | undefined {
-    return this.#sql.one<ScheduleRow>(`SELECT ${COLUMNS} FROM cf_schedules WHERE id = ?`, id);
+    return this.#table.one<ScheduleRow>(`SELECT ${COLUMNS} FROM cf_schedules WHERE id = ?`, id);
   }
 
   all(): ScheduleRow[] {
-    return this.#sql.all<ScheduleRow>(`SELECT ${COLUMNS} FROM cf_schedules ORDER BY time_ms, seq`);
+    return this.#table.all<ScheduleRow>(`SELECT ${COLUMNS} FROM cf_schedules ORDER BY time_ms, seq`);
   }
 
   /** Ids of rows that may start, in time order. Ids only: the bodies may be large. */
   due(nowMs: number): string[] {
-    return this.#sql
+    return this.#table
       .all<{ id: string }>("SELECT id FROM cf_schedules WHERE due_ms <= ? ORDER BY time_ms, seq", nowMs)
       .map((row) => row.id);
   }
 
   /** When the next row may start, looking past the given ones. */
   earliestDue(except: { readonly size: number; has(id: string): boolean }): number | null {
-    const rows = this.#sql.all<{ id: string; due_ms: number }>(
+    const rows = this.#table.all<{ id: string; due_ms: number }>(
       "SELECT id, due_ms FROM cf_schedules ORDER BY due_ms LIMIT ?",
       except.size + 1
     );
@@ -79,7 +108,7 @@ export class ScheduleTable {
 
   /** Callbacks with at least `threshold` one-shot rows due at once. */
   crowds(nowMs: number, threshold: number): { callback: string; count: number }[] {
-    return this.#sql.all(
+    return this.#table.all(
       `SELECT callback, COUNT(*) AS count FROM cf_schedules
        WHERE due_ms <= ? AND type IN ('delayed', 'scheduled') GROUP BY callback HAVING COUNT(*) >= ?`,
       nowMs,
@@ -89,7 +118,7 @@ export class ScheduleTable {
 
   /** Intervals that should run now but are held back because a run of theirs never ended. */
   heldIntervals(nowMs: number, untilMs: number): { id: string; callback: string }[] {
-    return this.#sql.all(
+    return this.#table.all(
       `SELECT id, callback FROM cf_schedules WHERE due_ms > ? AND due_ms <= ?
        AND type = 'interval' AND running_since IS NOT NULL AND time_ms <= ?`,
       nowMs,
@@ -100,7 +129,7 @@ export class ScheduleTable {
 
   /** `restartMs`: when it may start again should this run never report an end. */
   markStarted(seq: number, nowMs: number, restartMs: number): void {
-    this.#sql.run(
+    this.#table.change(
       `UPDATE cf_schedules SET running_since = ?, due_ms = ?, unended_starts = unended_starts + 1,
        unended_since = COALESCE(unended_since, ?) WHERE seq = ?`,
       nowMs,
@@ -112,7 +141,7 @@ export class ScheduleTable {
 
   /** The run ended without a verdict on the row: it stays and may start again at `dueMs`. */
   markStruck(seq: number, strikes: number, dueMs: number): void {
-    this.#sql.run(
+    this.#table.change(
       `UPDATE cf_schedules SET strikes = ?, due_ms = ?, running_since = NULL, unended_starts = 0, unended_since = NULL
        WHERE seq = ?`,
       strikes,
@@ -123,7 +152,7 @@ export class ScheduleTable {
 
   /** The run ended; the next one is at `timeMs`. */
   advance(seq: number, timeMs: number): void {
-    this.#sql.run(
+    this.#table.change(
       `UPDATE cf_schedules SET time_ms = ?, due_ms = ?, strikes = 0, running_since = NULL, unended_starts = 0,
        unended_since = NULL WHERE seq = ?`,
       timeMs,
@@ -133,16 +162,16 @@ export class ScheduleTable {
   }
 
   remove(seq: number): void {
-    this.#sql.run("DELETE FROM cf_schedules WHERE seq = ?", seq);
+    this.#table.change("DELETE FROM cf_schedules WHERE seq = ?", seq);
   }
 
   #isFull(): boolean {
     // The span of numbers bounds the count and costs two index lookups; counting is for long-lived tables only.
-    const span = this.#sql.one<{ low: number | null; high: number | null }>(
+    const span = this.#table.one<{ low: number | null; high: number | null }>(
       "SELECT (SELECT MIN(seq) FROM cf_schedules) AS low, (SELECT MAX(seq) FROM cf_schedules) AS high"
     );
     if (!span || span.low === null || span.high === null || span.high - span.low + 1 < SCHEDULE_LIMIT) return false;
-    const counted = this.#sql.one<{ count: number }>("SELECT COUNT(*) AS count FROM cf_schedules");
+    const counted = this.#table.one<{ count: number }>("SELECT COUNT(*) AS count FROM cf_schedules");
     return (counted?.count ?? 0) >= SCHEDULE_LIMIT;
   }
 }

@@ -277,7 +277,7 @@ describe("cancel, get and list", () => {
     expect(await ids()).toEqual([early.id, late.id, cron.id]);
     expect(await ids({ type: "cron" })).toEqual([cron.id]);
     expect(await ids({ id: late.id })).toEqual([late.id]);
-    expect(await ids({ id: "nobody" })).toEqual([]);
+    expect(await ids({ id: "unknown" })).toEqual([]);
     const at = (seconds: number) => new Date(world.nowMs + seconds * 1000);
     expect(await ids({ timeRange: { start: at(10), end: at(30) } })).toEqual([early.id, late.id]);
     expect(await ids({ timeRange: { start: at(30.4), end: at(30.4) } })).toEqual([late.id]);

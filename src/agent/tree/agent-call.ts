@@ -1,5 +1,5 @@
 // One call from agent to agent. What the platform hangs on an answer (a disposer that keeps the other object awake until
-// somebody calls it) ends here: callers get plain data.
+// it is called) ends here: callers get plain data.
 import type { InternalEnvelope } from "./internal.ts";
 
 /** Any stub of an agent; every agent class has this method. */

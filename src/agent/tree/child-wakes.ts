@@ -1,8 +1,9 @@
 // The root's side of its descendants' wakes: one row per facet that has durable work, because facets have no alarm.
 // A due row is leased into the future before its child is called, so a crash in between wakes it again; only a wake that
 // succeeded ends the lease, so a child that keeps failing is tried ever less often and finally dropped.
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { errorMessage } from "../../util/errors.ts";
-import { backoffMs } from "../backoff.ts";
+import { durableBackoffMs } from "../backoff.ts";
 import type { AgentCore } from "../core.ts";
 import { descendantPrefix, parsePathKey, pathKey, type AgentPath } from "./path.ts";
 
@@ -20,24 +21,42 @@ interface WakeRow {
 /** Reaches a child; false when its parent does not know it. */
 type WakeChild = (path: AgentPath) => Promise<boolean>;
 
+export const WAKE_TABLES: readonly TableDefinition[] = [
+  // In the root only. Bound: one row per facet that has durable work. Deleted: when it has none, or is deleted.
+  {
+    name: "cf_wakes",
+    create: [
+      `CREATE TABLE cf_wakes (
+        path TEXT PRIMARY KEY,
+        at INTEGER NOT NULL,
+        leased_until INTEGER NOT NULL DEFAULT 0,
+        failures INTEGER NOT NULL DEFAULT 0,
+        failing_since INTEGER
+      ) WITHOUT ROWID`
+    ]
+  }
+];
+
 export class ChildWakes {
   readonly #core: AgentCore;
+  readonly #table: TableSet;
   readonly #wake: WakeChild;
 
   constructor(core: AgentCore, wake: WakeChild) {
     this.#core = core;
+    this.#table = new TableSet(core.sql, WAKE_TABLES);
     this.#wake = wake;
     core.wakes.add(
-      () => core.sql.one<{ at: number | null }>("SELECT MIN(MAX(at, leased_until)) AS at FROM cf_wakes")?.at ?? null
+      () => this.#table.one<{ at: number | null }>("SELECT MIN(MAX(at, leased_until)) AS at FROM cf_wakes")?.at ?? null
     );
   }
 
   /** A child says when it next needs to run. */
   async arm(path: AgentPath, at: number | null): Promise<void> {
-    const { sql, wakes } = this.#core;
-    if (at === null) sql.run("DELETE FROM cf_wakes WHERE path = ?", pathKey(path));
+    const { wakes } = this.#core;
+    if (at === null) this.#table.change("DELETE FROM cf_wakes WHERE path = ?", pathKey(path));
     else {
-      sql.run(
+      this.#table.run(
         "INSERT INTO cf_wakes (path, at) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET at = excluded.at",
         pathKey(path),
         at
@@ -49,7 +68,7 @@ export class ChildWakes {
   /** Drops the wakes of a subtree that is no more. */
   async forget(path: AgentPath): Promise<void> {
     const prefix = descendantPrefix(path);
-    this.#core.sql.run(
+    this.#table.change(
       "DELETE FROM cf_wakes WHERE path = ? OR substr(path, 1, length(?)) = ?",
       pathKey(path),
       prefix,
@@ -59,7 +78,7 @@ export class ChildWakes {
   }
 
   async runDue(): Promise<void> {
-    const due = this.#core.sql.all<WakeRow & object>(
+    const due = this.#table.all<WakeRow & object>(
       "SELECT path, failures, failing_since FROM cf_wakes WHERE MAX(at, leased_until) <= ? ORDER BY at",
       this.#core.clock.now()
     );
@@ -84,10 +103,11 @@ export class ChildWakes {
   }
 
   #lease(row: WakeRow): void {
-    const { clock, options, sql } = this.#core;
+    const { clock, options } = this.#core;
     const now = clock.now();
-    const pauseMs = row.failures < QUICK_TRIES ? 0 : backoffMs(row.failures - QUICK_TRIES, options.keepAliveIntervalMs);
-    sql.run(
+    const pauseMs =
+      row.failures < QUICK_TRIES ? 0 : durableBackoffMs(row.failures - QUICK_TRIES, options.keepAliveIntervalMs);
+    this.#table.change(
       "UPDATE cf_wakes SET leased_until = ?, failures = failures + 1, failing_since = COALESCE(failing_since, ?) WHERE path = ?",
       now + pauseMs,
       now,
@@ -96,7 +116,7 @@ export class ChildWakes {
   }
 
   #release(row: WakeRow): void {
-    this.#core.sql.run(
+    this.#table.change(
       "UPDATE cf_wakes SET leased_until = 0, failures = 0, failing_since = NULL WHERE path = ?",
       row.path
     );
@@ -108,7 +128,7 @@ export class ChildWakes {
   }
 
   #drop(row: WakeRow, error: string): void {
-    this.#core.sql.run("DELETE FROM cf_wakes WHERE path = ?", row.path);
+    this.#table.change("DELETE FROM cf_wakes WHERE path = ?", row.path);
     this.#core.emit("schedule:error", { callback: "wake", id: row.path, error, attempts: row.failures });
   }
 }

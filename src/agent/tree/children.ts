@@ -1,6 +1,7 @@
 // The direct children of an agent: the registry, their facets, and the way down to descendants. A child exists exactly
 // as long as its registry row; a facet is only ever reached through `stub`.
 import type { Facets, FacetStub, Sql } from "../../host/ports.ts";
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { kebabCase } from "../../util/kebab.ts";
 import type { ConnectionAttachment } from "../connections/connection.ts";
 import { isCold, UNKNOWN_CHILD, type FacetIdentity, type InternalCall, type InternalEnvelope } from "./internal.ts";
@@ -25,20 +26,37 @@ export interface ChildrenInit {
   connectionsBelow: (child: AgentPathStep) => ConnectionAttachment[];
 }
 
+export const CHILDREN_TABLES: readonly TableDefinition[] = [
+  // Bound: one row per child. Deleted: with the child.
+  {
+    name: "cf_children",
+    create: [
+      `CREATE TABLE cf_children (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        class_name TEXT NOT NULL,
+        name TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        UNIQUE (class_name, name)
+      )`
+    ]
+  }
+];
+
 export class Children {
   readonly #init: ChildrenInit;
+  readonly #table: TableSet;
 
   constructor(init: ChildrenInit) {
     this.#init = init;
+    this.#table = new TableSet(init.sql, CHILDREN_TABLES);
   }
 
   /** Gets or creates the child and starts it. A new child that fails to start leaves nothing behind. */
   async spawn(child: AgentPathStep): Promise<FacetStub> {
     validateChild(child, this.#init.selfPath());
-    const { sql } = this.#init;
     const stub = this.stub(child);
     const isNew =
-      sql.run(
+      this.#table.run(
         "INSERT INTO cf_children (class_name, name, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         child.className,
         child.name,
@@ -72,22 +90,22 @@ export class Children {
   async #call(child: AgentPathStep, envelope: InternalEnvelope): Promise<unknown> {
     // Every agent class has `internalCall`; a facet's stub is typed by name only.
     const stub = this.stub(child) as FacetStub & AgentStub;
-    const told = () => ({ ...envelope, connections: this.#init.connectionsBelow(child) });
+    const withConnections = () => ({ ...envelope, connections: this.#init.connectionsBelow(child) });
     // A request's body cannot be sent twice.
-    if (envelope.call.op === "fetch") return callAgent(stub, told());
+    if (envelope.call.op === "fetch") return callAgent(stub, withConnections());
     const answer = await callAgent(stub, envelope);
-    return isCold(answer) ? callAgent(stub, told()) : answer;
+    return isCold(answer) ? callAgent(stub, withConnections()) : answer;
   }
 
   has(child: AgentPathStep): boolean {
-    const { sql } = this.#init;
     return (
-      sql.one("SELECT 1 FROM cf_children WHERE class_name = ? AND name = ?", child.className, child.name) !== undefined
+      this.#table.one("SELECT 1 FROM cf_children WHERE class_name = ? AND name = ?", child.className, child.name) !==
+      undefined
     );
   }
 
   list(className?: string): SubAgentInfo[] {
-    return this.#init.sql.all<SubAgentInfo>(
+    return this.#table.all<SubAgentInfo>(
       `SELECT class_name AS className, name, created_at AS createdAt FROM cf_children
        WHERE ?1 IS NULL OR class_name = ?1 ORDER BY seq`,
       className ?? null
@@ -100,9 +118,9 @@ export class Children {
 
   /** Wipes the child with its descendants. Safe to repeat, and for a child that never was. */
   remove(child: AgentPathStep): void {
-    // Storage first: with the row gone, nobody would know that there is something left to delete.
+    // Storage first: with the row gone, nothing would show that there is storage left to delete.
     this.#init.facets.delete(childKey(child));
-    this.#init.sql.run("DELETE FROM cf_children WHERE class_name = ? AND name = ?", child.className, child.name);
+    this.#table.change("DELETE FROM cf_children WHERE class_name = ? AND name = ?", child.className, child.name);
   }
 }
 

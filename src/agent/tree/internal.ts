@@ -68,7 +68,7 @@ export interface Invoked {
   result: unknown;
 }
 
-/** What a facet is told at its start. */
+/** What a facet gets at its start. */
 export interface FacetIdentity {
   name: string;
   className: string;

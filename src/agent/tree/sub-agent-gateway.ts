@@ -1,5 +1,5 @@
 // The way from a URL to a sub-agent: each parent on the path may refuse, the child sees only what is left of the path.
-// Sockets stay with the root; a child is told of them as plain data.
+// Sockets stay with the root; a child gets them as plain data.
 import {
   parseSubAgentPath,
   looksLikeSubAgentPath,
@@ -51,7 +51,7 @@ export class SubAgentGateway {
 
   /** Whether a request is for a child that cannot be. The parent's answer would be taken for the child's. */
   #isLost(request: Request): boolean {
-    // A parent's socket would hand the client somebody else's frames: whatever looks like a child's address is none.
+    // A parent's socket would give the client another agent's frames: an address that looks like a child's is refused.
     if (isUpgrade(request)) return looksLikeSubAgentPath(request.url, this.#runtime.identity.name);
     const path = pathBelowAgent(request.url, this.#runtime) ?? new URL(request.url).pathname;
     return CHILD_PATH.test(path);
@@ -84,7 +84,7 @@ export class SubAgentGateway {
   }
 
   async #passConnect(match: SubAgentMatch, call: Connect): Promise<{ rejected: boolean }> {
-    // `connectHere` of the child answers, or nobody does because the child was deleted meanwhile.
+    // `connectHere` of the child answers. A child that was deleted meanwhile gives no answer.
     const answer = (await this.#runtime.tree.pass([step(match)], call)) as { rejected?: boolean };
     return { rejected: answer.rejected !== false };
   }

@@ -3,7 +3,7 @@
 import type { Facets, FacetStub } from "../../host/ports.ts";
 import { Children, type SubAgentInfo } from "./children.ts";
 import type { ConnectionAttachment, ConnectionSocket } from "../connections/connection.ts";
-import { runAsNobody } from "../context.ts";
+import { outsideAgents } from "../context.ts";
 import { callAgent, type AgentStub } from "./agent-call.ts";
 import { isUnknownChild, type InternalCall } from "./internal.ts";
 import type { AgentPath, AgentPathStep } from "./path.ts";
@@ -46,7 +46,7 @@ export class Tree {
   /** Gets or creates a child. The caller's connection and request stay here: they are this object's. */
   async spawn(child: AgentPathStep): Promise<FacetStub> {
     this.#assertRootReachable();
-    return runAsNobody(() => this.children.spawn(child));
+    return outsideAgents(() => this.children.spawn(child));
   }
 
   list(className?: string): SubAgentInfo[] {
@@ -55,7 +55,7 @@ export class Tree {
 
   /**
    * A facet called directly on a stub, without its parent's message, after it was evicted: asks the root for its
-   * clients. Not part of the start, so nobody is held up who could be waiting for this.
+   * clients. Not part of the start, which must not wait for another object.
    */
   async restoreConnections(): Promise<void> {
     if (!this.remote || this.remote.isRestored) return;
@@ -66,7 +66,7 @@ export class Tree {
 
   /** Carries a call to a descendant; see `isUnknownChild` for the answer when there is none. */
   pass(to: AgentPath, call: InternalCall): Promise<unknown> {
-    return runAsNobody(() => this.children.pass(to, call));
+    return outsideAgents(() => this.children.pass(to, call));
   }
 
   /** Runs a descendant's due work; false when its parent does not know it. */
@@ -99,12 +99,12 @@ export class Tree {
 
   askRoot(call: InternalCall): Promise<unknown> {
     if (!this.#runtime.identity.isFacet) return this.answerAsRoot(call);
-    return runAsNobody(() => callAgent(this.#root(), { to: [], call }));
+    return outsideAgents(() => callAgent(this.#root(), { to: [], call }));
   }
 
   /** A call routed through the root to any agent of the tree. */
   askAt(pathBelowRoot: AgentPath, call: InternalCall): Promise<unknown> {
-    return runAsNobody(() => callAgent(this.#root(), { to: pathBelowRoot, call }));
+    return outsideAgents(() => callAgent(this.#root(), { to: pathBelowRoot, call }));
   }
 
   async answerAsRoot(call: InternalCall): Promise<unknown> {

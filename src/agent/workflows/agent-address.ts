@@ -14,12 +14,12 @@ export interface AgentDirectory {
   env: unknown;
 }
 
-export interface AgentAddress {
+export interface OriginAddress {
   ask(call: InternalCall): Promise<unknown>;
 }
 
 /** Throws AgentBindingError when this Worker does not know the agent's class. */
-export function openAddress(origin: WorkflowOrigin, directory: AgentDirectory): AgentAddress {
+export function openAddress(origin: WorkflowOrigin, directory: AgentDirectory): OriginAddress {
   const namespace = namespaceOf(origin, directory);
   const [root, ...below] = origin.path;
   return {

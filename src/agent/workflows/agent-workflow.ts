@@ -5,7 +5,7 @@ import type { Agent } from "../agent.ts";
 import { isUpgrade } from "../connections/upgrade.ts";
 import { isUnknownChild } from "../tree/internal.ts";
 import { remoteStub, type SubAgentStub } from "../tree/sub-agent-stub.ts";
-import { openAddress, type AgentAddress } from "./agent-address.ts";
+import { openAddress, type OriginAddress } from "./agent-address.ts";
 import { detachOrigin, type Detached, type WorkflowOrigin } from "./origin.ts";
 import { refused, type ReportAnswer } from "./report.ts";
 import { openStep, type AgentWorkflowStep, type OpenedStep } from "./workflow-step.ts";
@@ -132,7 +132,7 @@ async function reportEnd(opened: OpenedStep, report: () => Promise<void>): Promi
   }
 }
 
-function stubOf(address: AgentAddress, { path }: WorkflowOrigin): object {
+function stubOf(address: OriginAddress, { path }: WorkflowOrigin): object {
   return remoteStub({
     className: path.at(-1)?.className ?? "",
     ask: (call) => address.ask(call),

@@ -1,5 +1,5 @@
-// The `step` an AgentWorkflow is given: the platform's own, and one more durable step for each thing the agent can be
-// told. A report is made until the agent has taken it and not made again when the workflow is replayed.
+// The `step` an AgentWorkflow is given: the platform's own, and one more durable step for each report that the agent
+// takes. A report is made until the agent has taken it and not made again when the workflow is replayed.
 import type { WorkflowStep } from "#platform";
 import { errorMessage } from "../../util/errors.ts";
 import { encodeStored } from "../stored-json.ts";

@@ -1,6 +1,7 @@
 // Every statement on cf_workflows. A record only moves forward: queued, running, then one of two ends, and the first
 // end stays.
 import type { Sql } from "../../host/ports.ts";
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { parseJson } from "../../util/json.ts";
 import { WorkflowLimitError } from "./workflow-errors.ts";
 
@@ -42,26 +43,48 @@ export interface WorkflowRow {
 
 const COLUMNS = "id, workflow, status, is_created, metadata, error, settled_by, delivered, created_at, updated_at";
 
+export const WORKFLOW_TABLES: readonly TableDefinition[] = [
+  // Bound: WORKFLOW_LIMIT rows. Deleted: by deleteWorkflow, destroy; the oldest that have ended.
+  {
+    name: "cf_workflows",
+    create: [
+      `CREATE TABLE cf_workflows (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        workflow TEXT NOT NULL,
+        status TEXT NOT NULL DEFAULT 'queued',
+        is_created INTEGER NOT NULL DEFAULT 0,
+        metadata TEXT,
+        error TEXT,
+        settled_by TEXT,
+        delivered TEXT NOT NULL DEFAULT '[]',
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL
+      )`
+    ]
+  }
+];
+
 export class WorkflowTable {
-  readonly #sql: Sql;
+  readonly #table: TableSet;
   readonly #now: () => number;
 
   constructor(sql: Sql, now: () => number) {
-    this.#sql = sql;
+    this.#table = new TableSet(sql, WORKFLOW_TABLES);
     this.#now = now;
   }
 
   byId(id: string): WorkflowRow | undefined {
-    return this.#sql.one<WorkflowRow>(`SELECT ${COLUMNS} FROM cf_workflows WHERE id = ?`, id);
+    return this.#table.one<WorkflowRow>(`SELECT ${COLUMNS} FROM cf_workflows WHERE id = ?`, id);
   }
 
   /** False when there is a record with this id already; nothing is changed then. */
   insert(row: { id: string; workflow: string; metadata: string | null }): boolean {
-    return this.#sql.transaction(() => {
+    return this.#table.transaction(() => {
       if (this.byId(row.id)) return false;
       this.#makeRoom();
       const now = this.#now();
-      this.#sql.run(
+      this.#table.run(
         "INSERT INTO cf_workflows (id, workflow, metadata, created_at, updated_at) VALUES (?, ?, ?, ?, ?)",
         row.id,
         row.workflow,
@@ -75,16 +98,16 @@ export class WorkflowTable {
 
   /** The platform has it. */
   markCreated(id: string): void {
-    this.#sql.run(
+    this.#table.change(
       "UPDATE cf_workflows SET is_created = 1, error = NULL, updated_at = ? WHERE id = ? AND is_created = 0",
       this.#now(),
       id
     );
   }
 
-  /** Nobody knows whether the platform has it. */
+  /** It is not known whether the platform has it. */
   markUncertain(id: string, error: string): void {
-    this.#sql.run(
+    this.#table.change(
       "UPDATE cf_workflows SET error = ?, updated_at = ? WHERE id = ? AND is_created = 0",
       error,
       this.#now(),
@@ -94,7 +117,7 @@ export class WorkflowTable {
 
   /** A sign of life. */
   markRunning(id: string): void {
-    this.#sql.run(
+    this.#table.change(
       "UPDATE cf_workflows SET status = 'running', is_created = 1, error = NULL, updated_at = ? WHERE id = ? AND status = 'queued'",
       this.#now(),
       id
@@ -102,7 +125,7 @@ export class WorkflowTable {
   }
 
   settle(id: string, end: { status: "complete" | "errored"; error: string | null; step: string }): void {
-    this.#sql.run(
+    this.#table.change(
       `UPDATE cf_workflows SET status = ?, is_created = 1, error = ?, settled_by = ?, updated_at = ?
        WHERE id = ? AND settled_by IS NULL`,
       end.status,
@@ -118,7 +141,7 @@ export class WorkflowTable {
     const row = this.byId(id);
     if (!row) return;
     const delivered = [...deliveredSteps(row), step].slice(-DELIVERED_STEPS_LIMIT);
-    this.#sql.run(
+    this.#table.change(
       "UPDATE cf_workflows SET delivered = ?, updated_at = ? WHERE id = ?",
       JSON.stringify(delivered),
       this.#now(),
@@ -127,12 +150,12 @@ export class WorkflowTable {
   }
 
   remove(id: string): boolean {
-    return this.#sql.run("DELETE FROM cf_workflows WHERE id = ?", id).changed === 1;
+    return this.#table.change("DELETE FROM cf_workflows WHERE id = ?", id).changed === 1;
   }
 
   #makeRoom(): void {
     if (!this.#isFull()) return;
-    this.#sql.run(
+    this.#table.change(
       `DELETE FROM cf_workflows WHERE seq IN (
          SELECT seq FROM cf_workflows WHERE settled_by IS NOT NULL ORDER BY seq
          LIMIT (SELECT COUNT(*) FROM cf_workflows) - ?)`,
@@ -143,11 +166,11 @@ export class WorkflowTable {
 
   #isFull(): boolean {
     // The span of numbers bounds the count and costs two lookups; counting is for tables that have lived long.
-    const span = this.#sql.one<{ low: number | null; high: number | null }>(
+    const span = this.#table.one<{ low: number | null; high: number | null }>(
       "SELECT (SELECT MIN(seq) FROM cf_workflows) AS low, (SELECT MAX(seq) FROM cf_workflows) AS high"
     );
     if (!span || span.low === null || span.high === null || span.high - span.low + 1 < WORKFLOW_LIMIT) return false;
-    const counted = this.#sql.one<{ count: number }>("SELECT COUNT(*) AS count FROM cf_workflows");
+    const counted = this.#table.one<{ count: number }>("SELECT COUNT(*) AS count FROM cf_workflows");
     return (counted?.count ?? 0) >= WORKFLOW_LIMIT;
   }
 }

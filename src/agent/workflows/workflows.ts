@@ -41,7 +41,7 @@ interface WorkflowBinding {
   get(id: string): Promise<{ sendEvent(event: WorkflowEventInput): Promise<unknown> }>;
 }
 
-/** What the room needs beyond the core: who the agent is, what it can reach, and what a workflow may change. */
+/** What workflows need beyond the core: who the agent is, what it can reach, and what a workflow may change. */
 export interface WorkflowsHost extends AgentCore {
   readonly env: unknown;
   readonly ctx: { readonly id: { toString(): string }; readonly exports?: unknown };

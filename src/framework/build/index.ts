@@ -1,3 +1,3 @@
-export { fastStreams, fastStreamsForEsbuild } from "./fast-streams.ts";
+export { fastStreams, fastStreamsForEsbuild } from "./streams/plugin.ts";
 export type { BundlerPlugin, EsbuildPlugin } from "./plugins.ts";
 export { zodLocales, zodLocalesForEsbuild } from "./zod-locales.ts";

@@ -1,4 +1,4 @@
-// Bundler plugins that leave out the languages of zod's messages that nobody asked for. `z` is one object with all of
+// Bundler plugins that leave out the languages of zod's messages that were not asked for. `z` is one object with all of
 // zod in it, so no bundler can drop them by itself: over fifty languages, a quarter of a megabyte minified, a fifth of
 // an agent's Worker, read at every start. English is always there; a language that was left out says so when it is used.
 import { esbuildPluginOf, pluginOf, type BundlerPlugin, type EsbuildPlugin, type ModuleChange } from "./plugins.ts";

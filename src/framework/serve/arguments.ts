@@ -28,7 +28,7 @@ export interface ServeArguments extends BuildOptions {
   graceMs: number;
 }
 
-export type Command = { command: "help" } | { command: "version" } | ({ command: "serve" } & ServeArguments);
+export type CliCommand = { command: "help" } | { command: "version" } | ({ command: "serve" } & ServeArguments);
 
 export const HELP = `everthink serve [build] [options]
 
@@ -81,7 +81,7 @@ const OPTIONS = {
   version: { type: "boolean", short: "v" }
 } as const;
 
-export function parseArguments(args: readonly string[]): Command {
+export function parseArguments(args: readonly string[]): CliCommand {
   const { values, positionals } = split(args);
   const [command, build, ...more] = positionals;
   if (values.help || command === "help") return { command: "help" };

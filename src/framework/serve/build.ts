@@ -191,7 +191,7 @@ function readJson(file: string): unknown {
   }
 }
 
-/** As a person would write it. */
+/** As it would be typed. */
 function shown(path: string, workingFolder: string): string {
   const short = relative(workingFolder, path);
   return short === "" ? "." : short.startsWith("..") ? path : short;

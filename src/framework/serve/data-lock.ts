@@ -21,7 +21,7 @@ const LOCKERS: readonly (readonly [string, ...string[]])[] = [
 ];
 
 export interface DataLock {
-  /** Whoever inherits it holds the lock too. */
+  /** A process that inherits it holds the lock too. */
   descriptor: number;
   release(): void;
 }
@@ -47,7 +47,7 @@ export async function lockDataFolder(folder: string, waitMs = WAIT_MS): Promise<
 function openLockFile(folder: string, file: string): number {
   try {
     mkdirSync(join(folder, OWN_FOLDER), { recursive: true });
-    // For appending: nothing of the owner's is overwritten by somebody who only asks.
+    // For appending: nothing of the owner's is overwritten by a process that only asks.
     return openSync(file, "a", 0o600);
   } catch (error) {
     throw new DataFolderError(folder, reasonOf(error, folder));

@@ -1,4 +1,4 @@
-// What can keep `everthink serve` from serving, each with the words the person at the terminal reads. The command prints
+// What can keep `everthink serve` from serving, each with the words the operator at the terminal reads. The command prints
 // message and hint, never a stack, and exits with 1.
 import { ThinkError } from "../../util/errors.ts";
 

@@ -1,5 +1,5 @@
 // Asks a running workerd whether it still answers. It runs everything on one thread, so an endless loop anywhere in it
-// leaves this question unanswered too: that is how a frozen process is told from a busy one.
+// leaves this question unanswered too: that is how a frozen process is distinguished from a busy one.
 import { request } from "node:http";
 import { HEALTH_PATH } from "./workerd-config.ts";
 

@@ -1,18 +1,17 @@
-// JSON with comments and trailing commas, as people write wrangler.jsonc. Comments become spaces, so that a parser's
-// positions still fit the file.
+// Wrangler's files: JSON with comments and trailing commas. Fails with the line and the column, where the parser alone
+// would go on with what it could read.
+import { getNodeValue, parseTree, printParseErrorCode, type ParseError } from "jsonc-parser";
 
 export function parseJsonc(text: string): unknown {
-  return JSON.parse(withoutTrailingCommas(withoutComments(text.replace(/^\uFEFF/, ""))));
+  const errors: ParseError[] = [];
+  const tree = parseTree(text.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first) throw new SyntaxError(`${printParseErrorCode(first.error)} at ${position(text, first.offset)}`);
+  // Unlike the library's `parse`, this makes objects in which the key "__proto__" is a key.
+  return tree && getNodeValue(tree);
 }
 
-/** A string first, so that nothing inside of one is taken for a comment. */
-const STRING_OR_COMMENT = /"(?:\\.|[^"\\])*"|\/\/[^\n\r]*|\/\*[\s\S]*?\*\//g;
-const STRING_OR_TRAILING_COMMA = /"(?:\\.|[^"\\])*"|,(?=\s*[\]}])/g;
-
-function withoutComments(text: string): string {
-  return text.replace(STRING_OR_COMMENT, (match) => (match.startsWith('"') ? match : match.replace(/[^\n\r]/g, " ")));
-}
-
-function withoutTrailingCommas(text: string): string {
-  return text.replace(STRING_OR_TRAILING_COMMA, (match) => (match === "," ? " " : match));
+function position(text: string, offset: number): string {
+  const lines = text.slice(0, offset).split(/\r\n|\n|\r/);
+  return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }

@@ -28,7 +28,7 @@ export class Log {
     this.#print(this.#options.output, "everthink", text);
   }
 
-  /** A line of our own that somebody should do something about. */
+  /** A line of our own that the operator should act on. */
   warn(text: string): void {
     this.#print(this.#options.errors, "everthink", text);
   }
@@ -66,7 +66,7 @@ export class Log {
   }
 }
 
-/** What workerd says of itself in words for people who do not work on workerd; undefined: of no use to anybody else. */
+/** What workerd says of itself, in words for operators; undefined: of use only to developers of workerd. */
 function plainWords(line: string): string | undefined {
   const missing = /referenced the class "([^"]+)", but no such Durable Object class is exported/.exec(line);
   if (missing) return `The Worker does not export the Durable Object class ${missing[1]}: calls to it will fail.`;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Migration, objectClasses } from "./object-classes.ts";
+import { type ClassMigration, objectClasses } from "./object-classes.ts";
 
-const migration = (part: Partial<Migration>): Migration => ({
+const migration = (part: Partial<ClassMigration>): ClassMigration => ({
   created: [],
   createdWithoutSql: [],
   renamed: [],

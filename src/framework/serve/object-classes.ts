@@ -1,7 +1,7 @@
 // The Durable Object classes of a Worker and the keys their data is stored under, from its migrations. A key names the
 // folder on disk and goes into every object id: a class keeps its key when it is renamed, and a key is never given twice.
 
-export interface ObjectClass {
+export interface BuiltClass {
   className: string;
   /** Never changes for the same data. */
   key: string;
@@ -9,7 +9,7 @@ export interface ObjectClass {
   hasSql: boolean;
 }
 
-export interface Migration {
+export interface ClassMigration {
   created: readonly string[];
   createdWithoutSql: readonly string[];
   renamed: readonly { from: string; to: string }[];
@@ -17,8 +17,8 @@ export interface Migration {
 }
 
 /** `bound` are classes with a binding; those no migration names are taken as they are. */
-export function objectClasses(migrations: readonly Migration[], bound: readonly string[]): ObjectClass[] {
-  const living = new Map<string, ObjectClass>();
+export function objectClasses(migrations: readonly ClassMigration[], bound: readonly string[]): BuiltClass[] {
+  const living = new Map<string, BuiltClass>();
   const keys = new Set<string>();
   const create = (className: string, hasSql: boolean) => {
     if (living.has(className)) return;

@@ -30,7 +30,7 @@ test("only this user can reach the socket, and nothing of it stays", async () =>
   expect(existsSync(plug.folder)).toBe(false);
 });
 
-test("a pull is answered, and told to whoever watches", async () => {
+test("a pull is answered, and reported to the watcher", async () => {
   const plug = await openPlug();
   const over = new AbortController();
   const pulled = plug.untilPulled(over.signal);
@@ -38,7 +38,7 @@ test("a pull is answered, and told to whoever watches", async () => {
   await pulled;
 });
 
-test("a pull that nobody watches for is answered, and not kept for later", async () => {
+test("a pull that is not watched for is answered, and not kept for later", async () => {
   const plug = await openPlug();
   expect(await ask(plug)).toBe(503);
   const over = new AbortController();

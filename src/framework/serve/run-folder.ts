@@ -1,6 +1,6 @@
 // A copy of what this instance runs, in the data folder: the configuration and the modules. A restart after a crash then
 // runs the same code, even if a new build is being written meanwhile, and nothing depends on a temporary folder that the
-// system cleans. Written anew at every start, by whoever holds the lock.
+// system cleans. Written anew at every start, by the holder of the lock.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Build } from "./build.ts";

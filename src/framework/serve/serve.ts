@@ -109,7 +109,7 @@ async function keepRunning({ options, environment, launch, plug }: Running): Pro
   await supervise(
     {
       async launch() {
-        // The output of a first start that fails is in the error; printing it twice helps nobody.
+        // The output of a first start that fails is in the error; printing it twice is of no use.
         const early: [string, "stdout" | "stderr"][] = [];
         let isUp = hasListened;
         const onOutput: LaunchOptions["onOutput"] = (text, stream) =>
@@ -129,7 +129,7 @@ async function keepRunning({ options, environment, launch, plug }: Running): Pro
       },
       isAnswering: (atPort, timeoutMs) => isAnswering({ host, port: atPort, timeoutMs }),
       now: () => performance.now(),
-      // Aborted means that nobody waits any more.
+      // Aborted means that it is no longer waited for.
       pause: (durationMs, signal) => delay(durationMs, undefined, { signal }).catch(() => undefined),
       log: (text) => log.warn(text),
       ...(plug && { untilPulled: (over: AbortSignal) => plug.untilPulled(over) })

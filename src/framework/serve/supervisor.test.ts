@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { GaveUpError, PortTakenError } from "./errors.ts";
-import { supervise, type Supervised } from "./supervisor.ts";
+import { afterDeath, QUICK_DEATH_LIMIT, STABLE_MS, supervise, type Supervised } from "./supervisor.ts";
 
 /** How one run of the process goes, in milliseconds from its start. */
 interface Run {
@@ -10,7 +10,7 @@ interface Run {
   /** Connections fail at once. */
   refuses?: { from: number; to: number };
   failsToStart?: Error;
-  /** Somebody pulls the plug. */
+  /** The plug is pulled. */
   pulled?: number;
 }
 
@@ -211,4 +211,17 @@ describe("the supervisor", () => {
     expect(world.alive).toBe(0);
     expect(world.events.at(-1)).toMatch(/^code 1/);
   });
+});
+
+test.each([
+  [0, STABLE_MS, { do: "restart", afterMs: 0, quickDeaths: 0 }],
+  [9, STABLE_MS, { do: "restart", afterMs: 0, quickDeaths: 0 }],
+  [0, STABLE_MS - 1, { do: "restart", afterMs: 0, quickDeaths: 1 }],
+  [1, 10, { do: "restart", afterMs: 500, quickDeaths: 2 }],
+  [2, 10, { do: "restart", afterMs: 1000, quickDeaths: 3 }],
+  [7, 10, { do: "restart", afterMs: 30_000, quickDeaths: 8 }],
+  [8, 10, { do: "restart", afterMs: 30_000, quickDeaths: 9 }],
+  [9, 10, { do: "give-up", quickDeaths: QUICK_DEATH_LIMIT }]
+])("after %i quick deaths and a run of %i ms: %j", (deaths, ranMs, decision) => {
+  expect(afterDeath(deaths, ranMs)).toEqual(decision);
 });

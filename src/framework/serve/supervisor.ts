@@ -1,10 +1,15 @@
 // Keeps one workerd running: starts it, asks regularly whether it answers, kills it when it does not, starts it again
 // after it died, and gives up when it only dies. It knows processes, time and questions through ports, so that tests
 // need neither. Two never run at once: a new one is started only when the one before is gone.
+import { backoffMs, type Backoff } from "../../util/backoff.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { GaveUpError } from "./errors.ts";
-import { afterDeath, STABLE_MS } from "./restart-policy.ts";
 
+/** A run at least this long counts as healthy: the next death is the first again. */
+export const STABLE_MS = 60_000;
+/** Deaths in a row, each within STABLE_MS of its start, after which the supervisor gives up. */
+export const QUICK_DEATH_LIMIT = 10;
+const PAUSES: Backoff = { baseMs: 500, maxMs: 30_000 };
 /** Longest pause between two questions. */
 export const HEALTH_PAUSE_MS = 5_000;
 /** Pause before asking again when the answer was no. */
@@ -26,7 +31,7 @@ export interface SupervisorPorts {
   /** Returns early when aborted. */
   pause(durationMs: number, signal: AbortSignal): Promise<void>;
   log(text: string): void;
-  /** Resolves when somebody wants the process dead, to see what happens; never after `over`. */
+  /** Resolves when the user wants the process killed, to see what happens; never after `over`. */
   untilPulled?(over: AbortSignal): Promise<void>;
 }
 
@@ -58,7 +63,7 @@ export async function supervise(
       const end = await watch(running, { ports, limits, stop });
       if (end.what === "stopped") return await running.stop(limits.graceMs, hurry);
       ports.log(end.text);
-      // Somebody plays with it: no sign of bad health, and no reason to wait.
+      // Killed on purpose: no sign of bad health, and no reason to wait.
       if (end.what === "pulled") continue;
     }
     const next = afterDeath(quickDeaths, ports.now() - startedAt);
@@ -69,7 +74,7 @@ export async function supervise(
   }
 }
 
-/** A first start that fails is for the person at the terminal; a later one is one more death. */
+/** A first start that fails is for the operator at the terminal; a later one is one more death. */
 async function startOnce(ports: SupervisorPorts, isFirst: boolean): Promise<Supervised | undefined> {
   try {
     const running = await ports.launch();
@@ -133,4 +138,17 @@ async function untilFrozen(port: number, { ports, limits, stop }: Watch): Promis
     else silentSince ??= askedAt;
     if (silentSince !== undefined && ports.now() - silentSince >= limits.healthTimeoutMs) return "frozen";
   }
+}
+
+export type AfterDeath =
+  { do: "restart"; afterMs: number; quickDeaths: number } | { do: "give-up"; quickDeaths: number };
+
+/** What follows when workerd has ended by itself. `quickDeaths` are those in a row before this one. Pure. */
+export function afterDeath(quickDeaths: number, ranMs: number): AfterDeath {
+  if (ranMs >= STABLE_MS) return { do: "restart", afterMs: 0, quickDeaths: 0 };
+  const deaths = quickDeaths + 1;
+  if (deaths >= QUICK_DEATH_LIMIT) return { do: "give-up", quickDeaths: deaths };
+  // The first one is most often a single accident: clients should hardly notice.
+  const afterMs = deaths === 1 ? 0 : backoffMs(deaths - 2, PAUSES);
+  return { do: "restart", afterMs, quickDeaths: deaths };
 }

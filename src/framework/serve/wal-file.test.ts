@@ -64,7 +64,7 @@ describe("a write-ahead log that SQLite wrote", () => {
   });
 });
 
-test("a log that was copied into the database is not missed, whatever became of it", () => {
+test("a log that was copied into the database is not missed, also when it was removed or damaged", () => {
   const { log, index } = left((database) => {
     write(database, 3);
     database.exec("PRAGMA wal_checkpoint(PASSIVE)");

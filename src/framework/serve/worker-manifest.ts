@@ -1,7 +1,7 @@
-// What a built Worker needs to run, whatever described it: a wrangler.json or options of the command line.
+// What a built Worker needs to run, described by a wrangler.json or options of the command line.
 import type { AssetSettings } from "./front/settings.ts";
 import type { ModuleRule } from "./module-kind.ts";
-import type { ObjectClass } from "./object-classes.ts";
+import type { BuiltClass } from "./object-classes.ts";
 
 export type Binding =
   | { type: "object"; name: string; className: string }
@@ -24,7 +24,7 @@ export interface WorkerManifest {
   rules: readonly ModuleRule[];
   compatibilityDate: string;
   compatibilityFlags: readonly string[];
-  objects: readonly ObjectClass[];
+  objects: readonly BuiltClass[];
   bindings: readonly Binding[];
   requiredSecrets: readonly string[];
   assets?: AssetFolder;

@@ -1,5 +1,5 @@
 // Finds the workerd of the user's project: listed there, or brought along by wrangler. everthink does not depend on it,
-// because on Cloudflare nobody needs it.
+// because on Cloudflare it is not needed.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";

@@ -3,7 +3,7 @@
 // them from its environment.
 import type { AssetSettings } from "./front/settings.ts";
 import type { ModuleKind } from "./module-kind.ts";
-import type { ObjectClass } from "./object-classes.ts";
+import type { BuiltClass } from "./object-classes.ts";
 import type { Binding } from "./worker-manifest.ts";
 
 /** workerd refuses dates it does not know yet; this is the one everthink is tested with. */
@@ -13,7 +13,7 @@ export const COMPATIBILITY_FLAGS = ["enable_abortsignal_rpc"];
 /** What the front answers by itself, and the supervisor asks. */
 export const HEALTH_PATH = "/__think/health";
 
-/** What this machine calls itself, and nobody else can reach: where the front has a plug. */
+/** Names of this machine that no other machine can reach: where the front has a plug. */
 export const LOOPBACK_HOSTS: readonly string[] = ["127.0.0.1", "localhost", "::1"];
 /** The same, as they stand in an address. */
 const LOCAL_NAMES = LOOPBACK_HOSTS.map((host) => (host.includes(":") ? `[${host}]` : host));
@@ -36,7 +36,7 @@ export interface WorkerdConfig {
   modules: readonly ConfiguredModule[];
   compatibilityDate?: string;
   compatibilityFlags?: readonly string[];
-  objects: readonly ObjectClass[];
+  objects: readonly BuiltClass[];
   bindings: readonly Binding[];
   /** The Worker that answers the port before the user's; without it the user's does. */
   front?: {
@@ -121,7 +121,7 @@ function bindingValue(binding: Binding): string {
   }
 }
 
-function namespaceOf({ className, key, hasSql }: ObjectClass): string {
+function namespaceOf({ className, key, hasSql }: BuiltClass): string {
   return `(className = ${quote(className)}, uniqueKey = ${quote(key)}, enableSql = ${hasSql})`;
 }
 

@@ -3,6 +3,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeDeadline } from "../../host/deadline.ts";
 import { PortTakenError, WorkerdStartError } from "./errors.ts";
 import { attachLifeline, type Lifeline } from "./lifeline.ts";
 import { SOCKET_NAME } from "./workerd-config.ts";
@@ -127,18 +129,13 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 
 /** The port, once workerd reports on its control descriptor that it listens. */
 async function listening(child: ChildProcess, ended: Promise<string>): Promise<number> {
-  let stuck: NodeJS.Timeout | undefined;
-  try {
-    return await Promise.race([
-      listenEvent(child.stdio[3] as Readable), // Opened as a pipe above, so it is a readable stream.
-      ended.then((how) => Promise.reject(new Error(`it ended with ${how}`))),
-      new Promise<never>((_resolve, reject) => {
-        stuck = setTimeout(() => reject(new Error(`no answer within ${START_LIMIT_MS} ms`)), START_LIMIT_MS);
-      })
-    ]);
-  } finally {
-    clearTimeout(stuck);
-  }
+  const port = Promise.race([
+    listenEvent(child.stdio[3] as Readable), // Opened as a pipe above, so it is a readable stream.
+    ended.then((how) => Promise.reject(new Error(`it ended with ${how}`)))
+  ]);
+  const clock = { sleep: (ms: number, signal?: AbortSignal) => sleep(ms, undefined, signal && { signal }) };
+  const late = () => new Error(`no answer within ${START_LIMIT_MS} ms`);
+  return beforeDeadline(port, { clock, timeoutMs: START_LIMIT_MS, late });
 }
 
 function listenEvent(control: Readable): Promise<number> {

@@ -3,7 +3,7 @@
 import { DEFAULT_ASSET_SETTINGS, HTML_HANDLINGS, NOT_FOUND_HANDLINGS } from "./front/settings.ts";
 import { UnusableBuildError } from "./errors.ts";
 import type { ModuleRule } from "./module-kind.ts";
-import { type Migration, objectClasses } from "./object-classes.ts";
+import { type ClassMigration, objectClasses } from "./object-classes.ts";
 import type { AssetFolder, Binding, WorkerManifest } from "./worker-manifest.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -69,7 +69,7 @@ function readServices(fields: Fields, warnings: string[]): Binding[] {
 }
 
 /** The declarative `exports` and the list of `migrations` exclude each other. */
-function readMigrations(fields: Fields): Migration[] {
+function readMigrations(fields: Fields): ClassMigration[] {
   const declared = Object.entries(fieldsOf(fields.exports)).flatMap(([className, one]) => {
     const { type, ...rest } = fieldsOf(one);
     return type === "durable-object" ? [{ className, ...rest }] : [];
@@ -86,11 +86,11 @@ function readMigrations(fields: Fields): Migration[] {
 }
 
 /** A class that is declared as the new name of another one is that one, renamed. */
-function declaredMigrations(declared: readonly (Fields & { className: string })[]): Migration[] {
+function declaredMigrations(declared: readonly (Fields & { className: string })[]): ClassMigration[] {
   const olderNames = new Map(
     declared.flatMap(({ className, renamed_to: newer }) => (typeof newer === "string" ? [[newer, className]] : []))
   );
-  return declared.flatMap(({ className, state, storage }): Migration[] => {
+  return declared.flatMap(({ className, state, storage }): ClassMigration[] => {
     if (state !== undefined && state !== "created") return [];
     const names = [className];
     for (let older = olderNames.get(className); older !== undefined; older = olderNames.get(older)) {

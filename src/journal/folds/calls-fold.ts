@@ -43,35 +43,18 @@ export function canAdvance(from: CallState, to: CallState): boolean {
 
 export interface ApprovalView {
   readonly approvalId: ApprovalId;
-  readonly inputHash: string;
   readonly descriptor: Json;
-  readonly askedAt: number;
-  readonly expiresAt: number | null;
-  readonly answer: ApprovalAnswer | null;
-}
-
-export interface ApprovalAnswer {
-  readonly approved: boolean;
-  readonly by: string | null;
-  readonly reason: string | null;
-  readonly at: number;
 }
 
 export interface CallView {
   readonly callId: CallId;
-  readonly step: number;
-  readonly attempt: number;
   readonly toolName: string;
   readonly executor: CallExecutor;
   readonly dynamic: boolean;
   readonly input: Json;
-  readonly inputHash: string;
   readonly state: CallState;
   readonly approval: ApprovalView | null;
   readonly outcome: CallOutcome | null;
-  readonly settledAt: number | null;
-  /** Somebody who answered wants the conversation to go on. */
-  readonly autoContinue: boolean;
 }
 
 /** In the order in which the calls started. */
@@ -95,59 +78,51 @@ export function foldCalls(calls: CallsFold, record: ReadableRecord): CallsFold {
   }
 }
 
-/** Calls somebody still owes an outcome. */
+/** Calls without an outcome. */
 export function openCalls(calls: CallsFold): CallView[] {
   return [...calls.values()].filter((call) => !isTerminal(call.state));
 }
 
-/** Open calls a human or a client can still answer: these keep a turn parked, they are not a sign of a stuck one. */
+/** Open calls that a person or a client can still answer: the turn waits for them, it is not stuck. */
 export function awaitedCalls(calls: CallsFold): CallView[] {
-  return openCalls(calls).filter((call) => call.state === "approval-requested" || isClientsToRun(call));
+  return openCalls(calls).filter(isAwaited);
 }
 
-function isClientsToRun(call: CallView): boolean {
-  return call.executor === "client" && (call.state === "input-available" || call.state === "approval-responded");
+export function isAwaited({ state, executor }: CallView): boolean {
+  if (state === "approval-requested") return true;
+  return executor === "client" && (state === "input-available" || state === "approval-responded");
 }
 
 function startedCall(record: CallStarted): CallView {
-  const { callId, step, attempt, toolName, executor, dynamic, input, inputHash } = record;
+  const { callId, toolName, executor, dynamic, input } = record;
   return {
-    ...{ callId, step, attempt, toolName, executor, dynamic, input, inputHash },
+    ...{ callId, toolName, executor, dynamic, input },
     state: "input-available",
     approval: null,
-    outcome: null,
-    settledAt: null,
-    autoContinue: false
+    outcome: null
   };
 }
 
 function ask(call: CallView, record: ApprovalAsked): CallView {
   if (!canAdvance(call.state, "approval-requested")) return call;
-  const { approvalId, inputHash, descriptor, expiresAt } = record;
-  return {
-    ...call,
-    state: "approval-requested",
-    approval: { approvalId, inputHash, descriptor, expiresAt, askedAt: record.at, answer: null }
-  };
+  const { approvalId, descriptor } = record;
+  return { ...call, state: "approval-requested", approval: { approvalId, descriptor } };
 }
 
-/** Only the question that was asked can be answered, for the input that was shown. */
+/** Only the question that was asked can be answered. */
 function answer(call: CallView, record: ApprovalAnswered): CallView {
   const { approval } = call;
   if (call.state !== "approval-requested" || approval?.approvalId !== record.approvalId) return call;
-  if (record.inputHash !== null && record.inputHash !== approval.inputHash) return call;
-  const { approved, by, reason, at, autoContinue } = record;
-  const answered = { ...call, autoContinue, approval: { ...approval, answer: { approved, by, reason, at } } };
+  const { approved, reason } = record;
   return approved
-    ? { ...answered, state: "approval-responded" }
-    : { ...answered, state: "denied", outcome: { kind: "denied", reason }, settledAt: at };
+    ? { ...call, state: "approval-responded" }
+    : { ...call, state: "denied", outcome: { kind: "denied", reason } };
 }
 
 function settle(call: CallView, record: CallSettled): CallView {
   const state = stateOf(record.outcome);
   if (!canAdvance(call.state, state)) return call;
-  const autoContinue = call.autoContinue || record.autoContinue;
-  return { ...call, state, outcome: record.outcome, settledAt: record.at, autoContinue };
+  return { ...call, state, outcome: record.outcome };
 }
 
 function stateOf(outcome: CallOutcome): CallState {

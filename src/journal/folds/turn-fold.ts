@@ -8,32 +8,20 @@ import type {
   AttemptStarted,
   ChunkRange,
   JournalEntry,
-  ParkReason,
+  ModelCalled,
   ReadableRecord,
   RecordedError,
   StepFinished,
   StepUsage,
   TurnAdmitted,
   TurnGranted,
-  TurnSettled,
-  TurnSteered,
-  UnknownRecord
+  TurnSettled
 } from "../records.ts";
+import { rangeOf } from "../codec.ts";
 import { foldCalls, NO_CALLS, type CallsFold } from "./calls-fold.ts";
-
-/**
- * - absent: not admitted (or its admission is damaged)
- * - queued: admitted, never attempted
- * - running: an attempt is open; if its process is gone, it was interrupted
- * - recovering: between attempts
- * - parked: waits for somebody else
- * - settled: has its outcome
- */
-export type TurnPhaseName = "absent" | "queued" | "running" | "recovering" | "parked" | "settled";
 
 export interface AttemptView {
   readonly attempt: number;
-  readonly epoch: EpochId;
   readonly kind: AttemptStarted["kind"];
   readonly startedAt: number;
   /** Records it added that took the turn forward. An interrupted attempt with none is a charged one. */
@@ -43,7 +31,7 @@ export interface AttemptView {
   /** Chunks below this only settle what earlier attempts left open. */
   readonly repairedTo: number;
   /** How it ended; null while open. `interrupted` also: the next one began without a word from it. */
-  readonly end: AttemptEnded["reason"] | "parked" | "settled" | null;
+  readonly end: AttemptEnded["reason"] | "settled" | null;
   /** When that was noticed. */
   readonly endedAt: number | null;
   /** What it failed of, as a code. */
@@ -53,37 +41,29 @@ export interface AttemptView {
 
 export interface TurnFold {
   readonly turnId: TurnId;
-  readonly phase: TurnPhaseName;
   readonly admission: TurnAdmitted | null;
+  /** Of its admission: its records start there. */
+  readonly firstSequence: number;
   readonly attempts: readonly AttemptView[];
   /** The fence: number of the newest attempt, 0 before the first. */
   readonly attempt: number;
   readonly calls: CallsFold;
-  /** What a parked turn waits for; empty otherwise. */
-  readonly waitsFor: readonly ParkReason[];
   readonly cancel: { readonly at: number; readonly by: string | null; readonly reason: string | null } | null;
   /** Sequence of the newest content, 0 for none. Only grows. */
   readonly contentSequence: number;
-  /** Sequence of the newest record that took the turn forward: content, outcomes, finished steps, a child's progress. */
-  readonly progress: number;
   /** Number the next chunk will get. */
   readonly nextChunk: number;
   /** The chunks that belong to the answer: what each attempt wrote, as far as the later ones kept it. */
   readonly kept: readonly KeptRange[];
   readonly steps: StepsView;
+  /** What was asked of which model, oldest first; as often as it changed. */
+  readonly models: readonly ModelUse[];
   /** Processes that began to read a large partial answer since the newest attempt began. */
   readonly readBy: readonly EpochId[];
-  readonly steered: readonly TurnSteered[];
-  /** What it may do, once somebody was asked. */
+  /** What it may do, once `authorizeTurn` was asked. */
   readonly grants: Pick<TurnGranted, "allowed" | "reason" | "permissions"> | null;
   readonly stash: Json;
   readonly outcome: TurnSettled | null;
-  /** The response hook has returned, or never had to run. */
-  readonly responded: boolean;
-  /** Rows of this turn that could not be read. */
-  readonly damage: number;
-  /** Records this build does not understand, as they came. */
-  readonly unknown: readonly JournalEntry<UnknownRecord>[];
   readonly lastSequence: number;
 }
 
@@ -93,8 +73,9 @@ export interface KeptRange {
   readonly to: number;
 }
 
+export type ModelUse = Pick<ModelCalled, "modelId" | "tools" | "prompt">;
+
 export interface StepsView {
-  readonly started: number;
   readonly finished: number;
   /** Sum of what was reported; null where nothing was. */
   readonly usage: StepUsage;
@@ -113,26 +94,21 @@ const NO_USAGE: StepUsage = {
 export function emptyTurn(turnId: TurnId): TurnFold {
   return {
     turnId,
-    phase: "absent",
     admission: null,
+    firstSequence: 0,
     attempts: [],
     attempt: 0,
     calls: NO_CALLS,
-    waitsFor: [],
     cancel: null,
     contentSequence: 0,
-    progress: 0,
     nextChunk: 0,
     kept: [],
-    steps: { started: 0, finished: 0, usage: NO_USAGE, lastUsage: NO_USAGE },
+    steps: { finished: 0, usage: NO_USAGE, lastUsage: NO_USAGE },
+    models: [],
     readBy: [],
-    steered: [],
     grants: null,
     stash: null,
     outcome: null,
-    responded: false,
-    damage: 0,
-    unknown: [],
     lastSequence: 0
   };
 }
@@ -148,17 +124,17 @@ export function foldTurnEntry(turn: TurnFold, entry: JournalEntry): TurnFold {
   const { sequence, record } = entry;
   if (record.turnId !== turn.turnId || sequence <= turn.lastSequence) return turn;
   const next = { ...applyRecord(turn, record, sequence), lastSequence: sequence };
-  return takesForward(record, next.attempts.at(-1)) ? countProgress(next, sequence) : next;
+  return takesForward(record, next.attempts.at(-1)) ? countProgress(next) : next;
 }
 
 function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): TurnFold {
   switch (record.type) {
     case "turn-admitted":
-      return { ...turn, admission: record, phase: turn.phase === "absent" ? "queued" : turn.phase };
+      return { ...turn, admission: record, firstSequence: sequence };
     case "attempt-started":
       return startAttempt(turn, record);
     case "attempt-ended":
-      return { ...endAttempt(turn, record.reason, record), phase: "recovering" };
+      return endAttempt(turn, record.reason, record);
     case "content-segment":
       return addContent(turn, { firstChunk: record.firstChunk, chunkCount: record.chunks.length }, sequence);
     case "content-outline":
@@ -168,25 +144,19 @@ function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): 
     case "approval-asked":
     case "approval-answered":
       return { ...turn, calls: foldCalls(turn.calls, record) };
-    case "step-started":
-      return { ...turn, steps: { ...turn.steps, started: turn.steps.started + 1 } };
     case "step-finished":
       return { ...turn, steps: finishStep(turn.steps, record.usage), attempts: countStep(turn.attempts, record) };
-    case "turn-parked":
-      return { ...endAttempt(turn, "parked", record), phase: "parked", waitsFor: record.waitsFor };
-    case "turn-resumed":
-      return { ...turn, phase: "recovering", waitsFor: [] };
     default:
-      return applyRest(turn, record, sequence);
+      return applyRest(turn, record);
   }
 }
 
-function applyRest(turn: TurnFold, record: ReadableRecord, sequence: number): TurnFold {
+function applyRest(turn: TurnFold, record: ReadableRecord): TurnFold {
   switch (record.type) {
+    case "model-called":
+      return { ...turn, models: addModel(turn.models, record) };
     case "recovery-started":
       return { ...turn, readBy: [...new Set([...turn.readBy, record.epoch])] };
-    case "turn-steered":
-      return { ...turn, steered: [...turn.steered, record] };
     case "turn-granted": {
       const { allowed, reason, permissions } = record;
       return { ...turn, grants: turn.grants ?? { allowed, reason, permissions } };
@@ -197,31 +167,22 @@ function applyRest(turn: TurnFold, record: ReadableRecord, sequence: number): Tu
       return { ...turn, cancel: turn.cancel ?? { at: record.at, by: record.by, reason: record.reason } };
     case "turn-settled":
       return settle(turn, record);
-    case "turn-responded":
-      return { ...turn, responded: true };
     case "record-quarantined":
-      return { ...turn, damage: turn.damage + 1, nextChunk: Math.max(turn.nextChunk, endOf(record.lostChunks)) };
     case "unknown":
-      return {
-        ...turn,
-        unknown: [...turn.unknown, { sequence, record }],
-        nextChunk: Math.max(turn.nextChunk, endOf(record.range))
-      };
+      return { ...turn, nextChunk: Math.max(turn.nextChunk, endOf(rangeOf(record))) };
     default:
       return turn;
   }
 }
 
 function startAttempt(turn: TurnFold, record: AttemptStarted): TurnFold {
-  const { attempt, epoch, kind, at: startedAt } = record;
+  const { attempt, kind, at: startedAt } = record;
   const repairedTo = record.firstChunk + record.repairs;
   const open = { produced: 0, finishedSteps: 0, repairedTo, end: null, endedAt: null, errorCode: null, retryAt: null };
   return {
     ...turn,
-    attempts: [...endAttempt(turn, "interrupted", record).attempts, { attempt, epoch, kind, startedAt, ...open }],
+    attempts: [...endAttempt(turn, "interrupted", record).attempts, { attempt, kind, startedAt, ...open }],
     attempt,
-    phase: "running",
-    waitsFor: [],
     readBy: [],
     kept: keptRanges(turn.kept, record)
   };
@@ -255,19 +216,17 @@ function addContent(turn: TurnFold, range: ChunkRange, sequence: number): TurnFo
 
 function settle(turn: TurnFold, record: TurnSettled): TurnFold {
   if (turn.outcome) return turn;
-  return {
-    ...endAttempt(turn, "settled", record),
-    phase: "settled",
-    outcome: record,
-    waitsFor: [],
-    responded: !record.responds
-  };
+  return { ...endAttempt(turn, "settled", record), outcome: record };
+}
+
+function addModel(models: readonly ModelUse[], { modelId, tools, prompt }: ModelCalled): readonly ModelUse[] {
+  const last = models.at(-1);
+  return last?.modelId === modelId && last.prompt === prompt ? models : [...models, { modelId, tools, prompt }];
 }
 
 function finishStep(steps: StepsView, usage: StepUsage): StepsView {
   const sum = (a: number | null, b: number | null) => (a === null && b === null ? null : (a ?? 0) + (b ?? 0));
   return {
-    started: steps.started,
     finished: steps.finished + 1,
     lastUsage: usage,
     usage: {
@@ -299,20 +258,19 @@ function takesForward(record: ReadableRecord, last: AttemptView | undefined): bo
       return record.outcome.kind !== "unknown";
     case "call-started":
     case "step-finished":
-    case "turn-progressed":
       return true;
     default:
       return false;
   }
 }
 
-function countProgress(turn: TurnFold, sequence: number): TurnFold {
+function countProgress(turn: TurnFold): TurnFold {
   const last = turn.attempts.at(-1);
   const attempts =
     last && last.end === null
       ? [...turn.attempts.slice(0, -1), { ...last, produced: last.produced + 1 }]
       : turn.attempts;
-  return { ...turn, attempts, progress: sequence };
+  return { ...turn, attempts };
 }
 
 function endOf(range: ChunkRange | null): number {

@@ -1,5 +1,6 @@
 // A context block kept as one row of the agent's own SQLite. A write is durable when the call returns; writing an empty
 // text deletes the row.
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { sessionHostOf } from "../session-host.ts";
 import { BlockTooLargeError, NoLabelError } from "./errors.ts";
@@ -7,6 +8,21 @@ import type { WritableContextProvider } from "./provider.ts";
 
 /** Well below what one row can hold. More is refused: a block is read into every prompt. */
 export const MAX_BLOCK_BYTES = 1_000_000;
+
+export const BLOCK_TABLES: readonly TableDefinition[] = [
+  // Bound: a row per written block, at most MAX_BLOCK_BYTES. Deleted: by writing an empty text.
+  {
+    name: "cf_context_blocks",
+    create: [
+      `CREATE TABLE cf_context_blocks (
+        session_id TEXT NOT NULL,
+        label TEXT NOT NULL,
+        content TEXT NOT NULL,
+        PRIMARY KEY (session_id, label)
+      ) WITHOUT ROWID`
+    ]
+  }
+];
 
 /**
  * @example
@@ -28,10 +44,15 @@ export class AgentContextProvider implements WritableContextProvider {
     if (this.#ownLabel === undefined) this.#row = { sessionId, label };
   }
 
+  /** See `Sql.rollbacks`: what was read or written before another one may have been undone. */
+  get rollbacks(): number {
+    return sessionHostOf(this.#agent).sql.rollbacks;
+  }
+
   /** What `get` gives, at once. */
   read(): string | null {
     const { sessionId, label } = this.#place();
-    const row = sessionHostOf(this.#agent).sql.one<{ content: string }>(
+    const row = this.#table.one<{ content: string }>(
       "SELECT content FROM cf_context_blocks WHERE session_id = ? AND label = ?",
       sessionId,
       label
@@ -45,20 +66,23 @@ export class AgentContextProvider implements WritableContextProvider {
 
   async set(content: string): Promise<void> {
     const { sessionId, label } = this.#place();
-    const { sql } = sessionHostOf(this.#agent);
     const sizeBytes = byteLength(content);
     if (sizeBytes > MAX_BLOCK_BYTES) throw new BlockTooLargeError(`Block "${label}"`, sizeBytes, MAX_BLOCK_BYTES);
     if (content === "") {
-      sql.run("DELETE FROM cf_context_blocks WHERE session_id = ? AND label = ?", sessionId, label);
+      this.#table.change("DELETE FROM cf_context_blocks WHERE session_id = ? AND label = ?", sessionId, label);
       return;
     }
-    sql.run(
+    this.#table.run(
       `INSERT INTO cf_context_blocks (session_id, label, content) VALUES (?, ?, ?)
        ON CONFLICT (session_id, label) DO UPDATE SET content = excluded.content`,
       sessionId,
       label,
       content
     );
+  }
+
+  get #table(): TableSet {
+    return new TableSet(sessionHostOf(this.#agent).sql, BLOCK_TABLES);
   }
 
   #place(): { readonly sessionId: string; readonly label: string } {

@@ -1,7 +1,7 @@
 // A collection of entries in the agent's own SQLite, found by full-text search. An entry and its place in the index
 // change in one transaction; writing an empty text removes both.
 import { byteLength } from "../../util/bytes.ts";
-import type { Sql } from "../../host/ports.ts";
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { matchQuery } from "../search-query.ts";
 import { sessionHostOf } from "../session-host.ts";
 import { BlockTooLargeError, NoLabelError, TooManyEntriesError } from "./errors.ts";
@@ -14,6 +14,32 @@ export const MAX_ENTRY_BYTES = 200_000;
 export const MAX_ENTRY_KEY_CHARS = 512;
 /** Best entries of a search. */
 const SEARCH_LIMIT = 10;
+
+export const ENTRY_TABLES: readonly TableDefinition[] = [
+  // Bound: MAX_ENTRIES rows per block, each at most MAX_ENTRY_BYTES. Deleted: by writing an empty text.
+  {
+    name: "cf_context_entries",
+    create: [
+      `CREATE TABLE cf_context_entries (
+        id INTEGER PRIMARY KEY,
+        session_id TEXT NOT NULL,
+        label TEXT NOT NULL,
+        entry_key TEXT NOT NULL,
+        content TEXT NOT NULL,
+        UNIQUE (session_id, label, entry_key)
+      )`
+    ]
+  },
+  // The index of cf_context_entries; the text itself is read from there.
+  {
+    name: "cf_context_entries_fts",
+    create: [
+      `CREATE VIRTUAL TABLE cf_context_entries_fts USING fts5(
+        content, content = 'cf_context_entries', content_rowid = 'id', tokenize = 'porter unicode61'
+      )`
+    ]
+  }
+];
 
 interface Entry {
   readonly id: number;
@@ -45,7 +71,7 @@ export class AgentSearchProvider implements SearchProvider {
     const { sessionId, label } = this.#scope();
     const match = matchQuery(query);
     if (match === undefined) return null;
-    const found = this.#sql.all<{ key: string; content: string }>(
+    const found = this.#tables.all<{ key: string; content: string }>(
       `SELECT entry.entry_key AS key, entry.content
          FROM cf_context_entries_fts AS found JOIN cf_context_entries AS entry ON entry.id = found.rowid
          WHERE cf_context_entries_fts MATCH ? AND entry.session_id = ? AND entry.label = ?
@@ -65,19 +91,19 @@ export class AgentSearchProvider implements SearchProvider {
     if (key.length > MAX_ENTRY_KEY_CHARS) {
       throw new BlockTooLargeError("The key of the entry", byteLength(key), MAX_ENTRY_KEY_CHARS);
     }
-    this.#sql.transaction(() => {
+    this.#tables.transaction(() => {
       const known = this.#entry(key);
       if (known === undefined && content !== "" && this.#count() >= MAX_ENTRIES) {
         throw new TooManyEntriesError(label, MAX_ENTRIES);
       }
       if (known !== undefined) this.#unindex(known);
       if (content !== "") this.#write(key, content);
-      else if (known !== undefined) this.#sql.run("DELETE FROM cf_context_entries WHERE id = ?", known.id);
+      else if (known !== undefined) this.#tables.change("DELETE FROM cf_context_entries WHERE id = ?", known.id);
     });
   }
 
-  get #sql(): Sql {
-    return sessionHostOf(this.#agent).sql;
+  get #tables(): TableSet {
+    return new TableSet(sessionHostOf(this.#agent).sql, ENTRY_TABLES);
   }
 
   #scope(): { readonly sessionId: string; readonly label: string } {
@@ -87,7 +113,7 @@ export class AgentSearchProvider implements SearchProvider {
 
   #count(): number {
     const { sessionId, label } = this.#scope();
-    const row = this.#sql.one<{ count: number }>(
+    const row = this.#tables.one<{ count: number }>(
       "SELECT COUNT(*) AS count FROM cf_context_entries WHERE session_id = ? AND label = ?",
       sessionId,
       label
@@ -97,7 +123,7 @@ export class AgentSearchProvider implements SearchProvider {
 
   #entry(key: string): Entry | undefined {
     const { sessionId, label } = this.#scope();
-    return this.#sql.one<Entry>(
+    return this.#tables.one<Entry>(
       "SELECT id, content FROM cf_context_entries WHERE session_id = ? AND label = ? AND entry_key = ?",
       sessionId,
       label,
@@ -105,9 +131,9 @@ export class AgentSearchProvider implements SearchProvider {
     );
   }
 
-  /** The index keeps no text: it must be told the old one to forget its words. */
+  /** The index keeps no text: it needs the old one to remove its words. */
   #unindex({ id, content }: Entry): void {
-    this.#sql.run(
+    this.#tables.run(
       "INSERT INTO cf_context_entries_fts (cf_context_entries_fts, rowid, content) VALUES ('delete', ?, ?)",
       id,
       content
@@ -116,7 +142,7 @@ export class AgentSearchProvider implements SearchProvider {
 
   #write(key: string, content: string): void {
     const { sessionId, label } = this.#scope();
-    this.#sql.run(
+    this.#tables.run(
       `INSERT INTO cf_context_entries (session_id, label, entry_key, content) VALUES (?, ?, ?, ?)
        ON CONFLICT (session_id, label, entry_key) DO UPDATE SET content = excluded.content`,
       sessionId,
@@ -126,6 +152,6 @@ export class AgentSearchProvider implements SearchProvider {
     );
     const written = this.#entry(key);
     if (written === undefined) return;
-    this.#sql.run("INSERT INTO cf_context_entries_fts (rowid, content) VALUES (?, ?)", written.id, content);
+    this.#tables.run("INSERT INTO cf_context_entries_fts (rowid, content) VALUES (?, ?)", written.id, content);
   }
 }

@@ -1,4 +1,4 @@
-// Which documents a conversation has loaded, told by its own messages: a result of `load_context` loads, one of
+// Which documents a conversation has loaded, read from its own messages: a result of `load_context` loads, one of
 // `unload_context` or the marker that took a document's place unloads. Pure.
 import { isObject } from "../../util/json.ts";
 import { isToolPart, toolNameOf, type SessionMessage, type SessionMessagePart } from "../session-message.ts";

@@ -1,14 +1,16 @@
 // The prompt is rendered once, survives restarts, and changes only when it should.
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { TableSet } from "../../host/table-set.ts";
 import { Crash } from "../../journal/memory-sql.test-support.ts";
 import { text } from "../session.test-support.ts";
 import { Session } from "../session.ts";
 import { NotedText, openAgent } from "./context.test-support.ts";
-import { MAX_PROMPT_BYTES } from "./prompt-store.ts";
+import { MAX_PROMPT_BYTES, PROMPT_TABLES } from "./prompt-store.ts";
 
 const open = () => openAgent(new DatabaseSync(":memory:"));
-const prompts = ({ sql }: ReturnType<typeof open>) => sql.all("SELECT session_id FROM cf_context_prompts").length;
+const prompts = ({ sql }: ReturnType<typeof open>) =>
+  new TableSet(sql, PROMPT_TABLES).all("SELECT session_id FROM cf_context_prompts").length;
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -3,7 +3,14 @@
 import { blockOf, joinLines, type ContextBlock, type ContextConfig } from "./block.ts";
 import { AgentContextProvider } from "./agent-context-provider.ts";
 import { BlockOverTokensError, KeyedBlockError, ReadonlyBlockError } from "./errors.ts";
-import { isKeyedProvider, isSkillProvider, isWritableProvider, kindOf, type ProviderKind } from "./provider.ts";
+import {
+  isKeyedProvider,
+  isSkillProvider,
+  isWritableProvider,
+  kindOf,
+  type ProviderKind,
+  type WritableContextProvider
+} from "./provider.ts";
 
 /** An entry of a collection as the model gives it. */
 export interface BlockEntry {
@@ -20,6 +27,8 @@ export class HeldBlock {
   readonly isDeclared: boolean;
   readonly #sessionId: string;
   #view: ContextBlock | undefined;
+  /** Of the agent's own storage: `rollbacks` when the view was read or written. */
+  #rollbacks = 0;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(config: ContextConfig, init: { sessionId: string; isDeclared: boolean }) {
@@ -36,7 +45,7 @@ export class HeldBlock {
   /** Undefined before the first read; a block in the agent's own storage is read when it is asked for. */
   get view(): ContextBlock | undefined {
     const { provider } = this.config;
-    if (this.#view === undefined && provider instanceof AgentContextProvider) {
+    if (this.#kept === undefined && provider instanceof AgentContextProvider) {
       provider.init(this.label, this.#sessionId);
       this.#see(provider.read());
     }
@@ -45,28 +54,23 @@ export class HeldBlock {
 
   /** Reads the provider; with `isEnough`, only if nothing was read yet. */
   load(isEnough = true): Promise<ContextBlock> {
-    return this.#inTurn(async () => (isEnough ? this.#view : undefined) ?? this.#read());
+    return this.#inTurn(async () => (isEnough ? this.#kept : undefined) ?? this.#read());
   }
 
   replace(content: string): Promise<ContextBlock> {
-    // A block nobody could read is not overwritten unseen.
+    // A block that could not be read is not overwritten unseen.
     return this.#inTurn(async () => {
       const provider = this.#writable();
-      if (this.#view === undefined) await this.#read();
-      this.#checkTokens(content);
-      await provider.set(content);
-      return this.#see(content);
+      if (this.#kept === undefined) await this.#read();
+      return this.#write(provider, content);
     });
   }
 
   append(addition: string): Promise<ContextBlock> {
     return this.#inTurn(async () => {
       const provider = this.#writable();
-      // Read again: somebody else may have written the same row.
-      const content = joinLines((await this.#read()).content, addition);
-      this.#checkTokens(content);
-      await provider.set(content);
-      return this.#see(content);
+      // Read again: another session may have written the same row.
+      return this.#write(provider, joinLines((await this.#read()).content, addition));
     });
   }
 
@@ -116,9 +120,28 @@ export class HeldBlock {
     return this.#see((await provider?.get()) ?? null);
   }
 
-  #see(content: string | null): ContextBlock {
+  async #write(provider: WritableContextProvider, content: string): Promise<ContextBlock> {
+    this.#checkTokens(content);
+    const rollbacks = this.#rollbacksNow();
+    await provider.set(content);
+    return this.#see(content, rollbacks);
+  }
+
+  #see(content: string | null, rollbacks = this.#rollbacksNow()): ContextBlock {
+    this.#rollbacks = rollbacks;
     this.#view = blockOf(this.config, content ?? "");
     return this.#view;
+  }
+
+  /** Undefined: to be read. */
+  get #kept(): ContextBlock | undefined {
+    return this.#rollbacks === this.#rollbacksNow() ? this.#view : undefined;
+  }
+
+  /** What other providers hold is not part of our transactions. */
+  #rollbacksNow(): number {
+    const { provider } = this.config;
+    return provider instanceof AgentContextProvider ? provider.rollbacks : 0;
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 // The documents that stand in the conversation and could be taken out of it again. What is known comes from the stored
-// messages, read once and only when somebody asks; unloading rewrites the newest result that holds the text.
+// messages, read once and only when they are asked for; unloading rewrites the newest result that holds the text.
 import { errorMessage } from "../../util/errors.ts";
 import type { SessionMessage } from "../session-message.ts";
 import type { SessionProvider } from "../session-provider.ts";
@@ -73,7 +73,7 @@ export class LoadedDocuments {
     this.#loaded?.delete(label);
   }
 
-  /** The conversation took another course: its messages are read again when somebody asks. */
+  /** The conversation took another course: its messages are read again when they are asked for. */
   reconsider(): void {
     this.#loaded = undefined;
     this.#recent.length = 0;

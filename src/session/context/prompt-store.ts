@@ -1,6 +1,7 @@
 // Where a frozen prompt outlives the process: one row of the agent's SQLite, or a store the user brings. Beside the
 // prompt stands the fingerprint of the blocks it was made of; a prompt of other blocks is not found.
 import type { Sql } from "../../host/ports.ts";
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 import type { WritableContextProvider } from "./provider.ts";
@@ -22,13 +23,27 @@ interface PromptRow {
   readonly sections: string;
 }
 
+export const PROMPT_TABLES: readonly TableDefinition[] = [
+  // Bound: a row per session, at most MAX_PROMPT_BYTES. Deleted: when the conversation is cleared.
+  {
+    name: "cf_context_prompts",
+    create: [
+      `CREATE TABLE cf_context_prompts (
+        session_id TEXT PRIMARY KEY,
+        fingerprint TEXT NOT NULL,
+        sections TEXT NOT NULL
+      ) WITHOUT ROWID`
+    ]
+  }
+];
+
 /** The row of one session. */
 export class StoredPrompt implements PromptStore {
-  readonly #sql: Sql;
+  readonly #table: TableSet;
   readonly #sessionId: string;
 
   constructor(sql: Sql, sessionId: string) {
-    this.#sql = sql;
+    this.#table = new TableSet(sql, PROMPT_TABLES);
     this.#sessionId = sessionId;
   }
 
@@ -48,18 +63,18 @@ export class StoredPrompt implements PromptStore {
   }
 
   forget(): void {
-    this.#sql.run("DELETE FROM cf_context_prompts WHERE session_id = ?", this.#sessionId);
+    this.#table.change("DELETE FROM cf_context_prompts WHERE session_id = ?", this.#sessionId);
   }
 
   row(): PromptRow | undefined {
-    return this.#sql.one<PromptRow>(
+    return this.#table.one<PromptRow>(
       "SELECT fingerprint, sections FROM cf_context_prompts WHERE session_id = ?",
       this.#sessionId
     );
   }
 
   put({ fingerprint, sections }: PromptRow): void {
-    this.#sql.run(
+    this.#table.run(
       `INSERT INTO cf_context_prompts (session_id, fingerprint, sections) VALUES (?, ?, ?)
        ON CONFLICT (session_id) DO UPDATE SET fingerprint = excluded.fingerprint, sections = excluded.sections`,
       this.#sessionId,

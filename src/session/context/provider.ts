@@ -1,4 +1,4 @@
-// Where the text of a context block comes from, and what a model may do with it. A provider's kind is told by the
+// Where the text of a context block comes from, and what a model may do with it. A provider's kind is given by the
 // methods it has: nothing has to be declared twice.
 
 /** A block the model reads. `null` is empty. */
@@ -55,7 +55,7 @@ export interface ProviderKind {
   readonly isSearchable: boolean;
 }
 
-/** No provider: an empty text nobody can write. */
+/** No provider: an empty text that cannot be written. */
 export function kindOf(provider: object | undefined): ProviderKind {
   if (provider === undefined) return { writable: false, isSkill: false, isSearchable: false };
   return {

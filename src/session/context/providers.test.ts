@@ -1,8 +1,10 @@
 // The providers that come with the package: entries in the agent's SQLite, and documents in a bucket.
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { features } from "../../host/migrations/003-features.ts";
-import { Crash, MemorySql } from "../../journal/memory-sql.test-support.ts";
+import { CONVERSATION_TABLES } from "../../journal/conversation.ts";
+import { Crash, createTables, MemorySql } from "../../journal/memory-sql.test-support.ts";
+import { takeOverOriginal } from "../take-over.ts";
+import { tablesOf } from "../../host/schema.ts";
 import { AgentSearchProvider, MAX_ENTRIES, MAX_ENTRY_BYTES } from "./agent-search-provider.ts";
 import { openAgent, type AgentSession } from "./context.test-support.ts";
 import { BlockTooLargeError, NoLabelError, TooManyEntriesError } from "./errors.ts";
@@ -213,8 +215,10 @@ describe("documents in a bucket", () => {
 describe("tables that another program left", () => {
   test("become ours: blocks of every session, entries with their words, and no frozen prompts", () => {
     const sql = new MemorySql(new DatabaseSync(":memory:"));
-    sql.run("CREATE TABLE cf_conversations (id TEXT PRIMARY KEY)");
-    sql.run("INSERT INTO cf_conversations VALUES (''), ('chat')");
+    for (const statement of CONVERSATION_TABLES.flatMap(({ create }) => create)) sql.run(statement);
+    for (const id of ["", "chat"]) {
+      sql.run("INSERT INTO cf_conversations VALUES (?, 0, NULL, 1, 0, 0, '[]', '[]', NULL, NULL, NULL, NULL)", id);
+    }
     sql.run(
       "CREATE TABLE cf_agents_context_blocks (label TEXT PRIMARY KEY, content TEXT NOT NULL, updated_at INTEGER)"
     );
@@ -225,7 +229,8 @@ describe("tables that another program left", () => {
     sql.run("CREATE TABLE cf_agents_search_entries (label TEXT, key TEXT, content TEXT, PRIMARY KEY (label, key))");
     sql.run("INSERT INTO cf_agents_search_entries VALUES ('docs', 'k', 'deploy on friday')");
     sql.run("CREATE VIRTUAL TABLE cf_agents_search_fts USING fts5(label UNINDEXED, key UNINDEXED, content)");
-    features(sql);
+    createTables(sql);
+    takeOverOriginal(sql);
     expect(sql.all("SELECT session_id, label, content FROM cf_context_blocks ORDER BY 1, 2")).toEqual([
       { session_id: "", label: "_chat", content: "odd" },
       { session_id: "", label: "memory", content: "of all" },
@@ -238,6 +243,6 @@ describe("tables that another program left", () => {
       )
     ).toEqual([{ entry_key: "k" }]);
     expect(sql.all("SELECT name FROM sqlite_master WHERE name LIKE 'cf_agents%'")).toEqual([]);
-    expect(sql.all("SELECT * FROM cf_context_prompts")).toEqual([]);
+    expect(tablesOf(sql)).not.toContain("cf_context_prompts");
   });
 });

@@ -145,7 +145,7 @@ export class SessionContext {
     });
   }
 
-  /** Sees whoever changes the messages, also without this session. A session nobody holds any more sees nothing. */
+  /** Receives every change of the messages, also without this session. A session that is no longer held receives nothing. */
   #follow(): void {
     const { provider } = this.#init;
     if (this.#isFollowing || !(provider instanceof MessageStore)) return;
@@ -158,7 +158,7 @@ export class SessionContext {
     });
   }
 
-  /** Told inside the transaction that changes the messages: what is deleted here is deleted with it. */
+  /** Called inside the transaction that changes the messages: what is deleted here is deleted with it. */
   #changed(change: MessageChange): void {
     if (change.kind === "cleared") return this.#forget();
     if (change.kind === "restructured") return this.#documents.reconsider();

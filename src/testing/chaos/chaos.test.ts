@@ -55,7 +55,8 @@ class Brittle extends Plain {
 class Forgetful extends Plain {
   override async onStart() {
     // What an earlier process stored is gone after each start.
-    this.sql`DELETE FROM assistant_messages`;
+    const [table] = this.sql`SELECT 1 FROM sqlite_master WHERE name = 'assistant_messages'`;
+    if (table) this.sql`DELETE FROM assistant_messages`;
   }
 }
 

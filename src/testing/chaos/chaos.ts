@@ -9,16 +9,17 @@ import {
   killOnce,
   killTwice,
   restartStorm,
+  seededRandom,
   shuffledFrames,
+  spread,
   UNDISTURBED,
   type ChaosMode,
   type Disturbance,
   type KillPoint
 } from "./disturbance.ts";
 import { UnsteadyConversationError } from "./errors.ts";
-import { poisonRows, type PoisonContext } from "./poison.ts";
+import { corruptRows, type CorruptionContext } from "./corrupt-rows.ts";
 import { playRun, type PlayedRun, type Scenario } from "./run.ts";
-import { seededRandom, spread } from "./spread.ts";
 
 export interface ChaosOptions extends Scenario {
   /** Default: all. */
@@ -113,7 +114,7 @@ function compareCounts(first: PlayedRun, second: PlayedRun) {
 }
 
 async function playMode(options: ChaosOptions, baseline: PlayedRun, mode: ChaosMode): Promise<ModeResult> {
-  if (mode === "poison-row") return poisonRows(poisonContext(options, baseline));
+  if (mode === "poison-row") return corruptRows(corruptionContext(options, baseline));
   const named = pointsOf(mode, options, baseline).filter(({ point }) => options.at?.includes(point) ?? true);
   const disturbances = shareOf(options, named);
   const differences: ChaosDifference[] = [];
@@ -130,7 +131,7 @@ async function playMode(options: ChaosOptions, baseline: PlayedRun, mode: ChaosM
   return { mode, points: disturbances.length, deaths, interrupted, differences };
 }
 
-function poisonContext(options: ChaosOptions, baseline: PlayedRun): PoisonContext {
+function corruptionContext(options: ChaosOptions, baseline: PlayedRun): CorruptionContext {
   return {
     scenario: options,
     baseline,

@@ -4,7 +4,7 @@
 import type { UIMessage } from "ai";
 import { isObject, parseJson } from "../../util/json.ts";
 import type { TestSocket } from "../test-socket.ts";
-import { ChatView, endOf, type ChatFrame, type RequestEnd } from "./chat-view.ts";
+import { ChaosChatView, endOf, type ChatFrame, type RequestEnd } from "./chat-view.ts";
 
 export interface ChatClientOptions {
   /** Opens a socket to the agent. */
@@ -19,8 +19,8 @@ export interface ChatClientOptions {
 type Answer = "unasked" | "asked" | "idle" | "busy";
 
 export class ChatClient {
-  readonly view = new ChatView();
-  /** How requests ended, as far as this client heard. */
+  readonly view = new ChaosChatView();
+  /** How requests ended, as far as this client received it. */
   readonly ends = new Map<string, RequestEnd>();
   /** Requests whose end came live more than once on one socket. */
   readonly repeatedEnds = new Set<string>();
@@ -71,7 +71,7 @@ export class ChatClient {
     this.ask();
   }
 
-  /** Asks whether there is something to resume; `isIdle` tells once the host is idle again. */
+  /** Asks whether there is something to resume; `isIdle` is set once the host is idle again. */
   ask(): void {
     this.#probes += 1;
     this.#answer = "asked";
@@ -117,7 +117,7 @@ export class ChatClient {
     this.send({ type: "cf_agent_stream_resume_ack", id: requestId });
   }
 
-  /** A socket hears a stream from its start on, each chunk once; a replay and a new attempt begin with a start again. */
+  /** A socket receives a stream from its start on, each chunk once; a replay and a new attempt begin with a start again. */
   #noteNumber(frame: ChatFrame): void {
     const seq = frame["seq"];
     if (typeof seq !== "number") return;
@@ -136,7 +136,7 @@ export class ChatClient {
     if (end === undefined) return;
     const requestId = String(frame["id"]);
     this.ends.set(requestId, end);
-    // The end of a failed turn is told again to whoever acknowledges it.
+    // The end of a failed turn is sent again to a client that acknowledges it.
     if (end.isReplay || (end.outcome === "error" && this.#acknowledged.has(requestId))) return;
     if (this.#liveEnds.has(requestId)) this.repeatedEnds.add(requestId);
     this.#liveEnds.add(requestId);

@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { ChatView, endOf, type ChatFrame } from "./chat-view.ts";
+import { ChaosChatView, endOf, type ChatFrame } from "./chat-view.ts";
 
 const chunk = (id: string, body: object, extra: object = {}): ChatFrame => ({
   type: "cf_agent_use_chat_response",
@@ -22,13 +22,13 @@ const said = (id: string, text: string): UIMessage => ({ id, role: "assistant", 
 const start = { type: "start", messageId: "a1" };
 const words = (delta: string) => ({ type: "text-delta", id: "0", delta });
 
-function viewAfter(...frames: ChatFrame[]): ChatView {
-  const view = new ChatView();
+function viewAfter(...frames: ChatFrame[]): ChaosChatView {
+  const view = new ChaosChatView();
   for (const frame of frames) view.receive(frame);
   return view;
 }
 
-const shown = ({ messages }: ChatView) =>
+const shown = ({ messages }: ChaosChatView) =>
   messages.map(({ id, parts }) => `${id}:${parts.map((part) => ("text" in part ? part.text : part.type)).join("")}`);
 
 describe("what a tab shows", () => {

@@ -6,7 +6,7 @@ import { isObject, parseJson } from "../../util/json.ts";
 
 export type ChatFrame = Readonly<Record<string, unknown>>;
 
-/** How a request ended, as its client heard it. */
+/** How a request ended, as its client received it. */
 export interface RequestEnd {
   readonly outcome: string;
   readonly error?: string;
@@ -21,14 +21,14 @@ interface OpenStream {
   isSuspended: boolean;
 }
 
-/** A streamed answer whose end was heard, and what was stored of it according to what came right behind that end. */
+/** A streamed answer whose end was received, and what was stored of it according to what came right behind that end. */
 export interface StreamedAnswer {
   readonly requestId: string;
   readonly streamed: UIMessage;
   readonly stored: UIMessage | undefined;
 }
 
-export class ChatView {
+export class ChaosChatView {
   messages: UIMessage[] = [];
   /** Streams being read, by request. */
   readonly #streams = new Map<string, OpenStream>();

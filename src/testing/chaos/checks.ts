@@ -20,6 +20,7 @@ export type ChaosCheck =
   | "one outcome"
   | "outcomes"
   | "ends"
+  | "history"
   | "effects"
   | "gave up"
   | "rests"
@@ -65,6 +66,7 @@ export function checkAlone(run: PlayedRun): Finding[] {
     ...problems("clients", "every tab shows what is stored", run.viewProblems),
     ...problems("streams", "what was streamed is what is stored", run.streamProblems),
     ...problems("one outcome", "one outcome per turn", unsettledWell),
+    ...problems("history", "one row of history per settled turn", run.historyProblems),
     ...problems("ends", "one end per request and socket", run.repeatedEnds)
   ];
 }

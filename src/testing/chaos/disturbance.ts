@@ -1,5 +1,6 @@
 // What can go wrong during a run, as plain objects the stage asks: when to die, when to die again, which frames arrive
 // how often, who connects when. Each is made for one run and names the point it strikes at.
+import { SeededIds } from "../inprocess/seeded-ids.ts";
 import type { ChatFrame } from "./chat-view.ts";
 import type { Stage } from "./stage.ts";
 
@@ -142,4 +143,17 @@ export function joinAnywhere(boundary: number): Disturbance {
           .catch(() => {});
     }
   };
+}
+
+/** At most `limit` of the items, evenly spread. */
+export function spread<T>(items: readonly T[], limit: number): T[] {
+  if (items.length <= limit) return [...items];
+  const at = (index: number) => Math.floor((index * limit) / items.length);
+  return items.filter((_, index) => at(index) !== at(index - 1));
+}
+
+/** Numbers from 0 to 1 that a seed decides. */
+export function seededRandom(seed: number): () => number {
+  const ids = new SeededIds(seed);
+  return () => ids.random();
 }

@@ -22,7 +22,7 @@ export class ConversationError extends ThinkError {
   }
 }
 
-/** The agent lives and keeps no client: it cannot start, or throws when somebody connects. */
+/** The agent lives and keeps no client: it cannot start, or throws when a client connects. */
 export class ConnectionsRefusedError extends ThinkError {
   constructor(openings: number) {
     super({ code: "chaos-connections-refused", message: `The agent ended ${openings} connections in a row.` });

@@ -1,4 +1,4 @@
-// The result of a chaos run for people: one row per mode, then the differences, and results of several processes as one.
+// The result of a chaos run as text: one row per mode, then the differences, and results of several processes as one.
 import type { ChaosResult, ModeResult } from "./chaos.ts";
 import type { ChaosDifference } from "./checks.ts";
 import { CHAOS_MODES, type ChaosMode } from "./disturbance.ts";

@@ -28,7 +28,7 @@ export interface NormalMessage {
 const INTERRUPTED = { state: "interrupted", input: undefined } as const;
 
 export interface NormalFormOptions {
-  /** Calls that were running when the process died, and are shown as cut off: their outcome is nobody's knowledge. */
+  /** Calls that were running when the process died, and are shown as cut off: their outcome cannot be known. */
   readonly interrupted?: ReadonlySet<string>;
 }
 

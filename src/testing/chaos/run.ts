@@ -3,7 +3,6 @@ import { kebabCase } from "../../util/kebab.ts";
 import { createTestHost, type AgentClass, type TestHost } from "../test-host.ts";
 import type { Disturbance } from "./disturbance.ts";
 import { EndOfConversation } from "./errors.ts";
-import { quietly } from "./quiet.ts";
 import { ChaosSession } from "./session.ts";
 import { Stage, type RunRecord } from "./stage.ts";
 
@@ -32,7 +31,7 @@ export interface Scenario {
   readonly seed?: number;
 }
 
-/** Nothing an agent owes anybody takes longer; retention is over too. */
+/** No pending work of an agent takes longer; retention is over too. */
 const REST_MS = 45 * 60_000;
 const OBJECT_NAME = "chaos";
 
@@ -45,7 +44,7 @@ export interface PlayedRun extends RunRecord {
   };
 }
 
-/** Plays the conversation. The agent's console is heard only when nothing disturbs it. */
+/** Plays the conversation. The agent's console is shown only when nothing disturbs it. */
 export function playRun(scenario: Scenario, disturbance: Disturbance): Promise<PlayedRun> {
   const play = () => playAloud(scenario, disturbance);
   return disturbance.mode === "undisturbed" ? play() : quietly(play);
@@ -93,4 +92,20 @@ function openStage(scenario: Scenario, disturbance: Disturbance): Stage {
   const stage = new Stage({ object, path, disturbance, watchers });
   scenario.begin?.({ host, boundary: () => stage.boundary() });
   return stage;
+}
+
+const CONSOLE_METHODS = ["debug", "info", "log", "warn", "error"] as const;
+
+/**
+ * The console is silent while `work` runs; its own methods are back afterwards, whatever happened. An agent that dies or
+ * reads garbage logs that, a thousand times over in a crash matrix, and its log is not compared.
+ */
+export async function quietly<T>(work: () => Promise<T>): Promise<T> {
+  const own = CONSOLE_METHODS.map((method) => ({ method, say: console[method] }));
+  for (const { method } of own) console[method] = () => {};
+  try {
+    return await work();
+  } finally {
+    for (const { method, say } of own) console[method] = say;
+  }
 }

@@ -108,7 +108,7 @@ export class ChaosSession {
     await this.step({
       name: "clear",
       send: (client) => {
-        // Whoever clears is not told of it.
+        // The client that clears gets no frame about it.
         client.view.messages = [];
         client.send({ type: "cf_agent_chat_clear" });
       },
@@ -129,7 +129,7 @@ export class ChaosSession {
     let deaths = -1;
     for (;;) {
       await this.#stage.settle();
-      // Dead frames tell no tales: after a death the step may have to be sent again.
+      // Frames of a dead process are lost: after a death the step may have to be sent again.
       if (deaths !== this.#stage.deaths) {
         if (deaths >= 0) wait = 0;
         [deaths, sends] = [this.#stage.deaths, sends === 0 ? 0 : 1];

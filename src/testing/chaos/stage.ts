@@ -7,7 +7,7 @@ import type { ChatFrame } from "./chat-view.ts";
 import type { Disturbance } from "./disturbance.ts";
 import { ConnectionsRefusedError } from "./errors.ts";
 import { failedCalls, normalMessages, type NormalMessage } from "./normal-form.ts";
-import { readStoredFacts, type ObjectUnderTest } from "./stored-facts.ts";
+import { readStoredTurns, type ObjectUnderTest } from "./stored-turns.ts";
 
 /** Deaths of one run before it is taken for a loop. */
 const MAX_DEATHS = 200;
@@ -39,6 +39,8 @@ export interface RunRecord {
   readonly streamProblems: readonly string[];
   /** Requests whose end came twice on one socket. */
   readonly repeatedEnds: readonly string[];
+  /** Settled turns without their row of history, or with two. */
+  readonly historyProblems: readonly string[];
   readonly openTurns: number;
   readonly hasAlarm: boolean;
   readonly deaths: number;
@@ -58,6 +60,7 @@ export class Stage {
   readonly clients: ChatClient[] = [];
   readonly steps: StepRecord[] = [];
   readonly viewProblems: string[] = [];
+  readonly #historyProblems = new Set<string>();
   /** What the user asked first: a question the agent can answer. */
   firstQuestion: string | undefined;
   /** Server calls that were running at a death. */
@@ -136,7 +139,7 @@ export class Stage {
     this.steps.push({ name, messages: normalMessages(stored, { interrupted }), ids: stored.map(({ id }) => id) });
   }
 
-  /** Asks for the stored messages until the process lives long enough to tell. */
+  /** Asks for the stored messages until the process lives long enough to answer. */
   async stored(): Promise<UIMessage[]> {
     for (;;) {
       await this.settle();
@@ -175,7 +178,7 @@ export class Stage {
   }
 
   record(effects: Readonly<Record<string, number>>, error: unknown): RunRecord {
-    const facts = readStoredFacts(this.object);
+    const facts = readStoredTurns(this.object);
     return {
       steps: this.steps,
       turns: [...this.#settled.values()].map((outcomes) => [...outcomes.values()]),
@@ -184,6 +187,7 @@ export class Stage {
       viewProblems: this.viewProblems,
       streamProblems: this.clients.flatMap((client, index) => streamProblems(client, index)),
       repeatedEnds: this.clients.flatMap(({ repeatedEnds }) => [...repeatedEnds]),
+      historyProblems: [...this.#historyProblems],
       openTurns: facts.openTurns,
       hasAlarm: this.object.host.alarm(this.object.agent, this.object.name) !== null,
       deaths: this.deaths,
@@ -193,7 +197,9 @@ export class Stage {
 
   /** Records go when they are no longer needed, so they are looked at after each step. */
   noteFacts(stored: readonly UIMessage[]): void {
-    for (const [turn, outcomes] of readStoredFacts(this.object).settled) {
+    const { settled, historyProblems } = readStoredTurns(this.object);
+    for (const problem of historyProblems) this.#historyProblems.add(problem);
+    for (const [turn, outcomes] of settled) {
       const known = this.#settled.get(turn) ?? new Map<number, string>();
       for (const { sequence, outcome } of outcomes) known.set(sequence, outcome);
       this.#settled.set(turn, known);
@@ -207,7 +213,7 @@ export class Stage {
     this.#deaths += 1;
     if (this.#deaths > MAX_DEATHS) throw new Error(`The process died ${MAX_DEATHS} times; the disturbance never ends.`);
     const { host } = this.object;
-    for (const callId of readStoredFacts(this.object).openCalls) this.openAtDeath.add(callId);
+    for (const callId of readStoredTurns(this.object).openCalls) this.openAtDeath.add(callId);
     this.#disturbance.died?.(this);
     this.#death = Promise.resolve();
     const restarting = host.restart();
@@ -238,9 +244,9 @@ export class Stage {
 function streamProblems({ view, gaps }: ChatClient, index: number): string[] {
   const wrong = view.answers.flatMap(({ requestId, streamed, stored }) => {
     if (stored === undefined) return [`client ${index}: the answer to ${requestId} was streamed and not stored`];
-    const [told, kept] = [normalMessages([streamed]), normalMessages([stored])];
-    if (isDeepStrictEqual(told, kept)) return [];
-    return [`client ${index}: the answer to ${requestId} was streamed as ${show(told)} and stored as ${show(kept)}`];
+    const [shown, kept] = [normalMessages([streamed]), normalMessages([stored])];
+    if (isDeepStrictEqual(shown, kept)) return [];
+    return [`client ${index}: the answer to ${requestId} was streamed as ${show(shown)} and stored as ${show(kept)}`];
   });
   return [...gaps.map((gap) => `client ${index} of ${gap}`), ...wrong];
 }

@@ -3,7 +3,7 @@ import type {
   CommonContent,
   CommonPart,
   FileData,
-  FilePart,
+  FileStreamPart,
   FinishPart,
   FinishReason,
   FinishReasonV3,
@@ -16,10 +16,10 @@ interface InlineData {
   data: FileData;
 }
 
-export type StreamPartV3 = CommonPart | FilePart<FileData> | FinishPart<FinishReasonV3>;
-export type StreamPartV4 = CommonPart | FilePart<InlineData> | FinishPart<FinishReason>;
+export type StreamPartV3 = CommonPart | FileStreamPart<FileData> | FinishPart<FinishReasonV3>;
+export type StreamPartV4 = CommonPart | FileStreamPart<InlineData> | FinishPart<FinishReason>;
 export type ContentV3 = NeutralContent;
-export type ContentV4 = CommonContent | FilePart<InlineData>;
+export type ContentV4 = CommonContent | FileStreamPart<InlineData>;
 
 export interface Encoding<Part, Content, Reason> {
   part(part: NeutralPart): Part;
@@ -42,7 +42,7 @@ export const encodingV4: Encoding<StreamPartV4, ContentV4, FinishReason> = {
   reason: (reason) => reason
 };
 
-function fileV4(file: FilePart<FileData>): FilePart<InlineData> {
+function fileV4(file: FileStreamPart<FileData>): FileStreamPart<InlineData> {
   return { ...file, data: { type: "data", data: file.data } };
 }
 

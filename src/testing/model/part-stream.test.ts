@@ -197,7 +197,7 @@ test("a reader that cancels ends a wait in progress", async () => {
   expect(model.script.remaining).toBe(0);
 });
 
-test("an answer is over when its finish part was read, even if nobody reads on", async () => {
+test("an answer is over when its finish part was read, even if the reader stops there", async () => {
   const model = scriptedModel([reply(text("a"))], { advance: "at-end" });
   const reader = (await model.doStream({ prompt })).stream.getReader();
   while ((await reader.read()).value?.type !== "finish") expect(model.script.remaining).toBe(1);

@@ -9,7 +9,7 @@ export interface PartStreamOptions<Part> {
   readonly signal: AbortSignal;
   readonly boundary: () => Promise<void>;
   readonly encode: (part: NeutralPart) => Part;
-  /** Called when the reader has been told how the answer ended, or has cancelled it; possibly twice. */
+  /** Called when the reader has received how the answer ended, or has cancelled it; possibly twice. */
   readonly onEnd: () => void;
 }
 

@@ -57,7 +57,7 @@ test.each<[string, PromptMessage[], readonly unknown[]]>([
   expect(parts(...prompt)).toEqual(expected);
 });
 
-test("an answer that left the plan is a mistake the test hears of", () => {
+test("an answer that left the plan is a mistake that is reported to the test", () => {
   expect(() => parts(user("why"), said(words("Nonsense")))).toThrow("which the plan does not at this place");
   expect(() => parts(user("why"), said(call("c")))).toThrow('calls "c"');
   expect(() => parts(user("who"))).toThrow("no planned question");

@@ -127,7 +127,7 @@ test("file data has the shape of the specification", async () => {
   expect((await partsOf(png, "v3"))[2]).toMatchObject({ data: "aGk=" });
 });
 
-describe("mistakes in a script are told at once", () => {
+describe("mistakes in a script are reported at once", () => {
   test.each([
     ["stall()", stall()],
     ["breakStream()", breakStream(new Error("x"))],

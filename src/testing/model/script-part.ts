@@ -4,7 +4,7 @@ import type { Json } from "../../util/json.ts";
 import type {
   CommonPart,
   FileData,
-  FilePart,
+  FileStreamPart,
   FinishReason,
   ProviderMetadata,
   ResponseInfo,
@@ -89,7 +89,7 @@ export type ScriptPart =
   | BlockDelta
   | ScriptedToolCall
   | ScriptedToolResult
-  | { readonly kind: "emit"; readonly part: CommonPart | FilePart<FileData> }
+  | { readonly kind: "emit"; readonly part: CommonPart | FileStreamPart<FileData> }
   | { readonly kind: "wait"; readonly until: (context: WaitContext) => Promise<void> }
   | Stall
   | StreamBreak

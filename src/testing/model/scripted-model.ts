@@ -1,6 +1,6 @@
 // The scripted model: a language model of the AI SDK that plays a script. Everything it hands out passes two checks
 // first, in this order: the boundary (a crash point of the test host, which never resolves once the host is dead, so
-// that a dead agent hears nothing more, not even an abort) and the abort signal (whose reason becomes the error).
+// that a dead agent receives nothing more, not even an abort) and the abort signal (whose reason becomes the error).
 import { abortable, untilAborted } from "./abortable.ts";
 import { collect } from "./collect.ts";
 import {

@@ -37,7 +37,7 @@ export interface SeenPart {
   readonly [field: string]: unknown;
 }
 
-export interface Streamed {
+export interface StreamedRun {
   readonly parts: SeenPart[];
   /** What reading the stream threw, if it did. */
   readonly thrown: unknown;
@@ -73,7 +73,7 @@ export interface Generated {
 
 export interface Major {
   readonly name: string;
-  stream(steps: readonly Step[] | Script, run?: Run): Promise<Streamed>;
+  stream(steps: readonly Step[] | Script, run?: Run): Promise<StreamedRun>;
   generate(steps: readonly Step[] | Script, run?: Run): Promise<Generated>;
   /** Structured output of `{ city: string }`. */
   object(steps: readonly Step[], mode: "stream" | "generate"): Promise<unknown>;

@@ -64,7 +64,7 @@ export type SourcePart =
       filename?: string;
     } & WithMetadata);
 
-export interface FilePart<Data> extends WithMetadata {
+export interface FileStreamPart<Data> extends WithMetadata {
   type: "file";
   mediaType: string;
   data: Data;
@@ -116,7 +116,7 @@ export type CommonPart =
   | ({ type: "response-metadata" } & ResponseInfo)
   | { type: "error"; error: unknown };
 
-export type NeutralPart = CommonPart | FilePart<FileData> | FinishPart<FinishReason>;
+export type NeutralPart = CommonPart | FileStreamPart<FileData> | FinishPart<FinishReason>;
 
 /** Content of an answer that was not streamed. */
 export type CommonContent =
@@ -126,7 +126,7 @@ export type CommonContent =
   | ToolResultPart
   | SourcePart;
 
-export type NeutralContent = CommonContent | FilePart<FileData>;
+export type NeutralContent = CommonContent | FileStreamPart<FileData>;
 
 export interface GenerateResult<Content, Reason> extends WithMetadata {
   content: Content[];

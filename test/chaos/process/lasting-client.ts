@@ -3,7 +3,7 @@
 // list it shows.
 import type { UIMessage } from "ai";
 import WebSocket from "ws";
-import { type ChatFrame, ChatView, endOf, type RequestEnd } from "../../../src/testing/chaos/chat-view.ts";
+import { type ChatFrame, ChaosChatView, endOf, type RequestEnd } from "../../../src/testing/chaos/chat-view.ts";
 import { isObject, parseJson } from "../../../src/util/json.ts";
 
 const RECONNECT_MS = 40;
@@ -13,7 +13,7 @@ const ANSWER_MS = 5_000;
 export type Activity = "idle" | "busy" | "gone";
 
 export class LastingClient {
-  readonly view = new ChatView();
+  readonly view = new ChaosChatView();
   readonly ends = new Map<string, RequestEnd>();
   /** What was wrong with the frames themselves. */
   readonly problems: string[] = [];

@@ -65,7 +65,9 @@ export class Survivor extends Think<Env> {
 
   override async onRequest(request: Request): Promise<Response> {
     if (!new URL(request.url).pathname.endsWith("/facts")) return new Response("Not found", { status: 404 });
-    const open = this.sql<{ turns: string }>`SELECT open_turns AS turns FROM cf_conversations`;
+    const open = this.#has("cf_conversations")
+      ? this.sql<{ turns: string }>`SELECT open_turns AS turns FROM cf_conversations`
+      : [];
     const facts: Facts = {
       effects: this.sql<Effect>`SELECT call_id AS callId, tool, began, ended FROM effects`,
       settled: this.#settled(),
@@ -74,7 +76,13 @@ export class Survivor extends Think<Env> {
     return Response.json(facts);
   }
 
+  /** Tables are made by the first write. */
+  #has(table: string): boolean {
+    return this.sql`SELECT 1 FROM sqlite_master WHERE name = ${table}`.length > 0;
+  }
+
   #settled(): Facts["settled"] {
+    if (!this.#has("cf_journal")) return [];
     const rows = this.sql<{ last: number; count: number; body: string | null }>`
       SELECT last, count, body FROM cf_journal ORDER BY last`;
     const frames = rows.flatMap((row) => unpackBatch(row, ok(row.body ?? "")));

@@ -17,7 +17,7 @@ describe("the plug", () => {
   });
 
   test.each([
-    ["nobody who does not say where it comes from", {}, URL_HERE],
+    ["no request that does not say where it comes from", {}, URL_HERE],
     ["a page of another site", { origin: "https://example.com", "sec-fetch-site": "cross-site" }, URL_HERE],
     ["a page of another site in an older browser", { origin: "https://example.com" }, URL_HERE],
     ["a page that hides its site", { origin: "null" }, URL_HERE],

@@ -63,7 +63,7 @@ async function answerPlug(request: Request, { plug, hosts }: PlugPlace): Promise
     case "tell":
       return Response.json({ plug: true }, { headers });
     case "pull":
-      // The last thing this process says, unless nobody watches it yet.
+      // The last thing this process says, unless it is not watched yet.
       return new Response(null, { status: (await plug.fetch("http://plug/", { method: "POST" })).status, headers });
     case "wrong-method":
       return new Response("Method Not Allowed", { status: 405, headers: { ...headers, allow: "GET, HEAD, POST" } });
@@ -76,7 +76,7 @@ function isReading(request: Request): boolean {
   return (request.method === "GET" || request.method === "HEAD") && !request.headers.has("upgrade");
 }
 
-/** A person opens a page, rather than a script fetching data. */
+/** A browser opens a page, rather than a script fetching data. */
 function isNavigation(request: Request): boolean {
   return request.headers.get("sec-fetch-mode") === "navigate";
 }

@@ -1,0 +1,225 @@
+// The clients of a conversation: their sockets, what is remembered about each, and sending to them. The owner of the
+// connections adapts them to ChatSocket; nothing here depends on ids, tags or attachments, so two sockets of one client
+// can never be mistaken for each other. What is remembered is in memory only: a running turn keeps the object alive, and
+// after a restart every decision assumes the worse case. A frame is encoded once for all its recipients, and not at all
+// when there are none; one bad socket never keeps the others from theirs.
+import type { Clock } from "../host/ports.ts";
+import type { TurnView } from "../turn/turn.ts";
+import type { TurnEngine } from "../turn/engine.ts";
+import { chatFrames } from "./frames.ts";
+
+export interface ChatSocket {
+  /** The same object for the same socket, and for no other: what is remembered about a client is stored under it. */
+  readonly key: object;
+  /** False when the client is gone. */
+  send(frame: string): boolean;
+  readonly isOpen: boolean;
+}
+
+export interface ChatSockets {
+  /** Open sockets that want unsolicited frames, in order of acceptance. */
+  list(): ChatSocket[];
+}
+
+/** What a request says about what its client shows. */
+export interface Posting {
+  readonly posted: readonly { readonly id: string }[];
+  readonly now: number;
+  /** How long a frame may be in transit. */
+  readonly periodMs: number;
+}
+
+export class ClientView {
+  /** The newest wrapper of the socket; the key behind it never changes. */
+  socket: ChatSocket;
+  /** A replay of this request was offered and not acknowledged: live chunks would come before it. */
+  #offered: string | undefined;
+  /** The stream it has acknowledged on this socket. */
+  #acknowledged: string | undefined;
+  /** The turn it receives live since its first chunk. */
+  #following: string | undefined;
+  #isParked = false;
+  #isInSync = false;
+  #snapshotAt: number | undefined;
+  /** The newest answer it received to the end since that snapshot. */
+  #receivedSince: string | undefined;
+
+  constructor(socket: ChatSocket) {
+    this.socket = socket;
+  }
+
+  get offered(): string | undefined {
+    return this.#offered;
+  }
+
+  /** Shows exactly what is stored, as far as the server can tell. */
+  get isInSync(): boolean {
+    return this.#isInSync;
+  }
+
+  hasAcknowledged(requestId: string): boolean {
+    return this.#acknowledged === requestId;
+  }
+
+  isFollowing(turnId: string): boolean {
+    return this.#following === turnId;
+  }
+
+  /** Was sent `pending`: it waits for a stream. */
+  park(): void {
+    this.#isParked = true;
+  }
+
+  unpark(): boolean {
+    const wasParked = this.#isParked;
+    this.#isParked = false;
+    return wasParked;
+  }
+
+  /** An offer was sent. A client that has acknowledged this stream before does not have to do it again. */
+  offer(requestId: string): void {
+    this.#isParked = false;
+    if (this.#acknowledged === requestId) return;
+    this.#offered = requestId;
+    this.#following = undefined;
+  }
+
+  /** It was sent everything so far and receives the rest live. */
+  acknowledge(requestId: string): void {
+    this.#offered = undefined;
+    this.#acknowledged = requestId;
+    this.#isParked = false;
+  }
+
+  /** A stream begins and this socket receives it from the start. */
+  follow(turnId: string): void {
+    this.#following = turnId;
+  }
+
+  /** The stream of this request is over; without a request, every stream is. */
+  endStream(requestId?: string): void {
+    if (requestId === undefined || this.#offered === requestId) this.#offered = undefined;
+    if (requestId === undefined || this.#acknowledged === requestId) this.#acknowledged = undefined;
+    this.#following = undefined;
+  }
+
+  /** In the middle of a stream a snapshot removes the unfinished answer from the screen: later chunks do not restore it. */
+  tookSnapshot(now: number): void {
+    this.#snapshotAt = now;
+    this.#receivedSince = undefined;
+    this.#isInSync = true;
+    this.#following = undefined;
+  }
+
+  /** It was sent an answer, live and whole. */
+  received(messageId: string): void {
+    this.#receivedSince = messageId;
+  }
+
+  /**
+   * A recent snapshot may have crossed a message that the client was just sending, and erased it there. Not if the client
+   * was sent an answer after the snapshot and posts that answer: then it had the snapshot before. A client that posts its
+   * new message alone does not show this; it is assumed to have waited for the answer.
+   */
+  mayHaveCrossed({ posted, now, periodMs }: Posting): boolean {
+    if (this.#snapshotAt === undefined || now - this.#snapshotAt >= periodMs) return false;
+    const received = this.#receivedSince;
+    return received === undefined || !(posted.length === 1 || posted.some(({ id }) => id === received));
+  }
+
+  setInSync(isInSync: boolean): void {
+    this.#isInSync = isInSync;
+  }
+}
+
+export interface ChatClientsInit {
+  readonly sockets: ChatSockets;
+  readonly turns: Pick<TurnEngine, "transcript">;
+  readonly clock: Pick<Clock, "now">;
+}
+
+export class ChatClients {
+  readonly #init: ChatClientsInit;
+  readonly #views = new Map<object, ClientView>();
+
+  constructor(init: ChatClientsInit) {
+    this.#init = init;
+  }
+
+  of(socket: ChatSocket): ClientView {
+    const known = this.#views.get(socket.key);
+    if (known) {
+      known.socket = socket;
+      return known;
+    }
+    // A close that was never reported must not keep its view in memory for ever.
+    for (const [key, view] of this.#views) if (!view.socket.isOpen) this.#views.delete(key);
+    const view = new ClientView(socket);
+    this.#views.set(socket.key, view);
+    return view;
+  }
+
+  forget(socket: ChatSocket): void {
+    this.#views.delete(socket.key);
+  }
+
+  /** Clients that want unsolicited frames. */
+  all(): ClientView[] {
+    return this.#init.sockets.list().map((socket) => this.of(socket));
+  }
+
+  /** All clients, also those that only want answers to their own requests. */
+  known(): Iterable<ClientView> {
+    this.all();
+    return this.#views.values();
+  }
+
+  /** The recipients of a turn's frames: clients that want all frames, the one that asked, and those that joined its stream. */
+  ofTurn(turn: TurnView): ClientView[] {
+    const recipients = new Set(this.all());
+    for (const view of this.#views.values()) {
+      if (!recipients.has(view) && this.#takesPart(view, turn)) recipients.add(view);
+    }
+    return [...recipients];
+  }
+
+  /** The client that started something, while it is connected. */
+  origin(origin: unknown): ClientView | undefined {
+    for (const view of this.known()) {
+      if (view.socket.key === origin) return view.socket.isOpen ? view : undefined;
+    }
+    return undefined;
+  }
+
+  send(view: ClientView, frame: string): boolean {
+    try {
+      return view.socket.send(frame);
+    } catch (error) {
+      console.error("A chat frame could not be sent:", error);
+      return false;
+    }
+  }
+
+  sendAll(views: readonly ClientView[], frame: () => string): void {
+    if (views.length === 0) return;
+    const text = frame();
+    for (const view of views) this.send(view, text);
+  }
+
+  /** Sends the transcript as it is now. */
+  sendSnapshot(views: readonly ClientView[], connect = false): void {
+    if (views.length === 0) return;
+    const frame = chatFrames.snapshot(this.#init.turns.transcript(), connect);
+    for (const view of views) this.sendSnapshotFrame(view, frame);
+  }
+
+  sendSnapshotFrame(view: ClientView, frame: string): void {
+    this.send(view, frame);
+    view.tookSnapshot(this.#init.clock.now());
+  }
+
+  #takesPart(view: ClientView, { origin, requestId }: TurnView): boolean {
+    if (!view.socket.isOpen) return false;
+    return view.socket.key === origin || view.hasAcknowledged(requestId) || view.offered === requestId;
+  }
+}

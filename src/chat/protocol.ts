@@ -1,0 +1,268 @@
+// The `cf_agent_*` chat protocol: one listener of turns and one handler of commands. The engine reports what happened;
+// here it becomes frames, in the order clients rely on, for the sockets it concerns. Stores nothing.
+import type { UIMessage } from "ai";
+import type { MessageTrace } from "../session/message-changes.ts";
+import type { TurnListener } from "../turn/listener.ts";
+import type { TurnOutcome, TurnView } from "../turn/turn.ts";
+import type { AnswerOutcome } from "../turn/turns.ts";
+import { assertNever } from "../util/assert-never.ts";
+import { ChatClients, type ChatSocket, type ChatSockets, type ClientView } from "./clients.ts";
+import { closingFor, ClosingTexts, hasStreamed, terminalOf, type Ended } from "./closing.ts";
+import { isWatching, type ChatCommand } from "./commands.ts";
+import { ForbiddenFrameError } from "./errors.ts";
+import { chatFrames, type AnswerRefusedFrame } from "./frames.ts";
+import { ResumeHandshake } from "./resume.ts";
+import { Submit, type SubmitInit } from "./submit.ts";
+import { TurnTraces } from "./turn-traces.ts";
+
+/** A recovery older than this is not shown to a client that connects: it should not wait for it. */
+const RECOVERING_LIFETIME_MS = 15 * 60_000;
+
+export interface ChatProtocolInit extends SubmitInit {
+  readonly sockets: ChatSockets;
+  /** Whether this client may only watch. Default: all clients may change things. */
+  isReadonly?(socket: ChatSocket): boolean;
+}
+
+export class ChatProtocol implements TurnListener {
+  readonly #init: ChatProtocolInit;
+  readonly #clients: ChatClients;
+  readonly #handshake: ResumeHandshake;
+  readonly #submit: Submit;
+  readonly #traces = new TurnTraces();
+  readonly #refused = new WeakSet<ClientView>();
+  readonly #warnedOf = new Set<string>();
+  #hasWarnedOfPush = false;
+  /** What clients were last sent about recovery. An earlier process has notified them of a turn it was recovering. */
+  #showsRecovery: boolean;
+
+  constructor(init: ChatProtocolInit) {
+    this.#init = init;
+    this.#clients = new ChatClients(init);
+    this.#handshake = new ResumeHandshake(this.#clients, init.turns);
+    this.#showsRecovery = init.turns.recovering() !== undefined;
+    this.#submit = new Submit(init, this.#clients, this.#traces);
+    init.turns.listen(this);
+  }
+
+  /** The chat frames of a connect, before all others. Only for sockets that want unsolicited frames. */
+  connected(socket: ChatSocket): void {
+    const view = this.#clients.of(socket);
+    if (!this.#handshake.connected(view)) return;
+    const recovering = this.#init.turns.recovering();
+    if (!recovering || this.#init.clock.now() - recovering.since >= RECOVERING_LIFETIME_MS) return;
+    this.#clients.send(view, chatFrames.recovering(true, recovering.requestId));
+  }
+
+  disconnected(socket: ChatSocket): void {
+    this.#clients.forget(socket);
+  }
+
+  /** Frames of one socket in the order they came. Throws only what the engine throws for tool answers and clears. */
+  receive(socket: ChatSocket, command: ChatCommand): void {
+    const view = this.#clients.of(socket);
+    if (!isWatching(command) && this.#init.isReadonly?.(socket)) return this.#refuse(view, command);
+    const { turns } = this.#init;
+    switch (command.type) {
+      case "request":
+        if (this.#submit.receive(view, command) === "ended-before") {
+          this.#handshake.acknowledged(view, command.requestId);
+        }
+        return;
+      case "malformed-request":
+        return this.#submit.refuse(view, command.requestId, command.error);
+      case "cancel":
+        return turns.cancel(command.requestId);
+      case "clear":
+        return turns.clear(socket.key);
+      case "push":
+        return this.#pushed(view);
+      case "tool-result":
+        return this.#toolResult(view, command);
+      case "approval":
+        return this.#approval(view, command);
+      case "resume-request":
+        return this.#handshake.asked(view, command.probeId);
+      case "resume-ack":
+        return this.#handshake.acknowledged(view, command.requestId);
+      case "ignored":
+        return console.warn(`Ignored ${command.reason}.`);
+      default:
+        return assertNever(command);
+    }
+  }
+
+  /** Every turn and armed continuation was given up: clients that wait for one are released. */
+  reset(): void {
+    this.#handshake.releaseParked();
+    this.#refreshRecovery();
+  }
+
+  /** The request goes on: its stream stays open, and clients are shown why it pauses. */
+  interrupted(): void {
+    this.#refreshRecovery();
+  }
+
+  /**
+   * The stored messages changed. Changes without an announcement of their own (messages added inside a turn, silent
+   * appends, compaction) reach clients with the transcript at the end of the turn.
+   */
+  messagesChanged(change: MessageTrace): void {
+    if (change.kind === "repeated" || change.kind === "shortened") return;
+    if (change.id !== undefined && this.#traces.isOwnWrite(change.id)) return;
+    this.#traces.disturbStreaming();
+    for (const view of this.#clients.known()) view.setInSync(false);
+  }
+
+  accepted(turn: TurnView): void {
+    this.#traces.accepted(turn);
+  }
+
+  streaming(turn: TurnView): void {
+    this.#handshake.streamStarted(turn, this.#traces.streaming(turn));
+  }
+
+  chunk(turn: TurnView, chunk: { readonly seq: number; readonly body: string }): void {
+    this.#traces.chunk(turn, chunk.body);
+    const recipients = this.#clients.ofTurn(turn).filter((view) => view.offered === undefined);
+    this.#clients.sendAll(recipients, () => chatFrames.chunk(turn, chunk));
+  }
+
+  settled(turn: TurnView, outcome: TurnOutcome): void {
+    const ended = { turn, outcome, trace: this.#traces.take(turn.turnId) };
+    if (hasStreamed(ended)) this.#closeStreamed(ended);
+    else this.#closeUnstreamed(ended);
+    this.#refreshRecovery();
+  }
+
+  messageUpdated(message: UIMessage): void {
+    this.#traces.disturbStreaming();
+    this.#clients.sendAll(this.#clients.all(), () => chatFrames.messageUpdated(message));
+  }
+
+  transcriptChanged(origin: unknown): void {
+    this.#traces.disturbStreaming();
+    this.#clients.sendSnapshot(this.#clients.all().filter((view) => view.socket.key !== origin));
+    const { turns } = this.#init;
+    // Another branch was chosen: a continuation that clients waited for belonged to the branch that was left.
+    if (!turns.streaming() && !turns.waiting()) this.#handshake.releaseParked();
+  }
+
+  cleared(origin: unknown): void {
+    this.#traces.disturb();
+    this.#handshake.releaseParked();
+    for (const view of this.#clients.known()) {
+      view.endStream();
+      view.setInSync(view.socket.key !== origin);
+    }
+    const others = this.#clients.all().filter((view) => view.socket.key !== origin);
+    this.#clients.sendAll(others, () => chatFrames.clear());
+    this.#refreshRecovery();
+  }
+
+  /** Terminal and closing frame of a socket back to back, with nothing awaited: clients act on the pair. */
+  #closeStreamed(ended: Omit<Ended, "view">): void {
+    const { turn, outcome } = ended;
+    const terminal = terminalOf(ended);
+    const texts = new ClosingTexts(() => this.#init.turns.transcript(), outcome.message);
+    for (const view of this.#clients.ofTurn(turn)) {
+      const closing = closingFor({ ...ended, view });
+      view.endStream(turn.requestId);
+      this.#clients.send(view, terminal);
+      if (closing === "snapshot") this.#clients.sendSnapshotFrame(view, texts.snapshot);
+      else if (closing === "message") {
+        this.#clients.send(view, texts.message);
+        if (outcome.message) view.received(outcome.message.id);
+      }
+    }
+  }
+
+  /** Only the client that asked has seen the request, unless it was given up or its client is gone. */
+  #closeUnstreamed(ended: Omit<Ended, "view">): void {
+    const { turn, outcome } = ended;
+    const asker = turn.trigger === "auto-continuation" ? undefined : this.#clients.origin(turn.origin);
+    const isOrphan = turn.trigger === "ws-chat" && !asker;
+    if (outcome.status === "error" && (outcome.givenUp || isOrphan)) return this.#closeFailed(ended);
+    if (asker) this.#clients.send(asker, terminalOf(ended));
+    const disturbed = this.#clients.ofTurn(turn).filter((view) => closingFor({ ...ended, view }) === "snapshot");
+    this.#clients.sendSnapshot(disturbed);
+    this.#handshake.endedUnstreamed(turn);
+  }
+
+  /** Any tab may be waiting. The snapshot removes the empty answer that clients show for the end of an unknown request. */
+  #closeFailed(ended: Omit<Ended, "view">): void {
+    const { turn } = ended;
+    const recipients = this.#clients.ofTurn(turn);
+    this.#clients.sendAll(recipients, () => terminalOf(ended));
+    this.#clients.sendSnapshot(recipients);
+    this.#handshake.failedUnstreamed(turn);
+  }
+
+  #toolResult(view: ClientView, command: Extract<ChatCommand, { type: "tool-result" }>): void {
+    const { toolCallId, output, errorText, autoContinue, clientTools } = command;
+    const answered = this.#init.turns.answerTool({
+      toolCallId,
+      output,
+      ...(errorText !== undefined && { errorText }),
+      ...(clientTools && { clientTools }),
+      autoContinue,
+      origin: view.socket.key
+    });
+    this.#sendRefusal(view, { toolCallId }, answered);
+  }
+
+  #approval(view: ClientView, command: Extract<ChatCommand, { type: "approval" }>): void {
+    const { toolCallId, approved, autoContinue } = command;
+    const answer = { toolCallId, approved, autoContinue, origin: view.socket.key };
+    this.#sendRefusal(view, { toolCallId, approved }, this.#init.turns.answerApproval(answer));
+  }
+
+  /** The reason and the stored call, to its sender only: that client already shows its own answer, others do not. */
+  #sendRefusal(
+    view: ClientView,
+    answer: Pick<AnswerRefusedFrame, "toolCallId" | "approved">,
+    answered: AnswerOutcome
+  ): void {
+    if (answered.changed || !answered.refused) return;
+    const { code, message, hint } = answered.refused;
+    this.#clients.send(view, chatFrames.answerRefused({ ...answer, code, error: message }));
+    if (answered.message) this.#clients.send(view, chatFrames.messageUpdated(answered.message));
+    // Logged once per code: a hostile client must not fill the log.
+    if (this.#warnedOf.has(code)) return;
+    this.#warnedOf.add(code);
+    console.warn(`Refused an answer to a tool call (${code}; logged once): ${message} ${hint ?? ""}`);
+  }
+
+  #pushed(view: ClientView): void {
+    // The client changed its own list.
+    view.setInSync(false);
+    if (this.#hasWarnedOfPush) return;
+    this.#hasWarnedOfPush = true;
+    console.warn(
+      "A client pushed its list of messages. The stored conversation does not change; set it on the server."
+    );
+  }
+
+  /** Nothing changes. A client that waits for an answer gets one; a client that already shows its change gets a snapshot. */
+  #refuse(view: ClientView, command: ChatCommand): void {
+    if (!this.#refused.has(view)) {
+      // Logged once per client: it may send any number of them.
+      this.#refused.add(view);
+      console.warn(`Refused "${command.type}" of a readonly connection.`);
+    }
+    if (command.type === "request" || command.type === "malformed-request") {
+      this.#submit.refuse(view, command.requestId, new ForbiddenFrameError());
+    } else if (command.type !== "cancel") this.#clients.sendSnapshot([view]);
+  }
+
+  /** Derived from the open turns; one frame per change. */
+  #refreshRecovery(): void {
+    const turn = this.#init.turns.recovering();
+    const isOn = turn !== undefined;
+    if (this.#showsRecovery === isOn) return;
+    this.#showsRecovery = isOn;
+    // A client that was offered a stream is sent the end of a recovery all the same: it may have seen its beginning.
+    const recipients = this.#clients.all().filter((view) => !isOn || view.offered === undefined);
+    this.#clients.sendAll(recipients, () => chatFrames.recovering(isOn, turn?.requestId));
+  }
+}

@@ -1,0 +1,79 @@
+// What the records of each open turn say, kept in memory. The records are read once, in one pass for all open turns, and
+// after that each append advances the folds by the very records that it writes. When a transaction is undone, ours or one
+// around ours, the folds it touched are dropped and read again. Small whatever a turn holds: content and the values that
+// tools were given and returned stay in the journal.
+import type { TurnId } from "../util/ids.ts";
+import type { Conversation } from "./conversation.ts";
+import { emptyTurn, foldTurnEntry, type TurnFold } from "./folds/turn-fold.ts";
+import type { JournalReader } from "./reader.ts";
+import type { JournalEntry } from "./records.ts";
+
+export interface TurnFoldsInit {
+  conversation: Conversation;
+  reader: JournalReader;
+}
+
+export class TurnFolds {
+  readonly #init: TurnFoldsInit;
+  readonly #folds = new Map<string, TurnFold>();
+
+  constructor(init: TurnFoldsInit) {
+    this.#init = init;
+  }
+
+  /** Undefined: the turn is not open. */
+  get(turnId: string): TurnFold | undefined {
+    return this.#folds.get(turnId) ?? this.#read(turnId);
+  }
+
+  /** Part of the transaction that writes the records behind these folds. Undefined: the turn is over. */
+  advance(folds: ReadonlyMap<string, TurnFold | undefined>): void {
+    for (const [turnId, fold] of folds) {
+      if (fold) this.#folds.set(turnId, fold);
+      else this.#folds.delete(turnId);
+    }
+    this.#init.conversation.afterCommit(noop, () => this.drop(folds.keys()));
+  }
+
+  /** They are read again when they are next asked for. */
+  drop(turnIds: Iterable<string> = [...this.#folds.keys()]): void {
+    for (const turnId of turnIds) this.#folds.delete(turnId);
+  }
+
+  #read(turnId: string): TurnFold | undefined {
+    const { openTurns } = this.#init.conversation.row;
+    if (!openTurns.some((open) => open.turnId === turnId)) return undefined;
+    const first = this.#readMissing();
+    // What cannot be read is set aside by the first pass; the second meets the records that stand for it.
+    const { folds } = first.isDamaged ? this.#readMissing() : first;
+    for (const [id, fold] of folds) this.#folds.set(id, fold);
+    return folds.get(turnId);
+  }
+
+  #readMissing(): { folds: ReadonlyMap<string, TurnFold>; isDamaged: boolean } {
+    const { conversation, reader } = this.#init;
+    const missing = conversation.row.openTurns.filter((open) => !this.#folds.has(open.turnId));
+    const first = Math.min(...missing.map((open) => open.firstSequence));
+    // The row holds the ids that the writer put there.
+    const folds = new Map(missing.map((open) => [open.turnId, emptyTurn(open.turnId as TurnId)]));
+    let isDamaged = false;
+    for (const page of reader.pages({ after: first - 1, turnIds: new Set(folds.keys()), outline: true })) {
+      for (const entry of page.entries) {
+        const fold = folds.get(entry.record.turnId ?? "");
+        if (fold) folds.set(fold.turnId, advanced(fold, entry));
+      }
+      isDamaged ||= page.corrupt.length > 0;
+    }
+    return { folds, isDamaged };
+  }
+}
+
+/** The fold after a record, without the values of calls: they may be of any size. */
+export function advanced(fold: TurnFold, entry: JournalEntry): TurnFold {
+  const { record } = entry;
+  if (record.type === "call-started") return foldTurnEntry(fold, { ...entry, record: { ...record, input: null } });
+  if (record.type !== "call-settled" || record.outcome.kind !== "output") return foldTurnEntry(fold, entry);
+  return foldTurnEntry(fold, { ...entry, record: { ...record, outcome: { kind: "output", output: null } } });
+}
+
+function noop(): void {}

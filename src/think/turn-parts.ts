@@ -1,0 +1,79 @@
+// What all features do in one attempt of a turn, as one. Parts are asked in the order of the features; a turn without
+// any is assembled as if features did not exist.
+import type { UIMessageChunk } from "ai";
+import type { ModelCallHooks, StepSettings, StepStart, StopWhen } from "../model/index.ts";
+import type { AssembledTurn } from "../turn/hooks.ts";
+import type { RecordedGrant } from "../turn/turn.ts";
+import type { FeatureLayer, TurnPart } from "./feature.ts";
+import type { TurnContext } from "./hooks.ts";
+import type { ResultReader } from "./read-result.ts";
+import type { ToolLayer } from "./tool-layers.ts";
+
+type Assembled = Omit<AssembledTurn, "model">;
+
+export class TurnParts {
+  readonly #parts: readonly TurnPart[];
+
+  constructor(parts: readonly TurnPart[]) {
+    this.#parts = parts;
+  }
+
+  get toolLayers(): ToolLayer[] {
+    return this.#parts.flatMap(({ tools = {} }) =>
+      // The keys of a TurnPart's tools are layers.
+      Object.entries(tools).map(([name, set]) => ({ name: name as FeatureLayer, tools: set }))
+    );
+  }
+
+  get prompt(): { readonly label: string; readonly text: string }[] {
+    return this.#parts.flatMap(({ prompt = [] }) => prompt);
+  }
+
+  get resultReaders(): ResultReader[] {
+    return this.#parts.flatMap(({ readResult }) => readResult ?? []);
+  }
+
+  /** The turn as features want it. Throws what their `begin` throws. */
+  async join(assembled: Assembled, context: () => TurnContext): Promise<Assembled> {
+    const parts = this.#parts;
+    if (parts.length === 0) return assembled;
+    const grant = await this.#begin(context);
+    const annotators = parts.filter((part) => part.annotate !== undefined);
+    const conditions = parts.flatMap(({ stopWhen }) => stopWhen ?? []);
+    return {
+      ...assembled,
+      ...(grant && { grant }),
+      ...(annotators.length > 0 && {
+        annotate: (chunk: UIMessageChunk) => annotators.reduce((shown, part) => part.annotate?.(shown) ?? shown, chunk)
+      }),
+      ...(conditions.length > 0 && { stopWhen: [...listOf(assembled.stopWhen), ...conditions] }),
+      modelHooks: this.#withSteps(assembled.modelHooks)
+    };
+  }
+
+  async #begin(context: () => TurnContext): Promise<RecordedGrant | undefined> {
+    let grant: RecordedGrant | undefined;
+    for (const part of this.#parts) {
+      const noted = part.begin && (await part.begin(context()));
+      grant = noted?.grant ?? grant;
+    }
+    return grant;
+  }
+
+  #withSteps(hooks: ModelCallHooks): ModelCallHooks {
+    const parts = this.#parts.filter((part) => part.beforeStep !== undefined);
+    if (parts.length === 0) return hooks;
+    return {
+      ...hooks,
+      prepareStep: async (event: StepStart): Promise<StepSettings> => {
+        let settings: StepSettings = { ...(await hooks.prepareStep?.(event)) };
+        for (const part of parts) settings = { ...settings, ...(await part.beforeStep?.(event)) };
+        return settings;
+      }
+    };
+  }
+}
+
+function listOf(stopWhen: StopWhen = []): Exclude<StopWhen, Function> {
+  return typeof stopWhen === "function" ? [stopWhen] : stopWhen;
+}

@@ -1,0 +1,116 @@
+// What it takes to start a turn, and the record of a new one. Every entry fills in an `Admission` and hands it to the
+// engine's `admit`. Pure: from what an entry asked for to the record that is written, and back.
+import type { UIMessage } from "ai";
+import type { ClientTool, TurnAdmitted } from "../journal/records.ts";
+import { messageId, requestId, turnId } from "../util/ids.ts";
+import type { Json } from "../util/json.ts";
+import type { TurnOutcome, TurnTrigger } from "./turn.ts";
+
+/** New messages, or a function of the transcript that is called when the turn's time has come. */
+export type TurnInput =
+  readonly UIMessage[] | ((transcript: UIMessage[]) => readonly UIMessage[] | Promise<readonly UIMessage[]>);
+
+export interface Admission {
+  readonly requestId: string;
+  readonly trigger: TurnTrigger;
+  readonly input: TurnInput;
+  /** The user messages it answers. Default: the run of them at the end of the input. */
+  readonly inputMessageIds?: readonly string[];
+  readonly continuation?: boolean;
+  /** The answer becomes a child of this message instead of the leaf: regeneration and edits. */
+  readonly parentMessageId?: string;
+  /** A continuation that extends this stored answer: same id, further parts. */
+  readonly extendsMessageId?: string;
+  /** A continuation of this earlier answer, whose calls were decided after others came: it goes on below the newest. */
+  readonly resolvesMessageId?: string;
+  readonly body?: Record<string, unknown>;
+  readonly channel?: string;
+  readonly clientTools?: readonly ClientTool[];
+  /** Read when the request was accepted; the turn is skipped if the conversation was cleared since. Default: now's. */
+  readonly generation?: number;
+  /** May be skipped in favour of a newer one of its kind (latest, merge, debounce). */
+  readonly supersedable?: boolean;
+  /** Not to be started before this (debounce). */
+  readonly notBeforeAt?: number;
+  readonly signal?: AbortSignal;
+  readonly origin?: unknown;
+  /** The key it is started under (`idempotencyId`): a turn of this id that is open, or did not fail, is this one. */
+  readonly idempotencyId?: string;
+}
+
+/** A turn that is accepted: it is durable and will reach an outcome. */
+export interface TurnTicket {
+  readonly turnId: string;
+  readonly requestId: string;
+  /** An earlier call under the same key had started it. */
+  readonly isFound?: boolean;
+  /** Resolves after the outcome is durable, listeners were notified and the response hook returned. Never rejects. */
+  readonly settled: Promise<TurnOutcome>;
+}
+
+export interface AdmittingInit {
+  readonly admission: Admission;
+  readonly turnId: string;
+  readonly messageId: string;
+  readonly generation: number;
+  readonly now: number;
+}
+
+/** Set when the messages come from a function: they are not known before the turn starts. */
+export const DEFERRED_INPUT = "deferred-input";
+
+export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnAdmitted {
+  const input = typeof admission.input === "function" ? [] : admission.input;
+  return {
+    type: "turn-admitted",
+    turnId: turnId(ids.turnId),
+    at: now,
+    generation: ids.generation,
+    messageId: messageId(admission.extendsMessageId ?? ids.messageId),
+    requestId: requestId(admission.requestId),
+    trigger: admission.trigger,
+    continuation: admission.continuation ?? false,
+    parentMessageId: admission.parentMessageId === undefined ? null : messageId(admission.parentMessageId),
+    input: input as readonly unknown[] as readonly Json[],
+    inputMessageIds: (admission.inputMessageIds ?? trailingUserIds(input)).map(messageId),
+    body: (admission.body ?? null) as Json,
+    channel: admission.channel ?? null,
+    clientTools: admission.clientTools ?? [],
+    metadata: {
+      ...(typeof admission.input === "function" && { [DEFERRED_INPUT]: true }),
+      ...(admission.supersedable && { supersedable: true }),
+      ...(admission.extendsMessageId !== undefined && { extends: true }),
+      ...(admission.idempotencyId !== undefined && { idempotencyId: admission.idempotencyId }),
+      ...(admission.resolvesMessageId !== undefined && { resolves: admission.resolvesMessageId })
+    },
+    notBeforeAt: admission.notBeforeAt ?? null
+  };
+}
+
+/** The run of user messages at the end: the question that is being answered. */
+export function trailingUserIds(messages: readonly UIMessage[]): string[] {
+  const last = messages.findLastIndex((message) => message.role !== "user");
+  return messages.slice(last + 1).map(({ id }) => id);
+}
+
+/** What `admittedRecord` noted about the turn, read back. */
+export function notesOf(admitted: TurnAdmitted): TurnNotes {
+  const notes = (admitted.metadata ?? {}) as Record<string, unknown>;
+  const { resolves } = notes;
+  return {
+    deferred: notes[DEFERRED_INPUT] === true,
+    supersedable: notes["supersedable"] === true,
+    extends: notes["extends"] === true,
+    idempotencyId: typeof notes["idempotencyId"] === "string" ? notes["idempotencyId"] : undefined,
+    resolves: typeof resolves === "string" ? resolves : undefined
+  };
+}
+
+export interface TurnNotes {
+  readonly deferred: boolean;
+  readonly supersedable: boolean;
+  readonly extends: boolean;
+  readonly idempotencyId: string | undefined;
+  /** The earlier answer whose decided calls it runs and goes on from. */
+  readonly resolves: string | undefined;
+}

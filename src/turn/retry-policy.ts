@@ -1,0 +1,229 @@
+// How far recovery of one turn may go, which failures are worth another attempt, and after which pause. Pure: the same
+// records give the same verdict, and it can be reached before anything of the user's, or anything large, is touched.
+// Progress is what attempts wrote, never what was read again; waiting for a person suspends every bound.
+import { awaitedCalls } from "../journal/folds/calls-fold.ts";
+import type { AttemptView, TurnFold } from "../journal/folds/turn-fold.ts";
+import { backoffMs } from "../util/backoff.ts";
+
+export interface RecoveryLimits {
+  /** Attempts in a row that brought the turn no further. */
+  readonly maxAttempts: number;
+  readonly noProgressTimeoutMs: number;
+  /** Units of progress that recovery may make in all. */
+  readonly maxRecoveryWork: number;
+  /** Attempts whose process died, the first included. Progress does not take them back. */
+  readonly maxInterruptedAttempts: number;
+}
+
+export type ExhaustionReason =
+  | "max_attempts_exceeded"
+  | "no_progress_timeout"
+  | "work_budget_exceeded"
+  | "recovery_aborted"
+  | "recovery_error"
+  | "interrupted_attempts_exceeded"
+  | "provider_failures_exceeded"
+  | "out_of_memory";
+
+/** Interruptions closer together than this are one: a deploy restarts an object several times. */
+export const DEBOUNCE_MS = 30_000;
+
+/** Attempts in a row that ran out of memory, and processes in a row that died while reading a partial answer. */
+export const OUT_OF_MEMORY_LIMIT = 3;
+
+/**
+ * Failures and silences of the provider after which a turn ends: in a row, and over all of the turn. Text does not end a
+ * row: a provider that always breaks off after its first words would be asked for ever. A finished step does, so that a
+ * long turn is not ended by failures hours apart; the second number bounds those.
+ */
+export const FAILURES_IN_A_ROW = 5;
+export const FAILURES_IN_ALL = 20;
+
+/** What an attempt ended of when it was the user's hook that failed: the model was not asked. */
+export const RECOVERY_HOOK_FAILED = "recovery-hook-failed";
+
+/** How long the next attempt waits after so many quick deaths in a row, when the budget allows one more than that many. */
+const PAUSES_MS = [0, 5_000, 15_000, 40_000] as const;
+
+/** What an attempt failed of when the object was out of memory. */
+export const OUT_OF_MEMORY = "out-of-memory";
+
+export interface Budget {
+  /** Counts from 1; back to 1 when there was progress. */
+  readonly attempt: number;
+  /** Times the turn was found interrupted. */
+  readonly detections: number;
+  readonly work: number;
+  readonly interruptions: number;
+  /** When the first interruption was noticed. */
+  readonly openedAt: number;
+  readonly progressAt: number;
+  readonly exhausted: ExhaustionReason | undefined;
+}
+
+export interface BudgetInput {
+  readonly attempts: readonly AttemptView[];
+  readonly limits: RecoveryLimits;
+  readonly nowMs: number;
+  /** Somebody is asked something: nothing can be expected of the turn. */
+  readonly isAwaiting: boolean;
+}
+
+/** The budget after the newest interruption; undefined when there was none. */
+export function evaluateBudget({ attempts, limits, nowMs, isAwaiting }: BudgetInput): Budget | undefined {
+  const counted = countAttempts(attempts);
+  if (!counted) return undefined;
+  const spent = { ...counted, progressAt: isAwaiting ? nowMs : counted.progressAt };
+  return { ...spent, exhausted: isAwaiting ? undefined : exhaustion({ attempts, limits, nowMs }, spent) };
+}
+
+/** An attempt that was stopped from outside, as opposed to one that handed over by itself. */
+function isInterruption({ end }: AttemptView): boolean {
+  return end === "interrupted" || end === "stalled" || end === "failed";
+}
+
+type Counted = Omit<Budget, "exhausted"> & { readonly countedAt: number };
+
+function countAttempts(attempts: readonly AttemptView[]): Counted | undefined {
+  let counted: Counted | undefined;
+  let produced = 0;
+  for (const attempt of attempts) {
+    if (counted) produced += attempt.produced;
+    if (!isInterruption(attempt)) continue;
+    counted = detect(counted, { at: attempt.endedAt ?? attempt.startedAt, produced });
+    produced = 0;
+  }
+  const interruptions = attempts.filter(({ end }) => end === "interrupted").length;
+  return counted && { ...counted, interruptions };
+}
+
+function detect(before: Counted | undefined, { at, produced }: { at: number; produced: number }): Counted {
+  if (!before) {
+    return { attempt: 1, detections: 1, work: 0, interruptions: 0, openedAt: at, progressAt: at, countedAt: at };
+  }
+  const seen = { ...before, detections: before.detections + 1, work: before.work + produced };
+  if (produced > 0) return { ...seen, attempt: 1, countedAt: at, progressAt: at };
+  if (at - before.countedAt < DEBOUNCE_MS) return seen;
+  return { ...seen, attempt: before.attempt + 1, countedAt: at };
+}
+
+function exhaustion(
+  { attempts, limits, nowMs }: Omit<BudgetInput, "isAwaiting">,
+  spent: Counted
+): ExhaustionReason | undefined {
+  if (lastOnes(attempts, ({ errorCode }) => errorCode === OUT_OF_MEMORY) >= OUT_OF_MEMORY_LIMIT) return "out_of_memory";
+  if (spent.interruptions >= limits.maxInterruptedAttempts) return "interrupted_attempts_exceeded";
+  if (spent.work > limits.maxRecoveryWork) return "work_budget_exceeded";
+  const isSecond = spent.detections > 1;
+  if (isSecond && nowMs - spent.progressAt > limits.noProgressTimeoutMs) return "no_progress_timeout";
+  if (spent.attempt > limits.maxAttempts) return "max_attempts_exceeded";
+  return areTooMany(countFailures(attempts)) ? "provider_failures_exceeded" : undefined;
+}
+
+export interface Death {
+  readonly attempts: readonly AttemptView[];
+  readonly nowMs: number;
+  readonly maxInterruptedAttempts: number;
+}
+
+/**
+ * When the attempt after a death may start. Deaths in quick succession (a deploy, a crash loop) are spaced out the more,
+ * the fewer of them are left.
+ */
+export function pauseAfterDeath({ attempts, nowMs, maxInterruptedAttempts }: Death): number | null {
+  const isDeath = ({ end }: AttemptView) => end === null || end === "interrupted";
+  const isQuick = ({ startedAt, endedAt }: AttemptView) => (endedAt ?? nowMs) - startedAt < DEBOUNCE_MS;
+  const quick = lastOnes(attempts, (attempt) => isDeath(attempt) && isQuick(attempt));
+  const left = maxInterruptedAttempts - attempts.filter(isDeath).length;
+  const place = Math.min(quick, PAUSES_MS.length, PAUSES_MS.length + 1 - left);
+  const pauseMs = PAUSES_MS[Math.max(place, 1) - 1] ?? 0;
+  return pauseMs === 0 ? null : nowMs + pauseMs;
+}
+
+/** How many at the end are like this. */
+function lastOnes(attempts: readonly AttemptView[], isLike: (attempt: AttemptView) => boolean): number {
+  return attempts.length - 1 - attempts.findLastIndex((attempt) => !isLike(attempt));
+}
+
+export interface FailureCount {
+  readonly inARow: number;
+  readonly inAll: number;
+}
+
+/** Failures and silences of the provider. One after a finished step is the first of a new row. */
+export function countFailures(attempts: readonly AttemptView[]): FailureCount {
+  const rowStart = attempts.findLastIndex(({ finishedSteps }) => finishedSteps > 0);
+  const row = attempts.slice(Math.max(rowStart, 0));
+  return { inARow: row.filter(isProviderFailure).length, inAll: attempts.filter(isProviderFailure).length };
+}
+
+export function areTooMany({ inARow, inAll }: FailureCount): boolean {
+  return inARow >= FAILURES_IN_A_ROW || inAll >= FAILURES_IN_ALL;
+}
+
+function isProviderFailure({ end, errorCode }: AttemptView): boolean {
+  return end === "stalled" || (end === "failed" && errorCode !== RECOVERY_HOOK_FAILED);
+}
+
+/** How often in a row the user's hook has failed. */
+export function hookFailuresInARow(attempts: readonly AttemptView[]): number {
+  return lastOnes(attempts, ({ errorCode }) => errorCode === RECOVERY_HOOK_FAILED);
+}
+
+/** The pause after the first failure; it doubles. A provider that names its own is obeyed, up to the longest. */
+export const FAILURE_PAUSE_MS = 1_000;
+export const MAX_FAILURE_PAUSE_MS = 60_000;
+
+/** How long the provider is left alone after one more failure; undefined: this one is one too many. */
+export function failurePauseMs(attempts: readonly AttemptView[], askedForMs?: number): number | undefined {
+  const before = countFailures(attempts);
+  if (areTooMany({ inARow: before.inARow + 1, inAll: before.inAll + 1 })) return undefined;
+  const policy = { baseMs: FAILURE_PAUSE_MS, maxMs: MAX_FAILURE_PAUSE_MS };
+  return Math.min(askedForMs ?? backoffMs(before.inARow, policy), MAX_FAILURE_PAUSE_MS);
+}
+
+const HOOK_PAUSE_MS = 30_000;
+const MAX_HOOK_PAUSE_MS = 300_000;
+
+/** How long recovery waits after its hook failed so many times in a row before. */
+export function hookPauseMs(failures: number): number {
+  return backoffMs(failures, { baseMs: HOOK_PAUSE_MS, maxMs: MAX_HOOK_PAUSE_MS });
+}
+
+export interface BudgetOf {
+  readonly limits: RecoveryLimits;
+  readonly nowMs: number;
+}
+
+/** The budget of a turn; undefined when it was never interrupted. */
+export function budgetOf({ attempts, calls }: TurnFold, { limits, nowMs }: BudgetOf): Budget | undefined {
+  return evaluateBudget({ attempts, limits, nowMs, isAwaiting: awaitedCalls(calls).length > 0 });
+}
+
+/** Why the turn must not be tried again. */
+export function exhaustionOf(
+  fold: TurnFold,
+  { epoch, ...budget }: BudgetOf & { readonly epoch: string }
+): ExhaustionReason | undefined {
+  // A process that reads it now is alive.
+  const readingDeaths = fold.readBy.filter((reader) => reader !== epoch).length;
+  // Also while a person is waited for: every start of the object would be its end.
+  return readingDeaths >= OUT_OF_MEMORY_LIMIT ? "out_of_memory" : budgetOf(fold, budget)?.exhausted;
+}
+
+/** The newest attempt handed over by itself: the user's hooks are not asked again. */
+export function isHandover({ attempts }: TurnFold): boolean {
+  const end = attempts.at(-1)?.end;
+  return end === "restarted" || end === "overflow";
+}
+
+/** When the next attempt is due; null: at once. */
+export function retryAtOf({ attempts }: TurnFold): number | null {
+  return attempts.at(-1)?.retryAt ?? null;
+}
+
+/** When the turn was first interrupted, as clients are shown; undefined: never. */
+export function recoveringSince({ attempts }: TurnFold): number | undefined {
+  const first = attempts.find(isInterruption);
+  return first && (first.endedAt ?? first.startedAt);
+}
