@@ -10,6 +10,7 @@ import type {
   ActionSet,
   ApprovalAuthorizationContext
 } from "./actions.ts";
+import type { WorkspaceAgent } from "../workspace/workspace-agent.ts";
 import type { FeatureFactory } from "./feature.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
@@ -71,7 +72,10 @@ export interface MediaEvictionOptions {
   readonly maxRowsPerPass?: number;
 }
 
-export interface ThinkOverrides {
+export interface ThinkOverrides extends Pick<
+  WorkspaceAgent,
+  "workspace" | "workspaceTools" | "workspaceBash" | "authorizeWorkspace"
+> {
   readonly messageConcurrency: MessageConcurrency;
   readonly hydrationByteBudget: number;
   readonly mediaEviction: boolean | MediaEvictionOptions;
@@ -112,4 +116,4 @@ export interface ThinkOverrides {
 
 /** What costs something, or means something else, when the class does not have its own. */
 export type OptionalHook =
-  "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse" | "getActions" | "authorizeTurn";
+  "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse" | "getActions" | "authorizeTurn" | "authorizeWorkspace";

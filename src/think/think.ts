@@ -1,6 +1,6 @@
 // The class users extend: override points and public names. What they do lives in the modules beside this file.
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
-import { Agent } from "../agent/agent.ts";
+import type { Agent } from "../agent/agent.ts";
 import type { Callables } from "../agent/connections/callable.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { MessageConcurrency } from "../chat/index.ts";
@@ -11,6 +11,7 @@ import type { Session } from "../session/session.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
 import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
+import { WorkspaceAgent } from "../workspace/workspace-agent.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import {
   authorizeByGrant,
@@ -90,7 +91,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends Agent<Env, State, Props> {
+> extends WorkspaceAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",

@@ -1,17 +1,10 @@
 // What a workspace reports to observers, on the channel `agents:workspace`. Without a subscriber it costs nothing.
 import { channel } from "node:diagnostics_channel";
+import { channelName, type EventPayloads, type EventType } from "../observe/events.ts";
 
-export interface WorkspaceEventPayloads {
-  "workspace:read": { path: string; storage: string };
-  "workspace:write": { path: string; size: number; storage: string; update: boolean };
-  "workspace:delete": { path: string };
-  "workspace:mkdir": { path: string; recursive: boolean };
-  "workspace:rm": { path: string; recursive: boolean };
-  "workspace:cp": { src: string; dest: string; recursive: boolean };
-  "workspace:mv": { src: string; dest: string };
-}
+type WorkspaceEvent = Extract<EventType, `workspace:${string}`>;
 
-const observers = channel("agents:workspace");
+const observers = channel(channelName("workspace"));
 
 export interface EventSource {
   readonly namespace: string;
@@ -19,10 +12,10 @@ export interface EventSource {
   readonly now: () => number;
 }
 
-export function report<Type extends keyof WorkspaceEventPayloads>(
+export function report<Type extends WorkspaceEvent>(
   source: EventSource,
   type: Type,
-  payload: WorkspaceEventPayloads[Type]
+  payload: Omit<EventPayloads[Type], "namespace">
 ): void {
   if (!observers.hasSubscribers) return;
   observers.publish({

@@ -11,7 +11,10 @@ export interface ObjectBucket {
     value: Uint8Array | ReadableStream,
     options?: { httpMetadata?: { contentType?: string } }
   ): Promise<unknown>;
-  get(key: string): Promise<{ readonly body: ReadableStream; arrayBuffer(): Promise<ArrayBuffer> } | null>;
+  get(
+    key: string,
+    options?: { range?: { offset: number; length?: number } }
+  ): Promise<{ readonly body: ReadableStream; arrayBuffer(): Promise<ArrayBuffer> } | null>;
   delete(keys: string | string[]): Promise<void>;
   createMultipartUpload(key: string, options?: { httpMetadata?: { contentType?: string } }): Promise<MultipartUpload>;
 }
@@ -91,8 +94,14 @@ export class ObjectStore {
     return new Uint8Array(await (await this.#object(key, path)).arrayBuffer());
   }
 
-  async stream(key: string, path: string): Promise<ReadableStream<Uint8Array>> {
-    return (await this.#object(key, path)).body;
+  async stream(
+    key: string,
+    path: string,
+    { start, end }: { start: number; end: number } = { start: 0, end: Infinity }
+  ): Promise<ReadableStream<Uint8Array>> {
+    if (start === 0 && end === Infinity) return (await this.#object(key, path)).body;
+    const range = { offset: start, ...(end !== Infinity && { length: end - start }) };
+    return (await this.#object(key, path, { range })).body;
   }
 
   async delete(keys: readonly string[]): Promise<void> {
@@ -101,8 +110,8 @@ export class ObjectStore {
       await this.#init.bucket?.delete(keys.slice(start, start + 1_000));
   }
 
-  async #object(key: string, path: string) {
-    const object = await this.#bucket(path).get(key);
+  async #object(key: string, path: string, options: { range?: { offset: number; length?: number } } = {}) {
+    const object = await this.#bucket(path).get(key, options);
     if (object) return object;
     throw new FileError("EIO", `the content of ${path} is missing in R2`, `There is no object "${key}" in the bucket.`);
   }

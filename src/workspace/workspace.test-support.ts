@@ -2,6 +2,7 @@
 // counting statements and failing on request; R2 in memory.
 import { DatabaseSync } from "node:sqlite";
 import type { Sql, SqlRow, SqlValue } from "../host/ports.ts";
+import { withCatalog } from "../host/sql.ts";
 import { Transactions } from "../host/transactions.ts";
 import type { ObjectBucket, UploadedPart } from "./object-store.ts";
 import { Workspace, type WorkspaceOptions } from "./workspace.ts";
@@ -16,7 +17,8 @@ export class TestDatabase {
   /** Thrown instead of running a statement for which it returns an error. */
   failure: (query: string) => Error | undefined = () => undefined;
 
-  readonly sql: Sql = {
+  readonly sql: Sql = withCatalog({
+    rollbacks: 0,
     all: <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) => this.#all(query, values) as Row[],
     one: <Row extends object = SqlRow>(query: string, ...values: SqlValue[]) =>
       this.#all(query, values)[0] as Row | undefined,
@@ -26,7 +28,7 @@ export class TestDatabase {
     },
     transaction: (work) => this.#transactions.run((inner) => this.#savepoint(inner), work),
     afterTransaction: (end) => this.#transactions.after(end)
-  };
+  });
 
   count(table: string): number {
     const row = this.sqlite.prepare(`SELECT COUNT(*) AS count FROM ${table}`).get();
@@ -76,11 +78,12 @@ export class TestBucket implements ObjectBucket {
     this.objects.set(key, { bytes, contentType: options?.httpMetadata?.contentType });
   }
 
-  async get(key: string) {
+  async get(key: string, { range }: { range?: { offset: number; length?: number } } = {}) {
     const object = this.objects.get(key);
     if (!object) return null;
+    const { offset = 0, length = object.bytes.byteLength } = range ?? {};
     return {
-      body: new Blob([object.bytes.slice()]).stream(),
+      body: new Blob([object.bytes.slice(offset, offset + length)]).stream(),
       arrayBuffer: async () => object.bytes.slice().buffer
     };
   }

@@ -30,6 +30,7 @@ import {
   type WorkspaceInfo
 } from "./store/tree.ts";
 import { type FileVersion, listVersions, readVersion } from "./store/versions.ts";
+import { CHUNK_BYTES } from "./store/tables.ts";
 import type { WorkspaceFsLike } from "./workspace-like.ts";
 
 export const DEFAULT_INLINE_THRESHOLD = 1_500_000;
@@ -106,19 +107,22 @@ export class Workspace implements WorkspaceFsLike {
   }
 
   /** What was there when it was called. A file that is overwritten meanwhile ends the stream with ESTALE. */
-  async readFileStream(path: string): Promise<ReadableStream<Uint8Array> | null> {
+  async readFileStream(
+    path: string,
+    range: { start: number; end: number } = { start: 0, end: Infinity }
+  ): Promise<ReadableStream<Uint8Array> | null> {
     const row = await this.#read((operation) => findFile(operation, normalizePath(path)));
     if (!row) return null;
     if (row.storage_backend === "chunks") {
       report(this.#events, "workspace:read", { path: row.path, storage: "chunks" });
-      return this.#chunkStream(row);
+      return this.#chunkStream(row, { start: range.start, end: Math.min(row.size, range.end) });
     }
     const found = await this.#find(row.path);
     if (!found) return null;
-    if ("key" in found) return await this.#objects.stream(found.key, row.path);
+    if ("key" in found) return await this.#objects.stream(found.key, row.path, range);
     return new ReadableStream<Uint8Array>({
       start(controller) {
-        controller.enqueue(found.bytes);
+        controller.enqueue(found.bytes.subarray(range.start, range.end));
         controller.close();
       }
     });
@@ -386,18 +390,17 @@ export class Workspace implements WorkspaceFsLike {
     return mimeType ?? typeOfName(path) ?? DEFAULT_TEXT_TYPE;
   }
 
-  #chunkStream(row: EntryRow): ReadableStream<Uint8Array> {
-    let chunk = 0;
-    let left = row.size;
+  #chunkStream(row: EntryRow, { start, end }: { start: number; end: number }): ReadableStream<Uint8Array> {
+    let at = start;
     return new ReadableStream<Uint8Array>({
       pull: async (controller) => {
+        const chunk = Math.floor(at / CHUNK_BYTES);
         const bytes = await this.#read((operation) => readChunk(operation, row.content_id ?? "", chunk));
         if (!bytes) throw new FileError("ESTALE", `${row.path} was changed while it was read`);
-        const part = bytes.subarray(0, left);
-        chunk += 1;
-        left -= part.byteLength;
+        const part = bytes.subarray(at % CHUNK_BYTES, end - chunk * CHUNK_BYTES);
+        at += part.byteLength;
         controller.enqueue(part);
-        if (left === 0) controller.close();
+        if (at >= end) controller.close();
       }
     });
   }

@@ -2,6 +2,7 @@
 // runs one in one transaction with nothing in between; one that answers later (D1, a proxy) runs the same steps one
 // after the other, one operation at a time, and has no transaction around them.
 import type { Sql, SqlRow, SqlValue } from "../../host/ports.ts";
+import { portOf } from "../../host/sql.ts";
 import { WorkspaceSetupError } from "../errors.ts";
 
 export type SqlParam = SqlValue;
@@ -53,7 +54,10 @@ export interface Runner {
 
 export function openRunner(source: SqlSource | Sql): Runner {
   if (isPort(source)) return portRunner(source);
-  if ("exec" in source) return storageRunner(source);
+  if ("exec" in source) {
+    const port = portOf(source);
+    return port ? portRunner(port) : storageRunner(source);
+  }
   if ("prepare" in source) return asyncRunner(async (statement) => d1Rows(source, statement));
   if ("query" in source) return asyncRunner(async (statement) => backendRows(source, statement));
   throw new WorkspaceSetupError(

@@ -18,8 +18,8 @@ export class Tables {
   readonly chunks: string;
   readonly versions: string;
   readonly garbage: string;
-  /** Undefined until looked. */
-  #exist: boolean | undefined;
+  /** True once they were seen: another workspace on the same files may make them at any time. */
+  #exist = false;
   /** What the history holds, as counted against its limit; undefined until summed up. */
   heldBytes: number | undefined;
 
@@ -35,14 +35,14 @@ export class Tables {
     this.versions = `cf_workspace_${namespace}__versions`;
     this.garbage = `cf_workspace_${namespace}__garbage`;
     runner.onUndone(() => {
-      this.#exist = undefined;
+      this.#exist = false;
       this.heldBytes = undefined;
     });
   }
 
   /** False: nothing was ever written. */
   *exist(): Steps<boolean> {
-    if (this.#exist === undefined) {
+    if (!this.#exist) {
       const columns = yield* all<{ name: string }>(`PRAGMA table_info(${this.entries})`);
       const isOurs = columns.some(({ name }) => name === OWN_COLUMN);
       if (columns.length > 0 && !isOurs) yield* this.#adopt();
