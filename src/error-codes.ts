@@ -22,6 +22,7 @@ export type ThinkErrorCode =
   | "attachment-invalid"
   | "attempt-failed"
   | "attempt-fenced"
+  | "bash-missing"
   | "blob-corrupt"
   | "blob-missing"
   | "blob-too-large"
@@ -74,6 +75,7 @@ export type ThinkErrorCode =
   | "invalid-fiber-options"
   | "invalid-id"
   | "invalid-message"
+  | "invalid-pattern"
   | "invalid-record"
   | "invalid-retry-options"
   | "invalid-schedule"
@@ -173,4 +175,5 @@ export type ThinkErrorCode =
   | "workflow-report-refused"
   | "workflow-tracked"
   | "workflow-without-agent"
+  | "workspace-setup"
   | "wrong-parent";
