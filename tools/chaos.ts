@@ -97,7 +97,7 @@ function putBetweenMarks(file: string, text: string): void {
 /** Another process plays every n-th point. */
 function shareOf(index: number, processes: number): Promise<Result> {
   const child = fork(import.meta.filename, [...process.argv.slice(2), "--share", `${index}/${processes}`], {
-    execArgv: ["--disable-warning=ExperimentalWarning", "--experimental-async-context-frame"]
+    execArgv: [...process.execArgv, "--experimental-async-context-frame"]
   });
   return new Promise((resolve, reject) => {
     // Its only message.

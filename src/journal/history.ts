@@ -65,7 +65,7 @@ export interface CalledTool {
   readonly failed: number;
 }
 
-export const HISTORY_TABLES: readonly TableDefinition[] = [
+export const TURN_TABLES: readonly TableDefinition[] = [
   // Bound: TURN_ROW_BYTES a row; rows of a message as long as it is stored, others MAX_LOOSE_TURNS. Deleted: with the
   // message, by a newer loose one, by a clear.
   {
@@ -77,7 +77,10 @@ export const HISTORY_TABLES: readonly TableDefinition[] = [
         body TEXT NOT NULL
       )`
     ]
-  },
+  }
+];
+
+export const CHANGE_TABLES: readonly TableDefinition[] = [
   // Bound: MAX_CHANGES slots, a few hundred bytes each. Deleted: the oldest, by the newest that takes its slot; all by a
   // clear.
   {
@@ -106,13 +109,15 @@ export interface HistoryInit {
 
 export class History {
   readonly #init: HistoryInit;
-  readonly #table: TableSet;
+  readonly #turns: TableSet;
+  readonly #changes: TableSet;
   /** Of the newest change; one that was undone leaves a slot as it was. */
   #slot: number | undefined;
 
   constructor(init: HistoryInit) {
     this.#init = init;
-    this.#table = new TableSet(init.sql, HISTORY_TABLES);
+    this.#turns = new TableSet(init.sql, TURN_TABLES);
+    this.#changes = new TableSet(init.sql, CHANGE_TABLES);
   }
 
   /**
@@ -124,7 +129,7 @@ export class History {
     conversation.join((row) => {
       const sequence = place ?? head() + 1;
       this.#slot = ((this.#slot ?? this.#newestSlot()) + 1) % MAX_CHANGES;
-      this.#table.run(
+      this.#changes.run(
         "INSERT OR REPLACE INTO cf_changes (slot, sequence, body) VALUES (?, ?, ?)",
         ...[this.#slot, sequence, encodeRecord(record)]
       );
@@ -136,14 +141,14 @@ export class History {
   settled(turn: TurnFold, ownerId: string | null): void {
     const row = turnHistory(turn);
     if (row === undefined) return;
-    this.#table.run(
+    this.#turns.run(
       "INSERT OR REPLACE INTO cf_turns (sequence, message_id, body) VALUES (?, ?, ?)",
       turn.lastSequence,
       ownerId,
       JSON.stringify(row)
     );
     if (ownerId !== null) return;
-    this.#table.change(
+    this.#turns.change(
       `DELETE FROM cf_turns WHERE message_id IS NULL AND sequence <=
          (SELECT sequence FROM cf_turns WHERE message_id IS NULL ORDER BY sequence DESC LIMIT 1 OFFSET ?)`,
       MAX_LOOSE_TURNS
@@ -153,17 +158,17 @@ export class History {
   /** Their messages are gone. */
   forgetTurns(messageIds: readonly string[]): void {
     const ids = JSON.stringify(messageIds);
-    this.#table.change("DELETE FROM cf_turns WHERE message_id IN (SELECT value FROM json_each(?))", ids);
+    this.#turns.change("DELETE FROM cf_turns WHERE message_id IN (SELECT value FROM json_each(?))", ids);
   }
 
   /** Everything up to now. */
   clear(): void {
-    this.#table.change("DELETE FROM cf_turns");
-    this.#table.change("DELETE FROM cf_changes");
+    this.#turns.change("DELETE FROM cf_turns");
+    this.#changes.change("DELETE FROM cf_changes");
   }
 
   turns(after: number, limit: number): KeptRow[] {
-    return this.#table.all(
+    return this.#turns.all(
       "SELECT sequence, body FROM cf_turns WHERE sequence > ? ORDER BY sequence LIMIT ?",
       after,
       limit
@@ -171,7 +176,7 @@ export class History {
   }
 
   changes(after: number, limit: number): KeptRow[] {
-    return this.#table.all(
+    return this.#changes.all(
       "SELECT sequence, body FROM cf_changes WHERE sequence > ? ORDER BY sequence LIMIT ?",
       after,
       limit
@@ -180,16 +185,16 @@ export class History {
 
   /** Of both, newest first. */
   newest(limit: number): number[] {
-    const newestOf = (table: string) =>
-      this.#table
-        .all<{ sequence: number }>(`SELECT sequence FROM ${table} ORDER BY sequence DESC LIMIT ?`, limit)
+    const newestOf = (table: TableSet, name: string) =>
+      table
+        .all<{ sequence: number }>(`SELECT sequence FROM ${name} ORDER BY sequence DESC LIMIT ?`, limit)
         .map(({ sequence }) => sequence);
-    return [...newestOf("cf_turns"), ...newestOf("cf_changes")];
+    return [...newestOf(this.#turns, "cf_turns"), ...newestOf(this.#changes, "cf_changes")];
   }
 
   #newestSlot(): number {
     const query = "SELECT slot FROM cf_changes ORDER BY sequence DESC LIMIT 1";
-    return this.#table.one<{ slot: number }>(query)?.slot ?? -1;
+    return this.#changes.one<{ slot: number }>(query)?.slot ?? -1;
   }
 }
 

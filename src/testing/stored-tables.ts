@@ -16,6 +16,7 @@ import type { Database } from "./inprocess/database.ts";
 import type { SqlValue } from "../host/ports.ts";
 import { QUARANTINE_TABLES } from "../host/quarantine.ts";
 import { CONVERSATION_TABLES } from "../journal/conversation.ts";
+import { CHANGE_TABLES, TURN_TABLES } from "../journal/history.ts";
 import { JOURNAL_TABLES } from "../journal/rows.ts";
 import { BLOCK_TABLES } from "../session/context/agent-context-provider.ts";
 import { ENTRY_TABLES } from "../session/context/agent-search-provider.ts";
@@ -34,7 +35,7 @@ export const ALL_TABLES = [
   ...[QUARANTINE_TABLES, BLOB_TABLES, STATE_TABLES, SCHEDULE_TABLES, QUEUE_TABLES, FIBER_TABLES, WORKFLOW_TABLES],
   ...[CHILDREN_TABLES, WAKE_TABLES, JOURNAL_TABLES, CONVERSATION_TABLES, MESSAGE_TABLES, COMPACTION_TABLES],
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
-  ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES]
+  ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES]
 ].flat();
 
 export function runOnStored(database: Database, query: string, values: readonly SqlValue[]): Result {
