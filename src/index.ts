@@ -80,7 +80,7 @@ export type { ChatInput, MessagesInput } from "./think/turn-input.ts";
 export {
   FileError,
   Workspace,
-  type BashOptions,
+  type BashFactory,
   type EntryType,
   type FileErrorCode,
   type FileInfo,

@@ -36,6 +36,18 @@ export class WorkspaceSetupError extends ThinkError {
   }
 }
 
+/** bash was asked for without its interpreter. */
+export class BashMissingError extends ThinkError {
+  constructor(cause?: unknown) {
+    super({
+      code: "bash-missing",
+      message: "The tool bash was asked for, and its interpreter is not there.",
+      hint: 'Install the package just-bash, and set workspaceBash = bash({ load: () => import("just-bash") }) with bash from everthink/tools/workspace. `false` leaves the tool out.',
+      ...(cause !== undefined && { cause })
+    });
+  }
+}
+
 export class PatternError extends ThinkError {
   constructor(message: string) {
     super({

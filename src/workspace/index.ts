@@ -6,6 +6,6 @@ export type { WorkspaceChangeEvent, WorkspaceChangeType } from "./store/operatio
 export type { SqlBackend, SqlParam, SqlSource } from "./store/sql.ts";
 export type { WorkspaceInfo } from "./store/tree.ts";
 export type { FileVersion } from "./store/versions.ts";
-export type { BashOptions } from "./tools/bash.ts";
+export type { BashFactory } from "./tools/create-workspace-tools.ts";
 export { Workspace, type WorkspaceOptions } from "./workspace.ts";
 export type { WorkspaceFsLike, WorkspaceLike } from "./workspace-like.ts";

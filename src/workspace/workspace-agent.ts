@@ -3,7 +3,7 @@
 import { Agent } from "../agent/agent.ts";
 import { runtimeOf } from "../agent/runtime.ts";
 import type { WorkspaceAccess } from "./http.ts";
-import type { BashOptions } from "./tools/bash.ts";
+import type { BashFactory } from "./tools/create-workspace-tools.ts";
 import { Workspace } from "./workspace.ts";
 import type { WorkspaceLike } from "./workspace-like.ts";
 
@@ -18,8 +18,8 @@ export abstract class WorkspaceAgent<
   /** Whether the model has `read, write, edit, list, find, grep, delete` over `workspace`. */
   workspaceTools = true;
 
-  /** `{ load: () => import("just-bash") }` gives the model `bash` over `workspace`; needs the package just-bash. */
-  workspaceBash: false | BashOptions = false;
+  /** `bash({ load: () => import("just-bash") })` gives the model `bash` over `workspace`; see everthink/tools/workspace. */
+  workspaceBash: false | BashFactory = false;
 
   /**
    * Whether a request may read or write a file over HTTP, at `…/workspace/<path>`. Without an override there is no such

@@ -3,6 +3,7 @@ import { tool } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think, Workspace, type WorkspaceAccess } from "../../src/index.ts";
+import { bash } from "../../src/workspace/tools/index.ts";
 import {
   createScript,
   createTestHost,
@@ -57,7 +58,7 @@ class Files extends Think {
 }
 
 class WithBash extends Files {
-  override workspaceBash = { load: () => import("just-bash") };
+  override workspaceBash = bash({ load: () => import("just-bash") });
 }
 
 class WithoutLoader extends Files {

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { callTool, FolderFiles, MemoryFiles } from "../tools/backends.test-support.ts";
-import { BashMissingError, type BashOutput, createBashTool } from "../tools/bash.ts";
+import { BashMissingError } from "../errors.ts";
+import { bash as bashWith, type BashOutput, createBashTool } from "../tools/bash.ts";
 import { createWorkspaceTools } from "../tools/create-workspace-tools.ts";
 import type { BashOperations } from "../tools/operations.ts";
 import type { WorkspaceChangeEvent } from "../store/operation.ts";
@@ -304,8 +305,9 @@ describe("other file systems", () => {
 test("without the interpreter the other tools work; asking for bash names the package", async () => {
   const { files } = openWorkspace();
   expect(Object.keys(createWorkspaceTools(files))).toEqual(["read", "write", "edit", "list", "find", "grep", "delete"]);
-  expect(Object.keys(createWorkspaceTools(files, { bash: { load } }))).toContain("bash");
+  expect(Object.keys(createWorkspaceTools(files, { bash: bashWith({ load }) }))).toContain("bash");
   expect(() => createWorkspaceTools(files, { bash: { timeout: 5 } as never })).toThrow(BashMissingError);
+  expect(() => bashWith({ timeout: 5 } as never)).toThrow(BashMissingError);
   const missing = createBashTool({ ops: files, load: () => Promise.reject(new Error("No such module")) });
   await expect(callTool(missing, { script: "echo" })).rejects.toMatchObject({
     hint: expect.stringContaining("just-bash")

@@ -1,14 +1,15 @@
 // `bash`: a script in an interpreter over the workspace. No processes, no binaries; the network only where the class
 // allows it. What the script changed is written back when it has ended, also after a failure or the timeout.
 import { tool } from "ai";
-import { ThinkError } from "../../util/errors.ts";
 import { cutToBytes, byteLength } from "../../util/bytes.ts";
 import { BaseTree } from "../bash/base-tree.ts";
 import type { ShellModule } from "../bash/interpreter.ts";
 import { type BashNetwork, shellFetch } from "../bash/network.ts";
 import { Overlay } from "../bash/overlay.ts";
 import { type ChangedFiles, writeBack } from "../bash/write-back.ts";
+import { BashMissingError } from "../errors.ts";
 import { normalizePath } from "../paths.ts";
+import type { BashFactory } from "./create-workspace-tools.ts";
 import { toolInput } from "./input.ts";
 import type { BashOperations } from "./operations.ts";
 import { sizeText } from "./size-text.ts";
@@ -63,15 +64,15 @@ const EXECUTION_LIMITS = {
   maxArchiveBytes: 64 * 1024 * 1024
 };
 
-export class BashMissingError extends ThinkError {
-  constructor(cause?: unknown) {
-    super({
-      code: "bash-missing",
-      message: "The tool bash was asked for, and its interpreter is not there.",
-      hint: 'Install the package just-bash and load it: workspaceBash = { load: () => import("just-bash") }. `false` leaves the tool out.',
-      ...(cause !== undefined && { cause })
-    });
-  }
+/**
+ * The value of `workspaceBash`, and of the option `bash` of `createWorkspaceTools`.
+ *
+ * @example
+ * workspaceBash = bash({ load: () => import("just-bash") });
+ */
+export function bash(options: BashOptions): BashFactory {
+  if (typeof options?.load !== "function") throw new BashMissingError();
+  return (ops) => createBashTool({ ...options, ops });
 }
 
 /** @example const tools = { bash: createBashTool({ ops: workspace, load: () => import("just-bash") }) }; */

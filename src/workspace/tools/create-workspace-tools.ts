@@ -1,30 +1,37 @@
 // All tools over one file system.
-import type { ToolSet } from "ai";
+import type { Tool, ToolSet } from "ai";
+import { BashMissingError } from "../errors.ts";
 import type { WorkspaceLike } from "../workspace-like.ts";
-import { type BashOptions, createBashTool } from "./bash.ts";
 import { createDeleteTool } from "./delete.ts";
 import { createEditTool } from "./edit.ts";
 import { createFindTool } from "./find.ts";
 import { createGrepTool } from "./grep.ts";
 import { createListTool } from "./list.ts";
+import type { BashOperations } from "./operations.ts";
 import { createReadTool, type ReadToolOptions } from "./read.ts";
 import { createWriteTool } from "./write.ts";
 
+/** Makes `bash` over files; see `bash()`. */
+export type BashFactory = (files: BashOperations) => Tool;
+
 export interface WorkspaceToolsOptions extends Pick<ReadToolOptions, "showsMedia"> {
-  /** `{ load: () => import("just-bash") }` adds `bash`. */
-  readonly bash?: false | BashOptions;
+  /** `bash({ load: () => import("just-bash") })` adds the tool. */
+  readonly bash?: false | BashFactory;
 }
 
 /**
  * The tools of a file system, by their names.
  *
  * @example
- * const tools = createWorkspaceTools(files, { bash: { load: () => import("just-bash") } });
+ * const tools = createWorkspaceTools(files, { bash: bash({ load: () => import("just-bash") }) });
  */
 export function createWorkspaceTools(workspace: WorkspaceLike, options: WorkspaceToolsOptions = {}): ToolSet {
   const tools = createFileTools(workspace, options);
   const { bash = false } = options;
-  return bash === false ? tools : { ...tools, bash: createBashTool({ ...bash, ops: workspace }) };
+  if (bash === false) return tools;
+  // Not a function: settings of bash without the interpreter, which only a class can bring.
+  if (typeof bash !== "function") throw new BashMissingError();
+  return { ...tools, bash: bash(workspace) };
 }
 
 /** The seven tools that need nothing but the files. */

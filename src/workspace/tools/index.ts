@@ -1,6 +1,6 @@
 // `everthink/tools/workspace`: the file tools, over any file system.
-export { createWorkspaceTools, type WorkspaceToolsOptions } from "./create-workspace-tools.ts";
-export { createBashTool, type BashOptions, type BashOutput, type BashToolOptions } from "./bash.ts";
+export { createWorkspaceTools, type BashFactory, type WorkspaceToolsOptions } from "./create-workspace-tools.ts";
+export { bash, createBashTool, type BashOptions, type BashOutput, type BashToolOptions } from "./bash.ts";
 export { createDeleteTool } from "./delete.ts";
 export { createEditTool } from "./edit.ts";
 export { createFindTool } from "./find.ts";
