@@ -100,6 +100,8 @@ export interface Place {
   readonly isRoot: boolean;
   /** What is missing lies below a file. */
   readonly isBelowFile: boolean;
+  /** Nothing is there, and the directory above is. */
+  readonly hasParent?: boolean;
 }
 
 /** Where a path leads. Links in the middle are always followed, the last one on request. Throws ELOOP. */
@@ -116,7 +118,8 @@ export function* locate(operation: Operation, path: string, followLast: boolean)
     }
     const above = yield* nearestAncestor(operation, current);
     if (above?.type !== "symlink") {
-      return { path: current, isRoot: false, isBelowFile: above?.type === "file" };
+      const hasParent = parentOf(current) === (above?.path ?? ROOT);
+      return { path: current, isRoot: false, isBelowFile: above?.type === "file", hasParent };
     }
     current = normalizePath(`${linkTarget(above.path, above.target ?? "")}/${current.slice(above.path.length)}`);
   }
@@ -147,9 +150,7 @@ export function* locateForWrite(operation: Operation, path: string): Steps<Place
 
 /** Makes the directories above a path that are missing, the highest first. `place` proves that they can be made. */
 export function* makeParents(operation: Operation, place: Place): Steps<void> {
-  if (place.row) return;
-  const parent = parentOf(place.path);
-  if (parent === ROOT || (yield* findEntry(operation, parent))) return;
+  if (place.row || place.hasParent === true) return;
   const paths = [...ancestorsOf(place.path)];
   const { tables } = operation;
   const existing = yield* all<{ path: string }>(

@@ -163,15 +163,14 @@ async function backendRows(backend: SqlBackend, { sql, values }: Statement): Pro
   return [];
 }
 
-/** Databases give blobs as ArrayBuffer, as an array of numbers (D1) or as bytes; the store reads bytes. */
+/** Databases give blobs as ArrayBuffer, as an array of numbers (D1) or as bytes; the store reads bytes. Rows are ours. */
 function withBytes(row: unknown): SqlRow {
-  const result: SqlRow = {};
-  for (const [column, value] of Object.entries(Object(row))) {
-    if (value instanceof ArrayBuffer) result[column] = new Uint8Array(value);
-    else if (Array.isArray(value)) result[column] = Uint8Array.from(value.map(Number));
-    else if (typeof value === "string" || typeof value === "number" || value instanceof Uint8Array)
-      result[column] = value;
-    else result[column] = typeof value === "bigint" ? Number(value) : null;
+  const values = row as Record<string, SqlValue | ArrayBuffer | number[] | bigint>;
+  for (const column in values) {
+    const value = values[column];
+    if (value instanceof ArrayBuffer) values[column] = new Uint8Array(value);
+    else if (Array.isArray(value)) values[column] = Uint8Array.from(value);
+    else if (typeof value === "bigint") values[column] = Number(value);
   }
-  return result;
+  return values as SqlRow;
 }

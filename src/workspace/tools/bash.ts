@@ -1,6 +1,6 @@
 // `bash`: a script in an interpreter over the workspace. No processes, no binaries; the network only where the class
 // allows it. What the script changed is written back when it has ended, also after a failure or the timeout.
-import { tool } from "ai";
+import { tool, type Tool } from "ai";
 import { cutToBytes, byteLength } from "../../util/bytes.ts";
 import { BaseTree } from "../bash/base-tree.ts";
 import type { ShellModule } from "../bash/interpreter.ts";
@@ -76,7 +76,7 @@ export function bash(options: BashOptions): BashFactory {
 }
 
 /** @example const tools = { bash: createBashTool({ ops: workspace, load: () => import("just-bash") }) }; */
-export function createBashTool(options: BashToolOptions) {
+export function createBashTool(options: BashToolOptions): Tool<BashInput, BashOutput> {
   if (typeof options.load !== "function") throw new BashMissingError();
   return tool({
     description:

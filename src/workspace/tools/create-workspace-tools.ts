@@ -1,5 +1,5 @@
 // All tools over one file system.
-import type { Tool, ToolSet } from "ai";
+import type { Tool } from "ai";
 import { BashMissingError } from "../errors.ts";
 import type { WorkspaceLike } from "../workspace-like.ts";
 import { createDeleteTool } from "./delete.ts";
@@ -19,13 +19,16 @@ export interface WorkspaceToolsOptions extends Pick<ReadToolOptions, "showsMedia
   readonly bash?: false | BashFactory;
 }
 
+/** The seven tools, and `bash` if it was asked for. */
+export type FileTools = Record<FileToolName, Tool> & { bash?: Tool };
+
 /**
  * The tools of a file system, by their names.
  *
  * @example
  * const tools = createWorkspaceTools(files, { bash: bash({ load: () => import("just-bash") }) });
  */
-export function createWorkspaceTools(workspace: WorkspaceLike, options: WorkspaceToolsOptions = {}): ToolSet {
+export function createWorkspaceTools(workspace: WorkspaceLike, options: WorkspaceToolsOptions = {}): FileTools {
   const tools = createFileTools(workspace, options);
   const { bash = false } = options;
   if (bash === false) return tools;
@@ -35,14 +38,17 @@ export function createWorkspaceTools(workspace: WorkspaceLike, options: Workspac
 }
 
 /** The seven tools that need nothing but the files. */
-export function createFileTools(workspace: WorkspaceLike, options: Pick<ReadToolOptions, "showsMedia"> = {}) {
+type FileToolName = "read" | "write" | "edit" | "list" | "find" | "grep" | "delete";
+
+function createFileTools(workspace: WorkspaceLike, options: WorkspaceToolsOptions): Record<FileToolName, Tool> {
+  const { showsMedia } = options;
   return {
-    read: createReadTool({ ops: workspace, ...options }),
+    read: createReadTool({ ops: workspace, ...(showsMedia && { showsMedia }) }),
     write: createWriteTool({ ops: workspace }),
     edit: createEditTool({ ops: workspace }),
     list: createListTool({ ops: workspace }),
     find: createFindTool({ ops: workspace }),
     grep: createGrepTool({ ops: workspace }),
     delete: createDeleteTool({ ops: workspace })
-  } satisfies ToolSet;
+  };
 }

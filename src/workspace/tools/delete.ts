@@ -1,5 +1,5 @@
 // `delete`: a file, a link, or a directory.
-import { tool } from "ai";
+import { tool, type Tool } from "ai";
 import { orFailure, type ToolFailure } from "./failure.ts";
 import { toolInput } from "./input.ts";
 import type { DeleteOperations } from "./operations.ts";
@@ -12,14 +12,14 @@ export interface DeleteInput {
 export type DeleteOutput = ToolFailure | { deleted: string; existed?: false };
 
 /** @example const tools = { delete: createDeleteTool({ ops: workspace }) }; */
-export function createDeleteTool({ ops }: { readonly ops: DeleteOperations }) {
+export function createDeleteTool({ ops }: { readonly ops: DeleteOperations }): Tool<DeleteInput, DeleteOutput> {
   return tool({
     description: "Deletes a file or directory of the workspace. A directory that is not empty needs recursive.",
     inputSchema: toolInput<DeleteInput>({
       path: { type: "string", description: "Absolute path" },
       recursive: { type: "boolean", isOptional: true, description: "Delete a directory with everything in it" }
     }),
-    execute: ({ path, recursive = false }) =>
+    execute: ({ path, recursive = false }): Promise<DeleteOutput> =>
       orFailure(async () => {
         const look = ops.lstat?.bind(ops) ?? ops.stat?.bind(ops);
         const isMissing = look !== undefined && (await look(path)) === null;

@@ -1,5 +1,5 @@
 // `edit`: replaces one place of a text file, literally. The result shows what changed.
-import { tool } from "ai";
+import { tool, type Tool } from "ai";
 import { countLines } from "../diff.ts";
 import { normalizePath } from "../paths.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
@@ -21,7 +21,7 @@ export type EditOutput =
   | { path: string; replaced: true; fuzzyMatch?: true; replacements?: number; lines: number; diff?: string };
 
 /** @example const tools = { edit: createEditTool({ ops: workspace }) }; */
-export function createEditTool({ ops }: { readonly ops: EditOperations }) {
+export function createEditTool({ ops }: { readonly ops: EditOperations }): Tool<EditInput, EditOutput> {
   return tool({
     description:
       "Replaces a text in a file of the workspace. old_string must be in the file exactly once; give more lines around it if it is not, or set replace_all. An empty old_string creates the file.",

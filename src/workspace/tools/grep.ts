@@ -1,6 +1,6 @@
 // `grep`: lines of text files by a regular expression or a text. Bounded: matches, files, bytes, and the work of the
 // matcher, which is linear in the text whatever the expression.
-import { tool } from "ai";
+import { tool, type Tool } from "ai";
 import { PatternError } from "../errors.ts";
 import { type Automaton, WorkLimitError } from "../match/automaton.ts";
 import { compileRegex, compileText } from "../match/regex.ts";
@@ -47,7 +47,7 @@ export interface GrepResult {
 export type GrepOutput = ToolFailure | GrepResult;
 
 /** @example const tools = { grep: createGrepTool({ ops: workspace }) }; */
-export function createGrepTool({ ops }: { readonly ops: GrepOperations }) {
+export function createGrepTool({ ops }: { readonly ops: GrepOperations }): Tool<GrepInput, GrepOutput> {
   return tool({
     description:
       "Searches the text files of the workspace line by line, by a regular expression (without look-around and back-references) or, with fixedString, by a text. Case is ignored unless caseSensitive is set.",

@@ -1,5 +1,10 @@
 // `everthink/tools/workspace`: the file tools, over any file system.
-export { createWorkspaceTools, type BashFactory, type WorkspaceToolsOptions } from "./create-workspace-tools.ts";
+export {
+  createWorkspaceTools,
+  type BashFactory,
+  type FileTools,
+  type WorkspaceToolsOptions
+} from "./create-workspace-tools.ts";
 export { bash, createBashTool, type BashOptions, type BashOutput, type BashToolOptions } from "./bash.ts";
 export { createDeleteTool } from "./delete.ts";
 export { createEditTool } from "./edit.ts";

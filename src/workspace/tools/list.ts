@@ -1,5 +1,5 @@
 // `list`: one page of a directory.
-import { tool } from "ai";
+import { tool, type Tool } from "ai";
 import { normalizePath } from "../paths.ts";
 import type { FileInfo } from "../store/entries.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
@@ -20,7 +20,7 @@ export type ListOutput =
   ToolFailure | { path: string; count: number; entries: string[]; total?: number; truncated?: boolean };
 
 /** @example const tools = { list: createListTool({ ops: workspace }) }; */
-export function createListTool({ ops }: { readonly ops: ListOperations }) {
+export function createListTool({ ops }: { readonly ops: ListOperations }): Tool<ListInput, ListOutput> {
   return tool({
     description:
       "Lists a directory of the workspace: directories end with a slash, files show their size. Go on with offset where the result is truncated.",

@@ -1,5 +1,5 @@
 // `read`: text with line numbers; of images and PDFs a note is stored, and the model is given the bytes, also on replay.
-import { tool } from "ai";
+import { tool, type Tool } from "ai";
 import { toolMediaPart } from "../../model/tool-media.ts";
 import { decodeText } from "../../util/bytes.ts";
 import { isImageType, isTextType, mediaTypeOf } from "../media-type.ts";
@@ -60,7 +60,7 @@ export interface ReadToolOptions {
 }
 
 /** @example const tools = { read: createReadTool({ ops: workspace }) }; */
-export function createReadTool({ ops, showsMedia = () => true }: ReadToolOptions) {
+export function createReadTool({ ops, showsMedia = () => true }: ReadToolOptions): Tool<ReadInput, ReadOutput> {
   return tool({
     description:
       "Reads a file of the workspace. Text comes with line numbers (number, tab, line); use offset and limit for a part of a large file. Images and PDFs are shown to you as they are.",

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { openWorkspace, patternedBytes } from "../workspace.test-support.ts";
 import type { WorkspaceLike } from "../workspace-like.ts";
 import { callTool, FolderFiles, MemoryFiles, modelOutput } from "./backends.test-support.ts";
-import { createFileTools } from "./create-workspace-tools.ts";
+import { createWorkspaceTools } from "./create-workspace-tools.ts";
 import { createDeleteTool } from "./delete.ts";
 import { createEditTool } from "./edit.ts";
 import { createFindTool } from "./find.ts";
@@ -22,7 +22,7 @@ describe.each<[name: string, open: () => WorkspaceLike]>([
   ["a map that answers later", () => new MemoryFiles()]
 ])("on %s", (_name, open) => {
   test("what is written can be read, listed, found, searched, edited and deleted", async () => {
-    const tools = createFileTools(open());
+    const tools = createWorkspaceTools(open());
     expect(await callTool(tools.write, { path: "src/a.ts", content: "one\ntwö\n" })).toEqual({
       path: "/src/a.ts",
       bytesWritten: 9,

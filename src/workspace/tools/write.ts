@@ -1,5 +1,5 @@
 // `write`: a whole file, with its directories. The result shows what changed.
-import { tool } from "ai";
+import { tool, type Tool } from "ai";
 import { byteLength } from "../../util/bytes.ts";
 import { countLines } from "../diff.ts";
 import { normalizePath, parentOf, ROOT } from "../paths.ts";
@@ -16,7 +16,7 @@ export interface WriteInput {
 export type WriteOutput = ToolFailure | { path: string; bytesWritten: number; lines: number; diff?: string };
 
 /** @example const tools = { write: createWriteTool({ ops: workspace }) }; */
-export function createWriteTool({ ops }: { readonly ops: WriteOperations }) {
+export function createWriteTool({ ops }: { readonly ops: WriteOperations }): Tool<WriteInput, WriteOutput> {
   return tool({
     description:
       "Writes a file of the workspace: creates it, with the directories above it, or replaces all of its content. Use edit to change a part of a file.",
