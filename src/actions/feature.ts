@@ -7,7 +7,7 @@ import { grantOf, grantOfRecord, recordOfGrant } from "../think/actions.ts";
 import type { ActionGrant, ActionsFeature, ActionSet, ApprovalDecision } from "../think/actions.ts";
 import { ActionMapError } from "../think/errors.ts";
 import { FEATURE, type FeatureHost, type LostCall, type TurnPart } from "../think/feature.ts";
-import type { TurnContext as EngineTurn, TurnView } from "../turn/turn.ts";
+import type { EngineTurn, TurnView } from "../turn/turn.ts";
 import { isObject } from "../util/json.ts";
 import { approvalsResponse } from "./approvals-http.ts";
 import { describeAction, type Action, type ActionConfig } from "./descriptor.ts";

@@ -330,8 +330,8 @@ class PlayedModel {
 function reportWrites({ transcript }: World, report: (kind: "appended" | "updated", id: string) => void): void {
   const append = transcript.append.bind(transcript);
   const update = transcript.update.bind(transcript);
-  transcript.append = (message, parentId) => {
-    const isNew = append(message, parentId);
+  transcript.append = (message, origin, parentId) => {
+    const isNew = append(message, origin, parentId);
     if (isNew) report("appended", message.id);
     return isNew;
   };

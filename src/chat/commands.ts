@@ -2,7 +2,7 @@
 // it never throws, and a frame with a chat type that cannot be read becomes a command that says so. What comes out has a
 // checked shape; what it may change is decided elsewhere. The platform's limit for one frame bounds the size.
 import type { UIMessage } from "ai";
-import type { ClientTool } from "../journal/records.ts";
+import type { RecordedClientTool } from "../journal/records.ts";
 import { DEFAULT_ERROR_TEXT } from "../turn/tool-answer.ts";
 import { assertNever } from "../util/assert-never.ts";
 import { isLongerThan } from "../util/bytes.ts";
@@ -21,7 +21,7 @@ export interface ChatRequestBody {
   readonly messages: readonly UIMessage[];
   readonly trigger: ChatTrigger;
   /** Absent: the stored ones stay. Empty: there are none any more. */
-  readonly clientTools: readonly ClientTool[] | undefined;
+  readonly clientTools: readonly RecordedClientTool[] | undefined;
   /** The application's own fields. */
   readonly custom: Record<string, unknown> | undefined;
 }
@@ -46,7 +46,7 @@ export type ChatCommand =
       readonly output: unknown;
       readonly errorText: string | undefined;
       readonly autoContinue: boolean;
-      readonly clientTools: readonly ClientTool[] | undefined;
+      readonly clientTools: readonly RecordedClientTool[] | undefined;
     }
   | {
       readonly type: "approval";
@@ -171,9 +171,9 @@ function parseRequestBody(text: unknown): Result<ChatRequestBody, BodyError> {
 }
 
 /** Tools as a client describes them; null when the value is no such list. The last of a name wins. */
-function readClientTools(value: unknown): readonly ClientTool[] | null {
+function readClientTools(value: unknown): readonly RecordedClientTool[] | null {
   if (!Array.isArray(value)) return null;
-  const tools = new Map<string, ClientTool>();
+  const tools = new Map<string, RecordedClientTool>();
   for (const entry of value) {
     if (!isObject(entry) || typeof entry.name !== "string" || entry.name === "") return null;
     const { name, description, parameters } = entry;

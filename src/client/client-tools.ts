@@ -4,7 +4,7 @@
 import { errorMessage } from "../util/errors.ts";
 import type { ChatState } from "./chat-state.ts";
 import type { ClientToolDescription } from "./frames.ts";
-import type { ChatView, PendingApproval, PendingToolCall } from "./view.ts";
+import type { ChatView, WaitingApproval, PendingToolCall } from "./view.ts";
 
 export interface ClientTool {
   readonly description?: string;
@@ -22,14 +22,14 @@ export interface ClientTool {
 export type ClientTools = Readonly<Record<string, ClientTool>>;
 
 /** True or false decides. Undefined leaves the question open for the user or another client. */
-export type ApprovalHandler = (approval: PendingApproval) => boolean | void | Promise<boolean | void>;
+export type ApprovalHandler = (approval: WaitingApproval) => boolean | void | Promise<boolean | void>;
 
 export interface ToolRunnerInit {
   readonly tools: ClientTools | undefined;
   readonly onApproval: ApprovalHandler | undefined;
   /** False: the call is not on the screen any more, and the outcome of no use. */
   answer(call: PendingToolCall, outcome: { output: unknown } | { errorText: string }): boolean;
-  decide(approval: PendingApproval, isApproved: boolean): Promise<unknown>;
+  decide(approval: WaitingApproval, isApproved: boolean): Promise<unknown>;
 }
 
 /** The descriptions that the model gets. Undefined: this client has no `tools` setting, and the stored tools stay. */
@@ -94,7 +94,7 @@ export class ToolRunner {
     if (!this.#init.answer(call, outcome)) this.#answered.delete(call.callId);
   }
 
-  async #ask(onApproval: ApprovalHandler, approval: PendingApproval): Promise<void> {
+  async #ask(onApproval: ApprovalHandler, approval: WaitingApproval): Promise<void> {
     const { signal } = this.#abort;
     try {
       const isApproved = await onApproval(approval);

@@ -27,4 +27,4 @@ export {
 export type { MessageInput } from "./requests.ts";
 export type { ConnectionState, WebSocketClass, WebSocketLike } from "./socket.ts";
 export type { Timers } from "./timers.ts";
-export type { ChatView, PendingApproval, PendingToolCall, Status } from "./view.ts";
+export type { ChatView, WaitingApproval, PendingToolCall, Status } from "./view.ts";

@@ -15,7 +15,7 @@ import { Outbox } from "./outbox.ts";
 import { type MessageInput, planEdit, planRegenerate, planSend, type PlannedRequest } from "./requests.ts";
 import { type Closed, type ConnectionState, ReconnectingSocket, TOO_LARGE, type WebSocketClass } from "./socket.ts";
 import { realTimers, type Timers } from "./timers.ts";
-import { type ChatView, type PendingApproval, viewOf } from "./view.ts";
+import { type ChatView, type WaitingApproval, viewOf } from "./view.ts";
 
 /** May be changed while the client lives. */
 export interface ThinkClientSettings {
@@ -309,7 +309,7 @@ export class ThinkClient<Agent = unknown> {
     return part && !isParked(part) ? part.output : undefined;
   }
 
-  #approval(id: string): PendingApproval | undefined {
+  #approval(id: string): WaitingApproval | undefined {
     return this.getSnapshot().pendingApprovals.find(({ callId, executionId }) => callId === id || executionId === id);
   }
 

@@ -21,7 +21,7 @@ export type Status =
   | "settled";
 
 /** A question to the user. */
-export interface PendingApproval {
+export interface WaitingApproval {
   /** Of the tool call. `approve` and `reject` take it. */
   readonly callId: string;
   /** Set: an action that is parked, and waits as long as it takes. */
@@ -44,7 +44,7 @@ export interface ChatView {
   readonly status: Status;
   readonly isRecovering: boolean;
   readonly error: string | undefined;
-  readonly pendingApprovals: readonly PendingApproval[];
+  readonly pendingApprovals: readonly WaitingApproval[];
   readonly pendingToolCalls: readonly PendingToolCall[];
 }
 
@@ -113,7 +113,7 @@ function callOf(part: ToolPart): PendingToolCall {
   return { callId: part.toolCallId, toolName: toolNameOf(part), input: part.input };
 }
 
-function approvalOf(part: ToolPart): PendingApproval | undefined {
+function approvalOf(part: ToolPart): WaitingApproval | undefined {
   if (isParked(part)) {
     return { ...callOf(part), executionId: part.output.executionId, ...descriptorIn(part.approvalDescriptor) };
   }

@@ -16,7 +16,7 @@ import {
   started,
   unknown
 } from "./record-samples.test-support.ts";
-import type { CallOutcome, JournalEntry, WritableRecord } from "./records.ts";
+import type { CallOutcome, SequencedRecord, WritableRecord } from "./records.ts";
 
 export interface Move {
   kind: (typeof KINDS)[number];
@@ -154,19 +154,19 @@ export function play(journal: TestJournal, script: readonly Move[]): void {
   });
 }
 
-export function allEntries(journal: TestJournal, outline = false): JournalEntry[] {
+export function allEntries(journal: TestJournal, outline = false): SequencedRecord[] {
   return [...journal.reader.pages({ outline })].flatMap((page) => {
     if (page.corrupt.length > 0) throw new Error(`unreadable: ${page.corrupt[0]?.reason}`);
     return [...page.entries];
   });
 }
 
-export function turnsIn(entries: readonly JournalEntry[]): TurnId[] {
+export function turnsIn(entries: readonly SequencedRecord[]): TurnId[] {
   return [...new Set(entries.map(({ record }) => record.turnId))].filter((turn) => turn !== null);
 }
 
 /** The turns without an outcome, in the order of their admission. */
-export function openIn(entries: readonly JournalEntry[]): TurnId[] {
+export function openIn(entries: readonly SequencedRecord[]): TurnId[] {
   const settledTurns = new Set(
     entries.flatMap(({ record }) => (record.type === "turn-settled" ? [record.turnId] : []))
   );

@@ -5,7 +5,7 @@ import type { TurnId } from "../util/ids.ts";
 import { decodeFrame, unpackBatch, type Frame } from "./batch.ts";
 import type { Conversation } from "./conversation.ts";
 import type { FoundTurn, TurnFinder } from "./find-turn.ts";
-import type { JournalEntry } from "./records.ts";
+import type { SequencedRecord } from "./records.ts";
 import type { JournalRow, JournalRows } from "./rows.ts";
 
 export const DEFAULT_PAGE_BYTES = 1024 * 1024;
@@ -42,7 +42,7 @@ export interface CorruptRow {
 }
 
 export interface JournalPage {
-  readonly entries: readonly JournalEntry[];
+  readonly entries: readonly SequencedRecord[];
   /** Of any turn: damage is reported wherever it is met. */
   readonly corrupt: readonly CorruptRow[];
   /** Pass it as `after` to go on. It also moves over records that were not asked for. */
@@ -164,7 +164,7 @@ function isWanted({ header }: Frame, { turnId, turnIds, fromChunk }: ReadOptions
 }
 
 function decoded(rows: readonly LoadedRow[], options: ReadOptions, upTo: number) {
-  const entries: JournalEntry[] = [];
+  const entries: SequencedRecord[] = [];
   const corrupt: CorruptRow[] = [];
   for (const { row, frames } of rows) {
     const damage: { sequence: number; reason: string }[] = [];

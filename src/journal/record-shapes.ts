@@ -5,7 +5,7 @@ import { isObject, type Json } from "../util/json.ts";
 import type {
   CallOutcome,
   ChunkRange,
-  ClientTool,
+  RecordedClientTool,
   JournalRecord,
   RecordedError,
   RecordType,
@@ -67,7 +67,7 @@ export function failingField(
 }
 
 const error = nullable(object<RecordedError>({ code: text, message: text }));
-const clientTool = object<ClientTool>({ name: text, description: nullable(text), parameters: json });
+const clientTool = object<RecordedClientTool>({ name: text, description: nullable(text), parameters: json });
 const range = object<ChunkRange>({ firstChunk: count, chunkCount: count });
 const usage = object<StepUsage>({
   inputTokens: nullable(count),

@@ -22,7 +22,7 @@ interface AnybodysFact<Type extends string> extends TurnFact<Type> {
 }
 
 /** A tool the client runs, as it described it. Stored with the turn so that a restart still knows it. */
-export interface ClientTool {
+export interface RecordedClientTool {
   readonly name: string;
   readonly description: string | null;
   readonly parameters: Json;
@@ -47,7 +47,7 @@ export interface TurnAdmitted extends TurnFact<"turn-admitted"> {
   readonly inputMessageIds: readonly MessageId[];
   readonly body: Json;
   readonly channel: string | null;
-  readonly clientTools: readonly ClientTool[];
+  readonly clientTools: readonly RecordedClientTool[];
   /** Caller's own data: submission metadata, messenger thread, parent run. Never interpreted here. */
   readonly metadata: Json;
   /** Not to be started before this (debounce). */
@@ -303,7 +303,7 @@ export type WritableRecord = JournalRecord | UnknownRecord;
 export type ReadableRecord = WritableRecord | ContentOutline;
 
 /** A record in its place. Sequences of a conversation only grow and are never used twice. */
-export interface JournalEntry<R extends ReadableRecord = ReadableRecord> {
+export interface SequencedRecord<R extends ReadableRecord = ReadableRecord> {
   readonly sequence: number;
   readonly record: R;
 }

@@ -6,7 +6,7 @@ import type { TurnId } from "../util/ids.ts";
 import type { Conversation } from "./conversation.ts";
 import { emptyTurn, foldTurnEntry, type TurnFold } from "./folds/turn-fold.ts";
 import type { JournalReader } from "./reader.ts";
-import type { JournalEntry } from "./records.ts";
+import type { SequencedRecord } from "./records.ts";
 
 export interface TurnFoldsInit {
   conversation: Conversation;
@@ -69,7 +69,7 @@ export class TurnFolds {
 }
 
 /** The fold after a record, without the values of calls: they may be of any size. */
-export function advanced(fold: TurnFold, entry: JournalEntry): TurnFold {
+export function advanced(fold: TurnFold, entry: SequencedRecord): TurnFold {
   const { record } = entry;
   if (record.type === "call-started") return foldTurnEntry(fold, { ...entry, record: { ...record, input: null } });
   if (record.type !== "call-settled" || record.outcome.kind !== "output") return foldTurnEntry(fold, entry);

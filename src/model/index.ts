@@ -66,7 +66,7 @@ export {
   wrapTool,
   wrapTools,
   type FinishedToolCall,
-  type PendingToolCall,
+  type ToolCallToRun,
   type ToolDecision,
   type ToolWatch
 } from "./tool-wrap.ts";

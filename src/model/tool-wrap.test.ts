@@ -7,13 +7,13 @@ import {
   wrapTool,
   wrapTools,
   type FinishedToolCall,
-  type PendingToolCall,
+  type ToolCallToRun,
   type ToolDecision,
   type ToolWatch
 } from "./tool-wrap.ts";
 
 interface Watched {
-  readonly before?: (call: PendingToolCall) => ToolDecision | void | Promise<ToolDecision | void>;
+  readonly before?: (call: ToolCallToRun) => ToolDecision | void | Promise<ToolDecision | void>;
   readonly after?: (call: FinishedToolCall) => unknown;
   readonly execute?: (input: { n: number }, options: { abortSignal?: AbortSignal }) => unknown;
   readonly signal?: AbortSignal;
@@ -22,7 +22,7 @@ interface Watched {
 
 /** One turn in which the model calls the tool with `{ n: 1 }` and then says "ok". */
 async function turn(major: TestMajor, { before, after, execute, signal, dynamic }: Watched) {
-  const pending: PendingToolCall[] = [];
+  const pending: ToolCallToRun[] = [];
   const finished: FinishedToolCall[] = [];
   const logged: string[] = [];
   const executed: unknown[] = [];

@@ -8,7 +8,7 @@ import type { Result } from "../util/result.ts";
 import { ToolInputError, ToolOutputError } from "./errors.ts";
 
 /** A call as it is about to happen. */
-export interface PendingToolCall {
+export interface ToolCallToRun {
   readonly type: "tool-call";
   readonly toolCallId: string;
   readonly toolName: string;
@@ -27,7 +27,7 @@ export type ToolDecision =
   | { readonly action: "substitute"; readonly output: unknown; readonly input?: unknown };
 
 /** A call that is over. `input` is what the model wrote, `executedInput` what the tool was given, if it ran. */
-export type FinishedToolCall = PendingToolCall & {
+export type FinishedToolCall = ToolCallToRun & {
   readonly executedInput?: unknown;
   /** Time spent in the tool itself; 0 when it did not run. */
   readonly durationMs: number;
@@ -35,7 +35,7 @@ export type FinishedToolCall = PendingToolCall & {
 
 export interface ToolWatch {
   /** Awaited first. Nothing means allow; a throw is the call's error. */
-  readonly before?: (call: PendingToolCall) => ToolDecision | void | PromiseLike<ToolDecision | void>;
+  readonly before?: (call: ToolCallToRun) => ToolDecision | void | PromiseLike<ToolDecision | void>;
   /** Awaited before the model sees the result. A throw is logged. */
   readonly after?: (call: FinishedToolCall) => unknown;
   /** The step running now: the SDK does not tell tools. */
@@ -87,7 +87,7 @@ type Plan = { readonly runs: false; readonly output: unknown } | { readonly runs
 
 class WatchedCall {
   readonly #setup: CallSetup;
-  readonly #call: PendingToolCall;
+  readonly #call: ToolCallToRun;
   #executed: { readonly input: unknown; readonly startedAt: number } | undefined;
 
   constructor(setup: CallSetup) {

@@ -5,7 +5,7 @@ import { UnknownParentError } from "./errors.ts";
 import type { MessageStore } from "./message-store.ts";
 import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
 
-export interface AddMessagesOptions {
+export interface ChainOptions {
   /** Where the first one goes: below the latest message (default), as a root (`null`), or below this message. */
   readonly parentId?: string | null;
   /** What happens to a message whose id is stored: it is left alone (`append`, default) or gets the new content. */
@@ -16,7 +16,7 @@ export interface AddMessagesOptions {
 export function addMessages(
   store: MessageStore,
   messages: readonly SessionMessage[],
-  { parentId, mode = "append" }: AddMessagesOptions = {}
+  { parentId, mode = "append" }: ChainOptions = {}
 ): void {
   if (messages.length === 0) return;
   store.scope.conversation.transaction(() => {

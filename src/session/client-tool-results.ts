@@ -1,7 +1,7 @@
 // Results of tools that the client runs, found in the answers it posts. Only a call that waits for the client can be
 // resolved this way; approvals, and anything the server runs, never. What the server has settled stays as it is. Pure.
 import type { ReconcileInput, StoredText } from "./reconcile.ts";
-import { isToolPart, toolNameOf, type SessionMessage } from "./session-message.ts";
+import { isStoredToolPart, storedToolName, type SessionMessage } from "./session-message.ts";
 
 const FAILED_TEXT = "The tool failed.";
 
@@ -22,15 +22,15 @@ export function clientToolResults(
   { clientTools, stored }: Pick<ReconcileInput, "clientTools" | "stored">
 ): ClientToolResult[] {
   if (posted.role !== "assistant" || clientTools === undefined || clientTools.size === 0) return [];
-  const offered = posted.parts.filter(isToolPart).filter(({ state }) => isResultState(state));
+  const offered = posted.parts.filter(isStoredToolPart).filter(({ state }) => isResultState(state));
   if (offered.length === 0 || held.role !== "assistant" || !held.text.includes('"input-available"')) return [];
   const answer = stored.parse(held);
-  const waiting = (answer?.parts ?? []).filter(isToolPart).filter((part) => part["state"] === "input-available");
+  const waiting = (answer?.parts ?? []).filter(isStoredToolPart).filter((part) => part["state"] === "input-available");
   return waiting.flatMap((call): ClientToolResult[] => {
     // The name is the server's: a client must not resolve one tool in another's name.
     const part = offered.find(({ toolCallId }) => toolCallId === call.toolCallId);
-    if (part === undefined || answer === undefined || !clientTools.has(toolNameOf(call))) return [];
-    const result = { messageId: answer.id, toolCallId: call.toolCallId, toolName: toolNameOf(call) };
+    if (part === undefined || answer === undefined || !clientTools.has(storedToolName(call))) return [];
+    const result = { messageId: answer.id, toolCallId: call.toolCallId, toolName: storedToolName(call) };
     if (part["state"] === "output-available") {
       return [{ ...result, state: "output-available", output: part["output"] ?? null }];
     }

@@ -1,8 +1,8 @@
 // What the summarizing model is asked, and how much of the history it is shown at once. Wording is ours to change; what
 // it must contain is not. Pure.
 import {
-  isToolPart,
-  toolNameOf,
+  isStoredToolPart,
+  storedToolName,
   type SessionMessage,
   type SessionMessagePart,
   type SessionToolPart
@@ -66,7 +66,7 @@ export function excerptOf(message: SessionMessage): string {
 }
 
 function partExcerpt(part: SessionMessagePart): string[] {
-  if (isToolPart(part)) return toolExcerpt(part);
+  if (isStoredToolPart(part)) return toolExcerpt(part);
   if (part.type === "file") return [`(file ${textOf(part["filename"] ?? part["mediaType"] ?? "")})`];
   // Thoughts led to what was said; the summary needs what was said.
   if (part.type !== "text" || typeof part["text"] !== "string" || part["text"] === "") return [];
@@ -76,7 +76,7 @@ function partExcerpt(part: SessionMessagePart): string[] {
 function toolExcerpt(part: SessionToolPart): string[] {
   const result = part["output"] ?? part["result"] ?? part["errorText"];
   return [
-    `(tool ${toolNameOf(part) || "without a name"})`,
+    `(tool ${storedToolName(part) || "without a name"})`,
     `input: ${cut(textOf(part["input"]))}`,
     ...(result === undefined ? [] : [`output: ${cut(textOf(result))}`])
   ];

@@ -1,6 +1,6 @@
 // Where a history may be cut for a summary: never between a tool call and its result when they are in two messages, and
 // never over a call that still waits for its result, because the answer to it could not be shown any more. Pure.
-import { isSettledToolPart, isToolPart, type SessionMessage, type SessionToolPart } from "./session-message.ts";
+import { isSettledStoredPart, isStoredToolPart, type SessionMessage, type SessionToolPart } from "./session-message.ts";
 import { estimateMessageTokens } from "./tokens.ts";
 
 /** Positions of a call and of the message with its result. */
@@ -24,8 +24,8 @@ export function alignBoundaryBackward(messages: readonly SessionMessage[], bound
 
 /** Position of the first message from `start` on with a call that has no result yet, or the number of messages. */
 export function firstOpenCall(messages: readonly SessionMessage[], start = 0): number {
-  const settled = new Set(messages.flatMap(toolParts).filter(isSettledToolPart).map(callIdOf));
-  const isOpen = (part: SessionToolPart) => !isSettledToolPart(part) && !settled.has(part.toolCallId);
+  const settled = new Set(messages.flatMap(toolParts).filter(isSettledStoredPart).map(callIdOf));
+  const isOpen = (part: SessionToolPart) => !isSettledStoredPart(part) && !settled.has(part.toolCallId);
   for (let index = start; index < messages.length; index += 1) {
     const message = messages[index];
     if (message !== undefined && toolParts(message).some(isOpen)) return index;
@@ -85,7 +85,7 @@ function pairsOf(messages: readonly SessionMessage[]): Pair[] {
       else if (earlier.has(part.toolCallId)) pairs.push([index - 1, index]);
     }
     for (const part of parts) {
-      if (isSettledToolPart(part)) open.delete(part.toolCallId);
+      if (isSettledStoredPart(part)) open.delete(part.toolCallId);
       else if (!open.has(part.toolCallId)) open.set(part.toolCallId, index);
     }
   });
@@ -93,7 +93,7 @@ function pairsOf(messages: readonly SessionMessage[]): Pair[] {
 }
 
 function toolParts(message: SessionMessage): SessionToolPart[] {
-  return message.parts.filter(isToolPart);
+  return message.parts.filter(isStoredToolPart);
 }
 
 function callIdOf(part: SessionToolPart): string {

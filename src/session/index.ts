@@ -13,7 +13,7 @@ export type { SessionTokenCounter, SessionTokenCounterInput } from "./tokens-cou
 export type { UsageReport } from "./tokens-reported.ts";
 export type { SearchResult } from "./search.ts";
 export { estimateMessageTokens, estimateStringTokens } from "./tokens.ts";
-export type { MediaEvictionOptions } from "./media-evictor.ts";
+export type { EvictionPolicy as MediaEvictionOptions } from "./media-evictor.ts";
 export { AgentContextProvider } from "./context/agent-context-provider.ts";
 export { AgentSearchProvider } from "./context/agent-search-provider.ts";
 export { R2SkillProvider } from "./context/r2-skill-provider.ts";

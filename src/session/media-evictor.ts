@@ -7,7 +7,7 @@ import type { MessageStore } from "./message-store.ts";
 import { noteCutCalls } from "./row-limit.ts";
 import type { SessionMessage } from "./session-message.ts";
 
-export interface MediaEvictionOptions {
+export interface EvictionPolicy {
   /** Newest messages that are left alone. Default 8, at least 4. */
   readonly keepRecentMessages?: number;
   /** Characters of a single value. Default 32,768. */
@@ -34,7 +34,7 @@ export interface EvictionSummary {
 
 export interface MediaEvictorInit {
   readonly store: MessageStore;
-  readonly options: MediaEvictionOptions | boolean;
+  readonly options: EvictionPolicy | boolean;
   /** Absent: the whole message is kept as a blob, and `getMessage` still gives it. */
   readonly preserve?: Preserve;
   /** Outputs the model works with however old they are. */

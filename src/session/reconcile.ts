@@ -8,7 +8,7 @@ import { clientToolResults, type ClientToolResult } from "./client-tool-results.
 import { acceptPosted, withoutServerFields, withServerFields, type RejectReason } from "./posted-message.ts";
 import { limitMessage } from "./row-limit.ts";
 import { sanitizeMessage } from "../util/sanitize-message.ts";
-import { checkMessage, isCompactionMessage, isToolPart, type SessionMessage } from "./session-message.ts";
+import { checkMessage, isCompactionMessage, isStoredToolPart, type SessionMessage } from "./session-message.ts";
 
 /** A stored message, as histories show it. */
 export interface StoredText {
@@ -216,7 +216,7 @@ function aliasesOf(input: ReconcileInput, accepted: readonly Accepted[], known: 
 }
 
 function callIdsOf(message: SessionMessage): string[] {
-  return message.parts.filter(isToolPart).map(({ toolCallId }) => toolCallId);
+  return message.parts.filter(isStoredToolPart).map(({ toolCallId }) => toolCallId);
 }
 
 /** Recent stored answers without tool calls by their words; each can be claimed once. Read when first needed. */
@@ -238,7 +238,7 @@ class AnswerTexts {
   #read(): Map<string, string[]> {
     const ids = new Map<string, string[]>();
     for (const answer of this.#stored.recentAnswers()) {
-      if (this.#claimed.has(answer.id) || answer.parts.some(isToolPart)) continue;
+      if (this.#claimed.has(answer.id) || answer.parts.some(isStoredToolPart)) continue;
       const words = canonicalJson(sanitizeMessage(answer).parts);
       ids.set(words, [...(ids.get(words) ?? []), answer.id]);
     }

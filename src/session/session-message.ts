@@ -33,13 +33,13 @@ export function isCompactionMessage(message: { readonly id: string }): boolean {
   return message.id.startsWith(COMPACTION_PREFIX);
 }
 
-export function isToolPart(part: SessionMessagePart): part is SessionToolPart {
+export function isStoredToolPart(part: SessionMessagePart): part is SessionToolPart {
   if (typeof part["toolCallId"] !== "string") return false;
   return part.type === "dynamic-tool" || part.type.startsWith("tool-");
 }
 
 /** Static parts written by other programs carry their name in the type only. */
-export function toolNameOf(part: SessionToolPart): string {
+export function storedToolName(part: SessionToolPart): string {
   if (part.type !== "dynamic-tool") return part.type.slice("tool-".length);
   return typeof part["toolName"] === "string" ? part["toolName"] : "";
 }
@@ -47,7 +47,7 @@ export function toolNameOf(part: SessionToolPart): string {
 const SETTLED_STATES: readonly unknown[] = ["output-available", "output-error", "output-denied"];
 
 /** True when the call has its result. An output that is still preliminary is none. */
-export function isSettledToolPart(part: SessionToolPart): boolean {
+export function isSettledStoredPart(part: SessionToolPart): boolean {
   if (part["preliminary"] === true && part["state"] === "output-available") return false;
   return SETTLED_STATES.includes(part["state"]) || "output" in part || "result" in part;
 }

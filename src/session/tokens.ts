@@ -1,7 +1,7 @@
 // How many tokens a model will roughly count, without a tokenizer (its tables cost more memory than the conversation).
 // The estimate errs high for prose and low for random text. Files are counted by kind and size, and Chinese, Japanese
 // and Korean by the character. Pure.
-import { isToolPart, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
+import { isStoredToolPart, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
 
 const CHARS_PER_TOKEN = 4;
 const TOKENS_PER_WORD = 1.3;
@@ -49,7 +49,7 @@ export function estimateMessageTokens(messages: SessionMessage | readonly Sessio
 }
 
 function estimatePartTokens(part: SessionMessagePart): number {
-  if (isToolPart(part)) return valueTokens(part["input"]) + valueTokens(part["output"] ?? part["result"]);
+  if (isStoredToolPart(part)) return valueTokens(part["input"]) + valueTokens(part["output"] ?? part["result"]);
   if (part.type === "file" || part.type === "reasoning-file") return fileTokens(part);
   if (part.type === "step-start" || part.type.startsWith("source-") || part.type.startsWith("data-")) return 0;
   return valueTokens(part["text"] ?? part["result"]);

@@ -4,9 +4,9 @@
 // idempotent.
 import { isObject, parseJson, sameJson } from "../util/json.ts";
 import {
-  isSettledToolPart,
-  isToolPart,
-  toolNameOf,
+  isSettledStoredPart,
+  isStoredToolPart,
+  storedToolName,
   type SessionMessage,
   type SessionMessagePart,
   type SessionToolPart
@@ -61,13 +61,13 @@ export function repairTranscript(messages: readonly SessionMessage[], options: R
   let removedToolCalls = 0;
   let normalizedInputs = 0;
   for (const message of messages) {
-    if (!message.parts.some(isToolPart)) {
+    if (!message.parts.some(isStoredToolPart)) {
       shown.push(message);
       continue;
     }
     const repairs = message.parts.map((part) => repairPart(part, options));
     for (const { stored, part } of repairs) {
-      if (stored === part || !isToolPart(part)) continue;
+      if (stored === part || !isStoredToolPart(part)) continue;
       toolCallIds.add(part.toolCallId);
       if (isOpen(part) && !isOpenPart(stored)) removedToolCalls += 1;
       if (stored["input"] !== part["input"] || !("input" in part)) normalizedInputs += 1;
@@ -85,11 +85,11 @@ export function repairTranscript(messages: readonly SessionMessage[], options: R
  * `RepairOptions`.
  */
 export function isPendingInteraction(part: object, isClientTool: RepairOptions["isClientTool"] = () => false): boolean {
-  if (!isPart(part) || !isToolPart(part)) return false;
+  if (!isPart(part) || !isStoredToolPart(part)) return false;
   const { state } = part;
   if (state === "approval-requested") return true;
   if (part["clientExecuted"] === true) return state === "input-available" || state === "approval-responded";
-  return state === "input-available" && part["providerExecuted"] !== true && isClientTool(toolNameOf(part));
+  return state === "input-available" && part["providerExecuted"] !== true && isClientTool(storedToolName(part));
 }
 
 function isPart(part: object): part is SessionMessagePart {
@@ -103,11 +103,11 @@ interface PartRepair {
 }
 
 function repairPart(part: SessionMessagePart, options: RepairOptions): PartRepair {
-  if (!isToolPart(part)) return { part, shown: part, stored: part };
+  if (!isStoredToolPart(part)) return { part, shown: part, stored: part };
   if (isPendingInteraction(part, options.isClientTool)) return pendingPart(part, options);
   if (part["state"] === "approval-responded") return { part, shown: approvedPart(part, options), stored: part };
   const normalized = withObjectInput(part);
-  if (isSettledToolPart(part)) return { part, shown: normalized, stored: normalized };
+  if (isSettledStoredPart(part)) return { part, shown: normalized, stored: normalized };
   const repaired = (options.repairPart ?? interrupted)(normalized);
   return { part, shown: repaired, stored: repaired };
 }
@@ -130,13 +130,13 @@ function pendingPart(part: SessionToolPart, options: RepairOptions): PartRepair 
 function approvedPart(part: SessionToolPart, { running }: RepairOptions): SessionMessagePart {
   if (!running?.callIds.has(part.toolCallId)) return withError(withObjectInput(part), APPROVED_TEXT);
   if (running.shown === "in-place") return part;
-  return { type: "text", text: `[Here "${toolNameOf(part)}" was called. The user has decided about it only now.]` };
+  return { type: "text", text: `[Here "${storedToolName(part)}" was called. The user has decided about it only now.]` };
 }
 
 /** The default: an error that says so. Parts that are no open call stay as they are. */
 export function interruptedPart<Part extends SessionMessagePart>(part: Part): Part {
   // The same part in another state.
-  return isToolPart(part) && !isSettledToolPart(part) ? (interrupted(part) as Part & SessionToolPart) : part;
+  return isStoredToolPart(part) && !isSettledStoredPart(part) ? (interrupted(part) as Part & SessionToolPart) : part;
 }
 
 function interrupted(part: SessionToolPart): SessionToolPart {
@@ -160,11 +160,11 @@ function withError(part: SessionToolPart, errorText: string): SessionToolPart {
 }
 
 function isOpen(part: SessionToolPart): boolean {
-  return !isSettledToolPart(part);
+  return !isSettledStoredPart(part);
 }
 
 function isOpenPart(part: SessionMessagePart): boolean {
-  return isToolPart(part) && isOpen(part);
+  return isStoredToolPart(part) && isOpen(part);
 }
 
 /** Objects stay, JSON text of an object is parsed, anything else is no input: providers refuse other shapes. */

@@ -13,7 +13,7 @@ import {
   type Sdk
 } from "../model/index.ts";
 import type { AssembledTurn } from "../turn/hooks.ts";
-import type { TurnContext as EngineTurn } from "../turn/turn.ts";
+import type { EngineTurn } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { ChatCaller, clientToolSet } from "./client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";

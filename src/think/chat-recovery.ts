@@ -1,12 +1,12 @@
 // How a class says what becomes of interrupted turns, and what its hooks are given. Bad values become the defaults: a
 // decision about an interrupted turn must not fail on them.
 import type { UIMessage } from "ai";
-import type { ClientTool } from "../journal/records.ts";
+import type { RecordedClientTool } from "../journal/records.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
 import type { ExhaustionReason } from "../turn/retry-policy.ts";
-import type { TurnContext as EngineTurn } from "../turn/turn.ts";
+import type { EngineTurn } from "../turn/turn.ts";
 import { isObject } from "../util/json.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 
@@ -31,7 +31,7 @@ export interface ChatRecoveryContext extends Omit<RecoveryIncident, "work" | "ag
   readonly messages: UIMessage[];
   /** Custom fields of the request. */
   readonly lastBody?: Record<string, unknown>;
-  readonly lastClientTools?: readonly ClientTool[];
+  readonly lastClientTools?: readonly RecordedClientTool[];
 }
 
 /** What `onExhausted` is given. */

@@ -1,7 +1,7 @@
 // Tools that a client describes and runs itself. Without an executor the call becomes a part the client answers, and
 // the turn ends there; with one (a caller of `chat()` who brought it) the call is resolved inline like any other.
 import { jsonSchema, type Tool, type ToolSet } from "ai";
-import type { ClientTool } from "../journal/records.ts";
+import type { RecordedClientTool } from "../journal/records.ts";
 import { isObject, type Json } from "../util/json.ts";
 import { ClientToolError } from "./errors.ts";
 
@@ -39,8 +39,8 @@ export class ChatCaller {
 const MAX_NAME_LENGTH = 128;
 
 /** Checks what a caller gave and brings it into the stored form. */
-export function parseClientTools(schemas: readonly ClientToolSchema[]): ClientTool[] {
-  return schemas.map((schema): ClientTool => {
+export function parseClientTools(schemas: readonly ClientToolSchema[]): RecordedClientTool[] {
+  return schemas.map((schema): RecordedClientTool => {
     if (!isObject(schema)) throw new ClientToolError("it is not an object");
     const { name, description, parameters } = schema;
     if (typeof name !== "string" || name === "" || name.length > MAX_NAME_LENGTH || name === "__proto__") {
@@ -60,7 +60,7 @@ export interface ClientToolSet {
   readonly duplicates: readonly string[];
 }
 
-export function clientToolSet(described: readonly ClientTool[], execute?: ClientToolExecutor): ClientToolSet {
+export function clientToolSet(described: readonly RecordedClientTool[], execute?: ClientToolExecutor): ClientToolSet {
   const tools = new Map<string, Tool>();
   const duplicates = new Set<string>();
   for (const { name, description, parameters } of described) {

@@ -11,7 +11,7 @@ import type { Quarantine } from "../host/quarantine.ts";
 import type { StepSettings, StepStart, StopWhen, TruncateOptions } from "../model/index.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
 import type { TurnEngine } from "../turn/engine.ts";
-import type { RecordedGrant, TurnContext as EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
+import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { Json } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
 import type { ReplyAttachment } from "./actions.ts";

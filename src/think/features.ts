@@ -7,7 +7,7 @@ import type { Connection } from "../agent/connections/connection.ts";
 import type { AgentExtension } from "../agent/extension.ts";
 import { parseChatFrame } from "../chat/index.ts";
 import { asMessagePart, isToolPart, toolNameOf, type TruncateOptions } from "../model/index.ts";
-import type { TurnContext as EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
+import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage, type ThinkError } from "../util/errors.ts";
 import { canonicalJson, isObject, parseJson } from "../util/json.ts";
 import type { ActionsFeature, ReplyAttachment } from "./actions.ts";

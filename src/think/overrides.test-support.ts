@@ -2,7 +2,7 @@
 import type { LanguageModel, ToolSet } from "ai";
 import { expect } from "vitest";
 import { reply, scriptedModel, text } from "../testing/index.ts";
-import type { TurnContext as EngineTurn } from "../turn/turn.ts";
+import type { EngineTurn } from "../turn/turn.ts";
 import { Workspace } from "../workspace/workspace.ts";
 import type { Feature } from "./feature.ts";
 import { Features } from "./features.ts";

@@ -9,7 +9,7 @@ import { Blobs } from "../host/blobs.ts";
 import { Conversation } from "../journal/conversation.ts";
 import { openJournal, type Journal } from "../journal/journal.ts";
 import { installedSdk } from "../model/index.ts";
-import type { AddMessagesOptions as ChainOptions } from "../session/add-messages.ts";
+import type { ChainOptions } from "../session/add-messages.ts";
 import { MediaEvictor } from "../session/media-evictor.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import { provideSessionHost } from "../session/session-host.ts";

@@ -2,7 +2,7 @@
 // goes to the store, and what a model is shown is repaired first.
 import type { UIMessage } from "ai";
 import type { EventPayloads, EventType } from "../observe/events.ts";
-import { addMessages, type AddMessagesOptions } from "../session/add-messages.ts";
+import { addMessages, type ChainOptions } from "../session/add-messages.ts";
 import type { ChangeOrigin } from "../session/change-log.ts";
 import { LiveView, MIN_HYDRATED_MESSAGES } from "../session/hydration.ts";
 import type { MessageStore } from "../session/message-store.ts";
@@ -30,7 +30,7 @@ export interface StoredTranscriptInit {
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
 }
 
-export interface AddOptions extends AddMessagesOptions {
+export interface AddOptions extends ChainOptions {
   /** Under this key once. */
   readonly idempotencyId?: string;
 }

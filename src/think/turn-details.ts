@@ -2,7 +2,7 @@
 // it can be cloned, stored and returned over RPC. What by nature cannot (signals, models, tools, the user's own runtime
 // context) can be read and is left out of copies.
 import type { ChunkEvent, StepEnd, StepStart } from "../model/index.ts";
-import type { TurnContext as EngineTurn } from "../turn/turn.ts";
+import type { EngineTurn } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import type { ChunkContext, PrepareStepContext, StepContext, TurnDetails } from "./hooks.ts";
 

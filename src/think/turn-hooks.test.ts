@@ -1,6 +1,6 @@
 import { generateText, type UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ModelFailedError, StepHookError, type PendingToolCall, type StepEnd } from "../model/index.ts";
+import { ModelFailedError, StepHookError, type ToolCallToRun, type StepEnd } from "../model/index.ts";
 import { majors, run } from "../model/sdk-majors.test-support.ts";
 import { reply, scriptedModel, text } from "../testing/index.ts";
 import { AttemptFailedError, TokenBudgetError } from "../turn/errors.ts";
@@ -49,7 +49,7 @@ function hooksOf(overrides: Partial<ThinkOverrides>, more: { inside?: boolean; e
   });
 }
 
-const call: PendingToolCall = {
+const call: ToolCallToRun = {
   type: "tool-call",
   toolCallId: "c1",
   toolName: "search",

@@ -11,14 +11,14 @@ import {
   type ChunkEvent,
   type FinishedToolCall,
   type ModelCallHooks,
-  type PendingToolCall,
+  type ToolCallToRun,
   type StepEnd,
   type StepStart,
   type ToolDecision
 } from "../model/index.ts";
 import type { AssembledTurn, FailureClass, FailureContext, FileRefusal, TurnHooks } from "../turn/hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
-import type { TurnContext as EngineTurn, TurnOutcome } from "../turn/turn.ts";
+import type { EngineTurn, TurnOutcome } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import type { Assembly } from "./assemble.ts";
@@ -74,7 +74,7 @@ export class UserTurnHooks implements TurnHooks {
     return this.#in(turn, () => this.#init.assembly.assemble(turn, input));
   }
 
-  async beforeToolCall(turn: EngineTurn, call: PendingToolCall): Promise<ToolDecision | void> {
+  async beforeToolCall(turn: EngineTurn, call: ToolCallToRun): Promise<ToolDecision | void> {
     const { overrides } = this.#init;
     // The call has the fields of the SDK's typed call; which of its members it is, the user's generic says.
     const context = callContext(call, turn) as Parameters<ThinkOverrides["beforeToolCall"]>[0];
@@ -249,7 +249,7 @@ function errorContext(
   return turn === undefined ? fields : withDetails(fields, turn);
 }
 
-function callContext<Call extends PendingToolCall>(call: Call, turn: EngineTurn): Call & TurnDetails {
+function callContext<Call extends ToolCallToRun>(call: Call, turn: EngineTurn): Call & TurnDetails {
   const { abortSignal, ...fields } = call;
   const copyable = "output" in fields ? { ...fields, output: copyableOutput(fields.output) } : fields;
   // It has the fields of the call again.

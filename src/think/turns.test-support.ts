@@ -1,6 +1,6 @@
 // An engine that only notes admissions: the test decides how each turn goes.
 import type { UIMessage } from "ai";
-import type { ClientTool } from "../journal/records.ts";
+import type { RecordedClientTool } from "../journal/records.ts";
 import type { Admission, TurnTicket } from "../turn/admit.ts";
 import { TurnListeners, type TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
@@ -21,7 +21,7 @@ export class FakeTurns implements ProgrammaticTurns, StabilityTurns {
   /** Called for each admission. The default lets the turn wait for the test. */
   run: (admitted: Admitted) => void = () => {};
   refusal: Error | undefined;
-  clientTools: readonly ClientTool[] = [];
+  clientTools: readonly RecordedClientTool[] = [];
   body: Record<string, unknown> | undefined;
   generation = 0;
   busy = false;

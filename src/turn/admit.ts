@@ -1,7 +1,7 @@
 // What it takes to start a turn, and the record of a new one. Every entry fills in an `Admission` and hands it to the
 // engine's `admit`. Pure: from what an entry asked for to the record that is written, and back.
 import type { UIMessage } from "ai";
-import type { ClientTool, TurnAdmitted } from "../journal/records.ts";
+import type { RecordedClientTool, TurnAdmitted } from "../journal/records.ts";
 import { messageId, requestId, turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import type { TurnOutcome, TurnTrigger } from "./turn.ts";
@@ -25,7 +25,7 @@ export interface Admission {
   readonly resolvesMessageId?: string;
   readonly body?: Record<string, unknown>;
   readonly channel?: string;
-  readonly clientTools?: readonly ClientTool[];
+  readonly clientTools?: readonly RecordedClientTool[];
   /** Read when the request was accepted; the turn is skipped if the conversation was cleared since. Default: now's. */
   readonly generation?: number;
   /** May be skipped in favour of a newer one of its kind (latest, merge, debounce). */

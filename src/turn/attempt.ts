@@ -29,11 +29,11 @@ import { AnswerTooLargeError, AttemptFailedError, StreamStalledError, TokenBudge
 import type { AssembledTurn, TurnHooks } from "./hooks.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnStream } from "./stream.ts";
-import type { TurnContext, TurnView } from "./turn.ts";
+import type { EngineTurn, TurnView } from "./turn.ts";
 
 export interface AttemptInit {
   /** Its signal is this attempt's own. */
-  readonly turn: TurnContext;
+  readonly turn: EngineTurn;
   readonly view: TurnView;
   /** Read when everything that may shorten it is done. */
   readonly history: () => UIMessage[];

@@ -17,7 +17,7 @@ import type { FailureClass, TurnHooks } from "./hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
 import { retryAtOf } from "./retry-policy.ts";
 import type { RepairedPrompt, Transcript } from "./transcript.ts";
-import type { TurnContext, TurnOutcome, TurnView } from "./turn.ts";
+import type { EngineTurn, TurnOutcome, TurnView } from "./turn.ts";
 
 export class MemoryTranscript implements Transcript {
   readonly #messages = new Map<string, { message: UIMessage; parent: string | null }>();
@@ -80,13 +80,13 @@ export interface WorldInit {
   model: () => LanguageModel | Promise<LanguageModel>;
   tools?: ToolSet;
   settings?: ModelSettings;
-  respond?: (turn: TurnContext, outcome: TurnOutcome) => Promise<void>;
+  respond?: (turn: EngineTurn, outcome: TurnOutcome) => Promise<void>;
   beforeToolCall?: TurnHooks["beforeToolCall"];
   stall?: { timeoutMs: number; includesTools?: boolean };
   maxTokens?: number;
   maxAnswerBytes?: number;
   recovery?: Partial<RecoveryPolicy>;
-  recover?: (turn: TurnContext, incident: RecoveryIncident) => Promise<Partial<RecoveryChoice>>;
+  recover?: (turn: EngineTurn, incident: RecoveryIncident) => Promise<Partial<RecoveryChoice>>;
   keepsRecovering?: TurnHooks["keepsRecovering"];
   repairPart?: TurnHooks["repairPart"];
   classifyFailure?: (error: unknown) => FailureClass | undefined;

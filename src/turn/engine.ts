@@ -2,7 +2,7 @@
 // returns, and reaches exactly one outcome.
 import type { UIMessage } from "ai";
 import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
-import type { ClientTool } from "../journal/records.ts";
+import type { RecordedClientTool } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
 import { admittedRecord, notesOf, type Admission, type TurnTicket } from "./admit.ts";
 import { Answers } from "./answers.ts";
@@ -315,16 +315,16 @@ export class TurnEngine implements Turns {
     return [...transcript.path(), ...added];
   }
 
-  get clientTools(): readonly ClientTool[] {
+  get clientTools(): readonly RecordedClientTool[] {
     // Written by `rememberClient` only.
-    return (this.#store.init.conversation.row.clientTools ?? []) as readonly unknown[] as readonly ClientTool[];
+    return (this.#store.init.conversation.row.clientTools ?? []) as readonly unknown[] as readonly RecordedClientTool[];
   }
 
   get body(): Record<string, unknown> | undefined {
     return (this.#store.init.conversation.row.body as Record<string, unknown> | null) ?? undefined;
   }
 
-  rememberClient(client: { tools?: readonly ClientTool[]; body?: Record<string, unknown> | null }): void {
+  rememberClient(client: { tools?: readonly RecordedClientTool[]; body?: Record<string, unknown> | null }): void {
     this.#store.init.conversation.transaction((row) => {
       const tools = client.tools && client.tools.length > 0 ? client.tools.map((tool): Json => ({ ...tool })) : null;
       if (client.tools !== undefined && !isEqual(row.clientTools, tools)) row.clientTools = tools;

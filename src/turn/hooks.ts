@@ -5,14 +5,14 @@ import type {
   FinishedToolCall,
   ModelCallHooks,
   ModelSettings,
-  PendingToolCall,
+  ToolCallToRun,
   StopWhen,
   SystemPrompt,
   ToolDecision
 } from "../model/index.ts";
 import type { ExhaustionReason } from "./retry-policy.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
-import type { RecordedGrant, TurnContext, TurnOutcome } from "./turn.ts";
+import type { RecordedGrant, EngineTurn, TurnOutcome } from "./turn.ts";
 
 /** Where a turn failed. */
 export type FailureStage = "parse" | "persist" | "turn" | "stream" | "recovery" | "transcript";
@@ -30,7 +30,7 @@ export interface FailureContext {
   readonly messagesPersisted: boolean;
   readonly classification?: FailureClass;
   /** The turn that failed, if it had begun. */
-  readonly turn?: TurnContext;
+  readonly turn?: EngineTurn;
 }
 
 /** Everything the model call needs, after all user hooks that shape it have run. */
@@ -58,14 +58,14 @@ export interface AssembledTurn {
 
 export interface TurnHooks {
   /** Before the history is read; it may be shortened here. Never throws. */
-  prepare?(turn: TurnContext): Promise<unknown> | undefined;
+  prepare?(turn: EngineTurn): Promise<unknown> | undefined;
   /**
    * `history` is the path the answer hangs below, already repaired. Runs the user's hooks up to and including
    * `beforeTurn`. A throw fails the turn with stage "turn". `overflows`: how often it did not fit the context window.
    */
-  assemble(turn: TurnContext, history: UIMessage[], overflows: number): Promise<AssembledTurn>;
-  beforeToolCall(turn: TurnContext, call: PendingToolCall): Promise<ToolDecision | void>;
-  afterToolCall(turn: TurnContext, call: FinishedToolCall): Promise<void>;
+  assemble(turn: EngineTurn, history: UIMessage[], overflows: number): Promise<AssembledTurn>;
+  beforeToolCall(turn: EngineTurn, call: ToolCallToRun): Promise<ToolDecision | void>;
+  afterToolCall(turn: EngineTurn, call: FinishedToolCall): Promise<void>;
   /** Turns any failure into the text that clients, callbacks and results carry. Never throws. */
   describeFailure(error: unknown, context: FailureContext): string;
   /** Tells the operator of a failure that `describeFailure` is not asked about. Never throws. */
@@ -82,11 +82,11 @@ export interface TurnHooks {
   /** Read anew for each decision. */
   readonly recovery: RecoveryPolicy;
   /** Asked before an interrupted turn is tried again. A throw ends the attempt. */
-  recover(turn: TurnContext, incident: RecoveryIncident): Promise<RecoveryChoice>;
+  recover(turn: EngineTurn, incident: RecoveryIncident): Promise<RecoveryChoice>;
   /** Asked from the second interruption on. Never throws. */
-  keepsRecovering(turn: TurnContext, incident: RecoveryIncident): Promise<boolean>;
+  keepsRecovering(turn: EngineTurn, incident: RecoveryIncident): Promise<boolean>;
   /** The turn is given up. Never throws. */
-  exhausted(turn: TurnContext, incident: RecoveryIncident & { readonly reason: ExhaustionReason }): Promise<void>;
+  exhausted(turn: EngineTurn, incident: RecoveryIncident & { readonly reason: ExhaustionReason }): Promise<void>;
   /** What stands for a tool call that was cut off, in the turn of that request if it is known. */
   repairPart(part: UIMessage["parts"][number], requestId?: string): UIMessage["parts"][number];
   /**
@@ -99,12 +99,12 @@ export interface TurnHooks {
   /** How often a turn that outgrew the context window is compacted and begun anew; 0: never. */
   readonly overflowRetries: number;
   /** Makes the history shorter; false when it could not. Never throws. */
-  compact(turn: TurnContext, attempt: number): Promise<boolean>;
+  compact(turn: EngineTurn, attempt: number): Promise<boolean>;
 
   /** The user wants to hear of finished turns: their hook is then called at least once per turn, even over a crash. */
   readonly wantsResponse: boolean;
   /** Runs after the turn is over, outside it: turns may be started and awaited here. A throw is logged. */
-  respond(turn: TurnContext, outcome: TurnOutcome): Promise<void>;
+  respond(turn: EngineTurn, outcome: TurnOutcome): Promise<void>;
   /** Runs `work` in the agent's context, with the connection that started the turn. */
-  runIn<T>(turn: TurnContext, work: () => T): T;
+  runIn<T>(turn: EngineTurn, work: () => T): T;
 }

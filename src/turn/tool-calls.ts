@@ -17,7 +17,7 @@ import {
   toolErrorText,
   toolNameOf,
   type FinishedToolCall,
-  type PendingToolCall,
+  type ToolCallToRun,
   type ToolDecision,
   type ToolPart
 } from "../model/index.ts";
@@ -34,7 +34,7 @@ export interface Writing {
 }
 
 /** Should the process die in the tool, this says that it may have run. */
-export function callStarted(writing: Writing, call: PendingToolCall, decision: ToolDecision | void): CallStarted {
+export function callStarted(writing: Writing, call: ToolCallToRun, decision: ToolDecision | void): CallStarted {
   const executed = decision?.action === "allow" && decision.input !== undefined ? decision.input : call.input;
   return started(writing, {
     toolCallId: call.toolCallId,

@@ -3,7 +3,7 @@
 // hooks, listeners and callers are given. There is no "current turn".
 import type { UIMessage } from "ai";
 import { emptyTurn, type TurnFold } from "../journal/folds/turn-fold.ts";
-import type { ClientTool, TurnAdmitted, TurnGranted } from "../journal/records.ts";
+import type { RecordedClientTool, TurnAdmitted, TurnGranted } from "../journal/records.ts";
 import type { TurnFolds } from "../journal/turn-folds.ts";
 import type { RecoveredPartial } from "./partial.ts";
 import type { PartialSource } from "./recovery.ts";
@@ -26,7 +26,7 @@ export type TurnTrigger =
 export type RecordedGrant = Pick<TurnGranted, "allowed" | "reason" | "permissions">;
 
 /** A turn as its hooks and tools see it. The same identity over every attempt. */
-export interface TurnContext {
+export interface EngineTurn {
   readonly turnId: string;
   /** What the client calls it. */
   readonly requestId: string;
@@ -40,7 +40,7 @@ export interface TurnContext {
   readonly generation: number;
   readonly body: Record<string, unknown> | undefined;
   readonly channel: string | undefined;
-  readonly clientTools: readonly ClientTool[];
+  readonly clientTools: readonly RecordedClientTool[];
   /** The message its answer hangs below, when that is not simply the latest. */
   readonly parentMessageId?: string;
   /** The earlier answer whose decided calls it goes on from. */
@@ -162,7 +162,7 @@ export class Turn {
   }
 
   /** As hooks see it. `signal`: of the attempt, if one runs. */
-  context(signal: AbortSignal = this.signal): TurnContext {
+  context(signal: AbortSignal = this.signal): EngineTurn {
     const { body, channel, clientTools, generation, parentMessageId, continuation } = this.admitted;
     const { inputMessageIds: _unused, ...view } = this.view;
     const { resolves } = this.notes;

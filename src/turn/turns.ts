@@ -1,7 +1,7 @@
 // What other modules may ask of the turn engine. `chat/` and `think/` are written against this.
 import type { UIMessage } from "ai";
 import type { FailedTurn } from "../journal/conversation.ts";
-import type { ClientTool } from "../journal/records.ts";
+import type { RecordedClientTool } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
 import type { Admission, TurnTicket } from "./admit.ts";
 import type { ToolAnswerError } from "./errors.ts";
@@ -37,7 +37,7 @@ export interface ToolResultAnswer {
   readonly errorText?: string;
   readonly autoContinue: boolean;
   /** What the client runs from now on. Nothing is said by a list that comes with a refused answer. */
-  readonly clientTools?: readonly ClientTool[];
+  readonly clientTools?: readonly RecordedClientTool[];
   readonly origin?: unknown;
 }
 
@@ -82,8 +82,8 @@ export interface Turns {
   /** The active branch as clients show it, accepted messages not yet placed last. */
   transcript(): UIMessage[];
   /** The tools the client last described, and the custom fields of its last request. */
-  readonly clientTools: readonly ClientTool[];
+  readonly clientTools: readonly RecordedClientTool[];
   readonly body: Record<string, unknown> | undefined;
-  rememberClient(client: { tools?: readonly ClientTool[]; body?: Record<string, unknown> | null }): void;
+  rememberClient(client: { tools?: readonly RecordedClientTool[]; body?: Record<string, unknown> | null }): void;
   readonly generation: number;
 }

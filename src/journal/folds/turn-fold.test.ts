@@ -16,7 +16,7 @@ import {
   T2,
   unknown
 } from "../record-samples.test-support.ts";
-import type { JournalEntry, ReadableRecord } from "../records.ts";
+import type { SequencedRecord, ReadableRecord } from "../records.ts";
 import { advanced } from "../turn-folds.ts";
 import { openCalls } from "./calls-fold.ts";
 import { emptyTurn, foldTurn, type TurnFold } from "./turn-fold.ts";
@@ -25,7 +25,7 @@ function fold(...records: ReadableRecord[]): TurnFold {
   return foldTurn(emptyTurn(T1), numbered(records));
 }
 
-function numbered(records: readonly ReadableRecord[]): JournalEntry[] {
+function numbered(records: readonly ReadableRecord[]): SequencedRecord[] {
   return records.map((record, index) => ({ sequence: index + 1, record }));
 }
 

@@ -7,7 +7,7 @@ import type {
   AttemptEnded,
   AttemptStarted,
   ChunkRange,
-  JournalEntry,
+  SequencedRecord,
   ModelCalled,
   ReadableRecord,
   RecordedError,
@@ -113,14 +113,14 @@ export function emptyTurn(turnId: TurnId): TurnFold {
   };
 }
 
-export function foldTurn(turn: TurnFold, entries: Iterable<JournalEntry>): TurnFold {
+export function foldTurn(turn: TurnFold, entries: Iterable<SequencedRecord>): TurnFold {
   let state = turn;
   for (const entry of entries) state = foldTurnEntry(state, entry);
   return state;
 }
 
 /** Records of other turns, and records already seen, change nothing. */
-export function foldTurnEntry(turn: TurnFold, entry: JournalEntry): TurnFold {
+export function foldTurnEntry(turn: TurnFold, entry: SequencedRecord): TurnFold {
   const { sequence, record } = entry;
   if (record.turnId !== turn.turnId || sequence <= turn.lastSequence) return turn;
   const next = { ...applyRecord(turn, record, sequence), lastSequence: sequence };

@@ -1,7 +1,7 @@
 // Which documents a conversation has loaded, read from its own messages: a result of `load_context` loads, one of
 // `unload_context` or the marker that took a document's place unloads. Pure.
 import { isObject } from "../../util/json.ts";
-import { isToolPart, toolNameOf, type SessionMessage, type SessionMessagePart } from "../session-message.ts";
+import { isStoredToolPart, storedToolName, type SessionMessage, type SessionMessagePart } from "../session-message.ts";
 
 export interface DocumentId {
   readonly label: string;
@@ -57,10 +57,10 @@ export function isSame(first: DocumentId, second: DocumentId): boolean {
 }
 
 function callOf(part: SessionMessagePart, at: number): DocumentCall | undefined {
-  if (!isToolPart(part) || part["state"] !== "output-available" || !isObject(part["input"])) return undefined;
+  if (!isStoredToolPart(part) || part["state"] !== "output-available" || !isObject(part["input"])) return undefined;
   const { label, key } = part["input"];
   if (typeof label !== "string" || typeof key !== "string") return undefined;
-  const name = toolNameOf(part);
+  const name = storedToolName(part);
   if (name === "unload_context") return { kind: "unloaded", label, key, at, holdsText: false };
   if (name !== "load_context" || wasNotLoaded(part["output"], { label, key })) return undefined;
   const isMarker = part["output"] === unloadedMarker(key);

@@ -1,12 +1,12 @@
 // Questions that are out of sight. They are listed here, above the composer, and decided where they stand, next to what
 // they are about.
 import { useEffect, useState } from "react";
-import type { PendingApproval } from "everthink/client";
+import type { WaitingApproval } from "everthink/client";
 import { Icon } from "../icons.tsx";
 import { approvalElementId } from "../parts/decisions.ts";
 import { approvalWords } from "../parts/tool-part.ts";
 
-export function ApprovalBar({ pending }: { pending: readonly PendingApproval[] }) {
+export function ApprovalBar({ pending }: { pending: readonly WaitingApproval[] }) {
   const hidden = useOutOfSight(pending.map(({ callId }) => callId));
   const away = pending.filter(({ callId }) => hidden.has(callId));
   if (away.length === 0) return null;

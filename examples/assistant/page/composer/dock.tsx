@@ -1,7 +1,7 @@
 // What stands below the log: questions that are out of sight, what was refused, and the composer with its draft.
 import { useCallback, useRef, useState } from "react";
 import type { UIMessage } from "ai";
-import type { PendingApproval } from "everthink/client";
+import type { WaitingApproval } from "everthink/client";
 import { usePageKeys } from "../conversation/page-keys.ts";
 import { IconButton } from "../icon-button.tsx";
 import { ApprovalBar } from "./approval-bar.tsx";
@@ -9,7 +9,7 @@ import { Composer } from "./composer.tsx";
 import type { Attachments } from "./use-attachments.ts";
 
 interface DockProps {
-  pending: readonly PendingApproval[];
+  pending: readonly WaitingApproval[];
   problem: string | undefined;
   attachments: Attachments;
   isBusy: boolean;

@@ -1,10 +1,10 @@
 // How a card deep in a message reaches the conversation it belongs to, to decide over a call. Only what is pending now
 // can be decided; a card whose call is not in the list is a memory.
 import { createContext, useContext } from "react";
-import type { PendingApproval } from "everthink/client";
+import type { WaitingApproval } from "everthink/client";
 
 export interface Decisions {
-  readonly pending: readonly PendingApproval[];
+  readonly pending: readonly WaitingApproval[];
   approve(id: string): Promise<unknown>;
   reject(id: string, reason?: string): Promise<unknown>;
 }
