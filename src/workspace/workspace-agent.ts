@@ -28,6 +28,12 @@ export abstract class WorkspaceAgent<
   authorizeWorkspace(_access: WorkspaceAccess): boolean | Promise<boolean> {
     return false;
   }
+
+  /** Deletes the agent's objects in R2 first: only its rows know them. */
+  override async destroy(): Promise<void> {
+    if (this.workspace instanceof Workspace) await this.workspace.deleteObjects();
+    await super.destroy();
+  }
 }
 
 function defaultWorkspace(agent: Agent): Workspace {

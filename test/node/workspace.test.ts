@@ -4,6 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think, Workspace, type WorkspaceAccess } from "../../src/index.ts";
 import { bash } from "../../src/workspace/tools/index.ts";
+import { TestBucket } from "../../src/workspace/workspace.test-support.ts";
 import {
   createScript,
   createTestHost,
@@ -79,6 +80,17 @@ class WithOwnWorkspace extends Files {
   override workspace = new Workspace({ sql: this.ctx.storage.sql, namespace: "mine", name: () => this.name });
 }
 
+const bucket = new TestBucket();
+
+class Large extends Files {
+  override workspace = new Workspace({
+    sql: this.ctx.storage.sql,
+    r2: bucket,
+    inlineThreshold: 10,
+    name: () => this.name
+  });
+}
+
 class Open extends Files {
   asked: string[] = [];
 
@@ -88,7 +100,7 @@ class Open extends Files {
   }
 }
 
-const agents = { Files, WithBash, WithoutLoader, Own, None, WithOwnWorkspace, Open };
+const agents = { Files, WithBash, WithoutLoader, Own, None, WithOwnWorkspace, Large, Open };
 
 function open(steps: Step[] = []) {
   script = createScript(steps);
@@ -264,6 +276,14 @@ describe("over HTTP", () => {
     await (await host.get(Open, "a")).put("/f", "x");
     expect((await host.fetch(address("/a/..%2f..%2ff"), { headers: LET_IN })).status).toBe(200);
   });
+});
+
+test("a destroyed agent leaves no object in R2", async () => {
+  const agent = await open().get(Large, "a");
+  await agent.put("/f", "more than ten bytes");
+  expect(bucket.objects.size).toBe(1);
+  await agent.destroy().catch(() => undefined);
+  expect(bucket.objects.size).toBe(0);
 });
 
 test("killed at any write, a script's changes are all there or none is, and the turn goes on", async () => {
