@@ -1,4 +1,4 @@
-// `node tools/lint-layers.ts [repository]`: checks every source file under src/ against the rules of the house
+// `node tools/lint-layers.ts [repository]`: checks every source file under src/ against the rules of the repository
 // (lint-rules.ts, lint-imports.ts), prints `file:line rule message`, and exits 1 when there is anything to print.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

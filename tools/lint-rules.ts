@@ -1,5 +1,5 @@
-// The rules of the house that no stock linter knows, as one pure function from a file's path and text to findings.
-// Which room may import which is decided in lint-imports.ts; here are the rules about names, casts and shapes.
+// The rules of this repository that no stock linter has, as one pure function from a file's path and text to findings.
+// Which folder may import which is decided in lint-imports.ts; here are the rules about names, casts and shapes.
 import { parseAst } from "rolldown/parseAst";
 import { checkImport, type ImportUse, isTest } from "./lint-imports.ts";
 
@@ -20,10 +20,10 @@ const DUMPING_GROUNDS = /^(utils?|helpers?|common|types?|misc)\.tsx?$/;
 
 /** Names that exist in one major of the AI SDK only. */
 const SDK_MAJOR_NAME = /(Model|Provider|Shared|Middleware)V\d/;
-const SDK_ROOMS = ["src/model/", "src/testing/model/"];
+const SDK_FOLDERS = ["src/model/", "src/testing/model/"];
 
 /** Where casts through `unknown` may live, each with its reason. */
-const CAST_ROOMS = ["src/host/", "src/model/"];
+const CAST_FOLDERS = ["src/host/", "src/model/"];
 
 /** Records that one file writes, so that what must happen with them happens once: an outcome is settled in one place. */
 const ONE_WRITER: ReadonlyMap<string, string> = new Map([["turn-settled", "src/turn/settle.ts"]]);
@@ -139,7 +139,11 @@ function checkIndex(program: Node, report: Report): void {
 }
 
 function checkCast(path: string, node: Node, report: Report): void {
-  if (node.type !== "TSAsExpression" || !isNode(node.expression) || CAST_ROOMS.some((room) => path.startsWith(room))) {
+  if (
+    node.type !== "TSAsExpression" ||
+    !isNode(node.expression) ||
+    CAST_FOLDERS.some((folder) => path.startsWith(folder))
+  ) {
     return;
   }
   const inner = withoutParentheses(node.expression);
@@ -159,7 +163,7 @@ function withoutParentheses(node: Node): Node {
 }
 
 function checkSdkName(path: string, node: Node, report: Report): void {
-  if (node.type !== "Identifier" || SDK_ROOMS.some((room) => path.startsWith(room))) return;
+  if (node.type !== "Identifier" || SDK_FOLDERS.some((folder) => path.startsWith(folder))) return;
   const name = nameOf(node) ?? "";
   if (SDK_MAJOR_NAME.test(name))
     report(node, "sdk-major", `"${name}" exists in one major of the AI SDK; only src/model knows majors`);

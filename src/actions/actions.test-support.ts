@@ -14,7 +14,7 @@ import { ATTACHMENT_TABLES } from "./attachments.ts";
 import { LEDGER_TABLES } from "./ledger.ts";
 import { isPausedOutput, PAUSE_TABLES } from "./parked.ts";
 import { RESULT_TABLES } from "./results.ts";
-import { ActionRuntime, type ActionsHost, type ActionTurn, type CompiledActions } from "./runtime.ts";
+import { ActionRuntime, type ActionsHost, type CompiledActions } from "./runtime.ts";
 
 const TABLES = [
   "CREATE TABLE test_calls (tool_call_id TEXT PRIMARY KEY, state TEXT, output TEXT)",
@@ -105,7 +105,6 @@ export interface CallInit {
   readonly messages?: ModelMessage[];
   readonly signal?: AbortSignal;
   readonly grant?: ActionGrant;
-  readonly approvalOf?: ActionTurn["approvalOf"];
 }
 
 export class Process {
@@ -145,8 +144,7 @@ export class Process {
         requestId: `request-of-${turnId}`,
         messageId: `message-of-${turnId}`,
         signal,
-        grant: () => grant,
-        ...(init.approvalOf && { approvalOf: init.approvalOf })
+        grant: () => grant
       },
       this.#actions()
     );

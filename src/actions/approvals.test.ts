@@ -138,7 +138,7 @@ describe("a durable pause", () => {
     ]);
   });
 
-  it("with a huge input, or beyond the limit of waiting ones, is refused and the model told", async () => {
+  it("with a huge input, or beyond the limit of waiting ones, is refused, and the model is given the reason", async () => {
     const process = boot();
     expect(await process.call("deploy", { ref: "x".repeat(MAX_PARKED_INPUT_BYTES) })).toMatchObject({
       error: { name: "ActionParkingError" }
@@ -306,7 +306,7 @@ describe("rejecting", () => {
 });
 
 describe("the outcome", () => {
-  it("is told in a note when its place is gone, and the conversation goes on", async () => {
+  it("is put into a note when its place is gone, and the conversation goes on", async () => {
     const process = boot();
     const executionId = await park(process);
     world.sql("DELETE FROM test_calls");
@@ -350,7 +350,7 @@ describe("the outcome", () => {
 });
 
 describe("a call that was cut off after it parked", () => {
-  it("is nobody's question: it is not listed and cannot be approved", async () => {
+  it("is no open question: it is not listed and cannot be approved", async () => {
     const process = boot();
     const executionId = await park(process);
     world.sql(`UPDATE test_calls SET state = 'resolved', output = '"interrupted"'`);
@@ -368,7 +368,7 @@ describe("a call that was cut off after it parked", () => {
   });
 });
 
-describe("an action nobody decides about", () => {
+describe("an action that is never decided", () => {
   it("expires, says so in the transcript, and starts no turn", async () => {
     const process = boot();
     const executionId = await park(process);
@@ -382,7 +382,7 @@ describe("an action nobody decides about", () => {
     expect(await process.actions.approveExecution(executionId)).toMatchObject({ status: "error" });
   });
 
-  it("expires also when the first to ask is somebody who approves", async () => {
+  it("expires also when the first call after its time is an approval", async () => {
     const process = boot();
     const executionId = await park(process);
     world.nowMs += 30 * DAY_MS;

@@ -19,7 +19,7 @@ function open(): { world: World; tools: (init?: CallInit) => ToolSet; process: P
       description: "Asks first.",
       inputSchema,
       permissions: ["p"],
-      // Not a pure function, as people write them: it says yes only the first time.
+      // Not a pure function, as users write them: it says yes only the first time.
       approval: () => ++asked === 1,
       execute: () => world.count("gated")
     }),
@@ -79,7 +79,7 @@ describe.each(majors)("with $name", (major) => {
     expect(world.effects).toEqual({});
   });
 
-  test("nobody is asked about an action that is denied", async () => {
+  test("no human is asked about an action that is denied", async () => {
     const { tools } = open();
     const grant = { allowed: false, reason: "Closed." };
     const { chunks } = await run(major, { steps: callsOnce("gated"), tools: tools({ grant }) });
@@ -105,7 +105,7 @@ describe.each(majors)("with $name", (major) => {
     expect(outcome.status).toBe("completed");
   });
 
-  test("a durable pause is an output and asks nobody through the SDK", async () => {
+  test("a durable pause is an output and is not asked about through the SDK", async () => {
     const { world, tools, process } = open();
     const { chunks } = await run(major, { steps: callsOnce("parks"), tools: tools() });
     expect(chunks).not.toContainEqual(expect.objectContaining({ type: "tool-approval-request" }));

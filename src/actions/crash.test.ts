@@ -189,7 +189,7 @@ async function expectDecided(process: Process): Promise<void> {
 }
 
 describe.each(["deploy", "release"] as const)("approving %s and dying at any write", (name) => {
-  it("ends in one outcome, one continuation and at most one effect, or in an unknown one that is told", async () => {
+  it("ends in one outcome, one continuation and at most one effect, or in an unknown one that is reported", async () => {
     const points = await everyDeath(
       () => parked(name),
       (process) => process.actions.approveExecution(executionId(), { by: "ada" }),

@@ -137,7 +137,7 @@ function checkApproval(config: Unchecked, refuse: (what: string) => never): void
   }
   if (kind !== undefined && !KINDS.has(kind)) refuse(`has an unknown kind "${String(kind)}"`);
   if (kind !== undefined && kind !== "server" && approval === false) {
-    refuse(`is of the kind "${kind}" with approval: false, so nobody would ever be asked`);
+    refuse(`is of the kind "${kind}" with approval: false, so no human would ever be asked`);
   }
   if (kind === "server" && isGiven(approval)) refuse('has an approval, which the kind "server" would ignore');
   if (approvalSummary !== undefined && typeof approvalSummary !== "string")

@@ -40,6 +40,6 @@ test.each<[string, LedgerState | undefined, Partial<LedgerClaim>, LedgerVerdict]
   ["a stale call key never runs", stale, { keyIsExplicit: false }, { do: "pending", retryAt: null }],
   ["a stale key with the lease off never runs", stale, { leaseMs: false }, { do: "pending", retryAt: null }],
   ["a key that died too often never runs", { ...stale, attempt: MAX_ATTEMPTS }, {}, { do: "pending", retryAt: null }]
-])("%s", (_promise, facts, change, verdict) => {
-  expect(decideClaim(facts, { ...claim, ...change })).toEqual(verdict);
+])("%s", (_promise, state, change, verdict) => {
+  expect(decideClaim(state, { ...claim, ...change })).toEqual(verdict);
 });

@@ -298,7 +298,7 @@ describe("a long execution", () => {
     expect(world.effects).toEqual({ slow: 3 });
   });
 
-  it("that is settled is not released or renewed by whoever comes late", async () => {
+  it("that is settled is not released or renewed by a late caller", async () => {
     const { late, second, process } = await overtaken("slow");
     gates[1]?.resolve("second");
     await second;

@@ -52,7 +52,7 @@ test("a page may start anywhere, and starts at the next whole character", () => 
   expect(results.page("r", 500, 100)).toMatchObject({ text: "" });
 });
 
-test("old results make room for new ones, and leave nothing behind", () => {
+test("old results make way for new ones, and leave nothing behind", () => {
   const { world, results } = open();
   for (let index = 0; index < MAX_RESULTS + 3; index++) results.keep(`r${index}`, `value ${index}`);
   expect(world.rows("SELECT id FROM cf_action_results")).toHaveLength(MAX_RESULTS);

@@ -48,7 +48,7 @@ async function approvalFor(
 ): Promise<{ needed: false } | { needed: true; descriptor: ActionApprovalDescriptor | undefined }> {
   try {
     // The SDK asks again when an answered call is resumed; one major denies the call if the answer has changed.
-    if (approvalOf(call)) return { needed: true, descriptor: undefined };
+    if (approvalIn(call)) return { needed: true, descriptor: undefined };
     const asked = askedCall(ports, call);
     const permissions = await requiredPermissions(asked);
     await authorize(ports, call, permissions);
@@ -62,7 +62,7 @@ async function approvalFor(
 
 async function attempt(ports: RunPorts, call: IncomingCall): Promise<unknown> {
   const { name, action, input, turn, toolCallId } = call;
-  const approval = approvalOf(call);
+  const approval = approvalIn(call);
   const { hash } = hashedInput(name, input);
   if (approval && hashedInput(name, approval.input).hash !== hash) throw new ActionApprovalInputError(name);
   call.signal?.throwIfAborted();
@@ -86,7 +86,8 @@ async function attempt(ports: RunPorts, call: IncomingCall): Promise<unknown> {
       inputHash: hash,
       requestId: turn.requestId,
       toolCallId,
-      approver: approval?.by ?? null
+      // The SDK does not say who answered.
+      approver: null
     },
     attachTo: turn,
     turnSignal: call.signal
@@ -115,10 +116,6 @@ async function authorize(ports: RunPorts, call: IncomingCall, required: readonly
   const { allowed, reason } = grantOf(await overrides.authorizeAction(asked));
   if (!allowed) throw new ActionAuthorizationError({ action: name, permissions: required, reason });
   return grant;
-}
-
-function approvalOf(call: IncomingCall): CallApproval | undefined {
-  return call.turn.approvalOf?.(call.toolCallId) ?? approvalIn(call.messages, call.toolCallId);
 }
 
 function askedCall(ports: RunPorts, call: IncomingCall): AskedCall {
@@ -161,11 +158,10 @@ function describeApproval(call: IncomingCall, permissions: readonly string[]): A
   };
 }
 
-export interface CallApproval {
+interface CallApproval {
   readonly approved: boolean;
   /** What the human was shown. */
   readonly input: unknown;
-  readonly by: string | null;
 }
 
 /**
@@ -173,13 +169,13 @@ export interface CallApproval {
  * SDK keep it when an approved call is resumed. Only an answer at the very end counts, as for the SDK: one further back
  * was about an earlier call, and some providers give the same id to several. Undefined: not asked, or not answered. Pure.
  */
-function approvalIn(messages: ReadonlyArray<ModelMessage>, toolCallId: string): CallApproval | undefined {
+function approvalIn({ messages, toolCallId }: IncomingCall): CallApproval | undefined {
   const last = messages.at(-1);
   if (last?.role !== "tool") return undefined;
   const { input, approvalIds } = askedAbout(messages, toolCallId);
   for (const part of last.content) {
     if (part.type === "tool-approval-response" && approvalIds.has(part.approvalId)) {
-      return { approved: part.approved, input, by: null };
+      return { approved: part.approved, input };
     }
   }
   return undefined;

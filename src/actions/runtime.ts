@@ -27,7 +27,7 @@ import { hashedInput } from "./json-copy.ts";
 import { Ledger, sweepLedger } from "./ledger.ts";
 import { Parked } from "./parked.ts";
 import { prepareOutput, Results } from "./results.ts";
-import { compileActions, type CallApproval } from "./run.ts";
+import { compileActions } from "./run.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -68,8 +68,6 @@ export interface ActionTurn {
   readonly signal: AbortSignal;
   /** What `authorizeTurn` said; it is asked after `beforeTurn`, so it is looked up when a call needs it. */
   readonly grant: () => MaybePromise<ActionGrant>;
-  /** A human's answer about this call, where the records have one. Without it the prompt's messages are searched. */
-  readonly approvalOf?: (toolCallId: string) => CallApproval | undefined;
 }
 
 export interface CompiledActions {

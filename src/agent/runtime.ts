@@ -2,7 +2,6 @@
 // hands everything here; modules see this object only through `AgentCore`.
 import { servicesOf } from "#platform";
 import { Activation } from "../host/activation.ts";
-import { openAlarm } from "../host/alarm.ts";
 import { happensWithin } from "../host/deadline.ts";
 import { openFacets, type FacetProps } from "../host/facets.ts";
 import { openLifecycle, type Lifecycle } from "../host/lifecycle.ts";
@@ -11,7 +10,7 @@ import { openQuarantine, type Quarantine } from "../host/quarantine.ts";
 import { openSchema } from "../host/schema.ts";
 import { openSockets } from "../host/sockets.ts";
 import { openSql } from "../host/sql.ts";
-import { Wakes } from "../host/wakes.ts";
+import { openAlarm, Wakes } from "../host/wakes.ts";
 import type { AgentEvent, EventPayloads, EventType } from "../observe/events.ts";
 import { errorMessage } from "../util/errors.ts";
 import type { Agent } from "./agent.ts";

@@ -13,12 +13,14 @@ import {
   type ScriptPart
 } from "../testing/model/index.ts";
 import { ALREADY_RECORDED } from "../session/change-log.ts";
-import { World, type WorldInit } from "../turn/engine.test-support.ts";
+import { user, World, type WorldInit } from "../turn/engine.test-support.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { ChatSocket } from "./clients.ts";
 import { parseChatFrame } from "./commands.ts";
 import { ChatProtocol, type ChatProtocolInit } from "./protocol.ts";
 import type { MessageConcurrency, Reconciler, RequestPlan } from "./submit.ts";
+
+export { user };
 
 export type Frame = { type: string } & Record<string, unknown>;
 
@@ -64,10 +66,6 @@ export function summary(frame: Frame): string {
     default:
       return frame.type.replace(/^cf_agent_(stream_|chat_)?/, "");
   }
-}
-
-export function user(id: string, content = id): UIMessage {
-  return { id, role: "user", parts: [{ type: "text", text: content }] };
 }
 
 export function requestFrame(id: string, body: unknown): Frame {

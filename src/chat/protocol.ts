@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import type { MessageTrace } from "../session/message-changes.ts";
 import type { TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
-import type { AnswerOutcome } from "../turn/turns.ts";
+import type { AnswerOutcome } from "../turn/answers.ts";
 import { assertNever } from "../util/assert-never.ts";
 import { ChatClients, type ChatSocket, type ChatSockets, type ClientView } from "./clients.ts";
 import { closingFor, ClosingTexts, hasStreamed, terminalOf, type Ended } from "./closing.ts";

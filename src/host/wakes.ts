@@ -1,7 +1,7 @@
 // One wake for many owners. Every module that has durable work registers a source that reads its own table; the next
 // wake is the minimum over all of them, or none at all, so an idle object never wakes. Nothing else sets the alarm.
 import { Cached } from "./cached.ts";
-import type { Sql } from "./ports.ts";
+import type { Alarm, Sql } from "./ports.ts";
 
 /** Reads its tables and says when it next needs to run; null when it has nothing to do. Must be cheap: an index walk. */
 export type WakeSource = (nowMs: number) => number | null;
@@ -94,4 +94,16 @@ export class Wakes {
       throw error;
     }
   }
+}
+
+/** Setting is fire-and-forget: the platform commits it together with the writes around it. */
+export function openAlarm(storage: DurableObjectStorage): Alarm {
+  const settled = (change: Promise<void>) =>
+    change.catch((error: unknown) => console.error("The alarm could not be changed:", error));
+  return {
+    read: () => storage.getAlarm(),
+    set(atMs) {
+      void settled(atMs === null ? storage.deleteAlarm() : storage.setAlarm(atMs));
+    }
+  };
 }

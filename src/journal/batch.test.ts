@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { byteLength } from "../util/bytes.ts";
 import { err, ok } from "../util/result.ts";
 import { decodeFrame, MAX_ROW_BYTES, MAX_ROW_RECORDS, packBatches, unpackBatch, type Batch } from "./batch.ts";
-import { delta, SAMPLES, segment, started, unknown } from "./record-samples.test-support.ts";
-import type { WritableRecord } from "./records.ts";
+import { delta, SAMPLES, segment, started } from "./record-samples.test-support.ts";
+import type { JournalRecord } from "./records.ts";
 
 /** What a row with this batch gives, as the records or the word "lost". */
 function unpacked({ count, body }: Pick<Batch, "count" | "body">): unknown[] {
@@ -14,7 +14,11 @@ function unpacked({ count, body }: Pick<Batch, "count" | "body">): unknown[] {
   });
 }
 
-const records: WritableRecord[] = [SAMPLES["call-started"], segment(1, 0, [delta("a"), delta("b")]), unknown()];
+const records: JournalRecord[] = [
+  SAMPLES["call-started"],
+  segment(1, 0, [delta("a"), delta("b")]),
+  SAMPLES["turn-stashed"]
+];
 const [whole] = packBatches(records) as [Batch];
 const lines = whole.body.split("\n");
 
@@ -60,7 +64,7 @@ describe("damage", () => {
     expect(unpacked({ count: 3, body: lines.slice(0, 4).join("\n") })).toEqual([records[0], "lost", "lost"]);
   });
 
-  it("of the count, or a text that holds more, loses the row: nobody knows which sequence is whose", () => {
+  it("of the count, or a text that holds more, loses the row: which sequence is whose is not known", () => {
     expect(unpacked({ ...whole, count: 2 })).toEqual(["lost", "lost"]);
     for (const count of [0, -1, 1.5, 101, MAX_ROW_RECORDS + 1]) expect(unpacked({ ...whole, count })).toEqual(["lost"]);
   });

@@ -4,7 +4,7 @@
 import { byteLength } from "../util/bytes.ts";
 import { err, type Result } from "../util/result.ts";
 import { decodeOutline, decodeRecord, encodeRecord, parseHeader, type RecordHeader } from "./codec.ts";
-import type { ReadableRecord, WritableRecord } from "./records.ts";
+import type { JournalRecord, ReadableRecord } from "./records.ts";
 
 /** An append above this takes several rows, in one transaction. A single larger record is a row of its own. */
 export const MAX_ROW_BYTES = 8 * 1024 * 1024;
@@ -26,7 +26,7 @@ export interface Frame {
   readonly body: string;
 }
 
-export function packBatches(records: readonly WritableRecord[]): Batch[] {
+export function packBatches(records: readonly JournalRecord[]): Batch[] {
   const batches: Batch[] = [];
   let texts: string[] = [];
   let sizeBytes = 0;

@@ -5,7 +5,7 @@ import { decodeFrame, unpackBatch } from "./batch.ts";
 import { decodeBody, encodeRecord, type RecordHeader } from "./codec.ts";
 import { InvalidRecordError } from "./errors.ts";
 import { RECORD_SHAPES } from "./record-shapes.ts";
-import { admitted, delta, SAMPLES, segment, started, unknown } from "./record-samples.test-support.ts";
+import { admitted, delta, futureText, SAMPLES, segment, started } from "./record-samples.test-support.ts";
 import type { ReadableRecord } from "./records.ts";
 
 /** The one record of a row with this text. */
@@ -15,7 +15,8 @@ function decode(text: string, outline = false): Result<ReadableRecord> {
 
 function reencoded(text: string): string | false {
   const decoded = decode(text);
-  return decoded.ok && decoded.value.type !== "content-outline" && encodeRecord(decoded.value);
+  if (!decoded.ok || decoded.value.type === "content-outline" || decoded.value.type === "unknown") return false;
+  return encodeRecord(decoded.value);
 }
 
 const withBody = (text: string, body: string) => `${text.slice(0, text.indexOf("\n"))}\n${body}`;
@@ -84,26 +85,17 @@ describe("content", () => {
 
 describe("records of the future", () => {
   const texts: [string, string][] = [
-    ["an unknown type", encodeRecord(unknown())],
-    ["a newer version", encodeRecord(unknown({ recordType: "call-settled", version: 99, body: '{"new":  "shape"}' }))],
+    ["an unknown type", futureText()],
+    ["a newer version", futureText({ type: "call-settled", version: 99 }, '{"new":  "shape"}')],
     [
       "content packed differently",
-      encodeRecord(
-        unknown({
-          recordType: "content-segment",
-          version: 3,
-          attempt: 3,
-          range: { firstChunk: 10, chunkCount: 4 },
-          body: "packed\n\ndifferently\n"
-        })
-      )
+      futureText({ type: "content-segment", attempt: 3, chunks: [10, 4], lines: 4 }, "packed\n\ndifferently\n")
     ],
-    ["nothing to say", encodeRecord(unknown({ body: "", turnId: null }))],
-    ["the name of something inherited", encodeRecord(unknown({ recordType: "constructor" }))]
+    ["nothing to say", futureText({ turn: undefined }, "")],
+    ["the name of something inherited", futureText({ type: "constructor" })]
   ];
-  it.each(texts)("with %s are carried and written back byte for byte", (_, text) => {
+  it.each(texts)("with %s are carried unread", (_, text) => {
     expect(decode(text)).toMatchObject({ ok: true, value: { type: "unknown" } });
-    expect(reencoded(text)).toBe(text);
   });
 
   it("of an earlier build may carry fields and types that are gone", () => {

@@ -1,21 +1,14 @@
 // Record <-> text. A record is a header line of JSON and the lines it announces: the body's JSON on one, or a chunk per
 // line (chunk-lines.ts), so that nothing is escaped twice and a replay parses no chunk. Encoding checks the shape, so
-// nothing unreadable is ever written. Decoding never throws: it gives a record, or one this build does not know (carried,
-// and encoded back byte for byte), or says what is damaged. How records share a row is in batch.ts.
+// nothing unreadable is ever written. Decoding never throws: it gives a record, or one this build does not know
+// (carried unread), or says what is damaged. How records share a row is in batch.ts.
 import type { TurnId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { err, ok, type Result } from "../util/result.ts";
 import { chunksIn, linesOf } from "./chunk-lines.ts";
 import { InvalidRecordError } from "./errors.ts";
 import { failingField, isRecordType, RECORD_SHAPES, type RecordShape } from "./record-shapes.ts";
-import type {
-  ChunkRange,
-  ContentOutline,
-  ContentSegment,
-  JournalRecord,
-  ReadableRecord,
-  WritableRecord
-} from "./records.ts";
+import type { ChunkRange, ContentOutline, ContentSegment, JournalRecord, ReadableRecord } from "./records.ts";
 
 /** What can be known of a record without its body. Stored: names may be added, never changed. */
 export interface RecordHeader {
@@ -29,11 +22,7 @@ export interface RecordHeader {
 }
 
 /** The header's line, and the lines of the body. */
-export function encodeRecord(record: WritableRecord): string {
-  if (record.type === "unknown") {
-    const { recordType: type, version, turnId: turn, at, attempt, range, body } = record;
-    return joined({ type, version, turn, at, attempt, range }, body);
-  }
+export function encodeRecord(record: JournalRecord): string {
   const { type, turnId: turn, at, ...rest } = record;
   const { attempt = null, ...body } = { attempt: null, ...rest };
   const shape: RecordShape<JournalRecord> = RECORD_SHAPES[type];
@@ -55,7 +44,7 @@ export function parseHeader(line: string): { header: Result<RecordHeader>; lines
 /** What the record says. Damage is an error text; it names no content. */
 export function decodeRecord(header: RecordHeader, body: string): Result<ReadableRecord> {
   const { type, version } = header;
-  if (!isRecordType(type) || version > RECORD_SHAPES[type].version) return ok(unknownRecord(header, body));
+  if (!isRecordType(type) || version > RECORD_SHAPES[type].version) return ok(unknownRecord(header));
   const shape: RecordShape<JournalRecord> = RECORD_SHAPES[type];
   const problem = headerProblem(shape, header);
   if (problem) return err(problem);
@@ -88,8 +77,8 @@ export function decodeBody(
   }
   const problem = bodyProblem(shape, body);
   if (problem) return err(problem);
-  const facts = { type: header.type, turnId: header.turn, at: header.at };
-  const record = shape.attempt === "none" ? { ...body, ...facts } : { ...body, ...facts, attempt: header.attempt };
+  const common = { type: header.type, turnId: header.turn, at: header.at };
+  const record = shape.attempt === "none" ? { ...body, ...common } : { ...body, ...common, attempt: header.attempt };
   // Every field was checked against the shape of this type; the compiler cannot follow that through the table.
   return ok(record as JournalRecord);
 }
@@ -150,10 +139,9 @@ function decodeSegment(header: RecordHeader, body: string): Result<ContentSegmen
   return ok({ type: "content-segment", turnId, at, attempt, firstChunk, chunks });
 }
 
-function unknownRecord(header: RecordHeader, body: string): ReadableRecord {
-  const { type: recordType, version, turn, at, attempt, range } = header;
-  // Checked to be text or null; what it names is known to whoever wrote it.
-  return { type: "unknown", turnId: turn as TurnId | null, at, recordType, version, attempt, range, body };
+function unknownRecord({ type: recordType, turn, at, range }: RecordHeader): ReadableRecord {
+  // Checked to be text or null; it is compared with ids, not used as one.
+  return { type: "unknown", turnId: turn as TurnId | null, at, recordType, range };
 }
 
 function checkedHeader(fields: Record<"type" | "version" | "turn" | "at" | "attempt" | "chunks", unknown>) {

@@ -67,7 +67,7 @@ test("a part that joins is written with the rest, and alone where there is none"
   expect(stored()).toMatchObject({ leaf: "joined", nextMessage: 5 });
 });
 
-test("a part that joins and fails undoes all of it, also when somebody in between goes on", () => {
+test("a part that joins and fails undoes all of it, also when code in between goes on", () => {
   const fail = () =>
     conversation.join((row) => {
       row.leaf = "half";
@@ -186,7 +186,7 @@ describe("what waits for a commit", () => {
     expect(done).toEqual(["lost undone", "before", "after"]);
   });
 
-  test("waits for a transaction that somebody else opened around ours, and is dropped with it", () => {
+  test("waits for a transaction that user code opened around ours, and is dropped with it", () => {
     sql.transaction(() => {
       conversation.transaction(() => wait("kept"));
       wait("behind ours");

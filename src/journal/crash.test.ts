@@ -19,7 +19,7 @@ import {
   started,
   T2
 } from "./record-samples.test-support.ts";
-import type { WritableRecord } from "./records.ts";
+import type { JournalRecord } from "./records.ts";
 
 // Histories of any kind are written again for every write they could be cut off after.
 vi.setConfig({ testTimeout: 30_000 });
@@ -27,7 +27,7 @@ vi.setConfig({ testTimeout: 30_000 });
 const large = "w".repeat(400_000);
 
 /** One conversation's life, an append per line: large values, a second turn, a clear. */
-const LIFE: WritableRecord[][] = [
+const LIFE: JournalRecord[][] = [
   [admitted()],
   [started(1)],
   [segment(1, 0, [delta("a"), delta("b")])],

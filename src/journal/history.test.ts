@@ -108,9 +108,9 @@ describe("what is kept", () => {
 
   test("a change comes back as it was, and takes a place of its own in the journal", () => {
     changed();
-    const { first, last } = journal.writer.append([admitted(), started(1)]);
+    journal.writer.append([admitted(), started(1)]);
     changed({ at: 7 });
-    expect([first, last]).toEqual([2, 3]);
+    expect(journal.reader.read().entries.map(({ sequence }) => sequence)).toEqual([2, 3]);
     expect(changes().map(({ sequence }) => sequence)).toEqual([1, 4]);
     expect(changes().map(changeOf)).toEqual([CHANGE, { ...CHANGE, at: 7 }]);
   });

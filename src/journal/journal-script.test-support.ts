@@ -13,10 +13,9 @@ import {
   segment,
   settled,
   settledCall,
-  started,
-  unknown
+  started
 } from "./record-samples.test-support.ts";
-import type { CallOutcome, SequencedRecord, WritableRecord } from "./records.ts";
+import type { CallOutcome, JournalRecord, SequencedRecord } from "./records.ts";
 
 export interface Move {
   kind: (typeof KINDS)[number];
@@ -28,7 +27,7 @@ export interface Move {
 
 const KINDS = [
   ...["admit", "start", "content", "content", "content", "call", "call", "settle-call", "ask", "answer"],
-  ...["step", "cancel", "end", "recover", "stash", "unknown", "settle", "respond", "clear"]
+  ...["step", "cancel", "end", "recover", "stash", "settle", "respond", "clear"]
 ] as const;
 
 /** Moves only a running attempt can make. */
@@ -50,7 +49,7 @@ export const moves = fc.array(
 );
 
 /** What each move writes, given where its turn is. Several records in one append are one transaction. */
-export function recordsOf(journal: TestJournal, move: Move, at: number): WritableRecord[] {
+export function recordsOf(journal: TestJournal, move: Move, at: number): JournalRecord[] {
   const { generation } = journal.conversation.row;
   const turn = turnId(`turn-${move.turn}-${generation}`);
   const open = openTurn(journal, turn);
@@ -61,7 +60,7 @@ export function recordsOf(journal: TestJournal, move: Move, at: number): Writabl
   const firstChunk = fold?.nextChunk ?? 0;
   const situation = { move, turn, attempt: fold?.attempt ?? 0, firstChunk, generation, at };
   if (move.size === UNPREPARED || OPENING.includes(move.kind)) return moveRecords(situation);
-  const prelude: WritableRecord[] = isKnown ? [] : moveRecords({ ...situation, move: { ...move, kind: "admit" } });
+  const prelude: JournalRecord[] = isKnown ? [] : moveRecords({ ...situation, move: { ...move, kind: "admit" } });
   if (OF_AN_ATTEMPT.includes(move.kind) && fold?.attempts.at(-1)?.end !== null) {
     prelude.push(...moveRecords({ ...situation, move: { ...move, kind: "start" } }));
     situation.attempt += 1;
@@ -69,9 +68,9 @@ export function recordsOf(journal: TestJournal, move: Move, at: number): Writabl
   return [...prelude, ...moveRecords(situation)];
 }
 
-function moveRecords(situation: Situation): WritableRecord[] {
+function moveRecords(situation: Situation): JournalRecord[] {
   const { move, turn, attempt, firstChunk, generation, at } = situation;
-  const of = <R extends WritableRecord>(record: R) => ({ ...record, turnId: turn, at });
+  const of = <R extends JournalRecord>(record: R) => ({ ...record, turnId: turn, at });
   const name = `call-${move.call}`;
   switch (move.kind) {
     case "admit":
@@ -91,7 +90,7 @@ function moveRecords(situation: Situation): WritableRecord[] {
     case "call":
       return [of(call(name, { attempt, executor: move.flag ? "client" : "server" }))];
     case "settle-call":
-      return [of(settledCall(name, OUTCOMES[move.size - 1] ?? OUTCOMES[0], { autoContinue: move.flag }))];
+      return [of(settledCall(name, OUTCOMES[move.size - 1] ?? OUTCOMES[0]))];
     case "ask":
       return [of({ ...SAMPLES["approval-asked"], attempt, callId: callId(name), approvalId: approvalId(name) })];
     case "answer":
@@ -114,8 +113,8 @@ interface Situation {
   at: number;
 }
 
-function otherRecords({ move, turn, attempt, generation, at }: Situation): WritableRecord[] {
-  const of = <R extends WritableRecord>(record: R) => ({ ...record, turnId: turn, at });
+function otherRecords({ move, turn, attempt, generation, at }: Situation): JournalRecord[] {
+  const of = <R extends JournalRecord>(record: R) => ({ ...record, turnId: turn, at });
   switch (move.kind) {
     case "cancel":
       return [of(SAMPLES["turn-cancel-requested"])];
@@ -125,8 +124,6 @@ function otherRecords({ move, turn, attempt, generation, at }: Situation): Writa
       return [of({ ...SAMPLES["turn-stashed"], attempt, data: move.size })];
     case "recover":
       return [of(SAMPLES["recovery-started"])];
-    case "unknown":
-      return [of(unknown({ body: `{"n":${move.size}}` }))];
     case "settle":
       return [of(settled({ responds: move.flag, attempt: null }))];
     case "respond":

@@ -3,7 +3,6 @@ import type { Quarantine } from "../host/quarantine.ts";
 import type { Blobs } from "../host/blobs.ts";
 import type { Sql } from "../host/ports.ts";
 import type { Conversation } from "./conversation.ts";
-import { TurnFinder } from "./find-turn.ts";
 import { History } from "./history.ts";
 import { quarantineRow } from "./quarantine.ts";
 import { JournalReader, type CorruptRow } from "./reader.ts";
@@ -26,7 +25,7 @@ export interface JournalInit {
 export interface Journal {
   readonly writer: JournalWriter;
   readonly reader: JournalReader;
-  /** What the records of the open turns say. */
+  /** What the records of the open turns say, and where those of ended turns are. */
   readonly folds: TurnFolds;
   readonly retention: JournalRetention;
   readonly history: History;
@@ -43,12 +42,11 @@ export function openJournal(init: JournalInit): Journal {
       // What they were folded from has changed.
       folds.drop();
     });
-  const finder = new TurnFinder(rows);
-  const reader = new JournalReader({ rows, conversation, finder, onCorrupt });
-  const folds = new TurnFolds({ conversation, reader });
+  const reader = new JournalReader({ rows, conversation, onCorrupt });
+  const folds = new TurnFolds({ rows, conversation, reader });
   if (conversation.isDamaged) rebuildRow(conversation, reader);
   return {
-    writer: new JournalWriter({ rows, conversation, finder, folds }),
+    writer: new JournalWriter({ rows, conversation, folds }),
     reader,
     folds,
     retention: new JournalRetention({ rows, conversation, options: init.retention }),

@@ -12,7 +12,7 @@ import {
   UnknownTurnError
 } from "./errors.ts";
 import type { TurnFold } from "./folds/turn-fold.ts";
-import type { ConversationCleared, TurnAdmitted, TurnResponded, WritableRecord } from "./records.ts";
+import type { ConversationCleared, TurnAdmitted, TurnResponded, JournalRecord } from "./records.ts";
 
 export type OpenTurnFields = Pick<ConversationRow, "generation" | "openTurns" | "respondingTurns" | "clearedSequence">;
 
@@ -26,7 +26,7 @@ export interface Place {
 }
 
 /** The fields this record changes. Total over record types: one that opens or closes something must be placed here. */
-export function advance(fields: OpenTurnFields, record: WritableRecord, place: Place): Partial<OpenTurnFields> {
+export function advance(fields: OpenTurnFields, record: JournalRecord, place: Place): Partial<OpenTurnFields> {
   switch (record.type) {
     case "conversation-cleared":
       return clear(fields, record, place);
@@ -80,11 +80,14 @@ function respond(fields: OpenTurnFields, { turnId }: TurnResponded, place: Place
 
 function advanceTurn(
   fields: OpenTurnFields,
-  record: WritableRecord & { turnId: TurnId },
+  record: JournalRecord & { turnId: TurnId },
   place: Place
 ): Partial<OpenTurnFields> {
   const open = findOpen(fields, record.turnId);
-  if (!open) return afterEnd(fields, record, place);
+  if (!open) {
+    const isResponding = fields.respondingTurns.includes(record.turnId);
+    throw isResponding ? new TurnSettledError(record.turnId) : refusalOf(record.turnId, place);
+  }
   const fold = place.foldOf(record.turnId);
   checkFence(fold, record);
   checkNumbering(fold, record);
@@ -96,18 +99,6 @@ function settle(fields: OpenTurnFields, turn: OpenTurn, responds: boolean): Part
   return responds ? { openTurns, respondingTurns: [...fields.respondingTurns, turn.turnId] } : { openTurns };
 }
 
-/** What we do not know we carry, also behind a turn's end: it can neither open nor close anything here. */
-function afterEnd(
-  fields: OpenTurnFields,
-  record: WritableRecord & { turnId: TurnId },
-  place: Place
-): Partial<OpenTurnFields> {
-  const isResponding = fields.respondingTurns.includes(record.turnId);
-  const isCarried = record.type === "unknown" && (isResponding || place.isRecorded(record.turnId));
-  if (isCarried) return {};
-  throw isResponding ? new TurnSettledError(record.turnId) : refusalOf(record.turnId, place);
-}
-
 function refusalOf(turnId: TurnId, place: Place): TurnSettledError | UnknownTurnError {
   return place.isRecorded(turnId) ? new TurnSettledError(turnId) : new UnknownTurnError(turnId);
 }
@@ -116,9 +107,8 @@ function checkGeneration(generation: number, expected: number): void {
   if (generation !== expected) throw new StaleGenerationError(generation, expected);
 }
 
-function checkFence(fold: Pick<TurnFold, "attempt" | "attempts">, record: WritableRecord & { turnId: TurnId }): void {
-  // The attempt of a record we do not know may mean anything.
-  if (record.type === "unknown" || !("attempt" in record) || record.attempt === null) return;
+function checkFence(fold: Pick<TurnFold, "attempt" | "attempts">, record: JournalRecord & { turnId: TurnId }): void {
+  if (!("attempt" in record) || record.attempt === null) return;
   const allowed =
     record.type === "attempt-started"
       ? record.attempt === fold.attempt + 1
@@ -126,7 +116,7 @@ function checkFence(fold: Pick<TurnFold, "attempt" | "attempts">, record: Writab
   if (!allowed) throw new AttemptFencedError(record.turnId, record.attempt, fold.attempt);
 }
 
-function checkNumbering({ nextChunk }: Pick<TurnFold, "nextChunk">, record: WritableRecord & { turnId: TurnId }): void {
+function checkNumbering({ nextChunk }: Pick<TurnFold, "nextChunk">, record: JournalRecord & { turnId: TurnId }): void {
   if (record.type !== "attempt-started" && record.type !== "content-segment") return;
   if (record.firstChunk !== nextChunk) throw new ChunkOrderError(record.turnId, record.firstChunk, nextChunk);
 }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { BLOB_CHUNK_BYTES } from "../host/blobs.ts";
 import { byteLength } from "../util/bytes.ts";
-import { requestId, turnId } from "../util/ids.ts";
+import { turnId } from "../util/ids.ts";
 import { encodeRecord } from "./codec.ts";
 import { allEntries, moves, play, turnsIn } from "./journal-script.test-support.ts";
 import { createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
@@ -13,6 +13,7 @@ import {
   admitted,
   call,
   delta,
+  futureText,
   SAMPLES,
   segment,
   settled,
@@ -160,41 +161,6 @@ it("whatever the history, the cursor and the size of pages, each record comes on
   );
 });
 
-describe("finding a turn by what its client calls it", () => {
-  const alias = requestId("again");
-  const find = (name: string = alias) => journal.reader.findTurn(name);
-
-  it("finds the newest, open or settled, with its outcome", () => {
-    journal.writer.append([admitted(T2, { requestId: alias })]);
-    expect(find()).toEqual({ turnId: T2, firstSequence: 3 });
-    const outcome = settled({ turnId: T2 });
-    journal.writer.append([outcome]);
-    expect(find()).toEqual({ turnId: T2, firstSequence: 3, settled: outcome });
-    journal.writer.append([admitted(turnId("t3"), { requestId: alias }), admitted(turnId("t4"), { requestId: alias })]);
-    expect(find()?.turnId).toBe("t4");
-    // The newer of two is over, the older still waits: the client means the newer.
-    journal.writer.append([settled({ turnId: turnId("t4"), outcome: "skipped" })]);
-    expect(find()).toMatchObject({ turnId: "t4", settled: { outcome: "skipped" } });
-    expect(find("nobody")).toBeUndefined();
-    expect(find(`request-of-${T1}`)).toEqual({ turnId: T1, firstSequence: 1 });
-  });
-
-  it("forgets with a clear, and passes over damage", () => {
-    journal.writer.append([settled(), admitted(T2, { requestId: alias })]);
-    journal.writer.append([settled({ turnId: T2 })]);
-    journal.sql.run("UPDATE cf_journal SET body = 'garbage' WHERE last = 5");
-    expect(find()).toEqual({ turnId: T2, firstSequence: 4 });
-    journal.writer.append([SAMPLES["conversation-cleared"]]);
-    expect(find()).toBeUndefined();
-  });
-
-  it("knows a turn no client named by its id", () => {
-    const own = turnId("own");
-    journal.writer.append([admitted(own, { requestId: null }), settled({ turnId: own })]);
-    expect(find(own)).toMatchObject({ turnId: own, settled: { outcome: "completed" } });
-  });
-});
-
 describe("damage", () => {
   it("in one row is reported beside the rest", () => {
     stream(3);
@@ -240,7 +206,12 @@ describe("damage", () => {
   });
 
   it("of one record in a row leaves the others as they were, byte for byte", () => {
-    journal.writer.append([call("c1"), settledCall("c1", { kind: "output", output: "DAMAGED" }), unknown()]);
+    const stashed = encodeRecord(SAMPLES["turn-stashed"]);
+    journal.writer.append([
+      ...[call("c1"), settledCall("c1", { kind: "output", output: "DAMAGED" })],
+      SAMPLES["turn-stashed"]
+    ]);
+    journal.sql.run("UPDATE cf_journal SET body = replace(body, ?, ?) WHERE last = 5", stashed, futureText());
     journal.sql.run(`UPDATE cf_journal SET body = replace(body, '"DAMAGED"', '') WHERE last = 5`);
     const page = journal.reader.read({ after: 2 });
     expect(sequences(page)).toEqual([3, 5]);
@@ -251,6 +222,8 @@ describe("damage", () => {
       expect.objectContaining({ type: "record-quarantined", turnId: T1, recordType: "call-settled" }),
       unknown()
     ]);
+    const stored = journal.sql.one<{ body: string }>("SELECT body FROM cf_journal WHERE last = 5");
+    expect(stored?.body.endsWith(`\n${futureText()}`)).toBe(true);
   });
 
   it("of a whole row keeps its sequences used, and the running turn learns that something is missing", () => {

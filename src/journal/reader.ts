@@ -4,7 +4,6 @@ import { byteLength } from "../util/bytes.ts";
 import type { TurnId } from "../util/ids.ts";
 import { decodeFrame, unpackBatch, type Frame } from "./batch.ts";
 import type { Conversation } from "./conversation.ts";
-import type { FoundTurn, TurnFinder } from "./find-turn.ts";
 import type { SequencedRecord } from "./records.ts";
 import type { JournalRow, JournalRows } from "./rows.ts";
 
@@ -54,7 +53,6 @@ export interface JournalPage {
 export interface ReaderInit {
   rows: JournalRows;
   conversation: Conversation;
-  finder: TurnFinder;
   /** Called with rows that cannot be read, each time they are met. */
   onCorrupt?: ((rows: readonly CorruptRow[]) => void) | undefined;
 }
@@ -101,11 +99,6 @@ export class JournalReader {
   /** How much reading a turn from its admission on would load. At most: other turns may be among it. */
   bytesSince(turn: { readonly firstSequence: number }): number {
     return this.#init.rows.bytesFrom(turn.firstSequence);
-  }
-
-  /** The newest turn a client called so, as far back as retention kept records. Clients may reuse request ids. */
-  findTurn(requestId: string): FoundTurn | undefined {
-    return this.#init.finder.find(this.#init.conversation.row, requestId);
   }
 
   /** The cursor, or the one before an open turn's admission. */

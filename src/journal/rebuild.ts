@@ -3,7 +3,7 @@
 import type { Conversation } from "./conversation.ts";
 import { emptyTurn } from "./folds/turn-fold.ts";
 import { advance, type OpenTurnFields } from "./open-turns.ts";
-import type { ReadableRecord, WritableRecord } from "./records.ts";
+import type { JournalRecord, ReadableRecord } from "./records.ts";
 import type { JournalReader } from "./reader.ts";
 
 export function rebuildRow(conversation: Conversation, reader: JournalReader): void {
@@ -34,7 +34,7 @@ function advanced(fields: OpenTurnFields, record: ReadableRecord, sequence: numb
 }
 
 /** The record, if it changes the row. Its attempt was checked when it was written. */
-function changeIn(record: ReadableRecord): WritableRecord | undefined {
+function changeIn(record: ReadableRecord): JournalRecord | undefined {
   switch (record.type) {
     case "turn-admitted":
     case "turn-responded":

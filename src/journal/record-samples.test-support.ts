@@ -84,7 +84,6 @@ export function settledCall(name: string, outcome: CallOutcome, more: Partial<Ca
     attempt: null,
     callId: callId(name),
     outcome,
-    autoContinue: false,
     ...more
   };
 }
@@ -111,12 +110,14 @@ export function unknown(more: Partial<UnknownRecord> = {}): UnknownRecord {
     turnId: T1,
     at: 1500,
     recordType: "mood-changed",
-    version: 3,
-    attempt: null,
     range: null,
-    body: '{"mood" : "curious"}',
     ...more
   };
+}
+
+/** As a newer build wrote it. */
+export function futureText(header: object = {}, body = '{"mood" : "curious"}'): string {
+  return `${JSON.stringify({ type: "mood-changed", version: 3, turn: T1, at: 1500, ...header })}\n${body}`;
 }
 
 const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, reasoningTokens: null, cachedInputTokens: 2 };
@@ -145,9 +146,7 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
     callId: callId("c1"),
     approvalId: approvalId("a1"),
     approved: true,
-    by: "ada",
-    reason: null,
-    autoContinue: true
+    reason: null
   },
   "model-called": { type: "model-called", turnId: T1, at: 1, attempt: 1, modelId: "m", tools: ["a", "b"], prompt: "p" },
   "step-finished": {
@@ -170,7 +169,7 @@ export const SAMPLES: { readonly [Type in RecordType]: Extract<JournalRecord, { 
   },
   "recovery-started": { type: "recovery-started", turnId: T1, at: 1, epoch: epochId("e2") },
   "turn-stashed": { type: "turn-stashed", turnId: T1, at: 1, attempt: 1, data: { page: 3 } },
-  "turn-cancel-requested": { type: "turn-cancel-requested", turnId: T1, at: 1, by: "ada", reason: "enough" },
+  "turn-cancel-requested": { type: "turn-cancel-requested", turnId: T1, at: 1, reason: "enough" },
   "turn-settled": settled({ error, outcome: "failed", reason: "attempts" }),
   "turn-responded": { type: "turn-responded", turnId: T1, at: 1 },
   "conversation-cleared": { type: "conversation-cleared", turnId: null, at: 1, generation: 1 },

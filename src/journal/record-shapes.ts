@@ -85,13 +85,13 @@ const outcomeShapes: { [Kind in CallOutcome["kind"]]: Check<Extract<CallOutcome,
 const outcome: Check<CallOutcome> = (value): value is CallOutcome =>
   Object.values(outcomeShapes).some((check) => check(value));
 
-const turnFact = { version: 1, turn: "required", attempt: "none" } as const;
-const attemptFact = { version: 1, turn: "required", attempt: "required" } as const;
-const anybodysFact = { version: 1, turn: "required", attempt: "optional" } as const;
+const ofTurn = { version: 1, turn: "required", attempt: "none" } as const;
+const ofAttempt = { version: 1, turn: "required", attempt: "required" } as const;
+const optionalAttempt = { version: 1, turn: "required", attempt: "optional" } as const;
 
 export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordOf<Type>> } = {
   "turn-admitted": {
-    ...turnFact,
+    ...ofTurn,
     body: {
       generation: count,
       messageId,
@@ -109,7 +109,7 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
     }
   },
   "attempt-started": {
-    ...attemptFact,
+    ...ofAttempt,
     version: 2,
     body: {
       kind: oneOf("first", "retry", "continue", "resume", "overflow-retry"),
@@ -123,19 +123,19 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
     }
   },
   "attempt-ended": {
-    ...attemptFact,
+    ...ofAttempt,
     body: {
       reason: oneOf("failed", "stalled", "overflow", "interrupted", "restarted"),
       error,
       retryAt: nullable(count)
     }
   },
-  "recovery-started": { ...turnFact, body: { epoch } },
+  "recovery-started": { ...ofTurn, body: { epoch } },
   // Its body is not an object: chunk texts, one per line (see codec.ts). The checks serve the writing side. Version 1 had
   // whole lines only, which reads the same.
-  "content-segment": { ...attemptFact, version: 2, body: { firstChunk: count, chunks: list(text) } },
+  "content-segment": { ...ofAttempt, version: 2, body: { firstChunk: count, chunks: list(text) } },
   "call-started": {
-    ...attemptFact,
+    ...ofAttempt,
     body: {
       callId,
       step: count,
@@ -145,32 +145,25 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       input: json
     }
   },
-  "call-settled": { ...anybodysFact, body: { callId, outcome, autoContinue: flag } },
+  "call-settled": { ...optionalAttempt, body: { callId, outcome } },
   "approval-asked": {
-    ...anybodysFact,
+    ...optionalAttempt,
     body: { callId, approvalId, descriptor: json }
   },
   "approval-answered": {
-    ...turnFact,
-    body: {
-      callId,
-      approvalId,
-      approved: flag,
-      by: nullable(text),
-      reason: nullable(text),
-      autoContinue: flag
-    }
+    ...ofTurn,
+    body: { callId, approvalId, approved: flag, reason: nullable(text) }
   },
-  "model-called": { ...attemptFact, body: { modelId: text, tools: list(text), prompt: text } },
-  "step-finished": { ...attemptFact, body: { step: count, finishReason: text, usage } },
+  "model-called": { ...ofAttempt, body: { modelId: text, tools: list(text), prompt: text } },
+  "step-finished": { ...ofAttempt, body: { step: count, finishReason: text, usage } },
   "turn-granted": {
-    ...attemptFact,
+    ...ofAttempt,
     body: { allowed: flag, reason: nullable(text), permissions: nullable(list(text)) }
   },
-  "turn-stashed": { ...attemptFact, body: { data: json } },
-  "turn-cancel-requested": { ...turnFact, body: { by: nullable(text), reason: nullable(text) } },
+  "turn-stashed": { ...ofAttempt, body: { data: json } },
+  "turn-cancel-requested": { ...ofTurn, body: { reason: nullable(text) } },
   "turn-settled": {
-    ...anybodysFact,
+    ...optionalAttempt,
     body: {
       outcome: oneOf("completed", "failed", "aborted", "skipped"),
       reason: nullable(text),
@@ -180,7 +173,7 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       responds: flag
     }
   },
-  "turn-responded": { ...turnFact, body: {} },
+  "turn-responded": { ...ofTurn, body: {} },
   "conversation-cleared": { version: 1, turn: "none", attempt: "none", body: { generation: count } },
   "conversation-changed": {
     version: 1,

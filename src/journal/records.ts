@@ -1,23 +1,23 @@
-// The facts a conversation consists of. Everything else (messages, replay, status, recovery) is a fold of these.
+// The records a conversation consists of. Everything else (messages, replay, status, recovery) is a fold of these.
 // This file is types only: the browser client shares it. How a record becomes a row is in codec.ts; what may be
 // appended when is in writer.ts. A record says what happened, never what to do next, and is never changed afterwards.
 import type { ApprovalId, CallId, EpochId, MessageId, RequestId, TurnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 
-/** A fact about one turn. `at` is the wall clock in milliseconds, for people; order is the journal's sequence. */
-interface TurnFact<Type extends string> {
+/** About one turn. `at` is the wall clock in milliseconds, for display; order is the journal's sequence. */
+interface TurnRecord<Type extends string> {
   readonly type: Type;
   readonly turnId: TurnId;
   readonly at: number;
 }
 
-/** A fact produced by a running attempt: refused once that attempt ended or a later one began. */
-interface AttemptFact<Type extends string> extends TurnFact<Type> {
+/** Written by a running attempt: refused once that attempt ended or a later one began. */
+interface AttemptRecord<Type extends string> extends TurnRecord<Type> {
   readonly attempt: number;
 }
 
-/** A fact that may come from a running attempt (then it is fenced) or from outside (null). */
-interface AnybodysFact<Type extends string> extends TurnFact<Type> {
+/** May come from a running attempt (then it is fenced) or from outside (null). */
+interface OptionalAttemptRecord<Type extends string> extends TurnRecord<Type> {
   readonly attempt: number | null;
 }
 
@@ -29,14 +29,14 @@ export interface RecordedClientTool {
 }
 
 /** The turn exists and will reach an outcome. Everything needed to run it again from nothing is in here. */
-export interface TurnAdmitted extends TurnFact<"turn-admitted"> {
+export interface TurnAdmitted extends TurnRecord<"turn-admitted"> {
   /** Of the conversation, when it was accepted. A clear since then means it must not run. */
   readonly generation: number;
   /** The id under which the answer will be stored and streamed, minted now. */
   readonly messageId: MessageId;
-  /** What the client calls it; null for turns nobody asked for over a wire. */
+  /** What the client calls it; null for turns that no client asked for. */
   readonly requestId: RequestId | null;
-  /** Which door it came through: "ws-chat", "rpc", "submission", … An open set. */
+  /** Which entry it came through: "ws-chat", "rpc", "submission", … An open set. */
   readonly trigger: string;
   /** Builds on the latest answer without new input. */
   readonly continuation: boolean;
@@ -55,7 +55,7 @@ export interface TurnAdmitted extends TurnFact<"turn-admitted"> {
 }
 
 /** Written before the attempt does anything. One without an end was cut off by the death of its process. */
-export interface AttemptStarted extends AttemptFact<"attempt-started"> {
+export interface AttemptStarted extends AttemptRecord<"attempt-started"> {
   readonly kind: "first" | "retry" | "continue" | "resume" | "overflow-retry";
   /** Number of the first chunk it will write. A reader that has shown later ones takes them back. */
   readonly firstChunk: number;
@@ -69,7 +69,7 @@ export interface AttemptStarted extends AttemptFact<"attempt-started"> {
  * The attempt is over while the turn goes on. Settling ends an attempt by itself. `interrupted` is written
  * by the process that found it cut off; `restarted`: the attempt was asked to leave its content behind and begin anew.
  */
-export interface AttemptEnded extends AttemptFact<"attempt-ended"> {
+export interface AttemptEnded extends AttemptRecord<"attempt-ended"> {
   readonly reason: "failed" | "stalled" | "overflow" | "interrupted" | "restarted";
   readonly error: RecordedError | null;
   /** When the next attempt is due; null: at once. */
@@ -80,18 +80,18 @@ export interface AttemptEnded extends AttemptFact<"attempt-ended"> {
  * A process is about to read a large partial answer into memory. One that wrote this and then nothing about the turn has
  * died of it, most likely because there was not enough memory.
  */
-export interface RecoveryStarted extends TurnFact<"recovery-started"> {
+export interface RecoveryStarted extends TurnRecord<"recovery-started"> {
   readonly epoch: EpochId;
 }
 
 /** Streamed content, packed. Chunk `firstChunk + i` of the turn's stream is `chunks[i]`, as JSON text. */
-export interface ContentSegment extends AttemptFact<"content-segment"> {
+export interface ContentSegment extends AttemptRecord<"content-segment"> {
   readonly firstChunk: number;
   readonly chunks: readonly string[];
 }
 
 /** A tool call is complete and may be executed. Written before it is. */
-export interface CallStarted extends AttemptFact<"call-started"> {
+export interface CallStarted extends AttemptRecord<"call-started"> {
   readonly callId: CallId;
   readonly step: number;
   readonly toolName: string;
@@ -104,37 +104,33 @@ export interface CallStarted extends AttemptFact<"call-started"> {
 export type CallExecutor = "server" | "client" | "provider";
 
 /** The first outcome of a call wins; later ones change nothing. Durable before the model sees it. */
-export interface CallSettled extends AnybodysFact<"call-settled"> {
+export interface CallSettled extends OptionalAttemptRecord<"call-settled"> {
   readonly callId: CallId;
   readonly outcome: CallOutcome;
-  /** The answerer wants the conversation to go on once no sibling is open. */
-  readonly autoContinue: boolean;
 }
 
 export type CallOutcome =
   | { readonly kind: "output"; readonly output: Json }
   | { readonly kind: "error"; readonly errorText: string }
   | { readonly kind: "denied"; readonly reason: string | null }
-  /** It may have run; nobody knows. */
+  /** It may have run; it is not known. */
   | { readonly kind: "unknown"; readonly reason: string };
 
-export interface ApprovalAsked extends AnybodysFact<"approval-asked"> {
+export interface ApprovalAsked extends OptionalAttemptRecord<"approval-asked"> {
   readonly callId: CallId;
   readonly approvalId: ApprovalId;
   readonly descriptor: Json;
 }
 
-export interface ApprovalAnswered extends TurnFact<"approval-answered"> {
+export interface ApprovalAnswered extends TurnRecord<"approval-answered"> {
   readonly callId: CallId;
   readonly approvalId: ApprovalId;
   readonly approved: boolean;
-  readonly by: string | null;
   readonly reason: string | null;
-  readonly autoContinue: boolean;
 }
 
 /** The model is about to be called. Written with whatever the attempt writes next. */
-export interface ModelCalled extends AttemptFact<"model-called"> {
+export interface ModelCalled extends AttemptRecord<"model-called"> {
   readonly modelId: string;
   /** Names of the tools it is offered, the first hundred. */
   readonly tools: readonly string[];
@@ -142,7 +138,7 @@ export interface ModelCalled extends AttemptFact<"model-called"> {
   readonly prompt: string;
 }
 
-export interface StepFinished extends AttemptFact<"step-finished"> {
+export interface StepFinished extends AttemptRecord<"step-finished"> {
   readonly step: number;
   readonly finishReason: string;
   readonly usage: StepUsage;
@@ -157,8 +153,8 @@ export interface StepUsage {
   readonly cachedInputTokens: number | null;
 }
 
-/** What the turn may do, once somebody was asked: later attempts run under the same rules. */
-export interface TurnGranted extends AttemptFact<"turn-granted"> {
+/** What the turn may do, once `authorizeTurn` was asked: later attempts run under the same rules. */
+export interface TurnGranted extends AttemptRecord<"turn-granted"> {
   readonly allowed: boolean;
   readonly reason: string | null;
   /** Null: everything. */
@@ -166,17 +162,16 @@ export interface TurnGranted extends AttemptFact<"turn-granted"> {
 }
 
 /** The user's own recovery data; the newest replaces the others. */
-export interface TurnStashed extends AttemptFact<"turn-stashed"> {
+export interface TurnStashed extends AttemptRecord<"turn-stashed"> {
   readonly data: Json;
 }
 
-export interface TurnCancelRequested extends TurnFact<"turn-cancel-requested"> {
-  readonly by: string | null;
+export interface TurnCancelRequested extends TurnRecord<"turn-cancel-requested"> {
   readonly reason: string | null;
 }
 
 /** The one outcome of the turn. */
-export interface TurnSettled extends AnybodysFact<"turn-settled"> {
+export interface TurnSettled extends OptionalAttemptRecord<"turn-settled"> {
   readonly outcome: "completed" | "failed" | "aborted" | "skipped";
   /** Why, as a code: "superseded", "cleared", "attempts", "out_of_memory", … An open set. */
   readonly reason: string | null;
@@ -188,7 +183,7 @@ export interface TurnSettled extends AnybodysFact<"turn-settled"> {
   readonly responds: boolean;
 }
 
-export type TurnResponded = TurnFact<"turn-responded">;
+export type TurnResponded = TurnRecord<"turn-responded">;
 
 /** Everything before this is gone for readers, and is deleted by retention. */
 export interface ConversationCleared {
@@ -282,25 +277,20 @@ export type JournalRecord =
 
 export type RecordType = JournalRecord["type"];
 
-/** A record this build does not know, or knows only in an older form. Carried unread, written back byte for byte. */
+/** A record this build does not know, or knows only in an older form. Never written: a quarantine copies its text. */
 export interface UnknownRecord {
   readonly type: "unknown";
   readonly turnId: TurnId | null;
   readonly at: number;
   readonly recordType: string;
-  readonly version: number;
-  readonly attempt: number | null;
   readonly range: ChunkRange | null;
-  readonly body: string;
 }
 
 /** A content segment read without its chunks: enough for every fold that does not replay. */
-export interface ContentOutline extends AttemptFact<"content-outline">, ChunkRange {}
+export interface ContentOutline extends AttemptRecord<"content-outline">, ChunkRange {}
 
-/** What can be written. */
-export type WritableRecord = JournalRecord | UnknownRecord;
 /** What can be read. Outlines appear only when asked for. */
-export type ReadableRecord = WritableRecord | ContentOutline;
+export type ReadableRecord = JournalRecord | UnknownRecord | ContentOutline;
 
 /** A record in its place. Sequences of a conversation only grow and are never used twice. */
 export interface SequencedRecord<R extends ReadableRecord = ReadableRecord> {

@@ -14,8 +14,7 @@ import {
   settledCall,
   started,
   T1,
-  T2,
-  unknown
+  T2
 } from "./record-samples.test-support.ts";
 import { RETENTION, type RetentionOptions } from "./retention.ts";
 
@@ -75,9 +74,9 @@ describe("a settled turn", () => {
 
   it("goes while a newer one is open, up to the row they share", () => {
     finished(T1, 5000);
-    journal.writer.append([unknown({ turnId: null }), admitted(T2)]);
+    journal.writer.append([SAMPLES["conversation-changed"], admitted(T2)]);
     expect(journal.retention.sweep(5000 + contentTtlMs).deletedRows).toBe(5);
-    expect(types()).toEqual(["unknown", "turn-admitted"]);
+    expect(types()).toEqual(["conversation-changed", "turn-admitted"]);
     expect(journal.retention.nextSweepAt()).toBeNull();
   });
 
@@ -125,8 +124,8 @@ describe("a sweep", () => {
     expect(allEntries(journal)).toEqual([]);
     journal = openTestJournal(journal.sql);
     expect(journal.reader.read().cursor).toBe(head);
-    expect(journal.writer.append([admitted(T2)]).first).toBe(head + 1);
-    expect(journal.reader.read({ after: head }).entries).toHaveLength(1);
+    journal.writer.append([admitted(T2)]);
+    expect(journal.reader.read({ after: head }).entries).toMatchObject([{ sequence: head + 1 }]);
   });
 
   it("at any time of any history deletes a prefix, nothing an open turn needs, and leaves no wake that does nothing", () => {
@@ -154,7 +153,7 @@ describe("a clear", () => {
 
   it("removes everything before it, at once, and itself by age", () => {
     finished(T1, 5000);
-    journal.writer.append([unknown({ turnId: null })]);
+    journal.writer.append([SAMPLES["conversation-changed"]]);
     clear();
     journal.writer.append([admitted(T2, { generation: 1 })]);
     expect(journal.retention.nextSweepAt()).toBeLessThanOrEqual(7000);

@@ -1,13 +1,14 @@
 import { DatabaseSync } from "node:sqlite";
-import { beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { BadRow } from "../host/quarantine.ts";
-import { turnId } from "../util/ids.ts";
+import { requestId, turnId } from "../util/ids.ts";
 import { openJournal } from "./journal.ts";
 import { createTables, MemorySql, openTestJournal, type TestJournal } from "./memory-sql.test-support.ts";
 import {
   admitted,
   call,
   delta,
+  SAMPLES,
   segment,
   settled,
   settledCall,
@@ -82,4 +83,67 @@ it("a row that cannot be read is set aside once, and the fold counts the chunks 
   const again = openJournal({ sql, blobs, conversation, setAside: (row) => void aside.push(row) });
   expect(again.folds.get(T1)).toEqual({ ...emptyTurn(T1), nextChunk: 2, lastSequence: 3 });
   expect(aside).toHaveLength(2);
+});
+
+describe("an ended turn by what its client calls it", () => {
+  const alias = requestId("again");
+  const find = (name: string = alias) => journal.folds.findEnded(name);
+  const reopen = () => (journal = openTestJournal(journal.sql.reboot()));
+
+  it("is the newest of its name, in this process and the next", () => {
+    const append = journal.writer.append.bind(journal.writer);
+    append([admitted()]);
+    expect([find(), find(`request-of-${T1}`)]).toEqual([undefined, undefined]);
+    append([admitted(T2, { requestId: alias })]);
+    expect(find()).toBeUndefined();
+    append([settled({ turnId: T2 })]);
+    expect(find()).toEqual({ turnId: T2, firstSequence: 2 });
+    append([admitted(turnId("t3"), { requestId: alias }), admitted(turnId("t4"), { requestId: alias })]);
+    // The newer of two is over, the older still waits: the client means the newer.
+    append([settled({ turnId: turnId("t4"), outcome: "skipped" })]);
+    expect(find()).toEqual({ turnId: "t4", firstSequence: 5 });
+    expect(reopen().folds.findEnded(alias)).toEqual({ turnId: "t4", firstSequence: 5 });
+    journal.writer.append([settled({ turnId: turnId("t3") })]);
+    expect(find()).toEqual({ turnId: "t4", firstSequence: 5 });
+    expect(reopen().folds.findEnded("never-seen")).toBeUndefined();
+  });
+
+  it("is forgotten with a clear and with a transaction that is undone, and found beside damage", () => {
+    expect(find()).toBeUndefined();
+    const undone = () =>
+      journal.sql.transaction(() => {
+        journal.writer.append([admitted(T2, { requestId: alias }), settled({ turnId: T2 })]);
+        throw new Error("changed my mind");
+      });
+    expect(undone).toThrow("changed my mind");
+    expect(find()).toBeUndefined();
+    journal.writer.append([admitted(T2, { requestId: alias })]);
+    journal.writer.append([settled({ turnId: T2 })]);
+    journal.sql.run("UPDATE cf_journal SET body = 'garbage' WHERE last = 2");
+    expect(reopen().folds.findEnded(alias)).toEqual({ turnId: T2, firstSequence: 1 });
+    journal.writer.append([SAMPLES["conversation-cleared"]]);
+    expect(find()).toBeUndefined();
+    expect(reopen().folds.findEnded(alias)).toBeUndefined();
+  });
+
+  it("goes by its own id when no client named it", () => {
+    const own = turnId("own");
+    journal.writer.append([admitted(own, { requestId: null }), settled({ turnId: own })]);
+    expect(find(own)).toMatchObject({ turnId: own });
+  });
+
+  it("is looked for in the journal once in a process, however many requests and turns there are", () => {
+    const turn = (index: number) => {
+      const id = turnId(`turn-${index}`);
+      journal.writer.append([admitted(id), settled({ turnId: id })]);
+    };
+    for (let index = 0; index < 50; index++) turn(index);
+    reopen();
+    expect(find("request-of-turn-7")).toMatchObject({ turnId: "turn-7" });
+    turn(50);
+    const reads = [vi.spyOn(journal.sql, "one"), vi.spyOn(journal.sql, "all")];
+    for (const name of ["new", "request-of-turn-7", "request-of-turn-50"]) find(name);
+    for (const read of reads) expect(read).not.toHaveBeenCalled();
+    expect(find("request-of-turn-50")).toMatchObject({ turnId: "turn-50" });
+  });
 });

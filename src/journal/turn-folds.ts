@@ -1,14 +1,27 @@
-// What the records of each open turn say, kept in memory. The records are read once, in one pass for all open turns, and
-// after that each append advances the folds by the very records that it writes. When a transaction is undone, ours or one
-// around ours, the folds it touched are dropped and read again. Small whatever a turn holds: content and the values that
-// tools were given and returned stay in the journal.
+// What the records of each open turn say, and where the records of ended turns are, kept in memory. The records are read
+// once, in one pass for all open turns, and after that each append advances the folds by the very records that it writes.
+// When a transaction is undone, ours or one around ours, the folds it touched are dropped and read again. Small whatever a
+// turn holds: content and the values that tools were given and returned stay in the journal.
 import type { TurnId } from "../util/ids.ts";
+import { decodeFrame, unpackBatch } from "./batch.ts";
 import type { Conversation } from "./conversation.ts";
 import { emptyTurn, foldTurnEntry, type TurnFold } from "./folds/turn-fold.ts";
+import { aliasOf } from "./open-turns.ts";
 import type { JournalReader } from "./reader.ts";
 import type { SequencedRecord } from "./records.ts";
+import { SEARCH_LIMITS, type JournalRows } from "./rows.ts";
+
+/** Names of turns that are kept in memory; above it, they are read again. */
+const MAX_NAMES = 10_000;
+
+export interface AdmittedTurn {
+  readonly turnId: TurnId;
+  /** Its records start there. */
+  readonly firstSequence: number;
+}
 
 export interface TurnFoldsInit {
+  rows: JournalRows;
   conversation: Conversation;
   reader: JournalReader;
 }
@@ -16,6 +29,8 @@ export interface TurnFoldsInit {
 export class TurnFolds {
   readonly #init: TurnFoldsInit;
   readonly #folds = new Map<string, TurnFold>();
+  /** By what its client calls it, the newest turn of each name. Retention may have deleted its records since. */
+  #admitted: Map<string, AdmittedTurn> | undefined;
 
   constructor(init: TurnFoldsInit) {
     this.#init = init;
@@ -26,13 +41,25 @@ export class TurnFolds {
     return this.#folds.get(turnId) ?? this.#read(turnId);
   }
 
-  /** Part of the transaction that writes the records behind these folds. Undefined: the turn is over. */
-  advance(folds: ReadonlyMap<string, TurnFold | undefined>): void {
+  /** The newest turn of this name, if it is over, as far back as SEARCH_LIMITS and to the last clear. */
+  findEnded(requestId: string): AdmittedTurn | undefined {
+    const { openTurns, clearedSequence } = this.#init.conversation.row;
+    this.#admitted ??= this.#readAdmitted(clearedSequence);
+    const found = this.#admitted.get(requestId);
+    if (!found || found.firstSequence <= clearedSequence) return undefined;
+    return openTurns.some(({ turnId }) => turnId === found.turnId) ? undefined : found;
+  }
+
+  /** Part of the transaction that writes the records behind these folds. */
+  advance(folds: ReadonlyMap<string, TurnFold>): void {
     for (const [turnId, fold] of folds) {
-      if (fold) this.#folds.set(turnId, fold);
+      if (fold.outcome === null) this.#folds.set(turnId, fold);
       else this.#folds.delete(turnId);
     }
-    this.#init.conversation.afterCommit(noop, () => this.drop(folds.keys()));
+    this.#init.conversation.afterCommit(
+      () => this.#note(folds.values()),
+      () => this.drop(folds.keys())
+    );
   }
 
   /** They are read again when they are next asked for. */
@@ -48,6 +75,30 @@ export class TurnFolds {
     const { folds } = first.isDamaged ? this.#readMissing() : first;
     for (const [id, fold] of folds) this.#folds.set(id, fold);
     return folds.get(turnId);
+  }
+
+  #note(folds: Iterable<TurnFold>): void {
+    for (const { admission, turnId, firstSequence } of folds) {
+      const name = admission && aliasOf(admission);
+      if (!this.#admitted || name === null) continue;
+      if ((this.#admitted.get(name)?.firstSequence ?? 0) >= firstSequence) continue;
+      this.#admitted.set(name, { turnId, firstSequence });
+      if (this.#admitted.size > MAX_NAMES) this.#admitted = undefined;
+    }
+  }
+
+  #readAdmitted(after: number): Map<string, AdmittedTurn> {
+    const admitted = new Map<string, AdmittedTurn>();
+    const { rows } = this.#init;
+    for (const row of rows.newestFirst(after + 1, SEARCH_LIMITS)) {
+      for (const frame of unpackBatch(row, rows.text(row)).reverse()) {
+        if (!frame.header.ok || frame.header.value.type !== "turn-admitted") continue;
+        const record = decodeFrame(frame);
+        if (!record.ok || record.value.type !== "turn-admitted" || admitted.has(aliasOf(record.value))) continue;
+        admitted.set(aliasOf(record.value), { turnId: record.value.turnId, firstSequence: frame.sequence });
+      }
+    }
+    return admitted;
   }
 
   #readMissing(): { folds: ReadonlyMap<string, TurnFold>; isDamaged: boolean } {
@@ -75,5 +126,3 @@ export function advanced(fold: TurnFold, entry: SequencedRecord): TurnFold {
   if (record.type !== "call-settled" || record.outcome.kind !== "output") return foldTurnEntry(fold, entry);
   return foldTurnEntry(fold, { ...entry, record: { ...record, outcome: { kind: "output", output: null } } });
 }
-
-function noop(): void {}

@@ -5,23 +5,15 @@ import type { TurnId } from "../util/ids.ts";
 import { packBatches, unpackBatch } from "./batch.ts";
 import type { Conversation } from "./conversation.ts";
 import { emptyTurn, type TurnFold } from "./folds/turn-fold.ts";
-import type { TurnFinder } from "./find-turn.ts";
-import { advance, aliasOf, freeTo } from "./open-turns.ts";
-import type { WritableRecord } from "./records.ts";
+import { advance, freeTo } from "./open-turns.ts";
+import type { JournalRecord } from "./records.ts";
 import { SEARCH_LIMITS, type JournalRows } from "./rows.ts";
 import { advanced, type TurnFolds } from "./turn-folds.ts";
 
 export interface WriterInit {
   rows: JournalRows;
   conversation: Conversation;
-  finder: TurnFinder;
   folds: TurnFolds;
-}
-
-export interface AppendReceipt {
-  /** Sequences of the first and the last record of this append; `last < first` when it was empty. */
-  readonly first: number;
-  readonly last: number;
 }
 
 export class JournalWriter {
@@ -34,37 +26,34 @@ export class JournalWriter {
   /**
    * Appends all records or none, in a transaction of its own or as part of the caller's. Throws what errors.ts lists.
    * Writes one row, and the conversation's if it changed: a turn was admitted or ended, or the conversation was cleared.
+   * Returns the turns that the records changed, as they are now.
    */
-  append(records: readonly WritableRecord[]): AppendReceipt {
-    const { rows, conversation, finder, folds } = this.#init;
-    const head = rows.head();
-    const receipt = { first: head + 1, last: head + records.length };
-    if (records.length === 0) return receipt;
+  append(records: readonly JournalRecord[]): ReadonlyMap<string, TurnFold> {
+    const { rows, conversation, folds } = this.#init;
+    const changed = new Map<string, TurnFold>();
+    if (records.length === 0) return changed;
     conversation.join((row) => {
       const batches = packBatches(records);
-      /** The turns that these records change. Undefined: it is over. */
-      const changed = new Map<string, TurnFold | undefined>();
+      const head = rows.head();
       const foldOf = (id: TurnId) => changed.get(id) ?? folds.get(id) ?? emptyTurn(id);
+      const isRecorded = (id: TurnId) => changed.has(id) || this.#isRecorded(id);
       records.forEach((record, index) => {
-        const sequence = receipt.first + index;
-        const isRecorded = (turnId: TurnId) => changed.has(turnId) || this.#isRecorded(turnId);
+        const sequence = head + 1 + index;
         Object.assign(row, advance(row, record, { sequence, foldOf, isRecorded }));
         const { turnId } = record;
-        if (turnId === null) return;
-        const isOpen = row.openTurns.some((open) => open.turnId === turnId);
-        const before = record.type === "turn-admitted" ? emptyTurn(turnId) : isOpen && foldOf(turnId);
-        changed.set(turnId, before ? advanced(before, { sequence, record }) : undefined);
+        if (turnId === null || record.type === "turn-responded") return;
+        const before = record.type === "turn-admitted" ? emptyTurn(turnId) : foldOf(turnId);
+        changed.set(turnId, advanced(before, { sequence, record }));
       });
       const at = Math.max(...records.map((record) => record.at));
       let last = head;
       for (const batch of batches) {
         last += batch.count;
-        rows.insert({ ...batch, last, at, freeTo: freeTo(row, receipt.last) });
+        rows.insert({ ...batch, last, at, freeTo: freeTo(row, head + records.length) });
       }
       folds.advance(changed);
     });
-    for (const record of records) if (record.type === "turn-admitted") finder.note(aliasOf(record));
-    return receipt;
+    return changed;
   }
 
   /** Sequence of the newest record ever written, 0 for none. */

@@ -9,8 +9,7 @@ import {
 } from "./compaction-boundary.ts";
 import { chunksOf, summaryBudget, summaryPrompt } from "./compact-function-prompt.ts";
 import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
-import { estimateStringTokens, estimateMessageTokens } from "./tokens.ts";
-import { checkedCount, type SessionTokenCounter } from "./tokens-counter.ts";
+import { checkedCount, estimateMessageTokens, estimateStringTokens, type SessionTokenCounter } from "./tokens.ts";
 
 /** What a compaction function decided: the summary stands for the messages from one to another. */
 export interface CompactResult {

@@ -11,8 +11,7 @@ import { requireSummary } from "./overlays.ts";
 import type { SessionMessage } from "./session-message.ts";
 import type { SessionProvider } from "./session-provider.ts";
 import type { StatusFrames, StatusSource } from "./status-frames.ts";
-import { estimateMessageTokens, estimateStringTokens } from "./tokens.ts";
-import { checkedCount, type SessionTokenCounter } from "./tokens-counter.ts";
+import { checkedCount, estimateMessageTokens, estimateStringTokens, type SessionTokenCounter } from "./tokens.ts";
 
 /** After a compaction that saved nothing, the conversation must grow by this much before the next try. */
 export const RETRY_GROWTH = 0.1;

@@ -24,7 +24,7 @@ function open(budgetBytes = HYDRATION_BYTE_BUDGET) {
 
 test("the budget is 24 MiB", () => expect(HYDRATION_BYTE_BUDGET).toBe(25_165_824));
 
-test("nothing is read before somebody looks, and nothing again while nothing changes", () => {
+test("nothing is read before it is asked for, and nothing again while nothing changes", () => {
   const { store, sql, openView } = open();
   for (let index = 0; index < 100; index += 1) store.appendMessage(text(`m${index}`));
   sql.reset();

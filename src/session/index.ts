@@ -9,10 +9,14 @@ export { buildSummaryPrompt, computeSummaryBudget } from "./compact-function-pro
 export { alignBoundaryBackward, alignBoundaryForward, findTailCutByTokens } from "./compaction-boundary.ts";
 export type { CompactionErrorHandler, CompactOutcome } from "./compaction.ts";
 export { sanitizeToolPairs } from "./compaction-tool-pairs.ts";
-export type { SessionTokenCounter, SessionTokenCounterInput } from "./tokens-counter.ts";
 export type { UsageReport } from "./tokens-reported.ts";
 export type { SearchResult } from "./search.ts";
-export { estimateMessageTokens, estimateStringTokens } from "./tokens.ts";
+export {
+  estimateMessageTokens,
+  estimateStringTokens,
+  type SessionTokenCounter,
+  type SessionTokenCounterInput
+} from "./tokens.ts";
 export type { EvictionPolicy as MediaEvictionOptions } from "./media-evictor.ts";
 export { AgentContextProvider } from "./context/agent-context-provider.ts";
 export { AgentSearchProvider } from "./context/agent-search-provider.ts";

@@ -58,7 +58,7 @@ describe("what is evicted", () => {
     expect(evict(evicted, RULE, [])).toBe(evicted);
   });
 
-  it("is no output that somebody still works with", () => {
+  it("is no output that is still worked with", () => {
     const keeps = ({ toolName, input }: { toolName: string; input: unknown }) =>
       toolName === "a" && JSON.stringify(input) === JSON.stringify({ a: long });
     expect(evictableValues(message, { ...RULE, keeps })).toHaveLength(2);

@@ -296,7 +296,7 @@ describe("changing", () => {
     expect(store.getPathLength()).toBe(4);
   });
 
-  it("editing a message nobody answered only changes it", () => {
+  it("editing a message without an answer only changes it", () => {
     const { store, sql } = open();
     store.appendMessage(text("u1"));
     store.editMessage(text("u1", "user", "edited"), "archived");

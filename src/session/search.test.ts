@@ -283,7 +283,7 @@ describe("the index follows", () => {
 });
 
 describe("cost", () => {
-  test("nobody who does not search writes a row of the index, or has one", () => {
+  test("an agent that does not search writes no row of the index, and has none", () => {
     const session = open();
     const costs = () => {
       session.sql.reset();

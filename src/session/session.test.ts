@@ -115,7 +115,7 @@ describe("status", () => {
     expect(frames[1]!["tokenEstimate"]).toBe(estimateMessageTokens(await session.getHistory()));
   });
 
-  it("is not computed when nobody can watch", async () => {
+  it("is not computed when no client can watch", async () => {
     const { session, frames, sql } = open(false);
     await session.appendMessage(text("m1"));
     sql.reset();

@@ -17,7 +17,7 @@ import { sessionHostOf, sessionScope } from "./session-host.ts";
 import type { SessionMessage } from "./session-message.ts";
 import type { HistoryRowStat, RecentHistoryResult, SessionProvider, StoredCompaction } from "./session-provider.ts";
 import { reportStatus } from "./status-frames.ts";
-import type { SessionTokenCounter } from "./tokens-counter.ts";
+import type { SessionTokenCounter } from "./tokens.ts";
 import type { UsageReport } from "./tokens-reported.ts";
 
 /** An agent: it has a tagged-template `sql`. */

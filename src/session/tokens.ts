@@ -1,6 +1,7 @@
 // How many tokens a model will roughly count, without a tokenizer (its tables cost more memory than the conversation).
 // The estimate errs high for prose and low for random text. Files are counted by kind and size, and Chinese, Japanese
 // and Korean by the character. Pure.
+import type { ContextBlock } from "./context/block.ts";
 import { isStoredToolPart, type SessionMessage, type SessionMessagePart } from "./session-message.ts";
 
 const CHARS_PER_TOKEN = 4;
@@ -86,4 +87,19 @@ function isIdeograph(code: number): boolean {
     (code >= 0xf900 && code <= 0xfaff) ||
     (code >= 0xff01 && code <= 0xffee)
   );
+}
+
+/** What a user's own counter is given. */
+export interface SessionTokenCounterInput {
+  readonly messages: readonly SessionMessage[];
+  readonly systemPrompt: string;
+  readonly contextBlocks: readonly ContextBlock[];
+}
+
+/** Counts everything a model would be given. Replaces the estimate as a whole. */
+export type SessionTokenCounter = (input: SessionTokenCounterInput) => number | Promise<number>;
+
+/** Not a number, infinite or negative: 0. Rounded up. */
+export function checkedCount(count: number): number {
+  return Number.isFinite(count) && count > 0 ? Math.ceil(count) : 0;
 }

@@ -2,6 +2,7 @@
 // off becomes an error that says so, also in storage. A call that waits for a person or a client stays open in storage,
 // whatever turn comes: only the prompt says that it waits. Settled calls keep their result and error text. Pure and
 // idempotent.
+import { isAwaited } from "../journal/folds/calls-fold.ts";
 import { isObject, parseJson, sameJson } from "../util/json.ts";
 import {
   isSettledStoredPart,
@@ -87,8 +88,7 @@ export function repairTranscript(messages: readonly SessionMessage[], options: R
 export function isPendingInteraction(part: object, isClientTool: RepairOptions["isClientTool"] = () => false): boolean {
   if (!isPart(part) || !isStoredToolPart(part)) return false;
   const { state } = part;
-  if (state === "approval-requested") return true;
-  if (part["clientExecuted"] === true) return state === "input-available" || state === "approval-responded";
+  if (isAwaited({ state, executor: part["clientExecuted"] === true ? "client" : "server" })) return true;
   return state === "input-available" && part["providerExecuted"] !== true && isClientTool(storedToolName(part));
 }
 

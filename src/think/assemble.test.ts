@@ -3,18 +3,18 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { CONTINUE_TEXT, installedSdk, type StepStart } from "../model/index.ts";
 import { reply, scriptedModel, text } from "../testing/index.ts";
+import { assistant, user } from "../turn/engine.test-support.ts";
 import { Assembly, MCP_WAIT_MS, type AssemblyInit } from "./assemble.ts";
 import { ChatCaller } from "./client-tools.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
-import { engineTurn, FACTS, featuresOf, overridesOf } from "./overrides.test-support.ts";
+import { engineTurn, DETAILS, featuresOf, overridesOf } from "./overrides.test-support.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 import { CAPABILITY_SENTINEL } from "./prompt.ts";
 import type { Feature, FeatureLayer } from "./feature.ts";
-import { answer, userMessage } from "./turns.test-support.ts";
 
 const sdk = installedSdk();
 const named = (description: string) => tool({ description, inputSchema: z.object({}), execute: () => description });
-const history = [userMessage("u1", "Hello")];
+const history = [user("u1", "Hello")];
 const clientTool = (name: string) => ({ name, description: "client", parameters: null });
 
 interface Setup extends Partial<Omit<AssemblyInit, "overrides" | "features">> {
@@ -106,7 +106,7 @@ describe("the order of assembly", () => {
 });
 
 describe("beforeTurn", () => {
-  test("sees the assembled turn with its facts", async () => {
+  test("sees the assembled turn with its details", async () => {
     let seen: TurnContext | undefined;
     const model = scriptedModel([reply(text("x"))]);
     const signal = new AbortController().signal;
@@ -120,7 +120,7 @@ describe("beforeTurn", () => {
       },
       engineTurn({ continuation: true, body: { x: 1 }, signal })
     );
-    expect(seen).toMatchObject({ ...FACTS, continuation: true, body: { x: 1 } });
+    expect(seen).toMatchObject({ ...DETAILS, continuation: true, body: { x: 1 } });
     expect(seen?.signal).toBe(signal);
     expect(seen?.model).toBe(model);
     expect(Object.keys(seen?.tools ?? {})).toEqual(["a"]);
@@ -208,7 +208,7 @@ describe("messages", () => {
     const assembled = await assemble(
       { overrides: { beforeTurn: (context) => void (seen = context.messages.length) } },
       engineTurn({ continuation: true }),
-      [...history, answer("a1", "Well")]
+      [...history, assistant("a1", "Well")]
     );
     expect(seen).toBe(2);
     expect(assembled.messages.at(-1)).toEqual({ role: "user", content: [{ type: "text", text: CONTINUE_TEXT }] });
@@ -227,8 +227,8 @@ describe("messages", () => {
     role: "assistant",
     parts: [{ type: `tool-${toolName}`, toolCallId: id, state: "output-available", input: { id }, output: long }]
   });
-  const old = [userMessage("u1"), called("c1", "whole"), called("c2", "other"), called("c3", "skill")];
-  const aged = [...old, ...Array.from({ length: 12 }, (_, index) => userMessage(`u${index + 2}`))];
+  const old = [user("u1"), called("c1", "whole"), called("c2", "other"), called("c3", "skill")];
+  const aged = [...old, ...Array.from({ length: 12 }, (_, index) => user(`u${index + 2}`))];
 
   test("that are old are shortened, except outputs that the class or a feature keeps", async () => {
     const keepOutput: Feature["keepOutput"] = ({ toolName }) => (toolName === "skill" ? "skill" : undefined);
@@ -262,7 +262,7 @@ test("an output that is cut only after a compaction in the middle of a turn name
     role: "assistant",
     parts: [{ type: "tool-fetch", toolCallId: id, state: "output-available", input: {}, output: id.repeat(1_000) }]
   });
-  const given = [userMessage("u1"), called("c1"), called("c2"), userMessage("u2")];
+  const given = [user("u1"), called("c1"), called("c2"), user("u2")];
   const compacting = new Assembly({
     sdk,
     features: featuresOf(),
@@ -272,7 +272,7 @@ test("an output that is cut only after a compaction in the middle of a turn name
     }),
     overflow: {
       compact: async () => true,
-      path: () => [called("c2"), userMessage("u1"), userMessage("u2")],
+      path: () => [called("c2"), user("u1"), user("u2")],
       has: () => true
     }
   });
@@ -418,10 +418,9 @@ describe("a channel", () => {
 });
 
 describe("a continuation is asked", () => {
-  const answer = (id: string): UIMessage => ({ id, role: "assistant", parts: [{ type: "text", text: "So far" }] });
   const asked = async (turn: Parameters<typeof engineTurn>[0], last: UIMessage) => {
     const assembled = await assembly({}).assemble(engineTurn({ continuation: true, ...turn }), {
-      history: [userMessage("u1"), last],
+      history: [user("u1"), last],
       overflows: 0,
       modelHooks: {}
     });
@@ -435,7 +434,7 @@ describe("a continuation is asked", () => {
     ["to go on where its own text was cut off", { resolvesMessageId: "a0", messageId: "a2" }, "a2", /Continue your/],
     ["the same after an action", { trigger: "approval", messageId: "a2" }, "a2", /Continue your/]
   ])("%s", async (_what, turn, lastId, request) => {
-    expect(await asked(turn, answer(lastId))).toMatch(request);
+    expect(await asked(turn, assistant(lastId, "So far"))).toMatch(request);
   });
 });
 
@@ -449,9 +448,9 @@ test("what stands behind the stored history stays in the prompt when the history
     sdk,
     features: featuresOf(),
     overrides: overridesOf({ contextOverflow: { proactive: { maxInputTokens: 100 } } }),
-    overflow: { compact: async () => true, path: () => [userMessage("short")], has: (id) => id !== running.id }
+    overflow: { compact: async () => true, path: () => [user("short")], has: (id) => id !== running.id }
   });
-  const history = [userMessage("u1"), userMessage("u2"), running];
+  const history = [user("u1"), user("u2"), running];
   const turn = await compacting.assemble(engineTurn(), { history, overflows: 0, modelHooks: {} });
   const usage = { inputTokens: 1_000, outputTokens: 1, totalTokens: 1_001 };
   const event = { steps: [{ usage }], messages: turn.messages, responseMessages: [], stepNumber: 1 };

@@ -1,4 +1,4 @@
-// What becomes of every value a class may set `chatRecovery` to, and what its hooks are told.
+// What becomes of every value a class may set `chatRecovery` to, and what its hooks are given.
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { RecoveryIncident } from "../turn/recovery.ts";
 import type { EngineTurn } from "../turn/turn.ts";
@@ -69,13 +69,13 @@ describe("the setting", () => {
 });
 
 describe("the policy of one's own", () => {
-  test("is told the incident, without its content, and false stops recovery", async () => {
+  test("is given the incident, without its content, and false stops recovery", async () => {
     const shouldKeepRecovering = vi.fn(() => false);
     expect(await hooks({ shouldKeepRecovering }).keepsRecovering(INCIDENT)).toBe(false);
     const { incidentId, requestId, recoveryRootRequestId, attempt, maxAttempts, recoveryKind, work, ageMs } = INCIDENT;
     const identity = { incidentId, requestId, recoveryRootRequestId };
-    const told = { ...identity, attempt, maxAttempts, recoveryKind, work, ageMs };
-    expect(shouldKeepRecovering.mock.calls).toEqual([[told]]);
+    const given = { ...identity, attempt, maxAttempts, recoveryKind, work, ageMs };
+    expect(shouldKeepRecovering.mock.calls).toEqual([[given]]);
   });
 
   test("that throws, or says nothing, lets recovery go on", async () => {
@@ -113,11 +113,11 @@ describe("the policy of one's own", () => {
 });
 
 describe("giving up", () => {
-  test("tells what was left, the reason and the text people see, and no recovery data", async () => {
+  test("is given what was left, the reason and the text users see, and no recovery data", async () => {
     const onExhausted = vi.fn();
     await hooks({ onExhausted, terminalMessage: "Sorry!" }).exhausted({ ...INCIDENT, reason: "out_of_memory" });
-    const { work: _work, ageMs: _age, recoveryData: _data, ...told } = INCIDENT;
-    expect(onExhausted.mock.calls).toEqual([[{ ...told, reason: "out_of_memory", terminalMessage: "Sorry!" }]]);
+    const { work: _work, ageMs: _age, recoveryData: _data, ...given } = INCIDENT;
+    expect(onExhausted.mock.calls).toEqual([[{ ...given, reason: "out_of_memory", terminalMessage: "Sorry!" }]]);
   });
 
   test("is not stopped by a hook that throws", async () => {
@@ -145,16 +145,16 @@ describe("onChatRecovery", () => {
     expect(await hooks(true, answer).recover(TURN, INCIDENT)).toEqual(choice);
   });
 
-  test("is told the partial answer, its own data, the conversation, and what the client sent", async () => {
+  test("is given the partial answer, its own data, the conversation, and what the client sent", async () => {
     const onChatRecovery = vi.fn();
     const tools = [{ name: "locate", description: null, parameters: null }];
     await hooksOf({ chatRecovery: true, onChatRecovery }).recover(
       { ...TURN, body: { a: 1 }, clientTools: tools },
       INCIDENT
     );
-    const { work: _work, ageMs: _age, ...told } = INCIDENT;
+    const { work: _work, ageMs: _age, ...given } = INCIDENT;
     const client = { lastBody: { a: 1 }, lastClientTools: tools };
-    expect(onChatRecovery.mock.calls).toEqual([[{ ...told, messages: [], ...client }]]);
+    expect(onChatRecovery.mock.calls).toEqual([[{ ...given, messages: [], ...client }]]);
   });
 
   test("that fails, fails: what comes of that is not its hooks' business", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { clientToolSet, parseClientTools, type ClientToolSchema } from "./client-tools.ts";
 
 describe("client tools", () => {
-  test("a description becomes a tool nobody on the server runs", async () => {
+  test("a description becomes a tool that the server does not run", async () => {
     const { tools } = clientToolSet(parseClientTools([{ name: "a" }]));
     expect(tools["a"]).toMatchObject({ description: "" });
     expect(tools["a"]).not.toHaveProperty("execute");

@@ -1,5 +1,5 @@
 // Private settings of one agent: a JSON value that survives restarts and is never sent to clients. Reading gives a fresh
-// copy each time, so nobody can change what is stored by changing what they were given.
+// copy each time, so that user code cannot change what is stored by changing what it was given.
 import { encodeStored } from "../agent/stored-json.ts";
 import type { Sql } from "../host/ports.ts";
 import { TableSet, type TableDefinition } from "../host/table-set.ts";

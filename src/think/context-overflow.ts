@@ -38,8 +38,8 @@ export class ContextOverflow {
   }
 
   /**
-   * Shortens the history that ends at `leafId` (default: the latest message); false when it could not. Told once,
-   * whatever came of it. Never throws.
+   * Shortens the history that ends at `leafId` (default: the latest message); false when it could not. One event is
+   * emitted, whatever came of it. Never throws.
    */
   async compact(event: Omit<CompactedEvent, "shortened">, leafId?: string): Promise<boolean> {
     const { session, clock, emit } = this.#init;

@@ -47,8 +47,8 @@ describe("a failed turn", () => {
     ["a refused file", api(400, "Could not process image"), /Later turns show the model a note in its place/],
     ["another refusal", api(400, "tools.0.name is wrong"), /the cause says what is wrong with it/],
     ["no model", new NoModelError("Assistant"), /Override getModel\(\) in Assistant/],
-    ["a hook before a step", new StepHookError(new Error("oops")), /beforeStep threw.*throw what people may read/],
-    ["another hook", new TypeError("x is not a function"), /Code of this class threw.*throw what people may read/]
+    ["a hook before a step", new StepHookError(new Error("oops")), /beforeStep threw.*throw what users may read/],
+    ["another hook", new TypeError("x is not a function"), /Code of this class threw.*throw what users may read/]
   ])("says what to do about %s", (_what, error, advice) => {
     const [line] = logged([error, stream]);
     expect(line?.split("What to do: ")[1]).toMatch(advice);
@@ -78,7 +78,7 @@ describe("a failed turn", () => {
     }
   });
 
-  test("that fails like one before is named, and not told again", () => {
+  test("that fails like one before is named, and not described again", () => {
     const lines = logged(
       [api(401, "no"), stream],
       [api(401, "no"), { ...stream, requestId: "r2" }],
@@ -99,14 +99,14 @@ describe("a failed turn", () => {
   });
 
   test.each<[unknown]>([[undefined], [null], [5], ["text"], [Symbol("s")], [Object.create(null)], [{ message: 5 }]])(
-    "with anything is told: %s",
+    "with anything is logged: %s",
     (thrown) => {
       expect(logged([thrown, stream])).toHaveLength(1);
       expect(logged([new ModelFailedError(thrown), stream])).toHaveLength(1);
     }
   );
 
-  test("with what cannot even be looked at is told too", () => {
+  test("with what cannot even be looked at is logged too", () => {
     expect(logged([revoked(), stream])[0]).toContain("What was thrown cannot be read.");
     expect(logged([new ModelFailedError(revoked()), stream])).toHaveLength(1);
   });

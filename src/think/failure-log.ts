@@ -124,7 +124,7 @@ function hintOf(error: unknown): string {
   return `Code of this class threw. ${SHOWN}`;
 }
 
-const SHOWN = "Clients are shown the message: throw what people may read, or return another error from onChatError().";
+const SHOWN = "Clients are shown the message: throw what users may read, or return another error from onChatError().";
 
 const KEYS = [
   /\b(?:sk|pk|rk|xai|gsk|ghp|hf|r8|key)[-_][A-Za-z0-9_-]{6,}/g,

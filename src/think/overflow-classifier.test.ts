@@ -18,7 +18,7 @@ describe("a prompt that is too long is recognised", () => {
     for (const each of wrapped(error)) expect(defaultContextOverflowClassifier(each)).toBe("context_overflow");
   });
 
-  // The wordings every classifier of this kind must know, whoever says them.
+  // the wordings every classifier of this kind must know, of whichever provider.
   test.each([
     "prompt is too long",
     "Prompt too long",

@@ -83,4 +83,4 @@ export function engineTurn(changes: Partial<EngineTurn> = {}): EngineTurn {
   };
 }
 
-export const FACTS = { turnId: "turn-1", requestId: "request-1", attempt: 1 };
+export const DETAILS = { turnId: "turn-1", requestId: "request-1", attempt: 1 };

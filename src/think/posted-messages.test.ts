@@ -3,7 +3,6 @@ import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { SessionMessage } from "../session/session-message.ts";
 import { openTestSession, text } from "../session/session.test-support.ts";
-import type { Turns } from "../turn/turns.ts";
 import { postedMessages } from "./posted-messages.ts";
 
 /** Posts against what is stored, with nothing queued. */
@@ -11,8 +10,8 @@ function open() {
   const session = openTestSession(new DatabaseSync(":memory:"));
   const { store } = session;
   const path = () => store.getHistory() as (SessionMessage & UIMessage)[];
-  const turns: Pick<Turns, "transcript"> = { transcript: path };
-  const reconciler = postedMessages({ store, turns: turns as Turns, transcript: { path }, newId: () => "new" });
+  const turns = { transcript: path, answerTool: () => ({ changed: false as const }) };
+  const reconciler = postedMessages({ store, turns, transcript: { path }, newId: () => "new" });
   const planOf = (...posted: SessionMessage[]) =>
     reconciler.plan(posted as (SessionMessage & UIMessage)[], "submit-message");
   const plan = (...ids: string[]) => planOf(...ids.map((id) => text(id)));

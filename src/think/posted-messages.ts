@@ -5,8 +5,8 @@ import type { Reconciler, RequestPlan } from "../chat/index.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import { reconcile, type ReconcilePlan } from "../session/reconcile.ts";
 import { applyPlan, storedLookup } from "../session/stored-lookup.ts";
+import type { TurnEngine } from "../turn/engine.ts";
 import type { Transcript } from "../turn/transcript.ts";
-import type { Turns } from "../turn/turns.ts";
 import { ThinkError } from "../util/errors.ts";
 import { sameJson } from "../util/json.ts";
 import { checkFiles } from "./turn-input.ts";
@@ -30,7 +30,7 @@ export class UnknownQuestionError extends ThinkError {
 
 export interface PostedMessagesInit {
   readonly store: MessageStore;
-  readonly turns: Turns;
+  readonly turns: Pick<TurnEngine, "transcript" | "answerTool">;
   /** The stored messages, as they are shown. */
   readonly transcript: Pick<Transcript, "path">;
   readonly newId: () => string;

@@ -1,39 +1,59 @@
-import type { UIMessage } from "ai";
+import { Output, type UIMessage } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { TurnOutcome } from "../turn/turn.ts";
+import { z } from "zod";
+import { ALREADY_RECORDED } from "../session/change-log.ts";
+import { createGate, failInBand, json, reply, scriptedModel, stall, text, type Step } from "../testing/model/index.ts";
+import type { TurnTicket } from "../turn/admit.ts";
+import { TurnEngine } from "../turn/engine.ts";
+import { assistant, user, World, type WorldInit } from "../turn/engine.test-support.ts";
+import { NestedTurnError } from "../turn/errors.ts";
+import type { TurnListener } from "../turn/listener.ts";
 import { ChatCaller } from "./client-tools.ts";
+import { SlowCallbackError } from "./errors.ts";
 import { Programmatic, type RunTurnOptions } from "./programmatic.ts";
 import { UNREAD_LIMIT_BYTES, type StreamCallback } from "./stream-callback.ts";
-import { answer, FakeTurns, userMessage } from "./turns.test-support.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-function setup(leaf: UIMessage | undefined = answer("a0")) {
-  const turns = new FakeTurns();
+interface Setup extends Partial<WorldInit> {
+  /** What the model answers, call by call; after the last, the last again. */
+  readonly steps?: Step[];
+  readonly stored?: readonly UIMessage[];
+}
+
+/** On a real engine, whose admissions are written down. */
+function setup({ steps = [reply(text("Hi"))], stored = [assistant("a0")], ...init }: Setup = {}) {
+  const model = scriptedModel(steps, { onExhausted: "repeat-last" });
+  const world = new World({ model: () => model, ...init });
+  const turns = world.engine;
+  for (const message of stored) world.transcript.append(message, ALREADY_RECORDED);
+  const admit = vi.spyOn(turns, "admit");
   const described: unknown[] = [];
   let count = 0;
   const programmatic = new Programmatic({
     turns,
-    leaf: () => leaf,
-    newId: () => `id-${++count}`,
+    leaf: () => world.transcript.path().at(-1),
+    newId: () => `request-${++count}`,
     durableKey: () => undefined,
     describeFailure: (error, context) => {
       described.push(context);
       return `described: ${error instanceof Error ? error.message : String(error)}`;
     }
   });
-  return { turns, programmatic, described };
+  const admissions = () => admit.mock.calls.map(([admission]) => admission);
+  return { world, turns, model, programmatic, described, admit, admissions, last: () => admissions().at(-1) };
 }
 
-/** Writes down every call; one of them may fail. */
+/** Writes down every call, an event by its text or its type; some of them may fail. */
 class Notes implements StreamCallback {
   readonly calls: string[] = [];
   failing = "";
   onStart({ requestId }: { requestId: string }): void {
     this.#note("start", requestId);
   }
-  async onEvent(json: string): Promise<void> {
-    this.#note("event", json);
+  async onEvent(chunk: string): Promise<void> {
+    const { type, delta } = JSON.parse(chunk) as { type: string; delta?: string };
+    this.#note("event", delta ?? type);
   }
   onDone(): void {
     this.#note("done");
@@ -47,90 +67,105 @@ class Notes implements StreamCallback {
   }
 }
 
+/** Calls from inside a turn. What it throws. */
+async function calledInTurn(call: (programmatic: Programmatic) => Promise<unknown>): Promise<unknown> {
+  let thrown: unknown;
+  const kit = setup({
+    model: async () => {
+      thrown = await call(kit.programmatic).catch((error: unknown) => error);
+      return kit.model;
+    }
+  });
+  await kit.turns.admit({ requestId: "outer", trigger: "ws-chat", input: [user("u1")] }).settled;
+  return thrown;
+}
+
 describe("saveMessages", () => {
   test("is one admission with what the client last said", async () => {
-    const { turns, programmatic } = setup();
-    turns.clientTools = [{ name: "a", description: null, parameters: null }];
-    turns.body = { theme: "dark" };
-    turns.answer({});
-    const messages = [userMessage("u1")];
-    expect(await programmatic.saveMessages(messages)).toEqual({
-      requestId: turns.last.view.requestId,
-      status: "completed"
-    });
-    expect(turns.last.admission).toMatchObject({
+    const { turns, programmatic, last, world } = setup();
+    turns.rememberClient({ tools: [{ name: "a", description: null, parameters: null }], body: { theme: "dark" } });
+    const messages = [user("u1")];
+    expect(await programmatic.saveMessages(messages)).toEqual({ requestId: "request-1", status: "completed" });
+    expect(last()).toMatchObject({
       trigger: "programmatic",
       input: messages,
       body: { theme: "dark" },
       clientTools: turns.clientTools
     });
+    expect(world.texts()).toEqual(["assistant:a0", "user:u1", "assistant:Hi"]);
   });
 
   test("takes a body, a signal and a channel of its own", async () => {
-    const { turns, programmatic } = setup();
-    turns.answer({});
+    const { programmatic, last } = setup();
     const { signal } = new AbortController();
-    await programmatic.saveMessages([userMessage("u1")], { body: { mine: 1 }, signal, channel: "web" });
-    expect(turns.last.admission).toMatchObject({ body: { mine: 1 }, channel: "web" });
-    expect(turns.last.admission.signal).toBe(signal);
-    expect(turns.last.admission.input).toMatchObject([{ id: "u1", metadata: { channel: "web" } }]);
+    await programmatic.saveMessages([user("u1")], { body: { mine: 1 }, signal, channel: "web" });
+    expect(last()).toMatchObject({ body: { mine: 1 }, channel: "web" });
+    expect(last()?.signal).toBe(signal);
+    expect(last()?.input).toMatchObject([{ id: "u1", metadata: { channel: "web" } }]);
   });
 
-  test("runs with no messages, and hands a function on uncalled", async () => {
-    const { turns, programmatic } = setup();
-    turns.answer({});
+  test("runs with no messages", async () => {
+    const { programmatic, model } = setup();
     expect((await programmatic.saveMessages([])).status).toBe("completed");
-    const make = vi.fn(() => []);
-    await programmatic.saveMessages(make);
-    expect(turns.admitted).toHaveLength(2);
+    expect(model.callCount).toBe(1);
+  });
+
+  test("calls a function when the turn's time has come, and not before", async () => {
+    const gate = createGate();
+    const { programmatic } = setup({ steps: [reply(text("one"), gate.wait()), reply(text("two"))] });
+    const first = programmatic.saveMessages([user("u1")]);
+    const make = vi.fn((path: UIMessage[]) => [user(`after-${path.length}`)]);
+    const second = programmatic.saveMessages(make);
+    await gate.reached;
     expect(make).not.toHaveBeenCalled();
+    gate.open();
+    await Promise.all([first, second]);
+    expect(make).toHaveBeenCalledTimes(1);
+    expect(make.mock.calls[0]?.[0].map(({ id }) => id).slice(0, 2)).toEqual(["a0", "u1"]);
   });
 
-  test.each<[Partial<TurnOutcome>, object]>([
-    [{ status: "completed" }, { status: "completed" }],
-    [
-      { status: "error", error: "Sorry." },
-      { status: "error", error: "Sorry." }
-    ],
-    [{ status: "aborted", reason: "cancelled" }, { status: "aborted" }],
-    [{ status: "skipped", reason: "cleared" }, { status: "skipped" }]
-  ])("%j becomes a result", async (outcome, expected) => {
-    const { turns, programmatic } = setup();
-    turns.answer(outcome);
-    expect(await programmatic.saveMessages([])).toEqual({ requestId: "id-1", ...expected });
+  test.each<[string, Step, (kit: ReturnType<typeof setup>) => void, object]>([
+    ["completes", reply(text("Hi")), () => {}, { status: "completed" }],
+    ["fails", reply(failInBand(new Error("secret"))), () => {}, { status: "error", error: "failed in stream" }],
+    ["is cancelled", reply(text("Hi")), ({ turns }) => turns.cancel("request-1"), { status: "aborted" }],
+    ["is cleared before it runs", reply(text("Hi")), ({ turns }) => turns.clear(), { status: "skipped" }]
+  ])("a turn that %s becomes a result", async (_what, step, meanwhile, expected) => {
+    const gate = createGate();
+    const kit = setup({ steps: [reply(text("first"), gate.wait()), step] });
+    kit.turns.admit({ requestId: "first", trigger: "ws-chat", input: [user("u1")] });
+    await gate.reached;
+    const result = kit.programmatic.saveMessages([]);
+    meanwhile(kit);
+    gate.open();
+    expect(await result).toEqual({ requestId: "request-1", ...expected });
   });
 
-  test("throws what the door throws", async () => {
-    const { turns, programmatic } = setup();
-    turns.refusal = new Error("inside an active turn");
-    await expect(programmatic.saveMessages([])).rejects.toThrow("inside an active turn");
+  test("throws inside a turn", async () => {
+    expect(await calledInTurn((programmatic) => programmatic.saveMessages([]))).toBeInstanceOf(NestedTurnError);
   });
 });
 
 describe("continueLastTurn", () => {
   test("continues the latest answer", async () => {
-    const { turns, programmatic } = setup();
-    turns.body = { stored: 1 };
-    turns.answer({});
+    const { turns, programmatic, last } = setup();
+    turns.rememberClient({ body: { stored: 1 } });
     expect((await programmatic.continueLastTurn()).status).toBe("completed");
-    expect(turns.last.admission).toMatchObject({ continuation: true, input: [], body: { stored: 1 } });
+    expect(last()).toMatchObject({ continuation: true, input: [], body: { stored: 1 } });
     await programmatic.continueLastTurn({ body: { mine: 1 } });
-    expect(turns.last.admission.body).toEqual({ mine: 1 });
+    expect(last()?.body).toEqual({ mine: 1 });
   });
 
-  test("is skipped, without a turn, when there is no answer to continue", async () => {
-    for (const leaf of [userMessage("u1"), null]) {
-      const turns = new FakeTurns();
-      const programmatic = new Programmatic({
-        turns,
-        leaf: () => leaf ?? undefined,
-        newId: () => "id",
-        durableKey: () => undefined,
-        describeFailure: String
-      });
+  test.each([[[user("u1")]], [[]]])(
+    "is skipped, without a turn, when there is no answer to continue",
+    async (stored) => {
+      const { programmatic, admit } = setup({ stored });
       expect(await programmatic.continueLastTurn()).toEqual({ requestId: "", status: "skipped" });
-      expect(turns.admitted).toEqual([]);
+      expect(admit).not.toHaveBeenCalled();
     }
+  );
+
+  test("throws inside a turn", async () => {
+    expect(await calledInTurn((programmatic) => programmatic.continueLastTurn())).toBeInstanceOf(NestedTurnError);
   });
 });
 
@@ -147,13 +182,13 @@ describe("runTurn", () => {
     ["a continuation to stream", { mode: "stream", continuation: true, callback }, 'only the mode "wait"'],
     ["nothing to submit", { mode: "submit" }, "needs input"],
     ["nothing to stream", { mode: "stream", callback }, "needs input"],
-    ["a stream nobody reads", { mode: "stream", input: "x" }, "needs a callback"]
+    ["a stream without a callback", { mode: "stream", input: "x" }, "needs a callback"]
   ])("%s is a TypeError", async (_what, options, message) => {
-    const { turns, programmatic } = setup();
+    const { programmatic, admit } = setup();
     const call = programmatic.runTurn(options as RunTurnOptions);
     await expect(call).rejects.toThrow(message);
     await expect(call).rejects.toBeInstanceOf(TypeError);
-    expect(turns.admitted).toEqual([]);
+    expect(admit).not.toHaveBeenCalled();
   });
 
   test.each<[string, unknown, string]>([
@@ -168,189 +203,205 @@ describe("runTurn", () => {
   });
 
   test("waits by default, and gives the answer and its structured output", async () => {
-    const { turns, programmatic } = setup();
-    const message = answer("a1");
-    turns.answer({ message, output: { severity: "low" } });
-    expect(await programmatic.runTurn({ input: "Hi", body: { x: 1 } })).toEqual({
-      requestId: turns.last.admission.requestId,
+    const output = Output.object({ schema: z.object({ severity: z.string() }) });
+    const steps = [reply(json({ severity: "low" }))];
+    const { programmatic, last, world } = setup({ steps, settings: { output } });
+    const result = await programmatic.runTurn({ input: "Hi", body: { x: 1 } });
+    expect(result).toEqual({
+      requestId: last()?.requestId,
       status: "completed",
       continuation: false,
-      message,
+      message: world.transcript.path().at(-1),
       output: { severity: "low" }
     });
-    expect(turns.last.admission).toMatchObject({ trigger: "programmatic", body: { x: 1 } });
+    expect(last()).toMatchObject({ trigger: "programmatic", body: { x: 1 } });
   });
 
   test("gives no message for a turn that did not complete", async () => {
-    const { turns, programmatic } = setup();
-    turns.answer({ status: "error", error: "Sorry.", message: answer("partial") });
-    expect(await programmatic.runTurn({ input: "Hi" })).not.toHaveProperty("message");
+    const { programmatic, world } = setup({ steps: [reply(text("par"), failInBand(new Error("broken")))] });
+    const result = await programmatic.runTurn({ input: "Hi" });
+    expect(result).toMatchObject({ status: "error", error: "failed in stream" });
+    expect(result).not.toHaveProperty("message");
+    expect(world.texts().at(-1)).toBe("assistant:par");
   });
 
   test("continues, or says that there is nothing to continue", async () => {
-    const { turns, programmatic } = setup();
-    turns.answer({ message: answer("a1") });
-    expect(await programmatic.runTurn({ continuation: true })).toMatchObject({
-      status: "completed",
-      continuation: true
-    });
-    const nothing = setup(userMessage("u1"));
-    expect(await nothing.programmatic.runTurn({ continuation: true })).toEqual({
-      requestId: "",
-      status: "skipped",
-      continuation: true
-    });
+    const { programmatic } = setup();
+    const continued = await programmatic.runTurn({ continuation: true });
+    expect(continued).toMatchObject({ status: "completed", continuation: true });
+    const nothing = await setup({ stored: [user("u1")] }).programmatic.runTurn({ continuation: true });
+    expect(nothing).toEqual({ requestId: "", status: "skipped", continuation: true });
   });
 
   test.each<[string | never[]]>([[""], [[]]])("%j, given in advance, starts nothing", async (input) => {
-    const { turns, programmatic } = setup();
+    const { programmatic, admit } = setup();
     expect(await programmatic.runTurn({ input })).toEqual({ requestId: "", status: "skipped", continuation: false });
     const notes = new Notes();
     await programmatic.runTurn({ mode: "stream", input, callback: notes });
-    expect(notes.calls).toEqual(["start id-1", "done"]);
-    expect(turns.admitted).toEqual([]);
+    expect(notes.calls).toEqual(["start request-1", "done"]);
+    expect(admit).not.toHaveBeenCalled();
   });
 
   test("a function that may return nothing runs", async () => {
-    const { turns, programmatic } = setup();
-    turns.answer({});
+    const { programmatic, model } = setup();
     await programmatic.runTurn({ input: () => [] });
-    expect(turns.admitted).toHaveLength(1);
+    expect(model.callCount).toBe(1);
   });
 
   test("streams through chat", async () => {
-    const { turns, programmatic } = setup();
-    turns.answer({}, ["1"]);
+    const { programmatic, last } = setup();
     const notes = new Notes();
     await programmatic.runTurn({ mode: "stream", input: "Hi", callback: notes, body: { x: 1 } });
-    expect(notes.calls).toEqual(["start id-1", "event 1", "done"]);
-    expect(turns.last.admission).toMatchObject({ trigger: "rpc", body: { x: 1 } });
+    expect(notes.calls).toEqual([...EVENTS, "done"]);
+    expect(last()).toMatchObject({ trigger: "rpc", body: { x: 1 } });
   });
 });
 
+const OPENING = ["start request-1", "event start", "event start-step"];
+const HALF = [...OPENING, "event text-start", "event Hi"];
+const EVENTS = [...HALF, "event text-end", "event finish-step", "event finish"];
+const CLEARED = "error The conversation was cleared before this turn could finish.";
+
 describe("chat", () => {
-  async function chatted(outcome: Partial<TurnOutcome>, failing = "") {
-    const { turns, programmatic, described } = setup();
-    turns.answer(outcome, ["1", "2"]);
+  async function chatted(init: Setup, failing = "") {
+    const kit = setup(init);
     const notes = new Notes();
     notes.failing = failing;
-    const end = await programmatic.chat("Hi", notes).then(
+    const end = await kit.programmatic.chat("Hi", notes).then(
       () => "resolved",
       (error: Error) => `rejected: ${error.message}`
     );
-    return { calls: notes.calls, end, turns, described };
+    return { ...kit, calls: notes.calls, end };
   }
 
-  const EVENTS = ["start id-1", "event 1", "event 2"];
-  const CLEARED = "error The conversation was cleared before this turn could finish.";
+  const failure = failInBand(new Error("secret"));
+  const noModel = () => Promise.reject(new Error("no model"));
 
-  test.each<[string, Partial<TurnOutcome>, string[]]>([
+  test.each<[string, Setup, string[]]>([
     ["completed", {}, [...EVENTS, "done"]],
-    ["failed in the stream", { status: "error", error: "Sorry." }, [...EVENTS, "error Sorry."]],
-    ["failed before it", { status: "error", error: "Sorry.", streamed: false }, [...EVENTS, "error Sorry."]],
-    ["aborted", { status: "aborted", reason: "cancelled" }, EVENTS],
-    ["cleared while it ran", { status: "aborted", reason: "cleared" }, [...EVENTS, CLEARED]],
-    ["cleared while it waited", { status: "skipped", reason: "cleared" }, [...EVENTS, CLEARED]],
-    ["skipped", { status: "skipped", reason: "x" }, [...EVENTS, "error The turn did not run (x)."]]
-  ])("a turn that %s ends in the right call, and chat resolves", async (_what, outcome, expected) => {
-    const { calls, end } = await chatted(outcome);
+    ["failed in the stream", { steps: [reply(text("Hi"), failure)] }, [...HALF, "error failed in stream"]],
+    ["failed before it", { model: noModel }, ["start request-1", "error failed in turn"]]
+  ])("a turn that %s ends in the right call, and chat resolves", async (_what, init, expected) => {
+    const { calls, end } = await chatted(init);
     expect(calls).toEqual(expected);
     expect(end).toBe("resolved");
   });
 
-  test("a callback that fails stops the turn and hears why", async () => {
+  test.each<[string, (turns: World["engine"]) => void, string[]]>([
+    ["aborted while it ran", (turns) => turns.cancel("request-1"), HALF],
+    ["cleared while it ran", (turns) => turns.clear(), [...HALF, CLEARED]]
+  ])("a turn that was %s ends in the right call, and chat resolves", async (_what, stop, expected) => {
+    const gate = createGate();
+    const { turns, programmatic } = setup({ steps: [reply(text("Hi"), gate.wait())] });
+    const notes = new Notes();
+    const chat = programmatic.chat("Hi", notes);
+    await vi.waitFor(() => expect(notes.calls).toEqual(HALF));
+    stop(turns);
+    await chat;
+    expect(notes.calls).toEqual(expected);
+  });
+
+  test("a turn that was cleared while it waited ends in onError, and chat resolves", async () => {
+    const gate = createGate();
+    const { turns, programmatic } = setup({ steps: [reply(gate.wait())] });
+    turns.admit({ requestId: "first", trigger: "ws-chat", input: [user("u1")] });
+    await gate.reached;
+    const notes = new Notes();
+    const chat = programmatic.chat("Hi", notes);
+    await vi.waitFor(() => expect(turns.waiting()?.requestId).toBe("request-1"));
+    turns.clear();
+    await chat;
+    expect(notes.calls).toEqual(["start request-1", CLEARED]);
+  });
+
+  test("a turn that was undone with its caller's transaction ends in onError, and chat resolves", async () => {
+    const { turns, programmatic, world, admit } = setup();
+    admit.mockImplementation((admission) => {
+      const tickets: TurnTicket[] = [];
+      const undone = () =>
+        world.conversation.transaction(() => {
+          tickets.push(TurnEngine.prototype.admit.call(turns, admission));
+          throw new Error("undone");
+        });
+      expect(undone).toThrow("undone");
+      return tickets[0] as TurnTicket;
+    });
+    const notes = new Notes();
+    await programmatic.chat("Hi", notes);
+    expect(notes.calls).toEqual(["start request-1", "error The turn did not run (undone)."]);
+  });
+
+  test("a callback that fails stops the turn and is given the reason", async () => {
     const { turns, programmatic, described } = setup();
-    turns.run = ({ view }) => {
-      ["1", "2", "3"].forEach((body, seq) => turns.readers.chunk(view, { seq, body }));
-    };
+    const fail = vi.spyOn(turns, "fail");
     const notes = new Notes();
     notes.failing = "event";
     await programmatic.chat("Hi", notes);
-    expect(notes.calls).toEqual(["start id-1", "event 1", "error described: event failed"]);
-    expect(turns.commands).toEqual(["fail id-1"]);
+    expect(notes.calls).toEqual(["start request-1", "event start", "error failed in stream"]);
+    expect(fail.mock.calls).toEqual([["request-1", new Error("event failed")]]);
     // The engine describes what ends a turn, once.
     expect(described).toEqual([]);
   });
 
   test("a caller that fails to take the id gets no turn", async () => {
-    const { calls, turns, described } = await chatted({}, "start");
-    expect(calls).toEqual(["start id-1", "error described: start failed"]);
-    expect(turns.admitted).toEqual([]);
-    expect(described).toEqual([{ requestId: "id-1", stage: "turn", messagesPersisted: false }]);
+    const { calls, admit, described } = await chatted({}, "start");
+    expect(calls).toEqual(["start request-1", "error described: start failed"]);
+    expect(admit).not.toHaveBeenCalled();
+    expect(described).toEqual([{ requestId: "request-1", stage: "turn", messagesPersisted: false }]);
   });
 
-  test("onDone that fails is told to onError", async () => {
+  test("onDone that fails is reported to onError", async () => {
     const { calls, end } = await chatted({}, "done");
     expect(calls.slice(-2)).toEqual(["done", "error described: done failed"]);
     expect(end).toBe("resolved");
   });
 
   test("only onError itself can make chat reject", async () => {
-    expect((await chatted({ status: "error", error: "Sorry." }, "error")).end).toBe("rejected: error failed");
+    expect((await chatted({ steps: [reply(failure)] }, "error")).end).toBe("rejected: error failed");
     expect((await chatted({}, "event error")).end).toBe("rejected: error failed");
   });
 
   test("events come one at a time and in order, and the end after them", async () => {
-    const { turns, programmatic } = setup();
-    turns.answer({}, ["1", "2", "3"]);
+    const { programmatic, world } = setup();
     const order: string[] = [];
     const slow: StreamCallback = {
       onStart: () => {},
-      async onEvent(json) {
-        order.push(`begin ${json}`);
+      async onEvent(chunk) {
+        order.push(`begin ${chunk}`);
         await Promise.resolve();
-        order.push(`end ${json}`);
+        order.push(`end ${chunk}`);
       },
       onDone: () => void order.push("done"),
       onError: () => {}
     };
     await programmatic.chat("Hi", slow);
-    expect(order).toEqual(["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3", "done"]);
+    const sent = world.chunks("request-1").flatMap(({ body }) => [`begin ${body}`, `end ${body}`]);
+    expect(order).toEqual([...sent, "done"]);
   });
 
-  test("a quick callback hears of the end before the turn's caller does", async () => {
-    const { turns, programmatic } = setup();
+  test.each([
+    ["a quick callback gets the end before the response hook", {}, ["done", "response hook"]],
+    ["a failed turn is reported after its response hook", { steps: [reply(failure)] }, ["response hook", "error"]]
+  ])("%s", async (_what, init, expected) => {
     const order: string[] = [];
-    turns.run = ({ view, settle }) => {
-      turns.readers.settled(view, { status: "completed", streamed: true });
-      order.push("response hook");
-      settle({ status: "completed", streamed: true });
-    };
-    const callback: StreamCallback = {
+    const { programmatic } = setup({ ...init, respond: async () => void order.push("response hook") });
+    await programmatic.chat("Hi", {
       onStart() {},
       onEvent() {},
       onDone: () => void order.push("done"),
-      onError() {}
-    };
-    await programmatic.chat("Hi", callback);
-    expect(order).toEqual(["done", "response hook"]);
-  });
-
-  test("a failed turn is told after its response hook", async () => {
-    const { turns, programmatic } = setup();
-    const order: string[] = [];
-    const failed: TurnOutcome = { status: "error", error: "Sorry.", streamed: true };
-    turns.run = ({ view, settle }) => {
-      turns.readers.settled(view, failed);
-      order.push("response hook");
-      settle(failed);
-    };
-    const callback: StreamCallback = {
-      onStart() {},
-      onEvent() {},
-      onDone() {},
       onError: () => void order.push("error")
-    };
-    await programmatic.chat("Hi", callback);
-    expect(order).toEqual(["response hook", "error"]);
+    });
+    expect(order).toEqual(expected);
   });
 
-  test("a reader that falls too far behind stops the turn", async () => {
-    const { turns, programmatic } = setup();
-    const body = "x".repeat(UNREAD_LIMIT_BYTES / 4);
-    turns.run = ({ view }) => {
-      for (let seq = 0; seq < 8; seq += 1) turns.readers.chunk(view, { seq, body });
-    };
+  test("a callback that falls too far behind stops the turn", async () => {
+    const unread = Array.from({ length: 8 }, () => text("x".repeat(UNREAD_LIMIT_BYTES / 8)));
+    const { programmatic, turns } = setup({ steps: [reply(...unread, stall())] });
+    const failed = Promise.withResolvers<unknown>();
+    vi.spyOn(turns, "fail").mockImplementation((requestId, error) => {
+      TurnEngine.prototype.fail.call(turns, requestId, error);
+      failed.resolve(error);
+    });
     const release = Promise.withResolvers<void>();
     const errors: string[] = [];
     let events = 0;
@@ -360,86 +411,88 @@ describe("chat", () => {
       onDone: () => {},
       onError: (error) => void errors.push(error)
     });
-    await vi.waitFor(() => expect(turns.commands).toEqual(["fail id-1"]));
+    expect(await failed.promise).toBeInstanceOf(SlowCallbackError);
     release.resolve();
     await chat;
     expect(events).toBe(1);
-    expect(errors).toEqual([expect.stringContaining("fell too far behind")]);
+    expect(errors).toEqual(["failed in stream"]);
   });
 
-  test("other turns are not its business, and nobody listens after the end", async () => {
-    const { turns, programmatic } = setup();
+  test("other turns are not its business, and it stops listening at the end", async () => {
+    const { turns, programmatic } = setup({ steps: [reply(text("not mine")), reply(text("Hi"))] });
+    const listening = new Set<TurnListener>();
+    const listen = turns.listen.bind(turns);
+    const listens = vi.spyOn(turns, "listen").mockImplementation((listener) => {
+      const stop = listen(listener);
+      listening.add(listener);
+      return () => (listening.delete(listener), stop());
+    });
     const notes = new Notes();
-    const other = { turnId: "t", requestId: "other", messageId: "m", inputMessageIds: [], origin: undefined };
-    turns.run = ({ settle }) => {
-      const view = { ...other, trigger: "ws-chat" as const, continuation: false };
-      turns.readers.chunk(view, { seq: 0, body: "not mine" });
-      turns.readers.settled(view, { status: "completed", streamed: true });
-      settle({ status: "aborted", streamed: false });
-    };
-    await programmatic.chat("Hi", notes);
-    turns.readers.chunk(turns.last.view, { seq: 0, body: "too late" });
-    expect(notes.calls).toEqual(["start id-1"]);
+    const chat = programmatic.chat("Hi", notes);
+    turns.admit({ requestId: "other", trigger: "ws-chat", input: [user("u1")] });
+    await chat;
+    expect(listens).toHaveBeenCalledTimes(1);
+    expect(notes.calls).toEqual([...EVENTS, "done"]);
+    expect(listening.size).toBe(0);
   });
 
   test("its tools and body count for this turn only", async () => {
-    const { turns, programmatic } = setup();
-    turns.clientTools = [{ name: "stored", description: null, parameters: null }];
-    turns.body = { stored: true };
-    turns.answer({});
+    const { turns, programmatic, last } = setup();
+    const stored = { tools: [{ name: "stored", description: null, parameters: null }], body: { stored: true } };
+    turns.rememberClient(stored);
     const notes = new Notes();
     await programmatic.chat("Hi", notes);
-    expect(turns.last.admission).toMatchObject({ trigger: "rpc", clientTools: [] });
-    expect(turns.last.admission).not.toHaveProperty("body");
+    expect(last()).toMatchObject({ trigger: "rpc", clientTools: [] });
+    expect(last()).not.toHaveProperty("body");
     const onClientToolCall = () => 1;
     await programmatic.chat("Hi", notes, { clientTools: [{ name: "mine" }], body: { x: 1 }, onClientToolCall });
-    const { origin, clientTools, body } = turns.last.admission;
-    expect(clientTools).toEqual([{ name: "mine", description: null, parameters: null }]);
-    expect(body).toEqual({ x: 1 });
+    const clientTools = [{ name: "mine", description: null, parameters: null }];
+    expect(last()).toMatchObject({ clientTools, body: { x: 1 } });
+    const origin = last()?.origin;
     expect(origin).toBeInstanceOf(ChatCaller);
     expect((origin as ChatCaller).onClientToolCall).toBe(onClientToolCall);
+    expect(turns).toMatchObject({ clientTools: stored.tools, body: stored.body });
   });
 
   test("tools given to it are ignored with a warning", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
-    const { turns, programmatic } = setup();
-    turns.answer({});
+    const { programmatic } = setup();
     await programmatic.chat("Hi", new Notes(), { tools: {} } as object);
     expect(warn).toHaveBeenCalledWith(expect.stringContaining("takes no tools"));
   });
 
-  test("a cancel that comes before the turn is accepted is not lost", async () => {
-    for (const cancel of [
-      (programmatic: Programmatic, id: string) => programmatic.cancel(id, "enough"),
-      (programmatic: Programmatic) => programmatic.cancelAll("enough")
-    ]) {
-      const { turns, programmatic } = setup();
-      turns.answer({ status: "aborted" });
-      const notes = new Notes();
-      await programmatic.chat("Hi", {
-        onStart: ({ requestId }) => cancel(programmatic, requestId),
-        onEvent: (event) => notes.onEvent(event),
-        onDone: () => notes.onDone(),
-        onError: (error) => notes.onError(error)
-      });
-      expect(turns.last.admission.signal?.aborted).toBe(true);
-      expect(notes.calls).toEqual([]);
-    }
+  test.each<[string, (programmatic: Programmatic, id: string) => void]>([
+    ["one", (programmatic, id) => programmatic.cancel(id, "enough")],
+    ["all", (programmatic) => programmatic.cancelAll("enough")]
+  ])("a cancel of %s that comes before the turn is accepted is not lost", async (_what, cancel) => {
+    const { programmatic, model } = setup();
+    const notes = new Notes();
+    await programmatic.chat("Hi", {
+      onStart: ({ requestId }) => cancel(programmatic, requestId),
+      onEvent: (event) => notes.onEvent(event),
+      onDone: () => notes.onDone(),
+      onError: (error) => notes.onError(error)
+    });
+    expect(notes.calls).toEqual([]);
+    expect(model.callCount).toBe(0);
   });
 
   test("the caller's signal stops its turn", async () => {
-    const { turns, programmatic } = setup();
-    turns.answer({});
+    const gate = createGate();
+    const { programmatic, world } = setup({ steps: [reply(text("Hi"), gate.wait())] });
     const stop = new AbortController();
-    await programmatic.chat("Hi", new Notes(), { signal: stop.signal });
-    expect(turns.last.admission.signal?.aborted).toBe(false);
+    const notes = new Notes();
+    const chat = programmatic.chat("Hi", notes, { signal: stop.signal });
+    await vi.waitFor(() => expect(notes.calls).toEqual(HALF));
     stop.abort();
-    expect(turns.last.admission.signal?.aborted).toBe(true);
+    await chat;
+    expect(notes.calls).toEqual(HALF);
+    expect(world.heard.findLast(({ what }) => what === "settled")).toMatchObject({ outcome: { status: "aborted" } });
   });
 
-  test("a refusal at the door rejects", async () => {
-    const { turns, programmatic } = setup();
-    turns.refusal = new Error("inside an active turn");
-    await expect(programmatic.chat("Hi", new Notes())).rejects.toThrow("inside an active turn");
+  test("throws inside a turn, before the callback is given an id", async () => {
+    const notes = new Notes();
+    expect(await calledInTurn((programmatic) => programmatic.chat("Hi", notes))).toBeInstanceOf(NestedTurnError);
+    expect(notes.calls).toEqual([]);
   });
 });

@@ -70,22 +70,8 @@ export type RunTurnStreamOptions = ChatOptions & { mode: "stream"; input: ChatIn
 
 export type RunTurnOptions = RunTurnWaitOptions | RunTurnStreamOptions;
 
-export type ProgrammaticTurns = Pick<
-  TurnEngine,
-  | "admit"
-  | "body"
-  | "cancel"
-  | "cancelAll"
-  | "clientTools"
-  | "fail"
-  | "listen"
-  | "refuseNested"
-  | "replay"
-  | "requestOf"
->;
-
 export interface ProgrammaticInit {
-  readonly turns: ProgrammaticTurns;
+  readonly turns: TurnEngine;
   /** Newest message of the active path. */
   readonly leaf: () => UIMessage | undefined;
   readonly newId: () => string;

@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, expectTypeOf, test } from "vitest";
 import type { Callables } from "../agent/connections/callable.ts";
 import type { TurnHistory } from "../journal/history.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, type Script } from "../testing/index.ts";
+import { user } from "../turn/engine.test-support.ts";
 import type { JournalEntry, ReadJournalOptions } from "./read-journal.ts";
 import { Think } from "./think.ts";
-import { userMessage } from "./turns.test-support.ts";
 
 let script: Script;
 
@@ -30,7 +30,7 @@ beforeEach(() => {
 async function conversation(turns: number) {
   const host = createTestHost({ agents: { Chat, Open } });
   const agent = await host.get(Chat, "a");
-  for (let turn = 1; turn <= turns; turn += 1) await agent.saveMessages([userMessage(`u${turn}`, QUESTION)]);
+  for (let turn = 1; turn <= turns; turn += 1) await agent.saveMessages([user(`u${turn}`, QUESTION)]);
   const read = (options?: ReadJournalOptions) => agent.readJournal(options);
   return { host, agent, read };
 }
@@ -77,14 +77,14 @@ describe("the journal of an inspector", () => {
 
   test("says nothing of what was said", async () => {
     const { read } = await conversation(2);
-    const told = JSON.stringify(await read());
-    for (const secret of [QUESTION, ANSWER, "whole"]) expect(told).not.toContain(secret);
+    const shown = JSON.stringify(await read());
+    for (const secret of [QUESTION, ANSWER, "whole"]) expect(shown).not.toContain(secret);
   });
 
   test("tells the client's name of a turn where the turn was admitted, and nowhere else", async () => {
     const { host } = await conversation(0);
     const socket = await host.connect("/agents/chat/a");
-    const body = JSON.stringify({ messages: [userMessage("u1")], trigger: "submit-message" });
+    const body = JSON.stringify({ messages: [user("u1")], trigger: "submit-message" });
     socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
     await host.idle();
     const { entries } = await (await host.get(Chat, "a")).readJournal();
@@ -128,7 +128,7 @@ describe("the journal of an inspector", () => {
     const { agent, read } = await conversation(1);
     const { cursor } = await read({ after: -1 });
     expect(await read({ after: cursor })).toEqual({ entries: [], cursor, more: false });
-    await agent.saveMessages([userMessage("u2")]);
+    await agent.saveMessages([user("u2")]);
     const { entries } = await read({ after: cursor });
     expect(types(entries).at(0)).toBe("turn-admitted");
     expect(positions(entries).at(0)).toBe(cursor + 1);

@@ -20,7 +20,6 @@ import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
 import { errorMessage } from "../util/errors.ts";
 import { Assembly } from "./assemble.ts";
-import { Branches } from "./branches.ts";
 import { chatExtension } from "./chat-extension.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
@@ -66,7 +65,6 @@ interface ThinkParts {
   readonly journal: Journal;
   readonly transcript: StoredTranscript;
   readonly turns: TurnEngine;
-  readonly branches: Branches;
 }
 
 export class ThinkRuntime {
@@ -279,7 +277,7 @@ export class ThinkRuntime {
     });
     const turns = this.#openEngine({ conversation, journal, transcript, idempotency });
     this.#evictMedia(store);
-    const parts = { store, journal, transcript, turns, branches: new Branches({ store, transcript }) };
+    const parts = { store, journal, transcript, turns };
     this.#joinAgent(parts);
     return parts;
   }
@@ -365,6 +363,19 @@ export class ThinkRuntime {
       isReadonly: (connection) => agent.agent.isConnectionReadonly(connection)
     };
   }
+}
+
+const runtimes = new WeakMap<object, ThinkRuntime>();
+
+export function provideRuntime(agent: ThinkAgent, init: ThinkRuntimeInit): void {
+  runtimes.set(agent, new ThinkRuntime(agent, init));
+}
+
+/** The runtime of a Think, for the package's own modules; user code has no name for it. */
+export function thinkRuntimeOf(agent: object): ThinkRuntime {
+  const runtime = runtimes.get(agent);
+  if (!runtime) throw new TypeError("Not a Think.");
+  return runtime;
 }
 
 /** The client behind a turn's origin, for `getCurrentAgent()` in hooks and tools; undefined if it was no client. */

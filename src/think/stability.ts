@@ -7,13 +7,11 @@ import { foldChunks, foldedMessage, startFold, type FoldChunk } from "../model/i
 import { isPendingInteraction } from "../session/transcript-repair.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 
-/** How long a change may go unnoticed that no reader is told of. */
+/** How long a change may go unnoticed of which no listener is notified. */
 export const STABLE_POLL_MS = 100;
 
-export type StabilityTurns = Pick<TurnEngine, "streaming" | "waiting" | "isBusy" | "replay" | "clientTools" | "listen">;
-
 export interface StabilityInit {
-  readonly turns: StabilityTurns;
+  readonly turns: TurnEngine;
   readonly messages: () => readonly UIMessage[];
   readonly clock: Clock;
 }
@@ -53,7 +51,7 @@ function isStable(init: StabilityInit): boolean {
 }
 
 /** What the open stream says so far. */
-function streamedMessage(turns: Pick<TurnEngine, "streaming" | "replay">): UIMessage | undefined {
+function streamedMessage(turns: TurnEngine): UIMessage | undefined {
   const turn = turns.streaming();
   const replay = turn && turns.replay(turn.requestId);
   if (!turn || !replay) return undefined;

@@ -15,11 +15,11 @@ import {
   type Script,
   type Steps
 } from "../testing/index.ts";
+import { user } from "../turn/engine.test-support.ts";
 import type { ChunkContext, ToolCallContext, ToolCallDecision, TurnConfig, TurnContext } from "./hooks.ts";
 import type { SaveMessagesResult, TurnResult } from "./programmatic.ts";
 import type { StreamCallback } from "./stream-callback.ts";
 import { Think } from "./think.ts";
-import { userMessage } from "./turns.test-support.ts";
 
 /** What the agent under test did, and what its model says. Outlives restarts. */
 interface World {
@@ -78,7 +78,7 @@ class Assistant extends Think {
     return error instanceof Error ? new Error(`Sorry: ${error.message}`) : error;
   }
   say(words: string): Promise<SaveMessagesResult> {
-    return this.saveMessages([userMessage(`u-${words}`, words)]);
+    return this.saveMessages([user(`u-${words}`, words)]);
   }
   ask(words: string): Promise<TurnResult> {
     return this.runTurn({ input: words });
@@ -184,7 +184,7 @@ describe("turns inside turns", () => {
 
   test("addMessages can be used in a tool", async () => {
     playing(TWO_STEPS);
-    world.inTool = (agent) => agent.addMessages([userMessage("note", "A note")]);
+    world.inTool = (agent) => agent.addMessages([user("note", "A note")]);
     const { agent } = await open();
     expect(await agent.say("Hi")).toMatchObject({ status: "completed" });
     expect(texts(await agent.getMessages())).toContain("user: A note");
@@ -263,32 +263,32 @@ test("client tools of a caller are resolved inline", async () => {
 
 test("chat streams to its caller what it stores", async () => {
   const { agent } = await open();
-  const heard: string[] = [];
+  const received: string[] = [];
   await agent.chat("Hi", {
-    onStart: ({ requestId }) => void heard.push(`start ${requestId.length > 0}`),
-    onEvent: (chunk) => void heard.push((JSON.parse(chunk) as { type: string }).type),
-    onDone: () => void heard.push("done"),
-    onError: (error) => void heard.push(error)
+    onStart: ({ requestId }) => void received.push(`start ${requestId.length > 0}`),
+    onEvent: (chunk) => void received.push((JSON.parse(chunk) as { type: string }).type),
+    onDone: () => void received.push("done"),
+    onError: (error) => void received.push(error)
   });
-  expect(heard[0]).toBe("start true");
-  expect(heard.slice(1, -1)).toEqual(expect.arrayContaining(["start", "text-delta", "finish"]));
-  expect(heard.at(-1)).toBe("done");
+  expect(received[0]).toBe("start true");
+  expect(received.slice(1, -1)).toEqual(expect.arrayContaining(["start", "text-delta", "finish"]));
+  expect(received.at(-1)).toBe("done");
 });
 
 test("a turn can be cancelled by the id it started with", async () => {
   playing([() => new Promise(() => {})]);
   const { agent } = await open();
   const started = Promise.withResolvers<string>();
-  const heard: string[] = [];
+  const received: string[] = [];
   const chat = agent.chat("Hi", {
     onStart: ({ requestId }) => started.resolve(requestId),
     onEvent: () => {},
-    onDone: () => void heard.push("done"),
-    onError: () => void heard.push("error")
+    onDone: () => void received.push("done"),
+    onError: () => void received.push("error")
   });
   await agent.cancelChat(await started.promise, "enough");
   await chat;
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
 });
 
 describe("messages", () => {
@@ -298,7 +298,7 @@ describe("messages", () => {
         return scriptedModel(world.script);
       }
       async write(): Promise<number[]> {
-        await this.saveMessages([userMessage("u1", "Hi")]);
+        await this.saveMessages([user("u1", "Hi")]);
         const copy = this.getMessages();
         copy[0]?.parts.splice(0);
         copy.length = 0;

@@ -32,6 +32,7 @@ import {
   type PendingApproval,
   type ReplyAttachment
 } from "./actions.ts";
+import { listBranches, selectBranch } from "./branches.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import { NoModelError } from "./errors.ts";
 import { defaultChatErrorClassifier } from "./failure-classifier.ts";
@@ -68,7 +69,7 @@ import type {
 } from "./programmatic.ts";
 import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
-import { ThinkRuntime, type AddMessagesOptions } from "./runtime.ts";
+import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
 import type { StreamCallback } from "./stream-callback.ts";
 import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
 
@@ -166,7 +167,7 @@ export abstract class Think<
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     const repairPart = (part: UIMessage["parts"][number]) => this.repairInterruptedToolPart(part);
-    runtimes.set(this, new ThinkRuntime(this, { isOverridden: (hook) => isOverridden(this, hook), repairPart, env }));
+    provideRuntime(this, { isOverridden: (hook) => isOverridden(this, hook), repairPart, env });
   }
 
   // ── Override points ──
@@ -304,7 +305,7 @@ export abstract class Think<
    * oldest first, the one shown among them. At most the 100 newest of a message.
    */
   listBranches(): Record<string, string[]> {
-    return thinkRuntimeOf(this).parts.branches.list();
+    return listBranches(thinkRuntimeOf(this).parts);
   }
 
   /**
@@ -312,7 +313,7 @@ export abstract class Think<
    * there. Refused while a turn is running or waiting.
    */
   async selectBranch(messageId: string): Promise<void> {
-    changing(this).parts.branches.select(messageId);
+    selectBranch(changing(this).parts, messageId);
   }
 
   /** Empties the conversation and gives up its turns. */
@@ -473,15 +474,6 @@ export abstract class Think<
   protected async syncMessagesFromStorage(): Promise<void> {
     thinkRuntimeOf(this).parts.transcript.invalidate();
   }
-}
-
-const runtimes = new WeakMap<object, ThinkRuntime>();
-
-/** The runtime of a Think, for the package's own modules; user code has no name for it. */
-export function thinkRuntimeOf(agent: object): ThinkRuntime {
-  const runtime = runtimes.get(agent);
-  if (!runtime) throw new TypeError("Not a Think.");
-  return runtime;
 }
 
 /** For what asks, stops, clears or decides: refused when a readonly client caused it. */

@@ -6,6 +6,7 @@ import { reply, scriptedModel, text } from "../testing/index.ts";
 import { AttemptFailedError, TokenBudgetError } from "../turn/errors.ts";
 import type { AssembledTurn, FailureContext } from "../turn/hooks.ts";
 import type { TurnOutcome } from "../turn/turn.ts";
+import { assistant } from "../turn/engine.test-support.ts";
 import type {
   ChatErrorContext,
   ChatResponseResult,
@@ -15,11 +16,10 @@ import type {
   ToolCallContext,
   ToolCallDecision
 } from "./hooks.ts";
-import { engineTurn, FACTS, overridesOf, featuresOf } from "./overrides.test-support.ts";
+import { engineTurn, DETAILS, overridesOf, featuresOf } from "./overrides.test-support.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import { RecoveryHooks } from "./chat-recovery.ts";
-import { answer } from "./turns.test-support.ts";
 
 // Every failure leaves a line; failure-log.test.ts is about them.
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
@@ -60,13 +60,13 @@ const call: ToolCallToRun = {
 };
 
 describe("tool hooks", () => {
-  test("beforeToolCall sees the call with the turn's facts", async () => {
+  test("beforeToolCall sees the call with the turn's details", async () => {
     const seen: ToolCallContext[] = [];
     const stop = new AbortController();
     const hooks = hooksOf({ beforeToolCall: (context) => void seen.push(context) });
     await hooks.beforeToolCall(turn, { ...call, abortSignal: stop.signal });
     const { abortSignal: _none, ...fields } = call;
-    expect(seen).toEqual([{ ...fields, ...FACTS }]);
+    expect(seen).toEqual([{ ...fields, ...DETAILS }]);
     expect(seen[0]?.signal).toBe(turn.signal);
     expect(seen[0]?.abortSignal).toBe(stop.signal);
   });
@@ -103,7 +103,7 @@ describe("tool hooks", () => {
     const finished = { ...call, durationMs: 5, success: true as const, output: "ok" };
     await hooks.afterToolCall(turn, { ...finished, executedInput: { q: "changed" } });
     const { abortSignal: _none, ...fields } = finished;
-    expect(seen).toEqual([{ ...fields, ...FACTS }]);
+    expect(seen).toEqual([{ ...fields, ...DETAILS }]);
   });
 });
 
@@ -126,11 +126,11 @@ describe("step and chunk hooks", () => {
     });
     const { modelHooks } = await hooks.assemble(turn, [], 0);
     await run(major, { steps: [reply(text("Hello"))], hooks: modelHooks });
-    const facts = { ...FACTS, signal: turn.signal };
-    expect(starts).toMatchObject([{ ...facts, stepNumber: 0, messages: [{ role: "user" }] }]);
-    expect(steps).toMatchObject([{ ...facts, text: "Hello", finishReason: "stop", toolCalls: [] }]);
+    const details = { ...DETAILS, signal: turn.signal };
+    expect(starts).toMatchObject([{ ...details, stepNumber: 0, messages: [{ role: "user" }] }]);
+    expect(steps).toMatchObject([{ ...details, text: "Hello", finishReason: "stop", toolCalls: [] }]);
     const delta = chunks.find(({ chunk }) => chunk.type === "text-delta");
-    expect(delta).toMatchObject({ ...facts, chunk: { text: "Hello" } });
+    expect(delta).toMatchObject({ ...details, chunk: { text: "Hello" } });
   });
 
   test("an event is copied, never changed", async () => {
@@ -180,18 +180,18 @@ describe("onChatError", () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     vi.spyOn(console, "warn").mockImplementation(() => {});
     expect(hooksOf({ onChatError }).describeFailure(failed, context)).toBe(expected);
-    // Lets a rejection be heard, or fail the run.
+    // Lets a rejection be handled, or fail the run.
     await Promise.resolve();
   });
 
-  test("is told where it failed, and in which turn", () => {
+  test("is given where it failed, and in which turn", () => {
     const seen: (ChatErrorContext | undefined)[] = [];
-    const hooks = hooksOf({ onChatError: (error, told) => (seen.push(told), error) });
+    const hooks = hooksOf({ onChatError: (error, context) => (seen.push(context), error) });
     hooks.describeFailure(failed, { stage: "parse", messagesPersisted: false });
     hooks.describeFailure(failed, { ...context, turn });
     expect(seen).toEqual([
       { stage: "parse", messagesPersisted: false },
-      { ...FACTS, stage: "stream", messagesPersisted: true }
+      { ...DETAILS, stage: "stream", messagesPersisted: true }
     ]);
     expect(seen[1]?.signal).toBe(turn.signal);
   });
@@ -260,11 +260,14 @@ describe("classifyChatError", () => {
     ["context_overflow", "context_overflow"],
     ["rate_limit", undefined],
     ["transient", undefined]
-  ] as const)("onChatError is told of %s as %s", (classification, told) => {
-    let heard: unknown;
-    const onChatError: ThinkOverrides["onChatError"] = (error, context) => ((heard = context?.classification), error);
+  ] as const)("onChatError is given %s as %s", (classification, given) => {
+    let received: unknown;
+    const onChatError: ThinkOverrides["onChatError"] = (error, context) => (
+      (received = context?.classification),
+      error
+    );
     hooksOf({ onChatError }).describeFailure(provider, { ...stream, classification });
-    expect(heard).toBe(told);
+    expect(received).toBe(given);
   });
 });
 
@@ -274,21 +277,21 @@ describe("onChatResponse", () => {
     await hooksOf({ onChatResponse: (result) => void seen.push(result) }).respond(from, outcome);
     return seen;
   }
-  const message: UIMessage = answer("answer-1");
+  const message: UIMessage = assistant("answer-1");
 
   test.each<[TurnOutcome]>([
     [{ status: "completed", message, streamed: true }],
     [{ status: "aborted", message, streamed: true }],
     [{ status: "error", error: "Sorry.", message, streamed: true }]
-  ])("hears of %j", async (outcome) => {
+  ])("is called with %j", async (outcome) => {
     const { status, error } = outcome;
-    const told = { ...FACTS, message, continuation: false, status, attachments: [], ...(error && { error }) };
-    const heard = await responses(outcome);
-    expect(heard).toEqual([told]);
-    expect(heard[0]?.signal).toBe(turn.signal);
+    const expected = { ...DETAILS, message, continuation: false, status, attachments: [], ...(error && { error }) };
+    const received = await responses(outcome);
+    expect(received).toEqual([expected]);
+    expect(received[0]?.signal).toBe(turn.signal);
   });
 
-  test("hears of an answer without parts, too", async () => {
+  test("is called with an answer without parts, too", async () => {
     const [result] = await responses({ status: "completed", streamed: true }, engineTurn({ continuation: true }));
     expect(result).toMatchObject({ message: { id: "answer-1", role: "assistant", parts: [] }, continuation: true });
   });
@@ -297,7 +300,7 @@ describe("onChatResponse", () => {
     [{ status: "skipped", reason: "cleared", streamed: false }],
     [{ status: "error", error: "setup", streamed: false }],
     [{ status: "aborted", streamed: false }]
-  ])("does not hear of %j", async (outcome) => {
+  ])("is not called with %j", async (outcome) => {
     expect(await responses(outcome)).toEqual([]);
   });
 

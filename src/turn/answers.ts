@@ -3,23 +3,47 @@
 // answer extends it, and one of an earlier answer goes on at the end of the conversation, where the model sees both.
 import type { UIMessage } from "ai";
 import type { ArmedContinuation } from "../journal/conversation.ts";
-import type { ApprovalAnswered, CallOutcome, CallSettled } from "../journal/records.ts";
+import type { ApprovalAnswered, CallOutcome, CallSettled, RecordedClientTool } from "../journal/records.ts";
 import { toolNameOf, type ToolPart } from "../model/index.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import type { Admission } from "./admit.ts";
 import { toolPartOf } from "./tool-calls.ts";
+import type { TurnEngine } from "./engine.ts";
 import { ToolAnswerError } from "./errors.ts";
 import type { TurnStore } from "./store.ts";
 import { isHalfAnswered, withApproval, withToolResult, type Answered } from "./tool-answer.ts";
 import type { TurnView } from "./turn.ts";
-import type { AnswerOutcome, ApprovalAnswer, ToolResultAnswer, Turns } from "./turns.ts";
 
 /** Between the last answer and the continuation, so that a client that asks right after its answer finds it waiting. */
 export const CONTINUATION_PAUSE_MS = 50;
 
 /** Answers that wait for their other calls. Beyond it the oldest is forgotten; its last answer asks for it again. */
 export const MAX_ARMED = 100;
+
+/** The result of a client's answer to a tool call. */
+export type AnswerOutcome =
+  | { readonly changed: true; readonly message: UIMessage }
+  /** Without `refused`: a repetition, or a result of a call that is not known. `message`: what holds the call, as it is. */
+  | { readonly changed: false; readonly refused?: ToolAnswerError; readonly message?: UIMessage };
+
+export interface ToolResultAnswer {
+  readonly toolCallId: string;
+  readonly output: unknown;
+  /** Set: the tool failed, or the user refused it with a text of their own. */
+  readonly errorText?: string;
+  readonly autoContinue: boolean;
+  /** What the client runs from now on. Nothing is said by a list that comes with a refused answer. */
+  readonly clientTools?: readonly RecordedClientTool[];
+  readonly origin?: unknown;
+}
+
+export interface ApprovalAnswer {
+  readonly toolCallId: string;
+  readonly approved: boolean;
+  readonly autoContinue: boolean;
+  readonly origin?: unknown;
+}
 
 /** What is recorded of an answer; when and to which turn is known where it is applied. */
 type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, "turnId" | "at">;
@@ -36,7 +60,7 @@ interface Applied extends Pick<ApprovalAnswer, "toolCallId" | "autoContinue" | "
 
 export interface AnswersInit {
   readonly store: TurnStore;
-  readonly turns: Pick<Turns, "clientTools" | "body" | "rememberClient" | "admit">;
+  readonly turns: Pick<TurnEngine, "clientTools" | "body" | "rememberClient" | "admit">;
 }
 
 export class Answers {
@@ -54,13 +78,12 @@ export class Answers {
     const result = { toolCallId, output, ...(errorText !== undefined && { errorText }) };
     const outcome: CallOutcome =
       errorText === undefined ? { kind: "output", output: (output ?? null) as Json } : { kind: "error", errorText };
-    const { autoContinue } = answer;
     const answered = this.#answer({
       toolCallId,
       ...answer,
       why: "tool-result",
       change: (message, isStored) => withToolResult(message, result, (part) => this.#isClients(part, isStored)),
-      record: () => ({ type: "call-settled", attempt: null, callId: callId(toolCallId), outcome, autoContinue }),
+      record: () => ({ type: "call-settled", attempt: null, callId: callId(toolCallId), outcome }),
       // The continuation that this answer may start takes the tools along.
       taken: () => clientTools && this.#turns.rememberClient({ tools: clientTools })
     });
@@ -82,9 +105,7 @@ export class Answers {
         callId: callId(toolCallId),
         approvalId: approvalId(toolPartOf(message, toolCallId)?.approval?.id ?? toolCallId),
         approved,
-        by: null,
-        reason: null,
-        autoContinue: answer.autoContinue
+        reason: null
       })
     });
     if (!answered.changed) {

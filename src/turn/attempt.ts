@@ -320,7 +320,7 @@ export class Attempt {
   }
 }
 
-/** Whether a client may answer a call is decided by the tools that the turn has, and told with the call. */
+/** Whether a client may answer a call is decided by the tools that the turn has, and sent with the call. */
 function withExecutor(chunk: UIMessageChunk, tools: ToolSet): UIMessageChunk {
   if (chunk.type !== "tool-input-available" || chunk.providerExecuted === true) return chunk;
   const clientExecuted = tools[chunk.toolName]?.execute === undefined;

@@ -24,7 +24,7 @@ const allowed = message("approval-responded", { approval: { id: "p", approved: t
 
 describe("the end of a turn", () => {
   test.each<[string, UIMessage]>([
-    ["an approval that nobody gave", message("approval-requested", { approval: { id: "p" } })],
+    ["an approval that was not given", message("approval-requested", { approval: { id: "p" } })],
     ["a call that only a client can answer", message("input-available", { clientExecuted: true })],
     ["a call that the provider runs", message("input-available", { providerExecuted: true })],
     ["a call that was allowed and belongs to a later turn", allowed],

@@ -280,6 +280,10 @@ export function user(id: string, text = id): UIMessage {
   return { id, role: "user", parts: [{ type: "text", text }] };
 }
 
+export function assistant(id: string, text = id): UIMessage {
+  return { id, role: "assistant", parts: [{ type: "text", text, state: "done" }] };
+}
+
 export function textOf(message: UIMessage): string {
   return `${message.role}:${message.parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`;
 }

@@ -1,6 +1,6 @@
 import { ALREADY_RECORDED } from "../session/change-log.ts";
 import { tool } from "ai";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import {
   createGate,
@@ -111,7 +111,7 @@ describe("a turn", () => {
     expect(w.heard.filter(({ what }) => what === "settled")).toHaveLength(2);
   });
 
-  test("whose cancel is undone with the transaction around it is answered, and no listener was told otherwise", async () => {
+  test("whose cancel is undone with the transaction around it is answered, and no listener is notified otherwise", async () => {
     const gate = createGate();
     const w = world([reply(gate.wait(), text("one")), reply(text("two"))]);
     w.engine.admit(ask("r1"));
@@ -128,7 +128,7 @@ describe("a turn", () => {
     expect(await waiting.settled).toMatchObject({ status: "completed" });
   });
 
-  test("cancelled, and then cleared, has the outcome that its listeners were told", async () => {
+  test("cancelled, and then cleared, has the outcome that its listeners received", async () => {
     const w = world([reply(stall())]);
     w.engine.admit(ask("r1"));
     w.engine.admit(ask("r2"));
@@ -278,7 +278,7 @@ describe("tools", () => {
     expect(w.model.callCount).toBe(1);
   });
 
-  test("an approved tool runs once, in the continuation, and its outcome is told as a changed message", async () => {
+  test("an approved tool runs once, in the continuation, and its outcome is announced as a changed message", async () => {
     let runs = 0;
     const tools = {
       pay: tool({
@@ -338,7 +338,7 @@ test("answers that wait for their other calls are remembered up to a limit; the 
 });
 
 describe("the response hook", () => {
-  test("that nobody has is not called, and nothing is recorded for it", async () => {
+  test("that no agent has is not called, and nothing is recorded for it", async () => {
     const w = world([reply(text("one"))]);
     expect(await w.engine.admit(ask("r1")).settled).toMatchObject({ status: "completed" });
     expect(w.hooksCalled).toEqual(["assemble:r1"]);
@@ -396,6 +396,19 @@ describe("a clear", () => {
     expect(w.texts()).toEqual(["user:r3", "assistant:fresh"]);
     expect(w.hooksCalled.filter((name) => name.startsWith("respond"))).toEqual(["respond:r3:completed"]);
   });
+
+  test("right behind a chunk leaves nothing to store, and so nothing to complain about", async () => {
+    const logged = vi.spyOn(console, "error");
+    onTestFinished(() => logged.mockRestore());
+    const w = world([reply(text("half"), text("more"), stall())]);
+    const stop = w.engine.listen({ chunk: () => void (stop(), w.engine.clear()) });
+    const ticket = w.engine.admit(ask("r1"));
+    expect(await ticket.settled).toMatchObject({ status: "aborted", reason: "cleared" });
+    await untilIdle(w);
+    w.clock.skip(1000);
+    await w.clock.sleep(0);
+    expect(logged).not.toHaveBeenCalled();
+  });
 });
 
 test("a reset gives up the turns and leaves the messages", async () => {
@@ -447,7 +460,7 @@ describe("replay", () => {
   });
 });
 
-test("a turn that nobody can work on now asks for a wake, and that wake runs it", async () => {
+test("a turn that cannot be worked on now asks for a wake, and that wake runs it", async () => {
   const w = world([reply(text("late"))]);
   w.failsToStayAlive = true;
   const ticket = w.engine.admit(ask("r1"));

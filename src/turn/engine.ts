@@ -5,7 +5,7 @@ import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { RecordedClientTool } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
 import { admittedRecord, notesOf, type Admission, type TurnTicket } from "./admit.ts";
-import { Answers } from "./answers.ts";
+import { Answers, type AnswerOutcome, type ApprovalAnswer, type ToolResultAnswer } from "./answers.ts";
 import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
 import { recoveringSince } from "./retry-policy.ts";
@@ -15,7 +15,6 @@ import { firstAttempt } from "./start-attempt.ts";
 import { TurnStore, type EngineInit, type StoredChunk } from "./store.ts";
 import { approvedCalls, isHalfAnswered } from "./tool-answer.ts";
 import { Turn, turnView, type TurnOutcome, type TurnView } from "./turn.ts";
-import type { AnswerOutcome, ApprovalAnswer, RecoveringTurn, Replay, ToolResultAnswer, Turns } from "./turns.ts";
 
 /** Turns that may wait in one conversation. */
 export const QUEUE_LIMIT = 1_000;
@@ -26,7 +25,23 @@ const REPLAY_CHARS = 16 * 1024 * 1024;
 /** Entries whose callers wait for the turn. */
 const BLOCKING = new Set<Admission["trigger"]>(["rpc", "programmatic"]);
 
-export class TurnEngine implements Turns {
+/** What there is to replay of a request's stream. */
+export interface Replay {
+  readonly turn: TurnView;
+  /** Stored and not yet stored chunks, in order, each with its number. */
+  readonly chunks: Iterable<{ readonly seq: number; readonly body: string }>;
+  /** `live`: more follows. Otherwise how it ended, if that is still known. */
+  readonly state: "live" | TurnOutcome["status"];
+}
+
+/** A turn that was interrupted and is not over. */
+export interface RecoveringTurn {
+  readonly requestId: string;
+  /** When that was first noticed. */
+  readonly since: number;
+}
+
+export class TurnEngine {
   readonly #store: TurnStore;
   readonly #runner: TurnRunner;
   readonly #answers: Answers;
@@ -39,10 +54,12 @@ export class TurnEngine implements Turns {
     this.#store.listeners.add({ settled: () => queueMicrotask(() => this.#answers.continueIfReady()) });
   }
 
+  /** Throws NestedTurnError inside a turn: a caller that waits for another turn would wait for itself. */
   refuseNested(): void {
     if (this.#store.nesting.isInTurn) throw new NestedTurnError();
   }
 
+  /** Durable when it returns. Under a known key: the turn that was started under it. Throws what `refuseNested` throws. */
   admit(admission: Admission): TurnTicket {
     if (BLOCKING.has(admission.trigger)) this.refuseNested();
     return this.#findKeyed(admission) ?? this.#begin(this.#write(admission));
@@ -157,6 +174,7 @@ export class TurnEngine implements Turns {
     this.#answers.continueIfReady();
   }
 
+  /** Ends a running or waiting turn; an unknown request is nothing. */
   cancel(requestId: string, reason = "cancelled"): void {
     const turn = this.#store.findByRequest(requestId);
     if (turn) cancelTurn(this.#store, turn, reason);
@@ -166,6 +184,7 @@ export class TurnEngine implements Turns {
     for (const { requestId } of this.#store.openTurns) this.cancel(requestId, reason);
   }
 
+  /** A listener that the turn cannot do without has failed: it ends like a stream that broke. */
   fail(requestId: string, error: unknown): void {
     const turn = this.#store.findByRequest(requestId);
     if (!turn) return;
@@ -173,6 +192,7 @@ export class TurnEngine implements Turns {
     turn.abort(error);
   }
 
+  /** Empties the conversation. `origin` is left out of the announcement. */
   clear(origin?: unknown): void {
     const { transcript, idempotency, emit, conversation } = this.#store.init;
     this.#giveUp((row) => {
@@ -198,12 +218,11 @@ export class TurnEngine implements Turns {
   /** A new generation: what runs is stopped and stores nothing, what waits never runs. */
   #giveUp(change: (row: ConversationRow) => void): void {
     const { conversation, journal } = this.#store.init;
-    const running = this.#store.running?.turn;
-    const { turns } = this.#store;
+    const { turns, running } = this.#store;
     const endings = conversation.transaction((row) => {
       const ended = turns.map((turn) => ({
         turn,
-        outcome: recordEnding(this.#store, turn, turn === running ? CLEARED_RUNNING : endingOfWaiting(turn))
+        outcome: recordEnding(this.#store, turn, turn === running?.turn ? CLEARED_RUNNING : endingOfWaiting(turn))
       }));
       const generation = row.generation + 1;
       journal.writer.append([{ type: "conversation-cleared", turnId: null, at: this.#store.now(), generation }]);
@@ -215,6 +234,8 @@ export class TurnEngine implements Turns {
     });
     conversation.afterCommit(() => {
       this.#answers.forgetOrigins();
+      // Its turn is over: what is not stored yet never will be.
+      running?.stream.stop();
       for (const { turn, outcome } of endings) {
         turn.abort(new DOMException("The conversation was cleared.", "AbortError"));
         if (!turn.isAnnounced) announceEnding(this.#store, turn, outcome);
@@ -223,10 +244,12 @@ export class TurnEngine implements Turns {
     });
   }
 
+  /** Of a call that only a client can run. The first result wins; any other changes nothing. */
   answerTool(answer: ToolResultAnswer): AnswerOutcome {
     return this.#answers.answerTool(answer);
   }
 
+  /** Of a call that was asked about and not answered; any other is refused. */
   answerApproval(answer: ApprovalAnswer): AnswerOutcome {
     return this.#answers.answerApproval(answer);
   }
@@ -247,21 +270,25 @@ export class TurnEngine implements Turns {
     return this.#store.listeners.add(listener);
   }
 
+  /** The turn whose stream is open now. */
   streaming(): TurnView | undefined {
     const { running } = this.#store;
     return running?.attempt.hasStreamed ? running.turn.view : undefined;
   }
 
+  /** The newest turn that is accepted and not streaming yet, a continuation that waits for its start included. */
   waiting(): TurnView | undefined {
     const streaming = this.streaming()?.turnId;
     const waiting = this.#store.turns.findLast((turn) => turn.view.turnId !== streaming && !turn.isAnnounced);
     return waiting?.view ?? this.#answers.armedView;
   }
 
+  /** Any turn of this generation is running or queued. */
   isBusy(): boolean {
     return this.#store.openTurns.some((turn) => turn.generation === this.generation);
   }
 
+  /** The interrupted turn that is being continued or retried. */
   recovering(): RecoveringTurn | undefined {
     for (const { fold, view } of this.#store.turns) {
       const since = recoveringSince(fold);
@@ -270,6 +297,7 @@ export class TurnEngine implements Turns {
     return undefined;
   }
 
+  /** Keeps data of the running turn for its recovery; the newest replaces the others. Throws outside a turn. */
   stash(data: Json): void {
     const { running, nesting, init } = this.#store;
     if (!running || !nesting.isInTurn) throw new OutsideTurnError("stash");
@@ -282,6 +310,7 @@ export class TurnEngine implements Turns {
     return this.#store.init.conversation.row.failedTurn;
   }
 
+  /** What is kept of a request's stream; undefined when nothing is known of it any more. */
   replay(requestId: string): Replay | undefined {
     const { running } = this.#store;
     if (running?.turn.view.requestId === requestId) running.stream.flush();
@@ -291,11 +320,10 @@ export class TurnEngine implements Turns {
   }
 
   #finishedReplay(requestId: string): Replay | undefined {
-    const found = this.#store.init.journal.reader.findTurn(requestId);
-    if (!found?.settled) return undefined;
-    const fold = this.#store.readTurn(found.turnId, found.firstSequence);
-    if (!fold.admission) return undefined;
-    const { outcome } = found.settled;
+    const found = this.#store.init.journal.folds.findEnded(requestId);
+    const fold = found && this.#store.readTurn(found.turnId, found.firstSequence);
+    if (!fold?.admission || !fold.outcome) return undefined;
+    const { outcome } = fold.outcome;
     return {
       turn: turnView(fold.admission, notesOf(fold.admission)),
       // What is left out is in the stored message, which a client is sent behind the replay.
@@ -304,6 +332,7 @@ export class TurnEngine implements Turns {
     };
   }
 
+  /** The active branch as clients show it, accepted messages not yet placed last. */
   transcript(): UIMessage[] {
     const { transcript } = this.#store.init;
     const waiting = this.#store.turns.filter(({ fold }) => fold.attempt === 0);
@@ -315,6 +344,7 @@ export class TurnEngine implements Turns {
     return [...transcript.path(), ...added];
   }
 
+  /** The tools the client last described, and the custom fields of its last request. */
   get clientTools(): readonly RecordedClientTool[] {
     // Written by `rememberClient` only.
     return (this.#store.init.conversation.row.clientTools ?? []) as readonly unknown[] as readonly RecordedClientTool[];
@@ -338,7 +368,7 @@ export class TurnEngine implements Turns {
   }
 }
 
-/** A cancel that was recorded before stays the outcome: listeners were told of it. */
+/** A cancel that was recorded before stays the outcome: listeners were notified of it. */
 function endingOfWaiting({ fold }: Turn) {
   const isCancelled = fold.cancel !== null && fold.attempt === 0;
   return isCancelled

@@ -69,7 +69,7 @@ export class RecoveryDisabledError extends ThinkError {
   }
 }
 
-/** An interrupted turn was given up. People are shown the class's own text for that. */
+/** An interrupted turn was given up. Users are shown the class's own text for that. */
 export class RecoveryExhaustedError extends ThinkError {
   constructor(
     readonly reason: string,

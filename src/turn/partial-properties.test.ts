@@ -68,7 +68,7 @@ describe("wherever the process died", () => {
     });
   });
 
-  test("no call is left open but those that somebody is asked", () => {
+  test("no call is left open but those that wait for the user or a client", () => {
     everywhere(anyAnswer, (events) => {
       const left = rescue(leave(events));
       const open = toolParts(left.fold.message).filter((part) => !isSettledToolPart(part));

@@ -46,7 +46,7 @@ describe("a process that dies", () => {
     expect(w.incidents).toMatchObject([{ recoveryKind: "retry", partialText: "" }]);
   });
 
-  test("while a tool runs tells the model that nobody knows, and does not run it again", async () => {
+  test("while a tool runs tells the model that the outcome is not known, and does not run it again", async () => {
     let runs = 0;
     const hang = tool({
       inputSchema: z.object({}),

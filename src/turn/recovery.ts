@@ -34,7 +34,7 @@ import type { Turn, TurnOutcome } from "./turn.ts";
 /** How long `onChatRecovery` may think. A later answer is ignored. */
 export const RECOVERY_HOOK_MS = 10_000;
 
-/** What an attempt that was told to begin anew leaves behind; the code of its end. */
+/** What an attempt that was asked to begin anew leaves behind; the code of its end. */
 export const DROPS_PARTIAL = "partial-dropped";
 
 /** Above this, a partial answer is read only after that was recorded: a process that dies of it is counted. */
@@ -219,7 +219,7 @@ export async function giveUp(
   try {
     return settleTurn(store, turn, { ...leftOf(turn, found), ...outcome });
   } catch (error) {
-    // The only outcome that is told before it is durable: a client must not wait for a disk that fails. The turn stays
+    // The only outcome that is announced before it is durable: a client must not wait for a disk that fails. The turn stays
     // open, and is given up again.
     announceEnding(store, turn, { ...outcome, streamed: true });
     throw error;

@@ -1,5 +1,5 @@
-// Failures that may pass: how often the model is asked again, after which pauses, and when people are told. On a real
-// engine, with a model that fails and a clock that skips what nobody wants to wait for.
+// Failures that may pass: how often the model is asked again, after which pauses, and when users are notified. On a real
+// engine, with a model that fails and a clock that skips what no test should wait for.
 import { tool } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -24,7 +24,7 @@ describe("a provider that fails", () => {
     expect(w.texts()).toEqual(["user:r1", "assistant:hello"]);
   });
 
-  test(`for ever is asked ${FAILURES_IN_A_ROW} times, and then people are told`, async () => {
+  test(`for ever is asked ${FAILURES_IN_A_ROW} times, and then users are notified`, async () => {
     const w = world(() => busy(), { classifyFailure: () => "rate_limit" });
     await pausesOf(w);
     expect(w.model.callCount).toBe(FAILURES_IN_A_ROW);

@@ -1,7 +1,7 @@
 // How far recovery of one turn may go, which failures are worth another attempt, and after which pause. Pure: the same
 // records give the same verdict, and it can be reached before anything of the user's, or anything large, is touched.
 // Progress is what attempts wrote, never what was read again; waiting for a person suspends every bound.
-import { awaitedCalls } from "../journal/folds/calls-fold.ts";
+import { isAwaited } from "../journal/folds/calls-fold.ts";
 import type { AttemptView, TurnFold } from "../journal/folds/turn-fold.ts";
 import { backoffMs } from "../util/backoff.ts";
 
@@ -65,7 +65,7 @@ export interface BudgetInput {
   readonly attempts: readonly AttemptView[];
   readonly limits: RecoveryLimits;
   readonly nowMs: number;
-  /** Somebody is asked something: nothing can be expected of the turn. */
+  /** The user or a client is asked something: nothing can be expected of the turn. */
   readonly isAwaiting: boolean;
 }
 
@@ -197,7 +197,7 @@ export interface BudgetOf {
 
 /** The budget of a turn; undefined when it was never interrupted. */
 export function budgetOf({ attempts, calls }: TurnFold, { limits, nowMs }: BudgetOf): Budget | undefined {
-  return evaluateBudget({ attempts, limits, nowMs, isAwaiting: awaitedCalls(calls).length > 0 });
+  return evaluateBudget({ attempts, limits, nowMs, isAwaiting: [...calls.values()].some(isAwaited) });
 }
 
 /** Why the turn must not be tried again. */
@@ -207,7 +207,7 @@ export function exhaustionOf(
 ): ExhaustionReason | undefined {
   // A process that reads it now is alive.
   const readingDeaths = fold.readBy.filter((reader) => reader !== epoch).length;
-  // Also while a person is waited for: every start of the object would be its end.
+  // Also while the user is waited for: every start of the object would be its end.
   return readingDeaths >= OUT_OF_MEMORY_LIMIT ? "out_of_memory" : budgetOf(fold, budget)?.exhausted;
 }
 

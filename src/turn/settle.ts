@@ -3,7 +3,6 @@
 import type { UIMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
-import { foldTurn } from "../journal/folds/turn-fold.ts";
 import type { TurnAdmitted, TurnSettled } from "../journal/records.ts";
 import type { EventPayloads } from "../observe/events.ts";
 import { ALREADY_RECORDED, RUNNER } from "../session/change-log.ts";
@@ -139,12 +138,8 @@ interface Outcome {
 
 /** The outcome, and what stays known of the turn when its records are gone. */
 function appendOutcome({ init: { journal } }: TurnStore, { segments, outcome, ownerId }: Outcome): void {
-  const before = journal.folds.get(outcome.turnId);
-  const records = [...segments, outcome];
-  const { first } = journal.writer.append(records);
-  if (!before) return;
-  const entries = records.map((record, index) => ({ sequence: first + index, record }));
-  journal.history.settled(foldTurn(before, entries), ownerId);
+  const turn = journal.writer.append([...segments, outcome]).get(outcome.turnId);
+  if (turn) journal.history.settled(turn, ownerId);
 }
 
 /** Without an answer: the last message it was asked with, or the newest of the conversation. */
@@ -170,12 +165,12 @@ function keepOutcome(store: TurnStore, turn: Turn, ended: Ending & { readonly an
 
 /**
  * The cancel is recorded and stops the turn. One that waits in the queue has its outcome with that record: its client is
- * told at once, and its question keeps its place, because its end is written when the turns before it are over.
+ * notified at once, and its question keeps its place, because its end is written when the turns before it are over.
  */
 export function cancelTurn(store: TurnStore, turn: Turn, reason: string): void {
   const { conversation, journal, emit } = store.init;
   const { turnId: id } = turn.admitted;
-  journal.writer.append([{ type: "turn-cancel-requested", turnId: id, at: store.now(), by: null, reason }]);
+  journal.writer.append([{ type: "turn-cancel-requested", turnId: id, at: store.now(), reason }]);
   conversation.afterCommit(() => {
     emit("message:cancel", { requestId: turn.view.requestId });
     turn.abort(new DOMException(reason, "AbortError"));
@@ -188,7 +183,7 @@ export function cancelTurn(store: TurnStore, turn: Turn, reason: string): void {
 }
 
 /**
- * Ends a turn whose admission cannot be read: what was asked is lost, and it must not hold up the queue. Clients are told,
+ * Ends a turn whose admission cannot be read: what was asked is lost, and it must not hold up the queue. Clients are notified,
  * now and when they join later, unless the conversation was cleared since: then no client waits for it.
  */
 export function settleUnreadable(store: TurnStore, open: OpenTurn): void {
@@ -314,7 +309,7 @@ export function respondAgain(store: TurnStore, id: string): void {
   const { background, transcript, journal } = store.init;
   const fold = store.readTurn(id);
   const { admission: admitted, outcome: settled } = fold;
-  // Its records are gone: the hook can be told nothing.
+  // Its records are gone: there is nothing to call the hook with.
   if (!admitted || !settled) return appendResponded(store, id);
   const message = settled.messageStored ? transcript.get(admitted.messageId) : undefined;
   const outcome: TurnOutcome = {

@@ -77,7 +77,7 @@ export function beginNext(store: TurnStore, turn: Turn, found: Interrupted): voi
   }
   const unknown = { kind: "unknown", reason: CUT_OFF_REASON } as const;
   for (const callId of partial.unknownCalls) {
-    records.push({ type: "call-settled", turnId: id, attempt, at: now, callId, outcome: unknown, autoContinue: false });
+    records.push({ type: "call-settled", turnId: id, attempt, at: now, callId, outcome: unknown });
   }
   const changed = [partial.changedBase, partial.changedEarlier].filter((message) => message !== undefined);
   init.conversation.transaction(() => {

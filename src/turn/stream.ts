@@ -207,7 +207,7 @@ function asStored(chunk: UIMessageChunk, body: string): UIMessageChunk {
   return JSON.parse(body) as UIMessageChunk;
 }
 
-/** The answer as the store would keep it, so that listeners are told exactly that; nothing if it shows nothing. */
+/** The answer as the store would keep it, so that listeners receive exactly that; nothing if it shows nothing. */
 export function storableAnswer(message: UIMessage): UIMessage | undefined {
   const answer = sanitizeMessage(closeOpenParts(message));
   return answer.parts.some((part) => part.type !== "step-start") ? answer : undefined;

@@ -50,7 +50,7 @@ export function callSettled(writing: Writing, call: FinishedToolCall): CallSettl
   const outcome: CallOutcome = call.success
     ? { kind: "output", output: jsonOf(call.output) }
     : { kind: "error", errorText: toolErrorText(call.error) };
-  return { ...ofTurn(writing), type: "call-settled", callId: callId(call.toolCallId), outcome, autoContinue: false };
+  return { ...ofTurn(writing), type: "call-settled", callId: callId(call.toolCallId), outcome };
 }
 
 /** A call that a client will answer. */

@@ -53,7 +53,7 @@ export interface EngineTurn {
   readonly origin: unknown;
 }
 
-/** A turn as its listeners are told of it. */
+/** A turn as its listeners receive it. */
 export interface TurnView {
   readonly turnId: string;
   readonly requestId: string;

@@ -61,7 +61,7 @@ describe("a stream", () => {
     expect(clock.sleepers).toBe(0);
   });
 
-  test("that has ended is not watched, and nobody sleeps on its account", async () => {
+  test("that has ended is not watched, and nothing sleeps on its account", async () => {
     const { clock, dog, stalls } = watch();
     await clock.advance(50);
     dog.stop();
@@ -184,7 +184,7 @@ class HandClock implements Clock {
   }
 }
 
-/** Whoever was woken has had its say. */
+/** Everything that was woken has run. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
 }

@@ -118,7 +118,7 @@ describe("a failed turn leaves one line with what to do", () => {
       "a hook before the turn",
       () => ((hooks.beforeTurn = throwing(new Error("You are out of credit."))), []),
       "You are out of credit.",
-      ['stage "turn"', "You are out of credit.", "failure-lines.test", "throw what people may read"]
+      ['stage "turn"', "You are out of credit.", "failure-lines.test", "throw what users may read"]
     ],
     [
       "a hook before a step",

@@ -26,7 +26,7 @@ import {
 } from "../../src/testing/index.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext } from "../../src/think/chat-recovery.ts";
 import type { ContextOverflowOptions } from "../../src/think/overrides.ts";
-import { thinkRuntimeOf } from "../../src/think/think.ts";
+import { thinkRuntimeOf } from "../../src/think/runtime.ts";
 import { textOf, user } from "./recovery-kit.ts";
 
 type Classifier = Think["classifyChatError"];

@@ -25,7 +25,7 @@ test("a breach deep in src/ is printed with its place and fails the run", () => 
     "src/util/json.ts": "export const a = 1;\n",
     "src/host/workerd/deep/sql.ts": '// why\nimport { a } from "../../../agent/agent.ts";\nexport { a };\n'
   });
-  expect(stdout).toBe("src/host/workerd/deep/sql.ts:2 direction host is below agent and must not know it\n");
+  expect(stdout).toBe("src/host/workerd/deep/sql.ts:2 direction host is below agent and must not depend on it\n");
   expect(status).toBe(1);
 });
 

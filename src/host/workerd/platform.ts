@@ -1,7 +1,6 @@
 // The real platform. Bundlers pick this file for `#platform` through the package's "imports" map (condition "workerd").
 import { DurableObject, WorkflowEntrypoint } from "cloudflare:workers";
 import type { Clock, Ids } from "../ports.ts";
-import { randomId } from "../ids.ts";
 
 export { DurableObject, WorkflowEntrypoint };
 export type { WorkflowEvent, WorkflowStep } from "cloudflare:workers";
@@ -36,4 +35,13 @@ export function servicesOf(_ctx: DurableObjectState): { clock: Clock; ids: Ids }
 export function openSocketPair(): { server: WebSocket; response: Response } {
   const { 0: client, 1: server } = new WebSocketPair();
   return { server, response: new Response(null, { status: 101, webSocket: client }) };
+}
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/** 21 URL-safe characters, 126 random bits. */
+function randomId(): string {
+  let id = "";
+  for (const byte of crypto.getRandomValues(new Uint8Array(21))) id += ALPHABET[byte & 63];
+  return id;
 }

@@ -15,26 +15,16 @@ import type {
 
 /** Lowest first; all terminal states share the top rank. */
 const RANKS = {
-  "input-streaming": 0,
-  "input-available": 1,
-  "approval-requested": 2,
-  "approval-responded": 3,
-  output: 4,
-  error: 4,
-  denied: 4,
-  unknown: 4
+  "input-available": 0,
+  "approval-requested": 1,
+  "approval-responded": 2,
+  output: 3,
+  error: 3,
+  denied: 3,
+  unknown: 3
 } as const;
 
 export type CallState = keyof typeof RANKS;
-const TERMINAL_RANK = RANKS.output;
-
-export function callRank(state: CallState): number {
-  return RANKS[state];
-}
-
-export function isTerminal(state: CallState): boolean {
-  return RANKS[state] === TERMINAL_RANK;
-}
 
 /** The rule every holder of call states uses: forward only, and never out of a terminal state. */
 export function canAdvance(from: CallState, to: CallState): boolean {
@@ -78,17 +68,8 @@ export function foldCalls(calls: CallsFold, record: ReadableRecord): CallsFold {
   }
 }
 
-/** Calls without an outcome. */
-export function openCalls(calls: CallsFold): CallView[] {
-  return [...calls.values()].filter((call) => !isTerminal(call.state));
-}
-
-/** Open calls that a person or a client can still answer: the turn waits for them, it is not stuck. */
-export function awaitedCalls(calls: CallsFold): CallView[] {
-  return openCalls(calls).filter(isAwaited);
-}
-
-export function isAwaited({ state, executor }: CallView): boolean {
+/** A call that the user or a client can still answer: its turn waits for it, it is not stuck. */
+export function isAwaited({ state, executor }: { readonly state: unknown; readonly executor: CallExecutor }): boolean {
   if (state === "approval-requested") return true;
   return executor === "client" && (state === "input-available" || state === "approval-responded");
 }

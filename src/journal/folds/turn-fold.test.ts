@@ -18,7 +18,6 @@ import {
 } from "../record-samples.test-support.ts";
 import type { SequencedRecord, ReadableRecord } from "../records.ts";
 import { advanced } from "../turn-folds.ts";
-import { openCalls } from "./calls-fold.ts";
 import { emptyTurn, foldTurn, type TurnFold } from "./turn-fold.ts";
 
 function fold(...records: ReadableRecord[]): TurnFold {
@@ -77,10 +76,10 @@ describe("progress", () => {
   });
 });
 
-describe("facts", () => {
+describe("records", () => {
   it("open calls are those without an outcome", () => {
     const turn = fold(admitted(), started(1), call("a"), call("b"), settledCall("a", { kind: "output", output: 1 }));
-    expect(openCalls(turn.calls).map((open) => open.callId)).toEqual(["b"]);
+    expect([...turn.calls.values()].filter(({ outcome }) => !outcome).map((open) => open.callId)).toEqual(["b"]);
   });
 
   it("usage is summed where it was reported", () => {
@@ -91,8 +90,8 @@ describe("facts", () => {
 
   it("the first cancel and the first outcome stay", () => {
     const cancel = SAMPLES["turn-cancel-requested"];
-    const turn = fold(admitted(), cancel, { ...cancel, by: "eve" }, settled(), settled({ outcome: "failed" }));
-    expect(turn.cancel?.by).toBe("ada");
+    const turn = fold(admitted(), cancel, { ...cancel, reason: "other" }, settled(), settled({ outcome: "failed" }));
+    expect(turn.cancel?.reason).toBe(cancel.reason);
     expect(turn.outcome?.outcome).toBe("completed");
   });
 

@@ -14,6 +14,7 @@ import type {
   StepFinished,
   StepUsage,
   TurnAdmitted,
+  TurnCancelRequested,
   TurnGranted,
   TurnSettled
 } from "../records.ts";
@@ -48,7 +49,7 @@ export interface TurnFold {
   /** The fence: number of the newest attempt, 0 before the first. */
   readonly attempt: number;
   readonly calls: CallsFold;
-  readonly cancel: { readonly at: number; readonly by: string | null; readonly reason: string | null } | null;
+  readonly cancel: Pick<TurnCancelRequested, "at" | "reason"> | null;
   /** Sequence of the newest content, 0 for none. Only grows. */
   readonly contentSequence: number;
   /** Number the next chunk will get. */
@@ -164,7 +165,7 @@ function applyRest(turn: TurnFold, record: ReadableRecord): TurnFold {
     case "turn-stashed":
       return { ...turn, stash: record.data };
     case "turn-cancel-requested":
-      return { ...turn, cancel: turn.cancel ?? { at: record.at, by: record.by, reason: record.reason } };
+      return { ...turn, cancel: turn.cancel ?? { at: record.at, reason: record.reason } };
     case "turn-settled":
       return settle(turn, record);
     case "record-quarantined":

@@ -3,9 +3,8 @@
 import { errorMessage } from "../../util/errors.ts";
 import { blockOf, checkConfig, MAX_BLOCKS, type ContextBlock, type ContextConfig } from "./block.ts";
 import { BlockExistsError, InvalidBlockError, ReadonlyBlockError, UnknownBlockError } from "./errors.ts";
-import { fingerprintOf } from "./fingerprint.ts";
 import { HeldBlock } from "./held-block.ts";
-import type { AnyContextProvider } from "./provider.ts";
+import { kindOf, tagOf, type AnyContextProvider } from "./provider.ts";
 import { renderBlock, type PromptBlock } from "./render.ts";
 
 export interface BlockSetInit {
@@ -109,4 +108,26 @@ async function readable(held: HeldBlock, read: () => Promise<ContextBlock>): Pro
     console.warn(`The context block "${held.label}" could not be read: ${errorMessage(error)}`);
     return undefined;
   }
+}
+
+/** Goes up when the same blocks are rendered differently. */
+const FORMAT = 1;
+
+interface DeclaredBlock {
+  readonly config: ContextConfig;
+  readonly isDeclared: boolean;
+}
+
+/**
+ * Which blocks a prompt was made of, as one text: labels, descriptions, limits and kinds, not contents. A stored prompt
+ * whose fingerprint differs was rendered by other code and is rendered again. Pure.
+ */
+export function fingerprintOf(blocks: readonly DeclaredBlock[]): string {
+  return JSON.stringify([
+    FORMAT,
+    ...blocks.map(({ config: { label, description, maxTokens, provider }, isDeclared }) => {
+      const kind = kindOf(provider);
+      return [label, description ?? null, maxTokens ?? null, tagOf(kind), kind.writable, isDeclared];
+    })
+  ]);
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { blockOf, checkConfig, joinLines, MAX_LABEL_CHARS, type ContextConfig } from "./block.ts";
 import { InvalidBlockError } from "./errors.ts";
-import { fingerprintOf } from "./fingerprint.ts";
+import { fingerprintOf } from "./block-set.ts";
 import { isSearchProvider, isSkillProvider, isWritableProvider, kindOf, tagOf } from "./provider.ts";
 import { joinPrompt, renderBlock } from "./render.ts";
 

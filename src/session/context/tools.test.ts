@@ -71,7 +71,7 @@ describe("what they say of themselves", () => {
     expect(search_context?.inputSchema).toMatchObject({ properties: { label: { enum: ["docs"] } } });
   });
 
-  test("without keyed blocks nobody is asked for a title", async () => {
+  test("without keyed blocks no title is asked for", async () => {
     const { set_context } = await withBlocks({ memory: {} }).session.tools();
     expect(set_context?.inputSchema["properties"]).not.toHaveProperty("metadata");
   });
