@@ -6,7 +6,7 @@ import { performance } from "node:perf_hooks";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Workspace } from "everthink";
-import { createWorkspaceTools, bash } from "everthink/tools/workspace";
+import { createWorkspaceTools } from "everthink/tools/workspace";
 
 type Value = string | number | null | Uint8Array;
 
@@ -94,7 +94,7 @@ function over(name: string, files: Files, extras: Pick<Contender, "grep" | "bash
 
 function ours(): Contender {
   const files = new Workspace({ sql: storage() });
-  const tools = createWorkspaceTools(files, { bash: bash({ load: () => import("just-bash") }) });
+  const tools = createWorkspaceTools(files);
   const call = (tool: "grep" | "bash", input: object) =>
     // Only these two are called, and both run on the server.
     (tools[tool] as { execute(input: object, options: object): Promise<unknown> }).execute(input, {

@@ -80,7 +80,7 @@ export type { ChatInput, MessagesInput } from "./think/turn-input.ts";
 export {
   FileError,
   Workspace,
-  type BashFactory,
+  type BashOptions,
   type EntryType,
   type FileErrorCode,
   type FileInfo,

@@ -10,7 +10,6 @@ import type {
   ActionSet,
   ApprovalAuthorizationContext
 } from "./actions.ts";
-import type { WorkspaceAgent } from "../workspace/workspace-agent.ts";
 import type { FeatureFactory } from "./feature.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
@@ -27,6 +26,7 @@ import type {
   TurnConfig,
   TurnContext
 } from "./hooks.ts";
+import type { WorkspaceAgent } from "./workspace-agent.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -68,6 +68,8 @@ export interface MediaEvictionOptions {
   readonly keepRecentMessages?: number;
   /** Smaller values stay where they are. Default 32,768. */
   readonly minPartBytes?: number;
+  /** False: they are dropped. Default true: each becomes a file below `/attachments/evicted/`, which its message names. */
+  readonly externalizeToWorkspace?: boolean;
   /** Messages rewritten in one go. Default 64. */
   readonly maxRowsPerPass?: number;
 }

@@ -36,7 +36,7 @@ import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import { checkMessages, type MessagesInput } from "./turn-input.ts";
-import { workspaceFeature } from "./workspace.ts";
+import { preserveAsFile, workspaceFeature } from "./workspace.ts";
 
 export interface AddMessagesOptions extends ChainOptions {
   /** Whether clients are notified (default true). While a turn streams they are with what it sends next. */
@@ -328,9 +328,11 @@ export class ThinkRuntime {
   #evictMedia(store: MessageStore): void {
     const { agent, features } = this;
     const overrides = this.#overrides;
+    const preserve = preserveAsFile(overrides);
     new MediaEvictor({
       store,
       options: overrides.mediaEviction,
+      ...(preserve && { preserve }),
       keeps: (call) => features.keptOutputs(overrides.historyTruncation.wholeOutputs)(call) !== undefined,
       defer: (work) => agent.background(agent.clock.sleep(0).then(work)),
       onEvicted: (summary) => agent.emit("chat:media:evicted", { ...summary })

@@ -11,7 +11,6 @@ import type { Session } from "../session/session.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
 import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
-import { WorkspaceAgent } from "../workspace/workspace-agent.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import {
   authorizeByGrant,
@@ -72,6 +71,7 @@ import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
 import type { StreamCallback } from "./stream-callback.ts";
 import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
+import { WorkspaceAgent } from "./workspace-agent.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -116,7 +116,7 @@ export abstract class Think<
   /** Bytes of stored messages that the model and clients are shown; zero or less: all of them. */
   hydrationByteBudget: number = HYDRATION_BYTE_BUDGET;
 
-  /** Whether large media of old messages are moved out of their rows. */
+  /** Whether large media of old messages are moved into files of the workspace. */
   mediaEviction: boolean | MediaEvictionOptions = true;
 
   /** Wait for MCP servers before each turn: at most 10 seconds, or `timeout` milliseconds. */

@@ -36,13 +36,13 @@ export class WorkspaceSetupError extends ThinkError {
   }
 }
 
-/** bash was asked for without its interpreter. */
+/** bash was asked for without its interpreter. `cause` is why it could not be loaded. */
 export class BashMissingError extends ThinkError {
   constructor(cause?: unknown) {
     super({
       code: "bash-missing",
-      message: "The tool bash was asked for, and its interpreter is not there.",
-      hint: 'Install the package just-bash, and set workspaceBash = bash({ load: () => import("just-bash") }) with bash from everthink/tools/workspace. `false` leaves the tool out.',
+      message: "The tool bash needs the package just-bash, which is not installed.",
+      hint: "Run `npm install just-bash`, or set `workspaceBash = false`.",
       ...(cause !== undefined && { cause })
     });
   }

@@ -274,6 +274,14 @@ export class Workspace implements WorkspaceFsLike {
     return checkedDiff(before, content, { before: normalizePath(path), after: normalizePath(path) });
   }
 
+  /** A unified diff of an old version and what the file holds now, which is nothing if it was deleted. */
+  async diffVersion(path: string, version: number): Promise<string> {
+    const target = normalizePath(path);
+    const before = decodeText(await this.readVersion(target, version));
+    const after = (await this.readFile(target)) ?? "";
+    return checkedDiff(before, after, { before: target, after: target });
+  }
+
   async getWorkspaceInfo(): Promise<WorkspaceInfo> {
     return await this.#read((operation) => countEntries(operation));
   }

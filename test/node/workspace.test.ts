@@ -3,7 +3,6 @@ import { tool } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think, Workspace, type WorkspaceAccess } from "../../src/index.ts";
-import { bash } from "../../src/workspace/tools/index.ts";
 import { TestBucket } from "../../src/workspace/workspace.test-support.ts";
 import {
   createScript,
@@ -21,6 +20,8 @@ import {
 vi.setConfig({ testTimeout: 60_000 });
 
 const FILE_TOOLS = ["read", "write", "edit", "list", "find", "grep", "delete"];
+const ALL_TOOLS = [...FILE_TOOLS, "bash"];
+const LONG_PAGE = "a page of many words ".repeat(100);
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3);
 
 const modelOf = (from: Script) =>
@@ -33,9 +34,11 @@ class Files extends Think {
     return modelOf(script);
   }
 
-  async ask(words: string): Promise<string> {
+  async ask(words: string, picture?: Uint8Array): Promise<string> {
+    const url = `data:image/png;base64,${Buffer.from(picture ?? []).toString("base64")}`;
+    const file = { type: "file" as const, mediaType: "image/png", url };
     const { requestId } = await this.saveMessages([
-      { id: words, role: "user", parts: [{ type: "text", text: words }] }
+      { id: words, role: "user", parts: [{ type: "text", text: words }, ...(picture ? [file] : [])] }
     ]);
     return requestId;
   }
@@ -58,12 +61,12 @@ class Files extends Think {
   }
 }
 
-class WithBash extends Files {
-  override workspaceBash = bash({ load: () => import("just-bash") });
+class WithoutBash extends Files {
+  override workspaceBash = false;
 }
 
-class WithoutLoader extends Files {
-  override workspaceBash = { timeout: 5 } as never;
+class Hurried extends Files {
+  override workspaceBash = { timeout: 50 };
 }
 
 class Own extends Files {
@@ -73,6 +76,19 @@ class Own extends Files {
 }
 
 class None extends Files {
+  override workspaceTools = false;
+}
+
+/** What is old and large leaves the messages soon. */
+class Aging extends Files {
+  override mediaEviction = { keepRecentMessages: 4, minPartBytes: 1_000 };
+
+  override getTools() {
+    return { fetch: tool({ inputSchema: z.object({}), execute: async () => ({ page: LONG_PAGE }) }) };
+  }
+}
+
+class AgingWithoutTools extends Aging {
   override workspaceTools = false;
 }
 
@@ -100,7 +116,7 @@ class Open extends Files {
   }
 }
 
-const agents = { Files, WithBash, WithoutLoader, Own, None, WithOwnWorkspace, Large, Open };
+const agents = { Files, WithoutBash, Hurried, Own, None, Aging, AgingWithoutTools, WithOwnWorkspace, Large, Open };
 
 function open(steps: Step[] = []) {
   script = createScript(steps);
@@ -119,7 +135,7 @@ describe("in a turn", () => {
     ]);
     const agent = await host.get(Files, "a");
     await agent.ask("go");
-    expect(toolNames()).toEqual(FILE_TOOLS);
+    expect(toolNames()).toEqual(ALL_TOOLS);
     expect(await agent.get("/notes.md")).toBe("one\nthree\n");
     const [version] = await agent.versions("/notes.md");
     expect(version).toMatchObject({ change: "update", turnId: expect.any(String) });
@@ -127,20 +143,22 @@ describe("in a turn", () => {
     expect(JSON.stringify(script.calls[3]?.prompt)).toContain("/notes.md:2: three");
   });
 
-  test("bash is there only for a class that loads it, and says what is missing otherwise", async () => {
+  test("bash is there by default; an object of options sets it up, false leaves out only bash", async () => {
     const host = open([
       reply(toolCall("bash", { script: "echo hi > /out; cat /out" })),
       reply(text("done")),
-      reply(text("x"))
+      reply(toolCall("bash", { script: "sleep 1000" })),
+      reply(text("done")),
+      reply(text("done"))
     ]);
-    const agent = await host.get(WithBash, "a");
+    const agent = await host.get(Files, "a");
     await agent.ask("go");
-    expect(toolNames()).toEqual([...FILE_TOOLS, "bash"]);
+    expect(toolNames()).toEqual(ALL_TOOLS);
     expect(await agent.get("/out")).toBe("hi\n");
-    const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
-    await (await host.get(WithoutLoader, "b")).ask("go");
-    expect(JSON.stringify(error.mock.calls)).toContain("just-bash");
-    error.mockRestore();
+    await (await host.get(Hurried, "b")).ask("go");
+    expect(JSON.stringify(script.calls[3]?.prompt)).toContain('"exitCode":124');
+    await (await host.get(WithoutBash, "c")).ask("go");
+    expect(toolNames(4)).toEqual(FILE_TOOLS);
   });
 
   test("a tool of the class wins over the built-in one of its name; workspaceTools = false leaves all out", async () => {
@@ -183,6 +201,47 @@ describe("in a turn", () => {
     const host = open([reply(text("hi"))]);
     await (await host.get(Files, "a")).ask("hello");
     expect(host.sql(Files, "a", "SELECT name FROM sqlite_master WHERE name LIKE 'cf_workspace%'")).toEqual([]);
+  });
+});
+
+describe("old media", () => {
+  const PICTURE = Uint8Array.from({ length: 2_000 }, (_, index) => PNG[index] ?? index % 251);
+  const place = "/attachments/evicted/look-0.png";
+
+  async function aged(Class: typeof Aging, then: Step[]) {
+    const host = open([
+      reply(toolCall("fetch", {}, { id: "c1" })),
+      ...Array.from({ length: 4 }, (_, index) => reply(text(`answer ${index}`))),
+      ...then
+    ]);
+    const agent = await host.get(Class, "a");
+    await agent.ask("look", PICTURE);
+    for (const words of ["two", "three", "four"]) await agent.ask(words);
+    await host.advance(1_000);
+    return { host, agent };
+  }
+
+  test("become files that their messages name, and the model reads them as what they were", async () => {
+    const { host, agent } = await aged(Aging, [
+      reply(toolCall("read", { path: place }), toolCall("list", { path: "/attachments/evicted" })),
+      reply(text("done"))
+    ]);
+    const messages = await (await host.fetch("/agents/aging/a/get-messages")).text();
+    expect(messages).toContain(`[evicted image/png, 2000 bytes; preserved at ${place}]`);
+    expect(messages).not.toContain(LONG_PAGE);
+    const paths = await agent.paths();
+    const page = paths.find((path) => path.endsWith(".txt")) ?? "";
+    expect(messages).toContain(`preserved at ${page}]`);
+    expect(await agent.get(page)).toBe(LONG_PAGE);
+    await agent.ask("five");
+    const prompt = promptText(script.calls.at(-1)?.prompt);
+    expect(prompt).toContain(Buffer.from(PICTURE).toString("base64"));
+    expect(prompt).toContain("look-0.png (2.0 KB)");
+  });
+
+  test("stay with their messages in a class whose model has no file tools", async () => {
+    const { agent } = await aged(AgingWithoutTools, []);
+    expect(await agent.paths()).toEqual([]);
   });
 });
 
@@ -297,14 +356,14 @@ test("killed at any write, a script's changes are all there or none is, and the 
         ...Array.from({ length: 3 }, () => reply(text("done")))
       ]),
     script: async (host) => {
-      const agent = await host.get(WithBash, "a");
+      const agent = await host.get(Files, "a");
       await agent.put("/old", "x");
       await agent.put("/kept", "y");
       await agent.ask("go");
     },
     finish: async (host) => {
       await host.advance(120_000);
-      const paths = await (await host.get(WithBash, "a")).paths();
+      const paths = await (await host.get(Files, "a")).paths();
       const hasChanges = paths.includes("/d");
       if (hasChanges) expect(paths).toEqual(["/d", "/d/a", "/d/e", "/d/e/b", "/kept", "/l"]);
       else expect(paths.filter((path) => path !== "/old" && path !== "/kept")).toEqual([]);

@@ -45,7 +45,7 @@ export class Librarian extends Think {
   }
 
   async script(script: string, timeout = 20_000): Promise<unknown> {
-    const bash = createBashTool({ ops: this.workspace, load: () => import("just-bash"), timeout });
+    const bash = createBashTool({ ops: this.workspace, timeout });
     return await bash.execute?.({ script }, { toolCallId: "call", messages: [] } as never);
   }
 }

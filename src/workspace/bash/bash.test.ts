@@ -1,20 +1,18 @@
 import { describe, expect, test, vi } from "vitest";
 import { callTool, FolderFiles, MemoryFiles } from "../tools/backends.test-support.ts";
-import { BashMissingError } from "../errors.ts";
-import { bash as bashWith, type BashOutput, createBashTool } from "../tools/bash.ts";
+import { createBashTool } from "../tools/bash.ts";
 import { createWorkspaceTools } from "../tools/create-workspace-tools.ts";
 import type { BashOperations } from "../tools/operations.ts";
 import type { WorkspaceChangeEvent } from "../store/operation.ts";
 import { openWorkspace, patternedBytes } from "../workspace.test-support.ts";
-import type { ShellModule } from "./interpreter.ts";
+import type { BashOutput } from "./run-script.ts";
 
 // The interpreter is a large module, and endless scripts run into its limits only.
 vi.setConfig({ testTimeout: 60_000 });
 
-const load = (): Promise<ShellModule> => import("just-bash");
 const UNCHANGED = { created: [], updated: [], deleted: [], directoriesCreated: [], directoriesDeleted: [] };
 
-type Options = Omit<Parameters<typeof createBashTool>[0], "ops" | "load">;
+type Options = Omit<Parameters<typeof createBashTool>[0], "ops">;
 
 async function bash(
   ops: BashOperations,
@@ -22,7 +20,7 @@ async function bash(
   options: Options & { cwd?: string; signal?: AbortSignal } = {}
 ): Promise<BashOutput> {
   const { cwd, signal, ...rest } = options;
-  return await callTool(createBashTool({ ops, load, ...rest }), { script, ...(cwd !== undefined && { cwd }) }, signal);
+  return await callTool(createBashTool({ ops, ...rest }), { script, ...(cwd !== undefined && { cwd }) }, signal);
 }
 
 test("what a script creates, changes and deletes is in the workspace, and exactly reported", async () => {
@@ -248,6 +246,19 @@ describe("scripts made to harm", () => {
     expect(await files.exists("/g")).toBe(false);
   });
 
+  test.each([
+    ["yes | head -c 200000000"],
+    ["seq 1 100000000"],
+    ["printf '%200000000s' x"],
+    ["echo {1..100000000}"],
+    ["head -c 6000000 /dev/zero > z; gzip z; for i in 1 2 3 4 5 6 7 8; do zcat z.gz; done"],
+    ["x=xxxxxxxxxxxxxxxx; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do x=$x$x; done; echo $x"]
+  ])("output that never ends is bounded: %s", async (script) => {
+    const { files } = openWorkspace();
+    const result = await bash(files, script);
+    expect(result.stdout.length + result.stderr.length).toBeLessThan(130_000);
+  });
+
   test("output is cut at its limit and says by how much", async () => {
     const { files } = openWorkspace();
     const result = await bash(files, "for i in $(seq 1 3000); do echo 0123456789; done", { maxOutputBytes: 1_000 });
@@ -270,6 +281,20 @@ describe("scripts made to harm", () => {
       "/up"
     ]);
   });
+});
+
+test("with an allow-list only what it lists is reached", async () => {
+  const { files } = openWorkspace();
+  const asked: string[] = [];
+  const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async (input) => {
+    asked.push(String(input));
+    return new Response("from outside");
+  });
+  const network = { allow: ["https://api.example.com/v1"] };
+  const script = "curl -s https://api.example.com/v1/x; curl -s https://evil.example.com/ || echo refused";
+  expect((await bash(files, script, { network })).stdout).toBe("from outsiderefused\n");
+  expect(asked).toEqual(["https://api.example.com/v1/x"]);
+  fetched.mockRestore();
 });
 
 test("without network there is no curl", async () => {
@@ -302,14 +327,10 @@ describe("other file systems", () => {
   });
 });
 
-test("without the interpreter the other tools work; asking for bash names the package", async () => {
+test("bash is one of the tools unless it is left out", async () => {
   const { files } = openWorkspace();
-  expect(Object.keys(createWorkspaceTools(files))).toEqual(["read", "write", "edit", "list", "find", "grep", "delete"]);
-  expect(Object.keys(createWorkspaceTools(files, { bash: bashWith({ load }) }))).toContain("bash");
-  expect(() => createWorkspaceTools(files, { bash: { timeout: 5 } as never })).toThrow(BashMissingError);
-  expect(() => bashWith({ timeout: 5 } as never)).toThrow(BashMissingError);
-  const missing = createBashTool({ ops: files, load: () => Promise.reject(new Error("No such module")) });
-  await expect(callTool(missing, { script: "echo" })).rejects.toMatchObject({
-    hint: expect.stringContaining("just-bash")
-  });
+  const seven = ["read", "write", "edit", "list", "find", "grep", "delete"];
+  expect(Object.keys(createWorkspaceTools(files))).toEqual([...seven, "bash"]);
+  expect(Object.keys(createWorkspaceTools(files, { bash: { timeout: 5 } }))).toEqual([...seven, "bash"]);
+  expect(Object.keys(createWorkspaceTools(files, { bash: false }))).toEqual(seven);
 });

@@ -1,5 +1,5 @@
-// What is used of the package `just-bash`, in our own words: the class of the user loads it, on first use, so that an
-// agent without a shell carries none.
+// What is used of the package just-bash. Written down here because the package may not be installed where ours is
+// compiled against.
 
 export interface ShellStat {
   isFile: boolean;

@@ -1,21 +1,19 @@
 // `grep`: lines of text files by a regular expression or a text. Bounded: matches, files, bytes, and the work of the
 // matcher, which is linear in the text whatever the expression.
 import { tool, type Tool } from "ai";
-import { PatternError } from "../errors.ts";
-import { type Automaton, WorkLimitError } from "../match/automaton.ts";
-import { compileRegex, compileText } from "../match/regex.ts";
+import { countLines } from "../diff.ts";
+import { WorkLimitError } from "../match/automaton.ts";
 import { isTextType, namedType } from "../media-type.ts";
 import type { FileInfo } from "../store/entries.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
 import { toolInput } from "./input.ts";
+import { compileSearch, type FoundLine, linesAround, type LineSearch, textOfLine } from "./line-search.ts";
 import type { GrepOperations } from "./operations.ts";
 import { cutLine } from "./read.ts";
 
 const MAX_MATCHES = 200;
 const MAX_FILE_BYTES = 1_048_576;
 const MAX_TOTAL_BYTES = 128 * 1024 * 1024;
-/** Steps of making states; a search that needs more is stopped and says so. */
-const MAX_WORK = 2_000_000;
 /** After so many characters other events of the object have their turn, a stop among them. */
 const PAUSE_CHARS = 4_000_000;
 
@@ -84,8 +82,8 @@ class Search {
   }
 
   async run(signal: AbortSignal | undefined): Promise<GrepOutput> {
-    const automaton = compile(this.#input);
-    if (!automaton) return { error: `Invalid regex: ${this.#input.query}` };
+    const search = compileSearch(this.#input);
+    if (!search) return { error: `Invalid regex: ${this.#input.query}` };
     let nextPause = PAUSE_CHARS;
     for (const file of await this.#ops.glob(this.#input.include ?? "**/*")) {
       signal?.throwIfAborted();
@@ -98,7 +96,7 @@ class Search {
       // What has no type, or a wrong one, shows here that it is no text.
       if (text === null || text.includes("\0")) continue;
       try {
-        this.#searchFile(file.path, text, automaton);
+        this.#searchFile(file.path, text, search);
       } catch (error) {
         if (!(error instanceof WorkLimitError)) throw error;
         this.#stop = `The search was stopped. ${error.message}`;
@@ -111,31 +109,34 @@ class Search {
     return this.#result();
   }
 
-  #searchFile(path: string, text: string, automaton: Automaton): void {
+  #searchFile(path: string, text: string, search: LineSearch): void {
     this.#searched += 1;
     this.#chars += text.length;
     const before = this.#matches.length;
-    let line = 1;
-    for (let start = 0; start <= text.length && this.#stop === undefined; line += 1) {
-      const newline = text.indexOf("\n", start);
-      const end = newline < 0 ? text.length : newline;
-      if (automaton.testRange(text, start, lineEnd(text, start, end))) this.#add(path, line, text);
-      start = end + 1;
+    let number = 1;
+    let counted = 0;
+    for (let from = 0; from <= text.length && this.#stop === undefined;) {
+      const line = search(text, from);
+      if (!line) break;
+      number += countLines(text.slice(counted, line.start)) - 1;
+      counted = line.start;
+      this.#add(path, number, { text, line });
+      from = line.end + 1;
     }
     if (this.#matches.length > before) this.#withMatches += 1;
     if (this.#chars > MAX_TOTAL_BYTES) this.#stop = "The search was stopped: it has read enough; narrow include.";
   }
 
-  #add(path: string, line: number, text: string): void {
-    const lines = text.split("\n", line + (this.#input.contextLines ?? 0));
+  #add(path: string, number: number, { text, line }: { readonly text: string; readonly line: FoundLine }): void {
+    const show = (each: FoundLine) => cutLine(textOfLine(text, each));
     const around = this.#input.contextLines ?? 0;
-    const show = (number: number) => cutLine((lines[number - 1] ?? "").replace(/\r$/, ""));
-    if (around === 0) this.#matches.push(`${path}:${line}: ${show(line)}`);
+    if (around === 0) this.#matches.push(`${path}:${number}: ${show(line)}`);
     else {
-      const context: string[] = [];
-      for (let number = Math.max(1, line - around); number <= Math.min(lines.length, line + around); number += 1)
-        context.push(`${number === line ? ">" : " "} ${number}\t${show(number)}`);
-      this.#matches.push({ file: path, line, context: context.join("\n") });
+      const { lines, first } = linesAround(text, line, around);
+      const context = lines.map(
+        (each, index) => `${index === first ? ">" : " "} ${number - first + index}\t${show(each)}`
+      );
+      this.#matches.push({ file: path, line: number, context: context.join("\n") });
     }
     if (this.#matches.length >= MAX_MATCHES) this.#stop = `The search was stopped at ${MAX_MATCHES} matches.`;
   }
@@ -158,24 +159,7 @@ class Search {
   }
 }
 
-/** Undefined for an expression that is none. One that is not supported says why. */
-function compile({ query, fixedString = false, caseSensitive = false }: GrepInput): Automaton | undefined {
-  const options = { ignoreCase: !caseSensitive, maxWork: MAX_WORK };
-  if (fixedString) return compileText(query, options);
-  try {
-    return compileRegex(query, options);
-  } catch (error) {
-    if (error instanceof PatternError && /not supported|too large|at most/.test(error.message)) throw error;
-    return undefined;
-  }
-}
-
 function isSearchable({ size, mimeType }: FileInfo): boolean {
   const type = namedType(mimeType);
   return size <= MAX_FILE_BYTES && (type === undefined || isTextType(type));
-}
-
-/** Without the carriage return before a newline: `$` means the end of what a person sees. */
-function lineEnd(text: string, start: number, end: number): number {
-  return end > start && text.charCodeAt(end - 1) === 13 ? end - 1 : end;
 }

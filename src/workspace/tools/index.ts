@@ -1,11 +1,6 @@
 // `everthink/tools/workspace`: the file tools, over any file system.
-export {
-  createWorkspaceTools,
-  type BashFactory,
-  type FileTools,
-  type WorkspaceToolsOptions
-} from "./create-workspace-tools.ts";
-export { bash, createBashTool, type BashOptions, type BashOutput, type BashToolOptions } from "./bash.ts";
+export { createWorkspaceTools, type FileTools, type WorkspaceToolsOptions } from "./create-workspace-tools.ts";
+export { createBashTool, type BashToolOptions } from "./bash.ts";
 export { createDeleteTool } from "./delete.ts";
 export { createEditTool } from "./edit.ts";
 export { createFindTool } from "./find.ts";
@@ -24,6 +19,7 @@ export type {
   WriteOperations
 } from "./operations.ts";
 export type { BashNetwork } from "../bash/network.ts";
+export type { BashOptions, BashOutput } from "../bash/run-script.ts";
 export type { FileChange, RefusedChange } from "../store/changes.ts";
 export type { FileInfo, FileStat } from "../store/entries.ts";
 export type { WorkspaceLike } from "../workspace-like.ts";

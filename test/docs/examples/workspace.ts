@@ -1,6 +1,6 @@
 import type { LanguageModel } from "ai";
 import { Think, Workspace, type WorkspaceAccess } from "everthink";
-import { bash, createWorkspaceTools, type WorkspaceLike } from "everthink/tools/workspace";
+import { createWorkspaceTools, type WorkspaceLike } from "everthink/tools/workspace";
 
 interface Env {
   FILES?: ConstructorParameters<typeof Workspace>[0]["r2"];
@@ -18,7 +18,7 @@ export class Writer extends Think {
 }
 
 export class Coder extends Think {
-  override workspaceBash = bash({ load: () => import("just-bash"), timeout: 10_000 });
+  override workspaceBash = { timeout: 10_000 };
 
   override getModel(): LanguageModel {
     return "openai/gpt-5";

@@ -5,6 +5,7 @@ import type { Status } from "everthink/client";
 import { useThink } from "everthink/react";
 import type { Assistant } from "../../server/assistant.ts";
 import { browserTools } from "../browser-info.ts";
+import { useFileChanges } from "../files/use-files.ts";
 import { usePlug } from "../header/use-plug.ts";
 import { useConnectionNotes, usePanelNotes } from "../panel/panel-notes.ts";
 import { useJournal } from "../panel/use-journal.ts";
@@ -15,9 +16,19 @@ import { type Interruption, useInterruption } from "./use-interruption.ts";
 import { isBusy } from "./use-live-answer.ts";
 import { useVersions } from "./use-versions.ts";
 
+export type ConversationView = ReturnType<typeof useConversation>;
+
 export function useConversation(id: string, isPanelOpen: boolean) {
   const notes = usePanelNotes();
-  const think = useThink<Assistant>({ agent: "assistant", name: id, tools: browserTools, onMessage: notes.receive });
+  const files = useFileChanges();
+  const onMessage = useCallback(
+    (text: string) => {
+      notes.receive(text);
+      files.receive(text);
+    },
+    [notes.receive, files.receive]
+  );
+  const think = useThink<Assistant>({ agent: "assistant", name: id, tools: browserTools, onMessage });
   const { messages, status, connection, isRecovering, pendingApprovals, approve, reject, call, client } = think;
   useConnectionNotes(connection, notes.add);
   const busy = isBusy(status);
@@ -34,7 +45,18 @@ export function useConversation(id: string, isPanelOpen: boolean) {
     (): Decisions => ({ pending: pendingApprovals, approve, reject }),
     [pendingApprovals, approve, reject]
   );
-  return { ...think, ...acting, isBusy: busy, interruption, versions, plug, journal, notes: notes.list, decisions };
+  return {
+    ...think,
+    ...acting,
+    isBusy: busy,
+    interruption,
+    versions,
+    plug,
+    journal,
+    notes: notes.list,
+    fileChanges: files.count,
+    decisions
+  };
 }
 
 /** The agent says so: this page came when the answer was already interrupted. */

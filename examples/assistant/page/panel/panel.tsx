@@ -1,26 +1,18 @@
-// "Underneath": what the agent does while it answers. A column beside the conversation, or a sheet below it where there
+// The panel: one of several views on what is behind a conversation. A column beside it, or a sheet below it where there
 // is no room for one.
-import type { KeyboardEvent, RefObject } from "react";
-import type { ConnectionState, Status } from "everthink/client";
+import { useState, type KeyboardEvent, type RefObject } from "react";
 import { IconButton } from "../icon-button.tsx";
-import { JournalSection } from "./journal-section.tsx";
-import { hasSeenTurn, type NoteList } from "./panel-notes.ts";
-import { TimelineSection } from "./timeline-section.tsx";
-import { tokensText } from "./tokens-text.ts";
-import type { JournalView } from "./use-journal.ts";
+import { readSetting, writeSetting } from "../stored-setting.ts";
 import { hasRoom, HIDE_PANEL } from "./use-panel.ts";
+import { PANEL_VIEWS, UNDERNEATH, type PanelView, type PanelViewProps } from "./views.ts";
 
-interface PanelProps {
+interface PanelProps extends PanelViewProps {
   headingRef: RefObject<HTMLHeadingElement | null>;
-  status: Status;
-  connection: ConnectionState;
-  notes: NoteList;
-  journal: JournalView;
   onHide(): void;
 }
 
-export function Panel({ headingRef, status, connection, notes, journal, onHide }: PanelProps) {
-  const isReopened = journal.records > 0 && !hasSeenTurn(notes);
+export function Panel({ id, chat, headingRef, onHide }: PanelProps) {
+  const [view, show] = useView();
   const onKeyDown = (event: KeyboardEvent) => {
     // A column stays: there Escape is the answer's.
     if (event.key !== "Escape" || hasRoom()) return;
@@ -28,33 +20,53 @@ export function Panel({ headingRef, status, connection, notes, journal, onHide }
     onHide();
   };
   return (
-    <aside className="panel" aria-label="Underneath" onKeyDown={onKeyDown}>
+    <aside className="panel" aria-label={view.name} onKeyDown={onKeyDown}>
       <div className="panel-head">
         <h2 ref={headingRef} tabIndex={-1}>
-          Underneath
+          {view.name}
         </h2>
-        <IconButton icon="close" label={HIDE_PANEL} onClick={onHide} />
+        <Tabs view={view} onShow={show} />
+        <IconButton icon="close" label={HIDE_PANEL} className="panel-hide" onClick={onHide} />
       </div>
-      <dl className="panel-facts">
-        <div>
-          <dt>Status</dt>
-          <dd data-live={status === "running" || status === "recovering" || undefined}>{status}</dd>
-        </div>
-        <div>
-          <dt>Connection</dt>
-          <dd data-live={connection === "reconnecting" || undefined}>{connection}</dd>
-        </div>
-        <div>
-          <dt>Last turn</dt>
-          <dd>{tokensText(notes.lastTurn, isReopened)}</dd>
-        </div>
-        <div>
-          <dt>Since opened</dt>
-          <dd>{tokensText(notes.total, isReopened)}</dd>
-        </div>
-      </dl>
-      <JournalSection journal={journal} />
-      <TimelineSection notes={notes.notes} />
+      <div className="panel-view" role="tabpanel" aria-label={view.name}>
+        <view.View id={id} chat={chat} />
+      </div>
     </aside>
+  );
+}
+
+/** This browser remembers which. */
+function useView(): [PanelView, (view: PanelView) => void] {
+  const [name, setName] = useState(() => readSetting("panel-view"));
+  const show = (view: PanelView) => {
+    setName(view.name);
+    writeSetting("panel-view", view.name);
+  };
+  return [PANEL_VIEWS.find((view) => view.name === name) ?? UNDERNEATH, show];
+}
+
+function Tabs({ view, onShow }: { view: PanelView; onShow(view: PanelView): void }) {
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    const next = PANEL_VIEWS.at((PANEL_VIEWS.indexOf(view) + step) % PANEL_VIEWS.length);
+    if (step === 0 || next === undefined) return;
+    event.preventDefault();
+    onShow(next);
+    event.currentTarget.querySelectorAll("button")[PANEL_VIEWS.indexOf(next)]?.focus();
+  };
+  return (
+    <div className="panel-tabs" role="tablist" aria-label="What the panel shows" onKeyDown={onKeyDown}>
+      {PANEL_VIEWS.map((each) => (
+        <IconButton
+          key={each.name}
+          role="tab"
+          icon={each.icon}
+          label={each.name}
+          aria-selected={each === view}
+          tabIndex={each === view ? 0 : -1}
+          onClick={() => onShow(each)}
+        />
+      ))}
+    </div>
   );
 }
