@@ -10,6 +10,7 @@ const inNode = [
   { find: "#platform", replacement: source("./src/testing/inprocess/platform.ts") },
   { find: "everthink/workflows", replacement: source("./src/agent/workflows/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
+  { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },
   { find: /^everthink$/, replacement: source("./src/index.ts") },
   { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }
@@ -54,7 +55,8 @@ export default defineConfig({
           env: { AI_MAJOR: "6" },
           include: [
             "src/turn/**/*.test.ts",
-            "test/node/think.test.ts",
+            "src/workspace/tools/tools.test.ts",
+            "test/node/{think,workspace}.test.ts",
             "test/node/recovery-answers.test.ts",
             "test/node/{call-ids,overflow,overflow-guard,provider-values,stall,transient,turn-exceptions}.test.ts",
             "test/node/{open-calls,open-calls-ended,forged-frames}.test.ts"

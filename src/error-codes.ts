@@ -22,6 +22,7 @@ export type ThinkErrorCode =
   | "attachment-invalid"
   | "attempt-failed"
   | "attempt-fenced"
+  | "bash-missing"
   | "blob-corrupt"
   | "blob-missing"
   | "blob-too-large"
@@ -75,6 +76,7 @@ export type ThinkErrorCode =
   | "invalid-fiber-options"
   | "invalid-id"
   | "invalid-message"
+  | "invalid-pattern"
   | "invalid-record"
   | "invalid-retry-options"
   | "invalid-schedule"
@@ -181,4 +183,5 @@ export type ThinkErrorCode =
   | "workflow-report-refused"
   | "workflow-tracked"
   | "workflow-without-agent"
+  | "workspace-setup"
   | "wrong-parent";

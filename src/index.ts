@@ -98,5 +98,25 @@ export type { AddMessagesOptions } from "./think/runtime.ts";
 export type { MessageConcurrency } from "./chat/index.ts";
 export type { StreamCallback } from "./think/stream-callback.ts";
 export type { ChatInput, MessagesInput } from "./think/turn-input.ts";
+export {
+  FileError,
+  Workspace,
+  type BashOptions,
+  type EntryType,
+  type FileErrorCode,
+  type FileInfo,
+  type FileStat,
+  type FileVersion,
+  type SqlBackend,
+  type SqlParam,
+  type SqlSource,
+  type WorkspaceAccess,
+  type WorkspaceChangeEvent,
+  type WorkspaceChangeType,
+  type WorkspaceFsLike,
+  type WorkspaceInfo,
+  type WorkspaceLike,
+  type WorkspaceOptions
+} from "./workspace/index.ts";
 export { ThinkError } from "./util/errors.ts";
 export type { ThinkErrorCode } from "./error-codes.ts";

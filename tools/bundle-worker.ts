@@ -23,7 +23,8 @@ export const WORKER_BUILD = {
   target: "es2024",
   conditions: ["workerd", "worker", "browser", "import"],
   mainFields: ["module", "main"],
-  external: ["cloudflare:*", "node:*"],
+  // Of the optional peers none is part of a project that does not say so.
+  external: ["cloudflare:*", "node:*", "just-bash"],
   // A class's name is its identity: it is looked up in ctx.exports and sent to clients.
   keepNames: true,
   // The repository's own tsconfig maps imports to src/; a user's build does not have it.

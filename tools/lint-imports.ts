@@ -15,12 +15,11 @@ export interface Breach {
 }
 
 /** Part of every class, which gives them its public names. */
-const BUILT_IN: readonly string[] = ["mcp"];
+const BUILT_IN: readonly string[] = ["workspace", "mcp"];
 const FEATURES: readonly string[] = [
   "actions",
   "submissions",
   "schedules",
-  "workspace",
   "skills",
   "extensions",
   "execute",

@@ -3,6 +3,13 @@ import type { Sql, SqlRow, SqlValue } from "./ports.ts";
 import { Catalog } from "./table-set.ts";
 import { watchTransactions } from "./transactions.ts";
 
+const ports = new WeakMap<object, Sql>();
+
+/** The port over a `ctx.storage.sql` that an agent has opened: user code that passes it on still gets transactions. */
+export function portOf(sqlStorage: object): Sql | undefined {
+  return ports.get(sqlStorage);
+}
+
 export function openSql(storage: DurableObjectStorage): Sql {
   const { sql } = storage;
   const { transactions, run } = watchTransactions(storage);
@@ -29,7 +36,9 @@ export function openSql(storage: DurableObjectStorage): Sql {
       return transactions.rollbacks;
     }
   };
-  return withCatalog(port);
+  const opened = withCatalog(port);
+  ports.set(sql, opened);
+  return opened;
 }
 
 /** Every port has one catalog of its tables. */

@@ -10,6 +10,7 @@ type Incident = {
 };
 type Recovered = Fiber & { recoveryReason: string };
 type Job = { callback: string; id: string };
+type Files = { namespace: string };
 type LedgerRow = { action: string; key: string; inputHash: string };
 type Turn = { requestId: string; trigger: string; admission: "queue"; continuation: boolean; generation?: number };
 
@@ -100,6 +101,13 @@ export interface EventPayloads {
   "mcp:client:authorize": { serverId: string; authUrl: string; clientId?: string };
   "mcp:client:discover": { url?: string; state?: string; error?: string };
   "mcp:client:close": { url: string; transport?: string; state: "closed" | "error"; error?: string };
+  "workspace:read": Files & { path: string; storage: string };
+  "workspace:write": Files & { path: string; size: number; storage: string; update: boolean };
+  "workspace:delete": Files & { path: string };
+  "workspace:mkdir": Files & { path: string; recursive: boolean };
+  "workspace:rm": Files & { path: string; recursive: boolean };
+  "workspace:cp": Files & { src: string; dest: string; recursive: boolean };
+  "workspace:mv": Files & { src: string; dest: string };
   /** An internal start step failed; the object is up all the same. */
   "chat:onstart:degraded": { step: string; error: string };
   /** A stored row could not be read; it was set aside so that the object still boots. */
@@ -126,11 +134,13 @@ export type ChannelKey =
   | "chat"
   | "transcript"
   | "workflow"
+  | "workspace"
   | "email";
 
 const PREFIXES: ReadonlyArray<readonly [prefix: string, channel: ChannelKey]> = [
   ["mcp:", "mcp"],
   ["workflow:", "workflow"],
+  ["workspace:", "workspace"],
   ["fiber:", "fiber"],
   ["chat:transcript:", "transcript"],
   ["chat:", "chat"],

@@ -1,4 +1,5 @@
 // Kill the process at every point a crash can fall on, recover, and compare with a run that was never interrupted.
+import { loadLazyModules } from "../host/lazy-module.ts";
 import { isDeepStrictEqual } from "node:util";
 import { CrashChangedOutcome, type CrashDifference } from "./errors.ts";
 import type { TestHost } from "./test-host.ts";
@@ -43,6 +44,7 @@ interface CrashPoint {
 export async function everyCrash<Host extends TestHost<unknown>>(
   options: EveryCrashOptions<Host>
 ): Promise<EveryCrashResult> {
+  await loadLazyModules();
   const baseline = await runUninterrupted(options);
   const points = spread(pointsOf(baseline, options.points ?? "both"), options.limit);
   const differences: CrashDifference[] = [];

@@ -29,6 +29,7 @@ test("the Node platform has the names and types of the real one", () => {
   expect(Object.keys(platform).toSorted()).toEqual([
     "DurableObject",
     "WorkflowEntrypoint",
+    "loading",
     "openSocketPair",
     "servicesOf"
   ]);

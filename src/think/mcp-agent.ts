@@ -1,5 +1,4 @@
 // The part of the class that is about MCP servers: settings, override points and public names.
-import { Agent } from "../agent/agent.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type {
   AddedMcpServer,
@@ -11,12 +10,13 @@ import type {
   McpToolInfo
 } from "../mcp/index.ts";
 import { mcpOf } from "./mcp.ts";
+import { WorkspaceAgent } from "./workspace-agent.ts";
 
 export abstract class McpAgent<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends Agent<Env, State, Props> {
+> extends WorkspaceAgent<Env, State, Props> {
   /** Wait for MCP servers before each turn: at most 10 seconds, or `timeout` milliseconds. */
   waitForMcpConnections: boolean | { timeout?: number } = false;
 

@@ -3,6 +3,7 @@ import type { LanguageModel, ToolSet } from "ai";
 import { expect } from "vitest";
 import { reply, scriptedModel, text } from "../testing/index.ts";
 import type { EngineTurn } from "../turn/turn.ts";
+import { Workspace } from "../workspace/workspace.ts";
 import type { Feature } from "./feature.ts";
 import { Features } from "./features.ts";
 import type { ThinkOverrides } from "./overrides.ts";
@@ -31,6 +32,10 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     getSystemPrompt: () => "You are a test.",
     getTools: (): ToolSet => ({}),
     getFeatures: () => [],
+    workspace: new Workspace({ sql: { query: () => [], run: () => undefined } }),
+    workspaceTools: true,
+    workspaceBash: false,
+    authorizeWorkspace: () => false,
     beforeTurn: () => undefined,
     beforeStep: () => undefined,
     beforeToolCall: () => undefined,

@@ -68,13 +68,23 @@ export interface MediaEvictionOptions {
   readonly keepRecentMessages?: number;
   /** Smaller values stay where they are. Default 32,768. */
   readonly minPartBytes?: number;
+  /** False: they are dropped. Default true: each becomes a file below `/attachments/evicted/`, which its message names. */
+  readonly externalizeToWorkspace?: boolean;
   /** Messages rewritten in one go. Default 64. */
   readonly maxRowsPerPass?: number;
 }
 
 export interface ThinkOverrides extends Pick<
   McpAgent,
-  "waitForMcpConnections" | "maxMcpTools" | "mcpApproval" | "createMcpOAuthProvider" | "mcpFetch"
+  | "waitForMcpConnections"
+  | "maxMcpTools"
+  | "mcpApproval"
+  | "createMcpOAuthProvider"
+  | "mcpFetch"
+  | "workspace"
+  | "workspaceTools"
+  | "workspaceBash"
+  | "authorizeWorkspace"
 > {
   readonly messageConcurrency: MessageConcurrency;
   readonly hydrationByteBudget: number;
@@ -115,4 +125,4 @@ export interface ThinkOverrides extends Pick<
 
 /** What costs something, or means something else, when the class does not have its own. */
 export type OptionalHook =
-  "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse" | "getActions" | "authorizeTurn";
+  "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse" | "getActions" | "authorizeTurn" | "authorizeWorkspace";

@@ -37,6 +37,7 @@ import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import { checkMessages, type MessagesInput } from "./turn-input.ts";
+import { preserveAsFile, workspaceFeature } from "./workspace.ts";
 
 export interface AddMessagesOptions extends ChainOptions {
   /** Whether clients are notified (default true). While a turn streams they are with what it sends next. */
@@ -120,7 +121,7 @@ export class ThinkRuntime {
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
     this.features.add(contextFeature(this.session));
-    await this.features.start([mcpFeature, ...this.#overrides.getFeatures()]);
+    await this.features.start([workspaceFeature, mcpFeature, ...this.#overrides.getFeatures()]);
   }
 
   /** A recovery hook runs before `onStart`. A turn that it starts must not: it waits for the end of the start. */
@@ -330,9 +331,11 @@ export class ThinkRuntime {
   #evictMedia(store: MessageStore): void {
     const { agent, features } = this;
     const overrides = this.#overrides;
+    const preserve = preserveAsFile(overrides);
     new MediaEvictor({
       store,
       options: overrides.mediaEviction,
+      ...(preserve && { preserve }),
       keeps: (call) => features.keptOutputs(overrides.historyTruncation.wholeOutputs)(call) !== undefined,
       defer: (work) => agent.background(agent.clock.sleep(0).then(work)),
       onEvicted: (summary) => agent.emit("chat:media:evicted", { ...summary })

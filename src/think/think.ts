@@ -116,7 +116,7 @@ export abstract class Think<
   /** Bytes of stored messages that the model and clients are shown; zero or less: all of them. */
   hydrationByteBudget: number = HYDRATION_BYTE_BUDGET;
 
-  /** Whether large media of old messages are moved out of their rows. */
+  /** Whether large media of old messages are moved into files of the workspace. */
   mediaEviction: boolean | MediaEvictionOptions = true;
 
   /**

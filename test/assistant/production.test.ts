@@ -8,6 +8,7 @@ import { accessScenarios } from "./scenarios/access.ts";
 import { answerScenarios } from "./scenarios/answers.ts";
 import { approvalScenarios } from "./scenarios/approvals.ts";
 import { conversationScenarios } from "./scenarios/conversations.ts";
+import { fileScenarios } from "./scenarios/files.ts";
 import { memoryAndFailureScenarios } from "./scenarios/memory-and-failure.ts";
 import { phoneScenarios } from "./scenarios/phone.ts";
 import { pictureScenarios } from "./scenarios/pictures.ts";
@@ -33,6 +34,7 @@ describe("the built assistant:", () => {
       ...serverScenarios,
       ...versionScenarios,
       ...pictureScenarios,
+      ...fileScenarios,
       ...memoryAndFailureScenarios,
       ...conversationScenarios,
       ...accessScenarios,

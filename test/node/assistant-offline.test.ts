@@ -21,7 +21,7 @@ const DECIDED: Prompt[number] = {
 
 const ask = (text: string): Prompt => [{ role: "user", content: [{ type: "text", text }] }];
 
-const TOOLS: NonNullable<ModelCall["tools"]> = ["browser_info", "now", "calculate"].map((name) => ({
+const TOOLS: NonNullable<ModelCall["tools"]> = ["browser_info", "now", "calculate", "bash"].map((name) => ({
   type: "function",
   name,
   inputSchema: {}
@@ -39,7 +39,11 @@ const RESULTS: Record<string, unknown> = {
   delete_note: { deleted: 7 },
   publish_note: { status: "paused", executionId: "x" },
   browser_info: { width: 800, height: 600, timeZone: "Europe/Oslo" },
-  set_context: "Written to memory."
+  set_context: "Written to memory.",
+  write: { path: "/voyage/packing.md", bytesWritten: 90, lines: 8 },
+  edit: { path: "/voyage/packing.md", replaced: true, lines: 8 },
+  grep: { totalMatches: 2, matches: [] },
+  bash: { stdout: "5\n", stderr: "", exitCode: 0 }
 };
 
 type Output = Extract<Extract<Prompt[number], { role: "tool" }>["content"][number], { type: "tool-result" }>["output"];

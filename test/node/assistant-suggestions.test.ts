@@ -89,6 +89,19 @@ test.each([
   expect((await directoryState(host)).board.map(({ text }) => text)).toEqual(isApproved ? ["the lamp is lit"] : []);
 });
 
+test("files are written, corrected, searched and sorted, and the answer says what came of it", async () => {
+  const { page } = await asked("Work with files");
+  expect(states(page.last)).toEqual(["write", "edit", "grep", "bash"].map((name) => `${name} output-available`));
+  expect(toolsOf(page.last)[3]).toMatchObject({
+    output: { stdout: "5\n", changedFiles: { created: ["/voyage/sorted.txt"] } }
+  });
+  expect(page.text).toContain("2 lines of it are about oil. Sorted, it has **5** lines");
+  await page.ask("Run `head -1 /voyage/sorted.txt`");
+  expect(page.text).toContain("- bread");
+  await page.ask("Which files are there?");
+  expect(page.text).toContain("- `/voyage/packing.md`");
+});
+
 test("the browser is looked at by the page's own tool", async () => {
   const info = { width: 800, height: 600, timeZone: "Europe/Oslo", language: "nb", theme: "dark" };
   const { page } = await asked("Look at this browser", {

@@ -21,6 +21,7 @@ let configure: (session: Session, agent: Scholar) => Session;
 let documents: Record<string, string> = {};
 
 class Scholar extends Think {
+  override workspaceTools = false;
   override getModel() {
     return scriptedModel(script);
   }

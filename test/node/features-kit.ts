@@ -25,6 +25,7 @@ interface Scene {
 export const scene: Scene = { script: createScript([]), features: () => [notes], trace: [], hangs: false };
 
 export class Holder extends Think {
+  override workspaceTools = false;
   override getModel() {
     return scriptedModel(scene.script);
   }

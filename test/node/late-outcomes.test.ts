@@ -27,6 +27,8 @@ interface Scene {
 const scene: Scene = { script: createScript([]), told: [], bodies: [], runs: [] };
 
 class Waiter extends Think {
+  override workspaceTools = false;
+
   override chatStreamStallTimeoutMs = 20_000;
   override getModel() {
     return scriptedModel(scene.script);

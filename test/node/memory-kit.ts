@@ -44,6 +44,9 @@ export const scene: Scene = { ...USUAL, script: createScript([]), summarized: []
 export const deploy = (changes: Partial<Deployment>): void => void Object.assign(scene, changes);
 
 export class Companion extends Think {
+  /** Without files, what is evicted stays with its message. */
+  override workspaceTools = false;
+
   override getModel() {
     return scriptedModel(scene.script);
   }

@@ -274,6 +274,7 @@ describe("what the model works with", () => {
 
 test("a class without long outputs is a class without the tool", async () => {
   class Plain extends Think {
+    override workspaceTools = false;
     override getModel = Companion.prototype.getModel;
     override getTools = () => ({ fetch: returns("short") });
     async say(words: string) {

@@ -56,6 +56,8 @@ function emptyScene(steps: Step[], behaviour: Behaviour): Scene {
 }
 
 export class Patient extends Think {
+  override workspaceTools = false;
+
   override chatRecovery = recoverySetting();
   override observability = { emit: (event: AgentEvent) => void scene.events.push(event) };
 

@@ -24,6 +24,7 @@ let system = "Be brief.";
 let boundary = async () => {};
 
 class Chat extends Think {
+  override workspaceTools = false;
   override getModel() {
     return scriptedModel(script);
   }

@@ -13,6 +13,7 @@ import "./styles/parts.css";
 import "./styles/composer.css";
 import "./styles/panel.css";
 import "./styles/servers.css";
+import "./styles/files.css";
 import { applyStoredTheme } from "./theme.ts";
 
 applyStoredTheme();

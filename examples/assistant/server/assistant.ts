@@ -2,6 +2,7 @@
 // underneath; everything durable about it is Think's.
 import {
   Think,
+  Workspace,
   type ChatErrorContext,
   type ChatRecoveryContext,
   type ChatResponseResult,
@@ -17,12 +18,13 @@ import {
 } from "everthink";
 import { getAgentByName, type Connection, type StateSource } from "everthink/agent";
 import { diagnosticsObservability, type AgentEvent, type Observability } from "everthink/observe";
-import type { AssistantState, PanelNote, PublishedNote } from "../shared/demo.ts";
+import type { AssistantState, FileListing, FilesNote, LastChange, PanelNote, PublishedNote } from "../shared/demo.ts";
 import { ruleOf, TOOL_RULES, type ToolRule } from "../shared/tool-rules.ts";
 import { noteActions } from "./actions.ts";
 import { DIRECTORY_NAME, paceMs, type Env } from "./env.ts";
 import { failureForPeople } from "./failure.ts";
 import { withFallback } from "./fallback.ts";
+import { fileListing, lastChangeOf } from "./files.ts";
 import type { Model } from "./language-model.ts";
 import { loginPage } from "./login-page.ts";
 import { chooseModel, statusOf, type ModelProblem } from "./models.ts";
@@ -48,8 +50,13 @@ const RECENT_NOTES = 30;
 
 export class Assistant extends Think<Env, AssistantState> {
   /** Besides those of Think. */
-  static override callables = ["readJournal", "connectServer", "forgetServer", "ruleTool"];
+  static override callables = ["readJournal", "listFiles", "lastChange", "connectServer", "forgetServer", "ruleTool"];
   override initialState: AssistantState = { model: statusOf(chooseModel(this.env)) };
+  override workspace: Workspace = new Workspace({
+    sql: this.ctx.storage.sql,
+    name: () => this.name,
+    onChange: ({ path }) => this.broadcast(JSON.stringify({ type: "files", path } satisfies FilesNote))
+  });
   override chatRecovery = { maxInterruptedAttempts: MAX_PULLED_PLUGS };
   override observability: Observability = {
     emit: (event) => {
@@ -124,6 +131,21 @@ export class Assistant extends Think<Env, AssistantState> {
     const isKnown = this.getMcpServers().tools.some(({ toolKey }) => toolKey === key);
     if (!isKnown || !TOOL_RULES.includes(rule)) throw new Error("There is no such tool or rule.");
     this.setState({ ...this.state, toolRules: { ...this.state.toolRules, [key]: rule } });
+  }
+
+  // ── Files ──
+
+  /** Everybody who can open the page can do everything: a class of your own says who may. */
+  override authorizeWorkspace(): boolean {
+    return true;
+  }
+
+  listFiles(): Promise<FileListing> {
+    return fileListing(this.workspace);
+  }
+
+  lastChange(path: string): Promise<LastChange | null> {
+    return lastChangeOf(this.workspace, path);
   }
 
   // ── What the pages are told ──

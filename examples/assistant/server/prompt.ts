@@ -5,5 +5,6 @@ export const INSTRUCTIONS = [
   "Answer in short, plain paragraphs; Markdown is shown.",
   "Use your tools instead of guessing: the time, arithmetic, notes, primes, and the user's browser where it is offered.",
   "delete_note and publish_note ask a person by themselves: call them, do not ask for permission in words.",
+  "Longer texts, lists and code go into files of the workspace, which the user sees beside the conversation.",
   'What the user wants you to remember goes into the block "memory", with set_context.'
 ].join("\n");

@@ -46,6 +46,34 @@ export interface AssistantState {
   toolRules?: ToolRules;
 }
 
+export interface FileEntry {
+  path: string;
+  type: "file" | "directory" | "symlink";
+  size: number;
+  mimeType: string;
+  updatedAt: number;
+}
+
+export interface FileListing {
+  /** By path. */
+  entries: FileEntry[];
+  /** How many more there are. */
+  left: number;
+}
+
+/** How a file differs from what it was before. */
+export interface LastChange {
+  at: number;
+  /** A unified diff; empty for what cannot be compared. */
+  diff: string;
+}
+
+/** Sent like a PanelNote after each change of a file. */
+export interface FilesNote {
+  type: "files";
+  path: string;
+}
+
 /** Sent to every page of a conversation as text, next to the protocol, while a turn runs. Not stored. */
 export interface PanelNote {
   type: "panel";

@@ -11,6 +11,10 @@ export const SUGGESTIONS: readonly Suggestion[] = [
   { title: "Use a slow tool", prompt: "Count the primes below 200000 and show your progress." },
   { title: "Ask before deleting", prompt: 'Take a note that says "buy oil for the lamp", then delete it.' },
   { title: "Wait for a decision", prompt: 'Take a note that says "the lamp is lit", then publish it on the board.' },
+  {
+    title: "Work with files",
+    prompt: "Write a packing list into a file, correct it, search it, and sort it with bash."
+  },
   { title: "Look at this browser", prompt: "How large is my browser window, and what time zone am I in?" },
   { title: "Remember something", prompt: "Remember that my boat is called Aurora." },
   { title: "Fail on purpose", prompt: "Please fail on purpose, so that I see an error." }

@@ -31,6 +31,11 @@ export function servicesOf(_ctx: DurableObjectState): { clock: Clock; ids: Ids }
   return { clock, ids };
 }
 
+/** A module that is being loaded. Where time is virtual, it must not pass meanwhile. */
+export function loading<Module>(module: Promise<Module>): Promise<Module> {
+  return module;
+}
+
 /** Both ends of a new WebSocket, and the response that hands the client its end. */
 export function openSocketPair(): { server: WebSocket; response: Response } {
   const { 0: client, 1: server } = new WebSocketPair();

@@ -1,5 +1,6 @@
 // The chaos runner: plays one conversation without disturbance, then once per point of every mode, and reports every
 // difference. Deterministic: the same scenario, options and seed try the same points in the same order.
+import { loadLazyModules } from "../../host/lazy-module.ts";
 import { compareRuns, checkAlone, type ChaosDifference } from "./checks.ts";
 import {
   CHAOS_MODES,
@@ -86,6 +87,7 @@ const SECOND_KILL_RANGE = 60;
  * expect(result.differences, formatChaos(result)).toEqual([]);
  */
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
+  await loadLazyModules();
   const baseline = await playSteadily(options);
   const modes: ModeResult[] = [];
   for (const mode of options.modes ?? CHAOS_MODES) modes.push(await playMode(options, baseline, mode));

@@ -6,6 +6,7 @@ import type {
 } from "cloudflare:workers";
 import { standIn } from "./stand-in.ts";
 
+export { trackForeignWork as loading } from "./foreign-work.ts";
 export { objectServicesOf as servicesOf } from "./object-services.ts";
 export { createSocketPair as openSocketPair } from "./upgrade-response.ts";
 export type { WorkflowEvent, WorkflowStep } from "cloudflare:workers";

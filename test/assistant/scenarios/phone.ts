@@ -32,7 +32,7 @@ export const fitsAPhone: Scenario = {
     await fits(visitor);
     await visitor.photograph("phone-underneath");
     expect(await smallTargets(visitor.page)).toEqual([]);
-    await visitor.button("MCP servers").tap();
+    await visitor.page.getByRole("tab", { name: "MCP servers" }).tap();
     await visitor.page.getByRole("textbox", { name: "Address of an MCP server" }).waitFor();
     await fits(visitor);
     expect(await smallTargets(visitor.page)).toEqual([]);

@@ -37,7 +37,7 @@ export const usesServers: Scenario = {
   async play({ visitor }) {
     const { page } = visitor;
     const library = await serveLibrary();
-    await visitor.button("MCP servers").click();
+    await page.getByRole("tab", { name: "MCP servers" }).click();
     const panel = page.getByRole("complementary", { name: "MCP servers" });
     await panel.getByRole("heading", { name: "MCP servers" }).waitFor();
 
@@ -71,7 +71,7 @@ export const usesServers: Scenario = {
     await visitor.photograph("mcp-servers");
 
     await visitor.reload();
-    await visitor.button("MCP servers").click();
+    await page.getByRole("tab", { name: "MCP servers" }).click();
     await panel.locator("li[data-hidden]").getByText("give_away").waitFor();
     expect(await crowded(visitor)).toEqual([]);
     await panel.getByRole("button", { name: `Remove ${library.host}` }).click();
@@ -85,7 +85,7 @@ export const logsIn: Scenario = {
     const { page } = visitor;
     const { mcpUrl } = await serveProtected();
     const { host } = new URL(mcpUrl);
-    await visitor.button("MCP servers").click();
+    await page.getByRole("tab", { name: "MCP servers" }).click();
     await add(visitor, mcpUrl);
     const login = visitor.button(`Log in to ${host}`);
     await login.waitFor();

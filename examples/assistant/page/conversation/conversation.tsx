@@ -89,7 +89,7 @@ export function Conversation(props: ConversationProps) {
         {drop.isOver && <div className="drop-veil">Drop pictures to attach them</div>}
         <Announcer messages={messages} status={status} error={error} />
       </main>
-      {panel.isOpen && <Panel chat={chat} panel={panel} />}
+      {panel.isOpen && <Panel id={id} chat={chat} headingRef={panel.headingRef} onHide={panel.hide} />}
     </>
   );
 }

@@ -5,6 +5,7 @@ import type { Status } from "everthink/client";
 import { useThink } from "everthink/react";
 import type { Assistant } from "../../server/assistant.ts";
 import { browserTools } from "../browser-info.ts";
+import { useFileChanges } from "../files/use-files.ts";
 import { usePlug } from "../header/use-plug.ts";
 import { useConnectionNotes, usePanelNotes } from "../panel/panel-notes.ts";
 import { useJournal } from "../panel/use-journal.ts";
@@ -16,16 +17,21 @@ import { type Interruption, useInterruption } from "./use-interruption.ts";
 import { isBusy } from "./use-live-answer.ts";
 import { useVersions } from "./use-versions.ts";
 
+export type ConversationView = ReturnType<typeof useConversation>;
+
 export function useConversation(id: string, isPanelOpen: boolean) {
   const notes = usePanelNotes();
+  const files = useFileChanges();
   const { servers, receive: receiveServers } = useShownServers();
   const { receive: receiveNote } = notes;
+  const { receive: receiveFile } = files;
   const onMessage = useCallback(
     (text: string) => {
       receiveNote(text);
       receiveServers(text);
+      receiveFile(text);
     },
-    [receiveNote, receiveServers]
+    [receiveNote, receiveServers, receiveFile]
   );
   const think = useThink<Assistant>({ agent: "assistant", name: id, tools: browserTools, onMessage });
   const { messages, status, connection, isRecovering, pendingApprovals, approve, reject, call, client } = think;
@@ -53,6 +59,7 @@ export function useConversation(id: string, isPanelOpen: boolean) {
     plug,
     journal,
     notes: notes.list,
+    fileChanges: files.count,
     decisions,
     servers
   };

@@ -1,41 +1,72 @@
-// The column beside the conversation, or a sheet below it where there is no room for one. It shows one of its pages; the
-// others are buttons next to its title.
-import type { KeyboardEvent } from "react";
-import type { useConversation } from "../conversation/use-conversation.ts";
+// The panel: one of several views on what is behind a conversation. A column beside it, or a sheet below it where there
+// is no room for one.
+import { useState, type KeyboardEvent, type RefObject } from "react";
 import { IconButton } from "../icon-button.tsx";
-import { PANEL_PAGES } from "./panel-pages.ts";
-import { hasRoom, HIDE_PANEL, type PanelSwitch } from "./use-panel.ts";
+import { readSetting, writeSetting } from "../stored-setting.ts";
+import { hasRoom, HIDE_PANEL } from "./use-panel.ts";
+import { PANEL_VIEWS, UNDERNEATH, type PanelView, type PanelViewProps } from "./views.ts";
 
-export interface PanelPageProps {
-  chat: ReturnType<typeof useConversation>;
+interface PanelProps extends PanelViewProps {
+  headingRef: RefObject<HTMLHeadingElement | null>;
+  onHide(): void;
 }
 
-export function Panel({ chat, panel }: PanelPageProps & { panel: PanelSwitch }) {
-  const { title, headingRef, hide, select } = panel;
-  const page = PANEL_PAGES.find((candidate) => candidate.title === title);
+export function Panel({ id, chat, headingRef, onHide }: PanelProps) {
+  const [view, show] = useView();
   const onKeyDown = (event: KeyboardEvent) => {
     // A column stays: there Escape is the answer's.
     if (event.key !== "Escape" || hasRoom()) return;
     event.preventDefault();
-    hide();
+    onHide();
   };
   return (
-    <aside className="panel" aria-label={title} onKeyDown={onKeyDown}>
+    <aside className="panel" aria-label={view.name} onKeyDown={onKeyDown}>
       <div className="panel-head">
-        {PANEL_PAGES.map((other) =>
-          other === page ? (
-            <h2 key={other.title} ref={headingRef} tabIndex={-1}>
-              {other.title}
-            </h2>
-          ) : (
-            <button key={other.title} type="button" className="panel-turn" onClick={() => select(other.title)}>
-              {other.title}
-            </button>
-          )
-        )}
-        <IconButton icon="close" label={HIDE_PANEL} onClick={hide} />
+        <h2 ref={headingRef} tabIndex={-1}>
+          {view.name}
+        </h2>
+        <Tabs view={view} onShow={show} />
+        <IconButton icon="close" label={HIDE_PANEL} className="panel-hide" onClick={onHide} />
       </div>
-      {page && <page.Content chat={chat} />}
+      <div className="panel-view" role="tabpanel" aria-label={view.name}>
+        <view.View id={id} chat={chat} />
+      </div>
     </aside>
+  );
+}
+
+/** This browser remembers which. */
+function useView(): [PanelView, (view: PanelView) => void] {
+  const [name, setName] = useState(() => readSetting("panel-view"));
+  const show = (view: PanelView) => {
+    setName(view.name);
+    writeSetting("panel-view", view.name);
+  };
+  return [PANEL_VIEWS.find((view) => view.name === name) ?? UNDERNEATH, show];
+}
+
+function Tabs({ view, onShow }: { view: PanelView; onShow(view: PanelView): void }) {
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    const next = PANEL_VIEWS.at((PANEL_VIEWS.indexOf(view) + step) % PANEL_VIEWS.length);
+    if (step === 0 || next === undefined) return;
+    event.preventDefault();
+    onShow(next);
+    event.currentTarget.querySelectorAll("button")[PANEL_VIEWS.indexOf(next)]?.focus();
+  };
+  return (
+    <div className="panel-tabs" role="tablist" aria-label="What the panel shows" onKeyDown={onKeyDown}>
+      {PANEL_VIEWS.map((each) => (
+        <IconButton
+          key={each.name}
+          role="tab"
+          icon={each.icon}
+          label={each.name}
+          aria-selected={each === view}
+          tabIndex={each === view ? 0 : -1}
+          onClick={() => onShow(each)}
+        />
+      ))}
+    </div>
   );
 }

@@ -1,30 +1,25 @@
 // Whether the panel is open, which this browser remembers, and where the keyboard is. Where the panel is a sheet
 // below the conversation, a person who opens it is led into it, and back to the button that opens it when they close it.
-import { useEffect, useRef, useState, type RefObject } from "react";
+import { useEffect, useRef, type RefObject } from "react";
 import { useStoredFlag } from "../stored-setting.ts";
 
 /** With less room than this the panel would leave too little for the conversation, so it is not open by itself. */
 const ROOM_FOR_PANEL = "(min-width: 1180px)";
 
-export const FIRST_TITLE = "Underneath";
 export const SHOW_PANEL = "Show what happens underneath";
 export const HIDE_PANEL = "Hide what happens underneath";
 
 export interface PanelSwitch {
   readonly isOpen: boolean;
-  /** The title of the page that is shown in it. */
-  readonly title: string;
   readonly headingRef: RefObject<HTMLHeadingElement | null>;
   readonly toggleRef: RefObject<HTMLButtonElement | null>;
   toggle(): void;
   /** From inside the panel. */
   hide(): void;
-  select(title: string): void;
 }
 
 export function usePanel(): PanelSwitch {
   const [isOpen, setOpen] = useStoredFlag("panel-open", hasRoom());
-  const [title, setTitle] = useState(FIRST_TITLE);
   const headingRef = useRef<HTMLHeadingElement>(null);
   const toggleRef = useRef<HTMLButtonElement>(null);
   // Only what a person does leads them: another conversation shows its own panel, and that is no reason to go there.
@@ -35,21 +30,11 @@ export function usePanel(): PanelSwitch {
     if (!isOpen) toggleRef.current?.focus();
     else if (!hasRoom()) headingRef.current?.focus();
   }, [isOpen]);
-  // The button that was pressed has become the heading.
-  const isTurned = useRef(false);
-  useEffect(() => {
-    if (isTurned.current) headingRef.current?.focus();
-    isTurned.current = false;
-  }, [title]);
-  const select = (next: string) => {
-    isTurned.current = true;
-    setTitle(next);
-  };
   const change = (next: boolean) => {
     isAsked.current = true;
     setOpen(next);
   };
-  return { isOpen, title, headingRef, toggleRef, toggle: () => change(!isOpen), hide: () => change(false), select };
+  return { isOpen, headingRef, toggleRef, toggle: () => change(!isOpen), hide: () => change(false) };
 }
 
 /** Then it is a column of its own. */

@@ -1,4 +1,5 @@
 // One call of a tool: a line that says what and how far, and behind it everything that went in and came out.
+import { DiffView } from "../files/diff-view.tsx";
 import { Icon, type IconName } from "../icons.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
 import { JsonView } from "./json-view.tsx";
@@ -10,7 +11,8 @@ import {
   progressOf,
   toneOf,
   toolName,
-  type ToolPart
+  type ToolPart,
+  withDiff
 } from "./tool-part.ts";
 
 const ICONS: Readonly<Record<Exclude<CardTone, "busy">, IconName>> = {
@@ -25,6 +27,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
   const { tone, word } = toneOf(part);
   const failure = failureOf(part);
   const progress = progressOf(part);
+  const { diff, output } = withDiff(part.output);
   const isAsking = part.state === "approval-requested" || isParked(part);
   return (
     <div role="group" aria-label={`Tool ${name}`} className="tool-card" data-state={part.state} data-tone={tone}>
@@ -41,7 +44,8 @@ export function ToolCard({ part }: { part: ToolPart }) {
         </summary>
         <div className="tool-detail">
           <JsonView label="Input" value={part.input ?? {}} />
-          {part.output !== undefined && <JsonView label="Output" value={part.output} />}
+          {diff !== undefined && <DiffView label="Change" diff={diff} />}
+          {part.output !== undefined && <JsonView label="Output" value={output} />}
           {failure !== undefined && <JsonView label="Error" value={failure} />}
         </div>
       </details>

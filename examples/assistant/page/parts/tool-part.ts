@@ -68,11 +68,19 @@ export function progressOf(part: ToolPart): number | undefined {
   return typeof progress === "number" ? Math.min(1, Math.max(0, progress)) : undefined;
 }
 
+/** The change that a tool made to a file, apart from the rest of what it said. */
+export function withDiff(output: unknown): { readonly diff?: string; readonly output: unknown } {
+  const diff = field(output, "diff");
+  if (typeof diff !== "string" || typeof output !== "object") return { output };
+  return { diff, output: { ...output, diff: undefined } };
+}
+
 /** Why it failed: what the tool threw, or the error an action gave as its output. */
 export function failureOf(part: ToolPart): string | undefined {
   if (part.state === "output-error") return part.errorText ?? "The tool failed.";
   if (part.state !== "output-available" || part.preliminary === true) return undefined;
   const error = field(part.output, "error");
+  if (typeof error === "string") return error;
   const message = field(error, "message");
   return typeof message === "string" ? message : undefined;
 }

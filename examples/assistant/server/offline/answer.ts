@@ -8,6 +8,7 @@ import type { Asked, Topic } from "./topic.ts";
 import { arithmetic } from "./topics/arithmetic.ts";
 import { browser } from "./topics/browser.ts";
 import { failure } from "./topics/failure.ts";
+import { fileWork, listFiles, script } from "./topics/files.ts";
 import { greeting } from "./topics/greeting.ts";
 import { help } from "./topics/help.ts";
 import { markdown } from "./topics/markdown.ts";
@@ -24,6 +25,9 @@ const TOPICS: readonly Topic[] = [
   picture,
   failure,
   serverTool,
+  script,
+  fileWork,
+  listFiles,
   newNote,
   existingNote,
   listNotes,

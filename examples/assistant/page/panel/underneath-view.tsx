@@ -1,15 +1,15 @@
 // "Underneath": what the agent does while it answers.
 import { JournalSection } from "./journal-section.tsx";
 import { hasSeenTurn } from "./panel-notes.ts";
-import type { PanelPageProps } from "./panel.tsx";
 import { TimelineSection } from "./timeline-section.tsx";
 import { tokensText } from "./tokens-text.ts";
+import type { PanelViewProps } from "./views.ts";
 
-export function Underneath({ chat }: PanelPageProps) {
+export function UnderneathView({ chat }: PanelViewProps) {
   const { status, connection, notes, journal } = chat;
   const isReopened = journal.records > 0 && !hasSeenTurn(notes);
   return (
-    <>
+    <div className="underneath">
       <dl className="panel-facts">
         <div>
           <dt>Status</dt>
@@ -30,6 +30,6 @@ export function Underneath({ chat }: PanelPageProps) {
       </dl>
       <JournalSection journal={journal} />
       <TimelineSection notes={notes.notes} />
-    </>
+    </div>
   );
 }

@@ -1,9 +1,9 @@
 // MCP servers of the conversation: one is added by its address; what it offers is below its name.
 import { useState, type FormEvent } from "react";
-import type { PanelPageProps } from "../panel/panel.tsx";
+import type { PanelViewProps } from "../panel/views.ts";
 import { ServerCard } from "./server-card.tsx";
 
-export function ServersPage({ chat }: PanelPageProps) {
+export function ServersView({ chat }: PanelViewProps) {
   const { servers, call, state } = chat;
   const [url, setUrl] = useState("");
   const [isAdding, setAdding] = useState(false);
@@ -25,7 +25,7 @@ export function ServersPage({ chat }: PanelPageProps) {
     setAdding(false);
   };
   return (
-    <div className="servers-page">
+    <div className="servers-view">
       <form className="server-form" onSubmit={(event) => void add(event)}>
         <input
           className="text-field"

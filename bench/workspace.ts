@@ -1,0 +1,189 @@
+// The workspace against the bare statements and against `@cloudflare/shell`, on one SQLite in one process:
+//   npm run build && npx node bench/workspace.ts [folder whose node_modules has @cloudflare/shell]
+// Times are the best of several rounds, taken in turns, so that a busy machine disturbs all alike.
+import { createRequire } from "node:module";
+import { performance } from "node:perf_hooks";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { Workspace } from "everthink";
+import { createWorkspaceTools } from "everthink/tools/workspace";
+
+type Value = string | number | null | Uint8Array;
+
+/** What all of them are asked to do. */
+interface Contender {
+  readonly name: string;
+  write(path: string, content: string): unknown;
+  read(path: string): unknown;
+  list(path: string): unknown;
+  glob(pattern: string): unknown;
+  grep?(word: string): unknown;
+  bash?(script: string): unknown;
+}
+
+interface Files {
+  writeFile(path: string, content: string): Promise<void>;
+  readFile(path: string): Promise<string | null>;
+  readDir(path: string, options?: { limit?: number }): Promise<unknown[]>;
+  glob(pattern: string): Promise<{ path: string; type: string }[]>;
+}
+
+const ROUNDS = 5;
+const SMALL = "x".repeat(200);
+
+/** `ctx.storage.sql`, as far as it is used. */
+function storage() {
+  const database = new DatabaseSync(":memory:");
+  const statements = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
+  return {
+    exec(query: string, ...values: Value[]) {
+      let statement = statements.get(query);
+      if (!statement) statements.set(query, (statement = database.prepare(query)));
+      const rows = statement.all(...values) as Record<string, Value>[];
+      return {
+        toArray: () => rows,
+        one: () => rows[0],
+        [Symbol.iterator]: () => rows[Symbol.iterator](),
+        rowsWritten: 0,
+        columnNames: []
+      };
+    },
+    databaseSize: 0
+  };
+}
+
+function bare(): Contender {
+  const sql = storage();
+  sql.exec("CREATE TABLE files (path TEXT PRIMARY KEY, parent TEXT NOT NULL, content TEXT)");
+  sql.exec("CREATE INDEX children ON files (parent)");
+  const parent = (path: string) => path.slice(0, path.lastIndexOf("/"));
+  return {
+    name: "bare SQL",
+    write: (path, content) =>
+      sql.exec("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", path, parent(path), content).toArray(),
+    read: (path) => sql.exec("SELECT content FROM files WHERE path = ?", path).toArray(),
+    list: (path) =>
+      sql.exec("SELECT path, length(content) AS size FROM files WHERE parent = ? ORDER BY path", path).toArray(),
+    glob: () =>
+      sql
+        .exec("SELECT path, length(content) AS size FROM files ORDER BY path")
+        .toArray()
+        .filter(({ path }) => String(path).endsWith(".ts")),
+    grep: (word) =>
+      sql
+        .exec("SELECT content FROM files")
+        .toArray()
+        .flatMap(({ content }) =>
+          String(content)
+            .split("\n")
+            .filter((line) => line.includes(word))
+        )
+  };
+}
+
+function over(name: string, files: Files, extras: Pick<Contender, "grep" | "bash">): Contender {
+  return {
+    name,
+    write: (path, content) => files.writeFile(path, content),
+    read: (path) => files.readFile(path),
+    list: (path) => files.readDir(path, { limit: 20_000 }),
+    glob: (pattern) => files.glob(pattern),
+    ...extras
+  };
+}
+
+function ours(): Contender {
+  const files = new Workspace({ sql: storage() });
+  const tools = createWorkspaceTools(files);
+  const call = (tool: "grep" | "bash", input: object) =>
+    // Only these two are called, and both run on the server.
+    (tools[tool] as { execute(input: object, options: object): Promise<unknown> }).execute(input, {
+      toolCallId: "c",
+      messages: []
+    });
+  return over("everthink", files, {
+    grep: (word) => call("grep", { query: word, caseSensitive: true }),
+    bash: (script) => call("bash", { script })
+  });
+}
+
+async function shell(folder: string | undefined): Promise<(() => Contender) | undefined> {
+  try {
+    const from = createRequire(
+      pathToFileURL(`${folder ?? new URL("opponents/newest", import.meta.url).pathname}/package.json`)
+    );
+    const module = (await import(pathToFileURL(from.resolve("@cloudflare/shell")).href)) as {
+      Workspace: new (options: object) => Files;
+    };
+    return () => over("@cloudflare/shell", new module.Workspace({ sql: storage(), name: () => "bench" }), {});
+  } catch (error) {
+    console.warn("@cloudflare/shell is not measured:", error instanceof Error ? error.message : error);
+    return undefined;
+  }
+}
+
+interface Task {
+  readonly name: string;
+  prepare?(one: Contender): Promise<void>;
+  run(one: Contender): Promise<void>;
+  canRun?(one: Contender): boolean;
+}
+
+const fill = (count: number) => async (one: Contender) => {
+  for (let index = 0; index < count; index += 1)
+    await one.write(`/src/dir${index % 20}/file${index}.${index % 2 ? "ts" : "md"}`, SMALL);
+};
+const tenMegabytes = async (one: Contender) => {
+  const text = `${"a line of text that holds nothing\n".repeat(3_000)}needle\n`;
+  for (let index = 0; index < 100; index += 1) await one.write(`/text/${index}.txt`, text);
+};
+
+const TASKS: readonly Task[] = [
+  { name: "1,000 small writes", run: async (one) => await fill(1_000)(one) },
+  { name: "1,000 overwrites", prepare: fill(1_000), run: async (one) => await fill(1_000)(one) },
+  {
+    name: "1,000 reads",
+    prepare: fill(1_000),
+    run: async (one) => {
+      for (let index = 0; index < 1_000; index += 1)
+        await one.read(`/src/dir${index % 20}/file${index}.${index % 2 ? "ts" : "md"}`);
+    }
+  },
+  { name: "list 500 entries", prepare: fill(10_000), run: async (one) => void (await one.list("/src/dir3")) },
+  { name: "glob over 10,000 files", prepare: fill(10_000), run: async (one) => void (await one.glob("/src/**/*.ts")) },
+  {
+    name: "grep over 10 MB",
+    prepare: tenMegabytes,
+    run: async (one) => void (await one.grep?.("needle")),
+    canRun: (one) => one.grep !== undefined
+  },
+  {
+    name: "bash echo, 10 files",
+    prepare: fill(10),
+    run: async (one) => void (await one.bash?.("echo hi")),
+    canRun: (one) => one.bash !== undefined
+  },
+  {
+    name: "bash echo, 1,000 files",
+    prepare: fill(1_000),
+    run: async (one) => void (await one.bash?.("echo hi")),
+    canRun: (one) => one.bash !== undefined
+  }
+];
+
+const makers = [bare, ours, await shell(process.argv[2])].filter((make) => make !== undefined);
+for (const task of TASKS) {
+  const best = new Map<string, number>();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const make of makers) {
+      const one = make();
+      if (task.canRun && !task.canRun(one)) continue;
+      await task.prepare?.(one);
+      const start = performance.now();
+      await task.run(one);
+      const elapsed = performance.now() - start;
+      best.set(one.name, Math.min(best.get(one.name) ?? Infinity, elapsed));
+    }
+  }
+  console.log(`${task.name.padEnd(26)} ${[...best].map(([name, ms]) => `${name} ${ms.toFixed(2)} ms`).join("   ")}`);
+}

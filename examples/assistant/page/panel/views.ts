@@ -1,0 +1,27 @@
+// What the panel beside a conversation can show, in the order of its tabs. A view of your own is one more entry.
+import type { ComponentType } from "react";
+import type { ConversationView } from "../conversation/use-conversation.ts";
+import { FilesView } from "../files/files-view.tsx";
+import type { IconName } from "../icons.tsx";
+import { ServersView } from "../servers/servers-view.tsx";
+import { UnderneathView } from "./underneath-view.tsx";
+
+export interface PanelViewProps {
+  /** Of the conversation. */
+  id: string;
+  chat: ConversationView;
+}
+
+export interface PanelView {
+  readonly name: string;
+  readonly icon: IconName;
+  readonly View: ComponentType<PanelViewProps>;
+}
+
+export const UNDERNEATH: PanelView = { name: "Underneath", icon: "layers", View: UnderneathView };
+
+export const PANEL_VIEWS: readonly PanelView[] = [
+  UNDERNEATH,
+  { name: "Files", icon: "folder", View: FilesView },
+  { name: "MCP servers", icon: "plug", View: ServersView }
+];

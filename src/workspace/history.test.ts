@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { MAX_HISTORY_BYTES, MAX_VERSION_BYTES, MAX_VERSIONS_PER_FILE } from "./store/versions.ts";
+import { openWorkspace, patternedBytes } from "./workspace.test-support.ts";
+import type { Workspace } from "./workspace.ts";
+
+const MB = 1024 * 1024;
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+async function versionTexts(files: Workspace, path: string): Promise<string[]> {
+  const versions = await files.history(path);
+  return await Promise.all(versions.map(async ({ version }) => text(await files.readVersion(path, version))));
+}
+
+test("each write keeps what was there, with the turn that made it and the one that ended it", async () => {
+  const { files } = openWorkspace();
+  await files.inTurn("turn-1").writeFile("/f", "one");
+  await files.inTurn("turn-2").writeFile("/f", "two");
+  await files.appendFile("/f", " more");
+  await files.inTurn("turn-3").rm("/f");
+  expect(await versionTexts(files, "/f")).toEqual(["two more", "two", "one"]);
+  expect(await files.history("/f")).toMatchObject([
+    { change: "delete", replacedByTurnId: "turn-3" },
+    { change: "update", turnId: "turn-2", size: 3 },
+    { change: "update", turnId: "turn-1", replacedByTurnId: "turn-2", mimeType: "text/plain" }
+  ]);
+});
+
+test("a version is restored, also of a deleted file, and the restore can be undone", async () => {
+  const { files } = openWorkspace();
+  const large = text(patternedBytes(400_000).map((byte) => 65 + (byte % 26)));
+  await files.writeFile("/d/f", large, "text/x-mine");
+  await files.rm("/d", { recursive: true });
+  const [deleted] = await files.history("/d/f");
+  await files.restore("/d/f", deleted!.version);
+  expect(await files.readFile("/d/f")).toBe(large);
+  expect((await files.stat("/d/f"))?.mimeType).toBe("text/x-mine");
+  await files.writeFile("/d/f", "short");
+  const [previous] = await files.history("/d/f");
+  await files.restore("/d/f", previous!.version);
+  expect(await files.readFile("/d/f")).toBe(large);
+  expect((await versionTexts(files, "/d/f"))[0]).toBe("short");
+  await expect(files.readVersion("/d/f", 999)).rejects.toMatchObject({ code: "ENOENT" });
+  await expect(files.restore("/other", previous!.version)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("the history follows a file that is moved, and keeps what it replaced", async () => {
+  const { files } = openWorkspace();
+  await files.writeFile("/dir/a", "1");
+  await files.writeFile("/dir/a", "2");
+  await files.writeFile("/b", "replaced");
+  await files.mv("/dir/a", "/b");
+  expect((await versionTexts(files, "/b")).sort()).toEqual(["1", "replaced"]);
+  expect(await files.history("/dir/a")).toEqual([]);
+});
+
+test("a file keeps 20 versions, the oldest goes first", async () => {
+  const { files, database } = openWorkspace();
+  for (let index = 0; index <= 30; index += 1) await files.writeFile("/f", `${index}`);
+  expect(await versionTexts(files, "/f")).toEqual(
+    Array.from({ length: MAX_VERSIONS_PER_FILE }, (_, index) => `${29 - index}`)
+  );
+  for (let index = 0; index <= 30; index += 1) await files.writeFileBytes("/large", patternedBytes(300_000, index));
+  // 20 versions and the file itself, two rows each.
+  expect(database.count("cf_workspace_default__chunks")).toBe(21 * 2);
+});
+
+test("all versions together take 64 MB, the oldest of any file goes first, and no content is left behind", async () => {
+  const { files, database } = openWorkspace();
+  await files.writeFile("/first", "old");
+  await files.writeFile("/first", "new");
+  for (let index = 0; index < 12; index += 1)
+    await files.writeFileBytes(`/f${index % 3}`, patternedBytes(8 * MB, index));
+  expect(await files.history("/first")).toEqual([]);
+  const held = database.sqlite.prepare("SELECT SUM(held) AS held FROM cf_workspace_default__versions").get();
+  expect(Number(held?.["held"])).toBeLessThanOrEqual(MAX_HISTORY_BYTES);
+  for (const path of ["/f0", "/f1", "/f2"]) await files.rm(path);
+  const contents = database.sqlite
+    .prepare(
+      `SELECT COUNT(DISTINCT content_id) AS orphans FROM cf_workspace_default__chunks
+      WHERE content_id NOT IN (SELECT content_id FROM cf_workspace_default__versions)`
+    )
+    .get();
+  expect(contents?.["orphans"]).toBe(0);
+});
+
+test("content over 16 MB has no history and leaves nothing behind", async () => {
+  const { files, database } = openWorkspace();
+  await files.writeFileBytes("/huge", patternedBytes(MAX_VERSION_BYTES + 1));
+  await files.writeFile("/huge", "small");
+  expect(await files.history("/huge")).toEqual([]);
+  expect(database.count("cf_workspace_default__chunks")).toBe(0);
+});
+
+test("a link's history is its target's", async () => {
+  const { files } = openWorkspace();
+  await files.writeFile("/target", "1");
+  await files.symlink("/target", "/link");
+  await files.writeFile("/link", "2");
+  expect(await versionTexts(files, "/link")).toEqual(["1"]);
+});

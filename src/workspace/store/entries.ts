@@ -1,0 +1,200 @@
+// Rows of the file tree: finding them, following links, making directories. An entry's parent is always a directory that
+// exists, so one found row proves all of its path.
+import type { SqlRow } from "../../host/ports.ts";
+import { FileError, isDirectory, notDirectory } from "../errors.ts";
+import { ancestorsOf, checkedLength, linkTarget, nameOf, normalizePath, parentOf, rangeBelow, ROOT } from "../paths.ts";
+import type { Operation } from "./operation.ts";
+import { all, one, type Steps } from "./sql.ts";
+
+export type EntryType = "file" | "directory" | "symlink";
+
+/** Links that are followed for one path. */
+export const MAX_HOPS = 40;
+/** Directories made for one path. */
+export const MAX_NEW_PARENTS = 100;
+
+export interface EntryRow {
+  readonly path: string;
+  readonly name: string;
+  readonly type: EntryType;
+  readonly mime_type: string | null;
+  readonly size: number;
+  readonly storage_backend: "inline" | "chunks" | "r2";
+  readonly r2_key: string | null;
+  readonly target: string | null;
+  readonly content_encoding: "bytes" | "utf8" | "base64";
+  readonly content_id: string | null;
+  readonly created_at: number;
+  readonly modified_at: number;
+  readonly turn_id: string | null;
+}
+
+/** Everything but the content. */
+export const COLUMNS =
+  "path, name, type, mime_type, size, storage_backend, r2_key, target, content_encoding, content_id, created_at, modified_at, turn_id";
+
+/** An entry as callers see it. */
+export interface FileInfo {
+  readonly path: string;
+  readonly name: string;
+  readonly type: EntryType;
+  readonly mimeType: string;
+  readonly size: number;
+  /** Milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Where a link leads, as it was written. */
+  readonly target?: string;
+  /** Changes with every write of the content. */
+  readonly etag?: string;
+}
+
+export type FileStat = FileInfo;
+
+/** Older than this it is a time in seconds, as the original wrote it. */
+const SECONDS_BEFORE = 100_000_000_000;
+
+export function infoOf(row: EntryRow): FileInfo {
+  return {
+    path: row.path,
+    name: row.name,
+    type: row.type,
+    mimeType: row.mime_type ?? "",
+    size: row.size,
+    createdAt: inMs(row.created_at),
+    updatedAt: inMs(row.modified_at),
+    ...(row.type === "symlink" && { target: row.target ?? "" }),
+    ...(row.type === "file" && { etag: etagOf(row) })
+  };
+}
+
+export function rootInfo(): FileInfo {
+  return { path: ROOT, name: "", type: "directory", mimeType: "", size: 0, createdAt: 0, updatedAt: 0 };
+}
+
+/** An append keeps the content's id and changes its size. Rows of the original have no id. */
+export function etagOf(row: EntryRow): string {
+  return `${row.content_id ?? `${row.modified_at}`}-${row.size}`;
+}
+
+function inMs(time: number): number {
+  return time < SECONDS_BEFORE ? time * 1_000 : time;
+}
+
+export function* findEntry({ tables }: Operation, path: string): Steps<EntryRow | undefined> {
+  if (!(yield* tables.exist())) return undefined;
+  return yield* one<EntryRow>(`SELECT ${COLUMNS} FROM ${tables.entries} WHERE path = ?`, path);
+}
+
+/** The entry with its inline content: a small file is read by one statement. */
+export function* findWithContent({ tables }: Operation, path: string): Steps<(EntryRow & SqlRow) | undefined> {
+  if (!(yield* tables.exist())) return undefined;
+  return yield* one<EntryRow & SqlRow>(`SELECT ${COLUMNS}, content FROM ${tables.entries} WHERE path = ?`, path);
+}
+
+export interface Place {
+  /** Without links in it, except a last one that was not followed. */
+  readonly path: string;
+  /** Undefined: there is nothing yet. */
+  readonly row?: EntryRow;
+  readonly isRoot: boolean;
+  /** What is missing lies below a file. */
+  readonly isBelowFile: boolean;
+  /** Nothing is there, and the directory above is. */
+  readonly hasParent?: boolean;
+}
+
+/** Where a path leads. Links in the middle are always followed, the last one on request. Throws ELOOP. */
+export function* locate(operation: Operation, path: string, followLast: boolean): Steps<Place> {
+  let current = path;
+  for (let hops = 0; hops <= MAX_HOPS; hops += 1) {
+    if (current === ROOT) return { path: ROOT, isRoot: true, isBelowFile: false };
+    const row = yield* findEntry(operation, current);
+    if (row && (row.type !== "symlink" || !followLast))
+      return { path: current, row, isRoot: false, isBelowFile: false };
+    if (row) {
+      current = linkTarget(current, row.target ?? "");
+      continue;
+    }
+    const above = yield* nearestAncestor(operation, current);
+    if (above?.type !== "symlink") {
+      const hasParent = parentOf(current) === (above?.path ?? ROOT);
+      return { path: current, isRoot: false, isBelowFile: above?.type === "file", hasParent };
+    }
+    current = normalizePath(`${linkTarget(above.path, above.target ?? "")}/${current.slice(above.path.length)}`);
+  }
+  throw new FileError("ELOOP", `more than ${MAX_HOPS} links: ${path}`);
+}
+
+function* nearestAncestor({ tables }: Operation, path: string): Steps<EntryRow | undefined> {
+  if (!(yield* tables.exist())) return undefined;
+  const parent = parentOf(path);
+  if (parent === ROOT) return undefined;
+  const nearest = yield* one<EntryRow>(`SELECT ${COLUMNS} FROM ${tables.entries} WHERE path = ?`, parent);
+  if (nearest) return nearest;
+  // One value for any depth: the platform binds at most 100.
+  return yield* one<EntryRow>(
+    `SELECT ${COLUMNS} FROM ${tables.entries} WHERE path IN (SELECT value FROM json_each(?))
+    ORDER BY length(path) DESC LIMIT 1`,
+    JSON.stringify(ancestorsOf(path))
+  );
+}
+
+/** Where a file can be written: a missing path or a file. Throws EISDIR, ENOTDIR, ELOOP. */
+export function* locateForWrite(operation: Operation, path: string): Steps<Place> {
+  const place = yield* locate(operation, path, true);
+  if (place.isRoot || place.row?.type === "directory") throw isDirectory(path);
+  if (place.isBelowFile) throw notDirectory(parentOf(path));
+  return place;
+}
+
+/** Makes the directories above a path that are missing, the highest first. `place` proves that they can be made. */
+export function* makeParents(operation: Operation, place: Place): Steps<void> {
+  if (place.row || place.hasParent === true) return;
+  const paths = [...ancestorsOf(place.path)];
+  const { tables } = operation;
+  const existing = yield* all<{ path: string }>(
+    `SELECT path FROM ${tables.entries} WHERE path IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(paths)
+  );
+  const known = new Set(existing.map((row) => row.path));
+  const missing = paths.filter((path) => !known.has(path)).reverse();
+  if (missing.length > MAX_NEW_PARENTS)
+    throw new FileError("ELOOP", `more than ${MAX_NEW_PARENTS} new directories: ${place.path.slice(0, 80)}…`);
+  for (const path of missing) yield* insertDirectory(operation, path);
+}
+
+export function* insertDirectory(operation: Operation, path: string): Steps<void> {
+  yield* insertEntry(operation, { path, type: "directory" });
+}
+
+export interface NewEntry {
+  readonly path: string;
+  readonly type: EntryType;
+  readonly target?: string;
+}
+
+export function* insertEntry(operation: Operation, { path, type, target }: NewEntry): Steps<void> {
+  checkedLength(path);
+  const { tables, now } = operation;
+  yield* all(
+    `INSERT INTO ${tables.entries} (path, parent_path, name, type, target, created_at, modified_at, turn_id)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    path,
+    parentOf(path),
+    nameOf(path),
+    type,
+    target ?? null,
+    now,
+    now,
+    operation.turnId ?? null
+  );
+  operation.tell({ type: "create", path, entryType: type });
+}
+
+/** Whether a directory has an entry. */
+export function* hasChildren({ tables }: Operation, directory: string): Steps<boolean> {
+  const { from, to } = rangeBelow(directory);
+  const child = yield* one(`SELECT 1 AS found FROM ${tables.entries} WHERE path > ? AND path < ? LIMIT 1`, from, to);
+  return child !== undefined;
+}

@@ -1,0 +1,296 @@
+// Directories, links, deleting, moving, and looking over many entries at once.
+import { FileError, isDirectory, missing, notDirectory, PatternError } from "../errors.ts";
+import { compileGlob } from "../match/glob.ts";
+import {
+  checkCharacters,
+  checkedLength,
+  isWithin,
+  linkTarget,
+  MAX_PATH_CHARS,
+  nameOf,
+  parentOf,
+  rangeBelow,
+  ROOT
+} from "../paths.ts";
+import { dropContents } from "./contents.ts";
+import {
+  COLUMNS,
+  type EntryRow,
+  type FileInfo,
+  findEntry,
+  hasChildren,
+  infoOf,
+  insertDirectory,
+  insertEntry,
+  locate,
+  makeParents,
+  MAX_NEW_PARENTS,
+  type Place
+} from "./entries.ts";
+import { discardObject } from "./files.ts";
+import { MAX_EVENTS, type Operation } from "./operation.ts";
+import { all, one, type Steps } from "./sql.ts";
+import { keepVersion, keepVersionsBelow, moveVersions } from "./versions.ts";
+
+/** Matches of one glob. */
+export const MAX_GLOB_MATCHES = 100_000;
+const GLOB_PAGE = 2_000;
+
+export function* makeDirectory(operation: Operation, path: string, recursive: boolean): Steps<void> {
+  if (path === ROOT) return;
+  yield* operation.tables.make();
+  const place = yield* locate(operation, path, recursive);
+  if (place.isRoot) return;
+  if (place.row) {
+    if (recursive && place.row.type === "directory") return;
+    throw new FileError("EEXIST", `${path} exists already`);
+  }
+  if (place.isBelowFile) throw notDirectory(parentOf(path));
+  const parent = parentOf(place.path);
+  if (!recursive && parent !== ROOT && !(yield* findEntry(operation, parent))) throw missing(parentOf(path));
+  if (place.path.split("/").length - 1 > MAX_NEW_PARENTS)
+    throw new FileError("ELOOP", `more than ${MAX_NEW_PARENTS} levels: ${path.slice(0, 80)}…`);
+  yield* makeParents(operation, place);
+  yield* insertDirectory(operation, place.path);
+}
+
+export interface NewLink {
+  readonly path: string;
+  readonly target: string;
+}
+
+export function* makeLink(operation: Operation, { path, target }: NewLink): Steps<void> {
+  if (typeof target !== "string" || target.trim() === "") throw new FileError("EINVAL", "a link needs a target");
+  if (target.length > MAX_PATH_CHARS)
+    throw new FileError("ENAMETOOLONG", `a target has at most ${MAX_PATH_CHARS} characters`);
+  checkCharacters(target);
+  if (path === ROOT) throw new FileError("EPERM", "the root cannot be a link");
+  linkTarget(path, target);
+  yield* operation.tables.make();
+  const place = yield* locate(operation, path, false);
+  if (place.row || place.isRoot) throw new FileError("EEXIST", `${path} exists already`);
+  if (place.isBelowFile) throw notDirectory(parentOf(path));
+  yield* makeParents(operation, place);
+  yield* insertEntry(operation, { path: place.path, type: "symlink", target });
+}
+
+export interface RemoveOptions {
+  readonly recursive?: boolean;
+  readonly force?: boolean;
+}
+
+/** True when there was something. A link is removed itself. */
+export function* remove(operation: Operation, path: string, options: RemoveOptions): Steps<boolean> {
+  if (path === ROOT) throw new FileError("EPERM", "the root cannot be removed");
+  const { row } = yield* locate(operation, path, false);
+  if (!row) {
+    if (options.force === true) return false;
+    throw missing(path);
+  }
+  if (row.type === "directory") {
+    if (yield* hasChildren(operation, row.path)) {
+      if (options.recursive !== true) throw new FileError("ENOTEMPTY", `${path} is not empty`);
+      yield* removeBelow(operation, row.path);
+    }
+  }
+  yield* removeRow(operation, row);
+  return true;
+}
+
+function* removeRow(operation: Operation, row: EntryRow): Steps<void> {
+  const { tables } = operation;
+  yield* keepVersion(operation, row, { change: "delete" });
+  if (row.storage_backend === "r2" && row.r2_key !== null) yield* discardObject(operation, row.r2_key);
+  yield* all(`DELETE FROM ${tables.entries} WHERE path = ?`, row.path);
+  if (row.storage_backend === "chunks") yield* dropContents(operation, [row.content_id ?? ""]);
+  operation.tell({ type: "delete", path: row.path, entryType: row.type });
+}
+
+function* removeBelow(operation: Operation, directory: string): Steps<void> {
+  const { tables } = operation;
+  const { from, to } = rangeBelow(directory);
+  const below = `FROM ${tables.entries} WHERE path > ? AND path < ?`;
+  const told = yield* all<EntryRow>(
+    `SELECT ${COLUMNS} ${below} AND type <> 'directory' ORDER BY path DESC LIMIT ${MAX_EVENTS - 1}`,
+    from,
+    to
+  );
+  const elsewhere = yield* all<EntryRow>(`SELECT ${COLUMNS} ${below} AND storage_backend <> 'inline'`, from, to);
+  yield* keepVersionsBelow(operation, directory);
+  for (const { r2_key: key } of elsewhere) if (key !== null) yield* discardObject(operation, key);
+  yield* all(`DELETE ${below}`, from, to);
+  const chunked = elsewhere.filter((row) => row.storage_backend === "chunks");
+  yield* dropContents(
+    operation,
+    chunked.map((row) => row.content_id ?? "")
+  );
+  const deepestFirst = told.toSorted((a, b) => b.path.split("/").length - a.path.split("/").length);
+  for (const row of deepestFirst) operation.tell({ type: "delete", path: row.path, entryType: row.type });
+}
+
+export interface Move {
+  readonly from: string;
+  readonly to: string;
+  readonly recursive: boolean;
+}
+
+/** One rename of the entry and everything below it; contents stay where they are. */
+export function* move(operation: Operation, { from, to, recursive }: Move): Steps<void> {
+  const source = yield* locate(operation, from, false);
+  const { row } = source;
+  if (source.isRoot) throw new FileError("EPERM", "the root cannot be moved");
+  if (!row) throw missing(from);
+  if (row.type === "directory" && !recursive) throw isDirectory(from);
+  const target = yield* locate(operation, to, false);
+  if (target.path === row.path) return;
+  if (row.type === "directory" && isWithin(row.path, target.path))
+    throw new FileError("EINVAL", `cannot move ${from} into itself`);
+  yield* checkMovedLengths(operation, row.path, target.path);
+  yield* clearTarget(operation, row, target);
+  yield* makeParents(operation, target);
+  yield* rename(operation, row.path, target.path);
+  yield* moveVersions(operation, row.path, target.path);
+  operation.tell({ type: "delete", path: row.path, entryType: row.type });
+  operation.tell({ type: "create", path: target.path, entryType: row.type });
+}
+
+/** What is at the destination gives way, as far as POSIX lets it. */
+function* clearTarget(operation: Operation, row: EntryRow, target: Place): Steps<void> {
+  if (target.isBelowFile) throw notDirectory(parentOf(target.path));
+  const there = target.row;
+  if (target.isRoot || (there?.type === "directory" && row.type !== "directory")) throw isDirectory(target.path);
+  if (!there) return;
+  if (row.type === "directory" && there.type !== "directory") throw notDirectory(target.path);
+  if (there.type === "directory" && (yield* hasChildren(operation, there.path)))
+    throw new FileError("ENOTEMPTY", `${target.path} is not empty`);
+  yield* removeRow(operation, there);
+}
+
+function* checkMovedLengths({ tables }: Operation, from: string, to: string): Steps<void> {
+  checkedLength(to);
+  if (to.length <= from.length) return;
+  const below = rangeBelow(from);
+  const longest = yield* one<{ path: string }>(
+    `SELECT path FROM ${tables.entries} WHERE path > ? AND path < ? ORDER BY length(path) DESC LIMIT 1`,
+    below.from,
+    below.to
+  );
+  if (longest) checkedLength(to + longest.path.slice(from.length));
+}
+
+function* rename({ tables }: Operation, from: string, to: string): Steps<void> {
+  const below = rangeBelow(from);
+  yield* all(
+    `UPDATE ${tables.entries} SET path = ? || substr(path, length(?) + 1), parent_path = ? || substr(parent_path, length(?) + 1)
+    WHERE path > ? AND path < ?`,
+    to,
+    from,
+    to,
+    from,
+    below.from,
+    below.to
+  );
+  yield* all(
+    `UPDATE ${tables.entries} SET path = ?, parent_path = ?, name = ? WHERE path = ?`,
+    to,
+    parentOf(to),
+    nameOf(to),
+    from
+  );
+}
+
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+  /** Throws ENOENT or ENOTDIR instead of answering with nothing. */
+  readonly strict: boolean;
+}
+
+/** Directories, then files, then links, each by name. Follows a linked directory. */
+export function* listDirectory(operation: Operation, path: string, page: Page): Steps<FileInfo[]> {
+  const { tables } = operation;
+  const place = yield* locate(operation, path, true);
+  if (!place.isRoot && place.row?.type !== "directory") {
+    if (!page.strict) return [];
+    throw place.row ? notDirectory(path) : missing(path);
+  }
+  if (!(yield* tables.exist())) return [];
+  const rows = yield* all<EntryRow>(
+    `SELECT ${COLUMNS} FROM ${tables.entries} WHERE parent_path = ? AND path <> '/' ORDER BY type, name LIMIT ? OFFSET ?`,
+    place.path,
+    page.limit,
+    page.offset
+  );
+  return rows.map(infoOf);
+}
+
+export function* countChildren(operation: Operation, path: string): Steps<number> {
+  const { tables } = operation;
+  const place = yield* locate(operation, path, true);
+  if (!(yield* tables.exist())) return 0;
+  const row = yield* one<{ count: number }>(
+    `SELECT COUNT(*) AS count FROM ${tables.entries} WHERE parent_path = ? AND path <> '/'`,
+    place.path
+  );
+  return row?.count ?? 0;
+}
+
+/** Entries of every type whose path matches, by path. Never the root. */
+export function* findByGlob(operation: Operation, pattern: string): Steps<FileInfo[]> {
+  const glob = compileGlob(pattern);
+  const { tables } = operation;
+  if (!(yield* tables.exist())) return [];
+  if (glob.path !== undefined) {
+    const row = glob.path === ROOT ? undefined : yield* findEntry(operation, glob.path);
+    return row ? [infoOf(row)] : [];
+  }
+  const range = rangeBelow(glob.directory);
+  const matches: FileInfo[] = [];
+  let after = range.from;
+  while (true) {
+    const rows = yield* all<EntryRow>(
+      `SELECT ${COLUMNS} FROM ${tables.entries} WHERE path > ? AND path < ? ORDER BY path LIMIT ${GLOB_PAGE}`,
+      after,
+      range.to
+    );
+    for (const row of rows) if (glob.matches(row.path)) matches.push(infoOf(row));
+    if (matches.length > MAX_GLOB_MATCHES)
+      throw new PatternError(`More than ${MAX_GLOB_MATCHES} entries match; narrow the pattern.`);
+    const last = rows.at(-1);
+    if (!last || rows.length < GLOB_PAGE) return matches;
+    after = last.path;
+  }
+}
+
+export interface WorkspaceInfo {
+  readonly fileCount: number;
+  readonly directoryCount: number;
+  readonly totalBytes: number;
+  readonly r2FileCount: number;
+}
+
+export function* countEntries({ tables }: Operation): Steps<WorkspaceInfo> {
+  const empty = { fileCount: 0, directoryCount: 1, totalBytes: 0, r2FileCount: 0 };
+  if (!(yield* tables.exist())) return empty;
+  const row = yield* one<Record<keyof WorkspaceInfo, number | null>>(
+    `SELECT SUM(type = 'file') AS fileCount, SUM(type = 'directory') AS directoryCount, SUM(size) AS totalBytes,
+      SUM(storage_backend = 'r2') AS r2FileCount FROM ${tables.entries} WHERE path <> '/'`
+  );
+  return {
+    fileCount: row?.fileCount ?? 0,
+    directoryCount: (row?.directoryCount ?? 0) + 1,
+    totalBytes: row?.totalBytes ?? 0,
+    r2FileCount: row?.r2FileCount ?? 0
+  };
+}
+
+/** The entry at a path and everything below it, parents before children. */
+export function* entriesOf({ tables }: Operation, path: string): Steps<EntryRow[]> {
+  const { from, to } = rangeBelow(path);
+  return yield* all<EntryRow>(
+    `SELECT ${COLUMNS} FROM ${tables.entries} WHERE path = ? OR (path > ? AND path < ?) ORDER BY path`,
+    path,
+    from,
+    to
+  );
+}

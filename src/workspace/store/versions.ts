@@ -1,0 +1,202 @@
+// The history of files: what a path held before each change, and which turn made and ended it. Bounded by number and by
+// bytes; the oldest version goes first. Content in R2, and content over 16 MB, has no history.
+import { FileError } from "../errors.ts";
+import { rangeBelow } from "../paths.ts";
+import { dropContents, inlineBytes, readChunks } from "./contents.ts";
+import type { EntryRow } from "./entries.ts";
+import type { Operation } from "./operation.ts";
+import { all, one, type Steps } from "./sql.ts";
+
+export const MAX_VERSIONS_PER_FILE = 20;
+export const MAX_HISTORY_BYTES = 64 * 1024 * 1024;
+/** One version that took more would push out the history of all other files. */
+export const MAX_VERSION_BYTES = 16 * 1024 * 1024;
+/** Counted for the row itself, so that empty files have a bound too. */
+const ROW_BYTES = 512;
+/** Versions removed by one statement when the history is full. */
+const SWEEP_ROWS = 100;
+
+/** What a path held before a change. */
+export interface FileVersion {
+  /** Counts up over the whole workspace. */
+  readonly version: number;
+  readonly path: string;
+  readonly size: number;
+  readonly mimeType: string;
+  /** When this content was written, in milliseconds, and by which turn. */
+  readonly modifiedAt: number;
+  readonly turnId?: string;
+  /** What ended it, when, and in which turn. */
+  readonly change: VersionChange;
+  readonly replacedAt: number;
+  readonly replacedByTurnId?: string;
+}
+
+export type VersionChange = "update" | "delete";
+
+interface VersionRow {
+  readonly version: number;
+  readonly path: string;
+  readonly mime_type: string | null;
+  readonly size: number;
+  readonly storage_backend: "inline" | "chunks";
+  readonly content_encoding: EntryRow["content_encoding"];
+  readonly content_id: string | null;
+  readonly modified_at: number;
+  readonly turn_id: string | null;
+  readonly change: VersionChange;
+  readonly replaced_at: number;
+  readonly replaced_turn_id: string | null;
+  readonly held: number;
+}
+
+const COPIED = "path, mime_type, size, storage_backend, content_encoding, content_id, modified_at, turn_id, content";
+const SHOWN =
+  "version, path, mime_type, size, storage_backend, content_encoding, content_id, modified_at, turn_id, change, replaced_at, replaced_turn_id, held";
+
+/** Keeps what an entry holds now. `isShared`: its content goes on as the entry's and takes no further room. */
+export function* keepVersion(
+  operation: Operation,
+  row: EntryRow,
+  options: { readonly change: VersionChange; readonly isShared?: boolean }
+): Steps<void> {
+  if (!isKept(row)) return;
+  const { tables } = operation;
+  const held = ROW_BYTES + (options.isShared === true ? 0 : row.size);
+  yield* all(
+    `INSERT INTO ${tables.versions} (${COPIED}, change, replaced_at, replaced_turn_id, held)
+    SELECT ${COPIED}, ?, ?, ?, ? FROM ${tables.entries} WHERE path = ?`,
+    options.change,
+    operation.now,
+    operation.turnId ?? null,
+    held,
+    row.path
+  );
+  yield* addHeld(operation, held);
+  yield* trimFile(operation, row.path);
+  yield* trimAll(operation);
+}
+
+/** Keeps every file below a directory that is about to be deleted. The caller drops their contents afterwards. */
+export function* keepVersionsBelow(operation: Operation, directory: string): Steps<void> {
+  const { tables } = operation;
+  const { from, to } = rangeBelow(directory);
+  yield* tables.held();
+  yield* all(
+    `INSERT INTO ${tables.versions} (${COPIED}, change, replaced_at, replaced_turn_id, held)
+    SELECT ${COPIED}, 'delete', ?, ?, size + ${ROW_BYTES} FROM ${tables.entries}
+    WHERE path > ? AND path < ? AND type = 'file' AND storage_backend <> 'r2' AND size <= ${MAX_VERSION_BYTES}`,
+    operation.now,
+    operation.turnId ?? null,
+    from,
+    to
+  );
+  // Many rows at once: summed up anew.
+  tables.heldBytes = undefined;
+  yield* trimAll(operation);
+}
+
+function isKept(row: EntryRow): boolean {
+  return row.type === "file" && row.storage_backend !== "r2" && row.size <= MAX_VERSION_BYTES;
+}
+
+function* addHeld({ tables }: Operation, bytes: number): Steps<void> {
+  // The sum already has the row when it is taken after the insert.
+  if (tables.heldBytes === undefined) yield* tables.held();
+  else tables.heldBytes += bytes;
+}
+
+function* trimFile(operation: Operation, path: string): Steps<void> {
+  const { tables } = operation;
+  const surplus = yield* all<VersionRow>(
+    `SELECT ${SHOWN} FROM ${tables.versions} WHERE path = ? ORDER BY version DESC LIMIT -1 OFFSET ${MAX_VERSIONS_PER_FILE}`,
+    path
+  );
+  if (surplus.length > 0) yield* removeVersions(operation, surplus);
+}
+
+function* trimAll(operation: Operation): Steps<void> {
+  const { tables } = operation;
+  while ((yield* tables.held()) > MAX_HISTORY_BYTES) {
+    const oldest = yield* all<VersionRow>(
+      `SELECT ${SHOWN} FROM ${tables.versions} ORDER BY version LIMIT ${SWEEP_ROWS}`
+    );
+    if (oldest.length === 0) return;
+    let excess = (yield* tables.held()) - MAX_HISTORY_BYTES;
+    const doomed = oldest.filter(({ held }) => {
+      const goes = excess > 0;
+      excess -= held;
+      return goes;
+    });
+    yield* removeVersions(operation, doomed);
+  }
+}
+
+function* removeVersions(operation: Operation, rows: readonly VersionRow[]): Steps<void> {
+  const { tables } = operation;
+  yield* all(
+    `DELETE FROM ${tables.versions} WHERE version IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(rows.map(({ version }) => version))
+  );
+  if (tables.heldBytes !== undefined) tables.heldBytes -= rows.reduce((sum, { held }) => sum + held, 0);
+  const contents = rows.filter((row) => row.storage_backend === "chunks").map((row) => row.content_id ?? "");
+  yield* dropContents(operation, contents);
+}
+
+/** The newest first. */
+export function* listVersions(operation: Operation, path: string): Steps<FileVersion[]> {
+  const { tables } = operation;
+  if (!(yield* tables.exist())) return [];
+  const rows = yield* all<VersionRow>(
+    `SELECT ${SHOWN} FROM ${tables.versions} WHERE path = ? ORDER BY version DESC`,
+    path
+  );
+  return rows.map((row) => ({
+    version: row.version,
+    path: row.path,
+    size: row.size,
+    mimeType: row.mime_type ?? "",
+    modifiedAt: row.modified_at,
+    ...(row.turn_id !== null && { turnId: row.turn_id }),
+    change: row.change,
+    replacedAt: row.replaced_at,
+    ...(row.replaced_turn_id !== null && { replacedByTurnId: row.replaced_turn_id })
+  }));
+}
+
+/** A version's content and type. Throws ENOENT when it is not kept. */
+export function* readVersion(
+  operation: Operation,
+  path: string,
+  version: number
+): Steps<{ readonly bytes: Uint8Array; readonly mimeType: string | null }> {
+  const { tables } = operation;
+  const exists = yield* tables.exist();
+  const row = exists
+    ? yield* one<VersionRow & { content: unknown }>(
+        `SELECT ${SHOWN}, content FROM ${tables.versions} WHERE version = ? AND path = ?`,
+        version,
+        path
+      )
+    : undefined;
+  if (!row) throw new FileError("ENOENT", `no version ${version} of ${path} is kept`);
+  const bytes =
+    row.storage_backend === "chunks"
+      ? yield* readChunks(operation, row.content_id ?? "", row.size)
+      : inlineBytes(row, row.content);
+  return { bytes, mimeType: row.mime_type };
+}
+
+/** The history follows a file, or all files of a directory, to its new path. */
+export function* moveVersions({ tables }: Operation, from: string, to: string): Steps<void> {
+  const below = rangeBelow(from);
+  yield* all(
+    `UPDATE ${tables.versions} SET path = ? || substr(path, length(?) + 1)
+    WHERE path = ? OR (path > ? AND path < ?)`,
+    to,
+    from,
+    from,
+    below.from,
+    below.to
+  );
+}

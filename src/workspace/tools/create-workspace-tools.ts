@@ -1,0 +1,40 @@
+// All tools over one file system.
+import type { Tool } from "ai";
+import type { BashOptions } from "../bash/run-script.ts";
+import type { WorkspaceLike } from "../workspace-like.ts";
+import { createBashTool } from "./bash.ts";
+import { createDeleteTool } from "./delete.ts";
+import { createEditTool } from "./edit.ts";
+import { createFindTool } from "./find.ts";
+import { createGrepTool } from "./grep.ts";
+import { createListTool } from "./list.ts";
+import { createReadTool, type ReadToolOptions } from "./read.ts";
+import { createWriteTool } from "./write.ts";
+
+export interface WorkspaceToolsOptions extends Pick<ReadToolOptions, "showsMedia"> {
+  /** False leaves `bash` out, which needs the package just-bash. */
+  readonly bash?: boolean | BashOptions;
+}
+
+/** The seven tools that need nothing but the files, and `bash` unless it was left out. */
+export type FileTools = Record<"read" | "write" | "edit" | "list" | "find" | "grep" | "delete", Tool> & { bash?: Tool };
+
+/**
+ * The tools of a file system, by their names.
+ *
+ * @example
+ * const tools = createWorkspaceTools(files, { bash: { timeout: 10_000 } });
+ */
+export function createWorkspaceTools(workspace: WorkspaceLike, options: WorkspaceToolsOptions = {}): FileTools {
+  const { bash = true, showsMedia } = options;
+  return {
+    read: createReadTool({ ops: workspace, ...(showsMedia && { showsMedia }) }),
+    write: createWriteTool({ ops: workspace }),
+    edit: createEditTool({ ops: workspace }),
+    list: createListTool({ ops: workspace }),
+    find: createFindTool({ ops: workspace }),
+    grep: createGrepTool({ ops: workspace }),
+    delete: createDeleteTool({ ops: workspace }),
+    ...(bash !== false && { bash: createBashTool({ ...(bash !== true && bash), ops: workspace }) })
+  };
+}
