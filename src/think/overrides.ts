@@ -73,6 +73,7 @@ export interface MediaEvictionOptions {
 
 export interface ThinkOverrides {
   readonly messageConcurrency: MessageConcurrency;
+  readonly plainChat: boolean | undefined;
   readonly hydrationByteBudget: number;
   readonly mediaEviction: boolean | MediaEvictionOptions;
   readonly maxSteps: number;
@@ -112,4 +113,4 @@ export interface ThinkOverrides {
 
 /** What costs something, or means something else, when the class does not have its own. */
 export type OptionalHook =
-  "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse" | "getActions" | "authorizeTurn";
+  "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse" | "getActions" | "authorizeTurn" | "onConnect";

@@ -1,6 +1,6 @@
 // The class users extend: override points and public names. What they do lives in the modules beside this file.
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
-import { Agent } from "../agent/agent.ts";
+import type { Agent } from "../agent/agent.ts";
 import type { Callables } from "../agent/connections/callable.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { MessageConcurrency } from "../chat/index.ts";
@@ -66,6 +66,7 @@ import type {
   SaveMessagesResult,
   TurnResult
 } from "./programmatic.ts";
+import { PlainChatAgent } from "./plain-chat-agent.ts";
 import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
@@ -91,7 +92,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends Agent<Env, State, Props> {
+> extends PlainChatAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",
