@@ -24,6 +24,11 @@ vi.setConfig({ testTimeout: 60_000 });
 let script: Script;
 let effects: string[] = [];
 
+async function done(what: string): Promise<string> {
+  effects.push(what);
+  return what;
+}
+
 class Chat extends Think {
   override getModel() {
     return scriptedModel(script);
@@ -31,11 +36,11 @@ class Chat extends Think {
 
   override getTools() {
     return {
-      look: tool({ inputSchema: z.object({}), execute: async () => void effects.push("look") ?? "seen" }),
+      look: tool({ inputSchema: z.object({}), execute: () => done("look") }),
       pay: tool({
         inputSchema: z.object({}),
         needsApproval: true,
-        execute: async () => void effects.push("pay") ?? "paid"
+        execute: () => done("pay")
       })
     };
   }

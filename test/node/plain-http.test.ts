@@ -156,6 +156,18 @@ describe("a request", () => {
     expect(words(await stored(host))).toEqual(["u1", "one answer"]);
   });
 
+  test("under an id that is stored is another question, unless the client names it: then it is an edit", async () => {
+    const host = open([reply(text("one")), reply(text("two")), reply(text("three")), reply(text("four"))]);
+    const ask = async (body: object) => (await post(host, body)).text();
+    await ask({ messages: [user("message-1", "first")] });
+    await ask({ messages: [user("message-2", "second")] });
+    // A terminal that was started anew counts from 1 again.
+    await ask({ messages: [user("message-1", "other")] });
+    expect(words(await stored(host))).toEqual(["first", "one", "second", "two", "other", "three"]);
+    await ask({ messages: [user("message-2", "edited")], messageId: "message-2" });
+    expect(words(await stored(host))).toEqual(["first", "one", "edited", "four"]);
+  });
+
   test("that is dropped by the class's policy is refused in words", async () => {
     const gate = createGate();
     const host = open([reply(text("one"), gate.wait())]);

@@ -144,7 +144,8 @@ test.each(["http", "socket"] as const)(
     const parts = page.messages.at(-1)?.parts ?? [];
     const [id = ""] = parts.flatMap((part) => ("approval" in part && part.approval ? [part.approval.id] : []));
     void party.ours.approve("c1");
-    void page.addToolApprovalResponse({ id, approved: true }).then(() => page.sendMessage());
+    await page.addToolApprovalResponse({ id, approved: true });
+    void page.sendMessage();
     await party.settle();
     await party.settle();
     expect(scene.effects).toEqual(["mail ada"]);

@@ -15,6 +15,8 @@ export interface PlainRequest extends ChatRequestBody {
   /** The client names an answer, or its list ends in one: it wants that answer to go on. */
   readonly continues: string | undefined;
   readonly answers: readonly PostedAnswer[];
+  /** The client names the question at the end of its list: it asks that one again, perhaps in other words. */
+  readonly asksAgain: boolean;
 }
 
 const FAILED_TEXT = "The tool failed.";
@@ -27,12 +29,13 @@ export function readPlainRequest({ id: _chat, messageId, messages, ...body }: Bo
   if (!read.ok) return read;
   const { trigger } = read.value;
   const named = read.value.messages.find((message) => message.role === "assistant" && message.id === messageId);
-  const last = named ?? read.value.messages.at(-1);
+  const question = read.value.messages.at(-1);
+  const last = named ?? question;
   const continues = trigger === "submit-message" && last?.role === "assistant" ? last.id : undefined;
   const answers = read.value.messages.flatMap(({ role, parts }) =>
     role === "assistant" ? parts.flatMap((part) => (isToolPart(part) ? answerIn(part) : [])) : []
   );
-  return ok({ ...read.value, continues, answers });
+  return ok({ ...read.value, continues, answers, asksAgain: question?.role === "user" && question.id === messageId });
 }
 
 /** From the last answer on, and the answer that the client names: an earlier one whose call it has decided. */

@@ -54,7 +54,7 @@ export class PlainChat implements TurnListener {
     this.#answer(answers, reader, continues !== undefined);
     const shown = messages.find(({ id }) => id === continues);
     if (shown) return this.#continue(shown, reader);
-    return this.#repeated(request, reader) ?? this.#submit(request, reader);
+    return this.#ask(request, reader);
   }
 
   /** No further reader is taken. */
@@ -160,22 +160,30 @@ export class PlainChat implements TurnListener {
     return FOLLOWING;
   }
 
-  /** A question that is stored already, as it was posted: it is asked once, however often it is delivered. */
-  #repeated({ messages, trigger }: PlainRequest, reader: PlainReader): PlainResult | undefined {
-    const { turns, submit } = this.#init;
+  /**
+   * Asks what is new. A question that is stored as it was posted is asked once, however often it is delivered. Other words
+   * under a stored id are another question, unless the client names the id: terminals count their messages from 1.
+   */
+  #ask(request: PlainRequest, reader: PlainReader): PlainResult {
+    const { turns, submit, newId } = this.#init;
+    const { messages, trigger, asksAgain } = request;
     const question = messages.at(-1);
-    if (trigger !== "submit-message" || question?.role !== "user") return undefined;
+    if (trigger !== "submit-message" || question?.role !== "user" || asksAgain) return this.#submit(request, reader);
     const shown = turns.transcript();
-    if (!shown.some(({ id }) => id === question.id) || submit.isNews(messages)) return undefined;
+    const place = shown.findIndex(({ id }) => id === question.id);
+    if (place === -1) return this.#submit(request, reader);
+    const isNewest = !shown.slice(place + 1).some(({ role }) => role === "user");
+    const isRepeated = isNewest && !submit.isNews(messages);
+    if (!isRepeated)
+      return this.#submit({ ...request, messages: messages.with(-1, { ...question, id: newId() }) }, reader);
     const open = turns.answering(question.id);
-    if (open) {
-      this.#join(reader, open);
-      return FOLLOWING;
+    const answer = shown[place + 1];
+    if (open) this.#join(reader, open);
+    else if (!answer || turns.failed()?.messageIds.includes(question.id)) return this.#submit(request, reader);
+    else {
+      reader.chunks(messageChunks(answer));
+      reader.end();
     }
-    const answer = answerTo(question.id, shown);
-    if (!answer || turns.failed()?.messageIds.includes(question.id)) return undefined;
-    reader.chunks(messageChunks(answer));
-    reader.end();
     return FOLLOWING;
   }
 
@@ -303,9 +311,4 @@ function waitingCalls(messages: readonly UIMessage[]): Set<string> {
     if (part.state === "input-available" || part.state === "approval-requested") waiting.add(part.toolCallId);
   }
   return waiting;
-}
-
-function answerTo(questionId: string, messages: readonly UIMessage[]): UIMessage | undefined {
-  const next = messages[messages.findIndex(({ id }) => id === questionId) + 1];
-  return next?.role === "assistant" ? next : undefined;
 }

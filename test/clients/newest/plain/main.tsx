@@ -1,8 +1,8 @@
 // A page as the AI SDK's documentation builds it: `useChat` with a transport of `ai`, and nothing of ours or Cloudflare's.
 import { useChat } from "@ai-sdk/react";
 import { DefaultChatTransport, WebSocketChatTransport, type UIMessage } from "ai";
-import { useEffect } from "react";
 import { createRoot } from "react-dom/client";
+import { useLostStream } from "../connect/lost-stream.ts";
 
 const query = new URLSearchParams(location.search);
 const api = `http://${query.get("host")}/agents/chat-agent/${query.get("name")}`;
@@ -22,12 +22,7 @@ function Chat({ stored }: { stored: UIMessage[] }) {
     messages: stored,
     resume: true
   });
-  // A connection that broke: the answer is being written all the same.
-  useEffect(() => {
-    if (!(error instanceof TypeError)) return;
-    const timer = setTimeout(() => void resumeStream(), 100);
-    return () => clearTimeout(timer);
-  }, [error, resumeStream]);
+  useLostStream({ error, resumeStream });
   return (
     <form
       onSubmit={(event) => {
