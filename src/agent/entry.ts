@@ -9,6 +9,7 @@ import {
   type ConnectionAttachment,
   type ConnectionSocket
 } from "./connections/connection.ts";
+import { NEW_ATTACHMENT } from "./connections/connections.ts";
 import { refuseCrossSite } from "./cross-site.ts";
 import { AgentDestroyedError, ReadonlyConnectionError } from "./errors.ts";
 import { frames, parseClientFrame } from "./connections/frames.ts";
@@ -99,16 +100,7 @@ export class AgentEntry {
 
   #newAttachment(request: Request): ConnectionAttachment {
     const id = new URL(request.url).searchParams.get("_pk") || this.#runtime.ids.next();
-    return {
-      socketId: this.#runtime.ids.next(),
-      id,
-      uri: request.url,
-      tags: [id],
-      path: [],
-      state: null,
-      readonly: false,
-      protocol: false
-    };
+    return { ...NEW_ATTACHMENT, socketId: this.#runtime.ids.next(), id, uri: request.url, tags: [id] };
   }
 
   #refuseUpgrade(): Response {

@@ -6,6 +6,11 @@ export interface AgentExtension {
   start?(): void | Promise<void>;
   /** The agent is up. */
   ready?(): void;
+  /**
+   * Whether a socket that connects at this path below the agent's address carries a protocol of the extension's own: then
+   * it is sent nothing else, and every frame of it goes to `receive`.
+   */
+  dedicates?(path: string, request: Request): boolean;
   /** A client that follows the protocol has connected; its first frames are this one's. */
   connected?(connection: Connection): void;
   disconnected?(connection: Connection): void;

@@ -21,6 +21,13 @@ export interface ChatSockets {
   list(): ChatSocket[];
 }
 
+/** A client of another encoding, as the origin of what it starts. */
+export abstract class OtherClient {
+  /** Its connection, or itself if it has none. */
+  abstract readonly key: object;
+  abstract readonly isOpen: boolean;
+}
+
 /** What a request says about what its client shows. */
 export interface Posting {
   readonly posted: readonly { readonly id: string }[];

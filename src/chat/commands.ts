@@ -26,7 +26,7 @@ export interface ChatRequestBody {
   readonly custom: Record<string, unknown> | undefined;
 }
 
-type BodyError = MalformedRequestError | RequestTooLargeError;
+export type BodyError = MalformedRequestError | RequestTooLargeError;
 
 export type ChatCommand =
   | ({ readonly type: "request"; readonly requestId: string } & ChatRequestBody)
@@ -153,7 +153,12 @@ function parseRequestBody(text: unknown): Result<ChatRequestBody, BodyError> {
   const parsed = parseJson(text);
   if (!parsed.ok) return malformed("its body is not JSON");
   if (!isObject(parsed.value)) return malformed("its body is not an object");
-  const { messages, trigger, clientTools, ...custom } = parsed.value;
+  return readRequestBody(parsed.value);
+}
+
+/** The same of a body that is parsed. */
+export function readRequestBody(body: Fields): Result<ChatRequestBody, BodyError> {
+  const { messages, trigger, clientTools, ...custom } = body;
   if (!Array.isArray(messages)) return malformed("it has no list of messages");
   const problem = firstProblem(messages);
   if (problem !== undefined) return malformed(problem);

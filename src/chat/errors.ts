@@ -6,7 +6,7 @@ export class MalformedRequestError extends ThinkError {
     super({
       code: "malformed-chat-request",
       message: `The chat request could not be read: ${problem}.`,
-      hint: "init.body must be JSON text: { messages: [{ id, role, parts: [...] }], trigger?, clientTools?, ... }."
+      hint: "A request is JSON: { messages: [{ id, role, parts: [...] }], trigger?, clientTools?, ... }; in a frame it is the text init.body."
     });
   }
 }
@@ -42,6 +42,27 @@ export class ForbiddenFrameError extends ThinkError {
       code: "chat-frame-forbidden",
       message: "Connection is readonly",
       hint: "shouldConnectionBeReadonly() or setConnectionReadonly() made it so."
+    });
+  }
+}
+
+/** `messageConcurrency` is "drop", and a turn was running. */
+export class RequestDroppedError extends ThinkError {
+  constructor() {
+    super({
+      code: "chat-request-dropped",
+      message: "Another answer is still being written. Your message was not taken.",
+      hint: 'messageConcurrency is "drop".'
+    });
+  }
+}
+
+export class TooManyReadersError extends ThinkError {
+  constructor(readonly limit: number) {
+    super({
+      code: "chat-too-many-readers",
+      message: "Too many clients are reading answers of this conversation.",
+      hint: `At most ${limit} plain clients are sent answers of one agent at a time. Sockets of useAgentChat do not count.`
     });
   }
 }

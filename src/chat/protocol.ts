@@ -6,17 +6,20 @@ import type { TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { AnswerOutcome } from "../turn/answers.ts";
 import { assertNever } from "../util/assert-never.ts";
-import { ChatClients, type ChatSocket, type ChatSockets, type ClientView } from "./clients.ts";
+import { ChatClients, OtherClient, type ChatSocket, type ChatSockets, type ClientView } from "./clients.ts";
 import { closingFor, ClosingTexts, hasStreamed, terminalOf, type Ended } from "./closing.ts";
 import { isWatching, type ChatCommand } from "./commands.ts";
 import { ForbiddenFrameError } from "./errors.ts";
 import { chatFrames, type AnswerRefusedFrame } from "./frames.ts";
 import { ResumeHandshake } from "./resume.ts";
-import { Submit, type SubmitInit } from "./submit.ts";
+import { Submit, type ChatRequest, type RequestPlan, type SubmitInit, type Submitted } from "./submit.ts";
 import { TurnTraces } from "./turn-traces.ts";
 
 /** A recovery older than this is not shown to a client that connects: it should not wait for it. */
 const RECOVERING_LIFETIME_MS = 15 * 60_000;
+
+/** A snapshot and a request that cross on the wire: the snapshot erased the message the client already showed. */
+const CROSSING_PERIOD_MS = 2_000;
 
 export interface ChatProtocolInit extends SubmitInit {
   readonly sockets: ChatSockets;
@@ -28,7 +31,8 @@ export class ChatProtocol implements TurnListener {
   readonly #init: ChatProtocolInit;
   readonly #clients: ChatClients;
   readonly #handshake: ResumeHandshake;
-  readonly #submit: Submit;
+  /** The entry of requests, for other encodings too: what a client is shown depends on what another has asked. */
+  readonly submit: Submit;
   readonly #traces = new TurnTraces();
   readonly #refused = new WeakSet<ClientView>();
   readonly #warnedOf = new Set<string>();
@@ -41,7 +45,7 @@ export class ChatProtocol implements TurnListener {
     this.#clients = new ChatClients(init);
     this.#handshake = new ResumeHandshake(this.#clients, init.turns);
     this.#showsRecovery = init.turns.recovering() !== undefined;
-    this.#submit = new Submit(init, this.#clients, this.#traces);
+    this.submit = new Submit(init, this.#traces);
     init.turns.listen(this);
   }
 
@@ -65,12 +69,9 @@ export class ChatProtocol implements TurnListener {
     const { turns } = this.#init;
     switch (command.type) {
       case "request":
-        if (this.#submit.receive(view, command) === "ended-before") {
-          this.#handshake.acknowledged(view, command.requestId);
-        }
-        return;
+        return this.#request(view, command);
       case "malformed-request":
-        return this.#submit.refuse(view, command.requestId, command.error);
+        return this.#refuseRequest(view, command.requestId, command.error);
       case "cancel":
         return turns.cancel(command.requestId);
       case "clear":
@@ -181,7 +182,7 @@ export class ChatProtocol implements TurnListener {
   #closeUnstreamed(ended: Omit<Ended, "view">): void {
     const { turn, outcome } = ended;
     const asker = turn.trigger === "auto-continuation" ? undefined : this.#clients.origin(turn.origin);
-    const isOrphan = turn.trigger === "ws-chat" && !asker;
+    const isOrphan = turn.trigger === "ws-chat" && !asker && !isElsewhere(turn.origin);
     if (outcome.status === "error" && (outcome.givenUp || isOrphan)) return this.#closeFailed(ended);
     if (asker) this.#clients.send(asker, terminalOf(ended));
     const disturbed = this.#clients.ofTurn(turn).filter((view) => closingFor({ ...ended, view }) === "snapshot");
@@ -196,6 +197,56 @@ export class ChatProtocol implements TurnListener {
     this.#clients.sendAll(recipients, () => terminalOf(ended));
     this.#clients.sendSnapshot(recipients);
     this.#handshake.failedUnstreamed(turn);
+  }
+
+  #request(view: ClientView, request: ChatRequest): void {
+    const { requestId, messages } = request;
+    const posting = { posted: messages, now: this.#init.clock.now(), periodMs: CROSSING_PERIOD_MS };
+    const mayBeErased = view.mayHaveCrossed(posting);
+    const submitted = this.submit.receive(request, view.socket.key);
+    switch (submitted.kind) {
+      case "accepted":
+        this.#accepted(view, submitted.plan);
+        if (mayBeErased) this.#clients.sendSnapshot([view]);
+        return;
+      case "dropped": {
+        // Nothing is stored; the snapshot removes what the client already shows.
+        this.#clients.sendSnapshot([view]);
+        const end = { requestId, continuation: false, outcome: "skipped" as const };
+        this.#clients.send(view, chatFrames.terminal({ ...end, messageIds: submitted.messageIds }));
+        return;
+      }
+      case "failed":
+        return this.#failRequest(view, requestId, submitted);
+      case "ended-before":
+        return this.#handshake.acknowledged(view, requestId);
+      case "repeated":
+        return;
+      default:
+        return assertNever(submitted);
+    }
+  }
+
+  #accepted(view: ClientView, plan: RequestPlan): void {
+    if (plan.clientShows !== "part") view.setInSync(plan.clientShows === "equal");
+    // Admission announces the messages that join, not those that changed.
+    if (plan.changesStored && plan.input.length === 0) {
+      this.#clients.sendSnapshot(this.#clients.all().filter((other) => other !== view));
+    }
+  }
+
+  /** The one end of a request that never became a turn. Only its sender has seen the request. */
+  #failRequest(view: ClientView, requestId: string, failure: Extract<Submitted, { kind: "failed" }>): void {
+    const { errorText, messageIds } = failure;
+    const end = { requestId, continuation: false, outcome: "error" as const, errorText };
+    this.#clients.send(view, chatFrames.terminal({ ...end, ...(messageIds && { messageIds }) }));
+    // The client shows a question that is not stored. Removing it would lose the user's text, which may be sent again.
+    view.setInSync(false);
+  }
+
+  #refuseRequest(view: ClientView, requestId: string, error: unknown): void {
+    const refused = this.submit.refuse(requestId, error, view.socket.key);
+    if (refused.kind === "failed") this.#failRequest(view, requestId, refused);
   }
 
   #toolResult(view: ClientView, command: Extract<ChatCommand, { type: "tool-result" }>): void {
@@ -251,7 +302,7 @@ export class ChatProtocol implements TurnListener {
       console.warn(`Refused "${command.type}" of a readonly connection.`);
     }
     if (command.type === "request" || command.type === "malformed-request") {
-      this.#submit.refuse(view, command.requestId, new ForbiddenFrameError());
+      this.#refuseRequest(view, command.requestId, new ForbiddenFrameError());
     } else if (command.type !== "cancel") this.#clients.sendSnapshot([view]);
   }
 
@@ -265,4 +316,9 @@ export class ChatProtocol implements TurnListener {
     const recipients = this.#clients.all().filter((view) => !isOn || view.offered === undefined);
     this.#clients.sendAll(recipients, () => chatFrames.recovering(isOn, turn?.requestId));
   }
+}
+
+/** A client of another encoding asked, and is there to be told. */
+function isElsewhere(origin: unknown): boolean {
+  return origin instanceof OtherClient && origin.isOpen;
 }

@@ -1,6 +1,6 @@
 // A chat request on its way to the engine: first the concurrency policy, then what the client showed is compared with
 // what is stored, then the turn is accepted. All in one synchronous block: nothing else can happen between the decision
-// and the acceptance. On any failure the client is sent the one end it waits for.
+// and the acceptance. What became of it is a value: each encoding tells its client in its own words.
 import type { UIMessage } from "ai";
 import type { Clock } from "../host/ports.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
@@ -9,10 +9,8 @@ import type { TurnHooks } from "../turn/hooks.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import { assertNever } from "../util/assert-never.ts";
 import { failureDetails, ThinkError } from "../util/errors.ts";
-import type { ChatClients, ClientView } from "./clients.ts";
 import type { ChatCommand, ChatTrigger } from "./commands.ts";
 import { RequestNotStoredError } from "./errors.ts";
-import { chatFrames } from "./frames.ts";
 import type { TurnTraces } from "./turn-traces.ts";
 
 export const DEFAULT_DEBOUNCE_MS = 750;
@@ -61,9 +59,6 @@ function debounceOf(given: number | undefined): number {
   return typeof given === "number" && Number.isFinite(given) && given >= 0 ? given : DEFAULT_DEBOUNCE_MS;
 }
 
-/** A snapshot and a request that cross on the wire: the snapshot erased the message the client already showed. */
-export const CROSSING_PERIOD_MS = 2_000;
-
 /** Request ids that are remembered to recognise a repetition. Ids are random, and a repetition follows closely. */
 const REMEMBERED_REQUESTS = 256;
 
@@ -100,8 +95,16 @@ export interface SubmitInit {
   atomically?<T>(work: () => T): T;
 }
 
-/** `repeated`: its turn is open already. `ended-before`: its sender missed the end, and must be sent it. */
-export type Received = "accepted" | "answered" | "repeated" | "ended-before";
+/** What became of a request. */
+export type Submitted =
+  | { readonly kind: "accepted"; readonly plan: RequestPlan }
+  /** Nothing is stored of it. */
+  | { readonly kind: "dropped"; readonly messageIds: readonly string[] }
+  | { readonly kind: "failed"; readonly errorText: string; readonly messageIds?: readonly string[] }
+  /** Its turn is open already. */
+  | { readonly kind: "repeated" }
+  /** Its sender missed the end, and must be sent it. */
+  | { readonly kind: "ended-before" };
 
 interface Failure {
   readonly requestId: string;
@@ -114,61 +117,58 @@ export type ChatRequest = Extract<ChatCommand, { type: "request" }>;
 
 export class Submit {
   readonly #init: SubmitInit;
-  readonly #clients: ChatClients;
   readonly #traces: TurnTraces;
-  /** The sockets of the last requests. In memory: after a restart the engine still has the requests that became turns. */
+  /** The clients of the last requests. In memory: after a restart the engine still has the requests that became turns. */
   readonly #senders = new Map<string, WeakRef<object>>();
 
-  constructor(init: SubmitInit, clients: ChatClients, traces: TurnTraces) {
+  constructor(init: SubmitInit, traces: TurnTraces) {
     this.#init = init;
-    this.#clients = clients;
     this.#traces = traces;
   }
 
-  /** Takes a request once, however often it is delivered. */
-  receive(view: ClientView, request: ChatRequest): Received {
-    const repetition = this.#repetition(view, request.requestId);
+  /** Takes a request once, however often it is delivered. `origin`: the same object for the same client. */
+  receive(request: ChatRequest, origin: object): Submitted {
+    const repetition = this.#repetition(request.requestId, origin);
     if (repetition) return repetition;
     const { turns, clock } = this.#init;
-    const now = clock.now();
     const overlap = decideOverlap(this.#init.concurrency(), { trigger: request.trigger, isBusy: turns.isBusy() });
-    if (overlap.do === "drop") {
-      this.#drop(view, request);
-      return "answered";
-    }
-    const mayBeErased = view.mayHaveCrossed({ posted: request.messages, now, periodMs: CROSSING_PERIOD_MS });
+    if (overlap.do === "drop") return { kind: "dropped", messageIds: trailingUserIds(request.messages) };
     try {
-      this.#accept(view, request, overlap.do === "run" ? undefined : newestOnly(overlap, now));
+      const schedule = overlap.do === "run" ? undefined : newestOnly(overlap, clock.now());
+      return { kind: "accepted", plan: this.#accept(request, origin, schedule) };
     } catch (thrown) {
       const { requestId, messages } = request;
       // No user code runs here: any other error comes from storage, and only the operator may read it.
       const error = thrown instanceof ThinkError ? thrown : new RequestNotStoredError(thrown);
-      this.#fail(view, { requestId, messageIds: trailingUserIds(messages), error, stage: "persist" });
-      return "answered";
+      return this.#fail({ requestId, messageIds: trailingUserIds(messages), error, stage: "persist" });
     }
-    if (mayBeErased) this.#clients.sendSnapshot([view]);
-    return "accepted";
+  }
+
+  /** Whether these messages hold anything that is not stored. */
+  isNews(messages: readonly UIMessage[]): boolean {
+    try {
+      const plan = this.#init.reconciler.plan(messages, "submit-message");
+      return plan.input.length > 0 || plan.changesStored;
+    } catch {
+      // What is wrong with them is said where they are submitted.
+      return true;
+    }
   }
 
   /** A request that cannot become a turn. */
-  refuse(view: ClientView, requestId: string, error: unknown): void {
-    if (this.#repetition(view, requestId)) return;
-    this.#fail(view, { requestId, error, stage: "parse" });
+  refuse(requestId: string, error: unknown, origin: object): Submitted {
+    return this.#repetition(requestId, origin) ?? this.#fail({ requestId, error, stage: "parse" });
   }
 
-  /** The one end of a request that never became a turn. Only its sender has seen the request. */
-  #fail(view: ClientView, failure: Failure): void {
-    const { requestId, error, messageIds, stage } = failure;
+  /** Only its sender has seen the request. */
+  #fail({ requestId, error, messageIds, stage }: Failure): Submitted {
     const context = { requestId, stage, messagesPersisted: false };
     const errorText = this.#init.describeFailure(error, context);
     this.#init.emit("chat:request:failed", { ...context, error: errorText, ...failureDetails(error) });
-    const end = { requestId, continuation: false, outcome: "error" as const, errorText };
-    this.#clients.send(view, chatFrames.terminal({ ...end, ...(messageIds && { messageIds }) }));
-    // The client shows a question that is not stored. Removing it would lose the user's text, which may be sent again.
-    view.setInSync(false);
+    return { kind: "failed", errorText, ...(messageIds && { messageIds }) };
   }
 
-  #accept(view: ClientView, request: ChatRequest, schedule: ReturnType<typeof newestOnly> | undefined): void {
+  #accept(request: ChatRequest, origin: object, schedule: ReturnType<typeof newestOnly> | undefined): RequestPlan {
     const { turns, reconciler, emit } = this.#init;
     const { requestId, trigger, messages, clientTools, custom } = request;
     const generation = turns.generation;
@@ -191,33 +191,26 @@ export class Submit {
         clientTools: turns.clientTools,
         generation,
         ...schedule,
-        origin: view.socket.key
+        origin
       });
     };
     // The engine announces the turn when all of it is durable, which is before this returns.
     this.#traces.withNote(requestId, note, () => this.#atomically(accept));
     emit("message:request", {});
-    if (plan.clientShows !== "part") view.setInSync(plan.clientShows === "equal");
-    // Admission announces the messages that join, not those that changed.
-    if (plan.changesStored && plan.input.length === 0) {
-      this.#clients.sendSnapshot(this.#clients.all().filter((other) => other !== view));
+    return plan;
+  }
+
+  #repetition(
+    requestId: string,
+    origin: object
+  ): Extract<Submitted, { kind: "repeated" | "ended-before" }> | undefined {
+    if (this.#senders.get(requestId)?.deref() === origin || this.#traces.hasRequest(requestId)) {
+      return { kind: "repeated" };
     }
-  }
-
-  /** Nothing is stored; the snapshot removes what the client already shows. */
-  #drop(view: ClientView, { requestId, messages }: ChatRequest): void {
-    this.#clients.sendSnapshot([view]);
-    const end = { requestId, continuation: false, outcome: "skipped" as const, messageIds: trailingUserIds(messages) };
-    this.#clients.send(view, chatFrames.terminal(end));
-  }
-
-  #repetition(view: ClientView, requestId: string): "repeated" | "ended-before" | undefined {
-    const { key } = view.socket;
-    if (this.#senders.get(requestId)?.deref() === key || this.#traces.hasRequest(requestId)) return "repeated";
-    this.#remember(requestId, key);
+    this.#remember(requestId, origin);
     const replay = this.#init.turns.replay(requestId);
     if (!replay) return undefined;
-    return replay.state === "live" ? "repeated" : "ended-before";
+    return { kind: replay.state === "live" ? "repeated" : "ended-before" };
   }
 
   #remember(requestId: string, sender: object): void {

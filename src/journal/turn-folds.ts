@@ -50,6 +50,17 @@ export class TurnFolds {
     return openTurns.some(({ turnId }) => turnId === found.turnId) ? undefined : found;
   }
 
+  /** The newest turn of all, if it is over; as far back as `findEnded`. */
+  newestEnded(): AdmittedTurn | undefined {
+    const { openTurns, clearedSequence } = this.#init.conversation.row;
+    this.#admitted ??= this.#readAdmitted(clearedSequence);
+    let newest: AdmittedTurn | undefined;
+    for (const turn of this.#admitted.values()) {
+      if (turn.firstSequence > (newest?.firstSequence ?? clearedSequence)) newest = turn;
+    }
+    return openTurns.some(({ turnId }) => turnId === newest?.turnId) ? undefined : newest;
+  }
+
   /** Part of the transaction that writes the records behind these folds. */
   advance(folds: ReadonlyMap<string, TurnFold>): void {
     for (const [turnId, fold] of folds) {

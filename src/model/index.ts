@@ -29,6 +29,7 @@ export {
   type DroppedCall,
   type PreparedMessages
 } from "./message-codec.ts";
+export { messageChunks, openingChunks, outcomeChunk, partsAfter } from "./message-chunks.ts";
 export {
   closeOpenParts,
   continueFold,

@@ -12,16 +12,18 @@ import {
   type ChatSocket
 } from "../chat/index.ts";
 import type { MessageChanges } from "../session/message-changes.ts";
+import { plainChatExtension, type PlainChatExtensionInit } from "./plain-chat.ts";
 
 export interface ChatExtensionInit extends Omit<ChatProtocolInit, "sockets" | "isReadonly"> {
   readonly runtime: AgentRuntime;
   readonly messages: () => readonly UIMessage[];
   readonly changes: MessageChanges;
   readonly sweep: (now: number) => void;
+  readonly plain: Pick<PlainChatExtensionInit, "setting" | "hasConnectHook">;
 }
 
-/** Stays apart from the start and the turns, which are the class's business. */
-export function chatExtension(init: ChatExtensionInit): AgentExtension {
+/** For clients of the `cf_agent_*` protocol and for plain ones. They stay apart from the start and the turns. */
+export function chatExtensions(init: ChatExtensionInit): AgentExtension[] {
   const { runtime } = init;
   const known = new WeakMap<Connection, ChatSocket>();
   const socketOf = (connection: Connection): ChatSocket => {
@@ -36,7 +38,7 @@ export function chatExtension(init: ChatExtensionInit): AgentExtension {
     isReadonly: ({ key }) => key instanceof Connection && runtime.agent.isConnectionReadonly(key)
   });
   init.changes.subscribe((change) => protocol.messagesChanged(change));
-  return {
+  const frames: AgentExtension = {
     connected: (connection) => protocol.connected(socketOf(connection)),
     disconnected: (connection) => protocol.disconnected(socketOf(connection)),
     receive(connection, text) {
@@ -49,6 +51,8 @@ export function chatExtension(init: ChatExtensionInit): AgentExtension {
       init.sweep(runtime.clock.now());
     }
   };
+  // In front: every frame of a plain client's socket is its own.
+  return [plainChatExtension({ ...init.plain, runtime, turns: init.turns, submit: protocol.submit }), frames];
 }
 
 class ConnectionSocket implements ChatSocket {

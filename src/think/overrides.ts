@@ -87,6 +87,7 @@ export interface ThinkOverrides extends Pick<
   | "authorizeWorkspace"
 > {
   readonly messageConcurrency: MessageConcurrency;
+  readonly plainChat: boolean | undefined;
   readonly hydrationByteBudget: number;
   readonly mediaEviction: boolean | MediaEvictionOptions;
   readonly maxSteps: number;
@@ -125,4 +126,11 @@ export interface ThinkOverrides extends Pick<
 
 /** What costs something, or means something else, when the class does not have its own. */
 export type OptionalHook =
-  "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse" | "getActions" | "authorizeTurn" | "authorizeWorkspace";
+  | "beforeStep"
+  | "onStepFinish"
+  | "onChunk"
+  | "onChatResponse"
+  | "getActions"
+  | "authorizeTurn"
+  | "authorizeWorkspace"
+  | "onConnect";

@@ -5,6 +5,7 @@ import { Connection } from "../agent/connections/connection.ts";
 import { currentDurable, getCurrentAgent } from "../agent/context.ts";
 import { pathBelowAgent } from "../agent/own-path.ts";
 import { runtimeOf, type AgentRuntime } from "../agent/runtime.ts";
+import { OtherClient } from "../chat/index.ts";
 import { Blobs } from "../host/blobs.ts";
 import { Conversation } from "../journal/conversation.ts";
 import { openJournal, type Journal } from "../journal/journal.ts";
@@ -20,7 +21,7 @@ import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
 import { errorMessage } from "../util/errors.ts";
 import { Assembly } from "./assemble.ts";
-import { chatExtension } from "./chat-extension.ts";
+import { chatExtensions } from "./chat-extension.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
 import { CustomSessionError, NotStartedError } from "./errors.ts";
@@ -310,7 +311,7 @@ export class ThinkRuntime {
     agent.wakes.add((nowMs) => features.nextWake(nowMs));
     agent.extensions.push(
       features.extension(),
-      chatExtension({
+      ...chatExtensions({
         runtime: agent,
         turns,
         reconciler: postedMessages({ store, turns, transcript, newId: () => agent.ids.next() }),
@@ -321,7 +322,11 @@ export class ThinkRuntime {
         atomically: (work) => store.scope.conversation.transaction(work),
         messages: () => turns.transcript(),
         changes: store.scope.changes,
-        sweep: (now) => void journal.retention.sweep(now)
+        sweep: (now) => void journal.retention.sweep(now),
+        plain: {
+          setting: () => this.#overrides.plainChat,
+          hasConnectHook: () => this.#init.isOverridden("onConnect")
+        }
       }),
       { ready: () => turns.resume(), runDue: async () => turns.runDue() }
     );
@@ -384,7 +389,8 @@ export function thinkRuntimeOf(agent: object): ThinkRuntime {
 
 /** The client behind a turn's origin, for `getCurrentAgent()` in hooks and tools; undefined if it was no client. */
 function connectionOf(origin: unknown): Connection | undefined {
-  return origin instanceof Connection ? origin : undefined;
+  const client = origin instanceof OtherClient ? origin.key : origin;
+  return client instanceof Connection ? client : undefined;
 }
 
 /** What the provider counted is the one number that says when to compact. */

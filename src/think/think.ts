@@ -50,7 +50,6 @@ import type {
   TurnContext
 } from "./hooks.ts";
 import type { FeatureFactory } from "./feature.ts";
-import { McpAgent } from "./mcp-agent.ts";
 import type {
   ContextOverflowOptions,
   HistoryTruncation,
@@ -67,6 +66,7 @@ import type {
   SaveMessagesResult,
   TurnResult
 } from "./programmatic.ts";
+import { PlainChatAgent } from "./plain-chat-agent.ts";
 import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
@@ -92,7 +92,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends McpAgent<Env, State, Props> {
+> extends PlainChatAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",

@@ -120,11 +120,19 @@ export class Answers {
   get armedView(): TurnView | undefined {
     const { leafId } = this.#store.init.transcript;
     const armed = this.#ready() ?? this.#armed.find(({ messageId }) => messageId === leafId);
-    if (!armed) return undefined;
-    const { requestId, messageId } = armed;
+    return armed && this.#view(armed);
+  }
+
+  /** The continuation of this answer that is not admitted yet. */
+  armedOf(messageId: string): TurnView | undefined {
+    const armed = this.#armed.find((one) => one.messageId === messageId);
+    return armed && this.#view(armed);
+  }
+
+  #view({ requestId, messageId }: ArmedContinuation): TurnView {
     const identity = { turnId: requestId, requestId, messageId, inputMessageIds: [] };
-    const origin = this.#origins.get(requestId);
-    return { ...identity, trigger: "auto-continuation", continuation: messageId === leafId, origin };
+    const continuation = messageId === this.#store.init.transcript.leafId;
+    return { ...identity, trigger: "auto-continuation", continuation, origin: this.#origins.get(requestId) };
   }
 
   /** No turn is open, and no sibling call still waits for its answer. */

@@ -41,6 +41,12 @@ export interface RecoveringTurn {
   readonly since: number;
 }
 
+export interface EndedTurn {
+  readonly requestId: string;
+  /** Of its answer, if it left one. */
+  readonly messageId: string;
+}
+
 export class TurnEngine {
   readonly #store: TurnStore;
   readonly #runner: TurnRunner;
@@ -279,6 +285,34 @@ export class TurnEngine {
     const streaming = this.streaming()?.turnId;
     const waiting = this.#store.turns.findLast((turn) => turn.view.turnId !== streaming && !turn.isAnnounced);
     return waiting?.view ?? this.#answers.armedView;
+  }
+
+  isOpen(requestId: string): boolean {
+    return this.#store.openTurns.some((turn) => turn.requestId === requestId);
+  }
+
+  /** The open turn that answers this message. */
+  answering(messageId: string): TurnView | undefined {
+    return this.#store.turns.findLast((turn) => !turn.isAnnounced && turn.view.inputMessageIds.includes(messageId))
+      ?.view;
+  }
+
+  /** The turn that goes on from this answer: open, or not admitted yet because something is in its way. */
+  continuationOf(messageId: string): TurnView | undefined {
+    const open = this.#store.turns.findLast(
+      ({ view, notes, isAnnounced }) =>
+        !isAnnounced && (notes.resolves === messageId || (notes.extends && view.messageId === messageId))
+    );
+    return open?.view ?? this.#answers.armedOf(messageId);
+  }
+
+  /** The newest turn of all if it is over, as long as its records are kept. */
+  lastEnded(): EndedTurn | undefined {
+    const found = this.#store.init.journal.folds.newestEnded();
+    const fold = found && this.#store.readTurn(found.turnId, found.firstSequence);
+    if (!fold?.admission || !fold.outcome) return undefined;
+    const { requestId, turnId: id, messageId } = fold.admission;
+    return { requestId: requestId ?? id, messageId };
   }
 
   /** Any turn of this generation is running or queued. */

@@ -75,9 +75,16 @@ function history(count: number) {
   }));
 }
 
+/** As `cors: true`, and DELETE, with which a page over HTTP stops an answer. */
+const CORS = {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Allow-Methods": "GET, POST, DELETE, HEAD, OPTIONS",
+  "Access-Control-Allow-Headers": "*"
+};
+
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
-    const response = await routeAgentRequest(request, env, { cors: true });
+    const response = await routeAgentRequest(request, env, { cors: CORS });
     return response ?? new Response("Not found", { status: 404 });
   }
 };

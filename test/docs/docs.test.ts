@@ -13,15 +13,21 @@ import { Patient } from "./examples/recovery.ts";
 import { Chat } from "./examples/lighthouse/page.tsx";
 import readmeWorker, { Lighthouse } from "./examples/readme-worker.ts";
 import { Concierge } from "./examples/hooks.ts";
+import { Ours } from "../clients/newest/connect/ours.tsx";
+import { OverHttp } from "../clients/newest/connect/http.tsx";
+import { OverSocket } from "../clients/newest/connect/socket.tsx";
 import { askFromAnywhere, Desk, Expert, Poll } from "./examples/agent.ts";
 import counterWorker, { Counter } from "./examples/counter.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
-const folder = "test/docs/examples/";
-const examples = readdirSync(new URL(folder, root), { recursive: true, encoding: "utf8" })
-  .filter((name) => /\.tsx?$/.test(name))
-  .map((name) => squeeze(read(folder + name)));
+/** Pages with packages that only the newest clients have are compiled where those are. */
+const folders = ["test/docs/examples/", "test/clients/newest/connect/"];
+const examples = folders.flatMap((folder) =>
+  readdirSync(new URL(folder, root), { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) => squeeze(read(folder + name)))
+);
 const pages = [
   "README.md",
   ...readdirSync(new URL("docs/", root))
@@ -51,6 +57,11 @@ test("every link between pages leads somewhere", () => {
       expect(existsSync(new URL(target ?? "", new URL(page, root))), `${page} -> ${target}`).toBe(true);
     }
   }
+});
+
+test.each([Ours, OverHttp, OverSocket])("a page of the connect page shows its messages: %o", (page) => {
+  vi.stubGlobal("location", new URL("http://localhost/"));
+  expect(renderToString(createElement(page))).toContain("messages");
 });
 
 test("the counter of the agent page counts, reminds and answers through its worker", async () => {

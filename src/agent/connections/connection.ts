@@ -16,6 +16,8 @@ export interface ConnectionAttachment {
   readonly: boolean;
   /** Identity, state and MCP frames are sent. */
   protocol: boolean;
+  /** It carries a protocol of an extension's own, whose client takes no other frame. */
+  dedicated?: true;
 }
 
 export type ConnectionSocket = Socket<ConnectionAttachment>;
@@ -73,8 +75,9 @@ export class Connection<ConnectionState = unknown> {
     return value;
   }
 
-  /** Sends a frame; false when the client is gone. Never throws. */
+  /** Sends a frame; false when the client is gone, or is a plain AI SDK client, which takes none. Never throws. */
   send(data: string | ArrayBuffer | ArrayBufferView): boolean {
+    if (this.#socket.attachment.dedicated) return false;
     this.#beforeSend();
     return this.#socket.send(data);
   }

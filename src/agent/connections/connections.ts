@@ -2,6 +2,7 @@
 // object's own or its root's makes no difference here.
 import { kebabCase } from "../../util/kebab.ts";
 import type { Agent } from "../agent.ts";
+import { pathBelowAgent } from "../own-path.ts";
 import { Connection, socketOf, type ConnectionAttachment, type ConnectionSocket } from "./connection.ts";
 import { ConnectionTagError } from "../errors.ts";
 import { frames } from "./frames.ts";
@@ -18,6 +19,14 @@ export interface ConnectionContext {
   /** The upgrade request. */
   request: Request;
 }
+
+/** What a connection knows before anything was decided about it. */
+export const NEW_ATTACHMENT: Pick<ConnectionAttachment, "path" | "state" | "readonly" | "protocol"> = {
+  path: [],
+  state: null,
+  readonly: false,
+  protocol: false
+};
 
 const warnedClasses = new Set<string>();
 
@@ -94,8 +103,10 @@ export class Connections {
   }
 
   async #greetAndConnect(socket: ConnectionSocket, connection: Connection, context: ConnectionContext): Promise<void> {
+    const dedicated = this.#isDedicated(context.request);
+    if (dedicated) socket.setAttachment({ ...socket.attachment, dedicated });
     const readonly = await this.#agent.shouldConnectionBeReadonly(connection, context);
-    const protocol = await this.#agent.shouldSendProtocolMessages(connection, context);
+    const protocol = !dedicated && (await this.#agent.shouldSendProtocolMessages(connection, context));
     // Until here the socket counts as not following the protocol, so no broadcast can overtake its identity frame.
     this.#runtime.state.flush();
     socket.setAttachment({ ...socket.attachment, readonly, protocol });
@@ -105,6 +116,23 @@ export class Connections {
     }
     this.#runtime.emit("connect", { connectionId: connection.id });
     await this.#agent.onConnect(connection, context);
+  }
+
+  #isDedicated(request: Request): boolean {
+    const path = pathBelowAgent(request.url, this.#runtime);
+    if (path === undefined) return false;
+    return this.#runtime.extensions.some((extension) => extension.dedicates?.(path, request));
+  }
+
+  /** What the class decides about the sender of a request that opens no socket. */
+  async isReadonlyRequest(request: Request): Promise<boolean> {
+    const id = this.#runtime.ids.next();
+    const attachment = { ...NEW_ATTACHMENT, socketId: id, id, uri: request.url, tags: [id] };
+    const tags = await this.tagsFor(attachment, { request });
+    const connection = this.of(detachedSocket({ ...attachment, tags }));
+    return this.#runtime.runAs({ connection, request }, () =>
+      this.#agent.shouldConnectionBeReadonly(connection, { request })
+    );
   }
 
   #greet(connection: Connection, request: Request): void {

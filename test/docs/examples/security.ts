@@ -31,7 +31,7 @@ export default {
   async fetch(request: Request, env: Env) {
     const response = await routeAgentRequest(request, env, {
       onBeforeConnect: onlyOwners, // WebSockets
-      onBeforeRequest: onlyOwners, // everything else: get-messages, approvals, onRequest
+      onBeforeRequest: onlyOwners, // everything else: chat over HTTP, get-messages, approvals, onRequest
       allowedOrigins: ["https://app.example.com"] // a page on another host than the Worker
     });
     return response ?? new Response("Not found", { status: 404 });

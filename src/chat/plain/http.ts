@@ -1,0 +1,80 @@
+// Chat over HTTP, as `DefaultChatTransport` of the AI SDK does it, directly below the agent's address:
+//   POST   …/chat                asks; the answer is a stream of server-sent events
+//   GET    …/chat/<id>/stream    resumes; 204 when there is nothing to resume. `id` is the page's own name for the chat
+//   DELETE …/chat, …/chat/<id>/stream    stops what runs and waits
+// Who may ask is decided where the request is routed; pages of other sites were refused before. A form of another page can
+// send anything but JSON without the browser asking first, so nothing else is read.
+import { readText } from "../../util/bytes.ts";
+import { isObject, parseJson } from "../../util/json.ts";
+import { ForbiddenFrameError, MalformedRequestError, RequestTooLargeError, TooManyReadersError } from "../errors.ts";
+import { readPlainRequest } from "./commands.ts";
+import { READER_LIMIT, type PlainChat } from "./plain-chat.ts";
+import { EventStream, SSE_HEADERS } from "./sse.ts";
+
+/** The platform's limit for one frame of a socket. */
+export const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
+
+const REST = /^(?:\/[^/]+\/stream)?$/;
+
+export interface HttpChatInit {
+  readonly chat: PlainChat;
+  /** Whether the sender may only watch. */
+  isReadonly(request: Request): Promise<boolean>;
+}
+
+/** `rest` is what follows "/chat". Undefined: the request is not about chat. */
+export async function chatResponse(request: Request, rest: string, init: HttpChatInit): Promise<Response | undefined> {
+  if (!REST.test(rest)) return undefined;
+  const { method } = request;
+  if (method === "GET" && rest !== "") return resume(init.chat);
+  const mayChange = (method === "POST" && rest === "") || method === "DELETE";
+  if (!mayChange) return plain("Method not allowed", 405, { Allow: rest === "" ? "POST, DELETE" : "GET, DELETE" });
+  if (await init.isReadonly(request)) return plain(new ForbiddenFrameError().message, 403);
+  if (method === "POST") return ask(request, init.chat);
+  init.chat.stop();
+  return new Response(null, { status: 204, headers: NO_STORE });
+}
+
+async function ask(request: Request, chat: PlainChat): Promise<Response> {
+  if (!isJson(request)) return plain("Send the messages with Content-Type: application/json.", 415);
+  const text = await readText(request.body, BODY_LIMIT_BYTES);
+  if (text === undefined) return plain(new RequestTooLargeError("messages", BODY_LIMIT_BYTES).message, 413);
+  const parsed = parseJson(text);
+  if (!parsed.ok || !isObject(parsed.value)) return plain(new MalformedRequestError("it is not JSON").message, 400);
+  const body = readPlainRequest(parsed.value);
+  if (!body.ok) return plain(body.error.message, body.error instanceof RequestTooLargeError ? 413 : 400);
+  if (chat.isFull) return full();
+  const { stream, reader } = open(chat);
+  const result = chat.send(body.value, reader);
+  if (result.kind === "following") return new Response(stream.body, { headers: SSE_HEADERS });
+  return plain(result.errorText, result.why === "dropped" ? 409 : 422);
+}
+
+function resume(chat: PlainChat): Response {
+  if (chat.isFull) return full();
+  const { stream, reader } = open(chat);
+  if (!chat.resume(reader)) return new Response(null, { status: 204, headers: NO_STORE });
+  return new Response(stream.body, { headers: SSE_HEADERS });
+}
+
+function open(chat: PlainChat) {
+  const stream = new EventStream();
+  const reader = chat.reader({ sink: stream });
+  stream.onLeave = () => reader.cut();
+  return { stream, reader };
+}
+
+const NO_STORE = { "Cache-Control": "no-store" };
+
+function full(): Response {
+  return plain(new TooManyReadersError(READER_LIMIT).message, 503, { "Retry-After": "5" });
+}
+
+function isJson(request: Request): boolean {
+  return /^application\/json\s*(?:;|$)/i.test(request.headers.get("Content-Type") ?? "");
+}
+
+/** The AI SDK shows the text of an answer that is no success. */
+function plain(text: string, status: number, headers: Record<string, string> = {}): Response {
+  return new Response(text, { status, headers: { ...headers, ...NO_STORE } });
+}

@@ -1,0 +1,14 @@
+// What a class says about plain AI SDK clients.
+import { McpAgent } from "./mcp-agent.ts";
+
+export abstract class PlainChatAgent<
+  Env = unknown,
+  State = unknown,
+  Props extends Record<string, unknown> = Record<string, unknown>
+> extends McpAgent<Env, State, Props> {
+  /**
+   * Whether pages and programs that have the AI SDK alone may chat, over HTTP and WebSockets below `…/chat`. Left alone it
+   * is on; over HTTP only for a class without an `onConnect` of its own, which no such request passes.
+   */
+  plainChat: boolean | undefined = undefined;
+}

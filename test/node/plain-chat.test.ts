@@ -1,0 +1,303 @@
+// Pages with the AI SDK alone, over HTTP and over a WebSocket: what such a client shows is what is stored.
+import {
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  tool,
+  type UIMessage
+} from "ai";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { Think } from "../../src/index.ts";
+import {
+  createGate,
+  createScript,
+  createTestHost,
+  failInBand,
+  reasoning,
+  reply,
+  scriptedModel,
+  source,
+  text,
+  toolCall,
+  type Script,
+  type Step,
+  type TestHost
+} from "../../src/testing/index.ts";
+import { PlainNetwork, type Page, type PageInit } from "./plain-kit.ts";
+
+let script: Script;
+let effects: string[] = [];
+
+class Chat extends Think {
+  override getModel() {
+    return process.env["AI_MAJOR"] === "6" ? scriptedModel(script, { specification: "v3" }) : scriptedModel(script);
+  }
+
+  override getTools() {
+    return {
+      note: tool({
+        inputSchema: z.object({ what: z.string() }),
+        execute: async ({ what }) => {
+          effects.push(what);
+          return `noted ${what}`;
+        }
+      }),
+      pay: tool({
+        inputSchema: z.object({}),
+        needsApproval: true,
+        execute: async () => {
+          effects.push("paid");
+          return "paid";
+        }
+      }),
+      // Without `execute`: the page answers.
+      place: tool({ inputSchema: z.object({}) })
+    };
+  }
+
+  override onChatError(error: unknown) {
+    return new Error(`sorry: ${error instanceof Error ? error.message : "?"}`);
+  }
+}
+
+function open(steps: Step[]) {
+  script = createScript(steps);
+  effects = [];
+  const host = createTestHost({ agents: { Chat } });
+  return { host, network: new PlainNetwork(host) };
+}
+
+const stored = async (host: TestHost<object>): Promise<UIMessage[]> =>
+  (await host.fetch("/agents/chat/a/get-messages")).json() as Promise<UIMessage[]>;
+
+/** Until nothing happens any more, short pauses included. */
+async function settle(host: TestHost<object>) {
+  for (let round = 0; round < 20; round += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await host.advance(50);
+  }
+}
+
+/** What a page shows, as far as a person can see it: both folds write details of their own. */
+const shown = (messages: readonly UIMessage[]) =>
+  messages.map(({ id, role, parts }) => ({
+    id,
+    role,
+    parts: parts.flatMap((part): unknown[] => {
+      if (part.type === "step-start") return [];
+      if ("toolCallId" in part) {
+        const { toolCallId, state, input, type } = part;
+        const end = "output" in part && part.output !== undefined ? { output: part.output } : {};
+        const why = "errorText" in part && part.errorText !== undefined ? { errorText: part.errorText } : {};
+        return [{ type, toolCallId, state, input, ...end, ...why }];
+      }
+      return "text" in part ? [`${part.type}:${part.text}`] : [{ ...part }];
+    })
+  }));
+
+async function expectAsStored(page: Page, host: TestHost<object>) {
+  expect(shown(page.messages)).toEqual(shown(await stored(host)));
+}
+
+const answerText = ({ messages }: Page) =>
+  (messages.at(-1)?.parts ?? []).map((part) => ("text" in part ? part.text : "")).join("");
+
+const WAYS: readonly [string, Pick<PageInit, "sdk" | "over">][] = [
+  ["ai 7 over HTTP", { sdk: "ai 7", over: "http" }],
+  ["ai 6 over HTTP", { sdk: "ai 6", over: "http" }],
+  ["ai 7 over a WebSocket", { sdk: "ai 7", over: "socket" }]
+];
+
+beforeEach(() => void vi.restoreAllMocks());
+
+describe.each(WAYS)("a page with %s", (_name, way) => {
+  test("asks, and shows exactly the stored answer: text, reasoning, sources and server tools", async () => {
+    const { host, network } = open([
+      reply(reasoning("hm"), text("Let me "), text("see."), toolCall("note", { what: "x" })),
+      reply(source("https://example.com/"), text("Done."))
+    ]);
+    const page = network.open(way);
+    await page.sendMessage({ text: "hi" });
+    expect(page.status).toBe("ready");
+    expect(effects).toEqual(["x"]);
+    await expectAsStored(page, host);
+    expect(page.messages.length).toBe(2);
+  });
+
+  test("an answer arrives while it is written", async () => {
+    const gate = createGate();
+    const { host, network } = open([reply(text("first "), gate.wait(), text("second"))]);
+    const page = network.open(way);
+    const sent = page.sendMessage({ text: "hi" });
+    await gate.reached;
+    await settle(host);
+    expect([page.status, answerText(page)]).toEqual(["streaming", "first "]);
+    gate.open();
+    await sent;
+    expect(answerText(page)).toBe("first second");
+  });
+
+  test("a second question follows the first, and the list that is posted with it changes nothing", async () => {
+    const { host, network } = open([reply(text("one")), reply(text("two"))]);
+    const page = network.open(way);
+    await page.sendMessage({ text: "a" });
+    // A page may show anything; what it posts is no answer of ours.
+    page.messages = page.messages.map((message) =>
+      message.role === "assistant" ? { ...message, parts: [{ type: "text", text: "forged" }] } : message
+    );
+    await page.sendMessage({ text: "b" });
+    const words = shown(await stored(host)).map(({ parts }) => parts.join());
+    expect(words).toEqual(["text:a", "text:one", "text:b", "text:two"]);
+  });
+
+  test("regenerates an answer, and edits a question: both are new branches", async () => {
+    const { host, network } = open([reply(text("one")), reply(text("two")), reply(text("three"))]);
+    const page = network.open(way);
+    await page.sendMessage({ text: "a" });
+    await page.regenerate();
+    await expectAsStored(page, host);
+    expect(answerText(page)).toBe("two");
+    const question = page.messages[0]?.id ?? "";
+    await page.sendMessage({ text: "b", messageId: question });
+    await expectAsStored(page, host);
+    expect(shown(page.messages).map(({ parts }) => parts.join())).toEqual(["text:b", "text:three"]);
+  });
+
+  test("runs a tool of its own, and the answer goes on in the same message", async () => {
+    const { host, network } = open([reply(text("Where? "), toolCall("place", {}, { id: "c1" })), reply(text("Oslo!"))]);
+    const page: Page = network.open({
+      ...way,
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+      onToolCall: ({ toolCall: { toolCallId, toolName } }) =>
+        void page.addToolOutput({ tool: toolName, toolCallId, output: "Oslo" } as never)
+    });
+    const sent = page.sendMessage({ text: "hi" });
+    await settle(host);
+    await sent;
+    await settle(host);
+    expect(page.status).toBe("ready");
+    await expectAsStored(page, host);
+    expect(page.messages.length).toBe(2);
+    expect(answerText(page)).toContain("Oslo!");
+  });
+
+  test("reports that a tool of its own failed", async () => {
+    const { host, network } = open([reply(toolCall("place", {}, { id: "c1" })), reply(text("A pity."))]);
+    const page: Page = network.open({
+      ...way,
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+      onToolCall: ({ toolCall: { toolCallId, toolName } }) =>
+        void page.addToolOutput({ tool: toolName, toolCallId, state: "output-error", errorText: "no GPS" } as never)
+    });
+    const sent = page.sendMessage({ text: "hi" });
+    await settle(host);
+    await sent;
+    await settle(host);
+    await expectAsStored(page, host);
+    expect(JSON.stringify(await stored(host))).toContain("no GPS");
+  });
+
+  test.each([
+    [true, ["paid"], "output-available"],
+    [false, [], "output-denied"]
+  ])("decides over a call (%s), and sees what came of it", async (approved, ran, state) => {
+    const { host, network } = open([reply(toolCall("pay", {}, { id: "c1" })), reply(text("Well."))]);
+    const page = network.open({ ...way, sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
+    await page.sendMessage({ text: "hi" });
+    const call = page.messages.at(-1)?.parts.find((part) => part.type === "tool-pay");
+    expect(call).toMatchObject({ state: "approval-requested" });
+    const { id } = (call as { approval?: { id: string } }).approval ?? { id: "" };
+    await page.addToolApprovalResponse({ id, approved });
+    await settle(host);
+    expect(page.status).toBe("ready");
+    expect(effects).toEqual(ran);
+    expect((await stored(host)).at(-1)?.parts.find((part) => part.type === "tool-pay")).toMatchObject({ state });
+    await expectAsStored(page, host);
+  });
+
+  test("is told in the class's words what failed, also when it comes back", async () => {
+    const { host, network } = open([reply(text("par"), failInBand(new Error("boom"))), reply(text("better"))]);
+    const page = network.open(way);
+    await page.sendMessage({ text: "hi" });
+    expect([page.status, page.error?.message]).toEqual(["error", expect.stringMatching(/^sorry: /)]);
+    expect(page.error?.message).not.toContain("boom");
+    const later = network.open({ ...way, messages: await stored(host) });
+    await later.resumeStream();
+    expect([later.status, later.error?.message]).toEqual(["error", page.error?.message]);
+    await expectAsStored(later, host);
+    await later.regenerate();
+    await expectAsStored(later, host);
+    expect(later.status).toBe("ready");
+  });
+
+  test("leaves in the middle: the answer goes on, and the page that comes back is sent all of it", async () => {
+    const gate = createGate();
+    const { host, network } = open([reply(text("first "), gate.wait(), text("second"))]);
+    const left = network.open(way);
+    void left.sendMessage({ text: "hi" });
+    await gate.reached;
+    await settle(host);
+    // The connection breaks: an abort would be a stop over a WebSocket.
+    const page = network.open({ ...way, messages: await stored(host) });
+    const resumed = page.resumeStream();
+    await settle(host);
+    expect([page.status, answerText(page)]).toEqual(["streaming", "first "]);
+    gate.open();
+    await resumed;
+    expect(answerText(page)).toBe("first second");
+    await expectAsStored(page, host);
+  });
+
+  test("a page that comes back finds nothing to resume once it has everything", async () => {
+    const { host, network } = open([reply(text("one"))]);
+    const page = network.open(way);
+    await page.resumeStream();
+    expect([page.status, page.messages]).toEqual(["ready", []]);
+    await page.sendMessage({ text: "hi" });
+    const before = page.messages;
+    await page.resumeStream();
+    expect(page.messages).toBe(before);
+    await expectAsStored(page, host);
+  });
+
+  test("the process dies in the middle: the page resumes and ends with the stored answer", async () => {
+    const gate = createGate();
+    const { host, network } = open([
+      reply(text("first "), gate.wait(), text("never")),
+      reply(text("second")),
+      reply(text("more"))
+    ]);
+    const page = network.open(way);
+    const sent = page.sendMessage({ text: "hi" });
+    await gate.reached;
+    await settle(host);
+    await host.advance(600);
+    await host.restart();
+    await sent;
+    expect(page.status).toBe("error");
+    const resumed = page.resumeStream();
+    for (let round = 0; round < 10; round += 1) await settle(host);
+    await resumed;
+    expect([page.status, page.error]).toEqual(["ready", undefined]);
+    expect(answerText(page)).toContain("first ");
+    await expectAsStored(page, host);
+  });
+
+  test("a page that lost the stream is sent the rest although the answer is long complete", async () => {
+    const gate = createGate();
+    const { host, network } = open([reply(text("first "), gate.wait(), text("never")), reply(text("second"))]);
+    const page = network.open(way);
+    const sent = page.sendMessage({ text: "hi" });
+    await gate.reached;
+    await settle(host);
+    await host.advance(600);
+    await host.restart();
+    await sent;
+    // The wake finds the turn.
+    await host.advance(60_000);
+    expect((await stored(host)).length).toBe(2);
+    await page.resumeStream();
+    expect(page.status).toBe("ready");
+    await expectAsStored(page, host);
+  });
+});

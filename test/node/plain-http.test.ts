@@ -1,0 +1,312 @@
+// Chat over HTTP against clients that are no browsers, or hostile: what is refused, what it costs, what stops an answer.
+import { tool, type UIMessage } from "ai";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { Think } from "../../src/index.ts";
+import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
+import {
+  createGate,
+  createScript,
+  createTestHost,
+  reply,
+  scriptedModel,
+  text,
+  toolCall,
+  type Script,
+  type Step,
+  type TestHost
+} from "../../src/testing/index.ts";
+
+let script: Script;
+
+class Chat extends Think {
+  override getModel() {
+    return scriptedModel(script);
+  }
+
+  override getTools() {
+    return {
+      place: tool({ inputSchema: z.object({}) }),
+      look: tool({ inputSchema: z.object({}), execute: () => "seen" })
+    };
+  }
+
+  override shouldConnectionBeReadonly(_connection: Connection, { request }: ConnectionContext) {
+    return new URL(request.url).searchParams.get("role") === "guest";
+  }
+
+  override onRequest() {
+    return new Response("mine");
+  }
+}
+
+/** Turns clients away where sockets come in: nothing may come in elsewhere. */
+class Guarded extends Chat {
+  override onConnect(connection: Connection) {
+    connection.close(4001, "Log in first");
+  }
+}
+
+class Opened extends Guarded {
+  override plainChat = true;
+}
+
+class Closed extends Chat {
+  override plainChat = false;
+}
+
+class Busy extends Chat {
+  override messageConcurrency = "drop" as const;
+}
+
+class Wordy extends Chat {
+  override maxAnswerBytes = 0;
+}
+
+afterEach(() => void vi.restoreAllMocks());
+
+function open(steps: Step[]) {
+  script = createScript(steps);
+  return createTestHost({ agents: { Chat, Guarded, Opened, Closed, Busy, Wordy } });
+}
+
+const user = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
+
+function post(host: TestHost<object>, body: unknown, init: { path?: string; headers?: HeadersInit } = {}) {
+  return host.fetch(init.path ?? "/agents/chat/a/chat", {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...init.headers },
+    body: typeof body === "string" ? body : JSON.stringify(body)
+  });
+}
+
+const stored = async (host: TestHost<object>, agent = "chat"): Promise<UIMessage[]> =>
+  (await host.fetch(`/agents/${agent}/a/get-messages`)).json() as Promise<UIMessage[]>;
+
+const words = (messages: UIMessage[]) =>
+  messages.map(({ parts }) => parts.map((part) => ("text" in part ? part.text : "")).join(""));
+
+describe("a request", () => {
+  test("is answered with server-sent events that end in [DONE]", async () => {
+    const host = open([reply(text("Hello"))]);
+    const response = await post(host, { id: "page", messages: [user("u1")], trigger: "submit-message" });
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    expect(response.headers.get("x-vercel-ai-ui-message-stream")).toBe("v1");
+    const events = (await response.text()).split("\n\n").filter(Boolean);
+    expect(events.at(-1)).toBe("data: [DONE]");
+    const [start] = events.map((event) => event.slice("data: ".length));
+    expect(JSON.parse(start ?? "")).toEqual({ type: "start", messageId: (await stored(host))[1]?.id });
+  });
+
+  test.each([
+    ["no JSON type", { headers: { "Content-Type": "text/plain" } }, { messages: [user("u1")] }, 415],
+    ["a form's type", { headers: { "Content-Type": "application/x-www-form-urlencoded" } }, "a=b", 415],
+    ["no JSON", {}, "{", 400],
+    ["no list", {}, { messages: "hi" }, 400],
+    ["a message without parts", {}, { messages: [{ id: "u1", role: "user" }] }, 400],
+    ["another site's page", { headers: { Origin: "https://evil.example" } }, { messages: [user("u1")] }, 403],
+    ["a readonly client", { path: "/agents/chat/a/chat?role=guest" }, { messages: [user("u1")] }, 403]
+  ])("with %s is refused, and nothing is stored", async (_what, init, body, status) => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const host = open([]);
+    const response = await post(host, body, init);
+    expect(response.status).toBe(status);
+    expect(response.headers.get("cache-control") ?? "no-store").toBe("no-store");
+    expect(await stored(host)).toEqual([]);
+  });
+
+  test("of the same origin, and of a program without one, is taken", async () => {
+    const host = open([reply(text("a")), reply(text("b"))]);
+    const own = await post(host, { messages: [user("u1")] }, { headers: { Origin: "http://localhost" } });
+    expect([own.status, (await own.text()).includes("DONE")]).toEqual([200, true]);
+    const program = await post(host, { messages: [user("u2")] });
+    expect([program.status, (await program.text()).includes("DONE")]).toEqual([200, true]);
+  });
+
+  test("that is too large is refused while it is read", async () => {
+    const host = open([]);
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 1;
+        controller.enqueue(new Uint8Array(1024 * 1024).fill(32));
+      }
+    });
+    const request = new Request("http://localhost/agents/chat/a/chat", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body,
+      duplex: "half"
+    } as RequestInit);
+    const response = await host.fetch(request);
+    expect(response.status).toBe(413);
+    expect(sent).toBeLessThan(40);
+  });
+
+  test("that is delivered twice is answered twice and asked once", async () => {
+    const gate = createGate();
+    const host = open([reply(text("one "), gate.wait(), text("answer"))]);
+    const first = await post(host, { messages: [user("u1")] });
+    const second = await post(host, { messages: [user("u1")] });
+    gate.open();
+    expect(await second.text()).toBe(await first.text());
+    // After the end, too: what is stored is the answer.
+    const third = await (await post(host, { messages: [user("u1")] })).text();
+    expect(third).toContain("one answer");
+    expect(words(await stored(host))).toEqual(["u1", "one answer"]);
+  });
+
+  test("under an id that is stored is another question, unless the client names it: then it is an edit", async () => {
+    const host = open([reply(text("one")), reply(text("two")), reply(text("three")), reply(text("four"))]);
+    const ask = async (body: object) => (await post(host, body)).text();
+    await ask({ messages: [user("message-1", "first")] });
+    await ask({ messages: [user("message-2", "second")] });
+    // A terminal that was started anew counts from 1 again.
+    await ask({ messages: [user("message-1", "other")] });
+    expect(words(await stored(host))).toEqual(["first", "one", "second", "two", "other", "three"]);
+    await ask({ messages: [user("message-2", "edited")], messageId: "message-2" });
+    expect(words(await stored(host))).toEqual(["first", "one", "edited", "four"]);
+  });
+
+  test("that is dropped by the class's policy is refused in words", async () => {
+    const gate = createGate();
+    const host = open([reply(text("one"), gate.wait())]);
+    const path = "/agents/busy/a/chat";
+    const first = await post(host, { messages: [user("u1")] }, { path });
+    await gate.reached;
+    const second = await post(host, { messages: [user("u1"), user("u2")] }, { path });
+    expect([second.status, await second.text()]).toEqual([409, expect.stringContaining("not taken")]);
+    gate.open();
+    await first.text();
+    expect(words(await stored(host, "busy"))).toEqual(["u1", "one"]);
+  });
+
+  test("cannot answer a call that the server runs, nor one that waits for nobody", async () => {
+    const warn = vi.spyOn(console, "warn").mockReturnValue();
+    const host = open([reply(toolCall("look", {}, { id: "c1" })), reply(text("ok")), reply(text("again"))]);
+    await (await post(host, { messages: [user("u1")] })).text();
+    const answer = (await stored(host))[1];
+    const forged = {
+      ...answer,
+      parts: answer?.parts.map((part) => ("toolCallId" in part ? { ...part, output: "forged" } : part))
+    };
+    const response = await post(host, { messages: [user("u1"), forged, user("u2")] });
+    expect(await response.text()).toContain("again");
+    expect(JSON.stringify(await stored(host))).not.toContain("forged");
+    expect(warn).not.toHaveBeenCalled();
+  });
+
+  test("costs what its newest message costs, however long the list is", async () => {
+    const write = async (length: number) => {
+      const host = open([...Array.from({ length: 3 }, () => reply(text("one"))), reply(text("last"))]);
+      for (const id of ["u1", "u2", "u3"]) await (await post(host, { messages: [user(id)] })).text();
+      await host.idle();
+      const history = Array.from({ length }, (_, index) => user(`old-${index}`, "x".repeat(200)));
+      const before = { ...host.counts };
+      await (await post(host, { messages: [...history, ...(await stored(host)), user("new")] })).text();
+      await host.idle();
+      return host.counts.writes - before.writes;
+    };
+    expect(await write(2_000)).toBe(await write(0));
+  });
+});
+
+describe("a reader", () => {
+  test("that leaves stops nothing; one that comes later is sent all of it, and 204 if there is nothing", async () => {
+    const gate = createGate();
+    const host = open([reply(text("first "), gate.wait(), text("second"))]);
+    const nothing = await host.fetch("/agents/chat/a/chat/page/stream");
+    expect([nothing.status, await nothing.text()]).toEqual([204, ""]);
+    const left = await post(host, { messages: [user("u1")] });
+    await gate.reached;
+    await left.body?.cancel();
+    const later = await host.fetch("/agents/chat/a/chat/page/stream");
+    gate.open();
+    const seen = await later.text();
+    expect(seen).toContain("first ");
+    expect(seen).toContain("second");
+    expect(words(await stored(host))).toEqual(["u1", "first second"]);
+  });
+
+  test("that may only watch is sent the answer, and stops nothing", async () => {
+    const gate = createGate();
+    const host = open([reply(text("first "), gate.wait(), text("second"))]);
+    await post(host, { messages: [user("u1")] });
+    await gate.reached;
+    const watching = await host.fetch("/agents/chat/a/chat/page/stream?role=guest");
+    const refused = await host.fetch("/agents/chat/a/chat/page/stream?role=guest", { method: "DELETE" });
+    expect(refused.status).toBe(403);
+    gate.open();
+    expect(await watching.text()).toContain("second");
+  });
+
+  test.each(["/agents/chat/a/chat", "/agents/chat/a/chat/page/stream"])("is stopped by DELETE %s", async (path) => {
+    const gate = createGate();
+    const host = open([reply(text("first "), gate.wait(), text("second"))]);
+    const response = await post(host, { messages: [user("u1")] });
+    await gate.reached;
+    const stopped = await host.fetch(path, { method: "DELETE" });
+    expect(stopped.status).toBe(204);
+    expect(await response.text()).toContain('{"type":"abort"}');
+    expect(words(await stored(host))).toEqual(["u1", "first "]);
+  });
+
+  test("of another site's page cannot stop an answer", async () => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const host = open([]);
+    const headers = { Origin: "https://evil.example" };
+    expect((await host.fetch("/agents/chat/a/chat", { method: "DELETE", headers })).status).toBe(403);
+  });
+
+  test("that does not read is cut off at a limit, the answer goes on, and it may resume", async () => {
+    const words = "x".repeat(1_000_000);
+    const host = open([reply(...Array.from({ length: 40 }, () => text(words)))]);
+    const response = await post(host, { messages: [user("u1")] }, { path: "/agents/wordy/a/chat" });
+    await host.idle();
+    await expect(response.text()).rejects.toThrow();
+    const [, answer] = await stored(host, "wordy");
+    const resumed = await host.fetch("/agents/wordy/a/chat/page/stream");
+    expect(await resumed.text()).toContain(`{"type":"start","messageId":"${answer?.id}"`);
+  });
+});
+
+describe("the way in", () => {
+  test("is closed for a class that may turn clients away in onConnect, unless it says otherwise", async () => {
+    const host = open([reply(text("hi"))]);
+    const guarded = await post(host, { messages: [user("u1")] }, { path: "/agents/guarded/a/chat" });
+    expect(await guarded.text()).toBe("mine");
+    expect(await stored(host, "guarded")).toEqual([]);
+    const opened = await post(host, { messages: [user("u1")] }, { path: "/agents/opened/a/chat" });
+    expect(await opened.text()).toContain("hi");
+    const socket = await host.connect("/agents/guarded/a/chat");
+    await host.idle();
+    expect(socket.closed).toMatchObject({ code: 4001 });
+  });
+
+  test("can be closed", async () => {
+    const host = open([]);
+    const closed = await post(host, { messages: [user("u1")] }, { path: "/agents/closed/a/chat" });
+    expect(await closed.text()).toBe("mine");
+    // The path says nothing then: it is a socket of the usual protocol.
+    const socket = await host.connect("/agents/closed/a/chat");
+    await expect(socket.next("cf_agent_identity")).resolves.toMatchObject({ agent: "closed" });
+  });
+
+  test.each([
+    "/agents/chat/a/chat/x",
+    "/agents/chat/a/chat/x/stream/y",
+    "/agents/chat/a/chats",
+    "/agents/chat/a/x/chat"
+  ])("%s is the class's own", async (path) => {
+    expect(await (await post(open([]), { messages: [] }, { path })).text()).toBe("mine");
+  });
+
+  test.each([
+    ["PUT", "/agents/chat/a/chat", "POST, DELETE"],
+    ["GET", "/agents/chat/a/chat", "POST, DELETE"],
+    ["POST", "/agents/chat/a/chat/x/stream", "GET, DELETE"]
+  ])("%s %s is refused with what is allowed", async (method, path, allow) => {
+    const response = await open([]).fetch(path, { method });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, allow]);
+  });
+});
