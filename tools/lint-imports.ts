@@ -23,6 +23,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["session", "model"],
   ["turn"],
   ["chat", "agent"],
+  ["agent-tools"],
   ["think"],
   [
     "actions",

@@ -1,6 +1,6 @@
 // The class users extend: override points and public names. What they do lives in the modules beside this file.
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
-import { Agent } from "../agent/agent.ts";
+import type { Agent } from "../agent/agent.ts";
 import type { Callables } from "../agent/connections/callable.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { MessageConcurrency } from "../chat/index.ts";
@@ -31,6 +31,7 @@ import {
   type PendingApproval,
   type ReplyAttachment
 } from "./actions.ts";
+import { AgentToolsAgent } from "./agent-tools-agent.ts";
 import { listBranches, selectBranch } from "./branches.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import { NoModelError } from "./errors.ts";
@@ -91,7 +92,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends Agent<Env, State, Props> {
+> extends AgentToolsAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",
