@@ -87,10 +87,7 @@ export class ChildRuns {
     const row = this.#add(childClass, options, runId);
     const refusal = this.#refusal(childClass, row, signal);
     if (refusal) return this.#end(row.run_id, refusal, 0);
-    const live = this.#watch(row, request);
-    if (row.detached === null) return live.result;
-    await live.begun;
-    return this.#currentResult(row.run_id);
+    return this.#resultOf(this.#watch(row, request));
   }
 
   /** What the model reads of a call. */
@@ -294,10 +291,16 @@ export class ChildRuns {
   /** A run that is known: its result, or the wait for it. It never starts a second time. */
   async #again(row: RunRow, request: RunRequest): Promise<RunAgentToolResult> {
     if (isHardTerminal(row.status)) return resultOf(row);
-    if (row.detached !== null) return this.#currentResult(row.run_id);
-    const live = this.#live.get(row.run_id);
-    live?.join(request.signal);
-    return (live ?? this.#watch(row, request)).result;
+    const live = this.#live.get(row.run_id) ?? this.#watch(row, request);
+    live.join(request.signal);
+    return this.#resultOf(live);
+  }
+
+  /** A background run is not waited for. */
+  async #resultOf(live: LiveRun): Promise<RunAgentToolResult> {
+    if (live.row.detached === null) return live.result;
+    await live.begun;
+    return this.#currentResult(live.row.run_id);
   }
 
   #currentResult(runId: string): RunAgentToolResult {
@@ -320,6 +323,7 @@ export class ChildRuns {
       link: this.#link,
       onChunks: (chunks) => this.#events.chunks(row, chunks),
       onActivity: () => (this.#activeAt = runtime.clock.now()),
+      onOverspent: (turnId) => this.#overspent(turnId),
       onLeft: () => this.#forget(row.run_id, live)
     });
     this.#live.set(row.run_id, live);
@@ -328,6 +332,13 @@ export class ChildRuns {
       (end) => this.#finish(live, end)
     );
     return live;
+  }
+
+  /** Not one that ends by itself now: it is what it is. */
+  #overspent(turnId: string): void {
+    for (const live of this.#live.values()) {
+      if (live.row.turn_id === turnId && !live.isOver) live.stop({ kind: "tokens" });
+    }
   }
 
   async #finish(live: LiveRun, end: RunEnd | undefined): Promise<RunAgentToolResult> {
@@ -382,7 +393,8 @@ export class ChildRuns {
     const { hooks, runtime } = this.#init;
     const info = infoOf(row);
     const result = resultOf(row);
-    const { onFinish, notify = false } = backgroundOf(row) ?? {};
+    // The caller of one that never began was not promised anything.
+    const { onFinish, notify = false } = (row.reason === "not-started" ? undefined : backgroundOf(row)) ?? {};
     return [
       () => hooks.onFinish(info, result),
       ...(onFinish === undefined ? [] : [() => runtime.invoke(onFinish, info, result)]),

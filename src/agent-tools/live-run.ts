@@ -48,6 +48,8 @@ export interface LiveRunInit {
   readonly link: ChildLink;
   readonly onChunks: (chunks: readonly AgentToolChunk[]) => void;
   readonly onActivity: () => void;
+  /** The turn has no tokens left: its other runs are stopped, too. */
+  readonly onOverspent: (turnId: string) => void;
   /** Called at once when the run is left to another call. */
   readonly onLeft: () => void;
 }
@@ -65,6 +67,8 @@ export class LiveRun {
   tokens = 0;
   /** The number of the newest event that clients were sent. */
   lastEvent = 0;
+  /** Its child has ended. */
+  isOver = false;
   readonly #init: LiveRunInit;
   readonly #stop = new AbortController();
   readonly #begun = Promise.withResolvers<void>();
@@ -94,8 +98,8 @@ export class LiveRun {
   ): void {
     const { runtime, request, row } = this.#init;
     if (row.cancel !== null) this.stop({ kind: "cancel", reason: row.cancel });
-    else if (row.detached === null) this.join(request.signal);
-    else void this.#limitTime();
+    else if (row.detached !== null) void this.#limitTime();
+    this.join(request.signal);
     const work = inAgent(async () => finish(await this.#run()));
     runtime.background(
       work.then(this.#result.resolve, async (error: unknown) => {
@@ -114,7 +118,7 @@ export class LiveRun {
 
   /** A caller that waits for it may stop it. */
   join(signal: AbortSignal | undefined): void {
-    if (!signal) return;
+    if (!signal || this.row.detached !== null) return;
     const onAbort = () => this.#aborted(signal.reason);
     if (signal.aborted) return onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
@@ -198,8 +202,9 @@ export class LiveRun {
       runtime.emit("agent_tool:recovery:reattach", { runId, agentType, budgetMs: this.#noProgressMs });
       const followed = await this.#follow();
       // Only a run that no child has accepted may begin.
-      const mayBegin = followed.kind === "unknown" && row.status === "starting" && request.input !== undefined;
-      if (!mayBegin) return followed.kind === "unknown" && !request.input ? NOT_BEGUN : endOf(followed);
+      const isUnaccepted = row.status === "starting" || row.reason === "not-started";
+      if (followed.kind !== "unknown" || !isUnaccepted) return endOf(followed);
+      if (!request.input) return NOT_BEGUN;
     }
     const refusal = await this.#startChild(request.input?.value);
     return refusal ?? endOf(await this.#follow());
@@ -254,11 +259,12 @@ export class LiveRun {
   }
 
   #progress(chunks: readonly AgentToolChunk[], run: AgentToolRunInspection): void {
-    const { table, turns, onChunks, onActivity } = this.#init;
+    const { table, turns, onChunks, onActivity, onOverspent } = this.#init;
     const { run_id: runId, turn_id: turnId, status } = this.row;
     if (status === "starting" && !this.#init.request.isNew) table.began(runId);
     this.#begun.resolve();
     this.tokens = Math.max(this.tokens, run.tokens);
+    this.isOver = run.status !== "running";
     if (chunks.length > 0) {
       this.lastEvent = Math.max(this.lastEvent, (chunks.at(-1)?.sequence ?? -1) + 1);
       onActivity();
@@ -266,7 +272,7 @@ export class LiveRun {
     }
     if (turnId === null) return;
     if (chunks.length > 0) turns.beat(turnId);
-    if (run.status === "running" && turns.tokensLeft(turnId) <= 0) this.stop({ kind: "tokens" });
+    if (turns.tokensLeft(turnId) <= 0) onOverspent(turnId);
   }
 
   get #noProgressMs(): number {
@@ -277,7 +283,12 @@ export class LiveRun {
   }
 }
 
-const NOT_BEGUN: RunEnd = { status: "error", error: NEVER_STARTED };
+const NOT_BEGUN: RunEnd = {
+  status: "interrupted",
+  error: NEVER_STARTED,
+  reason: "not-started",
+  childStillRunning: false
+};
 
 function endOf(followed: Followed): RunEnd {
   switch (followed.kind) {

@@ -14,6 +14,8 @@ export type AgentToolInterruption =
   /** The child could not be asked: it did not answer, or every call failed. */
   | "inspect-timeout"
   | "inspect-failed"
+  /** The process died before the child had accepted the run. Calling it again with the same id starts it. */
+  | "not-started"
   /** A background run took longer than it may. Its child was stopped. */
   | "budget-exceeded";
 

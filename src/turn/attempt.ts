@@ -100,6 +100,11 @@ export class Attempt {
     return this.#usedTokens + (this.#assembled?.otherTokens?.() ?? 0);
   }
 
+  /** By the turn's own model calls, those of earlier attempts included. */
+  get usedTokens(): number {
+    return this.#usedTokens;
+  }
+
   /** Something that works for the turn is alive: the model's silence does not count. */
   beat(): void {
     this.#watchdog?.beat();

@@ -334,8 +334,10 @@ export class TurnEngine {
     return running?.turn.view.turnId === turnId ? running.attempt.tokensLeft : undefined;
   }
 
-  /** What a turn has used so far, as far as its records say. */
+  /** What a turn's own model calls have used so far. */
   usedTokens(requestId: string): number {
+    const { running } = this.#store;
+    if (running?.turn.view.requestId === requestId) return running.attempt.usedTokens;
     const open = this.#store.findByRequest(requestId);
     const fold = open?.fold ?? this.#endedFold(requestId);
     return fold?.steps.usage.totalTokens ?? 0;

@@ -1,5 +1,5 @@
 // A parent with children as tools. The models answer by plan or by script; what must outlive the process is in `scene`.
-import type { ToolSet, UIMessage } from "ai";
+import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import { z } from "zod";
 import { Agent } from "../../src/agent/index.ts";
 import { agentTool, Think, type AgentToolRunInfo, type RunAgentToolResult } from "../../src/index.ts";
@@ -37,6 +37,10 @@ export interface Scene {
   childTools: () => ToolSet;
   output: ((runId: string) => unknown) | undefined;
   startHook: ((run: AgentToolRunInfo) => void) | undefined;
+  /** In place of the scripts. */
+  models: { parent: LanguageModel; child: LanguageModel; grandchild: LanguageModel } | undefined;
+  /** The child cannot start. */
+  childFails: boolean;
 }
 
 export const scene: Scene = emptyScene();
@@ -52,7 +56,9 @@ function emptyScene(): Scene {
     settings: {},
     childTools: () => ({}),
     output: undefined,
-    startHook: undefined
+    startHook: undefined,
+    models: undefined,
+    childFails: false
   };
 }
 
@@ -64,7 +70,7 @@ export class Parent extends Think {
   override maxTurnTokens = scene.settings.maxTurnTokens ?? Infinity;
   override agentToolRetention = scene.settings.retention ?? {};
   override getModel() {
-    return scriptedModel(scene.parent);
+    return scene.models?.parent ?? scriptedModel(scene.parent);
   }
   override getTools() {
     return scene.tools(this);
@@ -88,6 +94,12 @@ export class Parent extends Think {
   runStopped(isStopped: boolean): Promise<RunAgentToolResult> {
     return this.runAgentTool(Researcher, { input: "x", ...(isStopped && { signal: AbortSignal.abort("too late") }) });
   }
+  async scheduledRun(input: string) {
+    await this.runAgentTool(Researcher, { input });
+  }
+  killChild(runId: string) {
+    this.abortSubAgent(Researcher, runId, "killed");
+  }
   async tailOf(runId: string): Promise<string> {
     const child = await this.subAgent(Researcher, runId);
     return new Response(await child.tailAgentToolRun(runId)).text();
@@ -100,13 +112,14 @@ export class Parent extends Think {
 export class Researcher extends Think {
   override maxTurnTokens = scene.settings.childMaxTokens ?? Infinity;
   override getModel() {
-    return scriptedModel(scene.child);
+    return scene.models?.child ?? scriptedModel(scene.child);
   }
   override getTools() {
     return scene.childTools();
   }
   override onStart() {
     scene.trace.push("child starts");
+    if (scene.childFails) throw new Error("no disk");
   }
   override getAgentToolOutput(runId: string) {
     return scene.output?.(runId);
@@ -119,7 +132,7 @@ export class Bystander extends Agent {}
 /** Works for a researcher. */
 export class Reader extends Think {
   override getModel() {
-    return scriptedModel(scene.grandchild);
+    return scene.models?.grandchild ?? scriptedModel(scene.grandchild);
   }
 }
 
