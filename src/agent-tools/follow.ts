@@ -5,7 +5,8 @@ import { beforeDeadline } from "../host/deadline.ts";
 import type { Clock } from "../host/ports.ts";
 import { backoffMs } from "../util/backoff.ts";
 import { ThinkError } from "../util/errors.ts";
-import type { AgentToolChunk, AgentToolRunInspection, RunProgress } from "./own-run.ts";
+import type { AgentToolChunk } from "./chunk-feed.ts";
+import type { AgentToolRunInspection, RunProgress } from "./own-run.ts";
 
 /** How long a child that has nothing new holds an answer back. */
 export const POLL_MS = 20_000;

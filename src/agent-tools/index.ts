@@ -1,7 +1,8 @@
 export { agentTool } from "./agent-tool.ts";
 export type { AgentToolOptions } from "./definition.ts";
 export type { AgentToolEvent } from "./events.ts";
-export type { AgentToolChunk, AgentToolRunInspection } from "./own-run.ts";
+export type { AgentToolChunk } from "./chunk-feed.ts";
+export type { AgentToolRunInspection } from "./own-run.ts";
 export type { AgentToolRetention } from "./ports.ts";
 export type {
   AgentToolDisplay,

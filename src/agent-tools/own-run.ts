@@ -12,6 +12,7 @@ import { byteLength, encodeText } from "../util/bytes.ts";
 import { errorMessage } from "../util/errors.ts";
 import { parseJson } from "../util/json.ts";
 import { cutText, jsonText, OUTPUT_LIMIT_BYTES, reasonText, type AgentToolValue } from "./run.ts";
+import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
 import { storedChunks } from "./stored-chunks.ts";
 
 /** A run as its child knows it. */
@@ -27,12 +28,6 @@ export interface AgentToolRunInspection {
   readonly tokens: number;
   readonly startedAt: number;
   readonly completedAt?: number;
-}
-
-/** One UI message chunk of the AI SDK as JSON. */
-export interface AgentToolChunk {
-  readonly sequence: number;
-  readonly body: string;
 }
 
 /** What a parent is answered. */
@@ -109,10 +104,10 @@ interface OwnRunRow {
   readonly completed_at: number | null;
 }
 
-/** Chunks kept in memory for a parent that follows; above it they are read from the journal. */
-const BUFFER_LIMIT_CHARS = 4 * 1024 * 1024;
 /** Of chunks in one answer. */
 const ANSWER_LIMIT_CHARS = 1024 * 1024;
+/** What is streamed is in the journal after this. A number that was given away before would come again after a crash. */
+const WRITTEN_MS = 550;
 /** A reader is answered after so long, whatever it asks for: it is then seen to be alive. */
 const MAX_WAIT_MS = 30_000;
 
@@ -206,17 +201,32 @@ export class OwnRuns {
     const { afterSequence = -1, waitMs = 0 } = options;
     const row = this.#row(runId);
     if (!row) return { run: null, chunks: [], more: false, idleMs: 0 };
-    if (row.status === "running" && waitMs > 0 && this.#feed(row, afterSequence).isReadTo(afterSequence)) {
-      const { clock } = this.#init;
-      await happensWithin(Math.min(waitMs, MAX_WAIT_MS), this.#feed(row, afterSequence).changed, clock);
-    }
+    if (row.status === "running" && waitMs > 0) await this.#untilNew(row, afterSequence, waitMs);
     // First the state: everything that a finished run has streamed is then there.
     const run = await this.inspect(runId);
     const { chunks, more } = this.#chunks(row, afterSequence, run?.status === "running");
     return { run, chunks, more, idleMs: this.#idleMs(row) };
   }
 
-  /** The stored and live chunks after a cursor, as lines of JSON; ends with the run. Leaving it does not stop the run. */
+  /** Until a chunk after this one is stored, the run ends, or the time is over. */
+  async #untilNew(row: OwnRunRow, after: number, waitMs: number): Promise<void> {
+    const { clock } = this.#init;
+    const until = clock.now() + Math.min(waitMs, MAX_WAIT_MS);
+    for (let leftMs = until - clock.now(); leftMs > 0; leftMs = until - clock.now()) {
+      if (this.#row(row.run_id)?.status !== "running") return;
+      const feed = this.#feed(row, after);
+      if (feed.after(after, this.#storedCount(row)).length > 0) return;
+      if (feed.isReadTo(after)) await happensWithin(leftMs, feed.changed, clock);
+      else await happensWithin(Math.min(leftMs, WRITTEN_MS), feed.ended, clock);
+    }
+  }
+
+  /** Of a run whose turn is over, all of them. */
+  #storedCount({ request_id }: OwnRunRow): number {
+    return this.#init.turns.storedChunks(request_id) ?? Infinity;
+  }
+
+  /** The stored chunks after a cursor, and those that follow, as lines of JSON; ends with the run. Leaving it does not stop the run. */
   tail(runId: string, { afterSequence = -1 }: { afterSequence?: number } = {}): ReadableStream<Uint8Array> {
     let after = afterSequence;
     return new ReadableStream<Uint8Array>(
@@ -322,7 +332,7 @@ export class OwnRuns {
       ...[this.#tokens(row), clock.now(), row.run_id]
     );
     this.#running.drop();
-    this.#feeds.get(row.request_id)?.notify(clock.now());
+    this.#feeds.get(row.request_id)?.end(clock.now());
   }
 
   #tokens({ request_id, turn_id }: OwnRunRow): number {
@@ -373,7 +383,7 @@ export class OwnRuns {
   #chunks(row: OwnRunRow, after: number, isRunning: boolean): Pick<RunProgress, "chunks" | "more"> {
     const known = this.#feeds.get(row.request_id);
     if (known?.covers(after)) {
-      const taken = upTo(known.after(after), ANSWER_LIMIT_CHARS);
+      const taken = upTo(known.after(after, this.#storedCount(row)), ANSWER_LIMIT_CHARS);
       if (!isRunning && !taken.more) this.#feeds.delete(row.request_id);
       return taken;
     }
@@ -407,70 +417,6 @@ interface OwnRunEnd {
   readonly output?: string | null;
   readonly summary?: string;
   readonly error?: string;
-}
-
-/** The chunks of one run from a place on, for the parent that reads them. */
-class ChunkFeed {
-  /** When it last said something. */
-  activeAt: number;
-  #from: number;
-  #readTo: number;
-  #chunks: AgentToolChunk[] = [];
-  #chars = 0;
-  #changed = Promise.withResolvers<void>();
-
-  /** Everything after `from` will be here. */
-  constructor(from: number, now: number) {
-    this.#from = from;
-    this.#readTo = from;
-    this.activeAt = now;
-  }
-
-  covers(after: number): boolean {
-    return after >= this.#from;
-  }
-
-  /** Resolves with the next chunk, or the end. */
-  get changed(): Promise<void> {
-    return this.#changed.promise;
-  }
-
-  isReadTo(after: number): boolean {
-    return (this.#chunks.at(-1)?.sequence ?? after) <= after;
-  }
-
-  after(after: number): readonly AgentToolChunk[] {
-    this.#readTo = Math.max(this.#readTo, after);
-    return this.#chunks.filter(({ sequence }) => sequence > after);
-  }
-
-  push({ seq, body }: { readonly seq: number; readonly body: string }, now: number): void {
-    this.add({ sequence: seq, body });
-    this.notify(now);
-  }
-
-  add(chunk: AgentToolChunk): void {
-    this.#chunks.push(chunk);
-    this.#chars += chunk.body.length;
-    if (this.#chars <= BUFFER_LIMIT_CHARS) return;
-    // What was read goes first. A reader that comes back to the rest is given it from the journal.
-    const unread = this.after(this.#readTo);
-    const kept = unread.reduce((sum, { body }) => sum + body.length, 0) <= BUFFER_LIMIT_CHARS / 2 ? unread : [];
-    this.#from = kept.length > 0 ? this.#readTo : chunk.sequence;
-    this.#chunks = [...kept];
-    this.#chars = kept.reduce((sum, { body }) => sum + body.length, 0);
-  }
-
-  /** Another feed takes its place: a reader that waits here asks again. */
-  release(): void {
-    this.#changed.resolve();
-  }
-
-  notify(now: number): void {
-    this.activeAt = now;
-    this.#changed.resolve();
-    this.#changed = Promise.withResolvers();
-  }
 }
 
 function upTo(chunks: readonly AgentToolChunk[], limitChars: number): Pick<RunProgress, "chunks" | "more"> {

@@ -4,12 +4,8 @@ import type { UIMessage } from "ai";
 import { Agent } from "../agent/agent.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { SubAgentClass } from "../agent/tree/sub-agent-stub.ts";
-import {
-  inputText,
-  type AgentToolChunk,
-  type AgentToolRunInspection,
-  type RunProgress
-} from "../agent-tools/own-run.ts";
+import type { AgentToolChunk } from "../agent-tools/chunk-feed.ts";
+import { inputText, type AgentToolRunInspection, type RunProgress } from "../agent-tools/own-run.ts";
 import type { AgentToolRetention } from "../agent-tools/ports.ts";
 import { agentToolsOf, type AgentToolParts } from "../agent-tools/registry.ts";
 import type { AgentToolRunInfo, AgentToolValue, RunAgentToolOptions, RunAgentToolResult } from "../agent-tools/run.ts";

@@ -343,6 +343,11 @@ export class TurnEngine {
     return fold?.steps.usage.totalTokens ?? 0;
   }
 
+  /** How many chunks of an open turn are in the journal; undefined when it is not open. */
+  storedChunks(requestId: string): number | undefined {
+    return this.#store.findByRequest(requestId)?.fold.nextChunk;
+  }
+
   /** How a turn ended; undefined while it is open, and when its records are gone. */
   outcomeOf(requestId: string): TurnOutcome | undefined {
     const fold = this.#endedFold(requestId);

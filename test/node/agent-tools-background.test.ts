@@ -143,7 +143,8 @@ test("parallel children are stopped when together they have used the budget up",
     settings: { maxTurnTokens: 100 }
   });
   const outcome = ask(host, "q");
-  await host.idle();
+  // A child's words, and what it has used, are known when they are written.
+  await host.advance(1_000);
   expect(await outcome).toMatchObject({ status: "error" });
   expect((await (await parentOf(host)).runs()).map(({ status }) => status)).toEqual(["error", "error"]);
   expect(scene.parent.callCount).toBe(1);

@@ -79,6 +79,32 @@ test("a child that dies alone is followed through its recovery: the parent sees 
   expect(kinds(eventFrames(socket)).at(-1)).toBe("finished");
 });
 
+test("a number that clients were given is never that of another chunk, whatever a crash took back", async () => {
+  const gates = [createGate(), createGate()];
+  const [first, second] = gates;
+  const host = open({
+    parent: [callsResearch, done],
+    child: [reply(text("half "), first!.wait(), text("lost "), second!.wait()), reply(text("whole"))]
+  });
+  const socket = await connect(host);
+  const asking = ask(host, "q");
+  await host.advance(WRITTEN_MS);
+  first!.open();
+  await host.idle();
+  const parent = await parentOf(host);
+  const [run] = await parent.runs();
+  await parent.killChild(run!.runId);
+  await host.advance(RECOVERED_MS);
+  await asking;
+  const shown = new Map<number, string>();
+  for (const { sequence, event } of eventFrames(socket)) {
+    expect(shown.get(sequence) ?? event.body).toBe(event.body);
+    if (event.body !== undefined) shown.set(sequence, event.body);
+  }
+  const deltas = [...shown.values()].map((body) => (JSON.parse(body) as { delta?: string }).delta ?? "");
+  expect(deltas.join("")).toBe("half whole");
+});
+
 test("a start calls no other object: a parent whose children cannot start is up, and reports them later", async () => {
   const host = open({
     parent: [callsResearch, done],

@@ -64,9 +64,10 @@ test("a client that connects during or after a run gets started, all chunks and 
   const host = open({ parent: [callsResearch, done], child: [reply(textChunks(3), gate.wait(), textChunks(2))] });
   const first = await connect(host);
   const asking = ask(host, "q");
-  await host.idle();
+  await host.advance(600);
   const second = await connect(host);
   await host.idle();
+  expect(kinds(eventFrames(second)).filter((kind) => kind === "chunk").length).toBeGreaterThan(3);
   gate.open();
   await asking;
   await host.idle();
