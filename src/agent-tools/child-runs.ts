@@ -27,15 +27,8 @@ import {
   type RunAgentToolResult,
   type RunEnd
 } from "./run.ts";
-import {
-  backgroundOf,
-  displayOf,
-  infoOf,
-  resultOf,
-  RunTable,
-  type ClearAgentToolRunsOptions,
-  type RunRow
-} from "./run-table.ts";
+import { infoOf, resultOf, RunTable, type ClearAgentToolRunsOptions, type RunRow } from "./run-table.ts";
+import { reportRun } from "./run-reports.ts";
 import { Slots } from "./slots.ts";
 
 /** How long a client that connects waits for what a child has said. */
@@ -375,31 +368,9 @@ export class ChildRuns {
     return resultOf(row);
   }
 
-  /** A throw is logged; the report counts as made. */
   async #report(row: RunRow): Promise<void> {
-    const { runtime } = this.#init;
-    const calls = this.#reports(row);
-    for (const call of calls) {
-      try {
-        await call();
-      } catch (error) {
-        await runtime.report(error);
-      }
-    }
+    await reportRun(this.#init, row);
     this.table.reported(row.run_id);
-  }
-
-  #reports(row: RunRow): (() => unknown)[] {
-    const { hooks, runtime } = this.#init;
-    const info = infoOf(row);
-    const result = resultOf(row);
-    // The caller of one that never began was not promised anything.
-    const { onFinish, notify = false } = (row.reason === "not-started" ? undefined : backgroundOf(row)) ?? {};
-    return [
-      () => hooks.onFinish(info, result),
-      ...(onFinish === undefined ? [] : [() => runtime.invoke(onFinish, info, result)]),
-      ...(notify ? [() => hooks.post(noticeOf(row, result), `agent-tool:${row.run_id}:${row.status}`)] : [])
-    ];
   }
 
   // ── Deleting ──
@@ -490,12 +461,4 @@ export class ChildRuns {
       return [];
     }
   }
-}
-
-/** What a conversation is told of a background run. */
-function noticeOf({ display, class_name: className }: RunRow, { status, summary, error }: RunAgentToolResult): string {
-  const name = displayOf({ display })?.name ?? className;
-  if (status === "completed")
-    return summary === undefined || summary === "" ? `${name} has finished.` : `${name}: ${summary}`;
-  return `${name} did not finish (${status})${error === undefined ? "." : `: ${error}`}`;
 }
