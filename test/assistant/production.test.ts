@@ -12,6 +12,7 @@ import { memoryAndFailureScenarios } from "./scenarios/memory-and-failure.ts";
 import { phoneScenarios } from "./scenarios/phone.ts";
 import { pictureScenarios } from "./scenarios/pictures.ts";
 import { plugScenarios } from "./scenarios/plug.ts";
+import { teamScenarios } from "./scenarios/team.ts";
 import { toolScenarios } from "./scenarios/tools.ts";
 import { versionScenarios } from "./scenarios/versions.ts";
 
@@ -28,6 +29,7 @@ describe("the built assistant:", () => {
       ...answerScenarios,
       ...plugScenarios,
       ...toolScenarios,
+      ...teamScenarios,
       ...approvalScenarios,
       ...versionScenarios,
       ...pictureScenarios,

@@ -17,11 +17,15 @@ import { existingNote, listNotes, newNote } from "./topics/notes.ts";
 import { picture } from "./topics/picture.ts";
 import { primes } from "./topics/primes.ts";
 import { story } from "./topics/story.ts";
+import { critique, research, team } from "./topics/team.ts";
 
 /** The first that fits answers; the last fits always. */
 const TOPICS: readonly Topic[] = [
   picture,
   failure,
+  team,
+  research,
+  critique,
   newNote,
   existingNote,
   listNotes,
