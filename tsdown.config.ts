@@ -4,6 +4,7 @@ export default defineConfig({
   entry: {
     index: "src/index.ts",
     agent: "src/agent/index.ts",
+    "agent-tools": "src/agent-tools/index.ts",
     observe: "src/observe/index.ts",
     client: "src/client/index.ts",
     react: "src/client/react.ts",

@@ -24,6 +24,23 @@ export {
   type PendingApproval,
   type ReplyAttachment
 } from "./actions/index.ts";
+export {
+  agentTool,
+  type AgentToolChunk,
+  type AgentToolDisplay,
+  type AgentToolFailure,
+  type AgentToolInterruption,
+  type AgentToolOptions,
+  type AgentToolRetention,
+  type AgentToolRunInfo,
+  type AgentToolRunInspection,
+  type AgentToolRunStatus,
+  type AgentToolValue,
+  type BackgroundRun,
+  type ClearAgentToolRunsOptions,
+  type RunAgentToolOptions,
+  type RunAgentToolResult
+} from "./agent-tools/index.ts";
 export type {
   AddedMcpServer,
   McpApproval,

@@ -15,7 +15,7 @@ export interface Breach {
 }
 
 /** Part of every class, which gives them its public names. */
-const BUILT_IN: readonly string[] = ["workspace", "mcp"];
+const BUILT_IN: readonly string[] = ["agent-tools", "workspace", "mcp"];
 const FEATURES: readonly string[] = [
   "actions",
   "submissions",

@@ -34,9 +34,13 @@ export function agentUrl(address: AgentAddress, pageOrigin?: string): string {
   if (agent === "") throw new ClientAddressError("the agent has no name of a class");
   // Published clients write the name as it is, so escaping more than the URL does would reach another object.
   if (name === "" || /[/?#]/.test(name)) throw new ClientAddressError(`"${name}" cannot be a name in a URL`);
-  const steps = sub.map((step) => `/sub/${kebabCase(step.agent)}/${encodeURIComponent(step.name)}`);
   const origin = originOf(address.host, pageOrigin);
-  return checkedUrl(`${origin}/${prefix}/${kebabCase(agent)}/${name}${steps.join("")}`).href;
+  return sub.reduce(subAgentUrl, checkedUrl(`${origin}/${prefix}/${kebabCase(agent)}/${name}`).href);
+}
+
+/** Of a sub-agent, directly below its parent's. */
+export function subAgentUrl(parent: string, { agent, name }: AgentStep): string {
+  return `${parent}/sub/${kebabCase(agent)}/${encodeURIComponent(name)}`;
 }
 
 export function socketUrl(agent: string, query: Query): string {

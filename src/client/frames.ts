@@ -52,7 +52,28 @@ export type AgentFrame =
   | { readonly type: "identity"; readonly name: string; readonly agent: string }
   | { readonly type: "state"; readonly state: unknown }
   | { readonly type: "state-error"; readonly error: string }
-  | { readonly type: "answer"; readonly callId: string; readonly answer: CallAnswer };
+  | { readonly type: "answer"; readonly callId: string; readonly answer: CallAnswer }
+  | { readonly type: "run"; readonly sequence: number; readonly callId: string | undefined; readonly event: RunEvent };
+
+/** What a run of a sub-agent says. */
+export type RunEvent =
+  | {
+      readonly kind: "started";
+      readonly runId: string;
+      readonly agentType: string;
+      readonly inputPreview: string | undefined;
+      readonly order: number;
+      readonly display: Readonly<Record<string, unknown>>;
+    }
+  | { readonly kind: "chunk"; readonly runId: string; readonly chunk: UIMessageChunk }
+  | {
+      readonly kind: "ended";
+      readonly runId: string;
+      readonly status: "completed" | "error" | "aborted" | "interrupted";
+      readonly summary: string | undefined;
+      readonly error: string | undefined;
+      readonly childStillRunning: boolean;
+    };
 
 export type CallAnswer =
   | { readonly ok: true; readonly result: unknown; readonly isDone: boolean }
@@ -97,7 +118,8 @@ const AGENT = new Map<string, (frame: Fields) => AgentFrame | undefined>([
   ],
   ["cf_agent_state", ({ state }) => ({ type: "state", state })],
   ["cf_agent_state_error", ({ error }) => ({ type: "state-error", error: textOf(error) ?? "State update rejected" })],
-  ["rpc", readAnswer]
+  ["rpc", readAnswer],
+  ["agent-tool-event", readRun]
 ]);
 
 /** Undefined: not a frame of the protocol, but a message of the application. */
@@ -163,6 +185,48 @@ function readAnswer({ id, success, result, error, done }: Fields): AgentFrame | 
   const answer: CallAnswer =
     success === true ? { ok: true, result, isDone: done !== false } : { ok: false, error: String(error) };
   return { type: "answer", callId: id, answer };
+}
+
+function readRun({ sequence, parentToolCallId, event }: Fields): AgentFrame | undefined {
+  if (typeof sequence !== "number" || !isObject(event) || typeof event["runId"] !== "string") return undefined;
+  const read = readRunEvent(event["runId"], event);
+  return read && { type: "run", sequence, callId: textOf(parentToolCallId), event: read };
+}
+
+const RUN_ENDS: ReadonlyMap<unknown, Extract<RunEvent, { kind: "ended" }>["status"]> = new Map([
+  ["finished", "completed"],
+  ["error", "error"],
+  ["aborted", "aborted"],
+  ["interrupted", "interrupted"]
+]);
+
+function readRunEvent(runId: string, event: Fields): RunEvent | undefined {
+  const { kind, body, display, order } = event;
+  if (kind === "started") {
+    return {
+      kind,
+      runId,
+      agentType: textOf(event["agentType"]) ?? "",
+      inputPreview: textOf(event["inputPreview"]),
+      order: typeof order === "number" ? order : 0,
+      display: isObject(display) ? display : {}
+    };
+  }
+  if (kind === "chunk") {
+    const parsed = typeof body === "string" ? parseJson(body) : undefined;
+    return parsed?.ok && isChunk(parsed.value) ? { kind, runId, chunk: parsed.value } : undefined;
+  }
+  const status = RUN_ENDS.get(kind);
+  return (
+    status && {
+      kind: "ended",
+      runId,
+      status,
+      summary: textOf(event["summary"]),
+      error: textOf(event["error"]) ?? textOf(event["reason"]),
+      childStillRunning: event["childStillRunning"] === true
+    }
+  );
 }
 
 /** The vocabulary is the SDK's; a chunk of a type that the fold does not know changes nothing. */

@@ -8,6 +8,7 @@ export {
   type ThinkSnapshot
 } from "./think-client.ts";
 export type { AgentAddress, AgentStep, Query } from "./address.ts";
+export type { AgentRun } from "./agent-runs.ts";
 export type { AgentState, CallableMethods } from "./callables.ts";
 export type { CallOptions } from "./calls.ts";
 export type { TurnEnd } from "./chat-state.ts";

@@ -26,6 +26,7 @@ export type UseThinkResult<Agent> = ThinkSnapshot<AgentState<Agent>> &
     | "reject"
     | "call"
     | "setState"
+    | "addressOf"
   > & { readonly client: ThinkClient<Agent> };
 
 /**
@@ -51,9 +52,9 @@ export function useThink<Agent = unknown>(options: ThinkClientOptions): UseThink
 
 function actionsOf<Agent>(client: ThinkClient<Agent>) {
   const { send, stop, regenerate, edit, branches, selectBranch, clear } = client;
-  const { answerTool, failTool, approve, reject, call, setState } = client;
+  const { answerTool, failTool, approve, reject, call, setState, addressOf } = client;
   const conversation = { send, stop, regenerate, edit, branches, selectBranch, clear };
-  return { ...conversation, answerTool, failTool, approve, reject, call, setState };
+  return { ...conversation, answerTool, failTool, approve, reject, call, setState, addressOf };
 }
 
 /**

@@ -1,7 +1,8 @@
 // The client of one agent: a store outside any framework over one connection. `getSnapshot` is everything there is to
 // show; the methods are everything a user can do. This file only wires the parts.
 import type { UIMessage } from "ai";
-import { agentUrl, messagesUrl, socketUrl, type AgentAddress, type Query } from "./address.ts";
+import { agentUrl, messagesUrl, socketUrl, subAgentUrl, type AgentAddress, type Query } from "./address.ts";
+import { NO_RUNS, reduceRuns, shownRuns, type AgentRun, type AgentRuns } from "./agent-runs.ts";
 import type { AgentState, CallableMethods } from "./callables.ts";
 import { Calls, type CallOptions, type RepeatableCall } from "./calls.ts";
 import type { TurnEnd } from "./chat-state.ts";
@@ -57,6 +58,8 @@ export interface ThinkSnapshot<State = unknown> extends ChatView {
   readonly state: State | undefined;
   /** Why the last change of the state was not accepted. */
   readonly stateError: string | undefined;
+  /** Runs of sub-agents as tools, in the order in which they began. `callId` says which tool call one belongs to. */
+  readonly agentRuns: readonly AgentRun[];
   /** What the agent is called, once it said so. */
   readonly identity: { readonly agent: string; readonly name: string } | undefined;
 }
@@ -103,6 +106,7 @@ export class ThinkClient<Agent = unknown> {
     stateError: undefined,
     identity: undefined
   };
+  #runs: AgentRuns = NO_RUNS;
   #snapshot: ThinkSnapshot<AgentState<Agent>> | undefined;
 
   constructor(options: ThinkClientOptions) {
@@ -147,7 +151,11 @@ export class ThinkClient<Agent = unknown> {
   /** The same object until something changes. */
   readonly getSnapshot = (): ThinkSnapshot<AgentState<Agent>> => {
     // The state's type is the word of the class; the server sends what the class stored.
-    this.#snapshot ??= { ...viewOf(this.#conversation.state), ...this.#agent } as ThinkSnapshot<AgentState<Agent>>;
+    this.#snapshot ??= {
+      ...viewOf(this.#conversation.state),
+      ...this.#agent,
+      agentRuns: shownRuns(this.#runs)
+    } as ThinkSnapshot<AgentState<Agent>>;
     return this.#snapshot;
   };
 
@@ -211,6 +219,7 @@ export class ThinkClient<Agent = unknown> {
   /** Empties the conversation, for all clients. Resolves when the agent has done so. */
   readonly clear = (): Promise<void> => {
     this.#tools.stop();
+    this.#runs = NO_RUNS;
     return this.#conversation.clear();
   };
 
@@ -230,6 +239,17 @@ export class ThinkClient<Agent = unknown> {
 
   /** Decides against a call, which then never runs. The reason is kept for parked actions. */
   readonly reject = (id: string, reason?: string): Promise<unknown> => this.#decide(id, false, reason);
+
+  /**
+   * Where the sub-agent of a run is found: another client, or `useThink`, opens its conversation, to follow it or to talk
+   * to it. The parent's `onBeforeSubAgent` decides about access.
+   *
+   * @example
+   * const child = createThinkClient(client.addressOf(run));
+   */
+  readonly addressOf = (run: Pick<AgentRun, "runId" | "agentType">): { readonly url: string } => ({
+    url: subAgentUrl(this.url, { agent: run.agentType, name: run.runId })
+  });
 
   // ── The agent ──
 
@@ -350,8 +370,12 @@ export class ThinkClient<Agent = unknown> {
   #receive(text: string): void {
     const read = readFrame(text);
     if (read === undefined) this.#settings.onMessage?.(text);
-    else if (read.kind === "chat") this.#conversation.receive(read.frame);
-    else this.#receiveAgent(read.frame);
+    else if (read.kind === "agent") this.#receiveAgent(read.frame);
+    else {
+      // The runs of a conversation go with it.
+      if (read.frame.type === "cleared") this.#runs = NO_RUNS;
+      this.#conversation.receive(read.frame);
+    }
   }
 
   #receiveAgent(frame: AgentFrame): void {
@@ -365,6 +389,9 @@ export class ThinkClient<Agent = unknown> {
         return this.#setAgent({ stateError: frame.error });
       case "answer":
         return this.#calls.answered(frame.callId, frame.answer);
+      case "run":
+        this.#runs = reduceRuns(this.#runs, frame);
+        return this.#changed();
     }
   }
 

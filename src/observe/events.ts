@@ -43,6 +43,10 @@ export interface EventPayloads {
   "workflow:event": { workflowId: string; eventType?: string };
   /** Several due rows ended in out-of-memory resets; the named row was dropped. */
   "alarm:memory_limit_reset": Job & { strikes: number };
+  /** Runs of sub-agents that an earlier process left are taken up. */
+  "agent_tool:recovery:begin": { runCount: number };
+  "agent_tool:recovery:reattach": { runId: string; agentType: string; budgetMs: number };
+  "agent_tool:run:ended": { runId: string; agentType: string; status: string };
   "message:request": Record<never, never>;
   "message:response": Record<never, never>;
   "message:clear": Record<never, never>;

@@ -10,7 +10,9 @@ import type { Clock, Ids, Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import type { StepSettings, StepStart, StopWhen, TruncateOptions } from "../model/index.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
+import type { CallOutcome } from "../journal/records.ts";
 import type { TurnEngine } from "../turn/engine.ts";
+import type { CutOffCall } from "../turn/hooks.ts";
 import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { Json } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
@@ -78,6 +80,10 @@ export interface Feature {
   runsTool?(toolName: string): boolean;
   /** The result of a call that its turn lost in a crash, in a list of one; undefined: not known. */
   lostOutcome?(call: LostCall): [Json | undefined] | undefined;
+  /** Whether the work behind a call that was cut off goes on, or is kept, outside the turn: `lateOutcome` waits for it. */
+  keepsOutcome?(turn: EngineTurn, call: Omit<CutOffCall, "input">): boolean;
+  /** What came of such a call; undefined: not known. Waits no longer than the turn's signal. */
+  lateOutcome?(turn: EngineTurn, call: CutOffCall): Promise<CallOutcome | undefined>;
   /** As `TurnPart.annotate`, for outcomes that an earlier attempt did not get to stream. */
   annotateRecovered?(chunk: UIMessageChunk): UIMessageChunk;
   /** What `onChatResponse` is given with the turn's answer. */
@@ -115,6 +121,8 @@ export interface TurnPart {
   beforeStep?(event: StepStart): MaybePromise<StepSettings | undefined>;
   /** A further condition to end the turn after a step. */
   readonly stopWhen?: Exclude<StopWhen, readonly unknown[]>;
+  /** What works for the turn outside its model calls: tokens it has used, and a further limit for the whole turn. */
+  readonly tokens?: { readonly used: () => number; readonly limit?: number };
   /** A last look at each chunk, before it is stored and sent. */
   annotate?(chunk: UIMessageChunk): UIMessageChunk;
 }

@@ -7,6 +7,8 @@ import type { Connection } from "../agent/connections/connection.ts";
 import type { AgentExtension } from "../agent/extension.ts";
 import { parseChatFrame } from "../chat/index.ts";
 import { asMessagePart, isToolPart, toolNameOf, type TruncateOptions } from "../model/index.ts";
+import type { CallOutcome } from "../journal/records.ts";
+import type { CutOffCall } from "../turn/hooks.ts";
 import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage, type ThinkError } from "../util/errors.ts";
 import { canonicalJson, isObject, parseJson } from "../util/json.ts";
@@ -268,6 +270,25 @@ export class Features {
     for (const feature of this.#with("lostOutcome")) {
       const known = feature.lostOutcome({ requestId, toolCallId, toolName: toolNameOf(part), input });
       if (known) return asMessagePart({ ...part, state: "output-available", output: known[0] ?? null });
+    }
+    return undefined;
+  }
+
+  keepsOutcome(turn: EngineTurn, call: Omit<CutOffCall, "input">): boolean {
+    return this.#with("keepsOutcome").some(
+      (feature) => this.#guarded(feature, "keepsOutcome", () => feature.keepsOutcome(turn, call)) ?? false
+    );
+  }
+
+  /** One that fails knows nothing of the call. */
+  async lateOutcome(turn: EngineTurn, call: CutOffCall): Promise<CallOutcome | undefined> {
+    for (const feature of this.#with("lateOutcome")) {
+      try {
+        const outcome = await feature.lateOutcome(turn, call);
+        if (outcome) return outcome;
+      } catch (error) {
+        logFailure(feature, "lateOutcome", error);
+      }
     }
     return undefined;
   }

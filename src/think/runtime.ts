@@ -20,12 +20,13 @@ import { TurnEngine } from "../turn/engine.ts";
 import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
 import { errorMessage } from "../util/errors.ts";
+import { agentToolsFeature } from "./agent-tools.ts";
 import { Assembly } from "./assemble.ts";
 import { chatExtensions } from "./chat-extension.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
 import { CustomSessionError, NotStartedError } from "./errors.ts";
-import type { FeatureHost } from "./feature.ts";
+import type { FeatureFactory, FeatureHost } from "./feature.ts";
 import { Features } from "./features.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import { mcpFeature } from "./mcp.ts";
@@ -122,7 +123,19 @@ export class ThinkRuntime {
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
     this.features.add(contextFeature(this.session));
-    await this.features.start([workspaceFeature, mcpFeature, ...this.#overrides.getFeatures()]);
+    const builtIn = [workspaceFeature, mcpFeature, this.#agentTools()];
+    await this.features.start([...builtIn, ...this.#overrides.getFeatures()]);
+  }
+
+  /** Every Think may be a parent of such runs, and a child. */
+  #agentTools(): FeatureFactory {
+    return agentToolsFeature({
+      message: (messageId) => this.parts.transcript.get(messageId),
+      post: (text, key) => {
+        const message: UIMessage = { id: this.agent.ids.next(), role: "assistant", parts: [{ type: "text", text }] };
+        return this.addMessages([message], { idempotencyKey: key });
+      }
+    });
   }
 
   /** A recovery hook runs before `onStart`. A turn that it starts must not: it waits for the end of the start. */

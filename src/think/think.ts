@@ -31,6 +31,7 @@ import {
   type PendingApproval,
   type ReplyAttachment
 } from "./actions.ts";
+import { AgentToolsAgent } from "./agent-tools-agent.ts";
 import { listBranches, selectBranch } from "./branches.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import { NoModelError } from "./errors.ts";
@@ -66,7 +67,6 @@ import type {
   SaveMessagesResult,
   TurnResult
 } from "./programmatic.ts";
-import { PlainChatAgent } from "./plain-chat-agent.ts";
 import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
@@ -92,7 +92,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends PlainChatAgent<Env, State, Props> {
+> extends AgentToolsAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",

@@ -16,7 +16,8 @@ import {
   type StepStart,
   type ToolDecision
 } from "../model/index.ts";
-import type { AssembledTurn, FailureClass, FailureContext, FileRefusal, TurnHooks } from "../turn/hooks.ts";
+import type { CallOutcome } from "../journal/records.ts";
+import type { AssembledTurn, CutOffCall, FailureClass, FailureContext, FileRefusal, TurnHooks } from "../turn/hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
 import type { EngineTurn, TurnOutcome } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
@@ -33,7 +34,10 @@ import { chunkContext, copyableOutput, stepEndContext, stepStartContext, withDet
 
 export interface TurnHooksInit {
   readonly overrides: ThinkOverrides;
-  readonly features: Pick<Features, "runsTool" | "annotateRecovered" | "attachmentsOf">;
+  readonly features: Pick<
+    Features,
+    "runsTool" | "annotateRecovered" | "attachmentsOf" | "keepsOutcome" | "lateOutcome"
+  >;
   readonly assembly: Pick<Assembly, "assemble">;
   /** Whether the class has a hook of its own. */
   readonly isOverridden: (hook: OptionalHook) => boolean;
@@ -157,6 +161,14 @@ export class UserTurnHooks implements TurnHooks {
 
   repairPart(part: UIMessage["parts"][number], requestId?: string): UIMessage["parts"][number] {
     return this.#recovery.repairPart(part, requestId);
+  }
+
+  keepsOutcome(turn: EngineTurn, call: Omit<CutOffCall, "input">): boolean {
+    return this.#init.features.keepsOutcome(turn, call);
+  }
+
+  lateOutcome(turn: EngineTurn, call: CutOffCall): Promise<CallOutcome | undefined> {
+    return this.#init.features.lateOutcome(turn, call);
   }
 
   toolKind(toolName: string): "server" | "client" | undefined {

@@ -40,8 +40,13 @@ export class TurnParts {
     const grant = await this.#begin(context);
     const annotators = parts.filter((part) => part.annotate !== undefined);
     const conditions = parts.flatMap(({ stopWhen }) => stopWhen ?? []);
+    const counters = parts.flatMap(({ tokens }) => tokens ?? []);
     return {
       ...assembled,
+      ...(counters.length > 0 && {
+        maxTokens: Math.min(assembled.maxTokens, ...counters.map(({ limit = Infinity }) => limit)),
+        otherTokens: () => counters.reduce((sum, { used }) => sum + used(), 0)
+      }),
       ...(grant && { grant }),
       ...(annotators.length > 0 && {
         annotate: (chunk: UIMessageChunk) => annotators.reduce((shown, part) => part.annotate?.(shown) ?? shown, chunk)

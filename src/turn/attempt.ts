@@ -77,6 +77,7 @@ export class Attempt {
   #stalled: StreamStalledError | undefined;
   #tooLarge: AnswerTooLargeError | undefined;
   #usedTokens: number;
+  #assembled: AssembledTurn | undefined;
   #hasStreamed = false;
   /** Ids of the calls of the history, whatever of it the prompt will show. */
   #takenCallIds: readonly string[] = [];
@@ -88,6 +89,25 @@ export class Attempt {
 
   get hasStreamed(): boolean {
     return this.#hasStreamed;
+  }
+
+  /** Of the turn's limit. Below zero when more was used; no limit is known before the turn is assembled. */
+  get tokensLeft(): number {
+    return (this.#assembled?.maxTokens ?? Infinity) - this.#spentTokens;
+  }
+
+  get #spentTokens(): number {
+    return this.#usedTokens + (this.#assembled?.otherTokens?.() ?? 0);
+  }
+
+  /** By the turn's own model calls, those of earlier attempts included. */
+  get usedTokens(): number {
+    return this.#usedTokens;
+  }
+
+  /** Something that works for the turn is alive: the model's silence does not count. */
+  beat(): void {
+    this.#watchdog?.beat();
   }
 
   /** Never throws. */
@@ -114,7 +134,8 @@ export class Attempt {
       return { kind: "failed", error, stage: "turn" };
     }
     if (this.#init.continuesText && assembled.settings.output !== undefined) return { kind: "restart" };
-    if (this.#usedTokens >= assembled.maxTokens) {
+    this.#assembled = assembled;
+    if (this.tokensLeft <= 0) {
       // As between two steps: the stream of the turn ends, whichever attempt notices it.
       return { kind: "failed", error: new TokenBudgetError(assembled.maxTokens), stage: "stream" };
     }
@@ -218,7 +239,7 @@ export class Attempt {
       },
       ...(Number.isFinite(maxTokens) && {
         prepareStep: async (event) => {
-          if (this.#usedTokens >= maxTokens) throw new TokenBudgetError(maxTokens);
+          if (this.tokensLeft <= 0) throw new TokenBudgetError(maxTokens);
           // What was used is durable before more is: else each death would give it back.
           this.#init.stream.flush();
           return modelHooks.prepareStep?.(event);

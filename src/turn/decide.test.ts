@@ -199,7 +199,8 @@ describe("for any history", () => {
         const journal = openTestJournal(sql);
         play(journal, script);
         const entries = allEntries(journal);
-        const now = { refused: undefined, isUntried: false, progress, nowMs: 2_000, policy, epoch: "e" };
+        const known = { refused: undefined, isUntried: false, awaitsOutcome: false } as const;
+        const now = { ...known, progress, nowMs: 2_000, policy, epoch: "e" };
         for (const turnId of openIn(entries)) {
           const decision = decide(journal.folds.get(turnId)!, now);
           expect(decide(foldTurn(emptyTurn(turnId), entries), now)).toEqual(decision);

@@ -52,16 +52,18 @@ export interface Circumstances extends Pick<TurnState, "refused" | "isUntried" |
   readonly policy: RecoveryLimits & { readonly enabled: boolean };
   /** Of this process. */
   readonly epoch: string;
+  /** As `BudgetOf.awaitsOutcome`. */
+  readonly awaitsOutcome: boolean;
 }
 
-export function decide(fold: TurnFold, { policy, epoch, ...known }: Circumstances): Decision {
+export function decide(fold: TurnFold, { policy, epoch, awaitsOutcome, ...known }: Circumstances): Decision {
   return classify({
     ...known,
     attempts: fold.attempt,
     isCutOff: fold.attempts.at(-1)?.end === null,
     // Handing over is part of a healthy attempt.
     recovers: policy.enabled || isHandover(fold),
-    exhausted: exhaustionOf(fold, { limits: policy, epoch, nowMs: known.nowMs }),
+    exhausted: exhaustionOf(fold, { limits: policy, epoch, nowMs: known.nowMs, awaitsOutcome }),
     retryAt: retryAtOf(fold)
   });
 }

@@ -2,6 +2,7 @@
 // returns, and reaches exactly one outcome.
 import type { UIMessage } from "ai";
 import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
+import type { TurnFold } from "../journal/folds/turn-fold.ts";
 import type { RecordedClientTool } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
 import { admittedRecord, notesOf, type Admission, type TurnTicket } from "./admit.ts";
@@ -10,7 +11,15 @@ import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
 import { recoveringSince } from "./retry-policy.ts";
 import { TurnRunner } from "./runner.ts";
-import { abandonCalls, announceEnding, cancelTurn, placeInput, recordEnding, respondAgain } from "./settle.ts";
+import {
+  abandonCalls,
+  announceEnding,
+  cancelTurn,
+  endedOutcome,
+  placeInput,
+  recordEnding,
+  respondAgain
+} from "./settle.ts";
 import { firstAttempt } from "./start-attempt.ts";
 import { TurnStore, type EngineInit, type StoredChunk } from "./store.ts";
 import { approvedCalls, isHalfAnswered } from "./tool-answer.ts";
@@ -329,6 +338,59 @@ export class TurnEngine {
     return undefined;
   }
 
+  /** The turn that the calling code is part of. */
+  current(): TurnView | undefined {
+    const { running, nesting } = this.#store;
+    return nesting.isInTurn ? running?.turn.view : undefined;
+  }
+
+  isOpen(turnId: string): boolean {
+    return this.#store.openTurns.some((open) => open.turnId === turnId);
+  }
+
+  /** It is over, or about to be: a cancel, a clear or a failure stops it. */
+  isStopped(turnId: string): boolean {
+    const open = this.#store.openTurns.find((one) => one.turnId === turnId);
+    return (open && this.#store.find(open)?.signal.aborted) ?? true;
+  }
+
+  /** Something works for the running turn, and its model has nothing to say meanwhile. */
+  beat(turnId: string): void {
+    const { running } = this.#store;
+    if (running?.turn.view.turnId === turnId) running.attempt.beat();
+  }
+
+  /** What the running attempt of a turn may still use; undefined when none is running. */
+  tokensLeft(turnId: string): number | undefined {
+    const { running } = this.#store;
+    return running?.turn.view.turnId === turnId ? running.attempt.tokensLeft : undefined;
+  }
+
+  /** What a turn's own model calls have used so far. */
+  usedTokens(requestId: string): number {
+    const { running } = this.#store;
+    if (running?.turn.view.requestId === requestId) return running.attempt.usedTokens;
+    const open = this.#store.findByRequest(requestId);
+    const fold = open?.fold ?? this.#endedFold(requestId);
+    return fold?.steps.usage.totalTokens ?? 0;
+  }
+
+  /** How many chunks of an open turn are in the journal; undefined when it is not open. */
+  storedChunks(requestId: string): number | undefined {
+    return this.#store.findByRequest(requestId)?.fold.nextChunk;
+  }
+
+  /** How a turn ended; undefined while it is open, and when its records are gone. */
+  outcomeOf(requestId: string): TurnOutcome | undefined {
+    const fold = this.#endedFold(requestId);
+    return fold && endedOutcome(this.#store, fold);
+  }
+
+  #endedFold(requestId: string): TurnFold | undefined {
+    const found = this.#store.init.journal.folds.findEnded(requestId);
+    return found && this.#store.readTurn(found.turnId, found.firstSequence);
+  }
+
   /** Keeps data of the running turn for its recovery; the newest replaces the others. Throws outside a turn. */
   stash(data: Json): void {
     const { running, nesting, init } = this.#store;
@@ -352,8 +414,7 @@ export class TurnEngine {
   }
 
   #finishedReplay(requestId: string): Replay | undefined {
-    const found = this.#store.init.journal.folds.findEnded(requestId);
-    const fold = found && this.#store.readTurn(found.turnId, found.firstSequence);
+    const fold = this.#endedFold(requestId);
     if (!fold?.admission || !fold.outcome) return undefined;
     const { outcome } = fold.outcome;
     return {

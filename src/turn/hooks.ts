@@ -1,6 +1,7 @@
 // What the engine asks of the class it runs for. `think/` implements it: it knows the user's overrides, the prompt and
 // the tools; the engine knows when to call.
 import type { LanguageModel, ModelMessage, ToolSet, UIMessage, UIMessageChunk } from "ai";
+import type { CallOutcome } from "../journal/records.ts";
 import type {
   FinishedToolCall,
   ModelCallHooks,
@@ -33,6 +34,13 @@ export interface FailureContext {
   readonly turn?: EngineTurn;
 }
 
+/** A call of the server's whose attempt ended before its outcome was recorded. */
+export interface CutOffCall {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+}
+
 /** Everything the model call needs, after all user hooks that shape it have run. */
 export interface AssembledTurn {
   readonly model: LanguageModel;
@@ -48,6 +56,8 @@ export interface AssembledTurn {
   readonly stall: { readonly timeoutMs: number; readonly includesTools: boolean };
   /** No model call starts once the turn has used so many tokens, over all its attempts. */
   readonly maxTokens: number;
+  /** What others have used on its behalf, as sub-agents do. Counts for `maxTokens`. */
+  readonly otherTokens?: () => number;
   /** What the turn may do, if `authorizeTurn` was asked: it is recorded, and holds for later attempts. */
   readonly grant?: RecordedGrant;
   /** A last look at each chunk, before it is stored and sent. */
@@ -89,6 +99,10 @@ export interface TurnHooks {
   exhausted(turn: EngineTurn, incident: RecoveryIncident & { readonly reason: ExhaustionReason }): Promise<void>;
   /** What stands for a tool call that was cut off, in the turn of that request if it is known. */
   repairPart(part: UIMessage["parts"][number], requestId?: string): UIMessage["parts"][number];
+  /** The work behind a call goes on, or is kept, outside its attempt: `lateOutcome` waits for what came of it. */
+  keepsOutcome?(turn: EngineTurn, call: Omit<CutOffCall, "input">): boolean;
+  /** What came of such a call; undefined: that cannot be known. Waits no longer than the turn's signal. Never throws. */
+  lateOutcome?(turn: EngineTurn, call: CutOffCall): Promise<CallOutcome | undefined>;
   /**
    * Whether a tool of the class runs on the server or is only declared; undefined for a name the class does not have. For
    * calls in stored messages that no turn wrote. Never throws.

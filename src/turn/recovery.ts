@@ -4,7 +4,7 @@
 import type { UIMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
 import { isOutOfMemory, isPlatformTransient } from "../host/platform-errors.ts";
-import { NO_CALLS, type CallsFold } from "../journal/folds/calls-fold.ts";
+import { NO_CALLS, type CallsFold, type CallView } from "../journal/folds/calls-fold.ts";
 import type { KeptRange, TurnFold } from "../journal/folds/turn-fold.ts";
 import type { AttemptEnded, JournalRecord } from "../journal/records.ts";
 import { isToolPart, SHRINKS_ABOVE_CHARS } from "../model/index.ts";
@@ -182,6 +182,45 @@ export function incidentFor(
 ): RecoveryIncident | undefined {
   if (!budget) return undefined;
   return incidentOf({ turn, partial, budget, policy: store.init.hooks.recovery, nowMs: store.now() });
+}
+
+/** Calls whose attempt is over, without an outcome, and whose work goes on or is kept elsewhere. */
+export function keptCalls(store: TurnStore, turn: Turn): readonly CallView[] {
+  const { hooks } = store.init;
+  const { calls, attempts } = turn.fold;
+  if (!hooks.keepsOutcome || calls.size === 0 || attempts.at(-1)?.end === null) return [];
+  const context = turn.context();
+  return [...calls.values()].filter(
+    ({ callId, toolName, executor, outcome, state }) =>
+      executor === "server" &&
+      outcome === null &&
+      state !== "approval-requested" &&
+      hooks.keepsOutcome?.(context, { toolCallId: callId, toolName })
+  );
+}
+
+/**
+ * Waits for what came of such calls, of all at the same time, and records each as soon as it is known. True: the turn is
+ * to be looked at again, because there is something new, or because it was stopped meanwhile.
+ */
+export async function collectOutcomes(store: TurnStore, turn: Turn): Promise<boolean> {
+  const kept = keptCalls(store, turn);
+  if (kept.length === 0) return false;
+  const { hooks } = store.init;
+  const context = turn.context();
+  const calls = callsOf(store, turn.fold);
+  const collected = kept.map(async ({ callId, toolName }) => {
+    const call = { toolCallId: callId, toolName, input: calls.get(callId)?.input ?? null };
+    const outcome = await hooks.runIn(context, async () => hooks.lateOutcome?.(context, call));
+    if (!outcome || turn.signal.aborted || !turn.isOpen) return false;
+    const { turnId } = turn.admitted;
+    store.init.journal.writer.append([
+      { type: "call-settled", turnId, attempt: null, at: store.now(), callId, outcome }
+    ]);
+    return true;
+  });
+  const isNew = (await Promise.all(collected)).some(Boolean);
+  return isNew || turn.signal.aborted || !turn.isOpen;
 }
 
 /** The user's policy, from the second interruption on. */

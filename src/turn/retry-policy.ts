@@ -67,13 +67,16 @@ export interface BudgetInput {
   readonly nowMs: number;
   /** The user or a client is asked something: nothing can be expected of the turn. */
   readonly isAwaiting: boolean;
+  /** As the fold's. */
+  readonly lateOutcomeAt?: number;
 }
 
 /** The budget after the newest interruption; undefined when there was none. */
-export function evaluateBudget({ attempts, limits, nowMs, isAwaiting }: BudgetInput): Budget | undefined {
+export function evaluateBudget({ attempts, limits, nowMs, ...known }: BudgetInput): Budget | undefined {
+  const { isAwaiting, lateOutcomeAt = 0 } = known;
   const counted = countAttempts(attempts);
   if (!counted) return undefined;
-  const spent = { ...counted, progressAt: isAwaiting ? nowMs : counted.progressAt };
+  const spent = { ...counted, progressAt: isAwaiting ? nowMs : Math.max(counted.progressAt, lateOutcomeAt) };
   return { ...spent, exhausted: isAwaiting ? undefined : exhaustion({ attempts, limits, nowMs }, spent) };
 }
 
@@ -108,7 +111,7 @@ function detect(before: Counted | undefined, { at, produced }: { at: number; pro
 }
 
 function exhaustion(
-  { attempts, limits, nowMs }: Omit<BudgetInput, "isAwaiting">,
+  { attempts, limits, nowMs }: Pick<BudgetInput, "attempts" | "limits" | "nowMs">,
   spent: Counted
 ): ExhaustionReason | undefined {
   if (lastOnes(attempts, ({ errorCode }) => errorCode === OUT_OF_MEMORY) >= OUT_OF_MEMORY_LIMIT) return "out_of_memory";
@@ -193,11 +196,15 @@ export function hookPauseMs(failures: number): number {
 export interface BudgetOf {
   readonly limits: RecoveryLimits;
   readonly nowMs: number;
+  /** The outcome of a cut-off call is still to come: what works on it has bounds of its own. */
+  readonly awaitsOutcome?: boolean;
 }
 
 /** The budget of a turn; undefined when it was never interrupted. */
-export function budgetOf({ attempts, calls }: TurnFold, { limits, nowMs }: BudgetOf): Budget | undefined {
-  return evaluateBudget({ attempts, limits, nowMs, isAwaiting: [...calls.values()].some(isAwaited) });
+export function budgetOf(fold: TurnFold, { limits, nowMs, awaitsOutcome = false }: BudgetOf): Budget | undefined {
+  const { attempts, calls, lateOutcomeAt } = fold;
+  const isAwaiting = awaitsOutcome || [...calls.values()].some(isAwaited);
+  return evaluateBudget({ attempts, limits, nowMs, isAwaiting, lateOutcomeAt });
 }
 
 /** Why the turn must not be tried again. */

@@ -16,6 +16,7 @@ import {
 import type { FailureClass, FailureContext } from "./hooks.ts";
 import {
   askHook,
+  collectOutcomes,
   countedOf,
   DROPS_PARTIAL,
   endAttempt,
@@ -23,6 +24,7 @@ import {
   eventOfIncident,
   giveUp,
   incidentFor,
+  keptCalls,
   leftOf,
   mayGoOn,
   noteDeath,
@@ -177,6 +179,8 @@ export class TurnRunner {
       case "retry":
       case "continue":
         if (partial.isTooLarge) return this.#endTooLarge(turn, found);
+        // With what came of its calls it is looked at again.
+        if (await collectOutcomes(this.#store, turn)) return;
         return this.#tryAgain(turn, found);
     }
   }
@@ -194,7 +198,8 @@ export class TurnRunner {
       progress,
       policy: init.hooks.recovery,
       epoch,
-      nowMs: this.#store.now()
+      nowMs: this.#store.now(),
+      awaitsOutcome: keptCalls(this.#store, turn).length > 0
     });
   }
 

@@ -3,6 +3,7 @@
 import type { UIMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
+import type { TurnFold } from "../journal/folds/turn-fold.ts";
 import type { TurnAdmitted, TurnSettled } from "../journal/records.ts";
 import type { EventPayloads } from "../observe/events.ts";
 import { ALREADY_RECORDED, RUNNER } from "../session/change-log.ts";
@@ -306,19 +307,30 @@ export async function respond(store: TurnStore, turn: Turn, outcome: TurnOutcome
 
 /** A crash kept the hook of a settled turn from running: it is called at least once per turn. */
 export function respondAgain(store: TurnStore, id: string): void {
-  const { background, transcript, journal } = store.init;
+  const { background, journal } = store.init;
   const fold = store.readTurn(id);
-  const { admission: admitted, outcome: settled } = fold;
+  const { admission: admitted } = fold;
+  const outcome = endedOutcome(store, fold);
   // Its records are gone: there is nothing to call the hook with.
-  if (!admitted || !settled) return appendResponded(store, id);
-  const message = settled.messageStored ? transcript.get(admitted.messageId) : undefined;
-  const outcome: TurnOutcome = {
-    status: settled.outcome === "failed" ? "error" : settled.outcome,
-    ...(settled.error && { error: settled.error.message }),
+  if (!admitted || !outcome) return appendResponded(store, id);
+  background(respond(store, new Turn({ admitted, fold, folds: journal.folds }), outcome));
+}
+
+/** How a turn ended, from its records; undefined while it is open, and when they are gone. */
+export function endedOutcome(
+  { init: { transcript } }: TurnStore,
+  { admission, outcome }: TurnFold
+): TurnOutcome | undefined {
+  if (!admission || !outcome) return undefined;
+  const message = outcome.messageStored ? transcript.get(admission.messageId) : undefined;
+  return {
+    status: outcome.outcome === "failed" ? "error" : outcome.outcome,
+    ...(outcome.reason !== null && { reason: outcome.reason }),
+    ...(outcome.error && { error: outcome.error.message }),
     ...(message && { message }),
+    ...(outcome.output !== null && { output: outcome.output }),
     streamed: true
   };
-  background(respond(store, new Turn({ admitted, fold, folds: journal.folds }), outcome));
 }
 
 /** The object is not kept awake for a hook that was not promised: most agents have none. */

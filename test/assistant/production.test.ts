@@ -14,6 +14,7 @@ import { phoneScenarios } from "./scenarios/phone.ts";
 import { pictureScenarios } from "./scenarios/pictures.ts";
 import { plugScenarios } from "./scenarios/plug.ts";
 import { serverScenarios } from "./scenarios/servers.ts";
+import { teamScenarios } from "./scenarios/team.ts";
 import { toolScenarios } from "./scenarios/tools.ts";
 import { versionScenarios } from "./scenarios/versions.ts";
 
@@ -30,6 +31,7 @@ describe("the built assistant:", () => {
       ...answerScenarios,
       ...plugScenarios,
       ...toolScenarios,
+      ...teamScenarios,
       ...approvalScenarios,
       ...serverScenarios,
       ...versionScenarios,

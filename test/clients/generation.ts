@@ -61,6 +61,7 @@ interface Connected {
   readonly ready: Promise<void>;
   addEventListener(type: "close", listener: (event: { code: number; reason: string }) => void): void;
   close(code?: number, reason?: string): void;
+  send(data: string): void;
 }
 
 export interface Client<State> extends Connected, Callable {
@@ -76,6 +77,21 @@ export interface HookResult<State> extends Client<State> {
   readonly path: readonly { agent: string; name: string }[];
   readonly stub: Record<string, (...args: never[]) => unknown>;
   getHttpUrl(): string;
+}
+
+/** What `useAgentToolEvents` returns, as far as the tests look at it. */
+export interface AgentToolRuns {
+  readonly runsById: Readonly<Record<string, object>>;
+  readonly runsByToolCallId: Readonly<
+    Record<
+      string,
+      readonly {
+        readonly status: string;
+        readonly parts: readonly { type: string; text?: string }[];
+        readonly display?: { readonly name?: string };
+      }[]
+    >
+  >;
 }
 
 export interface FetchOptions {
@@ -94,5 +110,7 @@ export interface Generation {
   /** The same client with the agent's class as its type. */
   connectToRoom(options: ClientOptions<RoomState>): RoomClient;
   useAgent<State>(options: HookOptions<State>): HookResult<State>;
+  /** `agent`: what `useAgent` returned. */
+  useAgentToolEvents(options: { agent: unknown }): AgentToolRuns;
   fetch(options: FetchOptions, init?: RequestInit): Promise<Response>;
 }

@@ -177,6 +177,19 @@ test("the panel hears of hooks, events and tokens, and may read the journal", as
   expect(more).toBe(false);
 });
 
+test("a team is asked at the same time, and the answer is made of what both reported", async () => {
+  const { host, page } = await asked("Ask a team");
+  expect(states(page.last)).toEqual(["ask_researcher output-available", "ask_critic output-available"]);
+  expect(page.snapshot.agentRuns.map(({ agentType, status }) => `${agentType} ${status}`)).toEqual([
+    "Researcher completed",
+    "Critic completed"
+  ]);
+  expect(page.text).toContain("the coast and the tower do");
+  expect(page.text).toContain("nobody has yet measured");
+  const unknown = await host.fetch("/agents/assistant/a/sub/researcher/made-up/get-messages");
+  expect(unknown.status).toBe(404);
+});
+
 test("two publications that are decided at once are both told, and nothing is left waiting", async () => {
   const host = openHost();
   const page = new Page(host);

@@ -21,21 +21,19 @@ import { diagnosticsObservability, type AgentEvent, type Observability } from "e
 import type { AssistantState, FileListing, FilesNote, LastChange, PanelNote, PublishedNote } from "../shared/demo.ts";
 import { ruleOf, TOOL_RULES, type ToolRule } from "../shared/tool-rules.ts";
 import { noteActions } from "./actions.ts";
+import { assistantModel } from "./assistant-model.ts";
 import { DIRECTORY_NAME, paceMs, type Env } from "./env.ts";
 import { failureForPeople } from "./failure.ts";
-import { withFallback } from "./fallback.ts";
 import { fileListing, lastChangeOf } from "./files.ts";
 import type { Model } from "./language-model.ts";
 import { loginPage } from "./login-page.ts";
 import { chooseModel, statusOf, type ModelProblem } from "./models.ts";
 import { Notebook, type Note } from "./notes.ts";
-import { offlineModel } from "./offline/offline-model.ts";
 import { callDetail, eventNote, hookNote, resultDetail, stepNote, turnDetail } from "./panel.ts";
 import { pause } from "./pause.ts";
 import { INSTRUCTIONS } from "./prompt.ts";
-import { remoteModel } from "./provider-models.ts";
+import { teamTools } from "./team.ts";
 import { demoTools } from "./tools.ts";
-import { problemIn } from "./unusable.ts";
 
 /** A report of progress is looked at longer than a word. */
 const PROGRESS_PACE = 6;
@@ -75,15 +73,7 @@ export class Assistant extends Think<Env, AssistantState> {
   }
 
   override getModel(): Model {
-    const choice = chooseModel(this.env);
-    const offline = offlineModel({ pause: (signal) => pause(paceMs(this.env), signal) });
-    if (!("modelId" in choice)) return offline;
-    return withFallback({
-      model: remoteModel(choice),
-      standIn: offline,
-      problemIn: (error) => problemIn(error, choice),
-      report: (problem) => this.#showModel(problem)
-    });
+    return assistantModel(this.env, (problem) => this.#showModel(problem));
   }
 
   override configureSession(session: Session): Session {
@@ -94,11 +84,18 @@ export class Assistant extends Think<Env, AssistantState> {
   }
 
   override getTools() {
-    return demoTools({
+    const tools = demoTools({
       notes: this.#notes,
       now: () => Date.now(),
       pause: (signal) => pause(paceMs(this.env) * PROGRESS_PACE, signal)
     });
+    return { ...tools, ...teamTools };
+  }
+
+  /** A page may open the colleagues that were asked, and make no others. */
+  override onBeforeSubAgent(_request: Request, child: { className: string; name: string }): Response | undefined {
+    const isKnown = this.hasAgentToolRun(child.className, child.name);
+    return isKnown ? undefined : new Response("Not found", { status: 404 });
   }
 
   override getActions() {

@@ -8,6 +8,7 @@ export interface Suggestion {
 export const SUGGESTIONS: readonly Suggestion[] = [
   { title: "Tell a long story", prompt: "Tell me a long story about a lighthouse keeper." },
   { title: "Think it through", prompt: "Think it through: how many days are left until New Year?" },
+  { title: "Ask a team", prompt: "Ask the researcher and the critic whether a lighthouse still needs a keeper." },
   { title: "Use a slow tool", prompt: "Count the primes below 200000 and show your progress." },
   { title: "Ask before deleting", prompt: 'Take a note that says "buy oil for the lamp", then delete it.' },
   { title: "Wait for a decision", prompt: 'Take a note that says "the lamp is lit", then publish it on the board.' },

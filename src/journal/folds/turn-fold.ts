@@ -64,6 +64,8 @@ export interface TurnFold {
   /** What it may do, once `authorizeTurn` was asked. */
   readonly grants: Pick<TurnGranted, "allowed" | "reason" | "permissions"> | null;
   readonly stash: Json;
+  /** When the outcome of a call last took the turn forward between two attempts; 0: never. */
+  readonly lateOutcomeAt: number;
   readonly outcome: TurnSettled | null;
   readonly lastSequence: number;
 }
@@ -109,6 +111,7 @@ export function emptyTurn(turnId: TurnId): TurnFold {
     readBy: [],
     grants: null,
     stash: null,
+    lateOutcomeAt: 0,
     outcome: null,
     lastSequence: 0
   };
@@ -125,7 +128,7 @@ export function foldTurnEntry(turn: TurnFold, entry: SequencedRecord): TurnFold 
   const { sequence, record } = entry;
   if (record.turnId !== turn.turnId || sequence <= turn.lastSequence) return turn;
   const next = { ...applyRecord(turn, record, sequence), lastSequence: sequence };
-  return takesForward(record, next.attempts.at(-1)) ? countProgress(next) : next;
+  return takesForward(record, next.attempts.at(-1)) ? countProgress(next, record.at) : next;
 }
 
 function applyRecord(turn: TurnFold, record: ReadableRecord, sequence: number): TurnFold {
@@ -265,13 +268,11 @@ function takesForward(record: ReadableRecord, last: AttemptView | undefined): bo
   }
 }
 
-function countProgress(turn: TurnFold): TurnFold {
+function countProgress(turn: TurnFold, at: number): TurnFold {
   const last = turn.attempts.at(-1);
-  const attempts =
-    last && last.end === null
-      ? [...turn.attempts.slice(0, -1), { ...last, produced: last.produced + 1 }]
-      : turn.attempts;
-  return { ...turn, attempts };
+  if (!last) return turn;
+  if (last.end !== null) return { ...turn, lateOutcomeAt: at };
+  return { ...turn, attempts: [...turn.attempts.slice(0, -1), { ...last, produced: last.produced + 1 }] };
 }
 
 function endOf(range: ChunkRange | null): number {

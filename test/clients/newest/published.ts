@@ -1,5 +1,5 @@
 import { AgentClient, agentFetch } from "agents/client";
-import { useAgent } from "agents/react";
+import { useAgent, useAgentToolEvents } from "agents/react";
 import type { Room } from "../../process/clients/room-worker.ts";
 import type { ClientOptions, Generation, HookOptions, RoomState } from "../generation.ts";
 import manifest from "./package.json" with { type: "json" };
@@ -10,5 +10,6 @@ export const newest: Generation = {
   connect: <State>(options: ClientOptions<State>) => new AgentClient<unknown, State>(options),
   connectToRoom: (options: ClientOptions<RoomState>) => new AgentClient<Room>(options),
   useAgent: <State>(options: HookOptions<State>) => useAgent<State>(options),
+  useAgentToolEvents: ({ agent }) => useAgentToolEvents({ agent: agent as ReturnType<typeof useAgent> }),
   fetch: (options, init) => agentFetch(options, init)
 };

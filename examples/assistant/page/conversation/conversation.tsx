@@ -12,6 +12,9 @@ import { isOver } from "../header/plug-story.ts";
 import { Panel } from "../panel/panel.tsx";
 import type { PanelSwitch } from "../panel/use-panel.ts";
 import { DecisionsContext } from "../parts/decisions.ts";
+import { RunPanel } from "../team/run-panel.tsx";
+import { TeamContext } from "../team/team.ts";
+import { useTeam } from "../team/use-team.ts";
 import { Announcer } from "./announcer.tsx";
 import { EmptyConversation } from "./empty-conversation.tsx";
 import { Log } from "./log.tsx";
@@ -35,6 +38,7 @@ export function Conversation(props: ConversationProps) {
   const { messages, status, connection, interruption, error, versions, actions } = chat;
   const { story, pullPlug } = chat.plug;
   const model = chat.state?.model;
+  const { team, openRun, close } = useTeam(chat.agentRuns, panel);
   const stick = useStickToEnd(messages.length > 0);
   const attachments = useAttachments();
   const drop = useDrop((files) => void attachments.add(files));
@@ -67,15 +71,17 @@ export function Conversation(props: ConversationProps) {
           }}
         />
         <DecisionsContext value={chat.decisions}>
-          <Log
-            {...{ messages, status, connection, interruption, error, versions, actions, stick }}
-            onRetry={actions.retry}
-            empty={
-              connection === "open" && (
-                <EmptyConversation hasPlug={hasPlug} onSuggestion={(text) => send([{ type: "text", text }])} />
-              )
-            }
-          />
+          <TeamContext value={team}>
+            <Log
+              {...{ messages, status, connection, interruption, error, versions, actions, stick }}
+              onRetry={actions.retry}
+              empty={
+                connection === "open" && (
+                  <EmptyConversation hasPlug={hasPlug} onSuggestion={(text) => send([{ type: "text", text }])} />
+                )
+              }
+            />
+          </TeamContext>
         </DecisionsContext>
         <Dock
           pending={chat.pendingApprovals}
@@ -89,7 +95,10 @@ export function Conversation(props: ConversationProps) {
         {drop.isOver && <div className="drop-veil">Drop pictures to attach them</div>}
         <Announcer messages={messages} status={status} error={error} />
       </main>
-      {panel.isOpen && <Panel id={id} chat={chat} headingRef={panel.headingRef} onHide={panel.hide} />}
+      {panel.isOpen && openRun && (
+        <RunPanel key={openRun.runId} run={openRun} address={chat.addressOf(openRun)} onClose={close} />
+      )}
+      {panel.isOpen && !openRun && <Panel id={id} chat={chat} headingRef={panel.headingRef} onHide={panel.hide} />}
     </>
   );
 }

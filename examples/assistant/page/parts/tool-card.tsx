@@ -1,6 +1,7 @@
 // One call of a tool: a line that says what and how far, and behind it everything that went in and came out.
 import { DiffView } from "../files/diff-view.tsx";
 import { Icon, type IconName } from "../icons.tsx";
+import { RunCards } from "../team/run-card.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
 import { JsonView } from "./json-view.tsx";
 import {
@@ -50,6 +51,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
         </div>
       </details>
       {progress !== undefined && <Progress value={progress} name={name} />}
+      <RunCards callId={part.toolCallId} />
       {failure !== undefined && <p className="tool-failure">{failure}</p>}
       {isAsking && <ApprovalCard part={part} />}
     </div>

@@ -19,11 +19,15 @@ import { picture } from "./topics/picture.ts";
 import { primes } from "./topics/primes.ts";
 import { serverTool } from "./topics/server-tool.ts";
 import { story } from "./topics/story.ts";
+import { critique, research, team } from "./topics/team.ts";
 
 /** The first that fits answers; the last fits always. */
 const TOPICS: readonly Topic[] = [
   picture,
   failure,
+  team,
+  research,
+  critique,
   serverTool,
   script,
   fileWork,

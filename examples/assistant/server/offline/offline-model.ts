@@ -54,8 +54,12 @@ async function* parts(step: Step, call: ModelCall, pause: OfflineModelInit["paus
     yield { type: "error", error: failureOnPurpose() };
     return;
   }
-  if (step.call) yield* callParts(step.call);
+  for (const planned of callsOf(step)) yield* callParts(planned);
   yield { type: "finish", finishReason: finishReason(step), usage: usage(step, call) };
+}
+
+function callsOf({ call, alongside }: Step): NonNullable<Step["call"]>[] {
+  return [call, alongside].filter((planned) => planned !== undefined);
 }
 
 function* callParts({ tool, input }: NonNullable<Step["call"]>): Generator<StreamPart> {
@@ -68,12 +72,12 @@ function* callParts({ tool, input }: NonNullable<Step["call"]>): Generator<Strea
 }
 
 function generated(step: Step, call: ModelCall): GenerateResult {
-  const { reasoning, text, call: planned } = step;
+  const { reasoning, text } = step;
   return {
     content: [
       ...(reasoning === undefined ? [] : [{ type: "reasoning" as const, text: reasoning }]),
       ...(text === undefined ? [] : [{ type: "text" as const, text }]),
-      ...(planned === undefined ? [] : [...callParts(planned)].filter((part) => part.type === "tool-call"))
+      ...callsOf(step).flatMap((planned) => [...callParts(planned)].filter((part) => part.type === "tool-call"))
     ],
     finishReason: finishReason(step),
     usage: usage(step, call),

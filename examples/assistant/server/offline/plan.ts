@@ -7,6 +7,8 @@ export interface Step {
   readonly reasoning?: string;
   readonly text?: string;
   readonly call?: { readonly tool: string; readonly input: object };
+  /** A second call at the same time. The plan has it again as the next step, for an answer that was cut between the two. */
+  readonly alongside?: { readonly tool: string; readonly input: object };
   /** The model breaks after the words. */
   readonly fails?: true;
 }

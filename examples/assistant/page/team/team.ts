@@ -1,0 +1,53 @@
+// How a tool's card reaches the runs of the colleagues it asked, and opens their conversations.
+import { createContext, useContext } from "react";
+import type { AgentRun } from "everthink/client";
+
+export interface Team {
+  readonly runs: readonly AgentRun[];
+  /** The one whose conversation is open beside this one. */
+  readonly openRunId: string | undefined;
+  open(run: AgentRun): void;
+}
+
+const NO_TEAM: Team = { runs: [], openRunId: undefined, open: () => undefined };
+
+export const TeamContext = createContext<Team>(NO_TEAM);
+
+export function useRunsOf(callId: string): { runs: readonly AgentRun[] } & Pick<Team, "open" | "openRunId"> {
+  const { runs, open, openRunId } = useContext(TeamContext);
+  return { runs: runs.filter((run) => run.callId === callId), open, openRunId };
+}
+
+/** What a run is called. */
+export function runName({ display, agentType }: AgentRun): string {
+  const { name } = display;
+  return typeof name === "string" && name !== "" ? name : agentType;
+}
+
+const WORDS: Readonly<Record<AgentRun["status"], string>> = {
+  running: "working",
+  completed: "done",
+  error: "failed",
+  aborted: "stopped",
+  interrupted: "gave no sign of life"
+};
+
+export function runWord({ status }: AgentRun): string {
+  return WORDS[status];
+}
+
+/** Of a run's last words, as many as fit on a few lines. */
+const SHOWN_CHARACTERS = 260;
+
+export function lastWords({ message }: AgentRun): string {
+  const said = (type: "text" | "reasoning") =>
+    message.parts.flatMap((part) => (part.type === type ? [part.text] : [])).join(" ");
+  // Its thoughts, until it says something.
+  const text = (said("text") || said("reasoning"))
+    .replaceAll(/[*_`#]+/g, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  if (text.length <= SHOWN_CHARACTERS) return text;
+  const cut = text.slice(-SHOWN_CHARACTERS);
+  return `… ${cut.slice(cut.indexOf(" ") + 1)}`;
+}

@@ -1,0 +1,207 @@
+// A parent with children as tools. The models answer by plan or by script; what must outlive the process is in `scene`.
+import type { LanguageModel, ToolSet, UIMessage } from "ai";
+import { z } from "zod";
+import { Agent } from "../../src/agent/index.ts";
+import { agentTool, Think, type AgentToolRunInfo, type RunAgentToolResult } from "../../src/index.ts";
+import type { AgentToolOptions, AgentToolRetention, RunAgentToolOptions } from "../../src/agent-tools/index.ts";
+import type { AgentEvent } from "../../src/observe/index.ts";
+import {
+  createScript,
+  createTestHost,
+  scriptedModel,
+  type RecordedCall,
+  type Script,
+  type Step,
+  type StepFunction,
+  type TestSocket
+} from "../../src/testing/index.ts";
+
+export interface Settings {
+  maxConcurrent?: number;
+  maxQueued?: number;
+  noProgressMs?: number;
+  maxTurnTokens?: number;
+  childMaxTokens?: number;
+  retention?: AgentToolRetention;
+}
+
+export interface Scene {
+  parent: Script;
+  child: Script;
+  grandchild: Script;
+  /** What hooks saw and tools did, in order. */
+  trace: string[];
+  events: AgentEvent[];
+  tools: (agent: Parent) => ToolSet;
+  settings: Settings;
+  childTools: () => ToolSet;
+  output: ((runId: string) => unknown) | undefined;
+  startHook: ((run: AgentToolRunInfo) => void) | undefined;
+  /** In place of the scripts. */
+  models: { parent: LanguageModel; child: LanguageModel; grandchild: LanguageModel } | undefined;
+  /** The child cannot start. */
+  childFails: boolean;
+}
+
+export const scene: Scene = emptyScene();
+
+function emptyScene(): Scene {
+  return {
+    parent: createScript([]),
+    child: createScript([]),
+    grandchild: createScript([]),
+    trace: [],
+    events: [],
+    tools: () => ({ research: research() }),
+    settings: {},
+    childTools: () => ({}),
+    output: undefined,
+    startHook: undefined,
+    models: undefined,
+    childFails: false
+  };
+}
+
+export class Parent extends Think {
+  override observability = { emit: (event: AgentEvent) => void scene.events.push(event) };
+  override maxConcurrentAgentTools = scene.settings.maxConcurrent ?? Infinity;
+  override maxQueuedAgentTools = scene.settings.maxQueued ?? 0;
+  override agentToolNoProgressMs = scene.settings.noProgressMs;
+  override maxTurnTokens = scene.settings.maxTurnTokens ?? Infinity;
+  override agentToolRetention = scene.settings.retention ?? {};
+  override getModel() {
+    return scene.models?.parent ?? scriptedModel(scene.parent);
+  }
+  override getTools() {
+    return scene.tools(this);
+  }
+  override onAgentToolStart(run: AgentToolRunInfo) {
+    scene.trace.push(`start ${run.agentType} ${run.inputPreview}`);
+    scene.startHook?.(run);
+  }
+  override onAgentToolFinish(run: AgentToolRunInfo, { status }: RunAgentToolResult) {
+    scene.trace.push(`finish ${run.agentType} ${run.status === status ? status : `${run.status}/${status}`}`);
+  }
+  onReport(run: AgentToolRunInfo, { summary }: RunAgentToolResult) {
+    scene.trace.push(`report ${run.agentType} ${summary}`);
+  }
+  run(options: RunAgentToolOptions): Promise<RunAgentToolResult> {
+    return this.runAgentTool(Researcher, options);
+  }
+  runs() {
+    return this.listAgentToolRuns();
+  }
+  runStopped(isStopped: boolean): Promise<RunAgentToolResult> {
+    return this.runAgentTool(Researcher, { input: "x", ...(isStopped && { signal: AbortSignal.abort("too late") }) });
+  }
+  async scheduledRun(input: string) {
+    await this.runAgentTool(Researcher, { input });
+  }
+  killChild(runId: string) {
+    this.abortSubAgent(Researcher, runId, "killed");
+  }
+  async tailOf(runId: string): Promise<string> {
+    const child = await this.subAgent(Researcher, runId);
+    return new Response(await child.tailAgentToolRun(runId)).text();
+  }
+  async inspectChild(runId: string) {
+    return (await this.subAgent(Researcher, "r")).inspectAgentToolRun(runId);
+  }
+}
+
+export class Researcher extends Think {
+  override maxTurnTokens = scene.settings.childMaxTokens ?? Infinity;
+  override getModel() {
+    return scene.models?.child ?? scriptedModel(scene.child);
+  }
+  override getTools() {
+    return scene.childTools();
+  }
+  override onStart() {
+    scene.trace.push("child starts");
+    if (scene.childFails) throw new Error("no disk");
+  }
+  override getAgentToolOutput(runId: string) {
+    return scene.output?.(runId);
+  }
+}
+
+/** No chat agent. */
+export class Bystander extends Agent {}
+
+/** Works for a researcher. */
+export class Reader extends Think {
+  override getModel() {
+    return scene.models?.grandchild ?? scriptedModel(scene.grandchild);
+  }
+}
+
+export function research(options: Partial<AgentToolOptions<{ query: string }>> = {}) {
+  return agentTool(Researcher, {
+    description: "Research one topic in depth.",
+    inputSchema: z.object({ query: z.string() }),
+    displayName: "Researcher",
+    ...options
+  });
+}
+
+export function readTool() {
+  return agentTool(Reader, { description: "Read a page.", inputSchema: z.object({ page: z.string() }) });
+}
+
+/** Steps per agent, or one function that answers every call. */
+export interface Scripts extends Partial<Pick<Scene, "tools" | "settings" | "childTools" | "output" | "startHook">> {
+  readonly parent?: Step[] | StepFunction;
+  readonly child?: Step[] | StepFunction;
+  readonly grandchild?: Step[] | StepFunction;
+}
+
+export function open({ parent = [], child = [], grandchild = [], ...others }: Scripts = {}) {
+  const maxCalls = 10_000;
+  Object.assign(scene, emptyScene(), others, {
+    parent: createScript(parent, { maxCalls }),
+    child: createScript(child, { maxCalls }),
+    grandchild: createScript(grandchild, { maxCalls })
+  });
+  return createTestHost({ agents: { Parent }, exports: [Researcher, Reader, Bystander] });
+}
+
+export type Host = ReturnType<typeof open>;
+
+export const parentOf = (host: Host) => host.get(Parent, "p");
+
+export const ask = async (host: Host, text: string) =>
+  (await parentOf(host)).saveMessages([{ id: text, role: "user", parts: [{ type: "text", text }] }]);
+
+export const stored = async (host: Host): Promise<UIMessage[]> =>
+  (await host.fetch("/agents/parent/p/get-messages")).json();
+
+export const answerOf = (messages: UIMessage[]): string =>
+  messages
+    .at(-1)
+    ?.parts.flatMap((part) => (part.type === "text" ? [part.text] : []))
+    .join("") ?? "";
+
+export const connect = (host: Host) => host.connect("/agents/parent/p");
+
+export interface EventFrame {
+  type: "agent-tool-event";
+  parentToolCallId?: string;
+  sequence: number;
+  replay?: boolean;
+  event: { kind: string; runId: string; body?: string; [field: string]: unknown };
+}
+
+export const eventFrames = (socket: TestSocket): EventFrame[] =>
+  (socket.frames as { type: string }[]).filter(({ type }) => type === "agent-tool-event") as EventFrame[];
+
+/** The kinds of events, chunks counted. */
+export const kinds = (frames: EventFrame[]): string[] => frames.map(({ event }) => event.kind);
+
+/** The results the model was shown, by tool call. */
+export const results = (call: RecordedCall | undefined): unknown[] =>
+  call?.prompt.flatMap((message) =>
+    message.role === "tool"
+      ? message.content.flatMap((part) => (part.type === "tool-result" ? [part.output.value] : []))
+      : []
+  ) ?? [];
