@@ -23,19 +23,9 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["session", "model"],
   ["turn"],
   ["chat", "agent"],
+  ["submissions", "schedules"],
   ["think"],
-  [
-    "actions",
-    "submissions",
-    "schedules",
-    "workspace",
-    "skills",
-    "extensions",
-    "execute",
-    "mcp",
-    "messengers",
-    "subagents"
-  ],
+  ["actions", "workspace", "skills", "extensions", "execute", "mcp", "messengers", "subagents"],
   ["framework", "client", "testing"]
 ];
 

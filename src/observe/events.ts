@@ -10,6 +10,7 @@ type Incident = {
 };
 type Recovered = Fiber & { recoveryReason: string };
 type Job = { callback: string; id: string };
+type Submission = { submissionId: string; requestId: string };
 type LedgerRow = { action: string; key: string; inputHash: string };
 type Turn = { requestId: string; trigger: string; admission: "queue"; continuation: boolean; generation?: number };
 
@@ -26,6 +27,8 @@ export interface EventPayloads {
   "schedule:retry": Job & { attempt: number; maxAttempts: number };
   "schedule:error": Job & { error: string; attempts: number };
   "schedule:duplicate_warning": { callback: string; count: number; type: string };
+  /** A declared task cannot be scheduled; it keeps the schedule it had. */
+  "schedule:task_invalid": { taskId: string; error: string };
   "queue:create": Job;
   "queue:retry": Job & { attempt: number; maxAttempts: number };
   "queue:error": Job & { error: string; attempts: number };
@@ -83,6 +86,9 @@ export interface EventPayloads {
     code?: string;
     cause?: string;
   };
+  "submission:create": Submission & { idempotencyKey?: string };
+  "submission:status": Submission & { status: string };
+  "submission:error": Submission & { error: string };
   "action:ledger:replayed": LedgerRow;
   "action:ledger:pending": LedgerRow;
   "action:ledger:conflict": LedgerRow;

@@ -3,6 +3,7 @@
 import type { LanguageModel, ToolSet } from "ai";
 import type { MessageConcurrency } from "../chat/index.ts";
 import type { TruncateOptions } from "../model/index.ts";
+import type { ThinkScheduledTasks } from "../schedules/task.ts";
 import type {
   ActionAuthorizationContext,
   ActionAuthorizationDecision,
@@ -90,6 +91,8 @@ export interface ThinkOverrides {
   getSystemPrompt(): string;
   getTools(): ToolSet;
   getFeatures(): readonly FeatureFactory[];
+  getScheduledTasks(): MaybePromise<ThinkScheduledTasks>;
+  getDefaultTimezone(): MaybePromise<string | undefined>;
   beforeTurn(context: TurnContext): MaybePromise<TurnConfig | void>;
   beforeStep(context: PrepareStepContext): MaybePromise<StepConfig | void>;
   beforeToolCall(context: ToolCallContext): MaybePromise<ToolCallDecision | void>;
@@ -112,4 +115,11 @@ export interface ThinkOverrides {
 
 /** What costs something, or means something else, when the class does not have its own. */
 export type OptionalHook =
-  "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse" | "getActions" | "authorizeTurn";
+  | "beforeStep"
+  | "onStepFinish"
+  | "onChunk"
+  | "onChatResponse"
+  | "getActions"
+  | "authorizeTurn"
+  | "onSubmissionStatus"
+  | "getScheduledTasks";

@@ -12,9 +12,11 @@ import { installedSdk } from "../model/index.ts";
 import type { ChainOptions } from "../session/add-messages.ts";
 import { MediaEvictor } from "../session/media-evictor.ts";
 import type { MessageStore } from "../session/message-store.ts";
+import type { ScheduledTasks } from "../schedules/scheduled-tasks.ts";
 import { provideSessionHost } from "../session/session-host.ts";
 import { Session, type SessionAgent } from "../session/session.ts";
 import { takeOverOriginal } from "../session/take-over.ts";
+import type { Submissions, SubmitMessagesOptions, SubmitMessagesResult } from "../submissions/submissions.ts";
 import { TurnEngine } from "../turn/engine.ts";
 import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
@@ -24,7 +26,7 @@ import { chatExtension } from "./chat-extension.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
 import { CustomSessionError, NotStartedError } from "./errors.ts";
-import type { FeatureHost } from "./feature.ts";
+import type { Feature, FeatureHost } from "./feature.ts";
 import { Features } from "./features.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import type { OnStartDegradation, OptionalHook, ThinkOverrides } from "./overrides.ts";
@@ -34,8 +36,10 @@ import type { PromptExplanation } from "./prompt.ts";
 import { RecoveryHooks } from "./chat-recovery.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
+import { openScheduledTasks, scheduledTasksFeature } from "./scheduled-tasks.ts";
+import { openSubmissions, submissionsFeature } from "./submissions.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
-import { checkMessages, type MessagesInput } from "./turn-input.ts";
+import { checkMessages, submittedMessages, type MessagesInput, type SubmissionInput } from "./turn-input.ts";
 
 export interface AddMessagesOptions extends ChainOptions {
   /** Whether clients are notified (default true). While a turn streams they are with what it sends next. */
@@ -64,6 +68,8 @@ interface ThinkParts {
   readonly journal: Journal;
   readonly transcript: StoredTranscript;
   readonly turns: TurnEngine;
+  readonly submissions: Submissions;
+  readonly tasks: ScheduledTasks;
 }
 
 export class ThinkRuntime {
@@ -118,6 +124,8 @@ export class ThinkRuntime {
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
     this.features.add(contextFeature(this.session));
+    this.features.add(submissionsFeature(this.parts.submissions));
+    this.features.add(this.#tasksFeature());
     await this.features.start(this.#overrides.getFeatures());
   }
 
@@ -134,9 +142,17 @@ export class ThinkRuntime {
       leaf: () => transcript.leaf(),
       newId: () => this.agent.ids.next(),
       durableKey: () => currentDurable()?.work.nextKey(),
+      submit: (input, options) => this.submit(input, options),
       describeFailure: (error, context) => this.hooks.describeFailure(error, context)
     });
     return this.#programmatic;
+  }
+
+  async submit(input: SubmissionInput, options: SubmitMessagesOptions = {}): Promise<SubmitMessagesResult> {
+    const { channel } = options;
+    const newId = () => this.agent.ids.next();
+    const messages = submittedMessages(input, { newId, ...(channel !== undefined && { channel }) });
+    return this.parts.submissions.submit(messages, options);
   }
 
   get degradations(): OnStartDegradation[] {
@@ -254,11 +270,14 @@ export class ThinkRuntime {
     const { store } = session;
     if (!store) throw new CustomSessionError();
     const { conversation, host } = store.scope;
+    const { isOverridden } = this.#init;
+    const submissions = openSubmissions({ agent, blobs: host.blobs, turns: () => turns, isOverridden });
     const journal = openJournal({
       sql: agent.sql,
       blobs: host.blobs,
       conversation,
       setAside: agent.quarantine,
+      archive: submissions,
       now: () => agent.clock.now()
     });
     store.scope.log = journal.history;
@@ -274,15 +293,21 @@ export class ThinkRuntime {
       noteUsage: (messageId, usage) => noteUsage(session, messageId, usage),
       emit: (type, payload) => agent.emit(type, payload)
     });
-    const turns = this.#openEngine({ conversation, journal, transcript, idempotency });
+    const onGiveUp = () => submissions.skipWaiting();
+    const turns: TurnEngine = this.#openEngine({ conversation, journal, transcript, idempotency, onGiveUp });
     this.#evictMedia(store);
-    const parts = { store, journal, transcript, turns };
+    const submit: ThinkRuntime["submit"] = (input, options) => this.submit(input, options);
+    const tasks = openScheduledTasks({ agent, overrides: this.#overrides, submissions, submit });
+    const parts = { store, journal, transcript, turns, submissions, tasks };
     this.#joinAgent(parts);
     return parts;
   }
 
   #openEngine(
-    stores: Pick<ConstructorParameters<typeof TurnEngine>[0], "conversation" | "journal" | "transcript" | "idempotency">
+    stores: Pick<
+      ConstructorParameters<typeof TurnEngine>[0],
+      "conversation" | "journal" | "transcript" | "idempotency" | "onGiveUp"
+    >
   ): TurnEngine {
     const { agent, hooks } = this;
     return new TurnEngine({
@@ -333,6 +358,17 @@ export class ThinkRuntime {
       keeps: (call) => features.keptOutputs(overrides.historyTruncation.wholeOutputs)(call) !== undefined,
       defer: (work) => agent.background(agent.clock.sleep(0).then(work)),
       onEvicted: (summary) => agent.emit("chat:media:evicted", { ...summary })
+    });
+  }
+
+  #tasksFeature(): Feature {
+    const { agent, parts } = this;
+    return scheduledTasksFeature({
+      tasks: parts.tasks,
+      isOverridden: this.#init.isOverridden,
+      inAgent: (work) => agent.keepAlive.while(() => agent.runAs({}, work)),
+      background: (work) => agent.background(work),
+      degrade: (step, error) => this.degrade(step, error)
     });
   }
 

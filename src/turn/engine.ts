@@ -2,6 +2,7 @@
 // returns, and reaches exactly one outcome.
 import type { UIMessage } from "ai";
 import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
+import type { TurnFold } from "../journal/folds/turn-fold.ts";
 import type { RecordedClientTool } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
 import { admittedRecord, notesOf, type Admission, type TurnTicket } from "./admit.ts";
@@ -174,6 +175,17 @@ export class TurnEngine {
     this.#answers.continueIfReady();
   }
 
+  /** A turn of this name is running or waiting, also one that cannot be read any more. */
+  isOpen(requestId: string): boolean {
+    return this.#store.openTurns.some((open) => open.requestId === requestId);
+  }
+
+  /** What the records of a submission's turn say, while it is running or waiting. */
+  openSubmission(requestId: string): TurnFold | undefined {
+    if (!this.isOpen(requestId)) return undefined;
+    return this.#store.turns.find(({ view }) => view.trigger === "submission" && view.requestId === requestId)?.fold;
+  }
+
   /** Ends a running or waiting turn; an unknown request is nothing. */
   cancel(requestId: string, reason = "cancelled"): void {
     const turn = this.#store.findByRequest(requestId);
@@ -229,6 +241,7 @@ export class TurnEngine {
       const armed = row.armedContinuations;
       row.armedContinuations = [];
       for (const { messageId } of armed) abandonCalls(this.#store, messageId);
+      this.#store.init.onGiveUp?.();
       change(row);
       return ended;
     });
@@ -335,7 +348,8 @@ export class TurnEngine {
   /** The active branch as clients show it, accepted messages not yet placed last. */
   transcript(): UIMessage[] {
     const { transcript } = this.#store.init;
-    const waiting = this.#store.turns.filter(({ fold }) => fold.attempt === 0);
+    // A submission is not part of the conversation before its time has come.
+    const waiting = this.#store.turns.filter(({ fold, view }) => fold.attempt === 0 && view.trigger !== "submission");
     // Stored by `admit` as the messages they are.
     const unplaced = waiting.flatMap(({ admitted }) => admitted.input as readonly unknown[] as UIMessage[]);
     const shown = new Set<string>();

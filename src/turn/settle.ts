@@ -88,7 +88,7 @@ export function recordEnding(store: TurnStore, turn: Turn, ending: Ending): Turn
       responds: hooks.wantsResponse && isAnswer(ending)
     });
     const ownerId = messageStored ? turn.admitted.messageId : ownerOf(store, turn.admitted);
-    appendOutcome(store, { segments, outcome, ownerId });
+    appendOutcome(store, { segments, outcome, ownerId, requestId });
     keepOutcome(store, turn, { ...ending, answer });
     if (ending.status !== "skipped") {
       row.failedTurn =
@@ -134,12 +134,13 @@ interface Outcome {
   readonly outcome: TurnSettled;
   /** The message that the turn's history goes with. */
   readonly ownerId: string | null;
+  readonly requestId: string;
 }
 
 /** The outcome, and what stays known of the turn when its records are gone. */
-function appendOutcome({ init: { journal } }: TurnStore, { segments, outcome, ownerId }: Outcome): void {
+function appendOutcome({ init: { journal } }: TurnStore, { segments, outcome, ...owner }: Outcome): void {
   const turn = journal.writer.append([...segments, outcome]).get(outcome.turnId);
-  if (turn) journal.history.settled(turn, ownerId);
+  if (turn) journal.history.settled(turn, owner);
 }
 
 /** Without an answer: the last message it was asked with, or the newest of the conversation. */
@@ -198,7 +199,8 @@ export function settleUnreadable(store: TurnStore, open: OpenTurn): void {
     appendOutcome(store, {
       segments: [],
       outcome: settledRecord(store, open.turnId, { ...ending, code: unreadable.code }),
-      ownerId: transcript.leafId
+      ownerId: transcript.leafId,
+      requestId
     });
     if (!isCleared) row.failedTurn = { requestId, text: error, messageIds: [] };
   });

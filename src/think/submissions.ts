@@ -1,0 +1,57 @@
+// Durable submissions as a part of every agent. A class that submits nothing has no table, no wake and no call for them.
+import { currentDurable } from "../agent/context.ts";
+import type { AgentRuntime } from "../agent/runtime.ts";
+import type { Blobs } from "../host/blobs.ts";
+import { SUBMISSION_TABLES } from "../submissions/submission-table.ts";
+import type { ThinkSubmissionInspection } from "../submissions/submission.ts";
+import { Submissions } from "../submissions/submissions.ts";
+import type { TurnEngine } from "../turn/engine.ts";
+import type { Feature } from "./feature.ts";
+import type { OptionalHook } from "./overrides.ts";
+
+export interface SubmissionsSetup {
+  readonly agent: AgentRuntime;
+  readonly blobs: Blobs;
+  readonly turns: () => TurnEngine;
+  readonly isOverridden: (hook: OptionalHook) => boolean;
+}
+
+export function openSubmissions({ agent, blobs, turns, isOverridden }: SubmissionsSetup): Submissions {
+  const { sql, clock, ids } = agent;
+  return new Submissions({
+    sql,
+    blobs,
+    clock,
+    newId: () => ids.next(),
+    turns,
+    emit: (type, payload) => agent.emit(type, payload),
+    onStatus: isOverridden("onSubmissionStatus") ? (submission) => callHook(agent, submission) : undefined,
+    retentionMs: () => retentionOf(agent.agent),
+    durableKey: () => currentDurable()?.work.nextKey(),
+    rearm: () => void agent.wakes.rearm(),
+    background: (work) => agent.background(work)
+  });
+}
+
+export function submissionsFeature(submissions: Submissions): Feature {
+  return {
+    name: "submissions",
+    tables: SUBMISSION_TABLES,
+    ready: () => submissions.ready(),
+    nextWake: (nowMs) => submissions.nextWake(nowMs),
+    runDue: async () => submissions.drain(),
+    // A request of a client may have been called as a submission that waits is.
+    settled: () => queueMicrotask(() => submissions.drain())
+  };
+}
+
+/** It is protected: only its name is known here. */
+function callHook(agent: AgentRuntime, submission: ThinkSubmissionInspection): unknown {
+  const hook: unknown = Reflect.get(agent.agent, "onSubmissionStatus");
+  return typeof hook === "function" ? agent.runAs({}, () => Reflect.apply(hook, agent.agent, [submission])) : undefined;
+}
+
+function retentionOf(agent: object): number | undefined {
+  const value: unknown = Reflect.get(agent, "submissionRetentionMs");
+  return typeof value === "number" && value > 0 ? value : undefined;
+}
