@@ -27,6 +27,7 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     getSystemPrompt: () => "You are a test.",
     getTools: (): ToolSet => ({}),
     getFeatures: () => [],
+    authorizeSubmission: () => false,
     getScheduledTasks: () => ({}),
     getDefaultTimezone: () => undefined,
     beforeTurn: () => undefined,

@@ -91,6 +91,7 @@ export interface ThinkOverrides {
   getSystemPrompt(): string;
   getTools(): ToolSet;
   getFeatures(): readonly FeatureFactory[];
+  authorizeSubmission(request: Request): MaybePromise<boolean>;
   getScheduledTasks(): MaybePromise<ThinkScheduledTasks>;
   getDefaultTimezone(): MaybePromise<string | undefined>;
   beforeTurn(context: TurnContext): MaybePromise<TurnConfig | void>;
@@ -122,4 +123,5 @@ export type OptionalHook =
   | "getActions"
   | "authorizeTurn"
   | "onSubmissionStatus"
+  | "authorizeSubmission"
   | "getScheduledTasks";

@@ -124,7 +124,7 @@ export class ThinkRuntime {
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
     this.features.add(contextFeature(this.session));
-    this.features.add(submissionsFeature(this.parts.submissions));
+    this.features.add(submissionsFeature(this.parts.submissions, this.#submitPort()));
     this.features.add(this.#tasksFeature());
     await this.features.start(this.#overrides.getFeatures());
   }
@@ -359,6 +359,16 @@ export class ThinkRuntime {
       defer: (work) => agent.background(agent.clock.sleep(0).then(work)),
       onEvicted: (summary) => agent.emit("chat:media:evicted", { ...summary })
     });
+  }
+
+  /** Only for a class that says who may. */
+  #submitPort(): Parameters<typeof submissionsFeature>[1] {
+    if (!this.#init.isOverridden("authorizeSubmission")) return undefined;
+    return {
+      isAllowed: async (request) => (await this.#overrides.authorizeSubmission(request)) === true,
+      // Checked as the input of a submission: anything else is refused by name.
+      submit: (input, options) => this.submit(input as SubmissionInput, options)
+    };
   }
 
   #tasksFeature(): Feature {

@@ -68,6 +68,19 @@ export abstract class SubmissionAgent<
   }
 
   /**
+   * Whether a request may submit, or ask how a submission stands, over HTTP: `POST …/submit` and `GET …/submit/<id>`. A
+   * class without this method has no such addresses. The request is a copy: its body may be read.
+   *
+   * @example
+   * authorizeSubmission(request: Request) {
+   *   return request.headers.get("Authorization") === `Bearer ${this.env.WEBHOOK_SECRET}`;
+   * }
+   */
+  authorizeSubmission(_request: Request): boolean | Promise<boolean> {
+    return false;
+  }
+
+  /**
    * Called with each change of a submission's status, in order, at most 10 seconds are waited for it. A throw is logged and
    * changes nothing. A crash can lose a call: what counts is what `inspectSubmission` says.
    */

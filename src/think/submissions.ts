@@ -4,6 +4,7 @@ import type { AgentRuntime } from "../agent/runtime.ts";
 import type { Blobs } from "../host/blobs.ts";
 import { SUBMISSION_TABLES } from "../submissions/submission-table.ts";
 import type { ThinkSubmissionInspection } from "../submissions/submission.ts";
+import { submitResponse, type SubmitPort } from "../submissions/submit-http.ts";
 import { Submissions } from "../submissions/submissions.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import type { Feature } from "./feature.ts";
@@ -33,8 +34,10 @@ export function openSubmissions({ agent, blobs, turns, isOverridden }: Submissio
   });
 }
 
-export function submissionsFeature(submissions: Submissions): Feature {
+export function submissionsFeature(submissions: Submissions, port: Omit<SubmitPort, "inspect"> | undefined): Feature {
+  const submit = port && { ...port, inspect: (id: string) => submissions.inspect(id) };
   return {
+    ...(submit && { routes: { submit: (request, rest) => submitResponse(request, rest, submit) } }),
     name: "submissions",
     tables: SUBMISSION_TABLES,
     ready: () => submissions.ready(),
