@@ -25,7 +25,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["chat", "agent"],
   ["submissions", "schedules"],
   ["think"],
-  ["actions", "workspace", "skills", "extensions", "execute", "mcp", "messengers", "subagents"],
+  ["actions", "workflows", "workspace", "skills", "extensions", "execute", "mcp", "messengers", "subagents"],
   ["framework", "client", "testing"]
 ];
 

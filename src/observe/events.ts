@@ -43,6 +43,8 @@ export interface EventPayloads {
   "fiber:recovery:failed": Recovered & { error: string; reason: string; elapsedMs: number };
   "workflow:start": { workflowId: string; workflowName?: string };
   "workflow:event": { workflowId: string; eventType?: string };
+  /** A workflow could not be told how its prompt ended, and is not told any more. */
+  "workflow:notification:dropped": { workflowId: string; submissionId: string; error: string };
   /** Several due rows ended in out-of-memory resets; the named row was dropped. */
   "alarm:memory_limit_reset": Job & { strikes: number };
   "message:request": Record<never, never>;

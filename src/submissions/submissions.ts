@@ -36,6 +36,7 @@ import {
   type ThinkSubmissionStatus
 } from "./submission.ts";
 import { durableName, keyName, keyOf, SubmissionTable, type SubmissionRow } from "./submission-table.ts";
+import { readWorkflowPrompt, type WorkflowPrompt } from "./workflow-prompt.ts";
 
 /** Submissions that may wait in one agent. */
 export const MAX_WAITING = 10_000;
@@ -104,8 +105,8 @@ export interface SubmissionsInit {
   readonly durableKey: () => string | undefined;
   readonly rearm: () => void;
   readonly background: (work: Promise<unknown>) => void;
-  /** Part of the transaction that ends a submission. */
-  readonly onEnd?: (row: SubmissionRow, end: SubmissionEnd) => void;
+  /** A prompt of a workflow has ended: part of that transaction. */
+  readonly onPromptEnd: (prompt: WorkflowPrompt, submissionId: string, end: SubmissionEnd) => void;
 }
 
 export class Submissions implements TurnArchive {
@@ -232,6 +233,11 @@ export class Submissions implements TurnArchive {
     return this.inspect(id);
   }
 
+  /** What a workflow asked for with a submission that is not over; undefined: it was not asked by one. */
+  workflowPrompt(id: string): WorkflowPrompt | undefined {
+    return readWorkflowPrompt(this.#table.byId(id)?.metadata ?? null);
+  }
+
   // ── Ending ──
 
   cancel(id: string, reason?: unknown): CancelSubmissionResult {
@@ -278,9 +284,14 @@ export class Submissions implements TurnArchive {
   #end(row: SubmissionRow, end: SubmissionEnd): void {
     this.#init.sql.transaction(() => {
       if (!this.#table.end(row, end)) return;
-      this.#init.onEnd?.(row, end);
+      this.#tellWorkflow(row, end);
       this.#afterEnd(row);
     });
+  }
+
+  #tellWorkflow({ id, metadata }: SubmissionRow, end: SubmissionEnd): void {
+    const prompt = readWorkflowPrompt(metadata);
+    if (prompt) this.#init.onPromptEnd(prompt, id, end);
   }
 
   /** Its turn is being settled, in this transaction. */
@@ -290,7 +301,7 @@ export class Submissions implements TurnArchive {
     const end = row && endOf(turn);
     if (!row || !end || row.settled_at !== null) return false;
     this.#table.end(row, end, { sequence: turn.lastSequence, history: JSON.stringify(history) });
-    this.#init.onEnd?.(row, end);
+    this.#tellWorkflow(row, end);
     this.#afterEnd(row);
     return true;
   }

@@ -29,7 +29,7 @@ export async function submitResponse(request: Request, rest: string, port: Submi
   const id = match[1];
   if (request.method !== (id === undefined ? "POST" : "GET")) return json({ error: "Method not allowed" }, 405);
   // The class may read the body to check a signature.
-  if (!(await port.isAllowed(request.clone()))) return json({ error: "Forbidden" }, 403);
+  if (!(await port.isAllowed(request.clone() as Request))) return json({ error: "Forbidden" }, 403);
   return id === undefined ? accept(request, port) : inspect(id, port);
 }
 

@@ -16,6 +16,7 @@ import type { ScheduledTasks } from "../schedules/scheduled-tasks.ts";
 import { provideSessionHost } from "../session/session-host.ts";
 import { Session, type SessionAgent } from "../session/session.ts";
 import { takeOverOriginal } from "../session/take-over.ts";
+import type { PromptOutbox } from "../submissions/prompt-outbox.ts";
 import type { Submissions, SubmitMessagesOptions, SubmitMessagesResult } from "../submissions/submissions.ts";
 import { TurnEngine } from "../turn/engine.ts";
 import { Idempotency } from "../turn/idempotency.ts";
@@ -37,8 +38,9 @@ import { RecoveryHooks } from "./chat-recovery.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
 import { openScheduledTasks, scheduledTasksFeature } from "./scheduled-tasks.ts";
-import { openSubmissions, submissionsFeature } from "./submissions.ts";
+import { openOutbox, openSubmissions, submissionsFeature } from "./submissions.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
+import { workflowPromptsFeature } from "./workflow-prompts.ts";
 import { checkMessages, submittedMessages, type MessagesInput, type SubmissionInput } from "./turn-input.ts";
 
 export interface AddMessagesOptions extends ChainOptions {
@@ -69,6 +71,7 @@ interface ThinkParts {
   readonly transcript: StoredTranscript;
   readonly turns: TurnEngine;
   readonly submissions: Submissions;
+  readonly outbox: PromptOutbox;
   readonly tasks: ScheduledTasks;
 }
 
@@ -126,6 +129,7 @@ export class ThinkRuntime {
     this.features.add(contextFeature(this.session));
     this.features.add(submissionsFeature(this.parts.submissions, this.#submitPort()));
     this.features.add(this.#tasksFeature());
+    this.features.add(workflowPromptsFeature({ ...this.parts, overrides: this.#overrides }));
     await this.features.start(this.#overrides.getFeatures());
   }
 
@@ -271,7 +275,8 @@ export class ThinkRuntime {
     if (!store) throw new CustomSessionError();
     const { conversation, host } = store.scope;
     const { isOverridden } = this.#init;
-    const submissions = openSubmissions({ agent, blobs: host.blobs, turns: () => turns, isOverridden });
+    const outbox = openOutbox(agent);
+    const submissions = openSubmissions({ agent, blobs: host.blobs, turns: () => turns, isOverridden, outbox });
     const journal = openJournal({
       sql: agent.sql,
       blobs: host.blobs,
@@ -298,7 +303,7 @@ export class ThinkRuntime {
     this.#evictMedia(store);
     const submit: ThinkRuntime["submit"] = (input, options) => this.submit(input, options);
     const tasks = openScheduledTasks({ agent, overrides: this.#overrides, submissions, submit });
-    const parts = { store, journal, transcript, turns, submissions, tasks };
+    const parts = { store, journal, transcript, turns, submissions, outbox, tasks };
     this.#joinAgent(parts);
     return parts;
   }

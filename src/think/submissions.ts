@@ -4,6 +4,7 @@ import type { AgentRuntime } from "../agent/runtime.ts";
 import type { Blobs } from "../host/blobs.ts";
 import { SUBMISSION_TABLES } from "../submissions/submission-table.ts";
 import type { ThinkSubmissionInspection } from "../submissions/submission.ts";
+import { PromptOutbox } from "../submissions/prompt-outbox.ts";
 import { submitResponse, type SubmitPort } from "../submissions/submit-http.ts";
 import { Submissions } from "../submissions/submissions.ts";
 import type { TurnEngine } from "../turn/engine.ts";
@@ -15,9 +16,21 @@ export interface SubmissionsSetup {
   readonly blobs: Blobs;
   readonly turns: () => TurnEngine;
   readonly isOverridden: (hook: OptionalHook) => boolean;
+  readonly outbox: PromptOutbox;
 }
 
-export function openSubmissions({ agent, blobs, turns, isOverridden }: SubmissionsSetup): Submissions {
+export function openOutbox(agent: AgentRuntime): PromptOutbox {
+  return new PromptOutbox({
+    sql: agent.sql,
+    clock: agent.clock,
+    send: (workflow, workflowId, event) => agent.workflows.sendEvent(workflow, workflowId, event),
+    emit: (type, payload) => agent.emit(type, payload),
+    rearm: () => void agent.wakes.rearm(),
+    background: (work) => agent.background(work)
+  });
+}
+
+export function openSubmissions({ agent, blobs, turns, isOverridden, outbox }: SubmissionsSetup): Submissions {
   const { sql, clock, ids } = agent;
   return new Submissions({
     sql,
@@ -30,7 +43,8 @@ export function openSubmissions({ agent, blobs, turns, isOverridden }: Submissio
     retentionMs: () => retentionOf(agent.agent),
     durableKey: () => currentDurable()?.work.nextKey(),
     rearm: () => void agent.wakes.rearm(),
-    background: (work) => agent.background(work)
+    background: (work) => agent.background(work),
+    onPromptEnd: (prompt, submissionId, end) => outbox.add(prompt, submissionId, end)
   });
 }
 

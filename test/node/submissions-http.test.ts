@@ -67,7 +67,7 @@ test("the same key is 200 with the same submission, and 409 with another body", 
   const host = open();
   const key = { "Idempotency-Key": '"evt-1"' };
   const ids: unknown[] = [];
-  for (const _try of [1, 2]) {
+  for (let count = 0; count < 2; count += 1) {
     const response = await host.fetch(URL_PATH, post({ input: "Hello" }, key));
     ids.push([response.status, ((await response.json()) as { submissionId: string }).submissionId]);
   }

@@ -1,0 +1,13 @@
+// Workflows that belong to an agent: `everthink/workflows`.
+export { AgentWorkflow, type AgentWorkflowEvent } from "../agent/workflows/agent-workflow.ts";
+export type { AgentWorkflowStep, ReportOptions } from "../agent/workflows/workflow-step.ts";
+export { ThinkWorkflow, type ThinkWorkflowStep } from "./think-workflow.ts";
+export type { PromptOptions, PromptSchema, PromptStep } from "./prompt-step.ts";
+export {
+  ThinkPromptAbortedError,
+  ThinkPromptError,
+  ThinkPromptReusedError,
+  ThinkPromptSkippedError,
+  ThinkPromptTimeoutError,
+  ThinkPromptValidationError
+} from "./prompt-errors.ts";
