@@ -6,6 +6,7 @@ export { Witness } from "../conformance/witness.ts";
 export { Clerk } from "./clerk.ts";
 export { Releaser } from "./releaser.ts";
 export { Talker } from "./talker.ts";
+export { Triage, Triager } from "./triager.ts";
 
 export default {
   async fetch(request: Request, env: object): Promise<Response> {

@@ -12,6 +12,7 @@ import { ClientSocket } from "./client-socket.ts";
 import type { Clerk } from "./clerk.ts";
 import type { Releaser } from "./releaser.ts";
 import type { Talker } from "./talker.ts";
+import type { Triager, TriageParams } from "./triager.ts";
 
 export interface TestEnv {
   Room: DurableObjectNamespace<Room>;
@@ -22,6 +23,8 @@ export interface TestEnv {
   AIAssistant: DurableObjectNamespace<Marked>;
   BOOKS: DurableObjectNamespace<Library>;
   IMPORTER: Workflow<ImportParams>;
+  Triager: DurableObjectNamespace<Triager>;
+  TRIAGE: Workflow<TriageParams>;
   LOADER: WorkerLoader;
 }
 
