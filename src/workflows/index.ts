@@ -6,6 +6,7 @@ export type { PromptOptions, PromptSchema, PromptStep } from "./prompt-step.ts";
 export {
   ThinkPromptAbortedError,
   ThinkPromptError,
+  ThinkPromptFailedError,
   ThinkPromptReusedError,
   ThinkPromptSkippedError,
   ThinkPromptTimeoutError,

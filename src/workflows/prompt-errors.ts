@@ -5,7 +5,7 @@ interface PromptFailure {
   readonly submissionId: string;
   readonly status: ThinkSubmissionStatus;
   readonly message: string;
-  readonly code?: string;
+  readonly code: string;
   readonly hint?: string;
   readonly cause?: unknown;
 }
@@ -16,10 +16,17 @@ export class ThinkPromptError extends ThinkError {
   /** How its submission ended. */
   readonly status: ThinkSubmissionStatus;
 
-  constructor({ submissionId, status, message, code = "workflow-prompt-failed", hint, cause }: PromptFailure) {
+  constructor({ submissionId, status, message, code, hint, cause }: PromptFailure) {
     super({ code, message, ...(hint !== undefined && { hint }), ...(cause !== undefined && { cause }) });
     this.submissionId = submissionId;
     this.status = status;
+  }
+}
+
+/** Its turn failed. */
+export class ThinkPromptFailedError extends ThinkPromptError {
+  constructor(submissionId: string, message = "The prompt failed.") {
+    super({ submissionId, status: "error", code: "workflow-prompt-failed", message });
   }
 }
 

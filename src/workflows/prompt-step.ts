@@ -10,7 +10,7 @@ import { PROMPT_KEY, type WorkflowPrompt } from "../submissions/workflow-prompt.
 import { canonicalJson, isObject } from "../util/json.ts";
 import {
   ThinkPromptAbortedError,
-  ThinkPromptError,
+  ThinkPromptFailedError,
   ThinkPromptReusedError,
   ThinkPromptSkippedError,
   ThinkPromptTimeoutError,
@@ -172,7 +172,7 @@ async function resultOf(agent: PromptAgent, told: PromptNotification, { output }
     case "skipped":
       throw new ThinkPromptSkippedError(submissionId);
     default:
-      throw new ThinkPromptError({ submissionId, status, message: error ?? "The prompt failed." });
+      throw new ThinkPromptFailedError(submissionId, error);
   }
   const value = told.outputIsKept ? (await agent.inspectSubmission(submissionId))?.output : told.output;
   if (!output) return value ?? "";

@@ -115,7 +115,7 @@ test("an answer without the call is an error that names the tool; the class's ow
   await agent.start([{ name: "a", prompt: "x" }], "w");
   await host.idle();
   expect(scene.script.calls[0]?.toolChoice).toEqual({ type: "auto" });
-  expect(platform.instance("w").output).toEqual([{ error: "ThinkPromptError", status: "error", of: true }]);
+  expect(platform.instance("w").output).toEqual([{ error: "ThinkPromptFailedError", status: "error", of: true }]);
   const [submission] = await agent.listSubmissions();
   expect(submission).toMatchObject({ status: "error", error: expect.stringContaining("think_final_answer") });
 });
