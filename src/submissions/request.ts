@@ -34,6 +34,11 @@ export function encodeMetadata(metadata: unknown): string | null {
   throw new InvalidSubmissionError(`its metadata has more than ${MAX_METADATA_BYTES} bytes`);
 }
 
+/** Metadata from outside: what begins with two underscores is the package's, and is left out. */
+export function ownMetadata(metadata: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(metadata).filter(([name]) => !name.startsWith("__")));
+}
+
 /** As `encodeRequest` wrote it. */
 export function decodeRequest(value: unknown): Result<SubmissionRequest> {
   if (!isObject(value) || !Array.isArray(value["messages"])) return err("it is not a request");

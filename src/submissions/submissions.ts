@@ -100,6 +100,8 @@ export interface SubmissionsInit {
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
   /** The class's hook; undefined if it has none. */
   readonly onStatus: ((submission: ThinkSubmissionInspection) => unknown) | undefined;
+  /** Clients that follow the protocol are told of it. */
+  readonly announce: (submission: ThinkSubmissionInspection) => void;
   readonly retentionMs: () => number | undefined;
   /** The key of this call when it is part of work that is run again after a crash. */
   readonly durableKey: () => string | undefined;
@@ -143,6 +145,7 @@ export class Submissions implements TurnArchive {
     const { submissionId, idempotencyKey } = accepted;
     const key = idempotencyKey === undefined ? {} : { idempotencyKey };
     this.#init.emit("submission:create", { submissionId, requestId: submissionId, ...key });
+    this.#init.announce(accepted);
     this.#announcing.add(row.seq);
     try {
       await this.#callHook(accepted);
@@ -220,6 +223,10 @@ export class Submissions implements TurnArchive {
       before = last.seq;
     }
     return found;
+  }
+
+  get hasAny(): boolean {
+    return !this.#table.isEmpty;
   }
 
   /** Resolves with the submission once it is over, or as it is after `timeoutMs`; null if it is not known. */
@@ -441,6 +448,7 @@ export class Submissions implements TurnArchive {
     const { submissionId, status, error } = submission;
     const of = { submissionId, requestId: submissionId };
     this.#init.emit("submission:status", { ...of, status });
+    this.#init.announce(submission);
     if (status === "error") this.#init.emit("submission:error", { ...of, error: error ?? "" });
     if (isFinal(submission)) {
       this.#waiting.get(submissionId)?.resolve();

@@ -6,6 +6,7 @@ import { readText } from "../util/bytes.ts";
 import { errorMessage, ThinkError } from "../util/errors.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { SubmissionQueueFullError } from "./errors.ts";
+import { ownMetadata } from "./request.ts";
 import type { ThinkSubmissionInspection } from "./submission.ts";
 import type { SubmitMessagesOptions, SubmitMessagesResult } from "./submissions.ts";
 
@@ -52,7 +53,10 @@ async function accept(request: Request, port: SubmitPort): Promise<Response> {
   const { input, metadata } = body.value;
   if (metadata !== undefined && !isObject(metadata)) return json({ error: "metadata must be an object." }, 400);
   const key = keyOf(request);
-  const options = { ...(key !== undefined && { idempotencyKey: key }), ...(metadata && { metadata: ownOf(metadata) }) };
+  const options = {
+    ...(key !== undefined && { idempotencyKey: key }),
+    ...(metadata && { metadata: ownMetadata(metadata) })
+  };
   try {
     return answer(await port.submit(input, options));
   } catch (error) {
@@ -81,11 +85,6 @@ function refusal(error: unknown): Response {
   if (error instanceof ThinkError) return json({ error: error.message, code: error.code }, 400);
   console.error(`A submission over HTTP failed: ${errorMessage(error)}`, error);
   return json({ error: "The submission could not be accepted." }, 500);
-}
-
-/** A caller's own metadata: what begins with two underscores is the package's. */
-function ownOf(metadata: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(metadata).filter(([name]) => !name.startsWith("__")));
 }
 
 /** As it is, or as the quoted text that the header's draft asks for. */

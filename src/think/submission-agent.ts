@@ -2,6 +2,7 @@
 import type { UIMessage } from "ai";
 import { Agent } from "../agent/agent.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
+import { getCurrentAgent } from "../agent/context.ts";
 import type { ThinkSubmissionInspection } from "../submissions/submission.ts";
 import type {
   CancelSubmissionResult,
@@ -10,6 +11,7 @@ import type {
   SubmitMessagesOptions,
   SubmitMessagesResult
 } from "../submissions/submissions.ts";
+import { ownMetadata } from "../submissions/request.ts";
 import { thinkRuntimeOf } from "./runtime.ts";
 
 export abstract class SubmissionAgent<
@@ -29,7 +31,8 @@ export abstract class SubmissionAgent<
    */
   async submitMessages(messages: UIMessage[], options?: SubmitMessagesOptions): Promise<SubmitMessagesResult> {
     assertCallerMayChange(this);
-    return thinkRuntimeOf(this).submit(messages, options);
+    const isFromClient = getCurrentAgent().connection !== undefined;
+    return thinkRuntimeOf(this).submit(messages, isFromClient ? withoutReserved(options) : options);
   }
 
   async inspectSubmission(submissionId: string): Promise<ThinkSubmissionInspection | null> {
@@ -85,4 +88,10 @@ export abstract class SubmissionAgent<
    * changes nothing. A crash can lose a call: what counts is what `inspectSubmission` says.
    */
   protected onSubmissionStatus(_submission: ThinkSubmissionInspection): void | Promise<void> {}
+}
+
+/** Metadata that begins with two underscores is the package's: a client must not give it. */
+function withoutReserved(options: SubmitMessagesOptions = {}): SubmitMessagesOptions {
+  const { metadata, ...others } = options;
+  return metadata === undefined ? others : { ...others, metadata: ownMetadata(metadata) };
 }

@@ -40,6 +40,7 @@ export function openSubmissions({ agent, blobs, turns, isOverridden, outbox }: S
     turns,
     emit: (type, payload) => agent.emit(type, payload),
     onStatus: isOverridden("onSubmissionStatus") ? (submission) => callHook(agent, submission) : undefined,
+    announce: (submission) => agent.connections.broadcastProtocol(submissionsFrame([submission])),
     retentionMs: () => retentionOf(agent.agent),
     durableKey: () => currentDurable()?.work.nextKey(),
     rearm: () => void agent.wakes.rearm(),
@@ -57,9 +58,23 @@ export function submissionsFeature(submissions: Submissions, port: Omit<SubmitPo
     ready: () => submissions.ready(),
     nextWake: (nowMs) => submissions.nextWake(nowMs),
     runDue: async () => submissions.drain(),
+    connected: (connection) => {
+      if (submissions.hasAny) connection.send(submissionsFrame(submissions.list({ limit: SENT_ON_CONNECT })));
+    },
     // A request of a client may have been called as a submission that waits is.
     settled: () => queueMicrotask(() => submissions.drain())
   };
+}
+
+/** Submissions that a client is sent when it connects. */
+const SENT_ON_CONNECT = 20;
+
+/** What a client is told of them: not the key, the metadata or the output, which are the submitter's. */
+function submissionsFrame(submissions: readonly ThinkSubmissionInspection[]): string {
+  const shown = submissions.map(
+    ({ idempotencyKey: _key, metadata: _metadata, output: _output, requestId: _requestId, ...submission }) => submission
+  );
+  return JSON.stringify({ type: "cf_agent_submissions", submissions: shown });
 }
 
 /** It is protected: only its name is known here. */
