@@ -12,6 +12,7 @@ import "./styles/markdown.css";
 import "./styles/parts.css";
 import "./styles/composer.css";
 import "./styles/panel.css";
+import "./styles/background.css";
 import { applyStoredTheme } from "./theme.ts";
 
 applyStoredTheme();

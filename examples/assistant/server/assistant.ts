@@ -15,7 +15,7 @@ import {
 } from "everthink";
 import { getAgentByName, type Connection, type StateSource } from "everthink/agent";
 import { diagnosticsObservability, type AgentEvent, type Observability } from "everthink/observe";
-import type { AssistantState, PanelNote, PublishedNote } from "../shared/demo.ts";
+import type { AssistantState, DemoTask, PanelNote, PublishedNote } from "../shared/demo.ts";
 import { noteActions } from "./actions.ts";
 import { DIRECTORY_NAME, paceMs, type Env } from "./env.ts";
 import { failureForPeople } from "./failure.ts";
@@ -28,6 +28,7 @@ import { callDetail, eventNote, hookNote, resultDetail, stepNote, turnDetail } f
 import { pause } from "./pause.ts";
 import { INSTRUCTIONS } from "./prompt.ts";
 import { remoteModel } from "./provider-models.ts";
+import { changedSettings, NO_TASKS, promptOf, scheduledTasks, shownTasks, type TaskSettings } from "./tasks.ts";
 import { demoTools } from "./tools.ts";
 import { problemIn } from "./unusable.ts";
 
@@ -42,7 +43,7 @@ const RECENT_NOTES = 30;
 
 export class Assistant extends Think<Env, AssistantState> {
   /** Besides those of Think. */
-  static override callables = ["readJournal"];
+  static override callables = ["readJournal", "submitMessages", "cancelSubmission", "listTasks", "setTask", "runTask"];
   override initialState: AssistantState = { model: statusOf(chooseModel(this.env)) };
   override chatRecovery = { maxInterruptedAttempts: MAX_PULLED_PLUGS };
   override observability: Observability = {
@@ -89,6 +90,33 @@ export class Assistant extends Think<Env, AssistantState> {
 
   override getActions() {
     return noteActions({ notes: this.#notes, publish: (note) => this.#publish(note) });
+  }
+
+  // ── Without a page ──
+
+  override getScheduledTasks() {
+    return scheduledTasks(this.#taskSettings());
+  }
+
+  async listTasks(): Promise<DemoTask[]> {
+    return shownTasks(this.#taskSettings(), await this.listScheduledTasks());
+  }
+
+  async setTask(taskId: string, isOn: boolean, timezone: string): Promise<void> {
+    const settings = changedSettings(this.#taskSettings(), { taskId, isOn, timezone });
+    this.configure(settings);
+    await this.reconcileScheduledTasks();
+    this.setState({ ...this.state, tasksOn: [...settings.on] });
+  }
+
+  /** Beside its schedule, also while it is switched off. */
+  async runTask(taskId: string): Promise<void> {
+    if (this.#taskSettings().on.includes(taskId)) await this.runScheduledTask(taskId);
+    else await this.runTurn({ mode: "submit", input: promptOf(taskId) });
+  }
+
+  #taskSettings(): TaskSettings {
+    return this.getConfig<TaskSettings>() ?? NO_TASKS;
   }
 
   // ── What the pages are told ──

@@ -41,6 +41,21 @@ export interface ModelStatus {
 /** The state of an `Assistant`. */
 export interface AssistantState {
   model: ModelStatus;
+  /** Ids of the tasks that are switched on; undefined while none ever was. */
+  tasksOn?: string[];
+}
+
+/** A recurring task as the page shows it. */
+export interface DemoTask {
+  taskId: string;
+  title: string;
+  /** "Every minute" */
+  when: string;
+  isOn: boolean;
+  /** In milliseconds since 1970. */
+  nextRunAt?: number;
+  lastRunAt?: number;
+  lastOutcome?: "submitted" | "handled" | "failed" | "skipped";
 }
 
 /** Sent to every page of a conversation as text, next to the protocol, while a turn runs. Not stored. */

@@ -9,6 +9,7 @@ import { ModelNotice } from "../header/model-notice.tsx";
 import { PlugButton } from "../header/plug-button.tsx";
 import { PlugLine } from "../header/plug-line.tsx";
 import { isOver } from "../header/plug-story.ts";
+import { BackgroundSection } from "../panel/background-section.tsx";
 import { Panel } from "../panel/panel.tsx";
 import type { PanelSwitch } from "../panel/use-panel.ts";
 import { DecisionsContext } from "../parts/decisions.ts";
@@ -84,6 +85,7 @@ export function Conversation(props: ConversationProps) {
           isBusy={chat.isBusy}
           onForgetProblem={chat.forgetProblem}
           onSend={send}
+          onSubmit={actions.submit}
           onStop={actions.stop}
         />
         {drop.isOver && <div className="drop-veil">Drop pictures to attach them</div>}
@@ -97,7 +99,9 @@ export function Conversation(props: ConversationProps) {
           notes={chat.notes}
           journal={chat.journal}
           onHide={panel.hide}
-        />
+        >
+          <BackgroundSection background={chat.background} />
+        </Panel>
       )}
     </>
   );

@@ -7,6 +7,7 @@ import type { Assistant } from "../../server/assistant.ts";
 import { browserTools } from "../browser-info.ts";
 import { usePlug } from "../header/use-plug.ts";
 import { useConnectionNotes, usePanelNotes } from "../panel/panel-notes.ts";
+import { useBackground } from "../panel/use-background.ts";
 import { useJournal } from "../panel/use-journal.ts";
 import type { Decisions } from "../parts/decisions.ts";
 import { answerLength } from "./message-text.ts";
@@ -34,7 +35,19 @@ export function useConversation(id: string, isPanelOpen: boolean) {
     (): Decisions => ({ pending: pendingApprovals, approve, reject }),
     [pendingApprovals, approve, reject]
   );
-  return { ...think, ...acting, isBusy: busy, interruption, versions, plug, journal, notes: notes.list, decisions };
+  const background = useBackground(think, isPanelOpen);
+  return {
+    ...think,
+    background,
+    ...acting,
+    isBusy: busy,
+    interruption,
+    versions,
+    plug,
+    journal,
+    notes: notes.list,
+    decisions
+  };
 }
 
 /** The agent says so: this page came when the answer was already interrupted. */

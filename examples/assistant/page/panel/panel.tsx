@@ -1,6 +1,6 @@
 // "Underneath": what the agent does while it answers. A column beside the conversation, or a sheet below it where there
 // is no room for one.
-import type { KeyboardEvent, RefObject } from "react";
+import type { KeyboardEvent, ReactNode, RefObject } from "react";
 import type { ConnectionState, Status } from "everthink/client";
 import { IconButton } from "../icon-button.tsx";
 import { JournalSection } from "./journal-section.tsx";
@@ -17,9 +17,11 @@ interface PanelProps {
   notes: NoteList;
   journal: JournalView;
   onHide(): void;
+  /** Sections of their own, above the journal. */
+  children?: ReactNode;
 }
 
-export function Panel({ headingRef, status, connection, notes, journal, onHide }: PanelProps) {
+export function Panel({ headingRef, status, connection, notes, journal, onHide, children }: PanelProps) {
   const isReopened = journal.records > 0 && !hasSeenTurn(notes);
   const onKeyDown = (event: KeyboardEvent) => {
     // A column stays: there Escape is the answer's.
@@ -53,6 +55,7 @@ export function Panel({ headingRef, status, connection, notes, journal, onHide }
           <dd>{tokensText(notes.total, isReopened)}</dd>
         </div>
       </dl>
+      {children}
       <JournalSection journal={journal} />
       <TimelineSection notes={notes.notes} />
     </aside>
