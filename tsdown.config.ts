@@ -11,7 +11,7 @@ export default defineConfig({
     session: "src/session/index.ts",
     testing: "src/testing/index.ts",
     "tools/workspace": "src/workspace/tools/index.ts",
-    workflows: "src/agent/workflows/index.ts",
+    workflows: "src/workflows/index.ts",
     build: "src/framework/build/index.ts",
     // Named by build.js, at its side.
     streams: "src/framework/build/streams/index.ts",

@@ -103,6 +103,7 @@ export type {
   ChatOptions,
   RunTurnOptions,
   RunTurnStreamOptions,
+  RunTurnSubmitOptions,
   RunTurnWaitOptions,
   SaveMessagesOptions,
   SaveMessagesResult,
@@ -114,7 +115,6 @@ export type { ConversationChange, JournalEntry, ReadJournalOptions, ReadJournalR
 export type { AddMessagesOptions } from "./think/runtime.ts";
 export type { MessageConcurrency } from "./chat/index.ts";
 export type { StreamCallback } from "./think/stream-callback.ts";
-export type { ChatInput, MessagesInput } from "./think/turn-input.ts";
 export {
   FileError,
   Workspace,
@@ -135,5 +135,25 @@ export {
   type WorkspaceLike,
   type WorkspaceOptions
 } from "./workspace/index.ts";
+export {
+  defineScheduledTasks,
+  type ThinkIntervalSchedule,
+  type ThinkScheduledTask,
+  type ThinkScheduledTaskContext,
+  type ThinkScheduledTaskInfo,
+  type ThinkScheduledTaskRetry,
+  type ThinkScheduledTasks,
+  type ThinkTime,
+  type ThinkWallClockSchedule
+} from "./schedules/task.ts";
+export type { SubmissionValue, ThinkSubmissionInspection, ThinkSubmissionStatus } from "./submissions/submission.ts";
+export type {
+  CancelSubmissionResult,
+  DeleteSubmissionsOptions,
+  ListSubmissionsOptions,
+  SubmitMessagesOptions,
+  SubmitMessagesResult
+} from "./submissions/submissions.ts";
+export type { ChatInput, MessagesInput, SubmissionInput } from "./think/turn-input.ts";
 export { ThinkError } from "./util/errors.ts";
 export type { ThinkErrorCode } from "./error-codes.ts";

@@ -15,11 +15,10 @@ export interface Breach {
 }
 
 /** Part of every class, which gives them its public names. */
-const BUILT_IN: readonly string[] = ["agent-tools", "workspace", "mcp"];
+const BUILT_IN: readonly string[] = ["agent-tools", "submissions", "schedules", "workspace", "mcp"];
 const FEATURES: readonly string[] = [
   "actions",
-  "submissions",
-  "schedules",
+  "workflows",
   "skills",
   "extensions",
   "execute",

@@ -2,6 +2,7 @@
 // commands become text. The only module with the names of the wire. Never throws.
 import type { UIMessage, UIMessageChunk } from "ai";
 import { isObject, parseJson } from "../util/json.ts";
+import { submissionList, type ClientSubmission } from "./submissions.ts";
 
 export type Outcome = "completed" | "error" | "aborted" | "skipped";
 
@@ -52,6 +53,7 @@ export type AgentFrame =
   | { readonly type: "identity"; readonly name: string; readonly agent: string }
   | { readonly type: "state"; readonly state: unknown }
   | { readonly type: "state-error"; readonly error: string }
+  | { readonly type: "submissions"; readonly submissions: readonly ClientSubmission[] }
   | { readonly type: "answer"; readonly callId: string; readonly answer: CallAnswer }
   | { readonly type: "run"; readonly sequence: number; readonly callId: string | undefined; readonly event: RunEvent };
 
@@ -118,6 +120,13 @@ const AGENT = new Map<string, (frame: Fields) => AgentFrame | undefined>([
   ],
   ["cf_agent_state", ({ state }) => ({ type: "state", state })],
   ["cf_agent_state_error", ({ error }) => ({ type: "state-error", error: textOf(error) ?? "State update rejected" })],
+  [
+    "cf_agent_submissions",
+    ({ submissions }) => {
+      const list = submissionList(submissions);
+      return list && { type: "submissions", submissions: list };
+    }
+  ],
   ["rpc", readAnswer],
   ["agent-tool-event", readRun]
 ]);

@@ -1,6 +1,8 @@
 // `everthink/client`: the client library. Plain TypeScript for browsers and Node; React is not needed.
 export {
   createThinkClient,
+  type SubmitOptions,
+  type SubmitResult,
   type ThinkClient,
   type ThinkClientOptions,
   type ThinkClientPlatform,
@@ -27,5 +29,6 @@ export {
 } from "./errors.ts";
 export type { MessageInput } from "./requests.ts";
 export type { ConnectionState, WebSocketClass, WebSocketLike } from "./socket.ts";
+export type { ClientSubmission } from "./submissions.ts";
 export type { Timers } from "./timers.ts";
 export type { ChatView, WaitingApproval, PendingToolCall, Status } from "./view.ts";

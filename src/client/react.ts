@@ -14,6 +14,7 @@ export type UseThinkResult<Agent> = ThinkSnapshot<AgentState<Agent>> &
   Pick<
     ThinkClient<Agent>,
     | "send"
+    | "submit"
     | "stop"
     | "regenerate"
     | "edit"
@@ -51,9 +52,9 @@ export function useThink<Agent = unknown>(options: ThinkClientOptions): UseThink
 }
 
 function actionsOf<Agent>(client: ThinkClient<Agent>) {
-  const { send, stop, regenerate, edit, branches, selectBranch, clear } = client;
+  const { send, submit, stop, regenerate, edit, branches, selectBranch, clear } = client;
   const { answerTool, failTool, approve, reject, call, setState, addressOf } = client;
-  const conversation = { send, stop, regenerate, edit, branches, selectBranch, clear };
+  const conversation = { send, submit, stop, regenerate, edit, branches, selectBranch, clear };
   return { ...conversation, answerTool, failTool, approve, reject, call, setState, addressOf };
 }
 

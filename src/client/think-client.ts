@@ -15,6 +15,7 @@ import { isParked, toolPartsOf } from "./message-list.ts";
 import { Outbox } from "./outbox.ts";
 import { type MessageInput, planEdit, planRegenerate, planSend, type PlannedRequest } from "./requests.ts";
 import { type Closed, type ConnectionState, ReconnectingSocket, TOO_LARGE, type WebSocketClass } from "./socket.ts";
+import { withSubmissions, type ClientSubmission } from "./submissions.ts";
 import { realTimers, type Timers } from "./timers.ts";
 import { type ChatView, type WaitingApproval, viewOf } from "./view.ts";
 
@@ -62,6 +63,18 @@ export interface ThinkSnapshot<State = unknown> extends ChatView {
   readonly agentRuns: readonly AgentRun[];
   /** What the agent is called, once it said so. */
   readonly identity: { readonly agent: string; readonly name: string } | undefined;
+  /** Turns that were submitted, newest first: the newest when this client connected, and every one since. */
+  readonly submissions: readonly ClientSubmission[];
+}
+
+export interface SubmitOptions {
+  /** One submission per key. Default: the message's id. */
+  readonly idempotencyKey?: string;
+}
+
+export interface SubmitResult extends ClientSubmission {
+  /** False: an earlier call under the same key was. */
+  readonly accepted: boolean;
 }
 
 /** Keys of states in the outbox. */
@@ -69,7 +82,10 @@ const STATE = "state:";
 /** For methods that do the same when they are called again. */
 const REPEATABLE: RepeatableCall = { onRepeat: () => undefined };
 
-type AgentSide = Pick<ThinkSnapshot, "connection" | "connectionError" | "state" | "stateError" | "identity">;
+type AgentSide = Pick<
+  ThinkSnapshot,
+  "connection" | "connectionError" | "state" | "stateError" | "identity" | "submissions"
+>;
 
 /**
  * Connects to an agent.
@@ -104,7 +120,8 @@ export class ThinkClient<Agent = unknown> {
     connectionError: undefined,
     state: undefined,
     stateError: undefined,
-    identity: undefined
+    identity: undefined,
+    submissions: []
   };
   #runs: AgentRuns = NO_RUNS;
   #snapshot: ThinkSnapshot<AgentState<Agent>> | undefined;
@@ -194,6 +211,18 @@ export class ThinkClient<Agent = unknown> {
    */
   readonly send = (input: MessageInput, options: { body?: Readonly<Record<string, unknown>> } = {}): Promise<TurnEnd> =>
     this.#request(planSend(newId(), input), options.body);
+
+  /**
+   * Submits a message: it is answered when the turns before it are over, whether or not this client stays. Resolves when
+   * the agent has accepted it. For classes that list `submitMessages` among their callables.
+   */
+  readonly submit = (input: MessageInput, options: SubmitOptions = {}): Promise<SubmitResult> => {
+    const { posted: messages } = planSend(newId(), input);
+    // Sent again after a lost connection, it is the same submission.
+    const idempotencyKey = options.idempotencyKey ?? messages[0]?.id;
+    // What the agent's own method returns.
+    return this.#call("submitMessages", [messages, { idempotencyKey }], REPEATABLE) as Promise<SubmitResult>;
+  };
 
   /** Stops what runs and what waits. The partial answer stays. Resolves when the agent has it. */
   readonly stop = (): Promise<void> => this.#conversation.stop();
@@ -385,6 +414,8 @@ export class ThinkClient<Agent = unknown> {
       case "state":
         // What this client has changed meanwhile is newer, and on its way.
         return this.#outbox.hasAny(STATE) ? undefined : this.#setAgent({ state: frame.state });
+      case "submissions":
+        return this.#setAgent({ submissions: withSubmissions(this.#agent.submissions, frame.submissions) });
       case "state-error":
         return this.#setAgent({ stateError: frame.error });
       case "answer":

@@ -149,9 +149,9 @@ describe("what is kept", () => {
   const turnAt = (sequence: number) => ({ ...fold(admitted(), settled()), lastSequence: sequence });
 
   test("a turn goes with its message, and one without a message when there are enough newer ones", () => {
-    journal.history.settled(turnAt(1), "m1");
+    journal.history.settled(turnAt(1), { ownerId: "m1", requestId: "r1" });
     for (let sequence = 2; sequence < MAX_LOOSE_TURNS + 10; sequence += 1) {
-      journal.history.settled(turnAt(sequence), null);
+      journal.history.settled(turnAt(sequence), { ownerId: null, requestId: `r${sequence}` });
     }
     const kept = journal.history.turns(0, 5000);
     expect(kept).toHaveLength(1 + MAX_LOOSE_TURNS);

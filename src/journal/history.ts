@@ -101,9 +101,20 @@ export interface KeptRow {
   readonly body: string;
 }
 
+/** Where the history of turns is kept that do not end with their message: submissions. */
+export interface TurnArchive {
+  /** As part of the transaction that settles it. False: it is not a turn of this archive. */
+  settled(turn: TurnFold, kept: { readonly requestId: string; readonly history: TurnHistory }): boolean;
+  /** By the sequence of their outcome. */
+  turns(after: number, limit: number): KeptRow[];
+  /** Newest first. */
+  newest(limit: number): number[];
+}
+
 export interface HistoryInit {
   readonly sql: Sql;
   readonly conversation: Conversation;
+  readonly archive?: TurnArchive | undefined;
   /** Sequence of the newest record of the journal. */
   readonly head: () => number;
 }
@@ -142,10 +153,10 @@ export class History {
     });
   }
 
-  /** As part of the transaction that settles it. `ownerId` is the message that it goes with. */
-  settled(turn: TurnFold, ownerId: string | null): void {
+  /** As part of the transaction that settles it. `ownerId` is the message that it goes with, unless an archive keeps it. */
+  settled(turn: TurnFold, { ownerId, requestId }: { ownerId: string | null; requestId: string }): void {
     const row = turnHistory(turn);
-    if (row === undefined) return;
+    if (row === undefined || this.#init.archive?.settled(turn, { requestId, history: row })) return;
     this.#turns.run(
       "INSERT OR REPLACE INTO cf_turns (sequence, message_id, body) VALUES (?, ?, ?)",
       turn.lastSequence,
@@ -173,11 +184,15 @@ export class History {
   }
 
   turns(after: number, limit: number): KeptRow[] {
-    return this.#turns.all(
+    const own = this.#turns.all<KeptRow>(
       "SELECT sequence, body FROM cf_turns WHERE sequence > ? ORDER BY sequence LIMIT ?",
       after,
       limit
     );
+    // What a clear has taken is still kept there.
+    const archived = this.#init.archive?.turns(Math.max(after, this.#init.conversation.row.clearedSequence), limit);
+    if (!archived || archived.length === 0) return own;
+    return [...own, ...archived].sort((first, second) => first.sequence - second.sequence).slice(0, limit);
   }
 
   changes(after: number, limit: number): KeptRow[] {
@@ -194,7 +209,9 @@ export class History {
       table
         .all<{ sequence: number }>(`SELECT sequence FROM ${name} ORDER BY sequence DESC LIMIT ?`, limit)
         .map(({ sequence }) => sequence);
-    return [...newestOf(this.#turns, "cf_turns"), ...newestOf(this.#changes, "cf_changes")];
+    const { archive, conversation } = this.#init;
+    const archived = archive?.newest(limit).filter((sequence) => sequence > conversation.row.clearedSequence) ?? [];
+    return [...newestOf(this.#turns, "cf_turns"), ...newestOf(this.#changes, "cf_changes"), ...archived];
   }
 
   #newestSlot(): number {

@@ -3,7 +3,7 @@ import type { Quarantine } from "../host/quarantine.ts";
 import type { Blobs } from "../host/blobs.ts";
 import type { Sql } from "../host/ports.ts";
 import type { Conversation } from "./conversation.ts";
-import { History } from "./history.ts";
+import { History, type TurnArchive } from "./history.ts";
 import { quarantineRow } from "./quarantine.ts";
 import { JournalReader, type CorruptRow } from "./reader.ts";
 import { rebuildRow } from "./rebuild.ts";
@@ -19,6 +19,8 @@ export interface JournalInit {
   retention?: Partial<RetentionOptions>;
   /** Where rows go that cannot be read. Without it they are left where they are and reported on every read. */
   setAside?: Quarantine;
+  /** Keeps the history of turns that outlive their message. */
+  archive?: TurnArchive;
   now?: () => number;
 }
 
@@ -50,6 +52,6 @@ export function openJournal(init: JournalInit): Journal {
     reader,
     folds,
     retention: new JournalRetention({ rows, conversation, options: init.retention }),
-    history: new History({ sql: init.sql, conversation, head: () => rows.head() })
+    history: new History({ sql: init.sql, conversation, archive: init.archive, head: () => rows.head() })
   };
 }

@@ -11,6 +11,7 @@ type Incident = {
 type Recovered = Fiber & { recoveryReason: string };
 type Job = { callback: string; id: string };
 type Files = { namespace: string };
+type Submission = { submissionId: string; requestId: string };
 type LedgerRow = { action: string; key: string; inputHash: string };
 type Turn = { requestId: string; trigger: string; admission: "queue"; continuation: boolean; generation?: number };
 
@@ -27,6 +28,8 @@ export interface EventPayloads {
   "schedule:retry": Job & { attempt: number; maxAttempts: number };
   "schedule:error": Job & { error: string; attempts: number };
   "schedule:duplicate_warning": { callback: string; count: number; type: string };
+  /** A declared task cannot be scheduled; it keeps the schedule it had. */
+  "schedule:task_invalid": { taskId: string; error: string };
   "queue:create": Job;
   "queue:retry": Job & { attempt: number; maxAttempts: number };
   "queue:error": Job & { error: string; attempts: number };
@@ -41,6 +44,8 @@ export interface EventPayloads {
   "fiber:recovery:failed": Recovered & { error: string; reason: string; elapsedMs: number };
   "workflow:start": { workflowId: string; workflowName?: string };
   "workflow:event": { workflowId: string; eventType?: string };
+  /** A workflow could not be told how its prompt ended, and is not told any more. */
+  "workflow:notification:dropped": { workflowId: string; submissionId: string; error: string };
   /** Several due rows ended in out-of-memory resets; the named row was dropped. */
   "alarm:memory_limit_reset": Job & { strikes: number };
   /** Runs of sub-agents that an earlier process left are taken up. */
@@ -88,6 +93,9 @@ export interface EventPayloads {
     code?: string;
     cause?: string;
   };
+  "submission:create": Submission & { idempotencyKey?: string };
+  "submission:status": Submission & { status: string };
+  "submission:error": Submission & { error: string };
   "action:ledger:replayed": LedgerRow;
   "action:ledger:pending": LedgerRow;
   "action:ledger:conflict": LedgerRow;

@@ -139,7 +139,7 @@ export abstract class AgentToolsAgent<
   }
 }
 
-function partsOf(agent: Agent): AgentToolParts {
+function partsOf(agent: object): AgentToolParts {
   const parts = agentToolsOf(agent);
   if (!parts) throw new NotStartedError(agent.constructor.name);
   return parts;

@@ -42,7 +42,7 @@ function openAgentTools(host: FeatureHost, { message, post }: AgentToolsInit): F
     },
     turns: {
       current: () => turns.current(),
-      isOpen: (turnId) => turns.isOpen(turnId),
+      isOpen: (turnId) => turns.isTurnOpen(turnId),
       isStopped: (turnId) => turns.isStopped(turnId),
       beat: (turnId) => turns.beat(turnId),
       // Between attempts the class's own limit is what is known.

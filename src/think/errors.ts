@@ -106,27 +106,6 @@ export class FunctionInputError extends ThinkError {
   }
 }
 
-export class EmptySubmissionError extends ThinkError {
-  constructor() {
-    super({
-      code: "submission-empty",
-      message: 'runTurn({ mode: "submit" }) needs a message.',
-      hint: "An empty text or an empty list leaves nothing to submit."
-    });
-  }
-}
-
-/** Nothing in this build takes durable submissions. */
-export class SubmissionsUnavailableError extends ThinkError {
-  constructor() {
-    super({
-      code: "submissions-unavailable",
-      message: "Durable submissions are not available.",
-      hint: 'Use runTurn({ mode: "wait" }) or runTurn({ mode: "stream" }).'
-    });
-  }
-}
-
 /** What is to be kept over a restart must be JSON. */
 export class InvalidDataError extends ThinkError {
   constructor(problem: string) {

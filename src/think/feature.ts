@@ -3,7 +3,7 @@
 //
 // A class brings a feature in one of two ways: `getFeatures()` returns its factory, or a method such as `getActions()`
 // returns values that carry the factory under `FEATURE`. Either way only a class that uses a feature imports its code.
-import type { ToolSet, UIMessageChunk } from "ai";
+import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
 import type { Connection } from "../agent/connections/connection.ts";
 import type { Blobs } from "../host/blobs.ts";
 import type { Clock, Ids, Sql } from "../host/ports.ts";
@@ -12,7 +12,7 @@ import type { StepSettings, StepStart, StopWhen, TruncateOptions } from "../mode
 import type { EventPayloads, EventType } from "../observe/events.ts";
 import type { CallOutcome } from "../journal/records.ts";
 import type { TurnEngine } from "../turn/engine.ts";
-import type { CutOffCall } from "../turn/hooks.ts";
+import type { AssembledTurn, CutOffCall, FinalAnswer } from "../turn/hooks.ts";
 import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { Json } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
@@ -69,6 +69,10 @@ export interface Feature {
   channelPolicy?(channel: string): ChannelPolicy | undefined;
   /** Outputs of its tools that the model must still read in full when they are old; see TruncateOptions. */
   readonly keepOutput?: TruncateOptions["keepOutput"];
+  /** What of a completed answer is stored, and what the turn's output is. Part of the transaction that ends the turn. */
+  finalAnswer?(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined;
+  /** A tool that only the package itself has a use for: the class's tool hooks are not called for it. */
+  isOwnTool?(turn: EngineTurn, toolName: string): boolean;
   /** The outcome and the answer are stored. Also for turns of an earlier process. A throw is logged. */
   settled?(turn: TurnView, outcome: TurnOutcome): void;
   /** The conversation is emptied. Part of the transaction: a throw undoes the clear. */
@@ -116,7 +120,7 @@ export interface TurnPart {
   /** Pages through outputs of its tools that were too long for the model. */
   readonly readResult?: ResultReader;
   /** The turn is assembled, `beforeTurn` included. A grant is recorded and holds for later attempts. */
-  begin?(context: TurnContext): MaybePromise<{ readonly grant?: RecordedGrant } | void>;
+  begin?(context: TurnContext, assembled: AssembledParts): MaybePromise<{ readonly grant?: RecordedGrant } | void>;
   /** Before each step, after the class's `beforeStep`: its settings win, those of later features over earlier ones. */
   beforeStep?(event: StepStart): MaybePromise<StepSettings | undefined>;
   /** A further condition to end the turn after a step. */
@@ -126,6 +130,9 @@ export interface TurnPart {
   /** A last look at each chunk, before it is stored and sent. */
   annotate?(chunk: UIMessageChunk): UIMessageChunk;
 }
+
+/** What the turn was assembled from, `beforeTurn` included. */
+export type AssembledParts = Pick<AssembledTurn, "settings" | "tools" | "maxSteps">;
 
 /** `rest` is what follows the route's name: "" or a path that begins with "/". Undefined leaves the request to the class. */
 export type RouteHandler = (request: Request, rest: string) => MaybePromise<Response | undefined>;

@@ -8,7 +8,7 @@ import type { AgentExtension } from "../agent/extension.ts";
 import { parseChatFrame } from "../chat/index.ts";
 import { asMessagePart, isToolPart, toolNameOf, type TruncateOptions } from "../model/index.ts";
 import type { CallOutcome } from "../journal/records.ts";
-import type { CutOffCall } from "../turn/hooks.ts";
+import type { CutOffCall, FinalAnswer } from "../turn/hooks.ts";
 import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage, type ThinkError } from "../util/errors.ts";
 import { canonicalJson, isObject, parseJson } from "../util/json.ts";
@@ -245,6 +245,19 @@ export class Features {
       }
       return undefined;
     };
+  }
+
+  /** The first that has something to say about it. */
+  finalAnswer(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined {
+    for (const feature of this.#with("finalAnswer")) {
+      const final = feature.finalAnswer(turn, message);
+      if (final) return final;
+    }
+    return undefined;
+  }
+
+  isOwnTool(turn: EngineTurn, toolName: string): boolean {
+    return this.#with("isOwnTool").some((feature) => feature.isOwnTool(turn, toolName));
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {

@@ -3,6 +3,7 @@
 import type { LanguageModel, ToolSet } from "ai";
 import type { MessageConcurrency } from "../chat/index.ts";
 import type { TruncateOptions } from "../model/index.ts";
+import type { ThinkScheduledTasks } from "../schedules/task.ts";
 import type {
   ActionAuthorizationContext,
   ActionAuthorizationDecision,
@@ -104,6 +105,9 @@ export interface ThinkOverrides extends Pick<
   getSystemPrompt(): string;
   getTools(): ToolSet;
   getFeatures(): readonly FeatureFactory[];
+  authorizeSubmission(request: Request): MaybePromise<boolean>;
+  getScheduledTasks(): MaybePromise<ThinkScheduledTasks>;
+  getDefaultTimezone(): MaybePromise<string | undefined>;
   beforeTurn(context: TurnContext): MaybePromise<TurnConfig | void>;
   beforeStep(context: PrepareStepContext): MaybePromise<StepConfig | void>;
   beforeToolCall(context: ToolCallContext): MaybePromise<ToolCallDecision | void>;
@@ -133,4 +137,7 @@ export type OptionalHook =
   | "getActions"
   | "authorizeTurn"
   | "authorizeWorkspace"
-  | "onConnect";
+  | "onConnect"
+  | "onSubmissionStatus"
+  | "authorizeSubmission"
+  | "getScheduledTasks";

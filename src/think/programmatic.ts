@@ -10,9 +10,10 @@ import { idempotencyId } from "../turn/idempotency.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
 import { ChatCaller, parseClientTools, type ClientToolExecutor, type ClientToolSchema } from "./client-tools.ts";
-import { EmptySubmissionError, FunctionInputError, InvalidKeyError, SubmissionsUnavailableError } from "./errors.ts";
+import type { SubmitMessagesOptions, SubmitMessagesResult } from "../submissions/submissions.ts";
+import { FunctionInputError, InvalidKeyError } from "./errors.ts";
 import { CallbackReader, deliverFound, type StreamCallback } from "./stream-callback.ts";
-import { isEmptyInput, turnInput, type ChatInput } from "./turn-input.ts";
+import { isEmptyInput, turnInput, type ChatInput, type SubmissionInput } from "./turn-input.ts";
 
 /** What every way to start a turn takes. */
 export interface TurnOptions {
@@ -68,7 +69,10 @@ export type RunTurnWaitOptions = TurnOptions & { mode?: "wait" } & (
 /** Streams the answer to a callback. */
 export type RunTurnStreamOptions = ChatOptions & { mode: "stream"; input: ChatInput; callback: StreamCallback };
 
-export type RunTurnOptions = RunTurnWaitOptions | RunTurnStreamOptions;
+/** Accepts the turn and returns; see `submitMessages`. */
+export type RunTurnSubmitOptions = SubmitMessagesOptions & { mode: "submit"; input: SubmissionInput };
+
+export type RunTurnOptions = RunTurnWaitOptions | RunTurnStreamOptions | RunTurnSubmitOptions;
 
 export interface ProgrammaticInit {
   readonly turns: TurnEngine;
@@ -77,6 +81,7 @@ export interface ProgrammaticInit {
   readonly newId: () => string;
   /** The key of this call when it is part of work that is run again after a crash. */
   readonly durableKey: () => string | undefined;
+  readonly submit: (input: SubmissionInput, options: SubmitMessagesOptions) => Promise<SubmitMessagesResult>;
   readonly describeFailure: (error: unknown, context: FailureContext) => string;
 }
 
@@ -127,16 +132,20 @@ export class Programmatic {
     return (await this.#continue(options)).result;
   }
 
-  async runTurn(options: RunTurnOptions): Promise<TurnResult | void> {
-    // The mode says which of the two it is; the rest was checked with it.
+  async runTurn(options: RunTurnOptions): Promise<TurnResult | SubmitMessagesResult | void> {
+    // The mode says which of them it is; the rest was checked with it.
     switch (checkedMode(options)) {
       case "wait":
         return this.#wait(options as RunTurnWaitOptions);
       case "stream":
         return this.#stream(options as RunTurnStreamOptions);
       case "submit":
-        throw new SubmissionsUnavailableError();
+        return this.#submit(options as RunTurnSubmitOptions);
     }
+  }
+
+  #submit({ mode: _mode, input, ...options }: RunTurnSubmitOptions): Promise<SubmitMessagesResult> {
+    return this.#init.submit(input, options);
   }
 
   async #wait(options: RunTurnWaitOptions): Promise<TurnResult> {
@@ -292,13 +301,8 @@ function checkedMode(options: unknown): "wait" | "submit" | "stream" {
   }
   if (mode !== "wait" && input === undefined) throw new TypeError(`runTurn: the mode "${mode}" needs input.`);
   if (mode === "stream" && !isCallback(callback)) throw new TypeError('runTurn: the mode "stream" needs a callback.');
-  if (mode === "submit") checkSubmission(input);
+  if (mode === "submit" && typeof input === "function") throw new FunctionInputError();
   return mode;
-}
-
-function checkSubmission(input: unknown): void {
-  if (typeof input === "function") throw new FunctionInputError();
-  if (input === "" || (Array.isArray(input) && input.length === 0)) throw new EmptySubmissionError();
 }
 
 /** A stub of another object is a function with properties. */

@@ -10,6 +10,7 @@ import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
+import type { SubmitMessagesResult } from "../submissions/submissions.ts";
 import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import {
@@ -31,7 +32,6 @@ import {
   type PendingApproval,
   type ReplyAttachment
 } from "./actions.ts";
-import { AgentToolsAgent } from "./agent-tools-agent.ts";
 import { listBranches, selectBranch } from "./branches.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import { NoModelError } from "./errors.ts";
@@ -62,6 +62,7 @@ import type {
   ChatOptions,
   RunTurnOptions,
   RunTurnStreamOptions,
+  RunTurnSubmitOptions,
   RunTurnWaitOptions,
   SaveMessagesOptions,
   SaveMessagesResult,
@@ -71,6 +72,7 @@ import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
 import type { StreamCallback } from "./stream-callback.ts";
+import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
 import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
 
 type MaybePromise<T> = T | Promise<T>;
@@ -92,7 +94,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends AgentToolsAgent<Env, State, Props> {
+> extends ScheduledTaskAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",
@@ -339,10 +341,11 @@ export abstract class Think<
     return changing(this).startTurn((turns) => turns.continueLastTurn(given));
   }
 
-  /** Runs a turn: waits for its result (the default), or streams it to a callback. */
+  /** Runs a turn: waits for its result (the default), streams it to a callback, or only submits it. */
   runTurn(options: RunTurnStreamOptions): Promise<void>;
+  runTurn(options: RunTurnSubmitOptions): Promise<SubmitMessagesResult>;
   runTurn(options: RunTurnWaitOptions): Promise<TurnResult>;
-  async runTurn(options: RunTurnOptions): Promise<TurnResult | void> {
+  async runTurn(options: RunTurnOptions): Promise<TurnResult | SubmitMessagesResult | void> {
     return changing(this).startTurn((turns) => turns.runTurn(options));
   }
 

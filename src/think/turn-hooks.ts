@@ -17,9 +17,17 @@ import {
   type ToolDecision
 } from "../model/index.ts";
 import type { CallOutcome } from "../journal/records.ts";
-import type { AssembledTurn, CutOffCall, FailureClass, FailureContext, FileRefusal, TurnHooks } from "../turn/hooks.ts";
+import type {
+  AssembledTurn,
+  CutOffCall,
+  FailureClass,
+  FailureContext,
+  FileRefusal,
+  FinalAnswer,
+  TurnHooks
+} from "../turn/hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
-import type { EngineTurn, TurnOutcome } from "../turn/turn.ts";
+import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import type { Assembly } from "./assemble.ts";
@@ -36,7 +44,7 @@ export interface TurnHooksInit {
   readonly overrides: ThinkOverrides;
   readonly features: Pick<
     Features,
-    "runsTool" | "annotateRecovered" | "attachmentsOf" | "keepsOutcome" | "lateOutcome"
+    "annotateRecovered" | "attachmentsOf" | "finalAnswer" | "isOwnTool" | "keepsOutcome" | "lateOutcome" | "runsTool"
   >;
   readonly assembly: Pick<Assembly, "assemble">;
   /** Whether the class has a hook of its own. */
@@ -78,8 +86,13 @@ export class UserTurnHooks implements TurnHooks {
     return this.#in(turn, () => this.#init.assembly.assemble(turn, input));
   }
 
+  finalAnswer(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined {
+    return this.#init.features.finalAnswer(turn, message);
+  }
+
   async beforeToolCall(turn: EngineTurn, call: ToolCallToRun): Promise<ToolDecision | void> {
-    const { overrides } = this.#init;
+    const { overrides, features } = this.#init;
+    if (features.isOwnTool(turn, call.toolName)) return undefined;
     // The call has the fields of the SDK's typed call; which of its members it is, the user's generic says.
     const context = callContext(call, turn) as Parameters<ThinkOverrides["beforeToolCall"]>[0];
     const decision = await this.#in(turn, () => overrides.beforeToolCall(context));
@@ -89,7 +102,8 @@ export class UserTurnHooks implements TurnHooks {
   }
 
   async afterToolCall(turn: EngineTurn, { executedInput: _executed, ...call }: FinishedToolCall): Promise<void> {
-    const { overrides } = this.#init;
+    const { overrides, features } = this.#init;
+    if (features.isOwnTool(turn, call.toolName)) return;
     // A call that was stopped has not failed.
     if (!call.success && !turn.signal.aborted) this.#log.toolFailed(call.error, { ...call, requestId: turn.requestId });
     // As above.

@@ -25,9 +25,21 @@ export function turnInput(input: ChatInput, options: InputOptions): TurnInput {
     return async (transcript) => admitted(await input(transcript), options);
   }
   if (typeof input === "string") {
-    return admitted([{ id: options.newId(), role: "user", parts: [{ type: "text", text: input }] }], options);
+    return admitted([textMessage(input, options)], options);
   }
   return admitted(Array.isArray(input) ? input : [input], options);
+}
+
+/** What a submission takes: a function cannot be stored. */
+export type SubmissionInput = string | UIMessage | UIMessage[];
+
+export function submittedMessages(input: SubmissionInput, options: InputOptions): UIMessage[] {
+  if (typeof input === "string") return input === "" ? [] : admitted([textMessage(input, options)], options);
+  return admitted(Array.isArray(input) ? input : [input], options);
+}
+
+function textMessage(text: string, { newId }: InputOptions): UIMessage {
+  return { id: newId(), role: "user", parts: [{ type: "text", text }] };
 }
 
 /** Nothing to say, said in advance: an empty text or list. A function may still return nothing, and the turn runs. */

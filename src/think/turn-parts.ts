@@ -37,7 +37,7 @@ export class TurnParts {
   async join(assembled: Assembled, context: () => TurnContext): Promise<Assembled> {
     const parts = this.#parts;
     if (parts.length === 0) return assembled;
-    const grant = await this.#begin(context);
+    const grant = await this.#begin(context, assembled);
     const annotators = parts.filter((part) => part.annotate !== undefined);
     const conditions = parts.flatMap(({ stopWhen }) => stopWhen ?? []);
     const counters = parts.flatMap(({ tokens }) => tokens ?? []);
@@ -56,10 +56,10 @@ export class TurnParts {
     };
   }
 
-  async #begin(context: () => TurnContext): Promise<RecordedGrant | undefined> {
+  async #begin(context: () => TurnContext, assembled: Assembled): Promise<RecordedGrant | undefined> {
     let grant: RecordedGrant | undefined;
     for (const part of this.#parts) {
-      const noted = part.begin && (await part.begin(context()));
+      const noted = part.begin && (await part.begin(context(), assembled));
       grant = noted?.grant ?? grant;
     }
     return grant;

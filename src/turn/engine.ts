@@ -189,6 +189,17 @@ export class TurnEngine {
     this.#answers.continueIfReady();
   }
 
+  /** A turn of this name is running or waiting, also one that cannot be read any more. */
+  isOpen(requestId: string): boolean {
+    return this.#store.openTurns.some((open) => open.requestId === requestId);
+  }
+
+  /** What the records of a submission's turn say, while it is running or waiting. */
+  openSubmission(requestId: string): TurnFold | undefined {
+    if (!this.isOpen(requestId)) return undefined;
+    return this.#store.turns.find(({ view }) => view.trigger === "submission" && view.requestId === requestId)?.fold;
+  }
+
   /** Ends a running or waiting turn; an unknown request is nothing. */
   cancel(requestId: string, reason = "cancelled"): void {
     const turn = this.#store.findByRequest(requestId);
@@ -244,6 +255,7 @@ export class TurnEngine {
       const armed = row.armedContinuations;
       row.armedContinuations = [];
       for (const { messageId } of armed) abandonCalls(this.#store, messageId);
+      this.#store.init.onGiveUp?.();
       change(row);
       return ended;
     });
@@ -296,10 +308,6 @@ export class TurnEngine {
     return waiting?.view ?? this.#answers.armedView;
   }
 
-  isOpen(requestId: string): boolean {
-    return this.#store.openTurns.some((turn) => turn.requestId === requestId);
-  }
-
   /** The open turn that answers this message. */
   answering(messageId: string): TurnView | undefined {
     return this.#store.turns.findLast((turn) => !turn.isAnnounced && turn.view.inputMessageIds.includes(messageId))
@@ -344,7 +352,7 @@ export class TurnEngine {
     return nesting.isInTurn ? running?.turn.view : undefined;
   }
 
-  isOpen(turnId: string): boolean {
+  isTurnOpen(turnId: string): boolean {
     return this.#store.openTurns.some((open) => open.turnId === turnId);
   }
 
@@ -428,7 +436,8 @@ export class TurnEngine {
   /** The active branch as clients show it, accepted messages not yet placed last. */
   transcript(): UIMessage[] {
     const { transcript } = this.#store.init;
-    const waiting = this.#store.turns.filter(({ fold }) => fold.attempt === 0);
+    // A submission is not part of the conversation before its time has come.
+    const waiting = this.#store.turns.filter(({ fold, view }) => fold.attempt === 0 && view.trigger !== "submission");
     // Stored by `admit` as the messages they are.
     const unplaced = waiting.flatMap(({ admitted }) => admitted.input as readonly unknown[] as UIMessage[]);
     const shown = new Set<string>();

@@ -13,7 +13,7 @@ import type {
 } from "../model/index.ts";
 import type { ExhaustionReason } from "./retry-policy.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
-import type { RecordedGrant, EngineTurn, TurnOutcome } from "./turn.ts";
+import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "./turn.ts";
 
 /** Where a turn failed. */
 export type FailureStage = "parse" | "persist" | "turn" | "stream" | "recovery" | "transcript";
@@ -66,6 +66,15 @@ export interface AssembledTurn {
   readonly modelHooks: ModelCallHooks;
 }
 
+/** A completed answer as it is stored. */
+export interface FinalAnswer {
+  /** Undefined: nothing of it is. */
+  readonly message: UIMessage | undefined;
+  readonly output?: unknown;
+  /** It is not what was asked for: the turn fails with this text. */
+  readonly error?: string;
+}
+
 export interface TurnHooks {
   /** Before the history is read; it may be shortened here. Never throws. */
   prepare?(turn: EngineTurn): Promise<unknown> | undefined;
@@ -76,6 +85,8 @@ export interface TurnHooks {
   assemble(turn: EngineTurn, history: UIMessage[], overflows: number): Promise<AssembledTurn>;
   beforeToolCall(turn: EngineTurn, call: ToolCallToRun): Promise<ToolDecision | void>;
   afterToolCall(turn: EngineTurn, call: FinishedToolCall): Promise<void>;
+  /** What of a completed answer is stored, and what the turn's output is; undefined: all of it, and what the model gave. */
+  finalAnswer?(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined;
   /** Turns any failure into the text that clients, callbacks and results carry. Never throws. */
   describeFailure(error: unknown, context: FailureContext): string;
   /** Tells the operator of a failure that `describeFailure` is not asked about. Never throws. */

@@ -147,7 +147,7 @@ export class TurnRunner {
       case "examine": {
         const { attempt } = turn.fold;
         if (decision.do === "settle" && (attempt === 0 || turn.isUntried)) {
-          return this.#end(turn, { ...decision, placesInput: attempt === 0 && decision.reason !== "cleared" });
+          return this.#end(turn, { ...decision, placesInput: attempt === 0 && staysAsked(turn, decision.reason) });
         }
         const found = await this.#read(turn);
         // Reading takes its time.
@@ -468,6 +468,11 @@ export class TurnRunner {
     else if (outcome.status === "error") emit("chat:recovery:failed", { ...event, reason: outcome.error ?? "error" });
     else emit("chat:recovery:skipped", { ...event, reason: outcome.reason ?? outcome.status });
   }
+}
+
+/** What a client has asked stays in the conversation though it is not answered. A submission that never ran leaves nothing. */
+function staysAsked({ view }: Turn, reason: string): boolean {
+  return reason !== "cleared" && view.trigger !== "submission";
 }
 
 function turnEvent(turn: Turn) {

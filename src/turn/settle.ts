@@ -12,7 +12,7 @@ import { turnId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import { triedFiles, withRefused } from "../util/refused-files.ts";
 import { TurnUnreadableError } from "./errors.ts";
-import type { FileRefusal } from "./hooks.ts";
+import type { FileRefusal, FinalAnswer } from "./hooks.ts";
 import type { TurnStore } from "./store.ts";
 import type { StreamRecord, TurnStream } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
@@ -68,17 +68,23 @@ export function announceEnding(store: TurnStore, turn: Turn, outcome: TurnOutcom
 }
 
 /** For a caller with a larger transaction of its own, who announces after the commit. */
-export function recordEnding(store: TurnStore, turn: Turn, ending: Ending): TurnOutcome {
+export function recordEnding(store: TurnStore, turn: Turn, given: Ending): TurnOutcome {
   const { conversation, transcript, hooks } = store.init;
   const { turnId: id, requestId, inputMessageIds } = turn.view;
-  const message = conversation.transaction((row) => {
+  const { message, ending } = conversation.transaction((row) => {
+    let ending = given;
     if (ending.placesInput) placeInput(store, turn);
     for (const { message: marked } of ending.refused ?? []) {
       transcript.update(marked, { ...RUNNER, change: "files-refused", turnId: id });
     }
     const segments = ending.stream?.takeUnflushed() ?? [];
     const left = ending.stream ? ending.stream.finish() : ending.left?.answer;
-    const answer = left && closeCalls(left, closingOf(store, turn, { ending, message: left }));
+    const closed = left && closeCalls(left, closingOf(store, turn, { ending, message: left }));
+    const final = ending.status === "completed" ? hooks.finalAnswer?.(turn.view, closed) : undefined;
+    if (final) ending = endingOf(ending, final);
+    // What an interruption has stored of it cannot be left as it is.
+    const isStored = final !== undefined && closed !== undefined && transcript.has(closed.id);
+    const answer = final ? (final.message ?? (isStored ? { ...closed, parts: [] } : undefined)) : closed;
     if (answer) storeAnswer(store, turn, answer);
     closeContinued(store, turn, { ending, hasAnswer: answer !== undefined });
     if (answer && ending.lastUsage) transcript.noteUsage?.(answer.id, ending.lastUsage);
@@ -89,13 +95,13 @@ export function recordEnding(store: TurnStore, turn: Turn, ending: Ending): Turn
       responds: hooks.wantsResponse && isAnswer(ending)
     });
     const ownerId = messageStored ? turn.admitted.messageId : ownerOf(store, turn.admitted);
-    appendOutcome(store, { segments, outcome, ownerId });
+    appendOutcome(store, { segments, outcome, ownerId, requestId });
     keepOutcome(store, turn, { ...ending, answer });
     if (ending.status !== "skipped") {
       row.failedTurn =
         ending.error === undefined ? null : { requestId, text: ending.error, messageIds: inputMessageIds };
     }
-    return answer;
+    return { message: answer, ending };
   });
   return {
     status: ending.status,
@@ -106,6 +112,11 @@ export function recordEnding(store: TurnStore, turn: Turn, ending: Ending): Turn
     streamed: ending.streamed ?? false,
     ...(ending.givenUp && { givenUp: true })
   };
+}
+
+/** The end of a completed turn, with what its answer came to. */
+function endingOf(ending: Ending, { output, error }: FinalAnswer): Ending {
+  return error === undefined ? { ...ending, output } : { ...ending, status: "error", error };
 }
 
 const RECORDED = { completed: "completed", error: "failed", aborted: "aborted", skipped: "skipped" } as const;
@@ -135,12 +146,13 @@ interface Outcome {
   readonly outcome: TurnSettled;
   /** The message that the turn's history goes with. */
   readonly ownerId: string | null;
+  readonly requestId: string;
 }
 
 /** The outcome, and what stays known of the turn when its records are gone. */
-function appendOutcome({ init: { journal } }: TurnStore, { segments, outcome, ownerId }: Outcome): void {
+function appendOutcome({ init: { journal } }: TurnStore, { segments, outcome, ...owner }: Outcome): void {
   const turn = journal.writer.append([...segments, outcome]).get(outcome.turnId);
-  if (turn) journal.history.settled(turn, ownerId);
+  if (turn) journal.history.settled(turn, owner);
 }
 
 /** Without an answer: the last message it was asked with, or the newest of the conversation. */
@@ -199,7 +211,8 @@ export function settleUnreadable(store: TurnStore, open: OpenTurn): void {
     appendOutcome(store, {
       segments: [],
       outcome: settledRecord(store, open.turnId, { ...ending, code: unreadable.code }),
-      ownerId: transcript.leafId
+      ownerId: transcript.leafId,
+      requestId
     });
     if (!isCleared) row.failedTurn = { requestId, text: error, messageIds: [] };
   });

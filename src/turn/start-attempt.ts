@@ -45,8 +45,9 @@ export async function beginFirst(store: TurnStore, turn: Turn): Promise<void> {
     const origin = { by: "code", why: "turn-input", turnId: turn.view.turnId } as const;
     for (const message of made) init.transcript.append(message, origin);
   });
-  // Listeners were notified of the others when they were accepted.
-  if (made.length > 0) store.listeners.transcriptChanged(turn.view.origin);
+  // Listeners were notified of the others when they were accepted, except of submissions, which clients do not see before.
+  const isUnseen = turn.view.trigger === "submission";
+  if (made.length > 0 || isUnseen) store.listeners.transcriptChanged(turn.view.origin);
 }
 
 async function deferredInput(store: TurnStore, turn: Turn): Promise<readonly UIMessage[]> {

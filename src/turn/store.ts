@@ -25,6 +25,8 @@ export interface EngineInit {
   readonly clock: Clock;
   readonly ids: Ids;
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+  /** Every turn is given up: part of the transaction. */
+  onGiveUp?(): void;
   /** Resolves when everything written so far would survive the death of the process. */
   durable(): Promise<void>;
   /** Keeps the invocation open for work that is not awaited. */

@@ -7,6 +7,7 @@ import { declare } from "./scenario.ts";
 import { accessScenarios } from "./scenarios/access.ts";
 import { answerScenarios } from "./scenarios/answers.ts";
 import { approvalScenarios } from "./scenarios/approvals.ts";
+import { backgroundScenarios } from "./scenarios/background.ts";
 import { conversationScenarios } from "./scenarios/conversations.ts";
 import { fileScenarios } from "./scenarios/files.ts";
 import { memoryAndFailureScenarios } from "./scenarios/memory-and-failure.ts";
@@ -38,6 +39,7 @@ describe("the built assistant:", () => {
       ...pictureScenarios,
       ...fileScenarios,
       ...memoryAndFailureScenarios,
+      ...backgroundScenarios,
       ...conversationScenarios,
       ...accessScenarios,
       ...phoneScenarios

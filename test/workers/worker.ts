@@ -7,6 +7,7 @@ export { Clerk } from "./clerk.ts";
 export { Librarian } from "./librarian.ts";
 export { Releaser } from "./releaser.ts";
 export { Talker } from "./talker.ts";
+export { Triage, Triager } from "./triager.ts";
 
 export default {
   async fetch(request: Request, env: object): Promise<Response> {

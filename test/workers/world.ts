@@ -13,6 +13,7 @@ import type { Clerk } from "./clerk.ts";
 import type { Librarian } from "./librarian.ts";
 import type { Releaser } from "./releaser.ts";
 import type { Talker } from "./talker.ts";
+import type { Triager, TriageParams } from "./triager.ts";
 
 export interface TestEnv {
   Room: DurableObjectNamespace<Room>;
@@ -24,6 +25,8 @@ export interface TestEnv {
   AIAssistant: DurableObjectNamespace<Marked>;
   BOOKS: DurableObjectNamespace<Library>;
   IMPORTER: Workflow<ImportParams>;
+  Triager: DurableObjectNamespace<Triager>;
+  TRIAGE: Workflow<TriageParams>;
   LOADER: WorkerLoader;
 }
 

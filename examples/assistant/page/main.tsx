@@ -15,6 +15,7 @@ import "./styles/composer.css";
 import "./styles/panel.css";
 import "./styles/servers.css";
 import "./styles/files.css";
+import "./styles/background.css";
 import { applyStoredTheme } from "./theme.ts";
 
 applyStoredTheme();

@@ -18,7 +18,15 @@ import {
 } from "everthink";
 import { getAgentByName, type Connection, type StateSource } from "everthink/agent";
 import { diagnosticsObservability, type AgentEvent, type Observability } from "everthink/observe";
-import type { AssistantState, FileListing, FilesNote, LastChange, PanelNote, PublishedNote } from "../shared/demo.ts";
+import type {
+  AssistantState,
+  DemoTask,
+  FileListing,
+  FilesNote,
+  LastChange,
+  PanelNote,
+  PublishedNote
+} from "../shared/demo.ts";
 import { ruleOf, TOOL_RULES, type ToolRule } from "../shared/tool-rules.ts";
 import { noteActions } from "./actions.ts";
 import { assistantModel } from "./assistant-model.ts";
@@ -32,6 +40,7 @@ import { Notebook, type Note } from "./notes.ts";
 import { callDetail, eventNote, hookNote, resultDetail, stepNote, turnDetail } from "./panel.ts";
 import { pause } from "./pause.ts";
 import { INSTRUCTIONS } from "./prompt.ts";
+import { changedSettings, NO_TASKS, promptOf, scheduledTasks, shownTasks, type TaskSettings } from "./tasks.ts";
 import { teamTools } from "./team.ts";
 import { demoTools } from "./tools.ts";
 
@@ -48,7 +57,10 @@ const RECENT_NOTES = 30;
 
 export class Assistant extends Think<Env, AssistantState> {
   /** Besides those of Think. */
-  static override callables = ["readJournal", "listFiles", "lastChange", "connectServer", "forgetServer", "ruleTool"];
+  static override callables = [
+    ...["readJournal", "listFiles", "lastChange", "connectServer", "forgetServer", "ruleTool"],
+    ...["submitMessages", "cancelSubmission", "listTasks", "setTask", "runTask"]
+  ];
   override initialState: AssistantState = { model: statusOf(chooseModel(this.env)) };
   override workspace: Workspace = new Workspace({
     sql: this.ctx.storage.sql,
@@ -143,6 +155,33 @@ export class Assistant extends Think<Env, AssistantState> {
 
   lastChange(path: string): Promise<LastChange | null> {
     return lastChangeOf(this.workspace, path);
+  }
+
+  // ── Without a page ──
+
+  override getScheduledTasks() {
+    return scheduledTasks(this.#taskSettings());
+  }
+
+  async listTasks(): Promise<DemoTask[]> {
+    return shownTasks(this.#taskSettings(), await this.listScheduledTasks());
+  }
+
+  async setTask(taskId: string, isOn: boolean, timezone: string): Promise<void> {
+    const settings = changedSettings(this.#taskSettings(), { taskId, isOn, timezone });
+    this.configure(settings);
+    await this.reconcileScheduledTasks();
+    this.setState({ ...this.state, tasksOn: [...settings.on] });
+  }
+
+  /** Beside its schedule, also while it is switched off. */
+  async runTask(taskId: string): Promise<void> {
+    if (this.#taskSettings().on.includes(taskId)) await this.runScheduledTask(taskId);
+    else await this.runTurn({ mode: "submit", input: promptOf(taskId) });
+  }
+
+  #taskSettings(): TaskSettings {
+    return this.getConfig<TaskSettings>() ?? NO_TASKS;
   }
 
   // ── What the pages are told ──

@@ -3,7 +3,7 @@ import type { ToolCallContext, ToolCallResultContext, StepContext, TurnContext }
 import type { AgentEvent } from "everthink/observe";
 import type { PanelNote } from "../shared/demo.ts";
 
-const FORWARDED = ["chat:", "action:", "tool:", "mcp:"];
+const FORWARDED = ["chat:", "action:", "tool:", "mcp:", "submission:"];
 
 export function hookNote(name: string, detail: string, at: number): PanelNote {
   return { type: "panel", id: crypto.randomUUID(), at, kind: "hook", name, detail };

@@ -44,6 +44,8 @@ export interface AssistantState {
   model: ModelStatus;
   /** What people chose for tools of MCP servers. */
   toolRules?: ToolRules;
+  /** Ids of the tasks that are switched on; undefined while none ever was. */
+  tasksOn?: string[];
 }
 
 export interface FileEntry {
@@ -72,6 +74,19 @@ export interface LastChange {
 export interface FilesNote {
   type: "files";
   path: string;
+}
+
+/** A recurring task as the page shows it. */
+export interface DemoTask {
+  taskId: string;
+  title: string;
+  /** "Every minute" */
+  when: string;
+  isOn: boolean;
+  /** In milliseconds since 1970. */
+  nextRunAt?: number;
+  lastRunAt?: number;
+  lastOutcome?: "submitted" | "handled" | "failed" | "skipped";
 }
 
 /** Sent to every page of a conversation as text, next to the protocol, while a turn runs. Not stored. */

@@ -58,8 +58,19 @@ export function markListed(prototype: object, listed: Callables | undefined): vo
     if (typeof method !== "function" || method === Reflect.get(Object.prototype, name)) {
       throw new TypeError(`static callables lists "${name}", but the class has no such method.`);
     }
-    marks.set(method, metadata);
+    // An inherited method is shared with other classes, which have not listed it: this class gets one of its own.
+    const own = Object.hasOwn(prototype, name) ? method : ownMethod(prototype, name, method as Method);
+    marks.set(own, metadata);
   }
+}
+
+function ownMethod(prototype: object, name: string, inherited: Method): Method {
+  const method = function (this: object, ...args: never[]): unknown {
+    return inherited.apply(this, args);
+  };
+  Object.defineProperty(method, "name", { value: name, configurable: true });
+  Object.defineProperty(prototype, name, { value: method, configurable: true, writable: true });
+  return method;
 }
 
 /** Every callable method of an instance, its own and inherited ones; the nearest definition decides. */

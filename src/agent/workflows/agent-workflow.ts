@@ -69,6 +69,11 @@ export abstract class AgentWorkflow<
     return this.#current.origin.workflowName;
   }
 
+  /** Where a class of the package adds steps of its own. */
+  protected extendStep(step: AgentWorkflowStep): AgentWorkflowStep {
+    return step;
+  }
+
   get #current(): Running {
     if (!this.#running) throw new WorkflowOriginError(this.constructor.name);
     return this.#running;
@@ -96,7 +101,7 @@ export abstract class AgentWorkflow<
     try {
       // Params have the type the class gives them.
       const given = { ...event, payload: detached.params } as AgentWorkflowEvent;
-      const result = await userRun.call(this, given, opened.step);
+      const result = await userRun.call(this, given, this.extendStep(opened.step));
       await reportEnd(opened, () => opened.step.reportComplete(result));
       return result;
     } catch (error) {

@@ -73,22 +73,22 @@ export function openStep(platform: WorkflowStep, send: SendReport): OpenedStep {
     broadcastToClients: async (message, options) =>
       report({ do: "broadcast", message: broadcastText(message) }, options)
   };
-  return { step: joined(platform, reports), hasEnded: () => hasEnded };
+  // The members are what the type says.
+  return { step: withMembers(platform, { ...reports }) as AgentWorkflowStep, hasEnded: () => hasEnded };
 }
 
 /** One object with both: the platform's step may be a remote one, whose members cannot be listed. */
-function joined(platform: WorkflowStep, reports: Reports): AgentWorkflowStep {
+export function withMembers(platform: WorkflowStep, members: Readonly<Record<string, unknown>>): WorkflowStep {
   const handler: ProxyHandler<WorkflowStep> = {
     get(target, name) {
-      if (Object.hasOwn(reports, name)) return Reflect.get(reports, name);
+      if (Object.hasOwn(members, name)) return Reflect.get(members, name);
       // A remote step would answer any name; being taken for a promise would call it.
       if (name === "then" || typeof name === "symbol") return undefined;
       const member: unknown = Reflect.get(target, name);
       return typeof member === "function" ? (...args: unknown[]) => Reflect.apply(member, target, args) : member;
     }
   };
-  // The handler adds what the type says.
-  return new Proxy(platform, handler) as AgentWorkflowStep;
+  return new Proxy(platform, handler);
 }
 
 function broadcastText(message: unknown): string {

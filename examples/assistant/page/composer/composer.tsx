@@ -14,10 +14,12 @@ interface ComposerProps {
   canStop: boolean;
   onDraft(text: string): void;
   onSend(): void;
+  onSubmit(): void;
   onStop(): void;
 }
 
-export function Composer({ fieldRef, draft, attachments, canStop, onDraft, onSend, onStop }: ComposerProps) {
+export function Composer(props: ComposerProps) {
+  const { fieldRef, draft, attachments, canStop, onDraft, onSend, onSubmit, onStop } = props;
   const picker = useRef<HTMLInputElement>(null);
   const isEmpty = draft.trim() === "" && attachments.images.length === 0;
   useEffect(() => fitHeight(fieldRef.current), [fieldRef, draft]);
@@ -73,6 +75,7 @@ export function Composer({ fieldRef, draft, attachments, canStop, onDraft, onSen
         <span className="composer-hint" aria-hidden="true">
           <kbd>Enter</kbd> sends <kbd>Shift</kbd> <kbd>Enter</kbd> new line
         </span>
+        <IconButton icon="hand" label="Do this in the background" disabled={isEmpty} onClick={onSubmit} />
         {canStop && (
           <button type="button" className="round-button stop" aria-label="Stop" title="Stop" onClick={onStop}>
             <StopIcon />

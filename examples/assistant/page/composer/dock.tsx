@@ -15,10 +15,13 @@ interface DockProps {
   isBusy: boolean;
   onForgetProblem(): void;
   onSend(parts: UIMessage["parts"]): void;
+  /** To be answered in the background. */
+  onSubmit(parts: UIMessage["parts"]): void;
   onStop(): void;
 }
 
-export function Dock({ pending, problem, attachments, isBusy, onForgetProblem, onSend, onStop }: DockProps) {
+export function Dock(props: DockProps) {
+  const { pending, problem, attachments, isBusy, onForgetProblem, onSend, onSubmit, onStop } = props;
   const [draft, setDraft] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
   usePageKeys({
@@ -28,10 +31,10 @@ export function Dock({ pending, problem, attachments, isBusy, onForgetProblem, o
       return isBusy;
     }, [isBusy, onStop])
   });
-  const send = () => {
+  const hand = (to: DockProps["onSend"]) => {
     const text = draft.trim();
     const pictures = attachments.images.map(({ id: _id, ...image }) => ({ type: "file" as const, ...image }));
-    onSend([...pictures, ...(text === "" ? [] : [{ type: "text" as const, text }])]);
+    to([...pictures, ...(text === "" ? [] : [{ type: "text" as const, text }])]);
     setDraft("");
     attachments.clear();
   };
@@ -50,7 +53,8 @@ export function Dock({ pending, problem, attachments, isBusy, onForgetProblem, o
         attachments={attachments}
         canStop={isBusy}
         onDraft={setDraft}
-        onSend={send}
+        onSend={() => hand(onSend)}
+        onSubmit={() => hand(onSubmit)}
         onStop={onStop}
       />
     </div>

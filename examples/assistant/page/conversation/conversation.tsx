@@ -90,6 +90,7 @@ export function Conversation(props: ConversationProps) {
           isBusy={chat.isBusy}
           onForgetProblem={chat.forgetProblem}
           onSend={send}
+          onSubmit={actions.submit}
           onStop={actions.stop}
         />
         {drop.isOver && <div className="drop-veil">Drop pictures to attach them</div>}

@@ -7,14 +7,16 @@ import type { MessageActions } from "./message-actions.ts";
 
 export interface ConversationActions extends MessageActions {
   send(parts: Parameters<UseThinkResult<Assistant>["send"]>[0]): void;
+  /** Hands it over: it is answered whether or not the page stays. */
+  submit(parts: Parameters<UseThinkResult<Assistant>["submit"]>[0]): void;
   retry(): void;
   stop(): void;
 }
 
-type Doing = Pick<UseThinkResult<Assistant>, "send" | "regenerate" | "edit" | "stop">;
+type Doing = Pick<UseThinkResult<Assistant>, "send" | "submit" | "regenerate" | "edit" | "stop">;
 
 export function useActions(
-  { send, regenerate, edit, stop }: Doing,
+  { send, submit, regenerate, edit, stop }: Doing,
   select: (messageId: string) => Promise<void>
 ): { actions: ConversationActions; problem: string | undefined; forgetProblem: () => void } {
   const [problem, setProblem] = useState<string>();
@@ -29,12 +31,13 @@ export function useActions(
     };
     return {
       send: (parts) => void guard(() => send(parts)),
+      submit: (parts) => void guard(() => submit(parts)),
       retry: () => void guard(() => regenerate()),
       stop: () => void guard(() => stop()),
       regenerate: (messageId) => void guard(() => regenerate(messageId)),
       edit: (messageId, parts) => void guard(() => edit(messageId, parts)),
       selectVersion: (messageId) => void guard(() => select(messageId))
     } satisfies ConversationActions;
-  }, [send, regenerate, edit, stop, select]);
+  }, [send, submit, regenerate, edit, stop, select]);
   return { actions, problem, forgetProblem: () => setProblem(undefined) };
 }

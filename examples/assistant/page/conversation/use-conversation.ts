@@ -8,6 +8,7 @@ import { browserTools } from "../browser-info.ts";
 import { useFileChanges } from "../files/use-files.ts";
 import { usePlug } from "../header/use-plug.ts";
 import { useConnectionNotes, usePanelNotes } from "../panel/panel-notes.ts";
+import { useBackground } from "../panel/use-background.ts";
 import { useJournal } from "../panel/use-journal.ts";
 import type { Decisions } from "../parts/decisions.ts";
 import { useShownServers } from "../servers/shown-servers.ts";
@@ -50,8 +51,10 @@ export function useConversation(id: string, isPanelOpen: boolean) {
     (): Decisions => ({ pending: pendingApprovals, approve, reject }),
     [pendingApprovals, approve, reject]
   );
+  const background = useBackground(think, isPanelOpen);
   return {
     ...think,
+    background,
     ...acting,
     isBusy: busy,
     interruption,

@@ -1,4 +1,5 @@
 // "Underneath": what the agent does while it answers.
+import { BackgroundSection } from "./background-section.tsx";
 import { JournalSection } from "./journal-section.tsx";
 import { hasSeenTurn } from "./panel-notes.ts";
 import { TimelineSection } from "./timeline-section.tsx";
@@ -28,6 +29,7 @@ export function UnderneathView({ chat }: PanelViewProps) {
           <dd>{tokensText(notes.total, isReopened)}</dd>
         </div>
       </dl>
+      <BackgroundSection background={chat.background} />
       <JournalSection journal={journal} />
       <TimelineSection notes={notes.notes} />
     </div>

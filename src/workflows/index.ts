@@ -1,0 +1,14 @@
+// Workflows that belong to an agent: `everthink/workflows`.
+export { AgentWorkflow, type AgentWorkflowEvent } from "../agent/workflows/agent-workflow.ts";
+export type { AgentWorkflowStep, ReportOptions } from "../agent/workflows/workflow-step.ts";
+export { ThinkWorkflow, type ThinkWorkflowStep } from "./think-workflow.ts";
+export type { PromptOptions, PromptSchema, PromptStep } from "./prompt-step.ts";
+export {
+  ThinkPromptAbortedError,
+  ThinkPromptError,
+  ThinkPromptFailedError,
+  ThinkPromptReusedError,
+  ThinkPromptSkippedError,
+  ThinkPromptTimeoutError,
+  ThinkPromptValidationError
+} from "./prompt-errors.ts";

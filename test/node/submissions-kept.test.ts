@@ -1,0 +1,125 @@
+// What stays known of submissions, until when, and what they cost.
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Clerk, clerkOf, echo, eventsOf, gatedAt, open, scene, statusOf, submitted, user } from "./submissions-kit.ts";
+
+beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
+afterEach(() => void vi.restoreAllMocks());
+
+describe("what is known of them", () => {
+  test("a list is the newest of all wanted statuses; deleting spares what is not over, also when asked to", async () => {
+    const { gate, steps } = gatedAt("c");
+    const host = open(steps);
+    await submitted(host, "a", "b", "c", "d", "e");
+    await gate.reached;
+    const agent = await clerkOf(host);
+    await agent.cancelSubmission("e");
+    const ids = async (options: Parameters<Clerk["listSubmissions"]>[0]) =>
+      (await agent.listSubmissions(options)).map(({ submissionId }) => submissionId);
+    expect(await ids({})).toEqual(["e", "d", "c", "b", "a"]);
+    expect(await ids({ status: ["completed", "pending"], limit: 2 })).toEqual(["d", "b"]);
+    expect(await ids({ status: "running" })).toEqual(["c"]);
+    expect(await agent.deleteSubmission("d")).toBe(false);
+    expect(await agent.deleteSubmissions({ status: ["pending", "running"] })).toBe(0);
+    expect(await agent.deleteSubmissions({ completedBefore: new Date(0) })).toBe(0);
+    expect(await agent.deleteSubmissions({ limit: 1 })).toBe(1);
+    expect(await ids({})).toEqual(["e", "d", "c", "b"]);
+    expect(await agent.deleteSubmissions()).toBe(2);
+    gate.open();
+    await host.idle();
+    expect(await ids({})).toEqual(["d", "c"]);
+  });
+
+  test("submissions are accepted, run and numbered on after the newest was deleted", async () => {
+    const host = open();
+    const agent = await clerkOf(host);
+    const { submissionId } = await agent.submitText("one");
+    await host.idle();
+    await agent.deleteSubmission(submissionId);
+    const next = await agent.submitText("two");
+    await host.idle();
+    expect(await agent.inspectSubmission(next.submissionId)).toMatchObject({ status: "completed" });
+  });
+
+  test("each change of status is an event and a call of the hook, in order", async () => {
+    const host = open();
+    await submitted(host, "a");
+    await host.idle();
+    expect(scene.statuses).toEqual(["a pending", "a running", "a completed"]);
+    expect(eventsOf("submission:")).toEqual([
+      "submission:create a",
+      "submission:status a running",
+      "submission:status a completed"
+    ]);
+  });
+
+  test("metadata that cannot be read is left out; a request that cannot be read is an error, and the next one runs", async () => {
+    const { gate, steps } = gatedAt("a");
+    const host = open(steps);
+    await submitted(host, "a", "b", "c");
+    await gate.reached;
+    host.sql(Clerk, "a", "UPDATE cf_submissions SET request = '{', metadata = '{' WHERE id = 'b'");
+    gate.open();
+    await host.idle();
+    const broken = await (await clerkOf(host)).inspectSubmission("b");
+    expect([broken?.status, broken?.metadata]).toEqual(["error", undefined]);
+    expect(broken?.error).toContain("cannot be read");
+    expect(await statusOf(host, "c")).toBe("completed");
+  });
+
+  test("old submissions are forgotten when the agent starts, if the class says after how long", async () => {
+    const host = open(echo, { retentionMs: 60_000 });
+    await submitted(host, "a");
+    await host.advance(61_000);
+    await submitted(host, "b");
+    await host.idle();
+    await host.restart();
+    const left = await (await clerkOf(host)).listSubmissions();
+    expect(left.map(({ submissionId }) => submissionId)).toEqual(["b"]);
+  });
+
+  test("the inspector shows the turn of a submission as that of any other, and no more after a clear", async () => {
+    const host = open();
+    await submitted(host, "a");
+    await host.idle();
+    const agent = await clerkOf(host);
+    const turns = async () => (await agent.readJournal()).entries.flatMap(({ turn }) => (turn ? [turn] : []));
+    expect(await turns()).toMatchObject([{ requestId: "a", trigger: "submission", outcome: "completed" }]);
+    await agent.clearMessages();
+    expect(await turns()).toEqual([]);
+    expect(await statusOf(host, "a")).toBe("completed");
+  });
+});
+
+describe("cost", () => {
+  test("a submission writes one row more than a chat turn; its key, one more", async () => {
+    const host = open();
+    const agent = await clerkOf(host);
+    await agent.submitText("warm up", { idempotencyKey: "w" });
+    await host.idle();
+    const written = async (work: () => Promise<unknown>) => {
+      const before = host.counts.rowsWritten;
+      await work();
+      await host.idle();
+      return host.counts.rowsWritten - before;
+    };
+    const socket = await host.connect("/agents/clerk/a");
+    await host.idle();
+    const chat = await written(async () => {
+      const body = JSON.stringify({ messages: [user("u-chat", "chat")], trigger: "submit-message" });
+      socket.send({ type: "cf_agent_use_chat_request", id: "chat", init: { method: "POST", body } });
+    });
+    expect(chat).toBe(7);
+    expect(await written(() => agent.submitText("two"))).toBe(8);
+    expect(await written(() => agent.submitText("three", { idempotencyKey: "k" }))).toBe(9);
+  });
+
+  test("an agent without submissions has no table for them and arms no alarm", async () => {
+    const host = open();
+    const agent = await clerkOf(host);
+    expect(await agent.listSubmissions()).toEqual([]);
+    expect(await agent.inspectSubmission("a")).toBeNull();
+    await host.idle();
+    expect(host.alarm(Clerk, "a")).toBeNull();
+    expect(host.sql(Clerk, "a", "SELECT name FROM sqlite_master WHERE name LIKE 'cf_submission%'")).toEqual([]);
+  });
+});

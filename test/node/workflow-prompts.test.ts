@@ -1,0 +1,220 @@
+// A workflow prompts its agent: a typed result, once, whatever is killed on the way.
+import { tool, type UIMessage } from "ai";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { OUTBOX_AGE_MS } from "../../src/submissions/prompt-outbox.ts";
+import { everyCrash, reply, stall, text, toolCall } from "../../src/testing/index.ts";
+import { open, scene, Support, supportOf, verdict, type Host } from "./workflow-prompts-kit.ts";
+
+beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
+afterEach(() => void vi.restoreAllMocks());
+
+const outboxOf = (host: Host) =>
+  host.sql(
+    Support,
+    "a",
+    "SELECT attempts, delivered_at IS NOT NULL AS over, payload FROM cf_workflow_outbox ORDER BY id"
+  );
+
+test("a prompt returns the validated object; its tool leaves no trace in the conversation and calls no tool hook", async () => {
+  const { host, platform } = open();
+  const agent = await supportOf(host);
+  await agent.start([{ name: "classify", prompt: "a fire" }], "w");
+  await host.idle();
+  expect(platform.instance("w")).toMatchObject({ status: "complete", output: [{ severity: "high" }] });
+  const messages = (await agent.getMessages()) as UIMessage[];
+  expect(messages.map(({ role, parts }) => [role, parts[0]?.type])).toEqual([["user", "text"]]);
+  expect(scene.toolHooks).toEqual([]);
+  const [submission] = await agent.listSubmissions();
+  expect(submission).toMatchObject({ status: "completed", output: { severity: "high" } });
+  expect(submission?.idempotencyKey).toBe("think-workflow:TRIAGE:w:classify");
+  expect(outboxOf(host)).toEqual([{ attempts: 0, over: 1, payload: null }]);
+  expect(scene.script.calls[0]?.toolChoice).toEqual({ type: "tool", toolName: "think_final_answer" });
+});
+
+test("tools may be used first; some call is required, and text beside the answer is kept", async () => {
+  const { host, platform } = open([
+    reply(toolCall("look", {})),
+    reply(text("It is bad."), toolCall("think_final_answer", { severity: "high" }))
+  ]);
+  vi.spyOn(Support.prototype, "getTools").mockReturnValue({
+    look: tool({ inputSchema: z.object({}), execute: async () => "flames" })
+  });
+  const agent = await supportOf(host);
+  await agent.start([{ name: "classify", prompt: "a fire" }], "w");
+  await host.idle();
+  expect(platform.instance("w").output).toEqual([{ severity: "high" }]);
+  expect(scene.toolHooks).toEqual(["before look", "after look"]);
+  expect(scene.script.calls.map(({ toolChoice }) => toolChoice)).toEqual([{ type: "required" }, { type: "required" }]);
+  const parts = ((await agent.getMessages()) as UIMessage[]).at(-1)?.parts.map(({ type }) => type);
+  expect(parts).toEqual(["step-start", "tool-look", "step-start", "text"]);
+});
+
+test("a class with a tool of that name has the answer under another", async () => {
+  const { host, platform } = open([reply(toolCall("think_final_answer_1", { severity: "low" }))]);
+  vi.spyOn(Support.prototype, "getTools").mockReturnValue({
+    think_final_answer: tool({ inputSchema: z.object({}), execute: async () => "mine" })
+  });
+  await (await supportOf(host)).start([{ name: "classify", prompt: "x" }], "w");
+  await host.idle();
+  expect(platform.instance("w").output).toEqual([{ severity: "low" }]);
+});
+
+test("without a shape the result is the text of the answer", async () => {
+  const { host, platform } = open([reply(text("Hello there."))]);
+  await (await supportOf(host)).start([{ name: "greet", prompt: "Greet.", plain: true }], "w");
+  await host.idle();
+  expect(platform.instance("w").output).toEqual(["Hello there."]);
+});
+
+test("a loop with different keys submits each; a second workflow has prompts of its own", async () => {
+  const { host, platform } = open();
+  const agent = await supportOf(host);
+  const asks = ["one", "a fire"].map((prompt) => ({ name: "classify", prompt, key: prompt }));
+  await agent.start(asks, "w1");
+  await agent.start(asks, "w2");
+  await host.idle();
+  expect([platform.instance("w1").output, platform.instance("w2").output]).toEqual([
+    [{ severity: "low" }, { severity: "high" }],
+    [{ severity: "low" }, { severity: "high" }]
+  ]);
+  expect(await agent.listSubmissions()).toHaveLength(4);
+});
+
+test("cancelled, skipped and ill-shaped answers have their own errors, with the submission", async () => {
+  const { host, platform } = open((call) => {
+    const last = JSON.stringify(call.prompt.at(-1));
+    if (last.includes("shapeless")) return reply(toolCall("think_final_answer", { severity: "odd" }));
+    return reply(stall());
+  });
+  const agent = await supportOf(host);
+  await agent.start([{ name: "a", prompt: "shapeless" }], "shapeless");
+  await agent.start([{ name: "a", prompt: "held" }], "aborted");
+  await agent.start([{ name: "a", prompt: "held" }], "skipped");
+  await host.idle();
+  const [skipped, aborted] = await agent.listSubmissions();
+  expect([aborted?.status, skipped?.status]).toEqual(["running", "pending"]);
+  await agent.cancelSubmission(aborted?.submissionId ?? "");
+  // The next one begins: clearing while it waits is the point.
+  await agent.clearMessages();
+  await host.idle();
+  const outputs = ["shapeless", "aborted"].map((id) => platform.instance(id).output);
+  expect(outputs).toEqual([
+    [{ error: "ThinkPromptValidationError", status: "error", of: true }],
+    [{ error: "ThinkPromptAbortedError", status: "aborted", of: true }]
+  ]);
+  expect(platform.instance("skipped").output).toEqual([
+    expect.objectContaining({ error: expect.stringMatching(/^ThinkPrompt(?:Skipped|Aborted)Error$/) })
+  ]);
+});
+
+test("an answer without the call is an error that names the tool; the class's own choice of tools comes first", async () => {
+  const { host, platform } = open([reply(text("no tool"))]);
+  vi.spyOn(Support.prototype, "beforeTurn").mockReturnValue({ toolChoice: "auto" });
+  const agent = await supportOf(host);
+  await agent.start([{ name: "a", prompt: "x" }], "w");
+  await host.idle();
+  expect(scene.script.calls[0]?.toolChoice).toEqual({ type: "auto" });
+  expect(platform.instance("w").output).toEqual([{ error: "ThinkPromptFailedError", status: "error", of: true }]);
+  const [submission] = await agent.listSubmissions();
+  expect(submission).toMatchObject({ status: "error", error: expect.stringContaining("think_final_answer") });
+});
+
+test("another prompt under the same step name is refused, and not answered with the old one", async () => {
+  const { host, platform } = open();
+  const agent = await supportOf(host);
+  await agent.start(
+    [
+      { name: "classify", prompt: "one" },
+      { name: "classify", prompt: "two" }
+    ],
+    "w"
+  );
+  await host.idle();
+  expect(platform.instance("w").output).toEqual([
+    { severity: "low" },
+    { error: "ThinkPromptReusedError", status: "error", of: true }
+  ]);
+});
+
+test("a notification that cannot be sent delays no other, and is dropped after a week or when its workflow is gone", async () => {
+  const { host, platform } = open();
+  const agent = await supportOf(host);
+  const send = platform.binding.get;
+  platform.binding.get = async (id) => {
+    if (id === "stuck") throw new Error("try again later");
+    if (id === "gone") throw new Error("instance.not_found");
+    return send(id);
+  };
+  for (const id of ["stuck", "gone", "fine"]) await agent.start([{ name: "classify", prompt: "one" }], id);
+  await host.advance(10_000);
+  expect(platform.instance("fine").status).toBe("complete");
+  const dropped = () => scene.events.filter(({ type }) => type === "workflow:notification:dropped").length;
+  expect(dropped()).toBe(1);
+  const pending = outboxOf(host).filter(({ over }) => over === 0);
+  expect(pending).toHaveLength(1);
+  expect(Number(pending[0]?.["attempts"])).toBeGreaterThan(1);
+  await host.advance(OUTBOX_AGE_MS + 600_000);
+  expect(dropped()).toBe(2);
+  expect(host.alarm(Support, "a")).toBeNull();
+});
+
+test("a sub-agent's workflow prompts that sub-agent", async () => {
+  const { host, platform } = open();
+  const agent = await supportOf(host);
+  await agent.startBelow("child", [{ name: "classify", prompt: "a fire" }], "w");
+  await host.idle();
+  expect(platform.instance("w").output).toEqual([{ severity: "high" }]);
+  expect([await agent.messagesOf("child"), ((await agent.getMessages()) as UIMessage[]).length]).toEqual([1, 0]);
+});
+
+test("configuration under another name, or in a request body, has no effect", async () => {
+  const { host } = open([reply(text("plain"))]);
+  const agent = await supportOf(host);
+  const config = { workflow: { name: "TRIAGE", id: "w", stepName: "a", eventType: "e" }, output: { schema: {} } };
+  const message = { id: "u", role: "user" as const, parts: [{ type: "text" as const, text: "Hi" }] };
+  await agent.submitMessages([message], {
+    metadata: { thinkWorkflowPrompt: config },
+    body: { __thinkWorkflowPrompt: config }
+  });
+  await host.idle();
+  expect(scene.script.calls[0]?.tools ?? []).toEqual([]);
+  expect(host.sql(Support, "a", "SELECT name FROM sqlite_master WHERE name = 'cf_workflow_outbox'")).toEqual([]);
+});
+
+test("killed at any write or await, the workflow has its answer once, and the prompt is in the conversation once", async () => {
+  vi.setConfig({ testTimeout: 60_000 });
+  const platforms = new WeakMap<Host, ReturnType<typeof open>["platform"]>();
+  const { points } = await everyCrash<Host>({
+    create: () => {
+      const { host, platform } = open(verdict);
+      platforms.set(host, platform);
+      return host;
+    },
+    script: async (host) => {
+      await (await supportOf(host)).start([{ name: "classify", prompt: "a fire" }], "w");
+    },
+    finish: async (host) => {
+      const platform = platforms.get(host);
+      const agent = await supportOf(host);
+      if (!platform?.instances.has("w"))
+        await agent.start([{ name: "classify", prompt: "a fire" }], "w").catch(() => undefined);
+      await host.advance(60_000);
+      await platform?.resume();
+      await host.advance(5 * 60_000);
+    },
+    inspect: async (host) => {
+      const agent = await supportOf(host);
+      const messages = (await agent.getMessages()) as UIMessage[];
+      const instance = platforms.get(host)?.instance("w");
+      return {
+        output: instance?.output,
+        asked: messages.filter(({ role }) => role === "user").length,
+        submissions: (await agent.listSubmissions()).map(({ status, output }) => [status, output]),
+        notifications: outboxOf(host).length
+      };
+    },
+    points: "both"
+  });
+  expect(points).toBeGreaterThan(20);
+});
