@@ -16,15 +16,7 @@ export interface Breach {
 
 /** Part of every class, which gives them its public names. */
 const BUILT_IN: readonly string[] = ["agent-tools", "submissions", "schedules", "workspace", "mcp"];
-const FEATURES: readonly string[] = [
-  "actions",
-  "workflows",
-  "skills",
-  "extensions",
-  "execute",
-  "messengers",
-  "subagents"
-];
+const FEATURES: readonly string[] = ["actions", "skills", "extensions", "execute", "messengers", "subagents"];
 
 /** Lowest first; folders in one row are neighbours. */
 export const LAYERS: readonly (readonly string[])[] = [
@@ -37,7 +29,8 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["chat", "agent"],
   BUILT_IN,
   ["think"],
-  FEATURES,
+  // Prompts of workflows are submissions.
+  [...FEATURES, "workflows"],
   ["framework", "client", "testing"]
 ];
 

@@ -5,11 +5,11 @@ export {
   type SubmitResult,
   type ThinkClient,
   type ThinkClientOptions,
-  type ThinkClientPlatform,
   type ThinkClientSettings,
   type ThinkSnapshot
 } from "./think-client.ts";
 export type { AgentAddress, AgentStep, Query } from "./address.ts";
+export type { ThinkClientPlatform } from "./platform.ts";
 export type { AgentRun } from "./agent-runs.ts";
 export type { AgentState, CallableMethods } from "./callables.ts";
 export type { CallOptions } from "./calls.ts";

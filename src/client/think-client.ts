@@ -9,15 +9,15 @@ import type { TurnEnd } from "./chat-state.ts";
 import { type ApprovalHandler, type ClientTools, describeTools, ToolRunner } from "./client-tools.ts";
 import { ClientConversation } from "./conversation.ts";
 import { diagnose, type Diagnosis } from "./diagnosis.ts";
-import { ClientClosedError, NoWebSocketError } from "./errors.ts";
+import { ClientClosedError } from "./errors.ts";
 import { type AgentFrame, clientFrames, messageList, readFrame } from "./frames.ts";
 import { isParked, toolPartsOf } from "./message-list.ts";
 import { Outbox } from "./outbox.ts";
 import { type MessageInput, planEdit, planRegenerate, planSend, type PlannedRequest } from "./requests.ts";
-import { type Closed, type ConnectionState, ReconnectingSocket, TOO_LARGE, type WebSocketClass } from "./socket.ts";
+import { type Closed, type ConnectionState, ReconnectingSocket, TOO_LARGE } from "./socket.ts";
 import { withSubmissions, type ClientSubmission } from "./submissions.ts";
-import { realTimers, type Timers } from "./timers.ts";
 import { type ChatView, type WaitingApproval, viewOf } from "./view.ts";
+import { pageOrigin, platformOf, watchNetwork, type ThinkClientPlatform } from "./platform.ts";
 
 /** May be changed while the client lives. */
 export interface ThinkClientSettings {
@@ -31,15 +31,6 @@ export interface ThinkClientSettings {
   readonly body?: Readonly<Record<string, unknown>>;
   /** Text from the agent that is not of the protocol. */
   readonly onMessage?: (text: string) => void;
-}
-
-/** What the platform gives, where there is another. */
-export interface ThinkClientPlatform {
-  /** Default: the global one. */
-  readonly WebSocket?: WebSocketClass;
-  readonly fetch?: (url: string, init?: RequestInit) => Promise<Response>;
-  readonly timers?: Timers;
-  readonly random?: () => number;
 }
 
 export type ThinkClientOptions = AgentAddress &
@@ -476,27 +467,6 @@ function notify(listener: () => void): void {
   } catch (error) {
     console.error("A subscriber of a client failed:", error);
   }
-}
-
-function platformOf(options: ThinkClientPlatform): Required<ThinkClientPlatform> {
-  const WebSocket = options.WebSocket ?? globalThis.WebSocket;
-  if (WebSocket === undefined) throw new NoWebSocketError();
-  return {
-    WebSocket,
-    fetch: options.fetch ?? ((url, init) => fetch(url, init)),
-    timers: options.timers ?? realTimers,
-    random: options.random ?? Math.random
-  };
-}
-
-/** Pages get an event when the network is back; other environments have none. Adding it twice is adding it once. */
-function watchNetwork(method: "addEventListener" | "removeEventListener", listener: () => void): void {
-  if (typeof globalThis[method] === "function") globalThis[method]("online", listener);
-}
-
-/** Where the page came from; outside a page, nothing. */
-function pageOrigin(): string | undefined {
-  return typeof location === "undefined" ? undefined : location.origin;
 }
 
 function newId(): string {
