@@ -278,7 +278,7 @@ export class OwnRuns {
 
   /** Its turn is over, and its row does not say so. */
   #isCutOff({ status, turn_id }: OwnRunRow): boolean {
-    return status === "running" && !this.#init.turns.isOpen(turn_id);
+    return status === "running" && !this.#init.turns.isTurnOpen(turn_id);
   }
 
   #reconcile(row: OwnRunRow): Promise<void> {

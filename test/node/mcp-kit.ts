@@ -44,6 +44,7 @@ function emptyScene(steps: Step[]): Scene {
 }
 
 export class Librarian extends Think {
+  override workspaceTools = false;
   static override callables = ["add"];
   override observability = { emit: (event: AgentEvent) => void scene.events.push(event) };
   override waitForMcpConnections = scene.wait;

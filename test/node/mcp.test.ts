@@ -315,6 +315,7 @@ describe("logging in", () => {
 describe("an agent that never adds a server", () => {
   const script = createScript([reply(text("Hello."))]);
   class Plain extends Think {
+    override workspaceTools = false;
     readonly early: unknown;
     constructor(...given: ConstructorParameters<typeof Think>) {
       super(...given);
