@@ -3,6 +3,8 @@
 //
 // A class brings a feature in one of two ways: `getFeatures()` returns its factory, or a method such as `getActions()`
 // returns values that carry the factory under `FEATURE`. Either way only a class that uses a feature imports its code.
+// Features of every class (files, MCP servers, agents as tools, submissions) are named by the runtime, and cost a class that
+// does not use them next to nothing.
 import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
 import type { Connection } from "../agent/connections/connection.ts";
 import type { Blobs } from "../host/blobs.ts";

@@ -69,11 +69,11 @@ export const usesServers: Scenario = {
     await visitor.answerHas("I am the built-in offline model");
     expect(library.lent).toEqual(["Emma"]);
     await visitor.photograph("mcp-servers");
+    expect(await crowded(visitor)).toEqual([]);
 
     await visitor.reload();
     await page.getByRole("tab", { name: "MCP servers" }).click();
     await panel.locator("li[data-hidden]").getByText("give_away").waitFor();
-    expect(await crowded(visitor)).toEqual([]);
     await panel.getByRole("button", { name: `Remove ${library.host}` }).click();
     await panel.getByText("Tools of a server that you add here").waitFor();
   }
