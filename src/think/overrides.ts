@@ -74,6 +74,7 @@ export interface MediaEvictionOptions {
 export interface ThinkOverrides {
   readonly messageConcurrency: MessageConcurrency;
   readonly plainChat: boolean | undefined;
+  readonly openAIEndpoint: boolean;
   readonly hydrationByteBudget: number;
   readonly mediaEviction: boolean | MediaEvictionOptions;
   readonly maxSteps: number;
