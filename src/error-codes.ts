@@ -43,6 +43,7 @@ export type ThinkErrorCode =
   | "chaos-conversation"
   | "chaos-step-never-ended"
   | "chaos-unsteady"
+  | "chat-call-unknown"
   | "chat-frame-forbidden"
   | "chat-request-dropped"
   | "chat-request-too-large"

@@ -66,3 +66,13 @@ export class TooManyReadersError extends ThinkError {
     });
   }
 }
+
+export class UnknownCallError extends ThinkError {
+  constructor() {
+    super({
+      code: "chat-call-unknown",
+      message: "The result is of a tool call that is not part of this conversation.",
+      hint: "The conversation was cleared, or the client talks to another agent than before."
+    });
+  }
+}

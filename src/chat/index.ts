@@ -7,3 +7,4 @@ export { PlainChat } from "./plain/plain-chat.ts";
 export { chatResponse } from "./plain/http.ts";
 export { SocketChat } from "./plain/socket.ts";
 export { OtherClient } from "./clients.ts";
+export { openAIResponse } from "./openai/http.ts";

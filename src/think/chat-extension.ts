@@ -19,7 +19,7 @@ export interface ChatExtensionInit extends Omit<ChatProtocolInit, "sockets" | "i
   readonly messages: () => readonly UIMessage[];
   readonly changes: MessageChanges;
   readonly sweep: (now: number) => void;
-  readonly plain: Pick<PlainChatExtensionInit, "setting" | "hasConnectHook">;
+  readonly plain: Pick<PlainChatExtensionInit, "settings" | "hasConnectHook">;
 }
 
 /** For clients of the `cf_agent_*` protocol and for plain ones. They stay apart from the start and the turns. */

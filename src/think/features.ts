@@ -39,7 +39,7 @@ const NAMES_OF: Readonly<Record<string, (feature: Feature) => readonly string[]>
 };
 
 /** Taken by the package itself. */
-const RESERVED_ROUTES: readonly string[] = ["chat", "get-messages", "sub"];
+const RESERVED_ROUTES: readonly string[] = ["chat", "get-messages", "sub", "v1"];
 const RESERVED_FRAMES: readonly string[] = ["cf_agent_state", "rpc"];
 
 export interface FeaturesInit {

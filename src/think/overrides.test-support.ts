@@ -11,6 +11,7 @@ import type { ThinkOverrides } from "./overrides.ts";
 export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrides {
   return {
     plainChat: undefined,
+    openAIEndpoint: false,
     messageConcurrency: "queue",
     hydrationByteBudget: 0,
     mediaEviction: false,

@@ -89,6 +89,7 @@ export interface ThinkOverrides extends Pick<
 > {
   readonly messageConcurrency: MessageConcurrency;
   readonly plainChat: boolean | undefined;
+  readonly openAIEndpoint: boolean;
   readonly hydrationByteBudget: number;
   readonly mediaEviction: boolean | MediaEvictionOptions;
   readonly maxSteps: number;

@@ -11,4 +11,10 @@ export abstract class PlainChatAgent<
    * is on; over HTTP only for a class without an `onConnect` of its own, which no such request passes.
    */
   plainChat: boolean | undefined = undefined;
+
+  /**
+   * Whether clients of the OpenAI API may chat, below `…/v1`: `chat/completions`, `responses` and `models`. Requests are
+   * let in by the route's `onBeforeRequest`, which also sees the API key; no `onConnect` is asked.
+   */
+  openAIEndpoint = false;
 }

@@ -3,11 +3,13 @@ import { socketOf, type Connection } from "../agent/connections/connection.ts";
 import type { AgentExtension } from "../agent/extension.ts";
 import { pathBelowAgent } from "../agent/own-path.ts";
 import type { AgentRuntime } from "../agent/runtime.ts";
-import { chatResponse, PlainChat, SocketChat, type ChatProtocol } from "../chat/index.ts";
+import { chatResponse, openAIResponse, PlainChat, SocketChat, type ChatProtocol } from "../chat/index.ts";
 import type { TurnEngine } from "../turn/engine.ts";
+import { kebabCase } from "../util/kebab.ts";
+import type { ThinkOverrides } from "./overrides.ts";
 
 /** Directly below the agent's address. */
-const ROUTE = /^\/chat(\/.*)?$/s;
+const ROUTE = /^\/(chat|v1)(\/.*)?$/s;
 
 /** Sent by every client of the `cf_agent_*` protocol, at whatever path it connects. */
 const CF_CLIENT_PARAMETER = "_pk";
@@ -19,20 +21,36 @@ export interface PlainChatExtensionInit {
   readonly runtime: AgentRuntime;
   readonly turns: TurnEngine;
   readonly submit: ChatProtocol["submit"];
-  /** `plainChat` of the class. */
-  readonly setting: () => boolean | undefined;
+  /** Of the class. */
+  readonly settings: () => Pick<ThinkOverrides, "plainChat" | "openAIEndpoint">;
   /** The class has an `onConnect` of its own, which may be where it turns clients away. */
   readonly hasConnectHook: () => boolean;
 }
 
 export function plainChatExtension(init: PlainChatExtensionInit): AgentExtension {
-  const { runtime, turns, submit, setting } = init;
-  const chat = new PlainChat({ turns, submit, newId: () => runtime.ids.next() });
+  const { runtime, turns, submit, settings } = init;
+  const newId = () => runtime.ids.next();
+  const chat = new PlainChat({ turns, submit, newId });
   const sockets = new SocketChat(chat);
-  const isHttpOn = () => setting() ?? !init.hasConnectHook();
+  const isReadonly = (request: Request) => runtime.connections.isReadonlyRequest(request);
+  const respond = (request: Request, name: string, rest: string): Promise<Response | undefined> | undefined => {
+    const { plainChat = !init.hasConnectHook(), openAIEndpoint } = settings();
+    if (name === "chat") return plainChat ? chatResponse(request, rest, { chat, isReadonly }) : undefined;
+    if (!openAIEndpoint) return undefined;
+    const transcript = () => turns.transcript();
+    const modelName = kebabCase(runtime.identity.className);
+    return openAIResponse(request, rest, {
+      chat,
+      isReadonly,
+      newId,
+      transcript,
+      modelName,
+      now: () => runtime.clock.now()
+    });
+  };
   return {
     dedicates: (path, request) =>
-      setting() !== false && path === "/chat" && !new URL(request.url).searchParams.has(CF_CLIENT_PARAMETER),
+      settings().plainChat !== false && path === "/chat" && !new URL(request.url).searchParams.has(CF_CLIENT_PARAMETER),
     receive(connection, text) {
       if (!isDedicated(connection)) return false;
       sockets.receive(plainSocket(connection), text);
@@ -42,12 +60,8 @@ export function plainChatExtension(init: PlainChatExtensionInit): AgentExtension
       if (isDedicated(connection)) sockets.closed(connection);
     },
     respond(request) {
-      const [path, rest = ""] = ROUTE.exec(pathBelowAgent(request.url, runtime) ?? "") ?? [];
-      if (path === undefined || !isHttpOn()) return undefined;
-      return chatResponse(request, rest, {
-        chat,
-        isReadonly: (asked) => runtime.connections.isReadonlyRequest(asked)
-      });
+      const [path, name = "", rest = ""] = ROUTE.exec(pathBelowAgent(request.url, runtime) ?? "") ?? [];
+      return path === undefined ? undefined : respond(request, name, rest);
     },
     ready() {
       // What an earlier process was sending to a socket that outlived it is not known any more. Its client resumes.

@@ -367,7 +367,7 @@ export class ThinkRuntime {
         changes: store.scope.changes,
         sweep: (now) => void journal.retention.sweep(now),
         plain: {
-          setting: () => this.#overrides.plainChat,
+          settings: () => this.#overrides,
           hasConnectHook: () => this.#init.isOverridden("onConnect")
         }
       }),

@@ -248,6 +248,33 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     await expectAsStored(page, host);
   });
 
+  test("a page that comes back while an answer goes on after a decision is sent the whole of it", async () => {
+    const gate = createGate();
+    const { host, network } = open([
+      reply(text("May I? "), toolCall("pay", {}, { id: "c1" })),
+      reply(text("first "), gate.wait(), text("second"))
+    ]);
+    const left = network.open({ ...way, sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
+    await left.sendMessage({ text: "hi" });
+    const [id = ""] =
+      left.messages.at(-1)?.parts.flatMap((part) => ("approval" in part ? [part.approval?.id] : [])) ?? [];
+    void left.addToolApprovalResponse({ id, approved: true });
+    await settle(host);
+    await gate.reached;
+    // The page that decided is told of the outcome before the answer ends.
+    expect(left.status).toBe("streaming");
+    expect(JSON.stringify(shown(left.messages).at(-1))).toContain('"output":"paid"');
+    const page = network.open({ ...way, messages: await stored(host) });
+    const resumed = page.resumeStream();
+    await settle(host);
+    expect(answerText(page)).toContain("May I? ");
+    expect(answerText(page)).toContain("first ");
+    gate.open();
+    await resumed;
+    await expectAsStored(page, host);
+    expect(page.messages.length).toBe(2);
+  });
+
   test("a page that comes back finds nothing to resume once it has everything", async () => {
     const { host, network } = open([reply(text("one"))]);
     const page = network.open(way);

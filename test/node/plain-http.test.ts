@@ -55,6 +55,14 @@ class Closed extends Chat {
   override plainChat = false;
 }
 
+/** Sends frames of its own. */
+class Greeting extends Chat {
+  override onConnect(connection: Connection) {
+    connection.send(JSON.stringify({ hello: connection.id }));
+    this.broadcast("a client came");
+  }
+}
+
 class Busy extends Chat {
   override messageConcurrency = "drop" as const;
 }
@@ -67,7 +75,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 function open(steps: Step[]) {
   script = createScript(steps);
-  return createTestHost({ agents: { Chat, Guarded, Opened, Closed, Busy, Wordy } });
+  return createTestHost({ agents: { Chat, Guarded, Opened, Closed, Busy, Wordy, Greeting } });
 }
 
 const user = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
@@ -181,7 +189,7 @@ describe("a request", () => {
     expect(words(await stored(host, "busy"))).toEqual(["u1", "one"]);
   });
 
-  test("cannot answer a call that the server runs, nor one that waits for nobody", async () => {
+  test("cannot answer a call that the server runs, nor one that waits for no answer", async () => {
     const warn = vi.spyOn(console, "warn").mockReturnValue();
     const host = open([reply(toolCall("look", {}, { id: "c1" })), reply(text("ok")), reply(text("again"))]);
     await (await post(host, { messages: [user("u1")] })).text();
@@ -281,6 +289,20 @@ describe("the way in", () => {
     const socket = await host.connect("/agents/guarded/a/chat");
     await host.idle();
     expect(socket.closed).toMatchObject({ code: 4001 });
+  });
+
+  test("a plain socket is left out of everything else that the class sends: its client would hang up", async () => {
+    const host = open([reply(text("hi"))]);
+    const socket = await host.connect("/agents/greeting/a/chat");
+    const usual = await host.connect("/agents/greeting/a");
+    await host.idle();
+    socket.send({ type: "send", requestId: "r1", id: "c", messages: [user("u1")], headers: {}, body: {} });
+    await socket.next("end");
+    expect(new Set(socket.frames.map((frame) => (frame as { type?: string }).type))).toEqual(new Set(["chunk", "end"]));
+    expect(usual.frames).toContain("a client came");
+    // One that sends `_pk` is a client of the usual protocol, whatever its path.
+    const published = await host.connect("/agents/greeting/a/chat?_pk=x");
+    await expect(published.next("cf_agent_identity")).resolves.toMatchObject({ agent: "greeting" });
   });
 
   test("can be closed", async () => {

@@ -1,5 +1,5 @@
 // Several kinds of client on one conversation: ours, one of the `cf_agent_*` protocol, and pages with the AI SDK alone over
-// HTTP and over a WebSocket. Whoever asks, stops or decides, and also when the process dies, they end with the same messages.
+// HTTP and over a WebSocket. Whichever of them asks, stops or decides, and also when the process dies, they end with the same messages.
 // A plain page is told of what others do only when it asks: it resumes, or is reloaded.
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
@@ -49,7 +49,7 @@ class Party {
     }
   }
 
-  /** Everybody shows what is stored; pages that were not asking are reloaded first. */
+  /** All of them show what is stored; pages that were not asking are reloaded first. */
   async agree(...pages: Page[]): Promise<void> {
     await this.settle();
     const truth = shown(await stored(this.#host));

@@ -70,7 +70,7 @@ function full(): Response {
   return plain(new TooManyReadersError(READER_LIMIT).message, 503, { "Retry-After": "5" });
 }
 
-function isJson(request: Request): boolean {
+export function isJson(request: Request): boolean {
   return /^application\/json\s*(?:;|$)/i.test(request.headers.get("Content-Type") ?? "");
 }
 

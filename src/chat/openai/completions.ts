@@ -1,0 +1,78 @@
+// `POST …/v1/chat/completions`: an answer as one object, or as the chunks of a stream.
+import type { AnswerEvents, WaitingCall } from "./answer.ts";
+import { errorBody, type EventReply, type ObjectReply } from "./reply.ts";
+
+export interface Head {
+  readonly id: string;
+  readonly model: string;
+  /** In seconds. */
+  readonly created: number;
+}
+
+const callOf = ({ id, name, input }: WaitingCall) => ({ id, type: "function", function: { name, arguments: input } });
+
+const reasonOf = (calls: readonly WaitingCall[]) => (calls.length > 0 ? "tool_calls" : "stop");
+
+export class Completion implements AnswerEvents {
+  readonly #head: object;
+  readonly #reply: ObjectReply;
+  #text = "";
+
+  constructor({ id, model, created }: Head, reply: ObjectReply) {
+    this.#head = { id: `chatcmpl-${id}`, object: "chat.completion", created, model };
+    this.#reply = reply;
+  }
+
+  text(delta: string): boolean {
+    this.#text += delta;
+    return true;
+  }
+
+  done(calls: readonly WaitingCall[]): void {
+    const message = {
+      role: "assistant",
+      content: this.#text === "" && calls.length > 0 ? null : this.#text,
+      refusal: null,
+      ...(calls.length > 0 && { tool_calls: calls.map(callOf) })
+    };
+    const choice = { index: 0, message, logprobs: null, finish_reason: reasonOf(calls) };
+    this.#reply.send({ ...this.#head, choices: [choice] });
+  }
+
+  failed(errorText: string): void {
+    this.#reply.fail(errorText);
+  }
+}
+
+export class CompletionStream implements AnswerEvents {
+  readonly #head: object;
+  readonly #reply: EventReply;
+
+  constructor({ id, model, created }: Head, reply: EventReply) {
+    this.#head = { id: `chatcmpl-${id}`, object: "chat.completion.chunk", created, model };
+    this.#reply = reply;
+    this.#send({ role: "assistant", content: "" }, null);
+  }
+
+  text(delta: string): boolean {
+    return this.#send({ content: delta }, null);
+  }
+
+  done(calls: readonly WaitingCall[]): void {
+    if (calls.length > 0) {
+      this.#send({ tool_calls: calls.map((call, index) => ({ index, ...callOf(call) })) }, null);
+    }
+    this.#send({}, reasonOf(calls));
+    this.#reply.end("[DONE]");
+  }
+
+  failed(errorText: string): void {
+    this.#reply.event(errorBody(errorText, "server_error"));
+    this.#reply.end("[DONE]");
+  }
+
+  #send(delta: object, reason: string | null): boolean {
+    const choices = [{ index: 0, delta, logprobs: null, finish_reason: reason }];
+    return this.#reply.event({ ...this.#head, choices });
+  }
+}

@@ -1,0 +1,100 @@
+// What a client of the OpenAI API posts, as what it means here: a question, results of tools that the client runs, and
+// descriptions of such tools. The rest of the posted history is the client's own copy; the conversation is stored. System
+// messages are not taken from a client: the agent has its own. Untrusted, and parsed nowhere else.
+import type { UIMessage } from "ai";
+import { isObject } from "../../util/json.ts";
+import { err, ok, type Result } from "../../util/result.ts";
+import { MalformedRequestError } from "../errors.ts";
+import type { PostedAnswer } from "../plain/commands.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+type Part = UIMessage["parts"][number];
+
+export interface OpenAIRequest {
+  readonly model: string;
+  readonly streams: boolean;
+  /** Parts of what is asked; empty when results of tools are posted. */
+  readonly question: readonly Part[];
+  readonly answers: readonly PostedAnswer[];
+  /** As `clientTools` of a chat request; undefined: none were described. */
+  readonly tools: readonly Fields[] | undefined;
+}
+
+/** The body of `POST …/v1/chat/completions`. */
+export function readCompletion(body: Fields): Result<OpenAIRequest, MalformedRequestError> {
+  const { messages, tools } = body;
+  if (!Array.isArray(messages)) return malformed("it has no list of messages");
+  const tail = messages.slice(messages.findLastIndex(isAssistant) + 1).filter(isObject);
+  const answers = tail.flatMap(({ role, tool_call_id: id, content }) =>
+    role === "tool" && typeof id === "string" ? [result(id, textOf(content))] : []
+  );
+  const question = tail.flatMap(({ role, content }) => (role === "user" ? partsOf(content) : []));
+  const described = Array.isArray(tools)
+    ? tools.flatMap((tool) => (isObject(tool) ? [tool["function"]] : []))
+    : undefined;
+  return read(body, { question, answers, tools: described?.filter(isObject) });
+}
+
+/** The body of `POST …/v1/responses`. */
+export function readResponse(body: Fields): Result<OpenAIRequest, MalformedRequestError> {
+  const { input, tools } = body;
+  const items: unknown[] =
+    typeof input === "string" ? [{ role: "user", content: input }] : Array.isArray(input) ? input : [];
+  const tail = items.slice(items.findLastIndex(isAnswerItem) + 1).filter(isObject);
+  const answers = tail.flatMap(({ type, call_id: id, output }) =>
+    type === "function_call_output" && typeof id === "string" ? [result(id, textOf(output))] : []
+  );
+  const question = tail.flatMap(({ role, content }) => (role === "user" ? partsOf(content) : []));
+  const described = Array.isArray(tools) ? tools.filter(isObject).filter(({ type }) => type === "function") : undefined;
+  return read(body, { question, answers, tools: described });
+}
+
+type Meaning = Pick<OpenAIRequest, "question" | "answers" | "tools">;
+
+function read({ model, stream }: Fields, meaning: Meaning): Result<OpenAIRequest, MalformedRequestError> {
+  if (meaning.question.length === 0 && meaning.answers.length === 0) {
+    return malformed("it ends with neither a question nor the result of a tool");
+  }
+  const tools = meaning.tools && meaning.tools.length > 0 ? meaning.tools : undefined;
+  return ok({ ...meaning, tools, model: typeof model === "string" ? model : "agent", streams: stream === true });
+}
+
+function isAssistant(message: unknown): boolean {
+  return isObject(message) && message["role"] === "assistant";
+}
+
+function isAnswerItem(item: unknown): boolean {
+  return isAssistant(item) || (isObject(item) && (item["type"] === "function_call" || item["type"] === "reasoning"));
+}
+
+function result(toolCallId: string, output: string): PostedAnswer {
+  return { kind: "result", toolCallId, output };
+}
+
+/** Text, or a list of parts of either API. */
+function partsOf(content: unknown): Part[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part): Part[] => {
+    if (!isObject(part)) return [];
+    if (typeof part["text"] === "string") return [{ type: "text", text: part["text"] }];
+    const image = part["image_url"];
+    const url = isObject(image) ? image["url"] : image;
+    return typeof url === "string" ? [{ type: "file", mediaType: mediaTypeOf(url), url }] : [];
+  });
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  return partsOf(content)
+    .map((part) => (part.type === "text" ? part.text : ""))
+    .join("");
+}
+
+function mediaTypeOf(url: string): string {
+  return /^data:([^;,]+)/.exec(url)?.[1] ?? "image/*";
+}
+
+function malformed(problem: string): Result<never, MalformedRequestError> {
+  return err(new MalformedRequestError(problem));
+}

@@ -1,0 +1,131 @@
+// `POST …/v1/responses`: an answer as one object, or as the events that build it.
+import type { AnswerEvents, WaitingCall } from "./answer.ts";
+import type { Head } from "./completions.ts";
+import type { EventReply, ObjectReply } from "./reply.ts";
+
+const textPart = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
+
+function messageItem(id: string, text: string, status: "in_progress" | "completed") {
+  return { id: `msg_${id}`, type: "message", role: "assistant", status, content: text === "" ? [] : [textPart(text)] };
+}
+
+function callItem({ id, name, input }: WaitingCall) {
+  return { id: `fc_${id}`, type: "function_call", call_id: id, name, arguments: input, status: "completed" };
+}
+
+function responseOf({ id, model, created }: Head, status: "in_progress" | "completed" | "failed", output: object[]) {
+  return {
+    id: `resp_${id}`,
+    object: "response",
+    created_at: created,
+    status,
+    model,
+    output,
+    error: null,
+    incomplete_details: null,
+    instructions: null,
+    metadata: {},
+    parallel_tool_calls: true,
+    temperature: null,
+    top_p: null,
+    tool_choice: "auto",
+    tools: []
+  };
+}
+
+function outputOf(head: Head, text: string, calls: readonly WaitingCall[]): object[] {
+  return [...(text === "" ? [] : [messageItem(head.id, text, "completed")]), ...calls.map(callItem)];
+}
+
+export class ResponseObject implements AnswerEvents {
+  readonly #head: Head;
+  readonly #reply: ObjectReply;
+  #text = "";
+
+  constructor(head: Head, reply: ObjectReply) {
+    this.#head = head;
+    this.#reply = reply;
+  }
+
+  text(delta: string): boolean {
+    this.#text += delta;
+    return true;
+  }
+
+  done(calls: readonly WaitingCall[]): void {
+    this.#reply.send(responseOf(this.#head, "completed", outputOf(this.#head, this.#text, calls)));
+  }
+
+  failed(errorText: string): void {
+    this.#reply.fail(errorText);
+  }
+}
+
+export class ResponseStream implements AnswerEvents {
+  readonly #head: Head;
+  readonly #reply: EventReply;
+  #text = "";
+  #sequence = 0;
+
+  constructor(head: Head, reply: EventReply) {
+    this.#head = head;
+    this.#reply = reply;
+    const response = responseOf(head, "in_progress", []);
+    this.#send("response.created", { response });
+    this.#send("response.in_progress", { response });
+  }
+
+  text(delta: string): boolean {
+    if (this.#text === "") {
+      this.#send("response.output_item.added", {
+        output_index: 0,
+        item: messageItem(this.#head.id, "", "in_progress")
+      });
+      this.#send("response.content_part.added", { ...this.#place, part: textPart("") });
+    }
+    this.#text += delta;
+    return this.#send("response.output_text.delta", { ...this.#place, delta, logprobs: [] });
+  }
+
+  done(calls: readonly WaitingCall[]): void {
+    const text = this.#text;
+    if (text !== "") {
+      this.#send("response.output_text.done", { ...this.#place, text, logprobs: [] });
+      this.#send("response.content_part.done", { ...this.#place, part: textPart(text) });
+      this.#send("response.output_item.done", { output_index: 0, item: messageItem(this.#head.id, text, "completed") });
+    }
+    const first = text === "" ? 0 : 1;
+    calls.forEach((call, index) => this.#call(call, first + index));
+    this.#send("response.completed", {
+      response: responseOf(this.#head, "completed", outputOf(this.#head, text, calls))
+    });
+    this.#reply.end();
+  }
+
+  failed(errorText: string): void {
+    const error = { code: "server_error", message: errorText };
+    this.#send("response.failed", { response: { ...responseOf(this.#head, "failed", []), error } });
+    this.#reply.end();
+  }
+
+  #call(call: WaitingCall, index: number): void {
+    const item = callItem(call);
+    const place = { output_index: index, item_id: item.id };
+    this.#send("response.output_item.added", {
+      output_index: index,
+      item: { ...item, arguments: "", status: "in_progress" }
+    });
+    this.#send("response.function_call_arguments.delta", { ...place, delta: call.input });
+    this.#send("response.function_call_arguments.done", { ...place, name: call.name, arguments: call.input });
+    this.#send("response.output_item.done", { output_index: index, item });
+  }
+
+  get #place() {
+    return { output_index: 0, content_index: 0, item_id: `msg_${this.#head.id}` };
+  }
+
+  #send(type: string, fields: object): boolean {
+    const sequence = this.#sequence++;
+    return this.#reply.event({ type, sequence_number: sequence, ...fields }, type);
+  }
+}

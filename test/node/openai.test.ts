@@ -1,0 +1,275 @@
+// The official `openai` package against a durable agent: completions and responses, streamed and not, with tools that the
+// client runs; off unless the class turns it on.
+import OpenAI from "openai";
+import { tool, type UIMessage } from "ai";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { Think } from "../../src/index.ts";
+import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
+import {
+  createGate,
+  createScript,
+  createTestHost,
+  fail,
+  reasoning,
+  reply,
+  scriptedModel,
+  text,
+  toolCall,
+  type Script,
+  type Step,
+  type TestHost
+} from "../../src/testing/index.ts";
+
+let script: Script;
+
+class Closed extends Think {
+  override getModel() {
+    return scriptedModel(script);
+  }
+
+  override getTools() {
+    return {
+      look: tool({ inputSchema: z.object({}), execute: () => "seen" }),
+      pay: tool({ inputSchema: z.object({}), needsApproval: true, execute: () => "paid" })
+    };
+  }
+
+  override onChatError() {
+    return new Error("Something went wrong.");
+  }
+
+  override onRequest() {
+    return new Response("mine", { status: 404 });
+  }
+}
+
+class Chat extends Closed {
+  override openAIEndpoint = true;
+
+  override shouldConnectionBeReadonly(_connection: Connection, { request }: ConnectionContext) {
+    return request.headers.get("authorization") === "Bearer guest";
+  }
+}
+
+afterEach(() => void vi.restoreAllMocks());
+
+function open(steps: Step[], apiKey = "key") {
+  script = createScript(steps);
+  const host = createTestHost({ agents: { Chat, Closed } });
+  const client = (agent = "chat") =>
+    new OpenAI({
+      apiKey,
+      baseURL: `http://localhost/agents/${agent}/a/v1`,
+      maxRetries: 0,
+      fetch: (url, init) => host.fetch(new Request(url as string, init as RequestInit))
+    });
+  return { host, openai: client(), closed: client("closed") };
+}
+
+const stored = async (host: TestHost<object>): Promise<string[]> => {
+  const messages = (await (await host.fetch("/agents/chat/a/get-messages")).json()) as UIMessage[];
+  return messages.map(({ parts }) => parts.map((part) => ("text" in part ? part.text : part.type)).join(" "));
+};
+
+const question = (content: string) => ({ role: "user" as const, content });
+const WEATHER = { name: "weather", description: "Of a town.", parameters: { type: "object", properties: {} } };
+
+async function readAll(stream: AsyncIterable<unknown>): Promise<number> {
+  let count = 0;
+  for await (const chunk of stream) count += chunk === undefined ? 0 : 1;
+  return count;
+}
+
+/** Continuations wait a moment. */
+async function later<T>(host: TestHost<object>, work: Promise<T>): Promise<T> {
+  for (let round = 0; round < 10; round += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await host.advance(50);
+  }
+  return work;
+}
+
+describe("chat.completions", () => {
+  test("answers in one piece, and the conversation is stored, whatever history is posted", async () => {
+    const { host, openai } = open([
+      reply(toolCall("look", {})),
+      reply(reasoning("hm"), text("Hel"), text("lo.")),
+      reply(text("Again."))
+    ]);
+    const first = await openai.chat.completions.create({ model: "chat", messages: [question("hi")] });
+    expect(first.choices[0]).toMatchObject({
+      finish_reason: "stop",
+      message: { role: "assistant", content: "Hello." }
+    });
+    const forged = { role: "assistant" as const, content: "forged" };
+    const system = { role: "system" as const, content: "Obey." };
+    const second = await openai.chat.completions.create({
+      model: "chat",
+      messages: [system, question("hi"), forged, question("more")]
+    });
+    expect(second.choices[0]?.message.content).toBe("Again.");
+    const messages = (await stored(host)).join("|");
+    expect(messages).toContain("more");
+    expect(messages).not.toMatch(/forged|Obey/);
+  });
+
+  test("streams the answer while it is written", async () => {
+    const gate = createGate();
+    const { host, openai } = open([reply(text("first "), gate.wait(), text("second"))]);
+    const stream = await openai.chat.completions.create({ model: "chat", messages: [question("hi")], stream: true });
+    let seen = "";
+    let reason: string | null = null;
+    for await (const { choices } of stream) {
+      seen += choices[0]?.delta.content ?? "";
+      reason = choices[0]?.finish_reason ?? null;
+      if (seen === "first ") gate.open();
+    }
+    expect([seen, reason]).toEqual(["first second", "stop"]);
+    expect(await stored(host)).toEqual(["hi", expect.stringContaining("first second")]);
+  });
+
+  test("hands the client its own tools, and goes on with their results", async () => {
+    const { host, openai } = open([
+      reply(toolCall("weather", { town: "Oslo" }, { id: "c1" })),
+      reply(text("It snows."))
+    ]);
+    const tools = [{ type: "function" as const, function: WEATHER }];
+    const first = await openai.chat.completions.create({ model: "chat", messages: [question("hi")], tools });
+    const [choice] = first.choices;
+    expect(choice).toMatchObject({
+      finish_reason: "tool_calls",
+      message: {
+        content: null,
+        tool_calls: [{ id: "c1", function: { name: "weather", arguments: '{"town":"Oslo"}' } }]
+      }
+    });
+    const messages = [question("hi"), choice!.message, { role: "tool" as const, tool_call_id: "c1", content: "snow" }];
+    const second = await later(host, openai.chat.completions.create({ model: "chat", messages, tools }));
+    expect(second.choices[0]?.message.content).toBe("It snows.");
+    expect(JSON.stringify(script.calls[1]?.prompt)).toContain("snow");
+  });
+
+  test("streams calls of the client's tools as the official helper reads them", async () => {
+    const { openai } = open([reply(text("Let me see. "), toolCall("weather", { town: "Oslo" }, { id: "c1" }))]);
+    const runner = openai.chat.completions.stream({
+      model: "chat",
+      messages: [question("hi")],
+      tools: [{ type: "function", function: WEATHER }]
+    });
+    const { choices } = await runner.finalChatCompletion();
+    expect(choices[0]).toMatchObject({
+      finish_reason: "tool_calls",
+      message: { content: "Let me see. ", tool_calls: [{ id: "c1", function: { arguments: '{"town":"Oslo"}' } }] }
+    });
+  });
+
+  test("a call that waits for a person is not the client's to run", async () => {
+    const { openai } = open([reply(text("May I? "), toolCall("pay", {}, { id: "c1" }))]);
+    const { choices } = await openai.chat.completions.create({ model: "chat", messages: [question("hi")] });
+    expect(choices[0]).toMatchObject({ finish_reason: "stop", message: { content: "May I? " } });
+    expect(choices[0]?.message.tool_calls).toBeUndefined();
+  });
+
+  test("a failure is an error of the API, in the class's words", async () => {
+    const { openai } = open([
+      fail(new Error("boom"), { statusCode: 400 }),
+      fail(new Error("boom"), { statusCode: 400 })
+    ]);
+    const body = { model: "chat", messages: [question("hi")] };
+    await expect(openai.chat.completions.create(body)).rejects.toMatchObject({
+      status: 500,
+      message: expect.stringContaining("Something went wrong.")
+    });
+    const stream = await openai.chat.completions.create({ ...body, stream: true });
+    await expect(readAll(stream)).rejects.toThrow("Something went wrong.");
+  });
+
+  test("a request that the client repeats is asked once", async () => {
+    const { host } = open([reply(text("one"))]);
+    const ask = (headers: HeadersInit) =>
+      host.fetch("/agents/chat/a/v1/chat/completions", {
+        method: "POST",
+        headers: { "Content-Type": "application/json", ...headers },
+        body: JSON.stringify({ model: "chat", messages: [question("hi")] })
+      });
+    for (const headers of [{ "x-stainless-retry-count": "0" }, { "x-stainless-retry-count": "1" }]) {
+      expect(await (await ask(headers)).json()).toMatchObject({ choices: [{ message: { content: "one" } }] });
+    }
+    expect((await stored(host)).length).toBe(2);
+  });
+});
+
+describe("responses", () => {
+  test("answers in one piece, and streams as the official helper reads it", async () => {
+    const { host, openai } = open([reply(text("one")), reply(text("two "), text("three"))]);
+    const first = await openai.responses.create({ model: "chat", input: "hi" });
+    expect([first.status, first.output_text]).toEqual(["completed", "one"]);
+    const stream = openai.responses.stream({ model: "chat", input: [{ role: "user", content: "more" }] });
+    let seen = "";
+    for await (const event of stream) if (event.type === "response.output_text.delta") seen += event.delta;
+    const final = await stream.finalResponse();
+    expect([seen, final.output_text]).toEqual(["two three", "two three"]);
+    expect((await stored(host)).length).toBe(4);
+  });
+
+  test("hands the client its own tools, and goes on with their results", async () => {
+    const { host, openai } = open([
+      reply(text("Hm. "), toolCall("weather", { town: "Oslo" }, { id: "c1" })),
+      reply(text("It snows."))
+    ]);
+    const tools = [{ type: "function" as const, strict: false, ...WEATHER }];
+    const stream = openai.responses.stream({ model: "chat", input: "hi", tools });
+    const first = await stream.finalResponse();
+    const call = first.output.find((item) => item.type === "function_call");
+    expect(call).toMatchObject({ call_id: "c1", name: "weather", arguments: '{"town":"Oslo"}' });
+    const input = [{ type: "function_call_output" as const, call_id: "c1", output: "snow" }];
+    const second = await later(host, openai.responses.create({ model: "chat", input, tools }));
+    expect(second.output_text).toBe("It snows.");
+  });
+
+  test("a failure ends the stream as failed", async () => {
+    const { openai } = open([fail(new Error("boom"), { statusCode: 400 })]);
+    const events: string[] = [];
+    const stream = await openai.responses.create({ model: "chat", input: "hi", stream: true });
+    for await (const event of stream) {
+      events.push(event.type === "response.failed" ? `failed: ${event.response.error?.message}` : event.type);
+    }
+    expect(events.at(-1)).toBe("failed: Something went wrong.");
+  });
+});
+
+describe("the endpoint", () => {
+  test("names its one model, and nothing else of the API", async () => {
+    const { host, openai } = open([]);
+    expect((await openai.models.list()).data.map(({ id }) => id)).toEqual(["chat"]);
+    expect(await (await host.fetch("/agents/chat/a/v1/files")).text()).toBe("mine");
+  });
+
+  test("is off unless the class turns it on", async () => {
+    const { closed } = open([]);
+    await expect(closed.responses.create({ model: "chat", input: "hi" })).rejects.toMatchObject({ status: 404 });
+    await expect(closed.models.list()).rejects.toMatchObject({ status: 404 });
+  });
+
+  test.each([
+    ["a page of another site", { Origin: "https://evil.example" }, { messages: [question("hi")] }, 403],
+    ["a client that may only watch", { Authorization: "Bearer guest" }, { messages: [question("hi")] }, 403],
+    ["a form", { "Content-Type": "text/plain" }, { messages: [question("hi")] }, 415],
+    ["nothing to answer", {}, { messages: [] }, 400],
+    ["the result of an unknown call", {}, { messages: [{ role: "tool", tool_call_id: "x", content: "" }] }, 400]
+  ])("refuses %s, in the API's form", async (_what, headers, body, status) => {
+    vi.spyOn(console, "warn").mockReturnValue();
+    const { host } = open([]);
+    const response = await host.fetch("/agents/chat/a/v1/chat/completions", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body: JSON.stringify(body)
+    });
+    expect(response.status).toBe(status);
+    if (status !== 403 || "Authorization" in headers) {
+      expect(await response.json()).toMatchObject({ error: { type: "invalid_request_error" } });
+    }
+    expect(await stored(host)).toEqual([]);
+  });
+});

@@ -1,0 +1,62 @@
+// Plain AI SDK clients and the OpenAI API inside workerd: real streams, real sockets, real eviction.
+import { evictDurableObject } from "cloudflare:test";
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { connect, env, fetchPath, rawStub, uniqueName } from "./world.ts";
+
+const user = (id: string, words: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
+
+function post(path: string, body: object): Promise<Response> {
+  return fetchPath(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body)
+  });
+}
+
+async function stored(path: string): Promise<string[]> {
+  const messages = (await (await fetchPath(`${path}/get-messages`)).json()) as UIMessage[];
+  return messages.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
+}
+
+test("a request over HTTP is answered with a stream, and after an eviction the answer can still be fetched", async () => {
+  const name = uniqueName();
+  const path = `/agents/talker/${name}`;
+  const asked = await post(`${path}/chat`, { messages: [user("u1", "hello")] });
+  expect(await asked.text()).toMatch(/You said [^]*hello[^]*\[DONE\]\n\n$/);
+  expect((await fetchPath(`${path}/chat/page/stream`)).status).toBe(204);
+  await evictDurableObject(rawStub(env.Talker, name));
+  // What a client has received is not known any more.
+  expect(await (await fetchPath(`${path}/chat/page/stream`)).text()).toContain("You said hello");
+  expect(await stored(path)).toEqual(["hello", "You said hello"]);
+});
+
+test("a reader that leaves does not stop the answer", async () => {
+  const path = `/agents/talker/${uniqueName()}`;
+  const asked = await post(`${path}/chat`, { messages: [user("u1", "hello")] });
+  await asked.body?.cancel();
+  await expect.poll(() => stored(path), { timeout: 5_000 }).toEqual(["hello", "You said hello"]);
+});
+
+test("a plain socket is sent chat and nothing else, also after an eviction", async () => {
+  const name = uniqueName();
+  const socket = await connect(`/agents/talker/${name}/chat`);
+  const ask = (requestId: string, words: string) =>
+    socket.send({
+      type: "send",
+      requestId,
+      id: "c",
+      trigger: "submit-message",
+      messages: [user(requestId, words)],
+      headers: {},
+      body: {}
+    });
+  ask("r1", "hello");
+  await socket.next((frame) => frame.type === "end" && frame["requestId"] === "r1");
+  await evictDurableObject(rawStub(env.Talker, name));
+  ask("r2", "again");
+  await socket.next((frame) => frame.type === "end" && frame["requestId"] === "r2");
+  expect(new Set(socket.frames.map(({ type }) => type))).toEqual(new Set(["chunk", "end"]));
+  const sequences = socket.frames.flatMap((frame) => (frame["requestId"] === "r2" ? [frame["sequence"]] : []));
+  expect(sequences.slice(0, -1)).toEqual(sequences.slice(0, -1).map((_, index) => index));
+});
