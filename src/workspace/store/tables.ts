@@ -40,6 +40,11 @@ export class Tables {
     });
   }
 
+  /** True once they were seen; otherwise `exist` looks. */
+  get areKnown(): boolean {
+    return this.#exist;
+  }
+
   /** False: nothing was ever written. */
   *exist(): Steps<boolean> {
     if (!this.#exist) {
