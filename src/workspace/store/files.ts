@@ -44,6 +44,7 @@ export function* readFile(operation: Operation, path: string): Steps<FoundFile |
     row = place.row && (yield* findWithContent(operation, place.path));
   }
   if (!row) return undefined;
+  operation.tables.see(row.path);
   switch (row.storage_backend) {
     case "r2":
       return { row, key: row.r2_key ?? "" };
@@ -81,7 +82,8 @@ export interface Written {
 /** Creates or overwrites; makes the directories above. Follows links. */
 export function* writeFile(operation: Operation, write: FileWrite): Steps<Written> {
   if (!operation.tables.areKnown) yield* operation.tables.make();
-  const made = yield* createFile(operation, write);
+  const made = operation.tables.hasSeen(write.path) ? undefined : yield* createFile(operation, write);
+  operation.tables.see(write.path);
   if (made) return made;
   const place = yield* locateForWrite(operation, write.path);
   checkExpected(place.row, write.expected);
@@ -89,7 +91,7 @@ export function* writeFile(operation: Operation, write: FileWrite): Steps<Writte
   if (!place.row && place.hasParent !== true) yield* makeParents(operation, place);
   if (place.row) yield* retire(operation, place.row, write.content);
   const placement = yield* placeContent(operation, write.content);
-  yield* upsert(operation, { place, placement, mimeType, size: write.content.size });
+  yield* putEntry(operation, { place, placement, mimeType, size: write.content.size });
   if (place.row) yield* dropRetired(operation, place.row);
   operation.tell({ type: place.row ? "update" : "create", path: place.path, entryType: "file" });
   return { path: place.path, size: write.content.size, storage: placement.backend, isUpdate: place.row !== undefined };
@@ -153,36 +155,50 @@ export function* discardObject(operation: Operation, key: string): Steps<void> {
   yield* all(`INSERT OR REPLACE INTO ${operation.tables.garbage} (key, since) VALUES (?, ?)`, key, operation.now);
 }
 
-interface Upsert {
+interface NewContent {
   readonly place: Place;
   readonly placement: Placement;
   readonly mimeType: string;
   readonly size: number;
 }
 
-function* upsert(operation: Operation, { place, placement, mimeType, size }: Upsert): Steps<void> {
+function* putEntry(operation: Operation, { place, placement, mimeType, size }: NewContent): Steps<void> {
   const { tables, now } = operation;
-  if (placement.key !== null) yield* all(`DELETE FROM ${tables.garbage} WHERE key = ?`, placement.key);
+  const { backend, key, contentId, inline } = placement;
+  if (key !== null) yield* all(`DELETE FROM ${tables.garbage} WHERE key = ?`, key);
+  const turnId = operation.turnId ?? null;
+  if (place.row) {
+    yield* all(
+      `UPDATE ${tables.entries} SET mime_type = ?, size = ?, storage_backend = ?, r2_key = ?, content_encoding = 'bytes',
+        modified_at = ?, content_id = ?, turn_id = ?, content = ? WHERE path = ?`,
+      mimeType,
+      size,
+      backend,
+      key,
+      now,
+      contentId,
+      turnId,
+      inline,
+      place.path
+    );
+    return;
+  }
   yield* all(
     `INSERT INTO ${tables.entries} (path, parent_path, name, type, mime_type, size, storage_backend, r2_key,
       content_encoding, created_at, modified_at, content_id, turn_id, content)
-    VALUES (?, ?, ?, 'file', ?, ?, ?, ?, 'bytes', ?, ?, ?, ?, ?)
-    ON CONFLICT (path) DO UPDATE SET mime_type = excluded.mime_type, size = excluded.size,
-      storage_backend = excluded.storage_backend, r2_key = excluded.r2_key, content_encoding = 'bytes',
-      modified_at = excluded.modified_at, content_id = excluded.content_id, turn_id = excluded.turn_id,
-      content = excluded.content`,
+    VALUES (?, ?, ?, 'file', ?, ?, ?, ?, 'bytes', ?, ?, ?, ?, ?)`,
     place.path,
     parentOf(place.path),
     nameOf(place.path),
     mimeType,
     size,
-    placement.backend,
-    placement.key,
+    backend,
+    key,
     now,
     now,
-    placement.contentId,
-    operation.turnId ?? null,
-    placement.inline
+    contentId,
+    turnId,
+    inline
   );
 }
 
