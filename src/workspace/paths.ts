@@ -9,6 +9,7 @@ export const ROOT = "/";
 export function normalizePath(path: string): string {
   if (typeof path !== "string") throw new TypeError("A path must be a string.");
   checkCharacters(path);
+  if (isNormal(path)) return checkedLength(path);
   const parts: string[] = [];
   for (const part of path.split("/")) {
     if (part === "" || part === ".") continue;
@@ -16,6 +17,11 @@ export function normalizePath(path: string): string {
     else parts.push(part);
   }
   return checkedLength(`/${parts.join("/")}`);
+}
+
+/** Most paths are. Names that begin with a dot are looked at more closely. */
+function isNormal(path: string): boolean {
+  return path.startsWith("/") && path.length > 1 && !/\/(?:[./]|$)/.test(path);
 }
 
 export function checkCharacters(text: string): void {

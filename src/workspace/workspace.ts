@@ -96,14 +96,13 @@ export class Workspace implements WorkspaceFsLike {
 
   /** Null when there is no such file. */
   async readFile(path: string): Promise<string | null> {
-    const bytes = await this.readFileBytes(path);
-    return bytes === null ? null : decodeText(bytes);
+    const found = await this.#find(path);
+    return found ? decodeText(await this.#bytesOf(found)) : null;
   }
 
   async readFileBytes(path: string): Promise<Uint8Array | null> {
     const found = await this.#find(path);
-    if (!found) return null;
-    return "key" in found ? await this.#objects.bytes(found.key, found.row.path) : found.bytes;
+    return found ? await this.#bytesOf(found) : null;
   }
 
   /** What was there when it was called. A file that is overwritten meanwhile ends the stream with ESTALE. */
@@ -350,6 +349,10 @@ export class Workspace implements WorkspaceFsLike {
     return place.row ? infoOf(place.row) : null;
   }
 
+  #bytesOf(found: FoundFile): Uint8Array | Promise<Uint8Array> {
+    return "key" in found ? this.#objects.bytes(found.key, found.row.path) : found.bytes;
+  }
+
   async #find(path: string): Promise<FoundFile | undefined> {
     const found = await this.#read((operation) => readFile(operation, normalizePath(path)));
     if (found) report(this.#events, "workspace:read", { path: found.row.path, storage: found.row.storage_backend });
@@ -423,13 +426,15 @@ export class Workspace implements WorkspaceFsLike {
     }
   }
 
-  async #read<T>(work: (operation: Operation) => Steps<T>): Promise<T> {
-    return await this.#store.runner.read(() => work(this.#operation()));
+  /** At once where the database answers at once. */
+  #read<T>(work: (operation: Operation) => Steps<T>): T | Promise<T> {
+    return this.#store.runner.read(() => work(this.#operation()));
   }
 
   async #write<T>(work: (operation: Operation) => Steps<T>): Promise<T> {
     const operation = this.#operation();
-    const result = await this.#store.runner.write(() => work(operation));
+    const pending = this.#store.runner.write(() => work(operation));
+    const result = pending instanceof Promise ? await pending : pending;
     this.#tell(operation.events);
     if (operation.objects.length > 0) await this.#staging.deleteObjects(operation.objects);
     return result;

@@ -11,6 +11,8 @@ export interface Glob {
   readonly path?: string;
   /** The directory that holds every match. */
   readonly directory: string;
+  /** What every match ends with, as far as it has no wildcards; may be empty. */
+  readonly suffix: string;
   matches(path: string): boolean;
 }
 
@@ -23,9 +25,11 @@ export function compileGlob(pattern: string): Glob {
   const wild = normal.search(/[*?[{]/);
   const { node, isLiteral } = new GlobParser(normal).parse();
   const directory = normal.slice(0, normal.lastIndexOf("/", wild < 0 ? undefined : wild)) || "/";
-  if (isLiteral) return { pattern: normal, path: normal, directory, matches: (path) => path === normal };
+  // Inside of brackets and braces the end of the pattern is not the end of the name.
+  const suffix = /[^*?[\]{}]*$/.exec(normal)?.[0] ?? "";
+  if (isLiteral) return { pattern: normal, path: normal, directory, suffix, matches: (path) => path === normal };
   const automaton = new Automaton(node, { whole: true });
-  return { pattern: normal, directory, matches: (path) => path !== "/" && automaton.test(path) };
+  return { pattern: normal, directory, suffix, matches: (path) => path !== "/" && automaton.test(path) };
 }
 
 /** As paths are, but slashes inside of `[…]` and `{…}` are the pattern's. */

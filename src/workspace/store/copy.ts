@@ -78,5 +78,5 @@ function* contentOf(
     return staged;
   }
   const found = yield* findWithContent(operation, row.path);
-  return stageBytes(inlineBytes(row, found?.["content"]));
+  return stageBytes(inlineBytes(row, found?.content));
 }

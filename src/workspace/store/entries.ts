@@ -1,6 +1,5 @@
 // Rows of the file tree: finding them, following links, making directories. An entry's parent is always a directory that
 // exists, so one found row proves all of its path.
-import type { SqlRow } from "../../host/ports.ts";
 import { FileError, isDirectory, notDirectory } from "../errors.ts";
 import { ancestorsOf, checkedLength, linkTarget, nameOf, normalizePath, parentOf, rangeBelow, ROOT } from "../paths.ts";
 import type { Operation } from "./operation.ts";
@@ -29,6 +28,13 @@ export interface EntryRow {
   readonly turn_id: string | null;
 }
 
+/** What of a row callers are shown. */
+type ListedRow = Pick<
+  EntryRow,
+  "path" | "type" | "mime_type" | "size" | "target" | "content_id" | "created_at" | "modified_at"
+>;
+export const LISTED_COLUMNS = "path, type, mime_type, size, target, content_id, created_at, modified_at";
+
 /** Everything but the content. */
 export const COLUMNS =
   "path, name, type, mime_type, size, storage_backend, r2_key, target, content_encoding, content_id, created_at, modified_at, turn_id";
@@ -54,18 +60,20 @@ export type FileStat = FileInfo;
 /** Older than this it is a time in seconds, as the original wrote it. */
 const SECONDS_BEFORE = 100_000_000_000;
 
-export function infoOf(row: EntryRow): FileInfo {
-  return {
+export function infoOf(row: ListedRow): FileInfo {
+  // Thousands at a time: no object is made to be spread into another.
+  const info: { -readonly [Name in keyof FileInfo]: FileInfo[Name] } = {
     path: row.path,
-    name: row.name,
+    name: nameOf(row.path),
     type: row.type,
     mimeType: row.mime_type ?? "",
     size: row.size,
     createdAt: inMs(row.created_at),
-    updatedAt: inMs(row.modified_at),
-    ...(row.type === "symlink" && { target: row.target ?? "" }),
-    ...(row.type === "file" && { etag: etagOf(row) })
+    updatedAt: inMs(row.modified_at)
   };
+  if (row.type === "symlink") info.target = row.target ?? "";
+  else if (row.type === "file") info.etag = etagOf(row);
+  return info;
 }
 
 export function rootInfo(): FileInfo {
@@ -73,7 +81,7 @@ export function rootInfo(): FileInfo {
 }
 
 /** An append keeps the content's id and changes its size. Rows of the original have no id. */
-export function etagOf(row: EntryRow): string {
+export function etagOf(row: Pick<EntryRow, "content_id" | "modified_at" | "size">): string {
   return `${row.content_id ?? `${row.modified_at}`}-${row.size}`;
 }
 
@@ -82,14 +90,21 @@ function inMs(time: number): number {
 }
 
 export function* findEntry({ tables }: Operation, path: string): Steps<EntryRow | undefined> {
-  if (!(yield* tables.exist())) return undefined;
+  if (!tables.areKnown && !(yield* tables.exist())) return undefined;
   return yield* one<EntryRow>(`SELECT ${COLUMNS} FROM ${tables.entries} WHERE path = ?`, path);
 }
 
+/** What reading a file needs. */
+export type ContentRow = Pick<
+  EntryRow,
+  "path" | "type" | "size" | "storage_backend" | "r2_key" | "content_encoding" | "content_id"
+> & { readonly content: unknown };
+const CONTENT_COLUMNS = "path, type, size, storage_backend, r2_key, content_encoding, content_id, content";
+
 /** The entry with its inline content: a small file is read by one statement. */
-export function* findWithContent({ tables }: Operation, path: string): Steps<(EntryRow & SqlRow) | undefined> {
-  if (!(yield* tables.exist())) return undefined;
-  return yield* one<EntryRow & SqlRow>(`SELECT ${COLUMNS}, content FROM ${tables.entries} WHERE path = ?`, path);
+export function* findWithContent({ tables }: Operation, path: string): Steps<ContentRow | undefined> {
+  if (!tables.areKnown && !(yield* tables.exist())) return undefined;
+  return yield* one<ContentRow>(`SELECT ${CONTENT_COLUMNS} FROM ${tables.entries} WHERE path = ?`, path);
 }
 
 export interface Place {
@@ -142,10 +157,20 @@ function* nearestAncestor({ tables }: Operation, path: string): Steps<EntryRow |
 
 /** Where a file can be written: a missing path or a file. Throws EISDIR, ENOTDIR, ELOOP. */
 export function* locateForWrite(operation: Operation, path: string): Steps<Place> {
-  const place = yield* locate(operation, path, true);
+  const place = (yield* nearPlace(operation, path)) ?? (yield* locate(operation, path, true));
   if (place.isRoot || place.row?.type === "directory") throw isDirectory(path);
   if (place.isBelowFile) throw notDirectory(parentOf(path));
   return place;
+}
+
+/** The common cases by one statement: a file that is there, or a new one in a directory that is. */
+function* nearPlace({ tables }: Operation, path: string): Steps<Place | undefined> {
+  const parent = parentOf(path);
+  const found = yield* all<EntryRow>(`SELECT ${COLUMNS} FROM ${tables.entries} WHERE path IN (?, ?)`, path, parent);
+  const row = found.find((each) => each.path === path);
+  if (row) return row.type === "file" ? { path, row, isRoot: false, isBelowFile: false } : undefined;
+  const hasParent = parent === ROOT || found[0]?.type === "directory";
+  return hasParent && path !== ROOT ? { path, isRoot: false, isBelowFile: false, hasParent } : undefined;
 }
 
 /** Makes the directories above a path that are missing, the highest first. `place` proves that they can be made. */

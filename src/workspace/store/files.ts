@@ -1,7 +1,7 @@
 // Reading and writing single files. Each function is one operation: it checks first and then writes, so that what it
 // refuses has changed nothing.
 import { isDirectory } from "../errors.ts";
-import { nameOf, parentOf } from "../paths.ts";
+import { checkedLength, nameOf, parentOf, ROOT } from "../paths.ts";
 import { DEFAULT_BYTES_TYPE, DEFAULT_TEXT_TYPE, typeOfName } from "../media-type.ts";
 import {
   appendChunks,
@@ -15,16 +15,25 @@ import {
   stageBytes,
   type StagedContent
 } from "./contents.ts";
-import { type EntryRow, findWithContent, locate, locateForWrite, makeParents, type Place } from "./entries.ts";
+import {
+  type ContentRow,
+  type EntryRow,
+  findWithContent,
+  locate,
+  locateForWrite,
+  makeParents,
+  type Place
+} from "./entries.ts";
 import type { Operation } from "./operation.ts";
-import { all, type Steps } from "./sql.ts";
+import { all, one, type Steps } from "./sql.ts";
+import { INLINE_BYTES } from "./tables.ts";
 import { keepVersion } from "./versions.ts";
 
 /** A file as it was found: its bytes, or where they are. */
 export type FoundFile =
-  | { readonly row: EntryRow; readonly bytes: Uint8Array }
+  | { readonly row: ContentRow; readonly bytes: Uint8Array }
   /** In R2: to be fetched by the caller. */
-  | { readonly row: EntryRow; readonly key: string };
+  | { readonly row: ContentRow; readonly key: string };
 
 /** Follows links. Undefined when there is nothing; throws EISDIR. */
 export function* readFile(operation: Operation, path: string): Steps<FoundFile | undefined> {
@@ -35,13 +44,14 @@ export function* readFile(operation: Operation, path: string): Steps<FoundFile |
     row = place.row && (yield* findWithContent(operation, place.path));
   }
   if (!row) return undefined;
+  operation.tables.see(row.path);
   switch (row.storage_backend) {
     case "r2":
       return { row, key: row.r2_key ?? "" };
     case "chunks":
       return { row, bytes: yield* readChunks(operation, row.content_id ?? "", row.size) };
     case "inline":
-      return { row, bytes: inlineBytes(row, row["content"]) };
+      return { row, bytes: inlineBytes(row, row.content) };
   }
 }
 
@@ -71,26 +81,60 @@ export interface Written {
 
 /** Creates or overwrites; makes the directories above. Follows links. */
 export function* writeFile(operation: Operation, write: FileWrite): Steps<Written> {
-  yield* operation.tables.make();
+  if (!operation.tables.areKnown) yield* operation.tables.make();
+  const made = operation.tables.hasSeen(write.path) ? undefined : yield* createFile(operation, write);
+  operation.tables.see(write.path);
+  if (made) return made;
   const place = yield* locateForWrite(operation, write.path);
   checkExpected(place.row, write.expected);
-  const mimeType = typeFor(write, place);
-  yield* makeParents(operation, place);
+  const mimeType = typeFor(write, place.path, place.row?.mime_type);
+  if (!place.row && place.hasParent !== true) yield* makeParents(operation, place);
   if (place.row) yield* retire(operation, place.row, write.content);
   const placement = yield* placeContent(operation, write.content);
-  yield* upsert(operation, { place, placement, mimeType, size: write.content.size });
+  yield* putEntry(operation, { place, placement, mimeType, size: write.content.size });
   if (place.row) yield* dropRetired(operation, place.row);
   operation.tell({ type: place.row ? "update" : "create", path: place.path, entryType: "file" });
   return { path: place.path, size: write.content.size, storage: placement.backend, isUpdate: place.row !== undefined };
 }
 
-function typeFor(write: FileWrite, place: Place): string {
+/** By one statement where it can be: a small file that is new, in a directory that is there. */
+function* createFile(operation: Operation, write: FileWrite): Steps<Written | undefined> {
+  const { path, content } = write;
+  if (content.kind !== "bytes" || content.size > INLINE_BYTES || path === ROOT || typeof write.expected === "string")
+    return undefined;
+  checkedLength(path);
+  const { tables, now } = operation;
+  const parent = parentOf(path);
+  const made = yield* one(
+    `INSERT INTO ${tables.entries} (path, parent_path, name, type, mime_type, size, content_encoding, created_at,
+      modified_at, content_id, turn_id, content)
+    SELECT ?, ?, ?, 'file', ?, ?, 'bytes', ?, ?, ?, ?, ?
+    WHERE ? = '/' OR EXISTS (SELECT 1 FROM ${tables.entries} WHERE path = ? AND type = 'directory')
+    ON CONFLICT (path) DO NOTHING RETURNING 1 AS made`,
+    path,
+    parent,
+    nameOf(path),
+    typeFor(write, path),
+    content.size,
+    now,
+    now,
+    crypto.randomUUID(),
+    operation.turnId ?? null,
+    content.bytes,
+    parent,
+    parent
+  );
+  if (!made) return undefined;
+  operation.tell({ type: "create", path, entryType: "file" });
+  return { path, size: content.size, storage: "inline", isUpdate: false };
+}
+
+function typeFor(write: FileWrite, path: string, stored?: string | null): string {
   if (write.mimeType !== undefined) return write.mimeType;
-  const stored = place.row?.mime_type;
   const fallback = write.isText ? DEFAULT_TEXT_TYPE : DEFAULT_BYTES_TYPE;
   // A type that only says how the old content came is no reason to keep it.
   if (stored && stored !== DEFAULT_BYTES_TYPE) return stored;
-  return typeOfName(place.path) ?? fallback;
+  return typeOfName(path) ?? fallback;
 }
 
 /** What the entry held goes into the history; an object in R2 has to go. */
@@ -111,36 +155,50 @@ export function* discardObject(operation: Operation, key: string): Steps<void> {
   yield* all(`INSERT OR REPLACE INTO ${operation.tables.garbage} (key, since) VALUES (?, ?)`, key, operation.now);
 }
 
-interface Upsert {
+interface NewContent {
   readonly place: Place;
   readonly placement: Placement;
   readonly mimeType: string;
   readonly size: number;
 }
 
-function* upsert(operation: Operation, { place, placement, mimeType, size }: Upsert): Steps<void> {
+function* putEntry(operation: Operation, { place, placement, mimeType, size }: NewContent): Steps<void> {
   const { tables, now } = operation;
-  if (placement.key !== null) yield* all(`DELETE FROM ${tables.garbage} WHERE key = ?`, placement.key);
+  const { backend, key, contentId, inline } = placement;
+  if (key !== null) yield* all(`DELETE FROM ${tables.garbage} WHERE key = ?`, key);
+  const turnId = operation.turnId ?? null;
+  if (place.row) {
+    yield* all(
+      `UPDATE ${tables.entries} SET mime_type = ?, size = ?, storage_backend = ?, r2_key = ?, content_encoding = 'bytes',
+        modified_at = ?, content_id = ?, turn_id = ?, content = ? WHERE path = ?`,
+      mimeType,
+      size,
+      backend,
+      key,
+      now,
+      contentId,
+      turnId,
+      inline,
+      place.path
+    );
+    return;
+  }
   yield* all(
     `INSERT INTO ${tables.entries} (path, parent_path, name, type, mime_type, size, storage_backend, r2_key,
       content_encoding, created_at, modified_at, content_id, turn_id, content)
-    VALUES (?, ?, ?, 'file', ?, ?, ?, ?, 'bytes', ?, ?, ?, ?, ?)
-    ON CONFLICT (path) DO UPDATE SET mime_type = excluded.mime_type, size = excluded.size,
-      storage_backend = excluded.storage_backend, r2_key = excluded.r2_key, content_encoding = 'bytes',
-      modified_at = excluded.modified_at, content_id = excluded.content_id, turn_id = excluded.turn_id,
-      content = excluded.content`,
+    VALUES (?, ?, ?, 'file', ?, ?, ?, ?, 'bytes', ?, ?, ?, ?, ?)`,
     place.path,
     parentOf(place.path),
     nameOf(place.path),
     mimeType,
     size,
-    placement.backend,
-    placement.key,
+    backend,
+    key,
     now,
     now,
-    placement.contentId,
-    operation.turnId ?? null,
-    placement.inline
+    contentId,
+    turnId,
+    inline
   );
 }
 
@@ -159,7 +217,7 @@ export function* appendFile(
   if (write.bytes.byteLength === 0) return { path: place.path, size, storage: row.storage_backend, isUpdate: true };
   if (row.storage_backend === "inline") {
     const found = yield* findWithContent(operation, place.path);
-    const bytes = joined(inlineBytes(row, found?.["content"]), write.bytes);
+    const bytes = joined(inlineBytes(row, found?.content), write.bytes);
     return yield* writeFile(operation, {
       ...write,
       path: place.path,

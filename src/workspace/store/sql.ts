@@ -40,8 +40,8 @@ export function* all<Row extends object = SqlRow>(sql: string, ...values: SqlVal
 }
 
 export function* one<Row extends object = SqlRow>(sql: string, ...values: SqlValue[]): Steps<Row | undefined> {
-  const [row] = yield* all<Row>(sql, ...values);
-  return row;
+  const rows = (yield { sql, values }) as Row[];
+  return rows[0];
 }
 
 export interface Runner {
@@ -158,19 +158,22 @@ async function d1Rows(database: D1Like, { sql, values }: Statement): Promise<Sql
 }
 
 async function backendRows(backend: SqlBackend, { sql, values }: Statement): Promise<SqlRow[]> {
-  if (/^\s*(?:SELECT|PRAGMA)/i.test(sql)) return (await backend.query<object>(sql, ...values)).map(withBytes);
+  if (/^\s*(?:SELECT|PRAGMA)|\bRETURNING\b/i.test(sql))
+    return (await backend.query<object>(sql, ...values)).map(withBytes);
   await backend.run(sql, ...values);
   return [];
 }
 
+/** The only columns with bytes. Looking at every value of every row would take longer than reading them. */
+const BYTE_COLUMNS = ["content", "bytes"];
+
 /** Databases give blobs as ArrayBuffer, as an array of numbers (D1) or as bytes; the store reads bytes. Rows are ours. */
 function withBytes(row: unknown): SqlRow {
-  const values = row as Record<string, SqlValue | ArrayBuffer | number[] | bigint>;
-  for (const column in values) {
+  const values = row as Record<string, SqlValue | ArrayBuffer | number[]>;
+  for (const column of BYTE_COLUMNS) {
     const value = values[column];
     if (value instanceof ArrayBuffer) values[column] = new Uint8Array(value);
     else if (Array.isArray(value)) values[column] = Uint8Array.from(value);
-    else if (typeof value === "bigint") values[column] = Number(value);
   }
   return values as SqlRow;
 }

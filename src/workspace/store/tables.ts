@@ -9,6 +9,8 @@ export const INLINE_BYTES = 16 * 1024;
 /** Larger content is cut into rows of this size: an append rewrites the last one only. */
 export const CHUNK_BYTES = 256 * 1024;
 
+const MAX_SEEN = 2_000;
+
 /** Marks a table of ours; the original's has no such column. */
 const OWN_COLUMN = "content_id";
 
@@ -38,6 +40,23 @@ export class Tables {
       this.#exist = false;
       this.heldBytes = undefined;
     });
+  }
+
+  /** True once they were seen; otherwise `exist` looks. */
+  get areKnown(): boolean {
+    return this.#exist;
+  }
+
+  /** Files that were there lately. A hint which statement to try first, and nothing more. */
+  readonly #seen = new Set<string>();
+
+  hasSeen(path: string): boolean {
+    return this.#seen.has(path);
+  }
+
+  see(path: string): void {
+    if (this.#seen.size >= MAX_SEEN) this.#seen.clear();
+    this.#seen.add(path);
   }
 
   /** False: nothing was ever written. */

@@ -15,6 +15,7 @@ import {
 import { dropContents } from "./contents.ts";
 import {
   COLUMNS,
+  LISTED_COLUMNS,
   type EntryRow,
   type FileInfo,
   findEntry,
@@ -216,7 +217,7 @@ export function* listDirectory(operation: Operation, path: string, page: Page): 
   }
   if (!(yield* tables.exist())) return [];
   const rows = yield* all<EntryRow>(
-    `SELECT ${COLUMNS} FROM ${tables.entries} WHERE parent_path = ? AND path <> '/' ORDER BY type, name LIMIT ? OFFSET ?`,
+    `SELECT ${LISTED_COLUMNS} FROM ${tables.entries} WHERE parent_path = ? AND path <> '/' ORDER BY type, name LIMIT ? OFFSET ?`,
     place.path,
     page.limit,
     page.offset
@@ -246,12 +247,17 @@ export function* findByGlob(operation: Operation, pattern: string): Steps<FileIn
   }
   const range = rangeBelow(glob.directory);
   const matches: FileInfo[] = [];
+  const { suffix } = glob;
   let after = range.from;
   while (true) {
     const rows = yield* all<EntryRow>(
-      `SELECT ${COLUMNS} FROM ${tables.entries} WHERE path > ? AND path < ? ORDER BY path LIMIT ${GLOB_PAGE}`,
+      `SELECT ${LISTED_COLUMNS} FROM ${tables.entries} WHERE path > ? AND path < ? AND substr(path, ?) = ?
+      ORDER BY path LIMIT ${GLOB_PAGE}`,
       after,
-      range.to
+      range.to,
+      // SQLite counts characters, of which some are two units of a text.
+      suffix === "" ? MAX_PATH_CHARS + 1 : -Array.from(suffix).length,
+      suffix
     );
     for (const row of rows) if (glob.matches(row.path)) matches.push(infoOf(row));
     if (matches.length > MAX_GLOB_MATCHES)

@@ -63,9 +63,10 @@ export function* keepVersion(
   if (!isKept(row)) return;
   const { tables } = operation;
   const held = ROW_BYTES + (options.isShared === true ? 0 : row.size);
-  yield* all(
+  const added = yield* one<{ kept: number }>(
     `INSERT INTO ${tables.versions} (${COPIED}, change, replaced_at, replaced_turn_id, held)
-    SELECT ${COPIED}, ?, ?, ?, ? FROM ${tables.entries} WHERE path = ?`,
+    SELECT ${COPIED}, ?, ?, ?, ? FROM ${tables.entries} WHERE path = ?
+    RETURNING (SELECT COUNT(*) FROM ${tables.versions} AS others WHERE others.path = ${tables.versions}.path) AS kept`,
     options.change,
     operation.now,
     operation.turnId ?? null,
@@ -73,7 +74,7 @@ export function* keepVersion(
     row.path
   );
   yield* addHeld(operation, held);
-  yield* trimFile(operation, row.path);
+  if ((added?.kept ?? 0) > MAX_VERSIONS_PER_FILE) yield* trimFile(operation, row.path);
   yield* trimAll(operation);
 }
 

@@ -83,6 +83,7 @@ export const filesOnAPhone: Scenario = {
     await visitor.askAndHear("Write a packing list into a file.");
     await visitor.button("Show what happens underneath").tap();
     await visitor.page.getByRole("tab", { name: "Files" }).tap();
+    await row(visitor, "packing.md").waitFor();
     await visitor.photograph("phone-files");
     await row(visitor, "packing.md").tap();
     await files(visitor).getByText("lamp oil, two cans").waitFor();
