@@ -384,7 +384,8 @@ export class ThinkRuntime {
     return scheduledTasksFeature({
       tasks: parts.tasks,
       isOverridden: this.#init.isOverridden,
-      inAgent: (work) => agent.keepAlive.while(() => agent.runAs({}, work)),
+      // Short, and done again by the next start: it needs no wake of its own.
+      inAgent: (work) => agent.runAs({}, work),
       background: (work) => agent.background(work),
       degrade: (step, error) => this.degrade(step, error)
     });
