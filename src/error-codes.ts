@@ -189,6 +189,7 @@ export type ThinkErrorCode =
   | "unknown-turn"
   | "unsupported-sdk"
   | "upgrade-refused"
+  | "workflow-approval-timeout"
   | "workflow-binding-unknown"
   | "workflow-limit"
   | "workflow-prompt-aborted"

@@ -83,13 +83,17 @@ export class PromptOutbox {
   }
 
   /** Part of the transaction that ends the submission. */
-  add(prompt: WorkflowPrompt, submissionId: string, end: SubmissionEnd): void {
-    const { name, id, eventType } = prompt.workflow;
+  add({ workflow }: WorkflowPrompt, submissionId: string, end: SubmissionEnd): void {
+    this.send(workflow, { id: submissionId, payload: payloadOf(submissionId, end) });
+  }
+
+  /** Part of the transaction that the notification is about. `id` and event are told once. */
+  send({ name, id, eventType }: WorkflowPrompt["workflow"], about: { id: string; payload: string }): void {
     const now = this.#init.clock.now();
     this.#table.run(
       `INSERT OR IGNORE INTO cf_workflow_outbox (id, workflow, workflow_id, event_type, payload, attempts, next_at, created_at)
        VALUES (?, ?, ?, ?, ?, 0, ?, ?)`,
-      ...[`${submissionId}:${eventType}`, name, id, eventType, payloadOf(submissionId, end), now, now]
+      ...[`${about.id}:${eventType}`, name, id, eventType, about.payload, now, now]
     );
     this.#init.sql.afterTransaction({ committed: () => this.deliver() });
   }

@@ -50,7 +50,7 @@ export interface ActionApprovalDescriptor {
 
 export interface PendingApproval {
   readonly executionId: string;
-  readonly source: "action" | "codemode";
+  readonly source: "action" | "codemode" | "workflow";
   readonly descriptor: ActionApprovalDescriptor;
   /** Of the descriptor's input. Given back with the decision, nothing else is approved by it. */
   readonly inputHash?: string;

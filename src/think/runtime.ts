@@ -17,6 +17,7 @@ import type { ScheduledTasks } from "../schedules/scheduled-tasks.ts";
 import { provideSessionHost } from "../session/session-host.ts";
 import { Session, type SessionAgent } from "../session/session.ts";
 import { takeOverOriginal } from "../session/take-over.ts";
+import { WorkflowApprovals } from "../submissions/workflow-approvals.ts";
 import type { PromptOutbox } from "../submissions/prompt-outbox.ts";
 import type { Submissions, SubmitMessagesOptions, SubmitMessagesResult } from "../submissions/submissions.ts";
 import { TurnEngine } from "../turn/engine.ts";
@@ -76,6 +77,7 @@ interface ThinkParts {
   readonly turns: TurnEngine;
   readonly submissions: Submissions;
   readonly outbox: PromptOutbox;
+  readonly approvals: WorkflowApprovals;
   readonly tasks: ScheduledTasks;
 }
 
@@ -84,7 +86,7 @@ export class ThinkRuntime {
   readonly hooks: UserTurnHooks;
   readonly overflow: ContextOverflow;
   readonly features: Features;
-  readonly #overrides: ThinkAgent;
+  readonly overrides: ThinkAgent;
   readonly #init: ThinkRuntimeInit;
   readonly #degradations: OnStartDegradation[] = [];
   readonly #assembly: Assembly;
@@ -93,7 +95,7 @@ export class ThinkRuntime {
   #programmatic: Programmatic | undefined;
 
   constructor(overrides: ThinkAgent, init: ThinkRuntimeInit) {
-    this.#overrides = overrides;
+    this.overrides = overrides;
     this.#init = init;
     this.agent = runtimeOf(overrides);
     this.#provideSession();
@@ -116,7 +118,7 @@ export class ThinkRuntime {
 
   /** What `configureSession` returned. */
   get session(): Session {
-    if (!this.#session) throw new NotStartedError(this.#overrides.constructor.name);
+    if (!this.#session) throw new NotStartedError(this.overrides.constructor.name);
     return this.#session;
   }
 
@@ -128,15 +130,15 @@ export class ThinkRuntime {
   /** The part of a start that comes before interrupted turns and the user's `onStart`. A throw of user code fails it. */
   async start(): Promise<void> {
     if (this.#parts) return;
-    this.#session = await this.#overrides.configureSession(Session.create(this.#overrides));
+    this.#session = await this.overrides.configureSession(Session.create(this.overrides));
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
     this.features.add(contextFeature(this.session));
     this.features.add(submissionsFeature(this.parts.submissions, this.#submitPort()));
     this.features.add(this.#tasksFeature());
-    this.features.add(workflowPromptsFeature({ ...this.parts, overrides: this.#overrides }));
+    this.features.add(workflowPromptsFeature({ ...this.parts, overrides: this.overrides }));
     const builtIn = [workspaceFeature, mcpFeature, this.#agentTools()];
-    await this.features.start([...builtIn, ...this.#overrides.getFeatures()]);
+    await this.features.start([...builtIn, ...this.overrides.getFeatures()]);
   }
 
   /** Every Think may be a parent of such runs, and a child. */
@@ -232,7 +234,7 @@ export class ThinkRuntime {
     const { sql, clock, quarantine, connections } = this.agent;
     const conversations = new Map<string, Conversation>();
     takeOverOriginal(sql);
-    provideSessionHost(this.#overrides, {
+    provideSessionHost(this.overrides, {
       sql,
       blobs: new Blobs(sql),
       setAside: quarantine,
@@ -249,7 +251,7 @@ export class ThinkRuntime {
 
   #openAssembly(): Assembly {
     return new Assembly({
-      overrides: this.#overrides,
+      overrides: this.overrides,
       sdk: installedSdk(),
       features: this.features,
       sessionPrompt: () => contextPrompt(this.session),
@@ -264,7 +266,7 @@ export class ThinkRuntime {
 
   #openHooks(): UserTurnHooks {
     const { features } = this;
-    const overrides = this.#overrides;
+    const overrides = this.overrides;
     const { isOverridden, repairPart } = this.#init;
     return new UserTurnHooks({
       overrides,
@@ -293,6 +295,7 @@ export class ThinkRuntime {
     const { conversation, host } = store.scope;
     const { isOverridden } = this.#init;
     const outbox = openOutbox(agent);
+    const approvals = new WorkflowApprovals({ sql: agent.sql, clock: agent.clock, outbox });
     const submissions = openSubmissions({ agent, blobs: host.blobs, turns: () => turns, isOverridden, outbox });
     const journal = openJournal({
       sql: agent.sql,
@@ -307,7 +310,7 @@ export class ThinkRuntime {
     const transcript: StoredTranscript = new StoredTranscript({
       store,
       idempotency,
-      budgetBytes: () => this.#overrides.hydrationByteBudget,
+      budgetBytes: () => this.overrides.hydrationByteBudget,
       announce: () => turns.announceTranscript(),
       onFailure: (error) => this.degrade("transcript-hydration", error),
       repairPart: (part) => this.hooks.repairPart(part),
@@ -319,8 +322,8 @@ export class ThinkRuntime {
     const turns: TurnEngine = this.#openEngine({ conversation, journal, transcript, idempotency, onGiveUp });
     this.#evictMedia(store);
     const submit: ThinkRuntime["submit"] = (input, options) => this.submit(input, options);
-    const tasks = openScheduledTasks({ agent, overrides: this.#overrides, submissions, submit });
-    const parts = { store, journal, transcript, turns, submissions, outbox, tasks };
+    const tasks = openScheduledTasks({ agent, overrides: this.overrides, submissions, submit });
+    const parts = { store, journal, transcript, turns, submissions, outbox, approvals, tasks };
     this.#joinAgent(parts);
     return parts;
   }
@@ -360,14 +363,14 @@ export class ThinkRuntime {
         reconciler: postedMessages({ store, turns, transcript, newId: () => agent.ids.next() }),
         clock: agent.clock,
         describeFailure: (error, context) => hooks.describeFailure(error, context),
-        concurrency: () => this.#overrides.messageConcurrency,
+        concurrency: () => this.overrides.messageConcurrency,
         emit: (type, payload) => agent.emit(type, payload),
         atomically: (work) => store.scope.conversation.transaction(work),
         messages: () => turns.transcript(),
         changes: store.scope.changes,
         sweep: (now) => void journal.retention.sweep(now),
         plain: {
-          settings: () => this.#overrides,
+          settings: () => this.overrides,
           hasConnectHook: () => this.#init.isOverridden("onConnect")
         }
       }),
@@ -378,7 +381,7 @@ export class ThinkRuntime {
 
   #evictMedia(store: MessageStore): void {
     const { agent, features } = this;
-    const overrides = this.#overrides;
+    const overrides = this.overrides;
     const preserve = preserveAsFile(overrides);
     new MediaEvictor({
       store,
@@ -394,7 +397,7 @@ export class ThinkRuntime {
   #submitPort(): Parameters<typeof submissionsFeature>[1] {
     if (!this.#init.isOverridden("authorizeSubmission")) return undefined;
     return {
-      isAllowed: async (request) => (await this.#overrides.authorizeSubmission(request)) === true,
+      isAllowed: async (request) => (await this.overrides.authorizeSubmission(request)) === true,
       // Checked as the input of a submission: anything else is refused by name.
       submit: (input, options) => this.submit(input as SubmissionInput, options)
     };
@@ -405,7 +408,8 @@ export class ThinkRuntime {
     return scheduledTasksFeature({
       tasks: parts.tasks,
       isOverridden: this.#init.isOverridden,
-      inAgent: (work) => agent.keepAlive.while(() => agent.runAs({}, work)),
+      // Short, and done again by the next start: it needs no wake of its own.
+      inAgent: (work) => agent.runAs({}, work),
       background: (work) => agent.background(work),
       degrade: (step, error) => this.degrade(step, error)
     });
@@ -419,7 +423,7 @@ export class ThinkRuntime {
     return {
       agent: agent.agent,
       env: this.#init.env,
-      overrides: this.#overrides,
+      overrides: this.overrides,
       isOverridden: this.#init.isOverridden,
       sql: agent.sql,
       blobs: store.scope.host.blobs,

@@ -2,6 +2,7 @@
 import type { UIMessage } from "ai";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import { getCurrentAgent } from "../agent/context.ts";
+import type { WorkflowQuestion } from "../submissions/workflow-approvals.ts";
 import type { ThinkSubmissionInspection } from "../submissions/submission.ts";
 import type {
   CancelSubmissionResult,
@@ -68,6 +69,16 @@ export abstract class SubmissionAgent<
   async deleteSubmissions(options?: DeleteSubmissionsOptions): Promise<number> {
     assertCallerMayChange(this);
     return thinkRuntimeOf(this).parts.submissions.deleteAll(options);
+  }
+
+  /** Called by `step.approval` of the agent's workflows. */
+  async internal_askApproval(question: WorkflowQuestion): Promise<string> {
+    return thinkRuntimeOf(this).parts.approvals.ask(question);
+  }
+
+  /** Called by `step.approval` when it does not wait any more. */
+  async internal_withdrawApproval(executionId: string): Promise<void> {
+    thinkRuntimeOf(this).parts.approvals.withdraw(executionId);
   }
 
   /**

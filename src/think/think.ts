@@ -15,14 +15,12 @@ import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import {
   authorizeByGrant,
-  noActions,
   renderAttachment,
   type ActionAuthorizationContext,
   type ActionAuthorizationDecision,
   type ActionLedgerEntry,
   type ActionLedgerRetention,
   type ActionOutput,
-  type ActionsFeature,
   type ActionSet,
   type ApprovalAuthorizationContext,
   type ApprovalDecision,
@@ -73,6 +71,7 @@ import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
 import type { StreamCallback } from "./stream-callback.ts";
 import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
+import { actionsOf, decideApproval, pendingApprovals } from "./workflow-approvals.ts";
 import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
 
 type MaybePromise<T> = T | Promise<T>;
@@ -408,22 +407,22 @@ export abstract class Think<
 
   // ── Actions ──
 
-  /** Actions that wait for a human, oldest first. */
+  /** Actions that wait for a human, and questions of workflows, oldest first. */
   pendingApprovals(executionId?: string): PendingApproval[] {
-    return actionsOf(this)?.pendingApprovals(executionId) ?? [];
+    return pendingApprovals(this, executionId);
   }
 
   /** Runs a parked action once and goes on with the conversation. Answers its output; a second call changes nothing. */
   async approveExecution(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput> {
     assertCallerMayChange(this);
-    return actionsOf(this)?.approveExecution(executionId, decision) ?? noActions(executionId);
+    return decideApproval(this, executionId, { ...decision, isApproved: true });
   }
 
   /** Decides against a parked action, which then never runs, and goes on with the conversation. */
   async rejectExecution(executionId: string, reason?: string, decision?: ApprovalDecision): Promise<ActionOutput> {
     assertCallerMayChange(this);
     const given = { ...decision, ...(reason !== undefined && { reason }) };
-    return actionsOf(this)?.rejectExecution(executionId, given) ?? noActions(executionId);
+    return decideApproval(this, executionId, { ...given, isApproved: false });
   }
 
   /** What actions attached to the reply of the latest turn; empty if `requestId` names another. */
@@ -480,11 +479,6 @@ export abstract class Think<
 function changing(agent: Agent): ThinkRuntime {
   assertCallerMayChange(agent);
   return thinkRuntimeOf(agent);
-}
-
-/** Undefined for a class without actions. */
-function actionsOf(agent: object): ActionsFeature | undefined {
-  return thinkRuntimeOf(agent).features.broughtBy("getActions");
 }
 
 function isOverridden(agent: object, hook: OptionalHook): boolean {

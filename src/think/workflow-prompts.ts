@@ -3,6 +3,7 @@
 import { jsonSchema, tool, type ToolSet, type UIMessage } from "ai";
 import type { StepSettings } from "../model/index.ts";
 import { OUTBOX_TABLES, type PromptOutbox } from "../submissions/prompt-outbox.ts";
+import { APPROVAL_TABLES } from "../submissions/workflow-approvals.ts";
 import type { Submissions } from "../submissions/submissions.ts";
 import { answerText, finalAnswerName, takeFinalAnswer, type WorkflowPrompt } from "../submissions/workflow-prompt.ts";
 import type { FinalAnswer } from "../turn/hooks.ts";
@@ -23,7 +24,7 @@ export function workflowPromptsFeature({ submissions, outbox, overrides }: Workf
     finalAnswerName(new Set([...Object.keys(overrides.getTools()), ...Object.keys(overrides.getActions())]));
   return {
     name: "workflow-prompts",
-    tables: OUTBOX_TABLES,
+    tables: [...OUTBOX_TABLES, ...APPROVAL_TABLES],
     ready: () => outbox.deliver(),
     nextWake: () => outbox.nextWake(),
     runDue: async () => outbox.deliver(),

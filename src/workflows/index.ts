@@ -2,8 +2,9 @@
 export { AgentWorkflow, type AgentWorkflowEvent } from "../agent/workflows/agent-workflow.ts";
 export type { AgentWorkflowStep, ReportOptions } from "../agent/workflows/workflow-step.ts";
 export { ThinkWorkflow, type ThinkWorkflowStep } from "./think-workflow.ts";
-export type { PromptOptions, PromptSchema, PromptStep } from "./prompt-step.ts";
+export type { ApprovalOptions, ApprovalResult, PromptOptions, PromptSchema, PromptStep } from "./prompt-step.ts";
 export {
+  ThinkApprovalTimeoutError,
   ThinkPromptAbortedError,
   ThinkPromptError,
   ThinkPromptFailedError,

@@ -86,3 +86,18 @@ export class ThinkPromptValidationError extends ThinkPromptError {
     });
   }
 }
+
+/** No human decided in time. */
+export class ThinkApprovalTimeoutError extends ThinkError {
+  constructor(
+    readonly executionId: string,
+    cause: unknown
+  ) {
+    super({
+      code: "workflow-approval-timeout",
+      message: "The question was not decided in time.",
+      hint: "Raise the step's timeout. It is no longer among the pending approvals.",
+      cause
+    });
+  }
+}

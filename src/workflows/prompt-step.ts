@@ -6,9 +6,11 @@ import type { WorkflowStep } from "#platform";
 import type { PromptNotification } from "../submissions/prompt-outbox.ts";
 import type { ThinkSubmissionInspection } from "../submissions/submission.ts";
 import type { SubmitMessagesOptions, SubmitMessagesResult } from "../submissions/submissions.ts";
+import type { WorkflowQuestion } from "../submissions/workflow-approvals.ts";
 import { PROMPT_KEY, type WorkflowPrompt } from "../submissions/workflow-prompt.ts";
 import { canonicalJson, isObject } from "../util/json.ts";
 import {
+  ThinkApprovalTimeoutError,
   ThinkPromptAbortedError,
   ThinkPromptFailedError,
   ThinkPromptReusedError,
@@ -51,10 +53,37 @@ export interface PromptStep {
   /** Asks the agent and waits for its answer, with the type of `output`. Throws a ThinkPromptError. */
   prompt<Output>(name: string, options: PromptOptions<Output> & { output: PromptSchema<Output> }): Promise<Output>;
   prompt(name: string, options: PromptOptions & { output?: undefined }): Promise<string>;
+  /**
+   * Asks a human: the question is among the agent's `pendingApprovals()` until `approveExecution` or `rejectExecution`
+   * decides it. Throws ThinkApprovalTimeoutError.
+   */
+  approval(name: string, options: ApprovalOptions): Promise<ApprovalResult>;
+}
+
+export interface ApprovalOptions {
+  /** What is asked, for a person. */
+  summary: string;
+  /** What it is about. Default: nothing. */
+  input?: object;
+  risk?: "low" | "medium" | "high";
+  /** How long it may take, as the platform counts it. */
+  timeout?: PromptOptions["timeout"];
+  /** Tells questions of one step name apart. */
+  key?: string;
+}
+
+/** What a human decided. */
+export interface ApprovalResult {
+  readonly approved: boolean;
+  readonly reason?: string;
+  /** Who decided, if they said so. */
+  readonly by?: string;
 }
 
 /** The agent as the steps use it: the stub of a Think. */
 export interface PromptAgent {
+  internal_askApproval(question: WorkflowQuestion): Promise<string>;
+  internal_withdrawApproval(executionId: string): Promise<unknown>;
   submitMessages(messages: UIMessage[], options: SubmitMessagesOptions): Promise<SubmitMessagesResult>;
   cancelSubmission(submissionId: string, reason?: unknown): Promise<unknown>;
   inspectSubmission(submissionId: string): Promise<ThinkSubmissionInspection | null>;
@@ -70,7 +99,7 @@ export interface PromptStepInit {
 export function openPrompts(init: PromptStepInit): PromptStep {
   // The overloads of `prompt` say which result belongs to which options.
   const prompt = (name: string, options: PromptOptions) => runPrompt(init, name, options);
-  return { prompt: prompt as PromptStep["prompt"] };
+  return { prompt: prompt as PromptStep["prompt"], approval: (name, options) => runApproval(init, name, options) };
 }
 
 async function runPrompt(init: PromptStepInit, name: string, options: PromptOptions): Promise<unknown> {
@@ -86,6 +115,27 @@ async function runPrompt(init: PromptStepInit, name: string, options: PromptOpti
   } finally {
     // A handle that came over RPC keeps its object awake until it is let go.
     if (isObject(event) && Symbol.dispose in event) (event as object as Disposable)[Symbol.dispose]();
+  }
+}
+
+async function runApproval(init: PromptStepInit, name: string, options: ApprovalOptions): Promise<ApprovalResult> {
+  const { step, agent, workflowName, workflowId } = init;
+  const { summary, input = {}, risk, timeout, key } = options;
+  const eventType = `think-approval-${hash(`${workflowName}:${workflowId}:${name}:${key ?? ""}`)}`;
+  const stepName = key === undefined ? name : `${name}:${hash(key)}`;
+  const workflow = { name: workflowName, id: workflowId, stepName: name, eventType };
+  const question: WorkflowQuestion = { workflow, summary, input, ...(risk !== undefined && { risk }) };
+  const executionId = await step.do(`${stepName}:ask`, SUBMIT_RETRIES, () => agent.internal_askApproval(question));
+  try {
+    const { payload } = await step.waitForEvent<ApprovalResult>(`${stepName}:wait`, {
+      type: eventType,
+      ...(timeout !== undefined && { timeout })
+    });
+    const { approved, reason, by } = payload;
+    return { approved, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
+  } catch (error) {
+    await cancel(step, `${stepName}:withdraw`, () => agent.internal_withdrawApproval(executionId));
+    throw new ThinkApprovalTimeoutError(executionId, error);
   }
 }
 
@@ -158,7 +208,7 @@ async function cancel(step: WorkflowStep, name: string, call: () => Promise<unkn
       await call();
     });
   } catch (error) {
-    console.error("A prompt that timed out could not be cancelled:", error);
+    console.error("What timed out in a workflow could not be cancelled at its agent:", error);
   }
 }
 

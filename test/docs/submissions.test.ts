@@ -34,7 +34,12 @@ test("the workflow of the submissions page prompts twice, with an approval in be
   const workflowId = await agent.handle("smoke in the kitchen");
   await host.idle();
   expect(platform.instance(workflowId).status).toBe("running");
-  await agent.approve(workflowId);
+  const [asked] = await agent.pendingApprovals();
+  expect(asked).toMatchObject({
+    source: "workflow",
+    descriptor: { summary: "Answer this one? smoke", action: "escalate" }
+  });
+  await agent.approveExecution(asked?.executionId ?? "");
   await host.idle();
   expect(platform.instance(workflowId)).toMatchObject({ status: "complete", output: "We are on our way." });
 });

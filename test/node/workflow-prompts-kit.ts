@@ -1,7 +1,7 @@
 // An agent and a workflow that prompts it as its params say, on a workflow binding without a platform.
 import { z } from "zod";
 import type { AgentEvent } from "../../src/observe/index.ts";
-import { Think } from "../../src/index.ts";
+import { Think, type ApprovalAuthorizationContext } from "../../src/index.ts";
 import {
   createScript,
   createTestHost,
@@ -29,14 +29,17 @@ export interface Ask {
   prompt: string;
   key?: string;
   plain?: boolean;
+  /** Asks a human instead of the model. */
+  human?: boolean;
   cancelOnTimeout?: boolean;
 }
 
 /** What outlives the process. */
-export const scene: { script: Script; events: AgentEvent[]; toolHooks: string[] } = {
+export const scene: { script: Script; events: AgentEvent[]; toolHooks: string[]; approvers: string[] } = {
   script: createScript([]),
   events: [],
-  toolHooks: []
+  toolHooks: [],
+  approvers: ["ada"]
 };
 
 export class Support extends Think {
@@ -49,6 +52,9 @@ export class Support extends Think {
   }
   override afterToolCall({ toolName }: { toolName: string }) {
     scene.toolHooks.push(`after ${toolName}`);
+  }
+  override authorizeApproval({ by, source }: ApprovalAuthorizationContext) {
+    return source === "workflow" && scene.approvers.includes(by ?? "");
   }
   start(asks: Ask[], id: string) {
     return this.runWorkflow("TRIAGE", { asks }, { id });
@@ -65,13 +71,17 @@ export class Support extends Think {
 export class Triage extends ThinkWorkflow<Support, { asks: Ask[] }> {
   override async run(event: AgentWorkflowEvent<{ asks: Ask[] }>, step: ThinkWorkflowStep) {
     const results: unknown[] = [];
-    for (const { name, prompt, key, plain, cancelOnTimeout } of event.payload.asks) {
+    for (const { name, prompt, key, plain, human, cancelOnTimeout } of event.payload.asks) {
       const options = {
         prompt,
         timeout: "1 hour" as const,
         ...(key !== undefined && { key }),
         ...(cancelOnTimeout !== undefined && { cancelOnTimeout })
       };
+      if (human) {
+        results.push(await step.approval(name, { summary: prompt, input: { ticket: 7 }, risk: "high" }));
+        continue;
+      }
       try {
         results.push(await (plain ? step.prompt(name, options) : step.prompt(name, { ...options, output: Verdict })));
       } catch (error) {

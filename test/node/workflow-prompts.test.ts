@@ -218,3 +218,61 @@ test("killed at any write or await, the workflow has its answer once, and the pr
   });
   expect(points).toBeGreaterThan(20);
 });
+
+const HUMAN = [{ name: "escalate", prompt: "Wake the team?", human: true }];
+
+test("a question to a human waits among the approvals, and the workflow goes on with the first decision", async () => {
+  const { host, platform } = open();
+  const agent = await supportOf(host);
+  await agent.start(HUMAN, "yes");
+  await agent.start(HUMAN, "no");
+  await host.idle();
+  await host.restart();
+  const again = await supportOf(host);
+  await platform.resume();
+  const [yes, no] = await again.pendingApprovals();
+  expect(yes).toMatchObject({
+    source: "workflow",
+    descriptor: { action: "escalate", summary: "Wake the team?", input: { ticket: 7 }, risk: "high", requestId: "yes" }
+  });
+  const decide = (id = "", inputHash?: string) =>
+    again.approveExecution(id, { by: "ada", ...(inputHash !== undefined && { inputHash }) });
+  expect(await decide(yes?.executionId, "another")).toMatchObject({ status: "error" });
+  expect(await again.approveExecution(yes?.executionId ?? "", { by: "eve" })).toMatchObject({ status: "error" });
+  expect(await decide(yes?.executionId, yes?.inputHash)).toEqual({ approved: true, by: "ada" });
+  expect(await again.rejectExecution(yes?.executionId ?? "", "late", { by: "ada" })).toMatchObject({ status: "error" });
+  await again.rejectExecution(no?.executionId ?? "", "let them sleep", { by: "ada" });
+  await host.idle();
+  expect([platform.instance("yes").output, platform.instance("no").output]).toEqual([
+    [{ approved: true, by: "ada" }],
+    [{ approved: false, reason: "let them sleep", by: "ada" }]
+  ]);
+  expect(await again.pendingApprovals()).toEqual([]);
+});
+
+test("killed at any write or await of a decision, the workflow is told once", async () => {
+  const platforms = new WeakMap<Host, ReturnType<typeof open>["platform"]>();
+  const approve = async (host: Host) => {
+    const agent = await supportOf(host);
+    const [asked] = await agent.pendingApprovals();
+    if (asked) await agent.approveExecution(asked.executionId, { by: "ada" });
+  };
+  await everyCrash<Host>({
+    create: async () => {
+      const { host, platform } = open();
+      platforms.set(host, platform);
+      await (await supportOf(host)).start(HUMAN, "w");
+      await host.idle();
+      return host;
+    },
+    script: approve,
+    finish: async (host) => {
+      await approve(host);
+      await host.advance(60_000);
+      await platforms.get(host)?.resume();
+      await host.advance(60_000);
+    },
+    inspect: (host) => [platforms.get(host)?.instance("w").output, outboxOf(host).length],
+    points: "both"
+  });
+});

@@ -87,3 +87,15 @@ test("a prompt that is not answered in time is cancelled, and the workflow is to
   expect(await instance.getOutput()).toEqual({ timedOut: true });
   expect(await plain(agent.statuses())).toEqual(["aborted"]);
 });
+
+test("a question of a workflow is decided through the agent's approvals", async () => {
+  const { agent, id } = await openTriager();
+  await using instance = await introspectWorkflowInstance(env.TRIAGE as Workflow, id);
+  await agent.triage("ask a human", id);
+  await instance.waitForStepResult({ name: "escalate:ask" });
+  const [executionId = ""] = await plain(agent.waiting());
+  const decided: unknown = await agent.approveExecution(executionId, { by: "ada" });
+  expect(decided).toMatchObject({ approved: true, by: "ada" });
+  await instance.waitForStatus("complete");
+  expect(await instance.getOutput()).toEqual({ severity: "low", decision: { approved: true, by: "ada" } });
+});

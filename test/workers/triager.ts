@@ -47,6 +47,10 @@ export class Triager extends Think {
     return this.runWorkflow("TRIAGE", { ticket } satisfies TriageParams, { id });
   }
 
+  async waiting(): Promise<string[]> {
+    return this.pendingApprovals().map(({ executionId }) => executionId);
+  }
+
   /** As plain data: a result must not keep the object awake. */
   async statuses(): Promise<string[]> {
     return (await this.listSubmissions()).map(({ status }) => status);
@@ -62,6 +66,10 @@ export class Triage extends ThinkWorkflow<Triager, TriageParams> {
     const output = z.object({ severity: z.enum(["low", "high"]) });
     try {
       const { severity } = await step.prompt("classify", { prompt: `Classify: ${event.payload.ticket}`, output });
+      if (event.payload.ticket.includes("human")) {
+        const decision = await step.approval("escalate", { summary: "Wake the team?" });
+        return { severity, decision };
+      }
       const summary = await step.prompt("summarise", { prompt: `Summarise a ${severity} one.` });
       return { severity, summary };
     } catch (error) {

@@ -25,10 +25,6 @@ export class Support extends Think<Env> {
   handle(ticket: string) {
     return this.runWorkflow("TRIAGE", { ticket });
   }
-
-  approve(workflowId: string) {
-    return this.sendWorkflowEvent("TRIAGE", workflowId, { type: "approved" });
-  }
 }
 
 export async function orderPaid(env: Env, event: { id: string; order: string }) {
@@ -52,7 +48,10 @@ export class Triage extends ThinkWorkflow<Support, { ticket: string }> {
   override async run({ payload }: AgentWorkflowEvent<{ ticket: string }>, step: ThinkWorkflowStep) {
     const output = z.object({ severity: z.enum(["low", "high"]), reason: z.string() });
     const { severity, reason } = await step.prompt("classify", { prompt: `Classify: ${payload.ticket}`, output });
-    if (severity === "high") await step.waitForEvent("ask a human", { type: "approved", timeout: "1 day" });
+    if (severity === "high") {
+      const { approved } = await step.approval("escalate", { summary: `Answer this one? ${reason}`, timeout: "1 day" });
+      if (!approved) return "left to a human";
+    }
     return step.prompt("reply", { prompt: `Write the reply to a ${severity} ticket: ${reason}` });
   }
 }

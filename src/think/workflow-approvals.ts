@@ -1,0 +1,88 @@
+// Approvals of a class, from wherever they were asked: actions that are parked, and questions of workflows.
+import type { WaitingQuestion } from "../submissions/workflow-approvals.ts";
+import { errorMessage } from "../util/errors.ts";
+import {
+  grantOf,
+  noActions,
+  type ActionOutput,
+  type ActionsFeature,
+  type ApprovalDecision,
+  type PendingApproval
+} from "./actions.ts";
+import { thinkRuntimeOf } from "./runtime.ts";
+
+type Decision = ApprovalDecision & { readonly reason?: string };
+
+export function pendingApprovals(agent: object, executionId: string | undefined): PendingApproval[] {
+  const asked = thinkRuntimeOf(agent).parts.approvals.waiting(executionId).map(approvalOf);
+  return [...(actionsOf(agent)?.pendingApprovals(executionId) ?? []), ...asked];
+}
+
+export async function decideApproval(
+  agent: object,
+  executionId: string,
+  { isApproved, ...decision }: Decision & { readonly isApproved: boolean }
+): Promise<ActionOutput> {
+  const [asked] = thinkRuntimeOf(agent).parts.approvals.waiting(executionId);
+  if (asked) return decideQuestion(agent, asked, { isApproved, ...decision });
+  const actions = actionsOf(agent);
+  if (!actions) return noActions(executionId);
+  return isApproved ? actions.approveExecution(executionId, decision) : actions.rejectExecution(executionId, decision);
+}
+
+/** Undefined for a class without actions. */
+export function actionsOf(agent: object): ActionsFeature | undefined {
+  return thinkRuntimeOf(agent).features.broughtBy("getActions");
+}
+
+async function decideQuestion(
+  agent: object,
+  asked: WaitingQuestion,
+  { isApproved, reason, by, inputHash }: Decision & { readonly isApproved: boolean }
+): Promise<ActionOutput> {
+  const { executionId } = asked;
+  const runtime = thinkRuntimeOf(agent);
+  if (inputHash !== undefined && inputHash !== asked.inputHash) {
+    return refused(
+      executionId,
+      "Nothing was done: what waits for approval has another input than the one decided about."
+    );
+  }
+  try {
+    const { allowed, reason: why } = grantOf(
+      await runtime.overrides.authorizeApproval({
+        ...approvalOf(asked),
+        decision: isApproved ? "approve" : "reject",
+        by: by ?? null,
+        grant: { allowed: true }
+      })
+    );
+    if (!allowed) return refused(executionId, why ?? "Nothing was done: you may not decide this.");
+  } catch (error) {
+    return refused(executionId, `Nothing was done: ${errorMessage(error)}`);
+  }
+  const decision = { approved: isApproved, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
+  return runtime.parts.approvals.decide(asked, decision) ? decision : noActions(executionId);
+}
+
+function refused(executionId: string, error: string): ActionOutput {
+  return { status: "error", executionId, error };
+}
+
+function approvalOf({ executionId, inputHash, workflow, summary, input, risk }: WaitingQuestion): PendingApproval {
+  return {
+    executionId,
+    source: "workflow",
+    descriptor: {
+      requestId: workflow.id,
+      toolCallId: executionId,
+      action: workflow.stepName,
+      summary,
+      input,
+      permissions: [],
+      ...(risk !== undefined && { risk }),
+      kind: "durable-pause"
+    },
+    inputHash
+  };
+}
