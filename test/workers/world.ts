@@ -10,6 +10,7 @@ import type { ImportParams, Library } from "../conformance/workflow-agents.ts";
 import type { Witness } from "../conformance/witness.ts";
 import { ClientSocket } from "./client-socket.ts";
 import type { Clerk } from "./clerk.ts";
+import type { Captain } from "./crew.ts";
 import type { Releaser } from "./releaser.ts";
 import type { Talker } from "./talker.ts";
 
@@ -18,6 +19,7 @@ export interface TestEnv {
   Clerk: DurableObjectNamespace<Clerk>;
   Talker: DurableObjectNamespace<Talker>;
   Witness: DurableObjectNamespace<Witness>;
+  Captain: DurableObjectNamespace<Captain>;
   Releaser: DurableObjectNamespace<Releaser>;
   AIAssistant: DurableObjectNamespace<Marked>;
   BOOKS: DurableObjectNamespace<Library>;

@@ -1,5 +1,6 @@
 // Asking and being answered.
 import { expect } from "vitest";
+import { SUGGESTIONS } from "../../../examples/assistant/shared/suggestions.ts";
 import type { Scenario } from "../scenario.ts";
 import { eventually, textIn, type Visitor } from "../visitor.ts";
 import { storedAnswers, STORY, wholeStory } from "./whole-story.ts";
@@ -8,7 +9,7 @@ export const answersASuggestion: Scenario = {
   name: "an empty conversation proposes what to ask, and the answer to a proposal is stored and shown after a reload",
   async play({ visitor, server }) {
     await visitor.photograph("empty");
-    expect(await visitor.log.getByRole("button").count()).toBe(8);
+    expect(await visitor.log.getByRole("button").count()).toBe(SUGGESTIONS.length);
     await visitor.suggest("Tell a long story");
     await visitor.answer.getByRole("heading", { name: "The Keeper of Gull Rock" }).waitFor();
     await visitor.photograph("streaming");
