@@ -7,7 +7,6 @@ import { declare } from "./scenario.ts";
 import { answersASuggestion } from "./scenarios/answers.ts";
 import { approves, parks } from "./scenarios/approvals.ts";
 import { survivesThePlug } from "./scenarios/plug.ts";
-import { asksTheTeam } from "./scenarios/team.ts";
 import { asksThePage, showsProgress } from "./scenarios/tools.ts";
 import { regenerates } from "./scenarios/versions.ts";
 
@@ -19,11 +18,8 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 describe("the assistant in development:", () => {
-  declare(
-    [answersASuggestion, survivesThePlug, showsProgress, asksThePage, asksTheTeam, approves, parks, regenerates],
-    () => ({
-      server,
-      browser
-    })
-  );
+  declare([answersASuggestion, survivesThePlug, showsProgress, asksThePage, approves, parks, regenerates], () => ({
+    server,
+    browser
+  }));
 });
