@@ -1,9 +1,9 @@
 // The conversation that the crash matrix plays: text, reasoning, an action and a tool in parallel of which one fails, a
-// client tool, a sub-agent as a tool, an action behind an approval, one whose approval comes after another question, structured output, a
+// client tool, an action behind an approval, one whose approval comes after another question, structured output, a
 // regeneration and a clear. Everything an answer consists of is in the plans.
 import { Output, tool } from "ai";
 import { z } from "zod";
-import { action, agentTool, Think, type TurnConfig, type TurnContext } from "../../src/index.ts";
+import { action, Think, type TurnConfig, type TurnContext } from "../../src/index.ts";
 import {
   planModel,
   type AnswerPlans,
@@ -34,10 +34,6 @@ const PLANS: AnswerPlans = {
     { text: "Let me see. ", calls: [{ tool: "locate", input: { precise: true } }] },
     { text: "You are in Rome." }
   ],
-  "What should I see?": [
-    { text: "I ask the guide. ", calls: [{ tool: "askGuide", input: { city: "Rome" } }] },
-    { text: "The guide says: go early." }
-  ],
   "Pay the bill.": [{ calls: [{ tool: "pay", input: { amount: 12 } }] }, { text: "It is paid." }],
   "Pay the tip.": [{ calls: [{ tool: "pay", input: { amount: 2 } }] }, { text: "Said in place." }],
   // Asked while the tip waits. Its decision is followed by a second answer, below this one.
@@ -62,11 +58,6 @@ function waits({ role, content }: PromptMessage): boolean {
   return role === "tool" && JSON.stringify(content).includes("waits for the user's decision");
 }
 
-/** The sub-agent's own. */
-const GUIDE_PLANS: AnswerPlans = {
-  [JSON.stringify({ city: "Rome" }, null, 2)]: [{ text: "Go early, before the crowds, and see the river last." }]
-};
-
 const summary = Output.object({ schema: z.object({ city: z.string(), nights: z.number(), paid: z.boolean() }) });
 
 let counted: Record<string, number> = {};
@@ -79,13 +70,6 @@ async function effect(name: string): Promise<void> {
   await boundary();
 }
 
-/** A sub-agent as a tool. */
-export class Guide extends Think {
-  override getModel() {
-    return planModel(GUIDE_PLANS, { boundary: () => boundary(), pieceLength: 7 });
-  }
-}
-
 export class Traveller extends Think {
   override getModel() {
     return planModel(PLANS, { boundary: () => boundary(), pieceLength: 7 });
@@ -93,7 +77,6 @@ export class Traveller extends Think {
 
   override getTools() {
     return {
-      askGuide: agentTool(Guide, { description: "Asks a guide", inputSchema: z.object({ city: z.string() }) }),
       bookTrain: tool({
         inputSchema: z.object({ city: z.string() }),
         execute: async ({ city }): Promise<{ booked: string }> => {
@@ -144,7 +127,6 @@ async function conversation(session: ChaosSession): Promise<void> {
   await session.ask("Book the trip.");
   await session.ask("Where am I?", { clientTools: [locate] });
   await session.answer({ tool: "locate", output: { city: "Rome" } });
-  await session.ask("What should I see?");
   await session.ask("Pay the bill.");
   await session.approve("pay");
   await session.ask("Pay the tip.");
@@ -160,7 +142,6 @@ async function conversation(session: ChaosSession): Promise<void> {
 /** The whole scenario: hand it to `chaos()`. */
 export const trip: Scenario = {
   agent: Traveller,
-  exports: [Guide],
   conversation,
   begin: (run) => {
     counted = {};
