@@ -97,6 +97,11 @@ export class Parent extends Think {
   async scheduledRun(input: string) {
     await this.runAgentTool(Researcher, { input });
   }
+  async startTwice(runId: string) {
+    const child = await this.subAgent(Researcher, runId);
+    const started = await Promise.all(["a", "b"].map((input) => child.startAgentToolRun(input, { runId })));
+    return started.map((run) => run?.status);
+  }
   killChild(runId: string) {
     this.abortSubAgent(Researcher, runId, "killed");
   }
@@ -120,6 +125,10 @@ export class Researcher extends Think {
   override onStart() {
     scene.trace.push("child starts");
     if (scene.childFails) throw new Error("no disk");
+  }
+  override async formatAgentToolInput(input: unknown) {
+    await Promise.resolve();
+    return super.formatAgentToolInput(input);
   }
   override getAgentToolOutput(runId: string) {
     return scene.output?.(runId);

@@ -79,6 +79,21 @@ test("a client that connects during or after a run gets started, all chunks and 
   expect(eventFrames(third).every(({ replay }) => replay)).toBe(true);
 });
 
+test("what a run says while a client is being given what came before reaches that client behind it", async () => {
+  const gate = createGate();
+  const host = open({ parent: [callsResearch, done], child: [reply(textChunks(3), gate.wait(), textChunks(2))] });
+  const first = await connect(host);
+  const asking = ask(host, "q");
+  await host.advance(600);
+  const second = await connect(host);
+  // The end of the run is on its way together with the replay.
+  gate.open();
+  await host.idle();
+  await asking;
+  const numbers = (frames: ReturnType<typeof eventFrames>) => frames.map(({ sequence }) => sequence);
+  expect(numbers(eventFrames(second))).toEqual(numbers(eventFrames(first)));
+});
+
 test("a run that ended long ago is replayed from the stored answer, its numbers below that of its end", async () => {
   const host = open({ parent: [callsResearch, done], child: [reply(textChunks(4))] });
   await ask(host, "q");
@@ -182,6 +197,15 @@ test("the same run id never starts a second turn: a second call waits for the fi
   gate.open();
   expect((await Promise.all(both)).map(({ summary }) => summary)).toEqual(["once", "once"]);
   expect(await parent.run({ input: "c", runId: "r" })).toMatchObject({ status: "completed", summary: "once" });
+  expect(scene.child.callCount).toBe(1);
+});
+
+test("a child that is asked twice at once, and takes its time to read the input, starts one turn", async () => {
+  const host = open({ child: [reply(text("once"))] });
+  const parent = await parentOf(host);
+  const states = await parent.startTwice("r");
+  expect(states).toEqual(["running", "running"]);
+  await host.idle();
   expect(scene.child.callCount).toBe(1);
 });
 

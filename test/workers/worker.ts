@@ -5,6 +5,7 @@ export { Library, Importer } from "../conformance/workflow-agents.ts";
 export { Witness } from "../conformance/witness.ts";
 export { Clerk } from "./clerk.ts";
 export { Librarian } from "./librarian.ts";
+export { Captain, Sailor } from "./crew.ts";
 export { Releaser } from "./releaser.ts";
 export { Talker } from "./talker.ts";
 export { Triage, Triager } from "./triager.ts";

@@ -11,6 +11,7 @@ import type { Witness } from "../conformance/witness.ts";
 import { ClientSocket } from "./client-socket.ts";
 import type { Clerk } from "./clerk.ts";
 import type { Librarian } from "./librarian.ts";
+import type { Captain } from "./crew.ts";
 import type { Releaser } from "./releaser.ts";
 import type { Talker } from "./talker.ts";
 import type { Triager, TriageParams } from "./triager.ts";
@@ -21,6 +22,7 @@ export interface TestEnv {
   Talker: DurableObjectNamespace<Talker>;
   Witness: DurableObjectNamespace<Witness>;
   Librarian: DurableObjectNamespace<Librarian>;
+  Captain: DurableObjectNamespace<Captain>;
   Releaser: DurableObjectNamespace<Releaser>;
   AIAssistant: DurableObjectNamespace<Marked>;
   BOOKS: DurableObjectNamespace<Library>;

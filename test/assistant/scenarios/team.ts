@@ -20,6 +20,8 @@ export const asksTheTeam: Scenario = {
     await opened.getByText("Research this: a lighthouse still needs a keeper").waitFor();
     await opened.getByText("The light itself needs nobody.").waitFor();
     await visitor.photograph("team-opened");
+    // Both were at work at the same time.
+    expect(await seen()).toContain("Researcher running, Critic running");
     await visitor.pullThePlug();
     await visitor.answerHas("the coast and the tower do");
     await visitor.answerHas("nobody has yet measured");
@@ -28,8 +30,6 @@ export const asksTheTeam: Scenario = {
       expect(await card.count()).toBe(1);
       await eventually(() => card.getAttribute("data-status")).toBe("completed");
     }
-    // Both were at work at the same time, and said something while they were.
-    expect(await seen()).toContain("Researcher running, Critic running");
     await opened.getByText("In short: the lamp does not need a keeper").waitFor();
     const field = visitor.page.getByRole("textbox", { name: "Ask Researcher" });
     await field.fill("Hello!");
