@@ -42,7 +42,7 @@ test("shrinking a file moves it into SQL and removes the object; a recursive del
 test("overwriting never touches the old object before the new one counts", async () => {
   const { files, bucket, database } = openWithBucket();
   await files.writeFileBytes("/f", patternedBytes(2_000, 1));
-  database.failure = (query) => (query.includes("ON CONFLICT") ? new Error("disk full") : undefined);
+  database.failure = (query) => (query.startsWith("UPDATE cf_workspace_default ") ? new Error("disk full") : undefined);
   await expect(files.writeFileBytes("/f", patternedBytes(2_000, 2))).rejects.toThrow("disk full");
   database.failure = () => undefined;
   expect(bucket.objects.size).toBe(1);

@@ -252,10 +252,11 @@ test("an operation that fails half way has changed nothing, and told of nothing"
   const { files, database } = openWorkspace({ onChange: (event) => events.push(event) });
   await files.writeFile("/a/b", "old");
   events.length = 0;
-  database.failure = (query) =>
-    query.includes("INSERT INTO cf_workspace_default ") && !query.includes("directory")
-      ? new Error("disk full")
-      : undefined;
+  // Of the new file after its directories, of the old one after its version.
+  const isLast = (query: string) =>
+    query.startsWith("UPDATE cf_workspace_default ") ||
+    (query.startsWith("INSERT INTO cf_workspace_default ") && query.includes("storage_backend"));
+  database.failure = (query) => (isLast(query) ? new Error("disk full") : undefined);
   await expect(files.writeFile("/new/dir/file", "x")).rejects.toThrow("disk full");
   await expect(files.writeFile("/a/b", "new")).rejects.toThrow("disk full");
   database.failure = () => undefined;
