@@ -9,6 +9,8 @@ import { QUEUE_TABLES } from "../agent/queue/queue-table.ts";
 import { SCHEDULE_TABLES } from "../agent/schedules/schedule-table.ts";
 import { STATE_TABLES } from "../agent/state.ts";
 import { WAKE_TABLES } from "../agent/tree/child-wakes.ts";
+import { OWN_RUN_TABLES } from "../agent-tools/own-run.ts";
+import { RUN_TABLES } from "../agent-tools/run-table.ts";
 import { CHILDREN_TABLES } from "../agent/tree/children.ts";
 import { WORKFLOW_TABLES } from "../agent/workflows/workflow-table.ts";
 import { BLOB_TABLES } from "../host/blobs.ts";
@@ -41,7 +43,7 @@ export const ALL_TABLES = [
   ...[CHILDREN_TABLES, WAKE_TABLES, JOURNAL_TABLES, CONVERSATION_TABLES, MESSAGE_TABLES, COMPACTION_TABLES],
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
   ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
-  ...[MCP_TABLES, SUBMISSION_TABLES, OUTBOX_TABLES, APPROVAL_TABLES, TASK_TABLES]
+  ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, OUTBOX_TABLES, APPROVAL_TABLES, TASK_TABLES]
 ].flat();
 
 export function runOnStored(database: Database, query: string, values: readonly SqlValue[]): Result {

@@ -43,6 +43,7 @@ export const scene: { script: Script; events: AgentEvent[]; toolHooks: string[];
 };
 
 export class Support extends Think {
+  override workspaceTools = false;
   override observability = { emit: (event: AgentEvent) => void scene.events.push(event) };
   override getModel() {
     return scriptedModel(scene.script);
