@@ -29,7 +29,8 @@ test("the first example has the server's tools in its turns", async () => {
   const host = createTestHost({ agents: { Scripted } });
   const agent = await host.get(Scripted, "a");
   await agent.saveMessages([{ id: "u", role: "user", parts: [{ type: "text", text: "Look it up." }] }]);
-  expect(script.calls[0]?.tools?.map(({ name }) => name)).toEqual(["tool_docs_search", "tool_docs_publish"]);
+  const offered = script.calls[0]?.tools?.map(({ name }) => name);
+  expect(offered).toEqual(expect.arrayContaining(["tool_docs_search", "tool_docs_publish"]));
 });
 
 test("the policy lets what only reads run, asks for the rest, and hides other servers", () => {
