@@ -17,7 +17,7 @@ import type { RunsInit } from "./ports.ts";
 import {
   isHardTerminal,
   isOpenRun,
-  jsonText,
+  valueText,
   previewOf,
   runIdOfCall,
   toolOutputOf,
@@ -27,7 +27,7 @@ import {
   type RunAgentToolResult,
   type RunEnd
 } from "./run.ts";
-import { infoOf, resultOf, RunTable, type ClearAgentToolRunsOptions, type RunRow } from "./run-table.ts";
+import { runInfo, runResult, RunTable, type ClearAgentToolRunsOptions, type RunRow } from "./run-table.ts";
 import { reportRun } from "./run-reports.ts";
 import { Slots } from "./slots.ts";
 
@@ -80,7 +80,7 @@ export class ChildRuns {
     const row = this.#add(childClass, options, runId);
     const refusal = this.#refusal(childClass, row, signal);
     if (refusal) return this.#end(row.run_id, refusal, 0);
-    return this.#resultOf(this.#watch(row, request));
+    return this.#runResult(this.#watch(row, request));
   }
 
   /** What the model reads of a call. */
@@ -125,7 +125,7 @@ export class ChildRuns {
     const result = await this.#again(known, { input, isNew: false, signal });
     if (signal.aborted) return undefined;
     const output = await this.#toolOutput(result, definition?.options.outputSchema);
-    return { kind: "output", output: JSON.parse(jsonText(output) ?? "null") as Json };
+    return { kind: "output", output: JSON.parse(valueText(output) ?? "null") as Json };
   }
 
   has(className: string, runId: string): boolean {
@@ -134,11 +134,11 @@ export class ChildRuns {
 
   inspect(runId: string): (AgentToolRunInfo & RunAgentToolResult) | undefined {
     const row = this.table.get(runId);
-    return row && { ...infoOf(row), ...resultOf(row), status: infoOf(row).status as RunAgentToolResult["status"] };
+    return row && { ...runInfo(row), ...runResult(row), status: runInfo(row).status as RunAgentToolResult["status"] };
   }
 
   list(limit: number): AgentToolRunInfo[] {
-    return this.table.list(limit).map(infoOf);
+    return this.table.list(limit).map(runInfo);
   }
 
   /** Durable when it returns; resolves when the child was stopped. Nothing for a run that is over. */
@@ -283,14 +283,14 @@ export class ChildRuns {
 
   /** A run that is known: its result, or the wait for it. It never starts a second time. */
   async #again(row: RunRow, request: RunRequest): Promise<RunAgentToolResult> {
-    if (isHardTerminal(row.status)) return resultOf(row);
+    if (isHardTerminal(row.status)) return runResult(row);
     const live = this.#live.get(row.run_id) ?? this.#watch(row, request);
     live.join(request.signal);
-    return this.#resultOf(live);
+    return this.#runResult(live);
   }
 
   /** A background run is not waited for. */
-  async #resultOf(live: LiveRun): Promise<RunAgentToolResult> {
+  async #runResult(live: LiveRun): Promise<RunAgentToolResult> {
     if (live.row.detached === null) return live.result;
     await live.begun;
     return this.#currentResult(live.row.run_id);
@@ -299,7 +299,7 @@ export class ChildRuns {
   #currentResult(runId: string): RunAgentToolResult {
     const row = this.table.get(runId);
     if (!row) return { runId, agentType: "", status: "aborted", error: CLEARED };
-    return isOpenRun(row.status) ? { runId, agentType: row.class_name, status: "running" } : resultOf(row);
+    return isOpenRun(row.status) ? { runId, agentType: row.class_name, status: "running" } : runResult(row);
   }
 
   #watch(row: RunRow, request: RunRequest): LiveRun {
@@ -360,12 +360,12 @@ export class ChildRuns {
     const row = this.table.end(runId, end, { at: clock.now(), chunks, reports });
     this.#slots.free(runId);
     if (!row || !before) return { runId, agentType: before?.class_name ?? "", status: "aborted", error: CLEARED };
-    if (before.status === row.status) return resultOf(row);
+    if (before.status === row.status) return runResult(row);
     this.#runtime.emit("agent_tool:run:ended", { runId, agentType: row.class_name, status: end.status });
     this.#events.ended(row);
     if (reports) await this.#report(row);
     this.#expire();
-    return resultOf(row);
+    return runResult(row);
   }
 
   async #report(row: RunRow): Promise<void> {

@@ -9,8 +9,8 @@ import { follow, type Followed } from "./follow.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
 import type { AgentToolRunInspection } from "./own-run.ts";
 import type { RunHooks, RunSettings, RunTurns } from "./ports.ts";
-import { DEFAULT_BACKGROUND_MS, NEVER_STARTED, reasonText, type RunAgentToolResult, type RunEnd } from "./run.ts";
-import { backgroundOf, infoOf, type RunRow, type RunTable } from "./run-table.ts";
+import { DEFAULT_BACKGROUND_MS, NEVER_STARTED, abortReasonText, type RunAgentToolResult, type RunEnd } from "./run.ts";
+import { backgroundOf, runInfo, type RunRow, type RunTable } from "./run-table.ts";
 import type { Slots } from "./slots.ts";
 
 /** How long a child may go without a sign of life: one that this process started, and one that an earlier process did. */
@@ -138,7 +138,7 @@ export class LiveRun {
     const { turns, table } = this.#init;
     const { turn_id: turnId, run_id: runId } = this.row;
     if (turnId !== null && !turns.isStopped(turnId)) return this.stop({ kind: "detach" });
-    const text = reasonText(reason);
+    const text = abortReasonText(reason);
     table.requestCancel(runId, text);
     this.stop({ kind: "cancel", reason: text });
   }
@@ -216,7 +216,7 @@ export class LiveRun {
     const { row } = this;
     await slots.take(row.run_id, this.#stop.signal);
     try {
-      await hooks.onStart(infoOf(row));
+      await hooks.onStart(runInfo(row));
     } catch (error) {
       await runtime.report(error);
       return { status: "error", error: errorMessage(error) };

@@ -11,7 +11,7 @@ import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import { byteLength, encodeText } from "../util/bytes.ts";
 import { errorMessage } from "../util/errors.ts";
 import { parseJson } from "../util/json.ts";
-import { cutText, jsonText, OUTPUT_LIMIT_BYTES, reasonText, type AgentToolValue } from "./run.ts";
+import { cutText, valueText, RUN_OUTPUT_LIMIT_BYTES, abortReasonText, type AgentToolValue } from "./run.ts";
 import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
 import { storedChunks } from "./stored-chunks.ts";
 
@@ -305,11 +305,11 @@ export class OwnRuns {
     if (status === "error") return { status, error: cutText(outcome.error ?? LOST) };
     if (status === "skipped" || reason === "cleared") return { status: "error", error: SKIPPED };
     // What the parent said when it stopped the run is in the row.
-    if (status === "aborted") return { status, error: this.#row(row.run_id)?.error ?? reasonText(reason) };
+    if (status === "aborted") return { status, error: this.#row(row.run_id)?.error ?? abortReasonText(reason) };
     try {
       const output = (await this.#init.methods.getAgentToolOutput(row.run_id)) ?? outcome.output;
-      const text = output === undefined ? null : (jsonText(output) ?? null);
-      if (text !== null && byteLength(text) > OUTPUT_LIMIT_BYTES) return { status: "error", error: LARGE_OUTPUT };
+      const text = output === undefined ? null : (valueText(output) ?? null);
+      if (text !== null && byteLength(text) > RUN_OUTPUT_LIMIT_BYTES) return { status: "error", error: LARGE_OUTPUT };
       const said = await this.#init.methods.getAgentToolSummary(row.run_id, output);
       const summary = said ?? (answerText(outcome.message) || asText(output));
       return { status: "completed", output: text, summary: cutText(String(summary)) };
@@ -432,7 +432,7 @@ function answerText(message: UIMessage | undefined): string {
 }
 
 function asText(output: unknown): string {
-  return typeof output === "string" ? output : (jsonText(output) ?? "");
+  return typeof output === "string" ? output : (valueText(output) ?? "");
 }
 
 /** What `formatAgentToolInput` does by default. */

@@ -1,12 +1,12 @@
 // Tells user code how a run ended: the class's hook, the method that a background run names, and the conversation.
 import type { RunsInit } from "./ports.ts";
 import type { RunAgentToolResult } from "./run.ts";
-import { backgroundOf, displayOf, infoOf, resultOf, type RunRow } from "./run-table.ts";
+import { backgroundOf, displayOf, runInfo, runResult, type RunRow } from "./run-table.ts";
 
 /** A throw is logged; the report counts as made. */
 export async function reportRun({ hooks, runtime }: RunsInit, row: RunRow): Promise<void> {
-  const info = infoOf(row);
-  const result = resultOf(row);
+  const info = runInfo(row);
+  const result = runResult(row);
   // The caller of one that never began was not promised anything.
   const { onFinish, notify = false } = (row.reason === "not-started" ? undefined : backgroundOf(row)) ?? {};
   const calls = [

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { createTables, MemorySql } from "../journal/memory-sql.test-support.ts";
-import { resultOf, RunTable } from "./run-table.ts";
+import { runResult, RunTable } from "./run-table.ts";
 
 function open() {
   const sql = new MemorySql(new DatabaseSync(":memory:"));
@@ -21,7 +21,7 @@ test("the first hard terminal of a run wins; an interrupted one may be repaired,
   );
   const repaired = table.end("r", { status: "completed", summary: "ok" }, note(4));
   expect(repaired?.last_event).toBe(6);
-  expect(resultOf(repaired!)).toEqual({ runId: "r", agentType: "Helper", status: "completed", summary: "ok" });
+  expect(runResult(repaired!)).toEqual({ runId: "r", agentType: "Helper", status: "completed", summary: "ok" });
   table.end("r", { status: "aborted", error: "late" }, note(9));
   expect(table.get("r")).toMatchObject({ status: "completed", error: null, last_event: 6 });
 });

@@ -8,7 +8,7 @@ import { parseJson } from "../util/json.ts";
 import {
   isHardTerminal,
   isOpenRun,
-  jsonText,
+  valueText,
   type AgentToolDisplay,
   type AgentToolInterruption,
   type AgentToolRunInfo,
@@ -145,8 +145,8 @@ export class RunTable {
       `INSERT INTO cf_child_runs (run_id, ordinal, class_name, call_id, turn_id, preview, display, display_order, detached,
          status, started_at)
        SELECT ?, COALESCE(MAX(ordinal), 0) + 1, ?, ?, ?, ?, ?, ?, ?, 'starting', ? FROM cf_child_runs`,
-      ...[run.run_id, run.class_name, run.call_id, run.turn_id, run.preview, jsonText(run.display) ?? null],
-      ...[run.display_order, jsonText(run.detached) ?? null, now]
+      ...[run.run_id, run.class_name, run.call_id, run.turn_id, run.preview, valueText(run.display) ?? null],
+      ...[run.display_order, valueText(run.detached) ?? null, now]
     );
     return this.#changed(run.run_id);
   }
@@ -172,7 +172,7 @@ export class RunTable {
     this.#table.change(
       `UPDATE cf_child_runs SET status = ?, summary = ?, output = ?, error = ?, reason = ?, still_running = ?,
          tokens = MAX(tokens, ?), last_event = MAX(last_event, ?) + 1, reports = ?, completed_at = ? WHERE run_id = ?`,
-      ...[end.status, end.summary ?? null, jsonText(end.output) ?? null, end.error ?? null, end.reason ?? null],
+      ...[end.status, end.summary ?? null, valueText(end.output) ?? null, end.error ?? null, end.reason ?? null],
       ...[stillRunning, end.tokens ?? 0, chunks, Number(reports), at, runId]
     );
     return this.#changed(runId);
@@ -240,7 +240,7 @@ export interface EndNote {
   readonly reports: boolean;
 }
 
-export function infoOf(row: RunRow): AgentToolRunInfo {
+export function runInfo(row: RunRow): AgentToolRunInfo {
   const display = displayOf(row);
   return {
     runId: row.run_id,
@@ -256,7 +256,7 @@ export function infoOf(row: RunRow): AgentToolRunInfo {
   };
 }
 
-export function resultOf(row: RunRow): RunAgentToolResult {
+export function runResult(row: RunRow): RunAgentToolResult {
   const output = row.output === null ? undefined : parseJson(row.output);
   return {
     runId: row.run_id,

@@ -120,12 +120,12 @@ const PREVIEW_CHARS = 500;
 /** A text cut, or JSON with an ellipsis where it is cut. */
 export function previewOf(input: unknown): string | undefined {
   if (typeof input === "string") return input.slice(0, PREVIEW_CHARS);
-  const json = jsonText(input);
+  const json = valueText(input);
   return json === undefined || json.length <= PREVIEW_CHARS ? json : `${json.slice(0, PREVIEW_CHARS - 3)}...`;
 }
 
 /** Undefined for what JSON cannot say. */
-export function jsonText(value: unknown): string | undefined {
+export function valueText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
@@ -191,7 +191,7 @@ function failureOf(result: RunAgentToolResult): AgentToolFailure {
 }
 
 /** The text of an abort's reason. */
-export function reasonText(reason: unknown): string {
+export function abortReasonText(reason: unknown): string {
   if (typeof reason === "string" && reason !== "") return reason;
   const message = isObject(reason) || reason instanceof Error ? Reflect.get(reason, "message") : undefined;
   return typeof message === "string" && message !== "" ? message : "cancelled";
@@ -200,7 +200,7 @@ export function reasonText(reason: unknown): string {
 /** Bytes of a run's summary and of its error; beyond, they are cut. */
 export const TEXT_LIMIT_BYTES = 256 * 1024;
 /** Bytes of a run's output as JSON; a larger one fails the run. */
-export const OUTPUT_LIMIT_BYTES = 1024 * 1024;
+export const RUN_OUTPUT_LIMIT_BYTES = 1024 * 1024;
 
 export function cutText(text: string): string {
   return cutToBytes(text, TEXT_LIMIT_BYTES);

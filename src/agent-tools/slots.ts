@@ -1,6 +1,6 @@
 // How many children of an agent work at the same time. A run that finds no slot waits in order, or is refused where too
 // many wait already. What counts is decided anew for every run: the limits are the class's and may change.
-import { reasonText } from "./run.ts";
+import { abortReasonText } from "./run.ts";
 
 export interface SlotLimits {
   readonly maxConcurrent: number;
@@ -46,7 +46,7 @@ export class Slots {
     const onAbort = () => {
       const index = this.#waiting.indexOf(waiting);
       if (index >= 0) this.#waiting.splice(index, 1);
-      reject(signal.reason ?? new Error(reasonText(undefined)));
+      reject(signal.reason ?? new Error(abortReasonText(undefined)));
     };
     signal.addEventListener("abort", onAbort, { once: true });
     try {

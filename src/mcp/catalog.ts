@@ -46,11 +46,11 @@ export interface McpResourceTemplate {
   readonly mimeType?: string;
 }
 
-export interface Catalog {
+export interface McpCatalog {
   readonly tools: readonly McpTool[];
   readonly prompts: readonly McpPrompt[];
   readonly resources: readonly McpResource[];
   readonly resourceTemplates: readonly McpResourceTemplate[];
 }
 
-export const EMPTY_CATALOG: Catalog = { tools: [], prompts: [], resources: [], resourceTemplates: [] };
+export const EMPTY_CATALOG: McpCatalog = { tools: [], prompts: [], resources: [], resourceTemplates: [] };

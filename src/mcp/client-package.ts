@@ -4,13 +4,13 @@ import type * as ClientPackage from "@modelcontextprotocol/client";
 import type { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
 import { McpPackageMissingError } from "./errors.ts";
 
-export type Sdk = typeof ClientPackage & {
+export type ClientSdk = typeof ClientPackage & {
   /** Checks values by interpreting the schema. The package's other validator generates code, which workerd refuses. */
   readonly SchemaValidator: typeof CfWorkerJsonSchemaValidator;
 };
 
 /** Throws McpPackageMissingError. */
-export async function loadSdk(): Promise<Sdk> {
+export async function loadSdk(): Promise<ClientSdk> {
   try {
     // Each awaited by itself: bundlers take a missing package for an error unless the import itself is awaited in a try.
     const client = await import("@modelcontextprotocol/client");

@@ -2,7 +2,7 @@
 // catalog, and requests with a deadline. A failure to connect is a state and an outcome, not an exception. Everything that
 // must survive a restart is in the server's row.
 import { retryPauseMs } from "../agent/retry.ts";
-import { EMPTY_CATALOG, type Catalog } from "./catalog.ts";
+import { EMPTY_CATALOG, type McpCatalog } from "./catalog.ts";
 import { NO_TIMEOUT_MS, withinDeadline } from "./deadline.ts";
 import {
   BlockedUrlError,
@@ -39,7 +39,7 @@ export interface ConnectionServices extends ProtocolServices {
 export const loadProtocol: LoadProtocol = async (services) => (await import("./protocol.ts")).openProtocol(services);
 
 /** For the handshake of one attempt, and for reading the lists. */
-export const CONNECT_TIMEOUT_MS = 15_000;
+export const MCP_CONNECT_TIMEOUT_MS = 15_000;
 export const DISCOVERY_TIMEOUT_MS = 15_000;
 /** For telling a server that its session ends. */
 const CLOSE_TIMEOUT_MS = 5_000;
@@ -70,7 +70,7 @@ export class McpConnection {
   readonly #life = new AbortController();
   #state: McpConnectionState = "not-connected";
   #error: string | null = null;
-  #catalog: Catalog = EMPTY_CATALOG;
+  #catalog: McpCatalog = EMPTY_CATALOG;
   #link: Link | undefined;
   /** Loaded by the first attempt to connect. */
   #protocol: Protocol | undefined;
@@ -109,7 +109,7 @@ export class McpConnection {
     return this.#error;
   }
 
-  get catalog(): Catalog {
+  get catalog(): McpCatalog {
     return this.#catalog;
   }
 
@@ -373,7 +373,7 @@ export class McpConnection {
     this.#protocol = await this.#services.loadProtocol(this.#services);
     return this.#protocol.connect({
       record: this.record,
-      within: (open) => this.#within(CONNECT_TIMEOUT_MS, this.#life.signal, open),
+      within: (open) => this.#within(MCP_CONNECT_TIMEOUT_MS, this.#life.signal, open),
       onListChanged: () => this.#services.background(this.#refreshLists()),
       onLost: (error) => this.#lost(error)
     });

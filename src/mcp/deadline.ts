@@ -4,7 +4,7 @@ import type { Clock } from "../host/ports.ts";
 /** For the timers of the MCP client: the agent's own (its clock is a port) must be the first. */
 export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
-export interface Deadline {
+export interface RequestDeadline {
   readonly clock: Clock;
   readonly timeoutMs: number;
   /** What is thrown when the time is over. */
@@ -13,7 +13,10 @@ export interface Deadline {
   readonly signals: readonly AbortSignal[];
 }
 
-export async function withinDeadline<T>(work: (signal: AbortSignal) => Promise<T>, deadline: Deadline): Promise<T> {
+export async function withinDeadline<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  deadline: RequestDeadline
+): Promise<T> {
   const { clock, timeoutMs, late, signals } = deadline;
   const timer = new AbortController();
   const over = new AbortController();

@@ -1,8 +1,8 @@
 // Reading a server's lists, page by page. A list that the server does not offer is empty; any other failure is thrown.
 import type { Client, StandardSchemaV1 } from "@modelcontextprotocol/client";
 import { isObject } from "../util/json.ts";
-import type { Catalog } from "./catalog.ts";
-import type { Sdk } from "./client-package.ts";
+import type { McpCatalog } from "./catalog.ts";
+import type { ClientSdk } from "./client-package.ts";
 import { NO_TIMEOUT_MS } from "./deadline.ts";
 import {
   MAX_LIST_ITEMS,
@@ -15,13 +15,13 @@ import {
 } from "./read-catalog.ts";
 
 export interface DiscoverInit {
-  readonly sdk: Sdk;
+  readonly sdk: ClientSdk;
   readonly client: Client;
   readonly signal: AbortSignal;
   readonly warn: Warn;
 }
 
-export async function discover(init: DiscoverInit): Promise<Catalog> {
+export async function discover(init: DiscoverInit): Promise<McpCatalog> {
   const offered = init.client.getServerCapabilities() ?? {};
   const list = async (isOffered: boolean, method: string, field: string) =>
     isOffered ? listAll(init, method, field) : [];

@@ -1,6 +1,6 @@
 // What an error of the MCP client means, by its class and its HTTP status. Never by digits inside a message, which may
 // be a server's words. Pure.
-import type { Sdk } from "./client-package.ts";
+import type { ClientSdk } from "./client-package.ts";
 import { BlockedUrlError, McpRequestError } from "./errors.ts";
 import { ANSWER_LOST } from "./link.ts";
 
@@ -10,7 +10,10 @@ import { ANSWER_LOST } from "./link.ts";
  */
 export type FailureKind = "request" | "session-gone" | "login" | "lost";
 
-export function classifyFailure(error: unknown, { sdk, hasSession }: { sdk: Sdk; hasSession: boolean }): FailureKind {
+export function classifyFailure(
+  error: unknown,
+  { sdk, hasSession }: { sdk: ClientSdk; hasSession: boolean }
+): FailureKind {
   if (needsLogin(error, sdk)) return "login";
   if (error instanceof McpRequestError || error instanceof BlockedUrlError) return "request";
   if (error instanceof sdk.ProtocolError) return error.code === ANSWER_LOST ? "lost" : "request";
@@ -21,22 +24,22 @@ export function classifyFailure(error: unknown, { sdk, hasSession }: { sdk: Sdk;
   return "lost";
 }
 
-function needsLogin(error: unknown, sdk: Sdk): boolean {
+function needsLogin(error: unknown, sdk: ClientSdk): boolean {
   return error instanceof sdk.UnauthorizedError;
 }
 
 /** The server does not speak streamable HTTP at this address. */
-export function isUnknownTransport(error: unknown, sdk: Sdk): boolean {
+export function isUnknownTransport(error: unknown, sdk: ClientSdk): boolean {
   const status = statusOf(error, sdk);
   return status === 404 || status === 405 || status === 501;
 }
 
 /** The server failed at the question for the newer protocol; an older one may still understand the usual handshake. */
-export function isUnknownProtocol(error: unknown, sdk: Sdk): boolean {
+export function isUnknownProtocol(error: unknown, sdk: ClientSdk): boolean {
   return error instanceof sdk.SdkError && error.code === sdk.SdkErrorCode.EraNegotiationFailed;
 }
 
-export function statusOf(error: unknown, sdk: Sdk): number | undefined {
+export function statusOf(error: unknown, sdk: ClientSdk): number | undefined {
   if (error instanceof sdk.SdkHttpError) return error.status;
   return error instanceof sdk.SseError ? error.code : undefined;
 }

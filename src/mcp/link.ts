@@ -1,7 +1,7 @@
 // One open line to an MCP server: the client of `@modelcontextprotocol/client` on one transport. Opened once, used until
 // it is lost, never reopened: connection.ts opens the next.
 import type { Client, Transport } from "@modelcontextprotocol/client";
-import type { Sdk } from "./client-package.ts";
+import type { ClientSdk } from "./client-package.ts";
 import { NO_TIMEOUT_MS } from "./deadline.ts";
 import type { Fetch } from "./guarded-fetch.ts";
 import type { Login } from "./login.ts";
@@ -12,7 +12,7 @@ export type TransportKind = "streamable-http" | "sse";
 export type CatalogList = "tools" | "prompts" | "resources";
 
 export interface LinkInit {
-  readonly sdk: Sdk;
+  readonly sdk: ClientSdk;
   readonly record: McpServerRecord;
   readonly kind: TransportKind;
   /** Begins with the handshake that all servers know, instead of asking for the protocol of 2026 first. */
@@ -119,7 +119,7 @@ interface OpenedLink {
   readonly init: LinkInit;
   readonly client: Client;
   readonly transport: ReturnType<typeof createTransport>;
-  readonly sdk: Sdk;
+  readonly sdk: ClientSdk;
 }
 
 function watchLink({ init, client, transport, sdk }: OpenedLink): Link {

@@ -5,7 +5,7 @@
 import type { OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/client";
 import type { Clock, Ids } from "../host/ports.ts";
 import { isObject } from "../util/json.ts";
-import type { Sdk } from "./client-package.ts";
+import type { ClientSdk } from "./client-package.ts";
 import type { McpOAuthProvider } from "./credentials.ts";
 import { McpAuthorizationError } from "./errors.ts";
 import type { Fetch } from "./guarded-fetch.ts";
@@ -15,7 +15,7 @@ import type { McpStore } from "./server-store.ts";
 export const LOGIN_LIFETIME_MS = 10 * 60_000;
 
 export interface LoginInit {
-  readonly sdk: Sdk;
+  readonly sdk: ClientSdk;
   readonly store: McpStore;
   readonly serverId: string;
   readonly serverUrl: URL;
@@ -209,7 +209,7 @@ function watchPosts(fetch: Fetch): { fetch: Fetch; readonly failure: unknown } {
   };
 }
 
-function unauthorized(sdk: Sdk): UnauthorizedError {
+function unauthorized(sdk: ClientSdk): UnauthorizedError {
   return new sdk.UnauthorizedError("The user has to log in.");
 }
 

@@ -2,7 +2,7 @@
 // about servers; a connection in memory belongs to a row and is made anew after a restart, in the background.
 import type { ToolSet } from "ai";
 import { sameJson } from "../util/json.ts";
-import type { Catalog, McpPrompt, McpResource, McpResourceTemplate, McpTool } from "./catalog.ts";
+import type { McpCatalog, McpPrompt, McpResource, McpResourceTemplate, McpTool } from "./catalog.ts";
 import type { AddedMcpServer, McpClients, McpRequestOptions, McpServerInfo } from "./clients.ts";
 import { McpConnection, type ConnectionServices, type McpConnectOutcome } from "./connection.ts";
 import { McpConnectError, McpOptionsError, McpPackageMissingError, UnknownMcpServerError } from "./errors.ts";
@@ -380,7 +380,10 @@ export class McpManager implements McpClients {
       );
   }
 
-  #listed<List extends keyof Catalog>(list: List, filter: McpFilter | undefined): OfServer<Catalog[List][number]>[] {
+  #listed<List extends keyof McpCatalog>(
+    list: List,
+    filter: McpFilter | undefined
+  ): OfServer<McpCatalog[List][number]>[] {
     return this.#matching(filter).flatMap(({ record, connection }) =>
       connection.catalog[list].map((item) => ({ ...item, serverId: record.id }))
     );

@@ -3,8 +3,8 @@
 // first server: an agent without servers loads none of it.
 import type { Clock, Ids } from "../host/ports.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
-import type { Catalog } from "./catalog.ts";
-import { loadSdk, type Sdk } from "./client-package.ts";
+import type { McpCatalog } from "./catalog.ts";
+import { loadSdk, type ClientSdk } from "./client-package.ts";
 import { StoredCredentials, type McpOAuthProvider } from "./credentials.ts";
 import { discover } from "./discover.ts";
 import { McpAuthorizationError } from "./errors.ts";
@@ -41,10 +41,10 @@ export type LoadProtocol = (services: ProtocolServices) => Promise<Protocol>;
 export const openProtocol: LoadProtocol = async (services) => new Protocol(await loadSdk(), services);
 
 export class Protocol {
-  readonly #sdk: Sdk;
+  readonly #sdk: ClientSdk;
   readonly #services: ProtocolServices;
 
-  constructor(sdk: Sdk, services: ProtocolServices) {
+  constructor(sdk: ClientSdk, services: ProtocolServices) {
     this.#sdk = sdk;
     this.#services = services;
   }
@@ -61,7 +61,7 @@ export class Protocol {
     return this.#open(init, "sse");
   }
 
-  readLists({ client }: Link, init: { signal: AbortSignal; warn: Warn }): Promise<Catalog> {
+  readLists({ client }: Link, init: { signal: AbortSignal; warn: Warn }): Promise<McpCatalog> {
     return discover({ sdk: this.#sdk, client, ...init });
   }
 

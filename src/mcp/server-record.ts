@@ -65,7 +65,7 @@ export interface McpServerRecord {
 }
 
 export const DEFAULT_RETRY: ResolvedRetry = { maxAttempts: 3, baseDelayMs: 500, maxDelayMs: 5_000 };
-export const DEFAULT_CALL_TIMEOUT_MS = 60_000;
+export const MCP_CALL_TIMEOUT_MS = 60_000;
 
 const MAX_NAME_CHARS = 128;
 const MAX_ID_CHARS = 64;
@@ -87,7 +87,7 @@ export function storedOptions(options: McpServerOptions): StoredOptions {
   if (!TRANSPORTS.includes(type)) {
     throw new McpOptionsError(`transport.type must be one of ${TRANSPORTS.join(", ")}.`);
   }
-  const timeoutMs = options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS;
+  const timeoutMs = options.timeoutMs ?? MCP_CALL_TIMEOUT_MS;
   if (!(timeoutMs > 0) || !Number.isFinite(timeoutMs)) {
     throw new McpOptionsError("timeoutMs must be a positive number of milliseconds.");
   }

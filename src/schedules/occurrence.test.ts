@@ -1,6 +1,6 @@
 // When a task runs next: on days without a change of the clock, on both days with one in five zones, and after a sleep.
 import { describe, expect, test } from "vitest";
-import { firstOccurrence, nextOccurrence, type ZonedRule } from "./occurrence.ts";
+import { firstTaskTime, nextTaskTime, type ZonedRule } from "./occurrence.ts";
 
 const at = (text: string) => Date.parse(text);
 const hourly: ZonedRule = { kind: "interval", everyMs: 3_600_000, text: "every 1 hour" };
@@ -13,23 +13,23 @@ function daily(time: string, timezone: string, days?: readonly number[]): ZonedR
 /** The occurrences after a time, each computed at the one before. */
 function following(rule: ZonedRule, from: string, count: number): string[] {
   const times: number[] = [];
-  for (let now = at(from); times.length < count; now = times.at(-1) ?? now) times.push(nextOccurrence(rule, now, now));
+  for (let now = at(from); times.length < count; now = times.at(-1) ?? now) times.push(nextTaskTime(rule, now, now));
   return times.map((time) => new Date(time).toISOString().replace(":00.000Z", "Z"));
 }
 
 describe("intervals", () => {
   test("the first is one interval from now", () => {
-    expect(firstOccurrence(hourly, at("2026-01-01T08:20Z"))).toBe(at("2026-01-01T09:20Z"));
+    expect(firstTaskTime(hourly, at("2026-01-01T08:20Z"))).toBe(at("2026-01-01T09:20Z"));
   });
 
   test("hourly, meant for 08:00 and run at 10:30: the next is at 11:00", () => {
-    const next = nextOccurrence(hourly, at("2026-01-01T08:00Z"), at("2026-01-01T10:30Z"));
+    const next = nextTaskTime(hourly, at("2026-01-01T08:00Z"), at("2026-01-01T10:30Z"));
     expect(new Date(next).toISOString()).toBe("2026-01-01T11:00:00.000Z");
   });
 
   test("run in time, and run exactly one interval late: the next is in the future", () => {
-    expect(nextOccurrence(hourly, at("2026-01-01T08:00Z"), at("2026-01-01T08:00Z"))).toBe(at("2026-01-01T09:00Z"));
-    expect(nextOccurrence(hourly, at("2026-01-01T08:00Z"), at("2026-01-01T09:00Z"))).toBe(at("2026-01-01T10:00Z"));
+    expect(nextTaskTime(hourly, at("2026-01-01T08:00Z"), at("2026-01-01T08:00Z"))).toBe(at("2026-01-01T09:00Z"));
+    expect(nextTaskTime(hourly, at("2026-01-01T08:00Z"), at("2026-01-01T09:00Z"))).toBe(at("2026-01-01T10:00Z"));
   });
 });
 

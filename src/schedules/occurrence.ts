@@ -10,12 +10,12 @@ type WallClock = Extract<ScheduleRule, { kind: "wall-clock" }>;
 export type ZonedRule = Interval | (Omit<WallClock, "timezone"> & { readonly timezone: string });
 
 /** The first occurrence after `nowMs` of a task that has not run yet, or whose schedule is new. */
-export function firstOccurrence(rule: ZonedRule, nowMs: number): number {
+export function firstTaskTime(rule: ZonedRule, nowMs: number): number {
   return rule.kind === "interval" ? nowMs + rule.everyMs : nextWallClock(rule, nowMs);
 }
 
 /** The first occurrence after `nowMs` of one that was meant to run at `previousMs`. */
-export function nextOccurrence(rule: ZonedRule, previousMs: number, nowMs: number): number {
+export function nextTaskTime(rule: ZonedRule, previousMs: number, nowMs: number): number {
   if (rule.kind === "wall-clock") return nextWallClock(rule, nowMs);
   const steps = Math.floor(Math.max(0, nowMs - previousMs) / rule.everyMs) + 1;
   return previousMs + steps * rule.everyMs;

@@ -13,7 +13,7 @@ import { errorMessage } from "../util/errors.ts";
 import { isObject } from "../util/json.ts";
 import { readDeclarations, type Declarations, type DeclaredTask } from "./declaration.ts";
 import { OccurrenceUnreadableError, ScheduledTaskError, ScheduledTaskUnknownError } from "./errors.ts";
-import { firstOccurrence, nextOccurrence } from "./occurrence.ts";
+import { firstTaskTime, nextTaskTime } from "./occurrence.ts";
 import type { ThinkScheduledTaskContext, ThinkScheduledTaskInfo } from "./task.ts";
 import { TaskTable, type OccurrenceResult, type TaskRow } from "./task-table.ts";
 
@@ -139,7 +139,7 @@ export class ScheduledTasks {
     const row = this.#table.get(taskId);
     if (!row || !isCurrent(row, { scheduleHash: task.scheduleHash, scheduledFor })) return;
     this.#table.ran(taskId, result);
-    await this.#armAt(task, nextOccurrence(task.rule, scheduledFor, this.#init.clock.now()));
+    await this.#armAt(task, nextTaskTime(task.rule, scheduledFor, this.#init.clock.now()));
   }
 
   async #act(task: DeclaredTask, scheduledFor: number): Promise<OccurrenceResult> {
@@ -218,14 +218,14 @@ export class ScheduledTasks {
     const row = this.#table.get(taskId);
     if (row?.schedule_hash !== scheduleHash) {
       if (row?.schedule_id) await this.#init.cancel(row.schedule_id);
-      const at = firstOccurrence(task.rule, this.#init.clock.now());
+      const at = firstTaskTime(task.rule, this.#init.clock.now());
       // The row first: an interrupted start finds it, and makes the one-shot that is missing.
       this.#table.put(task, at);
       return this.#armAt(task, at);
     }
     if (row.task_hash !== taskHash) this.#table.noteTask(taskId, taskHash);
     if (row.schedule_id !== null && (await this.#init.isArmed(row.schedule_id))) return;
-    await this.#armAt(task, row.next_run_at ?? firstOccurrence(task.rule, this.#init.clock.now()));
+    await this.#armAt(task, row.next_run_at ?? firstTaskTime(task.rule, this.#init.clock.now()));
   }
 
   async #drop({ task_id, schedule_id }: TaskRow): Promise<void> {

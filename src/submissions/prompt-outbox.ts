@@ -63,7 +63,7 @@ export interface PromptNotification {
   readonly error?: string;
 }
 
-export interface OutboxInit {
+export interface PromptOutboxInit {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly send: (workflow: string, workflowId: string, event: { type: string; payload: unknown }) => Promise<void>;
@@ -73,11 +73,11 @@ export interface OutboxInit {
 }
 
 export class PromptOutbox {
-  readonly #init: OutboxInit;
+  readonly #init: PromptOutboxInit;
   readonly #table: TableSet;
   #delivering: Promise<void> | undefined;
 
-  constructor(init: OutboxInit) {
+  constructor(init: PromptOutboxInit) {
     this.#init = init;
     this.#table = new TableSet(init.sql, OUTBOX_TABLES);
   }

@@ -47,7 +47,7 @@ export function decodeRequest(value: unknown): Result<SubmissionRequest> {
 }
 
 /** Equal for what asks the same. Ids of messages are left out: a caller that tries again may mint new ones. */
-export function fingerprintOf({ messages, body, channel }: SubmissionRequest): string {
+export function requestFingerprint({ messages, body, channel }: SubmissionRequest): string {
   const asked = messages.map(({ id: _id, ...message }) => message);
   return createHash("sha256")
     .update(canonicalJson([asked, body ?? null, channel ?? null]))

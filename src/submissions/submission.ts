@@ -68,7 +68,7 @@ export function openStatus({
 }
 
 /** The end of a settled turn. A cancel that was recorded stays the outcome, whatever the turn came to meanwhile. */
-export function endOf({ cancel, admission, outcome }: TurnFold): SubmissionEnd | undefined {
+export function submissionEnd({ cancel, admission, outcome }: TurnFold): SubmissionEnd | undefined {
   if (!outcome) return undefined;
   const status = cancel ? "aborted" : STATUS[outcome.outcome];
   return {

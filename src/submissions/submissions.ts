@@ -21,9 +21,9 @@ import {
   SubmissionMismatchError,
   SubmissionQueueFullError
 } from "./errors.ts";
-import { decodeRequest, encodeMetadata, encodeRequest, fingerprintOf, type SubmissionRequest } from "./request.ts";
+import { decodeRequest, encodeMetadata, encodeRequest, requestFingerprint, type SubmissionRequest } from "./request.ts";
 import {
-  endOf,
+  submissionEnd,
   openStatus,
   reasonText,
   SKIPPED_ERROR,
@@ -166,7 +166,7 @@ export class Submissions implements TurnArchive {
       ...(channel !== undefined && { channel })
     };
     const encoded = { request: encodeRequest(request), metadata: encodeMetadata(metadata) };
-    const fingerprint = fingerprintOf(request);
+    const fingerprint = requestFingerprint(request);
     const name = this.#nameOf(idempotencyKey, givenId);
     return this.#table.transaction(() => {
       const found = this.#find(givenId, name);
@@ -305,7 +305,7 @@ export class Submissions implements TurnArchive {
   settled(turn: TurnFold, { requestId, history }: { requestId: string; history: TurnHistory }): boolean {
     if (turn.admission !== null && turn.admission.trigger !== "submission") return false;
     const row = this.#table.isEmpty ? undefined : this.#table.byId(requestId);
-    const end = row && endOf(turn);
+    const end = row && submissionEnd(turn);
     if (!row || !end || row.settled_at !== null) return false;
     this.#table.end(row, end, { sequence: turn.lastSequence, history: JSON.stringify(history) });
     this.#tellWorkflow(row, end);

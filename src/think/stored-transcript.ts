@@ -10,7 +10,7 @@ import type { SessionMessage, SessionMessagePart, SessionToolPart } from "../ses
 import { isCutForPeople, mayMissFiles, withWholeFiles, withWholeParts } from "../session/whole-files.ts";
 import { repairTranscript } from "../session/transcript-repair.ts";
 import type { Idempotency } from "../turn/idempotency.ts";
-import type { CountedTokens, PromptOptions, RepairedPrompt, Transcript } from "../turn/transcript.ts";
+import type { CountedTokens, TranscriptPromptOptions, RepairedPrompt, Transcript } from "../turn/transcript.ts";
 
 /** So many of the newest messages are shown with files of any size. */
 export const WHOLE_FILE_MESSAGES = 8;
@@ -173,7 +173,7 @@ export class StoredTranscript implements Transcript {
     return whole;
   }
 
-  prompt(leafId: string | undefined, options: PromptOptions): RepairedPrompt {
+  prompt(leafId: string | undefined, options: TranscriptPromptOptions): RepairedPrompt {
     // A model is not shown what would fill its context window by itself.
     const repaired = repairTranscript(this.#filesIn(this.#read(leafId).messages), {
       ...options,

@@ -4,7 +4,7 @@ import type { EventPayloads } from "../observe/events.ts";
 import type { ChangeOrigin } from "../session/change-log.ts";
 import type { RunningCalls } from "../session/transcript-repair.ts";
 
-export interface PromptOptions {
+export interface TranscriptPromptOptions {
   /** Whether a client runs a tool, for calls that do not say themselves who answers them. */
   readonly isClientTool: (toolName: string) => boolean;
   /** A new message of the user started this turn. */
@@ -30,7 +30,7 @@ export interface Transcript {
   /** The path that ends at a message (default: the leaf), as clients see it. */
   path(leafId?: string): UIMessage[];
   /** The same for a model: every tool call is settled. Reads only; repairs that outlive the prompt are for `repair`. */
-  prompt(leafId: string | undefined, options: PromptOptions): RepairedPrompt;
+  prompt(leafId: string | undefined, options: TranscriptPromptOptions): RepairedPrompt;
   /** Stores the repairs of a prompt, as part of a turn that begins, and tells of them. Nothing if there are none. */
   repair(prompt: RepairedPrompt, turnId: string): void;
   /** The newest message that holds this tool call. */

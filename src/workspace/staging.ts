@@ -10,7 +10,7 @@ import {
   checkSize
 } from "./store/contents.ts";
 import { Operation } from "./store/operation.ts";
-import { all, type Steps } from "./store/sql.ts";
+import { all, type SqlSteps } from "./store/sql.ts";
 import { CHUNK_BYTES } from "./store/tables.ts";
 import type { ByteReader, ObjectStore } from "./object-store.ts";
 import type { SharedStore } from "./shared-store.ts";
@@ -154,7 +154,7 @@ export class Staging {
 
   /** What a crash left behind. */
   async #sweep(): Promise<void> {
-    const old = await this.#write(function* ({ tables, now }): Steps<{ key: string }[]> {
+    const old = await this.#write(function* ({ tables, now }): SqlSteps<{ key: string }[]> {
       if (!(yield* tables.exist())) return [];
       return yield* all<{ key: string }>(
         `SELECT key FROM ${tables.garbage} WHERE since < ? LIMIT ${SWEEP_KEYS}`,
@@ -166,7 +166,7 @@ export class Staging {
     await this.deleteObjects(old.filter(({ key }) => !key.startsWith(prefix)).map(({ key }) => key));
   }
 
-  #write<T>(work: (operation: Operation) => Steps<T>): T | Promise<T> {
+  #write<T>(work: (operation: Operation) => SqlSteps<T>): T | Promise<T> {
     const { store, now } = this.#init;
     return store.runner.write(() => work(new Operation({ tables: store.tables, now: now() })));
   }

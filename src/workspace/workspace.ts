@@ -16,7 +16,7 @@ import { copy, planCopy } from "./store/copy.ts";
 import { type EntryRow, type FileInfo, type FileStat, etagOf, infoOf, locate, rootInfo } from "./store/entries.ts";
 import { appendFile, findFile, type FileWrite, type FoundFile, joined, readFile, writeFile } from "./store/files.ts";
 import { Operation, type WorkspaceChangeEvent } from "./store/operation.ts";
-import type { SqlSource, Steps } from "./store/sql.ts";
+import type { SqlSource, SqlSteps } from "./store/sql.ts";
 import {
   countChildren,
   countEntries,
@@ -332,7 +332,7 @@ export class Workspace implements WorkspaceFsLike {
   async deleteObjects(): Promise<void> {
     if (!this.#objects.isAvailable) return;
     const { tables } = this.#store;
-    const keys = await this.#read(function* (): Steps<{ key: string }[]> {
+    const keys = await this.#read(function* (): SqlSteps<{ key: string }[]> {
       if (!(yield* tables.exist())) return [];
       return (yield {
         sql: `SELECT r2_key AS key FROM ${tables.entries} WHERE r2_key IS NOT NULL
@@ -417,7 +417,7 @@ export class Workspace implements WorkspaceFsLike {
   }
 
   /** A write whose content is staged already; what it does not use after all is discarded. */
-  async #commitStaged<T>(staged: readonly StagedContent[], work: (operation: Operation) => Steps<T>): Promise<T> {
+  async #commitStaged<T>(staged: readonly StagedContent[], work: (operation: Operation) => SqlSteps<T>): Promise<T> {
     try {
       return await this.#write(work);
     } catch (error) {
@@ -427,11 +427,11 @@ export class Workspace implements WorkspaceFsLike {
   }
 
   /** At once where the database answers at once. */
-  #read<T>(work: (operation: Operation) => Steps<T>): T | Promise<T> {
+  #read<T>(work: (operation: Operation) => SqlSteps<T>): T | Promise<T> {
     return this.#store.runner.read(() => work(this.#operation()));
   }
 
-  async #write<T>(work: (operation: Operation) => Steps<T>): Promise<T> {
+  async #write<T>(work: (operation: Operation) => SqlSteps<T>): Promise<T> {
     const operation = this.#operation();
     const pending = this.#store.runner.write(() => work(operation));
     const result = pending instanceof Promise ? await pending : pending;

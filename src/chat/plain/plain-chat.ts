@@ -10,7 +10,7 @@ import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
 import { RequestDroppedError } from "../errors.ts";
 import type { Submit } from "../submit.ts";
 import type { PlainRequest, PostedAnswer } from "./commands.ts";
-import { PlainReader, type ReaderInit } from "./reader.ts";
+import { PlainReader, type PlainReaderInit } from "./reader.ts";
 
 /** Clients that are sent an answer at one time. */
 export const READER_LIMIT = 1_000;
@@ -42,7 +42,7 @@ export class PlainChat implements TurnListener {
     init.turns.listen(this);
   }
 
-  reader(init: Omit<ReaderInit, "onCut">): PlainReader {
+  reader(init: Omit<PlainReaderInit, "onCut">): PlainReader {
     return new PlainReader({ ...init, onCut: (reader) => this.#cut(reader) });
   }
 

@@ -14,7 +14,7 @@ export interface PlainSink {
   fail(errorText: string): void;
 }
 
-export interface ReaderInit {
+export interface PlainReaderInit {
   readonly sink: PlainSink;
   /** The client's connection, if it has one. */
   readonly connection?: object;
@@ -25,7 +25,7 @@ export interface ReaderInit {
 const TOOL_CHUNK = '{"type":"tool-';
 
 export class PlainReader extends OtherClient {
-  readonly #init: ReaderInit;
+  readonly #init: PlainReaderInit;
   /** Calls that the client shows, and whether it knows their end. */
   readonly #calls = new Map<string, boolean>();
   #requestId: string | undefined;
@@ -34,7 +34,7 @@ export class PlainReader extends OtherClient {
   #hasStarted = false;
   #isOver = false;
 
-  constructor(init: ReaderInit) {
+  constructor(init: PlainReaderInit) {
     super();
     this.#init = init;
   }

@@ -2,7 +2,7 @@
 import { encodeText } from "../../util/bytes.ts";
 
 /** What may wait for a client that reads slowly; beyond it the client is cut off. */
-export const UNREAD_LIMIT_BYTES = 32 * 1024 * 1024;
+export const UNREAD_STREAM_BYTES = 32 * 1024 * 1024;
 
 export class TextStream {
   readonly body: ReadableStream<Uint8Array>;
@@ -19,7 +19,7 @@ export class TextStream {
           this.onLeave();
         }
       },
-      { highWaterMark: UNREAD_LIMIT_BYTES, size: (chunk) => chunk?.byteLength ?? 0 }
+      { highWaterMark: UNREAD_STREAM_BYTES, size: (chunk) => chunk?.byteLength ?? 0 }
     );
   }
 

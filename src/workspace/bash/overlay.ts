@@ -23,7 +23,7 @@ export type OverlayNode =
 
 type Found = OverlayNode | { readonly type: "base"; readonly entry: FileInfo };
 
-export class Overlay implements ShellFileSystem {
+export class ScriptOverlay implements ShellFileSystem {
   readonly base: BaseTree;
   /** What the script made or changed. */
   readonly nodes = new Map<string, OverlayNode>();

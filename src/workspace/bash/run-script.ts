@@ -8,7 +8,7 @@ import { BaseTree } from "./base-tree.ts";
 import type { ShellModule } from "./interpreter.ts";
 import { loadShell } from "./load-shell.ts";
 import { type BashNetwork, shellFetch } from "./network.ts";
-import { Overlay } from "./overlay.ts";
+import { ScriptOverlay } from "./overlay.ts";
 import { type ChangedFiles, writeBack } from "./write-back.ts";
 
 export interface BashOptions {
@@ -69,7 +69,7 @@ export async function runScript(
     maxWorkspaceFileBytes: options.maxWorkspaceFileBytes ?? Infinity,
     maxWorkspaceFiles: options.maxWorkspaceFiles ?? Infinity
   });
-  const overlay = new Overlay(base);
+  const overlay = new ScriptOverlay(base);
   const result = await execute(shell.value, options, { input, overlay, turn });
   overlay.close();
   const { changedFiles, errors } = await writeBack(overlay, options.ops);
@@ -89,7 +89,7 @@ export async function runScript(
 
 interface Execution {
   readonly input: BashInput;
-  readonly overlay: Overlay;
+  readonly overlay: ScriptOverlay;
   readonly turn: AbortSignal | undefined;
 }
 

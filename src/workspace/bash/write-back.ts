@@ -5,7 +5,7 @@ import type { FileChange, RefusedChange } from "../store/changes.ts";
 import { linkTag } from "../store/contents.ts";
 import type { FileInfo } from "../store/entries.ts";
 import type { BashOperations } from "../tools/operations.ts";
-import type { Overlay, OverlayNode } from "./overlay.ts";
+import type { ScriptOverlay, OverlayNode } from "./overlay.ts";
 
 /** Made by the interpreter, not by the script. */
 const SYSTEM = /^\/(?:bin|usr|dev|proc|sys|tmp)(?:\/|$)/;
@@ -30,7 +30,7 @@ interface Planned {
   readonly list: Listed;
 }
 
-export async function writeBack(overlay: Overlay, ops: BashOperations): Promise<WriteBack> {
+export async function writeBack(overlay: ScriptOverlay, ops: BashOperations): Promise<WriteBack> {
   const errors: string[] = [];
   const plan = await new Planner(overlay, errors).plan();
   const changes = plan.map(({ change }) => change);
@@ -49,7 +49,7 @@ function changedFiles(plan: readonly Planned[]): ChangedFiles {
 }
 
 class Planner {
-  readonly #overlay: Overlay;
+  readonly #overlay: ScriptOverlay;
   readonly #errors: string[];
   /** Deletions that make room for something of another type. */
   readonly #first: Planned[] = [];
@@ -58,7 +58,7 @@ class Planner {
   readonly #deleted: Planned[] = [];
   readonly #directoriesDeleted: Planned[] = [];
 
-  constructor(overlay: Overlay, errors: string[]) {
+  constructor(overlay: ScriptOverlay, errors: string[]) {
     this.#overlay = overlay;
     this.#errors = errors;
   }

@@ -7,7 +7,7 @@ import { checkExpected, type StagedContent } from "./contents.ts";
 import { type EntryRow, findEntry, hasChildren, locate } from "./entries.ts";
 import { writeFile } from "./files.ts";
 import type { Operation } from "./operation.ts";
-import type { Steps } from "./sql.ts";
+import type { SqlSteps } from "./sql.ts";
 import { makeDirectory, makeLink, remove } from "./tree.ts";
 
 /** `expected`: the entry's `etag` when the caller saw it, `link:<target>` of a link, null when nothing was there. */
@@ -28,7 +28,7 @@ export function* applyChanges(
   operation: Operation,
   changes: readonly FileChange[],
   contents: ReadonlyMap<string, StagedContent>
-): Steps<RefusedChange[]> {
+): SqlSteps<RefusedChange[]> {
   yield* operation.tables.make();
   const refused: RefusedChange[] = [];
   for (const change of changes) {
@@ -43,7 +43,7 @@ export function* applyChanges(
   return refused;
 }
 
-function* applyChange(operation: Operation, change: FileChange, content: StagedContent | undefined): Steps<void> {
+function* applyChange(operation: Operation, change: FileChange, content: StagedContent | undefined): SqlSteps<void> {
   switch (change.kind) {
     case "directory": {
       const row = yield* findEntry(operation, change.path);
@@ -85,7 +85,7 @@ function* applyChange(operation: Operation, change: FileChange, content: StagedC
 function* inPlace(
   operation: Operation,
   change: { readonly path: string; readonly expected?: string | null }
-): Steps<EntryRow | undefined> {
+): SqlSteps<EntryRow | undefined> {
   const place = yield* locate(operation, change.path, false);
   if (place.isBelowFile || place.path !== change.path) throw notDirectory(parentOf(change.path));
   checkExpected(place.row, change.expected);

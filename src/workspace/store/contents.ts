@@ -3,7 +3,7 @@
 import { FileError } from "../errors.ts";
 import { type EntryRow, etagOf } from "./entries.ts";
 import type { Operation } from "./operation.ts";
-import { all, one, type Steps } from "./sql.ts";
+import { all, one, type SqlSteps } from "./sql.ts";
 import { CHUNK_BYTES, INLINE_BYTES } from "./tables.ts";
 
 /** What a stream may bring, and every other write. */
@@ -38,7 +38,7 @@ export interface Placement {
 }
 
 /** Writes what has to be beside the row. */
-export function* placeContent(operation: Operation, content: StagedContent): Steps<Placement> {
+export function* placeContent(operation: Operation, content: StagedContent): SqlSteps<Placement> {
   switch (content.kind) {
     case "r2":
       return { backend: "r2", contentId: crypto.randomUUID(), key: content.key, inline: null };
@@ -62,7 +62,7 @@ interface NewChunks {
   readonly bytes: Uint8Array;
 }
 
-export function* insertChunks({ tables }: Operation, { contentId, first, bytes }: NewChunks): Steps<void> {
+export function* insertChunks({ tables }: Operation, { contentId, first, bytes }: NewChunks): SqlSteps<void> {
   for (let start = 0; start < bytes.byteLength; start += CHUNK_BYTES) {
     yield* all(
       `INSERT OR REPLACE INTO ${tables.chunks} (content_id, chunk, bytes) VALUES (?, ?, ?)`,
@@ -74,7 +74,7 @@ export function* insertChunks({ tables }: Operation, { contentId, first, bytes }
 }
 
 /** The first `size` bytes of chunk rows. Throws EIO when some are missing. */
-export function* readChunks({ tables }: Operation, contentId: string, size: number): Steps<Uint8Array> {
+export function* readChunks({ tables }: Operation, contentId: string, size: number): SqlSteps<Uint8Array> {
   const result = new Uint8Array(size);
   let filled = 0;
   // A few rows at a time: the statement's result and the file would otherwise be in memory together.
@@ -98,7 +98,7 @@ export function* readChunks({ tables }: Operation, contentId: string, size: numb
 const CHUNKS_AT_ONCE = 16;
 
 /** One chunk, for streams; undefined past the end or when the content is gone. */
-export function* readChunk({ tables }: Operation, contentId: string, chunk: number): Steps<Uint8Array | undefined> {
+export function* readChunk({ tables }: Operation, contentId: string, chunk: number): SqlSteps<Uint8Array | undefined> {
   const row = yield* one<{ bytes: Uint8Array }>(
     `SELECT bytes FROM ${tables.chunks} WHERE content_id = ? AND chunk = ?`,
     contentId,
@@ -125,7 +125,7 @@ export function inlineBytes(row: Pick<EntryRow, "content_encoding">, content: un
 }
 
 /** Deletes the chunks of contents that neither an entry nor a version refers to. */
-export function* dropContents({ tables }: Operation, contentIds: Iterable<string>): Steps<void> {
+export function* dropContents({ tables }: Operation, contentIds: Iterable<string>): SqlSteps<void> {
   for (const contentId of new Set(contentIds)) {
     const owner = yield* one(
       `SELECT 1 AS found FROM ${tables.entries} WHERE content_id = ? AND storage_backend = 'chunks'
@@ -138,7 +138,7 @@ export function* dropContents({ tables }: Operation, contentIds: Iterable<string
 }
 
 /** Adds to the end of chunked content, in place where only this entry and older versions read it. */
-export function* appendChunks(operation: Operation, row: EntryRow, bytes: Uint8Array): Steps<string> {
+export function* appendChunks(operation: Operation, row: EntryRow, bytes: Uint8Array): SqlSteps<string> {
   const contentId = yield* appendable(operation, row);
   const first = Math.floor(row.size / CHUNK_BYTES);
   const kept = row.size % CHUNK_BYTES;
@@ -151,7 +151,7 @@ export function* appendChunks(operation: Operation, row: EntryRow, bytes: Uint8A
   return contentId;
 }
 
-function* appendable({ tables }: Operation, row: EntryRow): Steps<string> {
+function* appendable({ tables }: Operation, row: EntryRow): SqlSteps<string> {
   const contentId = row.content_id ?? "";
   const other = yield* one(
     `SELECT 1 AS found FROM ${tables.entries} WHERE content_id = ? AND storage_backend = 'chunks' AND path <> ?

@@ -2,10 +2,10 @@
 import { FileError, isDirectory, missing, notDirectory } from "../errors.ts";
 import { checkedLength, isWithin, parentOf } from "../paths.ts";
 import { inlineBytes, stageBytes, type StagedContent } from "./contents.ts";
-import { type EntryRow, findEntry, findWithContent, locate, makeParents, type Place } from "./entries.ts";
+import { type EntryRow, findEntry, findWithContent, locate, makeParents, type EntryPlace } from "./entries.ts";
 import { writeFile } from "./files.ts";
 import type { Operation } from "./operation.ts";
-import type { Steps } from "./sql.ts";
+import type { SqlSteps } from "./sql.ts";
 import { entriesOf, makeDirectory, makeLink, remove } from "./tree.ts";
 
 export interface Copy {
@@ -18,7 +18,7 @@ export interface Copy {
 export function* planCopy(
   operation: Operation,
   { from, to, recursive }: Copy
-): Steps<{ readonly rows: EntryRow[]; readonly target: Place }> {
+): SqlSteps<{ readonly rows: EntryRow[]; readonly target: EntryPlace }> {
   const source = yield* locate(operation, from, false);
   const { row } = source;
   if (!row && !source.isRoot) throw missing(from);
@@ -35,7 +35,11 @@ export function* planCopy(
 }
 
 /** `objects`: copies that were made in R2, by the key of what they copy. */
-export function* copy(operation: Operation, request: Copy, objects: ReadonlyMap<string, StagedContent>): Steps<void> {
+export function* copy(
+  operation: Operation,
+  request: Copy,
+  objects: ReadonlyMap<string, StagedContent>
+): SqlSteps<void> {
   const { rows, target } = yield* planCopy(operation, request);
   const [first] = rows;
   if (!first || first.path === target.path) return;
@@ -50,7 +54,7 @@ function* copyRow(
   operation: Operation,
   row: EntryRow,
   { path, objects }: { readonly path: string; readonly objects: ReadonlyMap<string, StagedContent> }
-): Steps<void> {
+): SqlSteps<void> {
   switch (row.type) {
     case "directory":
       return yield* makeDirectory(operation, path, true);
@@ -68,7 +72,7 @@ function* contentOf(
   operation: Operation,
   row: EntryRow,
   objects: ReadonlyMap<string, StagedContent>
-): Steps<StagedContent> {
+): SqlSteps<StagedContent> {
   if (row.storage_backend === "chunks" && row.content_id !== null)
     return { kind: "chunks", contentId: row.content_id, size: row.size };
   if (row.storage_backend === "r2") {

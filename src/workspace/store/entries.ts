@@ -3,7 +3,7 @@
 import { FileError, isDirectory, notDirectory } from "../errors.ts";
 import { ancestorsOf, checkedLength, linkTarget, nameOf, normalizePath, parentOf, rangeBelow, ROOT } from "../paths.ts";
 import type { Operation } from "./operation.ts";
-import { all, one, type Steps } from "./sql.ts";
+import { all, one, type SqlSteps } from "./sql.ts";
 
 export type EntryType = "file" | "directory" | "symlink";
 
@@ -89,7 +89,7 @@ function inMs(time: number): number {
   return time < SECONDS_BEFORE ? time * 1_000 : time;
 }
 
-export function* findEntry({ tables }: Operation, path: string): Steps<EntryRow | undefined> {
+export function* findEntry({ tables }: Operation, path: string): SqlSteps<EntryRow | undefined> {
   if (!tables.areKnown && !(yield* tables.exist())) return undefined;
   return yield* one<EntryRow>(`SELECT ${COLUMNS} FROM ${tables.entries} WHERE path = ?`, path);
 }
@@ -102,12 +102,12 @@ export type ContentRow = Pick<
 const CONTENT_COLUMNS = "path, type, size, storage_backend, r2_key, content_encoding, content_id, content";
 
 /** The entry with its inline content: a small file is read by one statement. */
-export function* findWithContent({ tables }: Operation, path: string): Steps<ContentRow | undefined> {
+export function* findWithContent({ tables }: Operation, path: string): SqlSteps<ContentRow | undefined> {
   if (!tables.areKnown && !(yield* tables.exist())) return undefined;
   return yield* one<ContentRow>(`SELECT ${CONTENT_COLUMNS} FROM ${tables.entries} WHERE path = ?`, path);
 }
 
-export interface Place {
+export interface EntryPlace {
   /** Without links in it, except a last one that was not followed. */
   readonly path: string;
   /** Undefined: there is nothing yet. */
@@ -120,7 +120,7 @@ export interface Place {
 }
 
 /** Where a path leads. Links in the middle are always followed, the last one on request. Throws ELOOP. */
-export function* locate(operation: Operation, path: string, followLast: boolean): Steps<Place> {
+export function* locate(operation: Operation, path: string, followLast: boolean): SqlSteps<EntryPlace> {
   let current = path;
   for (let hops = 0; hops <= MAX_HOPS; hops += 1) {
     if (current === ROOT) return { path: ROOT, isRoot: true, isBelowFile: false };
@@ -141,7 +141,7 @@ export function* locate(operation: Operation, path: string, followLast: boolean)
   throw new FileError("ELOOP", `more than ${MAX_HOPS} links: ${path}`);
 }
 
-function* nearestAncestor({ tables }: Operation, path: string): Steps<EntryRow | undefined> {
+function* nearestAncestor({ tables }: Operation, path: string): SqlSteps<EntryRow | undefined> {
   if (!(yield* tables.exist())) return undefined;
   const parent = parentOf(path);
   if (parent === ROOT) return undefined;
@@ -156,7 +156,7 @@ function* nearestAncestor({ tables }: Operation, path: string): Steps<EntryRow |
 }
 
 /** Where a file can be written: a missing path or a file. Throws EISDIR, ENOTDIR, ELOOP. */
-export function* locateForWrite(operation: Operation, path: string): Steps<Place> {
+export function* locateForWrite(operation: Operation, path: string): SqlSteps<EntryPlace> {
   const place = (yield* nearPlace(operation, path)) ?? (yield* locate(operation, path, true));
   if (place.isRoot || place.row?.type === "directory") throw isDirectory(path);
   if (place.isBelowFile) throw notDirectory(parentOf(path));
@@ -164,7 +164,7 @@ export function* locateForWrite(operation: Operation, path: string): Steps<Place
 }
 
 /** The common cases by one statement: a file that is there, or a new one in a directory that is. */
-function* nearPlace({ tables }: Operation, path: string): Steps<Place | undefined> {
+function* nearPlace({ tables }: Operation, path: string): SqlSteps<EntryPlace | undefined> {
   const parent = parentOf(path);
   const found = yield* all<EntryRow>(`SELECT ${COLUMNS} FROM ${tables.entries} WHERE path IN (?, ?)`, path, parent);
   const row = found.find((each) => each.path === path);
@@ -174,7 +174,7 @@ function* nearPlace({ tables }: Operation, path: string): Steps<Place | undefine
 }
 
 /** Makes the directories above a path that are missing, the highest first. `place` proves that they can be made. */
-export function* makeParents(operation: Operation, place: Place): Steps<void> {
+export function* makeParents(operation: Operation, place: EntryPlace): SqlSteps<void> {
   if (place.row || place.hasParent === true) return;
   const paths = [...ancestorsOf(place.path)];
   const { tables } = operation;
@@ -189,7 +189,7 @@ export function* makeParents(operation: Operation, place: Place): Steps<void> {
   for (const path of missing) yield* insertDirectory(operation, path);
 }
 
-export function* insertDirectory(operation: Operation, path: string): Steps<void> {
+export function* insertDirectory(operation: Operation, path: string): SqlSteps<void> {
   yield* insertEntry(operation, { path, type: "directory" });
 }
 
@@ -199,7 +199,7 @@ export interface NewEntry {
   readonly target?: string;
 }
 
-export function* insertEntry(operation: Operation, { path, type, target }: NewEntry): Steps<void> {
+export function* insertEntry(operation: Operation, { path, type, target }: NewEntry): SqlSteps<void> {
   checkedLength(path);
   const { tables, now } = operation;
   yield* all(
@@ -218,7 +218,7 @@ export function* insertEntry(operation: Operation, { path, type, target }: NewEn
 }
 
 /** Whether a directory has an entry. */
-export function* hasChildren({ tables }: Operation, directory: string): Steps<boolean> {
+export function* hasChildren({ tables }: Operation, directory: string): SqlSteps<boolean> {
   const { from, to } = rangeBelow(directory);
   const child = yield* one(`SELECT 1 AS found FROM ${tables.entries} WHERE path > ? AND path < ? LIMIT 1`, from, to);
   return child !== undefined;

@@ -22,10 +22,10 @@ import {
   locate,
   locateForWrite,
   makeParents,
-  type Place
+  type EntryPlace
 } from "./entries.ts";
 import type { Operation } from "./operation.ts";
-import { all, one, type Steps } from "./sql.ts";
+import { all, one, type SqlSteps } from "./sql.ts";
 import { INLINE_BYTES } from "./tables.ts";
 import { keepVersion } from "./versions.ts";
 
@@ -36,7 +36,7 @@ export type FoundFile =
   | { readonly row: ContentRow; readonly key: string };
 
 /** Follows links. Undefined when there is nothing; throws EISDIR. */
-export function* readFile(operation: Operation, path: string): Steps<FoundFile | undefined> {
+export function* readFile(operation: Operation, path: string): SqlSteps<FoundFile | undefined> {
   let row = yield* findWithContent(operation, path);
   if (row?.type !== "file") {
     const place = yield* locate(operation, path, true);
@@ -56,7 +56,7 @@ export function* readFile(operation: Operation, path: string): Steps<FoundFile |
 }
 
 /** The entry of a file, without its content. Follows links. Throws EISDIR. */
-export function* findFile(operation: Operation, path: string): Steps<EntryRow | undefined> {
+export function* findFile(operation: Operation, path: string): SqlSteps<EntryRow | undefined> {
   const place = yield* locate(operation, path, true);
   if (place.isRoot || place.row?.type === "directory") throw isDirectory(path);
   return place.row;
@@ -80,7 +80,7 @@ export interface Written {
 }
 
 /** Creates or overwrites; makes the directories above. Follows links. */
-export function* writeFile(operation: Operation, write: FileWrite): Steps<Written> {
+export function* writeFile(operation: Operation, write: FileWrite): SqlSteps<Written> {
   if (!operation.tables.areKnown) yield* operation.tables.make();
   const made = operation.tables.hasSeen(write.path) ? undefined : yield* createFile(operation, write);
   operation.tables.see(write.path);
@@ -98,7 +98,7 @@ export function* writeFile(operation: Operation, write: FileWrite): Steps<Writte
 }
 
 /** By one statement where it can be: a small file that is new, in a directory that is there. */
-function* createFile(operation: Operation, write: FileWrite): Steps<Written | undefined> {
+function* createFile(operation: Operation, write: FileWrite): SqlSteps<Written | undefined> {
   const { path, content } = write;
   if (content.kind !== "bytes" || content.size > INLINE_BYTES || path === ROOT || typeof write.expected === "string")
     return undefined;
@@ -138,31 +138,31 @@ function typeFor(write: FileWrite, path: string, stored?: string | null): string
 }
 
 /** What the entry held goes into the history; an object in R2 has to go. */
-function* retire(operation: Operation, row: EntryRow, next: StagedContent): Steps<void> {
+function* retire(operation: Operation, row: EntryRow, next: StagedContent): SqlSteps<void> {
   const isSame = next.kind === "chunks" && next.contentId === row.content_id;
   if (!isSame) yield* keepVersion(operation, row, { change: "update" });
   if (row.storage_backend === "r2" && row.r2_key !== null) yield* discardObject(operation, row.r2_key);
 }
 
 /** Chunks that the history did not keep. */
-function* dropRetired(operation: Operation, row: EntryRow): Steps<void> {
+function* dropRetired(operation: Operation, row: EntryRow): SqlSteps<void> {
   if (row.storage_backend === "chunks") yield* dropContents(operation, [row.content_id ?? ""]);
 }
 
 /** The key is remembered until the object is deleted: a crash in between leaves no orphan for ever. */
-export function* discardObject(operation: Operation, key: string): Steps<void> {
+export function* discardObject(operation: Operation, key: string): SqlSteps<void> {
   operation.objects.push(key);
   yield* all(`INSERT OR REPLACE INTO ${operation.tables.garbage} (key, since) VALUES (?, ?)`, key, operation.now);
 }
 
 interface NewContent {
-  readonly place: Place;
+  readonly place: EntryPlace;
   readonly placement: Placement;
   readonly mimeType: string;
   readonly size: number;
 }
 
-function* putEntry(operation: Operation, { place, placement, mimeType, size }: NewContent): Steps<void> {
+function* putEntry(operation: Operation, { place, placement, mimeType, size }: NewContent): SqlSteps<void> {
   const { tables, now } = operation;
   const { backend, key, contentId, inline } = placement;
   if (key !== null) yield* all(`DELETE FROM ${tables.garbage} WHERE key = ?`, key);
@@ -206,7 +206,7 @@ function* putEntry(operation: Operation, { place, placement, mimeType, size }: N
 export function* appendFile(
   operation: Operation,
   write: Omit<FileWrite, "content"> & { readonly bytes: Uint8Array }
-): Steps<Written | undefined> {
+): SqlSteps<Written | undefined> {
   yield* operation.tables.make();
   const place = yield* locateForWrite(operation, write.path);
   const { row } = place;

@@ -32,22 +32,22 @@ export interface Statement {
   readonly values: readonly SqlValue[];
 }
 
-export type Steps<T> = Generator<Statement, T, SqlRow[]>;
+export type SqlSteps<T> = Generator<Statement, T, SqlRow[]>;
 
 /** The rows of one statement. Their shape is the caller's word: SQLite has no types to check against. */
-export function* all<Row extends object = SqlRow>(sql: string, ...values: SqlValue[]): Steps<Row[]> {
+export function* all<Row extends object = SqlRow>(sql: string, ...values: SqlValue[]): SqlSteps<Row[]> {
   return (yield { sql, values }) as Row[];
 }
 
-export function* one<Row extends object = SqlRow>(sql: string, ...values: SqlValue[]): Steps<Row | undefined> {
+export function* one<Row extends object = SqlRow>(sql: string, ...values: SqlValue[]): SqlSteps<Row | undefined> {
   const rows = (yield { sql, values }) as Row[];
   return rows[0];
 }
 
 export interface Runner {
-  read<T>(work: () => Steps<T>): T | Promise<T>;
+  read<T>(work: () => SqlSteps<T>): T | Promise<T>;
   /** All or nothing where the database is synchronous. */
-  write<T>(work: () => Steps<T>): T | Promise<T>;
+  write<T>(work: () => SqlSteps<T>): T | Promise<T>;
   /** Called when what was written may have been undone: caches of it are then wrong. */
   onUndone(forget: () => void): void;
 }
@@ -94,7 +94,7 @@ function storageRunner(storage: SqlStorageLike): Runner {
       .exec(sql, ...values)
       .toArray()
       .map(withBytes);
-  const run = <T>(work: () => Steps<T>): T => {
+  const run = <T>(work: () => SqlSteps<T>): T => {
     try {
       return drive(work(), execute);
     } catch (error) {
@@ -110,7 +110,7 @@ function asyncRunner(execute: (statement: Statement) => Promise<SqlRow[]>): Runn
   let last: Promise<unknown> = Promise.resolve();
   return {
     read: (work) => driveLater(work(), execute),
-    write: <T>(work: () => Steps<T>) => {
+    write: <T>(work: () => SqlSteps<T>) => {
       const result = last.then(() => driveLater(work(), execute));
       last = result.catch(() => listeners.forEach((forget) => forget()));
       return result;
@@ -119,7 +119,7 @@ function asyncRunner(execute: (statement: Statement) => Promise<SqlRow[]>): Runn
   };
 }
 
-function drive<T>(steps: Steps<T>, execute: (statement: Statement) => SqlRow[]): T {
+function drive<T>(steps: SqlSteps<T>, execute: (statement: Statement) => SqlRow[]): T {
   let step = steps.next();
   while (!step.done) {
     let rows: SqlRow[];
@@ -134,7 +134,7 @@ function drive<T>(steps: Steps<T>, execute: (statement: Statement) => SqlRow[]):
   return step.value;
 }
 
-async function driveLater<T>(steps: Steps<T>, execute: (statement: Statement) => Promise<SqlRow[]>): Promise<T> {
+async function driveLater<T>(steps: SqlSteps<T>, execute: (statement: Statement) => Promise<SqlRow[]>): Promise<T> {
   let step = steps.next();
   while (!step.done) {
     let rows: SqlRow[];

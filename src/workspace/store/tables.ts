@@ -2,7 +2,7 @@
 // the agent removes them with its database. Bounds: a file has at most 100 MB, the history 20 versions a file and 64 MB.
 // The first table has the columns of the original's, so that one written by it is read as it is.
 import { WorkspaceSetupError } from "../errors.ts";
-import { all, one, type Runner, type Steps } from "./sql.ts";
+import { all, one, type Runner, type SqlSteps } from "./sql.ts";
 
 /** Content up to this size is part of its entry's row; renaming a directory rewrites only rows. */
 export const INLINE_BYTES = 16 * 1024;
@@ -60,7 +60,7 @@ export class Tables {
   }
 
   /** False: nothing was ever written. */
-  *exist(): Steps<boolean> {
+  *exist(): SqlSteps<boolean> {
     if (!this.#exist) {
       const columns = yield* all<{ name: string }>(`PRAGMA table_info(${this.entries})`);
       const isOurs = columns.some(({ name }) => name === OWN_COLUMN);
@@ -70,7 +70,7 @@ export class Tables {
     return this.#exist;
   }
 
-  *make(): Steps<void> {
+  *make(): SqlSteps<void> {
     if (yield* this.exist()) return;
     yield* all(`CREATE TABLE IF NOT EXISTS ${this.entries} (
       path TEXT PRIMARY KEY, parent_path TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL, mime_type TEXT,
@@ -82,13 +82,13 @@ export class Tables {
   }
 
   /** A table of the original gets our columns; its rows stay as they are. */
-  *#adopt(): Steps<void> {
+  *#adopt(): SqlSteps<void> {
     yield* all(`ALTER TABLE ${this.entries} ADD COLUMN turn_id TEXT`);
     yield* all(`ALTER TABLE ${this.entries} ADD COLUMN content_id TEXT`);
     yield* this.#makeSides();
   }
 
-  *#makeSides(): Steps<void> {
+  *#makeSides(): SqlSteps<void> {
     const { entries, chunks, versions, garbage } = this;
     yield* all(`CREATE INDEX IF NOT EXISTS ${entries}__children ON ${entries} (parent_path, type, name)`);
     yield* all(
@@ -113,7 +113,7 @@ export class Tables {
   }
 
   /** Bytes that the history holds. Summed up once per start, then advanced with every change. */
-  *held(): Steps<number> {
+  *held(): SqlSteps<number> {
     if (this.heldBytes === undefined) {
       const row = yield* one<{ held: number | null }>(`SELECT SUM(held) AS held FROM ${this.versions}`);
       this.heldBytes = row?.held ?? 0;

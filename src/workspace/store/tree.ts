@@ -26,18 +26,18 @@ import {
   locate,
   makeParents,
   MAX_NEW_PARENTS,
-  type Place
+  type EntryPlace
 } from "./entries.ts";
 import { discardObject } from "./files.ts";
 import { MAX_EVENTS, type Operation } from "./operation.ts";
-import { all, one, type Steps } from "./sql.ts";
+import { all, one, type SqlSteps } from "./sql.ts";
 import { keepVersion, keepVersionsBelow, moveVersions } from "./versions.ts";
 
 /** Matches of one glob. */
 export const MAX_GLOB_MATCHES = 100_000;
 const GLOB_PAGE = 2_000;
 
-export function* makeDirectory(operation: Operation, path: string, recursive: boolean): Steps<void> {
+export function* makeDirectory(operation: Operation, path: string, recursive: boolean): SqlSteps<void> {
   if (path === ROOT) return;
   yield* operation.tables.make();
   const place = yield* locate(operation, path, recursive);
@@ -60,7 +60,7 @@ export interface NewLink {
   readonly target: string;
 }
 
-export function* makeLink(operation: Operation, { path, target }: NewLink): Steps<void> {
+export function* makeLink(operation: Operation, { path, target }: NewLink): SqlSteps<void> {
   if (typeof target !== "string" || target.trim() === "") throw new FileError("EINVAL", "a link needs a target");
   if (target.length > MAX_PATH_CHARS)
     throw new FileError("ENAMETOOLONG", `a target has at most ${MAX_PATH_CHARS} characters`);
@@ -81,7 +81,7 @@ export interface RemoveOptions {
 }
 
 /** True when there was something. A link is removed itself. */
-export function* remove(operation: Operation, path: string, options: RemoveOptions): Steps<boolean> {
+export function* remove(operation: Operation, path: string, options: RemoveOptions): SqlSteps<boolean> {
   if (path === ROOT) throw new FileError("EPERM", "the root cannot be removed");
   const { row } = yield* locate(operation, path, false);
   if (!row) {
@@ -98,7 +98,7 @@ export function* remove(operation: Operation, path: string, options: RemoveOptio
   return true;
 }
 
-function* removeRow(operation: Operation, row: EntryRow): Steps<void> {
+function* removeRow(operation: Operation, row: EntryRow): SqlSteps<void> {
   const { tables } = operation;
   yield* keepVersion(operation, row, { change: "delete" });
   if (row.storage_backend === "r2" && row.r2_key !== null) yield* discardObject(operation, row.r2_key);
@@ -107,7 +107,7 @@ function* removeRow(operation: Operation, row: EntryRow): Steps<void> {
   operation.tell({ type: "delete", path: row.path, entryType: row.type });
 }
 
-function* removeBelow(operation: Operation, directory: string): Steps<void> {
+function* removeBelow(operation: Operation, directory: string): SqlSteps<void> {
   const { tables } = operation;
   const { from, to } = rangeBelow(directory);
   const below = `FROM ${tables.entries} WHERE path > ? AND path < ?`;
@@ -136,7 +136,7 @@ export interface Move {
 }
 
 /** One rename of the entry and everything below it; contents stay where they are. */
-export function* move(operation: Operation, { from, to, recursive }: Move): Steps<void> {
+export function* move(operation: Operation, { from, to, recursive }: Move): SqlSteps<void> {
   const source = yield* locate(operation, from, false);
   const { row } = source;
   if (source.isRoot) throw new FileError("EPERM", "the root cannot be moved");
@@ -156,7 +156,7 @@ export function* move(operation: Operation, { from, to, recursive }: Move): Step
 }
 
 /** What is at the destination gives way, as far as POSIX lets it. */
-function* clearTarget(operation: Operation, row: EntryRow, target: Place): Steps<void> {
+function* clearTarget(operation: Operation, row: EntryRow, target: EntryPlace): SqlSteps<void> {
   if (target.isBelowFile) throw notDirectory(parentOf(target.path));
   const there = target.row;
   if (target.isRoot || (there?.type === "directory" && row.type !== "directory")) throw isDirectory(target.path);
@@ -167,7 +167,7 @@ function* clearTarget(operation: Operation, row: EntryRow, target: Place): Steps
   yield* removeRow(operation, there);
 }
 
-function* checkMovedLengths({ tables }: Operation, from: string, to: string): Steps<void> {
+function* checkMovedLengths({ tables }: Operation, from: string, to: string): SqlSteps<void> {
   checkedLength(to);
   if (to.length <= from.length) return;
   const below = rangeBelow(from);
@@ -179,7 +179,7 @@ function* checkMovedLengths({ tables }: Operation, from: string, to: string): St
   if (longest) checkedLength(to + longest.path.slice(from.length));
 }
 
-function* rename({ tables }: Operation, from: string, to: string): Steps<void> {
+function* rename({ tables }: Operation, from: string, to: string): SqlSteps<void> {
   const below = rangeBelow(from);
   yield* all(
     `UPDATE ${tables.entries} SET path = ? || substr(path, length(?) + 1), parent_path = ? || substr(parent_path, length(?) + 1)
@@ -208,7 +208,7 @@ export interface Page {
 }
 
 /** Directories, then files, then links, each by name. Follows a linked directory. */
-export function* listDirectory(operation: Operation, path: string, page: Page): Steps<FileInfo[]> {
+export function* listDirectory(operation: Operation, path: string, page: Page): SqlSteps<FileInfo[]> {
   const { tables } = operation;
   const place = yield* locate(operation, path, true);
   if (!place.isRoot && place.row?.type !== "directory") {
@@ -225,7 +225,7 @@ export function* listDirectory(operation: Operation, path: string, page: Page): 
   return rows.map(infoOf);
 }
 
-export function* countChildren(operation: Operation, path: string): Steps<number> {
+export function* countChildren(operation: Operation, path: string): SqlSteps<number> {
   const { tables } = operation;
   const place = yield* locate(operation, path, true);
   if (!(yield* tables.exist())) return 0;
@@ -237,7 +237,7 @@ export function* countChildren(operation: Operation, path: string): Steps<number
 }
 
 /** Entries of every type whose path matches, by path. Never the root. */
-export function* findByGlob(operation: Operation, pattern: string): Steps<FileInfo[]> {
+export function* findByGlob(operation: Operation, pattern: string): SqlSteps<FileInfo[]> {
   const glob = compileGlob(pattern);
   const { tables } = operation;
   if (!(yield* tables.exist())) return [];
@@ -275,7 +275,7 @@ export interface WorkspaceInfo {
   readonly r2FileCount: number;
 }
 
-export function* countEntries({ tables }: Operation): Steps<WorkspaceInfo> {
+export function* countEntries({ tables }: Operation): SqlSteps<WorkspaceInfo> {
   const empty = { fileCount: 0, directoryCount: 1, totalBytes: 0, r2FileCount: 0 };
   if (!(yield* tables.exist())) return empty;
   const row = yield* one<Record<keyof WorkspaceInfo, number | null>>(
@@ -291,7 +291,7 @@ export function* countEntries({ tables }: Operation): Steps<WorkspaceInfo> {
 }
 
 /** The entry at a path and everything below it, parents before children. */
-export function* entriesOf({ tables }: Operation, path: string): Steps<EntryRow[]> {
+export function* entriesOf({ tables }: Operation, path: string): SqlSteps<EntryRow[]> {
   const { from, to } = rangeBelow(path);
   return yield* all<EntryRow>(
     `SELECT ${COLUMNS} FROM ${tables.entries} WHERE path = ? OR (path > ? AND path < ?) ORDER BY path`,

@@ -5,7 +5,7 @@ import { rangeBelow } from "../paths.ts";
 import { dropContents, inlineBytes, readChunks } from "./contents.ts";
 import type { EntryRow } from "./entries.ts";
 import type { Operation } from "./operation.ts";
-import { all, one, type Steps } from "./sql.ts";
+import { all, one, type SqlSteps } from "./sql.ts";
 
 export const MAX_VERSIONS_PER_FILE = 20;
 export const MAX_HISTORY_BYTES = 64 * 1024 * 1024;
@@ -59,7 +59,7 @@ export function* keepVersion(
   operation: Operation,
   row: EntryRow,
   options: { readonly change: VersionChange; readonly isShared?: boolean }
-): Steps<void> {
+): SqlSteps<void> {
   if (!isKept(row)) return;
   const { tables } = operation;
   const held = ROW_BYTES + (options.isShared === true ? 0 : row.size);
@@ -79,7 +79,7 @@ export function* keepVersion(
 }
 
 /** Keeps every file below a directory that is about to be deleted. The caller drops their contents afterwards. */
-export function* keepVersionsBelow(operation: Operation, directory: string): Steps<void> {
+export function* keepVersionsBelow(operation: Operation, directory: string): SqlSteps<void> {
   const { tables } = operation;
   const { from, to } = rangeBelow(directory);
   yield* tables.held();
@@ -101,13 +101,13 @@ function isKept(row: EntryRow): boolean {
   return row.type === "file" && row.storage_backend !== "r2" && row.size <= MAX_VERSION_BYTES;
 }
 
-function* addHeld({ tables }: Operation, bytes: number): Steps<void> {
+function* addHeld({ tables }: Operation, bytes: number): SqlSteps<void> {
   // The sum already has the row when it is taken after the insert.
   if (tables.heldBytes === undefined) yield* tables.held();
   else tables.heldBytes += bytes;
 }
 
-function* trimFile(operation: Operation, path: string): Steps<void> {
+function* trimFile(operation: Operation, path: string): SqlSteps<void> {
   const { tables } = operation;
   const surplus = yield* all<VersionRow>(
     `SELECT ${SHOWN} FROM ${tables.versions} WHERE path = ? ORDER BY version DESC LIMIT -1 OFFSET ${MAX_VERSIONS_PER_FILE}`,
@@ -116,7 +116,7 @@ function* trimFile(operation: Operation, path: string): Steps<void> {
   if (surplus.length > 0) yield* removeVersions(operation, surplus);
 }
 
-function* trimAll(operation: Operation): Steps<void> {
+function* trimAll(operation: Operation): SqlSteps<void> {
   const { tables } = operation;
   while ((yield* tables.held()) > MAX_HISTORY_BYTES) {
     const oldest = yield* all<VersionRow>(
@@ -133,7 +133,7 @@ function* trimAll(operation: Operation): Steps<void> {
   }
 }
 
-function* removeVersions(operation: Operation, rows: readonly VersionRow[]): Steps<void> {
+function* removeVersions(operation: Operation, rows: readonly VersionRow[]): SqlSteps<void> {
   const { tables } = operation;
   yield* all(
     `DELETE FROM ${tables.versions} WHERE version IN (SELECT value FROM json_each(?))`,
@@ -145,7 +145,7 @@ function* removeVersions(operation: Operation, rows: readonly VersionRow[]): Ste
 }
 
 /** The newest first. */
-export function* listVersions(operation: Operation, path: string): Steps<FileVersion[]> {
+export function* listVersions(operation: Operation, path: string): SqlSteps<FileVersion[]> {
   const { tables } = operation;
   if (!(yield* tables.exist())) return [];
   const rows = yield* all<VersionRow>(
@@ -170,7 +170,7 @@ export function* readVersion(
   operation: Operation,
   path: string,
   version: number
-): Steps<{ readonly bytes: Uint8Array; readonly mimeType: string | null }> {
+): SqlSteps<{ readonly bytes: Uint8Array; readonly mimeType: string | null }> {
   const { tables } = operation;
   const exists = yield* tables.exist();
   const row = exists
@@ -189,7 +189,7 @@ export function* readVersion(
 }
 
 /** The history follows a file, or all files of a directory, to its new path. */
-export function* moveVersions({ tables }: Operation, from: string, to: string): Steps<void> {
+export function* moveVersions({ tables }: Operation, from: string, to: string): SqlSteps<void> {
   const below = rangeBelow(from);
   yield* all(
     `UPDATE ${tables.versions} SET path = ? || substr(path, length(?) + 1)

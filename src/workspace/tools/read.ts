@@ -9,7 +9,7 @@ import { toolInput } from "./input.ts";
 import type { ReadOperations } from "./operations.ts";
 import { sizeText } from "./size-text.ts";
 
-export const MAX_LINE_CHARS = 2_000;
+export const MAX_READ_LINE_CHARS = 2_000;
 export const MAX_LINES = 2_000;
 /** Of one result, so that a page of long lines cannot fill the context. */
 export const MAX_READ_CHARS = 200_000;
@@ -126,9 +126,9 @@ function numbered(lines: readonly string[], first: number): string[] {
 }
 
 export function cutLine(line: string): string {
-  if (line.length <= MAX_LINE_CHARS) return line;
+  if (line.length <= MAX_READ_LINE_CHARS) return line;
   // Not between the two halves of a character.
-  return `${line.slice(0, MAX_LINE_CHARS).replace(/[\ud800-\udbff]$/, "")}... (truncated)`;
+  return `${line.slice(0, MAX_READ_LINE_CHARS).replace(/[\ud800-\udbff]$/, "")}... (truncated)`;
 }
 
 interface Viewer {
