@@ -78,6 +78,8 @@ function unreachable(page: Page): Promise<string[]> {
     [...document.querySelectorAll("button, a[href], input, textarea, summary")]
       .filter((element) => element.checkVisibility() && !element.hasAttribute("data-test-reached"))
       .filter((element) => !(element instanceof HTMLButtonElement && element.disabled))
+      // Tab stops at the tab that is shown; the arrow keys lead to the others.
+      .filter((element) => element.getAttribute("aria-selected") !== "false")
       .map((element) => element.getAttribute("aria-label") ?? element.textContent)
   );
 }
