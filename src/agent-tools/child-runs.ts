@@ -80,7 +80,7 @@ export class ChildRuns {
     const row = this.#add(childClass, options, runId);
     const refusal = this.#refusal(childClass, row, signal);
     if (refusal) return this.#end(row.run_id, refusal, 0);
-    return this.#runResult(this.#watch(row, request));
+    return this.#resultFor(this.#watch(row, request));
   }
 
   /** What the model reads of a call. */
@@ -286,11 +286,11 @@ export class ChildRuns {
     if (isHardTerminal(row.status)) return runResult(row);
     const live = this.#live.get(row.run_id) ?? this.#watch(row, request);
     live.join(request.signal);
-    return this.#runResult(live);
+    return this.#resultFor(live);
   }
 
   /** A background run is not waited for. */
-  async #runResult(live: LiveRun): Promise<RunAgentToolResult> {
+  async #resultFor(live: LiveRun): Promise<RunAgentToolResult> {
     if (live.row.detached === null) return live.result;
     await live.begun;
     return this.#currentResult(live.row.run_id);

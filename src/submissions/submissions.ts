@@ -365,7 +365,7 @@ export class Submissions implements TurnArchive {
   drain(): void {
     if (!this.#isReady || this.#table.isEmpty) return;
     try {
-      // Whoever causes this, the submission's turn is not part of its turn.
+      // Also when a turn causes this: the submission's turn is not part of that one.
       outsideTurns(() => this.#claimNext());
       this.#failures = 0;
     } catch (error) {

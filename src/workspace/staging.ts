@@ -57,7 +57,7 @@ export class Staging {
         return await this.#toBucket(path, (key) => this.#init.objects.putStream(key, { head, reader }, mimeType));
       return await this.#toChunks(head, reader);
     } catch (error) {
-      // The source is told that nobody reads on; its own failure is already known.
+      // The source is told that no reader is left; its own failure is already known.
       await reader.cancel(error).catch(() => undefined);
       throw error;
     }

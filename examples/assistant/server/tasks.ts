@@ -1,5 +1,5 @@
 // The recurring tasks that a person can switch on for a conversation. They are declared from what was switched on, so a
-// conversation that nobody asked to wake up never does.
+// conversation wakes up only where a person has asked for it.
 import type { ThinkScheduledTaskInfo, ThinkScheduledTasks, ThinkTime } from "everthink";
 import type { DemoTask } from "../shared/demo.ts";
 
