@@ -97,5 +97,7 @@ export {
   type WorkspaceLike,
   type WorkspaceOptions
 } from "./workspace/index.ts";
+export * as skills from "./skills/index.ts";
+export type { SkillScriptRunner, SkillSource } from "./skills/index.ts";
 export { ThinkError } from "./util/errors.ts";
 export type { ThinkErrorCode } from "./error-codes.ts";

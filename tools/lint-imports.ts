@@ -24,8 +24,9 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["turn"],
   ["chat", "agent"],
   ["workspace"],
+  ["skills"],
   ["think"],
-  ["actions", "submissions", "schedules", "skills", "extensions", "execute", "mcp", "messengers", "subagents"],
+  ["actions", "submissions", "schedules", "extensions", "execute", "mcp", "messengers", "subagents"],
   ["framework", "client", "testing"]
 ];
 

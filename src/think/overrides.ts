@@ -26,6 +26,7 @@ import type {
   TurnConfig,
   TurnContext
 } from "./hooks.ts";
+import type { SkillsAgent } from "./skills-agent.ts";
 import type { WorkspaceAgent } from "./workspace-agent.ts";
 
 type MaybePromise<T> = T | Promise<T>;
@@ -74,10 +75,10 @@ export interface MediaEvictionOptions {
   readonly maxRowsPerPass?: number;
 }
 
-export interface ThinkOverrides extends Pick<
-  WorkspaceAgent,
-  "workspace" | "workspaceTools" | "workspaceBash" | "authorizeWorkspace"
-> {
+export interface ThinkOverrides
+  extends
+    Pick<WorkspaceAgent, "workspace" | "workspaceTools" | "workspaceBash" | "authorizeWorkspace">,
+    Pick<SkillsAgent, "getSkills" | "getSkillScriptRunner"> {
   readonly messageConcurrency: MessageConcurrency;
   readonly hydrationByteBudget: number;
   readonly mediaEviction: boolean | MediaEvictionOptions;
@@ -118,4 +119,11 @@ export interface ThinkOverrides extends Pick<
 
 /** What costs something, or means something else, when the class does not have its own. */
 export type OptionalHook =
-  "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse" | "getActions" | "authorizeTurn" | "authorizeWorkspace";
+  | "beforeStep"
+  | "onStepFinish"
+  | "onChunk"
+  | "onChatResponse"
+  | "getActions"
+  | "authorizeTurn"
+  | "authorizeWorkspace"
+  | "getSkills";

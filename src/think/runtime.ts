@@ -36,6 +36,7 @@ import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import { checkMessages, type MessagesInput } from "./turn-input.ts";
+import { skillsFeature } from "./skills.ts";
 import { preserveAsFile, workspaceFeature } from "./workspace.ts";
 
 export interface AddMessagesOptions extends ChainOptions {
@@ -119,7 +120,8 @@ export class ThinkRuntime {
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
     this.features.add(contextFeature(this.session));
-    await this.features.start([workspaceFeature, ...this.#overrides.getFeatures()]);
+    const skills = this.#init.isOverridden("getSkills") ? [skillsFeature(this.session)] : [];
+    await this.features.start([workspaceFeature, ...skills, ...this.#overrides.getFeatures()]);
   }
 
   /** A recovery hook runs before `onStart`. A turn that it starts must not: it waits for the end of the start. */
