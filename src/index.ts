@@ -98,6 +98,6 @@ export {
   type WorkspaceOptions
 } from "./workspace/index.ts";
 export * as skills from "./skills/index.ts";
-export type { SkillScriptRunner, SkillSource } from "./skills/index.ts";
+export type { SkillRunContext, SkillScriptRunner, SkillSource } from "./skills/index.ts";
 export { ThinkError } from "./util/errors.ts";
 export type { ThinkErrorCode } from "./error-codes.ts";

@@ -55,7 +55,7 @@ const refused: Case[] = [
   { from: "src/turn/runner.ts", specifier: "../think/think.ts", rule: "direction" },
   { from: "src/actions/ledger.ts", specifier: "../mcp/client.ts", rule: "direction" },
   { from: "src/mcp/client.ts", specifier: "../actions/index.ts", typeOnly: true, rule: "direction" },
-  { from: "src/think/think.ts", specifier: "../skills/files.ts", rule: "direction" },
+  { from: "src/think/think.ts", specifier: "../mcp/files.ts", rule: "direction" },
   { from: "src/agent/agent.ts", specifier: "../testing/host.ts", rule: "direction" },
   { from: "src/index.ts", specifier: "./testing/index.ts", rule: "direction" },
   { from: "src/framework/manifest.ts", specifier: "../testing/host.ts", rule: "direction" },

@@ -71,7 +71,7 @@ describe("sources", () => {
   });
 
   test("names that would break paths and lines are left out, and there are at most 500", async () => {
-    const odd = [described("a/b"), described("a\nb"), { name: 7 } as unknown as SkillDescriptor];
+    const odd = [described("a/b"), described("a\nb"), described("")];
     const many = Array.from({ length: 600 }, (_, index) => described(`s${index}`));
     const registry = new SkillRegistry([listing("a", [...odd, ...many])]);
     await registry.load();
