@@ -186,7 +186,7 @@ describe("a hostile script", () => {
   test("that waits for ever is timed out from outside", async () => {
     await expect(run("export default () => new Promise(() => {})", { timeout: 200 })).rejects.toThrow("timed out");
     await expect(run("await new Promise(() => {}); export default () => 1", { timeout: 200 })).rejects.toThrow(
-      /timed out|never/i
+      /timed out|unsettled/i
     );
   });
 
@@ -214,7 +214,7 @@ describe("a hostile script", () => {
       const tried = async (work) => { try { await work(); return "open"; } catch (error) { return "closed"; } };
       return [await tried(() => fetch("https://example.com/")), await tried(() => fetch("http://127.0.0.1/")),
         await tried(async () => { const ws = await fetch("https://example.com/", { headers: { upgrade: "websocket" } }); }),
-        await tried(async () => (await import("cloudflare:sockets")).connect("example.com:80").opened)];
+        await tried(async () => (await import("cloudflare:" + "sockets")).connect("example.com:80").opened)];
     }`;
     expect(await run(source)).toEqual(["closed", "closed", "closed", "closed"]);
   });
@@ -237,7 +237,7 @@ describe("a hostile script", () => {
   test("sees neither bindings nor files of another skill, and cannot leave its folder", async () => {
     const source = `export default async (input, ctx) => {
       const names = Object.keys(globalThis).filter((name) => /env|LOADER|process/.test(name));
-      return [Object.keys(ctx.files), names, Object.keys((await import("cloudflare:workers")).env)];
+      return [Object.keys(ctx.files), names, Object.keys((await import("cloudflare:" + "workers")).env)];
     }`;
     expect(await run(source)).toEqual([["scripts/run.js"], [], []]);
     await expect(run('import "../../other/scripts/x.js"; export default () => 1')).rejects.toThrow("does not have");

@@ -1,10 +1,11 @@
 // The two modules that every script is loaded with. They run where the script runs and can be tampered with by it: what
 // must hold is checked again by the agent.
-import { MAX_PRINTED_BYTES, MAX_SPIN_MS } from "./limits.ts";
+import { MAX_PRINTED_BYTES, MAX_SPIN_MS, MAX_SPIN_ROUNDS } from "./limits.ts";
 
 /**
- * Ends a script that does not yield. A timer that cannot fire means that the script has run without a break; the clock of
- * a local workerd goes on meanwhile. In production the platform's own limit ends such a script.
+ * Ends a script that does not yield: its timer cannot fire meanwhile. The clock of a local workerd goes on in a function;
+ * where it stands still, as it does while a module is evaluated, rounds are counted. In production the platform's own
+ * limit ends such a script too.
  */
 export const GUARD_SOURCE = `
 const now = Date.now, every = setInterval;
@@ -13,12 +14,12 @@ export function start() {
   if (isStarted) return;
   isStarted = true;
   last = now();
-  every(() => { last = now(); }, 50);
+  every(() => { last = now(); rounds = 0; }, 50);
 }
 export function tick() {
-  if (isOver) throw new Error("The script ran for ${MAX_SPIN_MS} ms without a break and was timed out.");
-  rounds = (rounds + 1) | 0;
-  if ((rounds & 1023) === 0 && isStarted && now() - last > ${MAX_SPIN_MS}) {
+  if (isOver) throw new Error("The script ran without a break for too long and was timed out.");
+  rounds += 1;
+  if ((rounds & 1023) === 0 && (now() - last > ${MAX_SPIN_MS} || rounds > ${MAX_SPIN_ROUNDS})) {
     isOver = true;
     tick();
   }
@@ -37,8 +38,15 @@ function show(value) {
 }
 
 export default class extends WorkerEntrypoint {
-  async run(payload, host) {
+  async run(payload, functions) {
     start();
+    const host = new Proxy(functions, {
+      get: (own, name) => async (...args) => {
+        const { error, value } = await own[name](...args);
+        if (error !== undefined) throw new Error(error);
+        return value;
+      }
+    });
     const logs = [];
     let printed = 0;
     const print = (prefix) => (...values) => {

@@ -2,6 +2,7 @@
 // nothing but the functions that the run is given. The deadline is kept from outside.
 import { parseJson, isObject } from "../../util/json.ts";
 import { cutToBytes } from "../../util/bytes.ts";
+import { errorMessage } from "../../util/errors.ts";
 import { SkillScriptError } from "../errors.ts";
 import { descriptorOf } from "../skill.ts";
 import type { Capabilities } from "./capabilities.ts";
@@ -10,8 +11,8 @@ import { MAX_PRINTED_BYTES, MAX_RESULT_CHARS } from "./limits.ts";
 import { GUARD_MODULE, scriptModules } from "./modules.ts";
 import type { SkillScriptRequest } from "./script.ts";
 
-/** As new as the oldest workerd that the package runs on. */
-const COMPATIBILITY_DATE = "2026-09-01";
+/** The last before isolates have Node's globals by default: a script needs none of them. */
+const COMPATIBILITY_DATE = "2026-08-03";
 
 interface LoadedCode {
   readonly compatibilityDate: string;
@@ -76,20 +77,27 @@ export async function runInIsolate({
   }
 }
 
-/** What the script can call. Each function is a stub on its side. */
+/** What the script can call. Failures are values: a rejection that crosses the isolates is logged by the platform. */
 function hostOf(capabilities: Capabilities): object {
+  const { fetch } = capabilities;
   return {
-    readFile: (path: string) => capabilities.readFile(path),
-    listFiles: (path: string) => capabilities.listFiles(path),
-    glob: (pattern: string) => capabilities.glob(pattern),
-    stat: (path: string) => capabilities.stat(path),
-    writeFile: (path: string, content: string) => capabilities.writeFile(path, content),
-    writeOutput: async (name: string, content: string) => capabilities.writeOutput(name, content),
-    tool: async (name: string, input: unknown) => plain(await capabilities.callTool(name, input)),
-    fetch: async (url: string, options: object) => {
-      const { fetch } = capabilities;
-      if (!fetch) throw new Error("Network access is not available.");
-      return await fetch(url, options);
+    readFile: answering((path: string) => capabilities.readFile(path)),
+    listFiles: answering((path: string) => capabilities.listFiles(path)),
+    glob: answering((pattern: string) => capabilities.glob(pattern)),
+    stat: answering((path: string) => capabilities.stat(path)),
+    writeFile: answering((path: string, content: string) => capabilities.writeFile(path, content)),
+    writeOutput: answering((name: string, content: string) => capabilities.writeOutput(name, content)),
+    tool: answering(async (name: string, input: unknown) => plain(await capabilities.callTool(name, input))),
+    ...(fetch && { fetch: answering((url: string, options: object) => fetch(url, options)) })
+  };
+}
+
+function answering<Args extends unknown[]>(call: (...args: Args) => unknown): (...args: Args) => Promise<object> {
+  return async (...args) => {
+    try {
+      return { value: await call(...args) };
+    } catch (error) {
+      return { error: errorMessage(error) };
     }
   };
 }
