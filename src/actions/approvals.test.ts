@@ -109,7 +109,7 @@ describe("a durable pause", () => {
     expect(rows()).toEqual([]);
   });
 
-  it("is denied before anybody is asked", async () => {
+  it("is denied before a person is asked", async () => {
     const grant = { allowed: true, grantedPermissions: [] };
     expect(await boot().call("deploy", { ref: "main" }, { grant })).toMatchObject({
       error: { name: "ActionAuthorizationError" }

@@ -104,7 +104,7 @@ describe("owning", () => {
     expect(blobs.has(second)).toBe(true);
   });
 
-  it("letting go of what one does not own takes it from nobody", () => {
+  it("releasing what one does not own takes it from no owner", () => {
     const ref = blobs.put("mine", "a");
     blobs.release("stranger");
     blobs.release("stranger", ref);

@@ -39,7 +39,7 @@ test("a wake that was armed early is moved to where it belongs", async () => {
   expect(armed).toEqual([5_000, 8_000]);
 });
 
-test("where nobody knows what is armed, the sources are asked: theirs may be earlier", async () => {
+test("where it is not known what is armed, the sources are asked: theirs may be earlier", async () => {
   const armed: (number | null)[] = [];
   const subject = new Wakes({
     sql: NO_ROLLBACK,

@@ -1,6 +1,7 @@
 // What stays known of a conversation when the records of its turns are gone: one row per settled turn, which lives as long
 // as the turn's message, and the newest changes that no turn made. Both are keyed by their place in the journal: a turn
 // by that of its outcome. Written in the transaction of what they tell of. Nothing in them is content.
+import { Cached } from "../host/cached.ts";
 import type { Sql } from "../host/ports.ts";
 import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import { byteLength, cutToBytes } from "../util/bytes.ts";
@@ -111,13 +112,14 @@ export class History {
   readonly #init: HistoryInit;
   readonly #turns: TableSet;
   readonly #changes: TableSet;
-  /** Of the newest change; one that was undone leaves a slot as it was. */
-  #slot: number | undefined;
+  /** Of the newest change. */
+  readonly #slot: Cached<number>;
 
   constructor(init: HistoryInit) {
     this.#init = init;
     this.#turns = new TableSet(init.sql, TURN_TABLES);
     this.#changes = new TableSet(init.sql, CHANGE_TABLES);
+    this.#slot = new Cached(init.sql, () => this.#newestSlot());
   }
 
   /**
@@ -128,11 +130,14 @@ export class History {
     const { conversation, head } = this.#init;
     conversation.join((row) => {
       const sequence = place ?? head() + 1;
-      this.#slot = ((this.#slot ?? this.#newestSlot()) + 1) % MAX_CHANGES;
+      const slot = (this.#slot.value + 1) % MAX_CHANGES;
       this.#changes.run(
         "INSERT OR REPLACE INTO cf_changes (slot, sequence, body) VALUES (?, ?, ?)",
-        ...[this.#slot, sequence, encodeRecord(record)]
+        slot,
+        sequence,
+        encodeRecord(record)
       );
+      this.#slot.set(slot);
       row.journalFloor = Math.max(row.journalFloor, sequence);
     });
   }

@@ -87,7 +87,7 @@ export interface Feature {
 
   /** Requests directly below the agent's address, by first path segment. */
   readonly routes?: Readonly<Record<string, RouteHandler>>;
-  /** Frames of clients by `type`. */
+  /** Frames of clients by `type`. Those of readonly connections are refused. */
   readonly frames?: Readonly<Record<string, FrameHandler>>;
   /** A client that follows the protocol has connected. */
   connected?(connection: Connection): void;
@@ -165,5 +165,4 @@ export interface FeatureHost {
   readonly rearm: () => void;
   /** Sends a frame to every client that follows the protocol. */
   readonly broadcast: (frame: object) => void;
-  readonly isReadonly: (connection: Connection) => boolean;
 }

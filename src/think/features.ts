@@ -49,6 +49,7 @@ export interface FeaturesInit {
   readonly degrade: (step: OnStartDegradation["step"], error: unknown) => void;
   /** What follows the agent's own address in a URL; undefined when the URL does not hold it. */
   readonly pathOf: (url: string) => string | undefined;
+  readonly isReadonly: (connection: Connection) => boolean;
 }
 
 /** Of these members at least one is there. */
@@ -346,7 +347,10 @@ export class Features {
     const frame = parsed.ok && isObject(parsed.value) ? parsed.value : {};
     const type = String(frame["type"]);
     const feature = features.find(({ frames }) => Object.hasOwn(frames, type));
-    return feature ? this.#handle(feature, { type, frame, connection }) : false;
+    if (!feature) return false;
+    if (!this.#init.isReadonly(connection)) return this.#handle(feature, { type, frame, connection });
+    this.#warnings.warn(`Refused "${type}": its connection is readonly.`);
+    return true;
   }
 
   async #handle(

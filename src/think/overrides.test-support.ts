@@ -61,7 +61,8 @@ export function featuresOf(...list: Feature[]): Features {
     host: () => expect.unreachable("no feature is opened here"),
     bringers: new Map(),
     degrade: (step, error) => expect.unreachable(`${step}: ${String(error)}`),
-    pathOf: () => undefined
+    pathOf: () => undefined,
+    isReadonly: () => false
   });
   for (const feature of list) features.add(feature);
   return features;

@@ -95,7 +95,8 @@ export class ThinkRuntime {
       host: () => this.#featureHost(),
       bringers: new Map(init.isOverridden("getActions") ? [["getActions", () => overrides.getActions()]] : []),
       degrade: (step, error) => this.degrade(step, error),
-      pathOf: (url) => pathBelowAgent(url, this.agent)
+      pathOf: (url) => pathBelowAgent(url, this.agent),
+      isReadonly: (connection) => this.agent.agent.isConnectionReadonly(connection)
     });
     this.#assembly = this.#openAssembly();
     this.hooks = this.#openHooks();
@@ -363,8 +364,7 @@ export class ThinkRuntime {
       inAgent: (work) => agent.keepAlive.while(() => agent.runAs({}, work)),
       background: (work) => agent.background(work),
       rearm: () => void agent.wakes.rearm(),
-      broadcast: (frame) => agent.connections.broadcastProtocol(JSON.stringify(frame)),
-      isReadonly: (connection) => agent.agent.isConnectionReadonly(connection)
+      broadcast: (frame) => agent.connections.broadcastProtocol(JSON.stringify(frame))
     };
   }
 }

@@ -23,7 +23,7 @@ const ALL: readonly TurnState[] = product({
 });
 
 const isFresh = ({ attempts, isUntried }: TurnState) => attempts === 0 || isUntried;
-/** Nobody stopped it, and it was attempted by a process whose end is recorded. */
+/** It was not stopped, and was attempted by a process whose end is recorded. */
 const isPast = (state: TurnState) => !state.refused && !isFresh(state) && !state.isCutOff;
 const isReadable = (state: TurnState) => isPast(state) && state.exhausted !== "out_of_memory";
 const isUnfinished = ({ progress }: TurnState) => progress === "nothing" || progress === "partial";

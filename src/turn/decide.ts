@@ -8,7 +8,7 @@ import { exhaustionOf, isHandover, retryAtOf, type ExhaustionReason, type Recove
 export type Progress =
   /** Not looked at yet: that is decided before anything large is read. */
   | "unread"
-  /** Nothing anybody could miss. */
+  /** Nothing that would be missed. */
   | "nothing"
   | "partial"
   /** A person or a client is asked something. */

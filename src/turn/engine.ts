@@ -261,9 +261,7 @@ export class TurnEngine {
 
   /** Messages joined or left through another entry. */
   announceTranscript(): void {
-    this.#store.listeners.transcriptChanged(
-      this.#store.nesting.isInTurn ? this.#store.running?.turn.view.turnId : undefined
-    );
+    this.#store.listeners.transcriptChanged(undefined);
   }
 
   listen(listener: TurnListener): () => void {

@@ -103,7 +103,7 @@ describe("a process that dies", () => {
       { says: "| a", keeps: 5, unknownCalls: [] }
     ],
     [
-      "while a tool runs leaves a call that nobody knows about",
+      "while a tool runs leaves a call with an unknown outcome",
       wrote(start, step, ...half("c"), whole("c"), call("c")),
       { says: "| c=cut off", progress: "partial", keeps: 5, unknownCalls: [callId("c")], hasResults: true }
     ],

@@ -354,9 +354,9 @@ export interface RefusedFiles {
 }
 
 /**
- * A file that made a turn fail for good must not make every later turn fail: it is marked in the message that holds it,
- * and the prompt shows a note instead. These are the messages whose files are to be left out from now on: those of the
- * turn's own question, which no turn has got through with. Without such, and if the provider says that it is a file, all of the conversation's.
+ * The messages whose files made a turn fail for good. Their files are marked and left out of later prompts, or every later
+ * turn would fail too. They are those of the turn's own question; if it has none and the provider named a file, all of the
+ * conversation's.
  */
 export function findRefused(
   transcript: Pick<Transcript, "get" | "path">,

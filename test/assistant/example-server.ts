@@ -12,7 +12,7 @@ import { ServeRun } from "../process/served-project.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const example = join(repository, "examples", "assistant");
-/** Between two words of the offline model: an answer can be caught in the middle, and nobody waits long for its end. */
+/** Between two words of the offline model: an answer can be caught in the middle, and its end is not far. */
 const PACE_MS = "5";
 /** Ours to decide, not the developer's who runs the tests; and what the test runner sets would make another build. */
 const NOT_INHERITED =

@@ -22,7 +22,7 @@ export interface Stage {
   readonly visitor: Visitor;
   /** Another tab of the same browser, on the same conversation unless told otherwise. */
   anotherTab(path?: string): Promise<Visitor>;
-  /** Somebody else, with a browser of their own. */
+  /** Another person, with a browser of their own. */
   somebodyElse(): Promise<Visitor>;
 }
 

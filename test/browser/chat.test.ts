@@ -93,7 +93,7 @@ describe.each(GENERATIONS)("with the %s clients a turn in a long conversation", 
     const long = await play({ generation, scenario: oneTurn, history: LONG_HISTORY });
     for (const { asking, following } of [short, long]) {
       expect(asking.snapshots).toBe(0);
-      // Clients know no frame that adds somebody else's question to their list; only a transcript does.
+      // Clients know no frame that adds another client's question to their list; only a transcript does.
       expect(following.snapshots).toBe(1);
     }
     expect(Math.abs(long.asking.bytes - short.asking.bytes)).toBeLessThan(VARIATION_BYTES);

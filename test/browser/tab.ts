@@ -29,7 +29,7 @@ export interface TabView {
 export class Tab {
   readonly label: string;
   readonly frames: Frame[] = [];
-  /** Exceptions nobody on the page caught, and what it printed as an error. */
+  /** Exceptions that the page did not catch, and what it printed as an error. */
   readonly complaints: string[] = [];
   readonly page: Page;
   #countedFrom = 0;

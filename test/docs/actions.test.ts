@@ -37,7 +37,7 @@ test("an invoice is charged once, under its key", async () => {
   expect(await agent.listActionLedger()).toMatchObject([{ key: "action:chargeInvoice:invoice:i1", effect: "ran" }]);
 });
 
-test("what nobody knows is settled by hand", async () => {
+test("what is unknown is settled by hand", async () => {
   script = createScript([reply(toolCall("chargeInvoice", { invoiceId: "i0" })), reply(text("Charged."))]);
   const host = createTestHost({ agents: { ScriptedBilling } });
   const agent = await host.get(ScriptedBilling, "a");
@@ -55,7 +55,7 @@ test("what nobody knows is settled by hand", async () => {
   expect(found).toMatchObject({ status: "settled", approver: "ann", output });
 });
 
-test("a deployment waits, is approved by somebody, and is told; who does not say who they are decides nothing", async () => {
+test("a deployment waits, is approved by a person, and is told; who does not say who they are decides nothing", async () => {
   script = createScript([reply(toolCall("deploy", { ref: "main" })), reply(text("Waiting.")), reply(text("Out."))]);
   const host = createTestHost({ agents: { ScriptedSupport } });
   const agent = await host.get(ScriptedSupport, "a");

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { createTestHost } from "everthink/testing";
 import worker, { Assistant } from "./examples/security.ts";
 
-test("the route of the security page lets in the owner, from the pages it names, and nobody else", async () => {
+test("the route of the security page lets in the owner, from the pages it names, and no other visitor", async () => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const host = createTestHost({ agents: { Assistant }, worker });
   const ada = { Cookie: "session=ada" };

@@ -183,7 +183,7 @@ describe("permissions", () => {
     expect(await outputAt(host)).toEqual({ deleted: "me" });
   });
 
-  test("a list narrows them: what is missing is denied, nobody is asked, nothing runs", async () => {
+  test("a list narrows them: what is missing is denied, no person is asked, nothing runs", async () => {
     const { host, socket } = await asked({
       authorizeTurn: () => ({ allowed: true, grantedPermissions: ["billing:read"] })
     });
@@ -267,13 +267,13 @@ describe("permissions", () => {
     expect(await outputAt(host)).toMatchObject(denied);
   });
 
-  test("a recovered attempt keeps the recorded grant and asks nobody again; a continuation asks again", async () => {
+  test("a recovered attempt keeps the recorded grant and does not ask again; a continuation asks again", async () => {
     let questions = 0;
     const { host } = await asked(
       {
         authorizeTurn: () => {
           questions += 1;
-          // Whoever asked again after the crash would get another answer.
+          // A second question after the crash would get another answer.
           return questions === 1 ? { allowed: true, grantedPermissions: ["delete:bob"] } : false;
         }
       },

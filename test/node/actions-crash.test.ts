@@ -27,12 +27,12 @@ import {
 /** Longer than the lease of a row that a crash left pending, and than every pause between attempts. */
 const LEASE_OVER_MS = 301_000;
 
-// Every crash is reported by whoever was in the middle of something.
+// Every crash is reported by the calls that it cut off.
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
 });
 
-/** An effect in the world, and a moment in which the process can die before anybody has written it down. */
+/** An effect in the world, and a moment in which the process can die before it is recorded. */
 async function happens(what: string): Promise<void> {
   effect(what);
   await stage?.boundary();
@@ -178,7 +178,7 @@ test("an effect without a key never happens twice, and what the books know the m
       return {
         said: await lastText(host),
         isAtMostOnce: scene.effects.length <= 1,
-        // Settled in the books, so the model reads the result; not settled, so it reads that nobody knows.
+        // Settled in the books, so the model reads the result; not settled, so it reads that the outcome is unknown.
         isTold: row?.status === "settled" ? part?.output === "it was sent" : part?.state === "output-error"
       };
     }

@@ -66,7 +66,7 @@ describe.each<[string, Door]>([
     expect(scene.script.callCount).toBe(3);
   });
 
-  test("an id nobody knows is an answer, not a failure", async () => {
+  test("an unknown id is an answer, not a failure", async () => {
     const { host } = await parked();
     expect(await door.approve(host, "actpause_nothing")).toMatchObject({ status: "error" });
     expect(await door.approve(host, "something else")).toMatchObject({ status: "error" });
@@ -165,7 +165,7 @@ test("two people who are checked at the same time: one wins", async () => {
   expect(scene.script.callCount).toBe(3);
 });
 
-test("what follows belongs to the client that approved, and to nobody if none did", async () => {
+test("what follows belongs to the client that approved, and to no client if none did", async () => {
   const turns: string[] = [];
   const authorizeTurn = ({ continuation }: TurnContext) => {
     if (continuation) turns.push(getCurrentAgent().connection ? "a client's" : "nobody's");

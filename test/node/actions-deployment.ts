@@ -20,7 +20,7 @@ export const deploy = action({
 export const call = reply(toolCall("deploy", { ref: "main" }, { id: "c1" }));
 export const STEPS: Step[] = [call, reply(text("Waiting.")), reply(text("It is out."))];
 
-/** A conversation in which a deployment waits; nobody is connected. */
+/** A conversation in which a deployment waits; no client is connected. */
 export async function parked(
   overrides?: Overrides,
   steps: Step[] = STEPS

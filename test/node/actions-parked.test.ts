@@ -1,4 +1,4 @@
-// Actions that park until a human decides: what is shown, what may lie in the way, and what happens if nobody does.
+// Actions that park until a human decides: what is shown, what may lie in the way, and what happens without a decision.
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { action } from "../../src/index.ts";
@@ -234,8 +234,8 @@ describe("what is in the way", () => {
   });
 });
 
-describe("nobody decides", () => {
-  test("after 30 days the pause is replaced by its expiry, with nobody connected and no new turn", async () => {
+describe("without a decision", () => {
+  test("after 30 days the pause is replaced by its expiry, with no client connected and no new turn", async () => {
     const { host, executionId } = await parked();
     await host.advance(29 * DAY_MS);
     expect(await waiting(host)).toHaveLength(1);

@@ -38,7 +38,7 @@ test.each([
   expect([...cutTitle(text)].length).toBeLessThanOrEqual(MAX_TITLE_LENGTH);
 });
 
-test("a conversation that nobody listed is used once it was asked, whatever the clock says", () => {
+test("a conversation that was not listed is used once it was asked, whatever the clock says", () => {
   for (const now of [4, 5, 6]) {
     const entry = asked({ id: "a", title: UNTITLED, createdAt: 5, updatedAt: 5 }, now);
     expect(unusedConversation({ ...EMPTY_DIRECTORY, conversations: [entry] })).toBeUndefined();

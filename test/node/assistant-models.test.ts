@@ -206,7 +206,7 @@ describe("in the agent", () => {
     expect(page.snapshot.state).toEqual({ model: { provider: "compatible", label: "Compatible server m1" } });
   });
 
-  test("an ordinary refusal is shown as what it is: nobody answers in the model's place", async () => {
+  test("an ordinary refusal is shown as what it is: no other model answers in its place", async () => {
     const page = new Page(openHost({ OPENAI_API_KEY: KEY }));
     vi.stubGlobal("fetch", answerWith(400));
     void page.client.send("hello");

@@ -1,5 +1,5 @@
 // The versions that edits and regenerations leave, listed and chosen through the client library: what every tab shows,
-// what the model is given afterwards, and what becomes of questions that wait on a branch somebody left.
+// what the model is given afterwards, and what becomes of questions that wait on a branch that was left.
 import { expect, test, vi } from "vitest";
 import {
   createGate,
@@ -114,7 +114,7 @@ test("on a chosen branch a question is answered again and edited, and each versi
   expect(shown(client)).toEqual([...RED.slice(0, 3), "assistant:Small."]);
 });
 
-test("a message nobody knows is refused in words, and nothing changes", async () => {
+test("an unknown message is refused in words, and nothing changes", async () => {
   const { opened, client } = await coloured();
   await expect(settled(client.selectBranch("nobody"), opened)).rejects.toMatchObject({
     code: "call-failed",
@@ -189,7 +189,7 @@ test("an answer that waits for approval can be left, is not asked about meanwhil
   expect(client.getSnapshot().messages).toEqual(await stored(host));
 });
 
-test("an answer half decided can be left: nobody waits for it, other branches go on, and the rest is decided on return", async () => {
+test("an answer half decided can be left: no client waits for it, other branches go on, and the rest is decided on return", async () => {
   const calls = reply(mail("ada"), mail("bob"));
   const { opened, client, plain, parked } = await asked(
     calls,
@@ -281,7 +281,7 @@ test("a parked action decided from another branch runs once, is told there, and 
   expect(scene.effects).toEqual(["wire 5"]);
 });
 
-test("a parked action that expires on a branch nobody looks at is no open question on return", async () => {
+test("a parked action that expires on a branch that is not shown is no open question on return", async () => {
   const { opened, client, plain, parked } = await asked(reply(wire), reply(text("I asked.")));
   await settled(client.selectBranch(plain), opened);
   await later(opened.host, opened.network, 31 * DAY_MS);

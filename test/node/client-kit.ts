@@ -17,7 +17,7 @@ export class Network {
   readonly timers = new ManualTimers();
   /** Every frame is delivered this many times to clients. */
   copies = 1;
-  /** False: nobody gets through. */
+  /** False: no connection succeeds. */
   isUp = true;
   /** True: what clients send gets lost on the way. */
   losesFrames = false;

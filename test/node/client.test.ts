@@ -65,7 +65,7 @@ test("a second tab sees question and answer as they come, and both end with what
   expect(one.getSnapshot().messages).toEqual(await stored(host));
 });
 
-test("D5: stop ends the turn from any tab, and nobody spins afterwards", async () => {
+test("D5: stop ends the turn from any tab, and no tab spins afterwards", async () => {
   const { host, network } = open(reply(text("Half "), stall()));
   const [one, two] = [await ready(network), await ready(network)];
   const ended = one.send("Hi");

@@ -171,7 +171,7 @@ test.each<[string, AgentRoutingOptions["allowedOrigins"]]>([
   ["a list", [APP]],
   ["a list with a slash and the default port", ["https://app.example.com:443/"]],
   ["a function", (origin) => origin === APP]
-])("allowedOrigins of the route opens it for %s, and for nobody else", async (_how, allowedOrigins) => {
+])("allowedOrigins of the route opens it for %s, and for no other", async (_how, allowedOrigins) => {
   const host = open({ allowedOrigins });
   for (const method of CHANGING) {
     const url = `${HERE}/agents/desk/a`;

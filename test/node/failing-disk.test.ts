@@ -48,7 +48,7 @@ async function opened(...args: Parameters<typeof open>): Promise<{ host: TestHos
 const snapshots = (socket: TestSocket) => framesOf(socket).filter(({ messages }) => messages).length;
 
 describe("an outcome that cannot be written", () => {
-  test("is told to nobody: no client, no hook and no caller hears of an answer that is not stored", async () => {
+  test("is not announced: no client, no hook and no caller hears of an answer that is not stored", async () => {
     const { host, socket } = await opened([
       reply(text("one")),
       ...Array.from({ length: 6 }, () => reply(text(" more")))
@@ -140,7 +140,7 @@ describe("a transaction that user code opens and that fails", () => {
     }
   }
 
-  test("leaves no trace: nobody is told, and the next message hangs below the one that is there", async () => {
+  test("leaves no trace: no client is told, and the next message hangs below the one that is there", async () => {
     const { host, agent, socket } = await careless([reply(text("one")), reply(text("two"))]);
     const before = snapshots(socket);
     expect(await agent.addAndFail("ghost")).toEqual(["user:u-r0", "assistant:one", "user:ghost"]);

@@ -2,6 +2,7 @@
 // `scene`, as far as it is not in the feature's own table.
 import { tool, type UIMessage, type UIMessageChunk } from "ai";
 import { z } from "zod";
+import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
 import { Think } from "../../src/index.ts";
 import { createScript, createTestHost, scriptedModel, type Script, type Step } from "../../src/testing/index.ts";
 import type { Feature, FeatureFactory, FeatureHost } from "../../src/think/feature.ts";
@@ -36,6 +37,9 @@ export class Holder extends Think {
   }
   override onRequest() {
     return new Response("the class", { status: 418 });
+  }
+  override shouldConnectionBeReadonly(_connection: Connection, { request }: ConnectionContext) {
+    return new URL(request.url).searchParams.has("watch");
   }
   /** A method of the class: no feature may take its name. */
   taken() {
@@ -149,8 +153,7 @@ export function notes(host: FeatureHost): Feature {
     frames: {
       notes_add: ({ text }, connection) => {
         if (text === "broken") throw new Error("a secret of the feature");
-        if (typeof text === "string" && !host.isReadonly(connection))
-          rows.add({ call_id: host.ids.next(), text, due_at: null });
+        if (typeof text === "string") rows.add({ call_id: host.ids.next(), text, due_at: null });
         connection.send(JSON.stringify({ type: "notes_count", count: rows.list().length }));
       }
     },

@@ -157,6 +157,20 @@ describe("clients of a feature", () => {
     expect(stored(host)).toHaveLength(1);
   });
 
+  test("on a readonly connection cannot send it frames: they change nothing, and the log says so once", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const host = open([]);
+    const watching = await host.connect("/agents/holder/a?watch");
+    watching.send({ type: "notes_add", text: "milk" });
+    watching.send({ type: "notes_add", text: "bread" });
+    const writing = await host.connect("/agents/holder/a");
+    writing.send({ type: "notes_add", text: "tea" });
+    expect(await writing.next("notes_count")).toMatchObject({ count: 1 });
+    expect(stored(host)).toMatchObject([{ text: "tea" }]);
+    expect(warn.mock.calls).toEqual([['Refused "notes_add": its connection is readonly.']]);
+    warn.mockRestore();
+  });
+
   test("call its callables by name, which are listed with the class's own", async () => {
     const host = open([]);
     const socket = await host.connect("/agents/holder/a");

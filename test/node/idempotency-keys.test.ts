@@ -1,4 +1,4 @@
-// A call under a key starts one turn, whoever makes it again and whenever; a message id is one message in every tab.
+// A call under a key starts one turn, whichever caller repeats it and whenever; a message id is one message in every tab.
 import type { UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Think, type ChatOptions, type SaveMessagesOptions } from "../../src/index.ts";

@@ -82,7 +82,7 @@ test("a tool that ends is told to afterToolCall", async () => {
 test.each([
   ["the conversation was cleared", { type: "cf_agent_chat_clear" }],
   ["its turn was stopped", { type: "cf_agent_chat_request_cancel", id: "r1" }]
-])("a tool that ends after %s is told to nobody and changes nothing", async (_why, frame) => {
+])("a tool that ends after %s is sent to no client and changes nothing", async (_why, frame) => {
   const { host, socket, stored } = await start(callsSlow("c1"), reply(text("Next.")));
   ask(socket, "r1");
   await host.idle();

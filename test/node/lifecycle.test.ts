@@ -193,7 +193,7 @@ test("a child held awake keeps the root's alarm near, and lets go of it", async 
   expect(host.alarm(Parent, "p")).toBeNull();
 });
 
-test("boot reads one row of our tables and their names, and calls nobody", async () => {
+test("boot reads one row of our tables and their names, and calls no other object", async () => {
   const host = open();
   await (await host.get(Parent, "p")).plan();
   await host.advance(11_000);

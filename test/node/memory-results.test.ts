@@ -116,7 +116,7 @@ describe("an output that has become old", () => {
     expect(await outputsOf(host, "read_result")).toMatchObject([{ id: "c1", text: LINES.slice(0, 20_000) }]);
   });
 
-  test("and an id nobody knows costs an answer, not a look through the conversation", async () => {
+  test("and an unknown id costs an answer, not a look through the conversation", async () => {
     const { steps, tools } = fetched(LINES);
     const unknown = [reply(toolCall("read_result", { id: "other" })), ...chat(1)];
     const rowsRead: number[] = [];

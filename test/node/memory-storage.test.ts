@@ -142,7 +142,7 @@ test("results of client tools of all earlier turns reach the model", async () =>
   expect(promptOf(lastCall())).toContain("Rome");
 });
 
-test("a call that nobody will answer is an error before the next call of the model; settled ones stay as they are", async () => {
+test("a call that will not be answered is an error before the next call of the model; settled ones stay as they are", async () => {
   const host = open(chat(1), { tools: { fetch: tool({ inputSchema: z.object({}), execute: async () => "x" }) } });
   const call = { type: "tool-fetch", input: {} } as const;
   const parts: UIMessage["parts"] = [

@@ -324,7 +324,7 @@ describe("a process that ends", () => {
       }
     };
     const { points } = await everyCrash({
-      // By the question: whoever asks again after a death gets the same answer.
+      // By the question: asked again after a death, it gets the same answer.
       create: () =>
         open(
           (call) => {

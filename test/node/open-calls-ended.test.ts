@@ -29,7 +29,7 @@ vi.setConfig({ testTimeout: 120_000 });
 beforeEach(() => void vi.spyOn(console, "warn").mockImplementation(() => undefined));
 
 describe("a turn that is stopped", () => {
-  test("in the middle of an allowed call says of it that it may have taken effect, and nobody runs it again", async () => {
+  test("in the middle of an allowed call says of it that it may have taken effect, and it is not run again", async () => {
     const { pause, reached, letGo } = held();
     const host = open([reply(toolCall("pay", { amount: 1 }, { id: "c1" })), reply(text("Next."))], { pause });
     const socket = await connect(host);
@@ -51,7 +51,7 @@ describe("a turn that is stopped", () => {
     expect(scene.effects).toEqual(["pay 1"]);
   });
 
-  test("before an allowed call has started says that it was not run, and nobody runs it later", async () => {
+  test("before an allowed call has started says that it was not run, and it is not run later", async () => {
     const host = open([reply(toolCall("pay", { amount: 1 }, { id: "c1" })), reply(text("Next."))]);
     const socket = await connect(host);
     ask(socket, "r1");

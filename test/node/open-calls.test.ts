@@ -297,7 +297,7 @@ describe("a decision", () => {
     await soon(host);
     expect((await words(host)).at(-1)).toBe("assistant:You said yes.");
     expect(scene.effects).toEqual([]);
-    // Nothing is about to start: whoever comes is not made to wait.
+    // Nothing is about to start: a new client does not wait.
     const tab = await connect(host);
     tab.send({ type: "cf_agent_stream_resume_request", probeId: "p" });
     expect(await tab.next("cf_agent_stream_resume_none")).toMatchObject({ reason: "idle", probeId: "p" });
@@ -394,7 +394,7 @@ describe("a call that is no longer open", () => {
         await host.idle();
       }
     ]
-  ])("answers an error to whoever decides about it, and changes nothing: %s", async (_why, close) => {
+  ])("answers an error to the client that decides about it, and changes nothing: %s", async (_why, close) => {
     const { host, socket } = await asked();
     await close(host, socket);
     const [effects, before, turns] = [

@@ -105,7 +105,7 @@ describe("reactive: a prompt that the provider refuses", () => {
   test.each<[string, Settings]>([
     ["that shortens nothing", { compact: () => null }],
     ["that throws", { compact: () => Promise.reject(new Error("no model")) }],
-    ["that nobody registered", {}]
+    ["that was not registered", {}]
   ])("a compaction %s ends the turn with one classified error and no further model call", async (_what, more) => {
     const { compact: _none, ...without } = reactive();
     const host = open([overflows(text("half"))], { ...without, ...more });

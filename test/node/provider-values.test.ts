@@ -39,7 +39,7 @@ class Chat extends Think {
       note: tool({ inputSchema: z.object({ what: z.string() }), execute: async ({ what }) => `noted ${what}` })
     };
   }
-  /** The newest message, or a question that nobody asked. */
+  /** The newest message, or an empty question. */
   newest(): UIMessage {
     return this.getMessages().at(-1) ?? user("none");
   }

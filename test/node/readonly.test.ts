@@ -95,7 +95,7 @@ const question = (id: string, words = "Hello?") => ({
   init: { method: "POST", body: JSON.stringify({ messages: [user(`u-${id}`, words)] }) }
 });
 
-/** As anybody can fetch it. */
+/** As any client can fetch it. */
 async function stored(host: TestHost<object>): Promise<UIMessage[]> {
   return (await host.fetch("/agents/stage/a/get-messages")).json();
 }

@@ -140,7 +140,7 @@ describe("a client that comes back", () => {
     expect(framesOf(socket).filter(isTerminal("r1"))).toHaveLength(1);
   });
 
-  test("finds the failure that happened while nobody was there, and the partial answer", async () => {
+  test("finds the failure that happened while no client was connected, and the partial answer", async () => {
     const terminalMessage = "We could not finish this.";
     const host = open([half(), reply(stall())], { recovery: { maxInterruptedAttempts: 2, terminalMessage } });
     ask(await connect(host), "r1");
@@ -293,7 +293,7 @@ describe("what people do while an answer is being recovered", () => {
   });
 });
 
-describe("a tab that is connected when a turn ends that nobody can answer", () => {
+describe("a tab that is connected when a turn ends that cannot be answered", () => {
   const terminalMessage = "We could not finish this.";
   const told = (socket: TestSocket, id: string) =>
     framesOf(socket).filter(({ type, id: of, done }) => type === "cf_agent_use_chat_response" && of === id && done);

@@ -131,7 +131,7 @@ export const HEARTBEAT_MS = 30_000;
 /** A promise that is never kept: what waits for it is cut off by the kill. */
 export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
-/** SIGKILL, once what people have seen for a moment is stored, and a new process that nobody talks to. */
+/** SIGKILL, once what people have seen for a moment is stored, and a new process without a client. */
 export async function die(host: TestHost<object>): Promise<void> {
   await host.advance(2_000);
   await host.restart();

@@ -72,7 +72,7 @@ describe(`${RESTARTS} restarts in a minute, during one turn`, () => {
 
   describe.each([
     ["with a client that comes back each time", true],
-    ["with nobody there", false]
+    ["with no client connected", false]
   ])("%s", (_who, withClient) => {
     test("a model that never answers in time is asked at most once per process, and not in every one", async () => {
       const host = open(Array<Step>(60).fill(() => (isCalm ? reply(text("At last.")) : dead)));

@@ -235,7 +235,7 @@ test.each([
   ["/agents/room/r/sub/member/%zz", 404],
   ["/agents/room/r/sub/member/m/sub/stranger/x", 404],
   ["/agents/room/r/sub/member/a%00b", 400]
-])("%s is nobody's: the parent does not answer for a child that cannot be", async (path, status) => {
+])("%s is not found: the parent does not answer for a child that cannot be", async (path, status) => {
   const host = open();
   for (const init of [{}, { method: "POST", body: "x" }]) expect((await host.fetch(path, init)).status).toBe(status);
   const room = await host.get(Room, "r");

@@ -249,7 +249,7 @@ test("a class that extends another workflow calls super.run with what it was giv
 
 // ── Sub-agents ──
 
-test("a workflow started by a sub-agent reports to that sub-agent and to nobody else", async () => {
+test("a workflow started by a sub-agent reports to that sub-agent only", async () => {
   const { host, platform } = open();
   const library = await host.get(Library, "l");
   const plan: Command[] = [

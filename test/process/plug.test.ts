@@ -120,7 +120,7 @@ describe("everthink serve --plug", () => {
     await expect.poll(() => existsSync(folder), PATIENCE).toBe(false);
   });
 
-  test("is not there when nobody asked for it: the Worker answers", async () => {
+  test("is not there unless it was asked for: the Worker answers", async () => {
     const run = serve(["--data", "data-without"]);
     expect(await (await run.fetch(PLUG)).text()).toBe("mine: GET");
     const asked = await run.fetch(PLUG, { method: "POST", headers: { origin: await run.url() } });

@@ -173,7 +173,7 @@ describe("a write-ahead log", () => {
     await expect.poll(() => isAlive(pid!), PATIENCE).toBe(false);
     const folder = join(project.folder, data, "everthink-Desk");
     const name = readdirSync(folder).find((one) => /^[0-9a-f]{64}\.sqlite-wal$/.test(one)) ?? "none";
-    // The last thing a run leaves, whoever writes it.
+    // The last thing a run leaves, whichever process writes it.
     const list = join(project.folder, data, ".everthink", "open-logs");
     await expect.poll(() => existsSync(list) && readFileSync(list, "utf8"), PATIENCE).toContain(name);
     return join(folder, name);

@@ -423,7 +423,7 @@ test("what cannot work does not compile", () => {
     void starter.runTurn({ mode: "wait" });
     // @ts-expect-error never both
     void starter.runTurn({ input: "a", continuation: true });
-    // @ts-expect-error a stream needs somebody to read it
+    // @ts-expect-error a stream needs a reader
     void starter.runTurn({ mode: "stream", input: "a" });
     // @ts-expect-error only server code of the class continues
     void starter.continueLastTurn();

@@ -34,7 +34,7 @@ function buildAgain(stub: DurableObjectStub<Clerk>) {
   });
 }
 
-test("the constructor of an up-to-date object reads one row, writes none and asks nobody else", async () => {
+test("the constructor of an up-to-date object reads one row, writes none and asks no other object", async () => {
   const clerk = await getAgentByName(env.Clerk, uniqueName());
   await clerk.book(3_600, "record", "x".repeat(10_000));
   const { reads, fetches, asked, built } = await buildAgain(clerk);

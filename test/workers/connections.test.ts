@@ -90,7 +90,7 @@ test("concurrent calls each see their own connection", async () => {
   expect(answers.map(({ result }) => result)).toEqual(ids.map((id) => [id, id, true]));
 });
 
-test("a call over a stub has an agent but nobody's connection, also while a client's call runs", async () => {
+test("a call over a stub has an agent but no connection, also while a client's call runs", async () => {
   const name = uniqueName();
   const socket = await connect(`/agents/room/${name}?_pk=c1`);
   const [byStub, byClient] = await Promise.all([rawStub(env.Room, name).whoAmI(), socket.call("whoAmI")]);

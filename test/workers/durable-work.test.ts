@@ -164,7 +164,7 @@ test("queued items run in order, one after the other, and leave neither row nor 
   await expect.poll(() => alarmOf(clerk)).toBeNull();
 });
 
-test("a queued item that keeps failing holds up nobody else and is kept as a dead letter", async () => {
+test("a queued item that keeps failing holds up no other item and is kept as a dead letter", async () => {
   const clerk = await openClerk();
   await clerk.enqueue("failing", "bad");
   await clerk.enqueue("record", "good");

@@ -130,7 +130,7 @@ test("an event wakes a waiting workflow, whose reports reach an agent that was e
   expect(await errorOf(() => again.send("never-was", "approved", null))).toContain("not_found");
 });
 
-test("a workflow started by a sub-agent reports to that sub-agent, at any depth, and to nobody else", async () => {
+test("a workflow started by a sub-agent reports to that sub-agent, at any depth, and to no other object", async () => {
   const { library, id } = await openLibrary();
   const path = ["a/b", "c"];
   const plan: Command[] = [

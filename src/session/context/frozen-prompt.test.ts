@@ -120,7 +120,7 @@ describe("a frozen prompt", () => {
 });
 
 describe("a conversation that is cleared", () => {
-  test("takes the stored prompt with it in the same transaction, whoever clears it", async () => {
+  test("takes the stored prompt with it in the same transaction, for every way to clear it", async () => {
     const agent = open();
     const session = agent.session().withContext("memory").withCachedPrompt();
     await session.appendMessage(text("m1"));

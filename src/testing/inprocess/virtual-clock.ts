@@ -1,6 +1,6 @@
 // Time that moves only when a test says so. Timers fire in order of their due time, then of their creation.
 
-/** Whoever set a timer or queued a turn. Nothing runs for an owner that is no longer alive. */
+/** What set a timer or queued a turn. Nothing runs for an owner that is no longer alive. */
 export interface Owner {
   readonly alive: boolean;
 }

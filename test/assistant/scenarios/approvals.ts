@@ -1,4 +1,4 @@
-// Actions that need a person: asked in the answer, or parked until somebody decides.
+// Actions that need a person: asked in the answer, or parked until a person decides.
 import { expect } from "vitest";
 import { crowded } from "../rhythm.ts";
 import type { Scenario } from "../scenario.ts";
@@ -35,7 +35,7 @@ export const rejects: Scenario = {
 };
 
 export const parks: Scenario = {
-  name: "a parked action outlives its tab and its process, is approved by somebody else, and takes effect exactly once",
+  name: "a parked action outlives its tab and its process, is approved by another person, and takes effect exactly once",
   async play({ visitor, server, somebodyElse }) {
     const text = `the lamp of ${crypto.randomUUID().slice(0, 8)} is lit`;
     await visitor.ask(`Take a note that says "${text}", then publish it on the board.`);
@@ -51,7 +51,7 @@ export const parks: Scenario = {
     await witness.pullThePlug();
     await eventually(() => server.workerd()).satisfy((now: number | undefined) => now !== undefined && now !== pid);
     await witness.isConnected();
-    // The conversation that waits is in nobody's way.
+    // The conversation that waits is in no one's way.
     await witness.askAndHear("What is 6*7?");
     await witness.answerHas("42");
     expect(await witness.board.getByText(text).count()).toBe(0);

@@ -41,7 +41,7 @@ export const keepsConversations: Scenario = {
 };
 
 export const reusesTheUnused: Scenario = {
-  name: "a new conversation that nobody used yet is used by everybody who wants one, and is listed once",
+  name: "a new conversation that was not used yet is used by every visitor who wants one, and is listed once",
   async play({ visitor, anotherTab, somebodyElse }) {
     const unused = visitor.conversations.getByRole("link", { name: "New conversation", exact: true });
     const empty = visitor.conversationId;
@@ -55,7 +55,7 @@ export const reusesTheUnused: Scenario = {
     await visitor.counts(unused, 0);
     const next = await visitor.newConversation();
     expect(next).not.toBe(empty);
-    // Somebody whose conversation is in use is led to the one that is not.
+    // A visitor whose conversation is in use is led to the one that is not.
     await other.answer.waitFor();
     expect(await other.newConversation()).toBe(next);
     const stranger = await somebodyElse();

@@ -13,7 +13,7 @@ export const remembers: Scenario = {
     await visitor.pullThePlug();
     await eventually(() => server.workerd()).satisfy((now: number | undefined) => now !== undefined && now !== pid);
     await visitor.isConnected();
-    // Nobody counts for a page that was not open.
+    // No tokens are counted for a page that was not open.
     await visitor.reload();
     await visitor.counts(visitor.panel.getByText("none since opened"), 2);
     await visitor.askAndHear("What do you remember?");

@@ -1,4 +1,4 @@
-// The long story as it is told when nobody interrupts. Told once for each server.
+// The long story as it is told without interruption. Told once for each server.
 import { type ExampleServer, storedText } from "../example-server.ts";
 import type { Stage } from "../scenario.ts";
 import { textIn } from "../visitor.ts";

@@ -58,7 +58,7 @@ const killedAfterRefresh: Scenario = {
     await asking.send("slow");
     await stage.conversation.letGo(3);
     await untilAllShow(stage.tabs, "one two three ");
-    // What is replayed to somebody has been stored before.
+    // What is replayed to a client has been stored before.
     await asking.reload();
     await asking.untilShows("one two three ");
     await stage.server.kill();

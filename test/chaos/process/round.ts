@@ -158,7 +158,7 @@ export class Round {
       name: "clear",
       send: () => {
         if (!this.#user.isOpen) return false;
-        // Whoever clears is not told of it.
+        // The client that clears is not told of it.
         this.#user.view.messages = [];
         return this.#user.send({ type: "cf_agent_chat_clear" });
       },

@@ -7,7 +7,7 @@ const KILLS = 5;
 /** Another seed kills at other points. */
 const SEED = Number(process.env.CHAOS_SEED ?? 1);
 
-test("a conversation ends as if nobody had killed its process, and no call runs twice", async () => {
+test("a conversation ends as if its process had not been killed, and no call runs twice", async () => {
   const result = await runProcessChaos({ kills: KILLS, seed: SEED, lanes: 2, log: console.log });
   expect(result.differences).toEqual([]);
   expect(result.kills).toBeGreaterThanOrEqual(KILLS);

@@ -26,7 +26,7 @@ export class Patient extends Think {
   }
 
   override repairInterruptedToolPart(part: UIMessage["parts"][number]) {
-    if (part.type === "tool-ask_user") return { type: "text" as const, text: "(a question that nobody answered)" };
+    if (part.type === "tool-ask_user") return { type: "text" as const, text: "(a question that was not answered)" };
     return super.repairInterruptedToolPart(part);
   }
 

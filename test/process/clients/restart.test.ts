@@ -51,7 +51,7 @@ test("every client comes back by itself after SIGKILL, with the state as stored"
   await closes.find(() => closes.events.length === 4);
   expect(await Promise.all(cutOff)).toEqual(generations.map(() => "Connection closed"));
   for (const { renders } of hooks) await renders.find(({ identified }) => !identified, renders.events.length - 1);
-  // Made while nobody answers: sent as soon as somebody does.
+  // Made while no server answers: sent as soon as one does.
   const waiting = clients.map(({ client }) => client.call("echo", ["after the restart"]));
   const renders = hooks.map(({ renders: log }) => log.events.length);
 

@@ -49,7 +49,7 @@ describe("the audit", () => {
     ["an effect that is missing", (books) => books.effects.shift()],
     ["an effect repeated without an interruption", (books) => (books.effects[2]!.times = 2)],
     ["an effect repeated more often than interrupted", (books) => (books.effects[1]!.times = 3)],
-    ["an interruption nobody was told of", (books) => books.reports.pop()],
+    ["an interruption that was not reported", (books) => books.reports.pop()],
     ["a report that disagrees with the record", (books) => (books.reports[0]!.done = 3)],
     ["a report without a record", (books) => books.reports.push({ fiberId: "ghost", done: 0, times: 1 })],
     ["a job that was never continued", (books) => books.fibers.splice(1, 1)],

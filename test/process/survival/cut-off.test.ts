@@ -18,7 +18,7 @@ test.each(["parent", "child"])(
     await server.kill();
     const from = output.events.length;
     await server.start();
-    // Nobody calls the agent: only its alarm can start it.
+    // No client calls the agent: only its alarm can start it.
     await output.find(began, from);
     await output.find((text) => text.includes(`ended ${name}.`), from);
     expect(output.events.slice(from).filter(began)).toHaveLength(1);

@@ -1,5 +1,5 @@
 // Work of every kind, in an agent and in its sub-agent, on a process that is killed twenty times: whenever a random
-// number of progress lines has been printed. Between the kills nobody calls the agent except to hand it a new batch of
+// number of progress lines has been printed. Between the kills no client calls the agent except to hand it a new batch of
 // work: everything is picked up by the alarm alone.
 import { expect, test } from "vitest";
 import { EventLog } from "../clients/event-log.ts";

@@ -19,7 +19,7 @@ export class Keeper extends Think {
       .withCachedPrompt();
   }
 
-  // A side effect that happens once, and not before somebody agreed.
+  // A side effect that happens once, and not before a person agreed.
   override getActions() {
     return {
       soundHorn: action({
