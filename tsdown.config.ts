@@ -1,6 +1,21 @@
+import { fileURLToPath } from "node:url";
+import type { Plugin } from "rolldown";
 import { defineConfig } from "tsdown";
 
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/**
+ * `skills` of the root stays a reference to the file of its own: a namespace made in the root's file would bring all of it
+ * into every bundle that uses one function of it.
+ */
+const skillsApart: Plugin = {
+  name: "skills-apart",
+  resolveId: (id, importer) =>
+    id === "./skills/index.ts" && importer === source("./src/index.ts") ? { id: "./skills.js", external: true } : null
+};
+
 export default defineConfig({
+  plugins: [skillsApart],
   entry: {
     index: "src/index.ts",
     agent: "src/agent/index.ts",
@@ -9,6 +24,7 @@ export default defineConfig({
     client: "src/client/index.ts",
     react: "src/client/react.ts",
     session: "src/session/index.ts",
+    skills: "src/skills/index.ts",
     testing: "src/testing/index.ts",
     "tools/workspace": "src/workspace/tools/index.ts",
     workflows: "src/workflows/index.ts",

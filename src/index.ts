@@ -155,5 +155,7 @@ export type {
   SubmitMessagesResult
 } from "./submissions/submissions.ts";
 export type { ChatInput, MessagesInput, SubmissionInput } from "./think/turn-input.ts";
+export * as skills from "./skills/index.ts";
+export type { SkillRunContext, SkillScriptRunner, SkillSource } from "./skills/index.ts";
 export { ThinkError } from "./util/errors.ts";
 export type { ThinkErrorCode } from "./error-codes.ts";

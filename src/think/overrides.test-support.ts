@@ -33,6 +33,8 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     getModel: (): LanguageModel => scriptedModel([reply(text("hello"))]),
     getSystemPrompt: () => "You are a test.",
     getTools: (): ToolSet => ({}),
+    getSkills: () => [],
+    getSkillScriptRunner: () => null,
     getFeatures: () => [],
     workspace: new Workspace({ sql: { query: () => [], run: () => undefined } }),
     workspaceTools: true,

@@ -12,7 +12,6 @@ import type {
   ApprovalAuthorizationContext
 } from "./actions.ts";
 import type { FeatureFactory } from "./feature.ts";
-import type { McpAgent } from "./mcp-agent.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
   ChatErrorClassification,
@@ -28,6 +27,7 @@ import type {
   TurnConfig,
   TurnContext
 } from "./hooks.ts";
+import type { SkillsAgent } from "./skills-agent.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -76,7 +76,7 @@ export interface MediaEvictionOptions {
 }
 
 export interface ThinkOverrides extends Pick<
-  McpAgent,
+  SkillsAgent,
   | "waitForMcpConnections"
   | "maxMcpTools"
   | "mcpApproval"
@@ -86,6 +86,8 @@ export interface ThinkOverrides extends Pick<
   | "workspaceTools"
   | "workspaceBash"
   | "authorizeWorkspace"
+  | "getSkills"
+  | "getSkillScriptRunner"
 > {
   readonly messageConcurrency: MessageConcurrency;
   readonly plainChat: boolean | undefined;
@@ -141,4 +143,5 @@ export type OptionalHook =
   | "onConnect"
   | "onSubmissionStatus"
   | "authorizeSubmission"
-  | "getScheduledTasks";
+  | "getScheduledTasks"
+  | "getSkills";

@@ -44,6 +44,7 @@ import { StoredTranscript } from "./stored-transcript.ts";
 import { openScheduledTasks, scheduledTasksFeature } from "./scheduled-tasks.ts";
 import { openOutbox, openSubmissions, submissionsFeature } from "./submissions.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
+import { skillsFeature } from "./skills.ts";
 import { workflowPromptsFeature } from "./workflow-prompts.ts";
 import { checkMessages, submittedMessages, type MessagesInput, type SubmissionInput } from "./turn-input.ts";
 import { preserveAsFile, workspaceFeature } from "./workspace.ts";
@@ -137,7 +138,8 @@ export class ThinkRuntime {
     this.features.add(submissionsFeature(this.parts.submissions, this.#submitPort()));
     this.features.add(this.#tasksFeature());
     this.features.add(workflowPromptsFeature({ ...this.parts, overrides: this.overrides }));
-    const builtIn = [workspaceFeature, mcpFeature, this.#agentTools()];
+    const skills = this.#init.isOverridden("getSkills") ? [skillsFeature(this.session)] : [];
+    const builtIn = [workspaceFeature, mcpFeature, ...skills, this.#agentTools()];
     await this.features.start([...builtIn, ...this.overrides.getFeatures()]);
   }
 

@@ -69,8 +69,8 @@ import type {
 import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
+import { SkillsAgent } from "./skills-agent.ts";
 import type { StreamCallback } from "./stream-callback.ts";
-import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
 import { actionsOf, decideApproval, pendingApprovals } from "./workflow-approvals.ts";
 import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
 
@@ -93,7 +93,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends ScheduledTaskAgent<Env, State, Props> {
+> extends SkillsAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",

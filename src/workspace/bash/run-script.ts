@@ -44,7 +44,7 @@ const DEFAULTS = { timeout: 30_000, maxOutputBytes: 64_000, maxReadBytes: 64 * 1
 const TIMED_OUT = 124;
 
 /** Of the interpreter itself: what ends a script that would never end, or that would fill the memory. */
-const EXECUTION_LIMITS = {
+export const EXECUTION_LIMITS = {
   maxCommandCount: 100_000,
   maxLoopIterations: 100_000,
   maxCallDepth: 100,
