@@ -5,6 +5,7 @@ import { errorMessage } from "../../util/errors.ts";
 import type { ShellCommand, ShellFileSystem, ShellResult } from "../../workspace/bash/interpreter.ts";
 import { loadShell } from "../../workspace/bash/load-shell.ts";
 import { EXECUTION_LIMITS } from "../../workspace/bash/run-script.ts";
+import { timedSignal } from "../../workspace/bash/timed-signal.ts";
 import { SkillScriptError } from "../errors.ts";
 import { bytesOf, isResourcePath, SKILL_FILE, toBase64 } from "../resource.ts";
 import { descriptorOf } from "../skill.ts";
@@ -52,24 +53,6 @@ export async function runInShell({ request, capabilities, signal, timeoutMs, sto
     exitCode: result.exitCode,
     ...(outputFiles.length > 0 && { outputFiles })
   };
-}
-
-/**
- * Is aborted when the time is over, also while the interpreter does not yield and no timer can fire: it looks at the signal
- * before each command.
- */
-function timedSignal(signal: AbortSignal, timeoutMs: number): AbortSignal {
-  const timed = new AbortController();
-  const end = Date.now() + timeoutMs;
-  signal.addEventListener("abort", () => timed.abort(), { once: true });
-  let isOver = false;
-  Object.defineProperty(timed.signal, "aborted", {
-    get: () => {
-      isOver ||= signal.aborted || Date.now() >= end;
-      return isOver;
-    }
-  });
-  return timed.signal;
 }
 
 function initialFiles(
