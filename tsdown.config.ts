@@ -16,6 +16,10 @@ const skillsApart: Plugin = {
 
 export default defineConfig({
   plugins: [skillsApart],
+  // Types of imports that no file of ours has.
+  copy: [{ from: "src/framework/skills/skills-module.d.ts", to: "dist" }],
+  banner: ({ fileName }) =>
+    /^(?:index|skills)\.d\.ts$/.test(fileName) ? { dts: '/// <reference path="./skills-module.d.ts" />' } : undefined,
   entry: {
     index: "src/index.ts",
     agent: "src/agent/index.ts",

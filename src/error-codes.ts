@@ -152,6 +152,8 @@ export type ThinkErrorCode =
   | "session-host-missing"
   | "session-in-use"
   | "session-not-in-sqlite"
+  | "skill-compile"
+  | "skill-folder"
   | "skill-format"
   | "skill-script"
   | "sql-failed"

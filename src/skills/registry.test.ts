@@ -259,8 +259,7 @@ describe("run_skill_script", () => {
   test.each([
     [{ name: "greet", path: "references/a.md" }, "must begin with scripts/"],
     [{ name: "greet", path: "scripts/../x.js" }, "normalized"],
-    [{ name: "greet", path: "scripts/notes.txt" }, "must end in one of .js .mjs .ts .tsx .sh .bash"],
-    [{ name: "greet", path: "scripts/a.py" }, "Python scripts are not supported"],
+    [{ name: "greet", path: "scripts/notes.txt" }, "must end in one of .js .mjs .ts .tsx .py .sh .bash"],
     [{ name: "nobody", path: "scripts/run.js" }, "Skill not found: nobody"],
     [{ name: "greet", path: "scripts/none.js" }, "Script not found: greet/scripts/none.js"],
     [{ name: "greet", path: "scripts/fake.js" }, "Resource is not a script"]

@@ -30,7 +30,6 @@ export async function runScript(
   if (!path.startsWith("scripts/")) return "The path of a script must begin with scripts/.";
   if (!isResourcePath(path)) return "The path of a script must be a normalized relative path.";
   const extension = extensionOf(path);
-  if (extension === ".py") return "Python scripts are not supported by this runner.";
   if (languageOf(extension) === undefined) return `A script must end in one of ${SCRIPT_EXTENSIONS.join(" ")}.`;
   const skill = await registry.loadSkill(name);
   if (!skill) return `Skill not found: ${name.slice(0, 128)}`;

@@ -13,5 +13,6 @@ export { CrashChangedOutcome, NoSuchFrame, UpgradeRefused, type CrashDifference 
 export { ProcessDied } from "./inprocess/errors.ts";
 export { RpcTarget } from "./inprocess/rpc-values.ts";
 export type { Counts } from "./inprocess/crash.ts";
+export { skillsFromFolder } from "./skills-from-folder.ts";
 export * from "./model/index.ts";
 export * from "./chaos/index.ts";

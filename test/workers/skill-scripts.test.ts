@@ -105,6 +105,14 @@ describe("a script", () => {
     expect(await run(source, {}, { precompiled: true })).toBe(2);
   });
 
+  test("that was compiled when it was built is not read as TypeScript again, whatever it is called", async () => {
+    // As TypeScript this would be a call of f with a type.
+    const content = "const f = 3; export default () => f<1>(2)";
+    const [path, kind] = ["scripts/run.ts", "script"] as const;
+    const resources = [{ path, kind, content, precompiled: true }];
+    expect(await run(content, {}, { path, resources, precompiled: true })).toBe(false);
+  });
+
   test("may be TypeScript in several files, with JSON", async () => {
     const source = `#!/usr/bin/env node
 import { twice, type Num } from "./lib/helper";

@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { errorMessage } from "../../util/errors.ts";
 import { isLoopback } from "../../util/loopback.ts";
 import type { BuildOptions } from "./build.ts";
+import { parseSkillsArguments, type SkillsBuildArguments } from "../skills/build-command.ts";
 import { UsageError } from "./errors.ts";
 import { LOOPBACK_HOSTS } from "./workerd-config.ts";
 
@@ -28,7 +29,11 @@ export interface ServeArguments extends BuildOptions {
   graceMs: number;
 }
 
-export type CliCommand = { command: "help" } | { command: "version" } | ({ command: "serve" } & ServeArguments);
+export type CliCommand =
+  | { command: "help" }
+  | { command: "version" }
+  | ({ command: "skills" } & SkillsBuildArguments)
+  | ({ command: "serve" } & ServeArguments);
 
 export const HELP = `everthink serve [build] [options]
 
@@ -56,7 +61,14 @@ For a build without a wrangler.json:
   --assets <folder>        serves these files; bound as ASSETS
   --compatibility-date <yyyy-mm-dd>
 
-  everthink --help, everthink --version
+everthink skills build [folder] [--out <file>]
+
+Writes a module whose default export is a source of the skills in a folder, for builds without Vite.
+
+  folder                   skills
+  --out <file>             <folder>.generated.ts
+
+everthink --help, everthink --version
 
 GET /__think/health answers 200 as long as the Worker answers. SIGTERM and Ctrl-C stop; twice, at once.
 `;
@@ -82,11 +94,14 @@ const OPTIONS = {
 } as const;
 
 export function parseArguments(args: readonly string[]): CliCommand {
+  const [first, ...rest] = args;
+  if (first === "skills" && !rest.includes("--help")) return { command: "skills", ...parseSkillsArguments(rest) };
   const { values, positionals } = split(args);
   const [command, build, ...more] = positionals;
   if (values.help || command === "help") return { command: "help" };
   if (values.version) return { command: "version" };
-  if (command === undefined) throw new UsageError("Which command? There is one: everthink serve");
+  if (command === undefined)
+    throw new UsageError("Which command? There are two: everthink serve, everthink skills build");
   if (command !== "serve") throw new UsageError(`There is no command "${command}".`);
   if (more.length > 0) throw new UsageError(`One build at a time: "${more[0]}" is one too many.`);
   const date = values["compatibility-date"];

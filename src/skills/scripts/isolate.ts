@@ -50,8 +50,8 @@ export async function runInIsolate({
   timeoutMs,
   stopped
 }: IsolateRun): Promise<unknown> {
-  const { skill, path, input } = request;
-  const resources = request.resources ?? [{ path, kind: "script" as const, content: request.source }];
+  const { skill, path, input, source: content, precompiled = false } = request;
+  const resources = request.resources ?? [{ path, kind: "script" as const, content, precompiled }];
   const { entry, modules } = await scriptModules(path, resources);
   const code: LoadedCode = {
     compatibilityDate: COMPATIBILITY_DATE,

@@ -28,6 +28,7 @@ interface Insertion {
 /** Throws SkillScriptError with what the author of the skill must change. */
 export async function scriptModules(path: string, resources: readonly SkillResource[]): Promise<ScriptModules> {
   const files = new Map(resources.flatMap((one) => (one.encoding === "base64" ? [] : [[one.path, one.content]])));
+  const compiled = new Set(resources.flatMap((one) => (one.precompiled ? [one.path] : [])));
   const names = new Map<string, string>();
   const modules: Record<string, { js: string } | { json: unknown }> = {};
   const pending: string[] = [];
@@ -48,7 +49,8 @@ export async function scriptModules(path: string, resources: readonly SkillResou
     else {
       const from = file;
       const resolve = (specifier: string) => `./${mount(resolved(files, from, specifier))}`;
-      modules[name] = { js: await guardedModule(file, source, { resolve, needsDefault: file === path }) };
+      const isTyped = languageOf(extensionOf(file)) === "typescript" && !compiled.has(file);
+      modules[name] = { js: await guardedModule(file, source, { resolve, isTyped, needsDefault: file === path }) };
     }
   }
   return { entry, modules };
@@ -57,11 +59,12 @@ export async function scriptModules(path: string, resources: readonly SkillResou
 interface ModuleOptions {
   /** What a specifier becomes. */
   readonly resolve: (specifier: string) => string;
+  readonly isTyped: boolean;
   readonly needsDefault: boolean;
 }
 
-async function guardedModule(file: string, source: string, { resolve, needsDefault }: ModuleOptions): Promise<string> {
-  const isTyped = languageOf(extensionOf(file)) === "typescript";
+async function guardedModule(file: string, source: string, options: ModuleOptions): Promise<string> {
+  const { resolve, isTyped, needsDefault } = options;
   const text = (isTyped ? await stripTypes(file, source) : source).replace(/^#!/, "//");
   const program = parsed(file, text);
   if (needsDefault && !hasDefaultExport(program))

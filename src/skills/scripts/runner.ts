@@ -36,6 +36,13 @@ async function run(options: SkillRunnerOptions, request: SkillScriptRequest): Pr
     throw new SkillScriptError("Every path of a skill must be a normalized relative path.");
   const language = languageOf(extensionOf(path));
   if (!language) throw new SkillScriptError(`A script must end in one of ${SCRIPT_EXTENSIONS.join(" ")}.`);
+  if (language === "python")
+    throw new SkillScriptError(
+      "Python scripts cannot run here. Do the task without the script, or with one in another language.",
+      {
+        hint: "skills.runner runs JavaScript, TypeScript and Bash; a SkillScriptRunner of your own may run Python."
+      }
+    );
   const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = caller ? AbortSignal.any([caller, deadline]) : deadline;

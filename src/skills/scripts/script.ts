@@ -30,11 +30,12 @@ export interface SkillOutputFile {
   readonly content: string;
 }
 
-const LANGUAGES: Readonly<Record<string, "javascript" | "typescript" | "bash">> = {
+const LANGUAGES: Readonly<Record<string, "javascript" | "typescript" | "python" | "bash">> = {
   ".js": "javascript",
   ".mjs": "javascript",
   ".ts": "typescript",
   ".tsx": "typescript",
+  ".py": "python",
   ".sh": "bash",
   ".bash": "bash"
 };

@@ -3,8 +3,11 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { openWorkspace } from "../../workspace/workspace.test-support.ts";
 import { resourceOf } from "../resource.ts";
+import { fromManifest } from "../manifest-source.ts";
+import { SkillRegistry } from "../registry.ts";
+import { manifestOf } from "../skills.test-support.ts";
 import { runner, type SkillRunnerOptions } from "./runner.ts";
-import type { SkillScriptRequest } from "./script.ts";
+import type { SkillScriptRequest, SkillScriptRunner } from "./script.ts";
 
 // The interpreter is a large module, and endless scripts run into its limits only.
 vi.setConfig({ testTimeout: 60_000 });
@@ -149,6 +152,19 @@ describe("scripts made to harm", () => {
     controller.abort();
     await expect(run).rejects.toThrow("stopped");
   });
+});
+
+test("a script in Python is refused with a sentence, and a runner of one's own is given it", async () => {
+  const source = fromManifest(manifestOf({ "scripts/a.py": "print(1)" }));
+  const call = async (one: SkillScriptRunner) => {
+    const { run_skill_script: tool } = await new SkillRegistry([source], one).tools();
+    return await tool?.execute?.(
+      { name: "greet", path: "scripts/a.py" },
+      { toolCallId: "c", messages: [], context: {} }
+    );
+  };
+  expect(await call(runner({}))).toContain("Python scripts cannot run here");
+  expect(await call({ run: async ({ source: code }) => `ran ${code}` })).toBe("ran print(1)");
 });
 
 test("without a loader only scripts in Bash run", async () => {
