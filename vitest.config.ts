@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { pluginOf } from "./src/framework/build/plugins.ts";
+import { skillsImport } from "./src/framework/skills/skills-import.ts";
 import { streamsFrom } from "./src/framework/build/streams/plugin.ts";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -33,6 +34,8 @@ export default defineConfig({
       {
         // Pure tables, properties and the in-process host.
         resolve: { alias: inNode },
+        // The example has skills.
+        plugins: [skillsImport()],
         test: {
           name: "node",
           include: [

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { errorMessage } from "../../util/errors.ts";
 import { isLoopback } from "../../util/loopback.ts";
 import type { BuildOptions } from "./build.ts";
-import { parseSkillsArguments, type SkillsBuildArguments } from "../skills/build-command.ts";
+import { parseSkillsArguments, type SkillsBuildArguments } from "../skills/build-arguments.ts";
 import { UsageError } from "./errors.ts";
 import { LOOPBACK_HOSTS } from "./workerd-config.ts";
 

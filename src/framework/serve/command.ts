@@ -1,7 +1,6 @@
 // `everthink` as a function: from arguments to an exit code, 0 or 1. What can go wrong is said in plain words on stderr;
 // only a defect of everthink itself shows a stack.
 import { ThinkError } from "../../util/errors.ts";
-import { buildSkills } from "../skills/build-command.ts";
 import { HELP, parseArguments } from "./arguments.ts";
 import { Log } from "./log.ts";
 import { serve } from "./serve.ts";
@@ -24,6 +23,7 @@ export async function runCommand(args: readonly string[], { frontWorker, version
     if (command.command === "help") process.stdout.write(HELP);
     else if (command.command === "version") process.stdout.write(`${version}\n`);
     else if (command.command === "skills") {
+      const { buildSkills } = await import("../skills/build-command.ts");
       const { warnings, summary } = await buildSkills(command, process.cwd());
       for (const warning of warnings) console.error(warning);
       process.stdout.write(`${summary}\n`);
