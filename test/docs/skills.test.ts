@@ -3,6 +3,7 @@ import { expect, test, vi } from "vitest";
 import { createScript, createTestHost, reply, scriptedModel, text, toolCall, type Script } from "everthink/testing";
 import { MemoryBucket, skillFile } from "../../src/skills/skills.test-support.ts";
 import { answer, Shared, Writer } from "./examples/skills.ts";
+import { Greeter } from "./examples/skilled-project/agent.ts";
 
 // The interpreter of bash is a large module.
 vi.setConfig({ testTimeout: 60_000 });
@@ -16,6 +17,12 @@ class ScriptedWriter extends Writer {
 }
 
 class ScriptedShared extends Shared {
+  override getModel() {
+    return scriptedModel(script);
+  }
+}
+
+class ScriptedGreeter extends Greeter {
   override getModel() {
     return scriptedModel(script);
   }
@@ -56,4 +63,12 @@ test("any call of the SDK can have skills", async () => {
   const result = await answer(scriptedModel(script), [{ role: "user", content: "go" }]);
   expect(JSON.stringify(await result.toolResults)).toContain("Group the changes");
   expect(spoken()).toContain("You help the team.");
+});
+
+test("the greeter has the skills of the folder beside it", async () => {
+  script = createScript([reply(toolCall("activate_skill", { name: "greet" })), reply(text("done"))]);
+  const host = createTestHost({ agents: { ScriptedGreeter } });
+  await (await host.get(ScriptedGreeter, "a")).saveMessages([question]);
+  expect(spoken()).toContain("- greet: How we greet customers.");
+  expect(spoken()).toContain("Say hello, then the name of the ship.");
 });
