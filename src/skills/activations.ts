@@ -21,7 +21,7 @@ export const ACTIVATION_TABLES: readonly TableDefinition[] = [
   }
 ];
 
-export interface Activation {
+export interface SkillActivation {
   readonly name: string;
   readonly toolCallId: string;
   /** The answer that holds the call. */
@@ -35,7 +35,7 @@ export class Activations {
     this.#sql = new TableSet(sql, ACTIVATION_TABLES);
   }
 
-  add({ name, toolCallId, messageId }: Activation): void {
+  add({ name, toolCallId, messageId }: SkillActivation): void {
     this.#sql.run(
       "INSERT OR REPLACE INTO cf_active_skills (name, tool_call_id, message_id) VALUES (?, ?, ?)",
       name,
@@ -48,7 +48,7 @@ export class Activations {
   }
 
   /** Newest first. */
-  list(): Activation[] {
+  list(): SkillActivation[] {
     return this.#sql.all("SELECT name, tool_call_id, message_id FROM cf_active_skills ORDER BY id DESC").map((row) => ({
       name: String(row["name"]),
       toolCallId: String(row["tool_call_id"]),

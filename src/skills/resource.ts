@@ -61,7 +61,7 @@ export function extensionOf(path: string): string {
   return /\.[^./]+$/.exec(path)?.[0].toLowerCase() ?? "";
 }
 
-export function kindOf(path: string): SkillResourceKind {
+export function resourceKindOf(path: string): SkillResourceKind {
   const [root = "", ...rest] = path.split("/");
   return rest.length > 0 && Object.hasOwn(KIND_OF_ROOT, root) ? (KIND_OF_ROOT[root] ?? "file") : "file";
 }
@@ -72,7 +72,7 @@ export function describeResource(path: string, size: number | undefined): SkillR
   const mimeType = MIME_TYPES[extension];
   return {
     path,
-    kind: kindOf(path),
+    kind: resourceKindOf(path),
     ...(size !== undefined && { size }),
     ...(TEXT_EXTENSIONS.has(extension) && { encoding: "text" as const }),
     ...(mimeType !== undefined && { mimeType })

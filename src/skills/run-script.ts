@@ -21,7 +21,7 @@ export interface ScriptCall extends Pick<SkillScriptRequest, "toolCallId" | "mes
 }
 
 /** The runner's result, or a sentence on what is wrong with the call. Throws what the runner throws. */
-export async function runScript(
+export async function runSkillScript(
   registry: SkillRegistry,
   runner: SkillScriptRunner,
   call: ScriptCall

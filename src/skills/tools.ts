@@ -7,7 +7,7 @@ import { truncateToolOutput } from "../util/truncate-value.ts";
 import { activationText } from "./activation.ts";
 import { readResourceText } from "./read-resource.ts";
 import type { SkillRegistry } from "./registry.ts";
-import { runScript, splitArtifacts } from "./run-script.ts";
+import { runSkillScript, splitArtifacts } from "./run-script.ts";
 import type { SkillScriptRunner } from "./scripts/script.ts";
 import type { SkillContent } from "./skill.ts";
 
@@ -87,7 +87,12 @@ function scriptTool(registry: SkillRegistry, runner: SkillScriptRunner): ToolSet
       const { toolCallId, messages, abortSignal: signal } = options;
       const call = { name: textOf(input, "name"), path: textOf(input, "path"), input: input["input"] ?? {} };
       try {
-        const result = await runScript(registry, runner, { ...call, toolCallId, messages, ...(signal && { signal }) });
+        const result = await runSkillScript(registry, runner, {
+          ...call,
+          toolCallId,
+          messages,
+          ...(signal && { signal })
+        });
         const { rest, files } = splitArtifacts(result);
         const bounded = truncateToolOutput(rest, MAX_RESULT_CHARS);
         return files ? { ...(isObject(bounded) ? bounded : { result: bounded }), outputFiles: files } : bounded;

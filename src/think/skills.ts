@@ -6,7 +6,7 @@
 import { lazyModule } from "../host/lazy-module.ts";
 import { isToolPart } from "../model/index.ts";
 import type { Session } from "../session/session.ts";
-import { Activations, ACTIVATION_TABLES, type Activation } from "../skills/activations.ts";
+import { Activations, ACTIVATION_TABLES, type SkillActivation } from "../skills/activations.ts";
 import type { SkillRegistry } from "../skills/registry.ts";
 import type { EngineTurn } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
@@ -107,7 +107,7 @@ class AgentSkills {
   }
 
   /** Newest first. Those of other branches are left out. */
-  #hidden(): Activation[] {
+  #hidden(): SkillActivation[] {
     const known = this.activations.list();
     if (known.length === 0) return [];
     const shown = new Set(

@@ -6,7 +6,7 @@ import type { Dirent } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { errorMessage } from "../../util/errors.ts";
 import { diagnosticsOf, MAX_SKILL_BYTES, readSkillMarkdown } from "../../skills/markdown.ts";
-import { kindOf, MAX_RESOURCE_BYTES, RESOURCE_ROOTS, resourceOf, SKILL_FILE } from "../../skills/resource.ts";
+import { resourceKindOf, MAX_RESOURCE_BYTES, RESOURCE_ROOTS, resourceOf, SKILL_FILE } from "../../skills/resource.ts";
 import type { SkillManifest, SkillManifestEntry, SkillResource } from "../../skills/skill.ts";
 import { compileSkillScript, isCompilableSkillScript, isInside } from "./compile-script.ts";
 import { SkillFolderError } from "./errors.ts";
@@ -135,7 +135,7 @@ class FolderReader {
     }
     this.files.push(file);
     const resource = resourceOf(path, await readFile(file));
-    if (kindOf(path) !== "script" || !isCompilableSkillScript(path)) return resource;
+    if (resourceKindOf(path) !== "script" || !isCompilableSkillScript(path)) return resource;
     try {
       const compiled = await compileSkillScript(file, { within: skill, root: this.#root });
       return { ...resource, ...compiled, size: Buffer.byteLength(compiled.content) };

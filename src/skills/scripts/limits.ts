@@ -12,7 +12,7 @@ export const MAX_RESULT_CHARS = 1_000_000;
 export const MAX_HOST_CALLS = 1_000;
 /** Bytes of one file of the workspace that a script may read, and characters it may write. */
 export const MAX_WORKSPACE_FILE_BYTES = 10 * 1024 * 1024;
-export const DEFAULT_TIMEOUT_MS = 30_000;
+export const DEFAULT_SCRIPT_TIMEOUT_MS = 30_000;
 /** A script that does not yield for so long is stopped: nothing else of the process runs meanwhile. */
 export const MAX_SPIN_MS = 2_000;
 /** The same in rounds of loops and calls of functions, for where the clock stands still. */

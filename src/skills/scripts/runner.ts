@@ -5,7 +5,7 @@ import { SkillScriptError } from "../errors.ts";
 import { extensionOf, isResourcePath } from "../resource.ts";
 import { Capabilities, type CapabilityOptions } from "./capabilities.ts";
 import type { ScriptLoader } from "./isolate.ts";
-import { DEFAULT_TIMEOUT_MS } from "./limits.ts";
+import { DEFAULT_SCRIPT_TIMEOUT_MS } from "./limits.ts";
 import { languageOf, SCRIPT_EXTENSIONS, type SkillScriptRequest, type SkillScriptRunner } from "./script.ts";
 
 const loadIsolate = lazyModule(() => import("./isolate.ts"));
@@ -43,7 +43,7 @@ async function run(options: SkillRunnerOptions, request: SkillScriptRequest): Pr
         hint: "skills.runner runs JavaScript, TypeScript and Bash; a SkillScriptRunner of your own may run Python."
       }
     );
-  const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
+  const timeoutMs = options.timeout ?? DEFAULT_SCRIPT_TIMEOUT_MS;
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = caller ? AbortSignal.any([caller, deadline]) : deadline;
   const { toolCallId = "skill-script", messages = [] } = request;
