@@ -17,4 +17,10 @@ export abstract class PlainChatAgent<
    * let in by the route's `onBeforeRequest`, which also sees the API key; no `onConnect` is asked.
    */
   openAIEndpoint = false;
+
+  /**
+   * Whether each answer carries what it took as `metadata.usage`, for every client and in storage: `inputTokens`,
+   * `outputTokens`, `totalTokens`, `reasoningTokens`, `cachedInputTokens`, as far as the provider reports them.
+   */
+  sendUsage = false;
 }

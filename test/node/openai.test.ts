@@ -16,6 +16,7 @@ import {
   scriptedModel,
   text,
   toolCall,
+  usage,
   type Script,
   type Step,
   type TestHost
@@ -197,6 +198,54 @@ describe("chat.completions", () => {
       expect(await (await ask(headers)).json()).toMatchObject({ choices: [{ message: { content: "one" } }] });
     }
     expect((await stored(host)).length).toBe(2);
+  });
+});
+
+describe("token counts", () => {
+  const twoSteps = () => [
+    reply(toolCall("look", {}), usage({ input: 10, output: 2 })),
+    reply(text("Hello."), usage({ input: 20, output: 5, reasoning: 3, cacheRead: 8 }))
+  ];
+
+  test("are those of all steps of the turn", async () => {
+    const { openai } = open([...twoSteps(), ...twoSteps()]);
+    const completion = await openai.chat.completions.create({ model: "chat", messages: [question("hi")] });
+    expect(completion.usage).toEqual({
+      prompt_tokens: 30,
+      completion_tokens: 7,
+      total_tokens: 37,
+      prompt_tokens_details: { cached_tokens: 8 },
+      completion_tokens_details: { reasoning_tokens: 3 }
+    });
+    const response = await openai.responses.create({ model: "chat", input: "more" });
+    expect(response.usage).toEqual({
+      input_tokens: 30,
+      output_tokens: 7,
+      total_tokens: 37,
+      input_tokens_details: { cached_tokens: 8 },
+      output_tokens_details: { reasoning_tokens: 3 }
+    });
+  });
+
+  test("end a stream: of completions when the client asks for it, of responses always", async () => {
+    const { openai } = open([...twoSteps(), ...twoSteps(), ...twoSteps()]);
+    const body = { model: "chat", stream: true as const, messages: [question("hi")] };
+    const counts = async (options?: { include_usage: boolean }) => {
+      const seen: unknown[] = [];
+      const stream = await openai.chat.completions.create({ ...body, ...(options && { stream_options: options }) });
+      for await (const { usage: used, choices } of stream) if (used) seen.push([used.total_tokens, choices]);
+      return seen;
+    };
+    expect(await counts()).toEqual([]);
+    expect(await counts({ include_usage: true })).toEqual([[37, []]]);
+    const final = await openai.responses.stream({ model: "chat", input: "more" }).finalResponse();
+    expect(final.usage?.total_tokens).toBe(37);
+  });
+
+  test("are left out when the provider reported none", async () => {
+    const { openai } = open([reply(text("Hello."))]);
+    const completion = await openai.chat.completions.create({ model: "chat", messages: [question("hi")] });
+    expect(completion.usage).toBeUndefined();
   });
 });
 

@@ -19,6 +19,7 @@ import {
   source,
   text,
   toolCall,
+  usage,
   type Script,
   type Step,
   type TestHost
@@ -60,15 +61,19 @@ class Chat extends Think {
   }
 }
 
+class Counting extends Chat {
+  override sendUsage = true;
+}
+
 function open(steps: Step[]) {
   script = createScript(steps);
   effects = [];
-  const host = createTestHost({ agents: { Chat } });
+  const host = createTestHost({ agents: { Chat, Counting } });
   return { host, network: new PlainNetwork(host) };
 }
 
-const stored = async (host: TestHost<object>): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/chat/a/get-messages")).json() as Promise<UIMessage[]>;
+const stored = async (host: TestHost<object>, agent = "chat"): Promise<UIMessage[]> =>
+  (await host.fetch(`/agents/${agent}/a/get-messages`)).json() as Promise<UIMessage[]>;
 
 /** Until nothing happens any more, short pauses included. */
 async function settle(host: TestHost<object>) {
@@ -122,6 +127,22 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     expect(effects).toEqual(["x"]);
     await expectAsStored(page, host);
     expect(page.messages.length).toBe(2);
+  });
+
+  test("is told what the answer took, and finds it in storage, if the class sends it", async () => {
+    const steps = () => [
+      reply(toolCall("note", { what: "milk" }), usage({ input: 10, output: 2 })),
+      reply(text("Noted."), usage({ input: 20, output: 5, reasoning: 3 }))
+    ];
+    const { host, network } = open([...steps(), ...steps()]);
+    const metadata = { usage: { inputTokens: 30, outputTokens: 7, totalTokens: 37, reasoningTokens: 3 } };
+    const page = network.open({ ...way, address: "/agents/counting/a" });
+    await page.sendMessage({ text: "hi" });
+    expect(page.messages.at(-1)?.metadata).toEqual(metadata);
+    expect((await stored(host, "counting")).at(-1)?.metadata).toEqual(metadata);
+    const silent = network.open(way);
+    await silent.sendMessage({ text: "hi" });
+    expect(silent.messages.at(-1)?.metadata).toBeUndefined();
   });
 
   test("an answer arrives while it is written", async () => {
