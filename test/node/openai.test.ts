@@ -1,7 +1,7 @@
 // The official `openai` package against a durable agent: completions and responses, streamed and not, with tools that the
 // client runs; off unless the class turns it on.
 import OpenAI from "openai";
-import { tool, type UIMessage } from "ai";
+import { tool } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think } from "../../src/index.ts";
@@ -21,6 +21,7 @@ import {
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
+import { postChat, settle, storedMessages } from "./plain-kit.ts";
 
 let script: Script;
 
@@ -69,10 +70,11 @@ function open(steps: Step[], apiKey = "key") {
 }
 
 const stored = async (host: TestHost<object>): Promise<string[]> => {
-  const messages = (await (await host.fetch("/agents/chat/a/get-messages")).json()) as UIMessage[];
+  const messages = await storedMessages(host);
   return messages.map(({ parts }) => parts.map((part) => ("text" in part ? part.text : part.type)).join(" "));
 };
 
+const COMPLETIONS = "/agents/chat/a/v1/chat/completions";
 const question = (content: string) => ({ role: "user" as const, content });
 const WEATHER = { name: "weather", description: "Of a town.", parameters: { type: "object", properties: {} } };
 
@@ -84,10 +86,7 @@ async function readAll(stream: AsyncIterable<unknown>): Promise<number> {
 
 /** Continuations wait a moment. */
 async function later<T>(host: TestHost<object>, work: Promise<T>): Promise<T> {
-  for (let round = 0; round < 10; round += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    await host.advance(50);
-  }
+  await settle(host);
   return work;
 }
 
@@ -189,11 +188,7 @@ describe("chat.completions", () => {
   test("a request that the client repeats is asked once", async () => {
     const { host } = open([reply(text("one"))]);
     const ask = (headers: HeadersInit) =>
-      host.fetch("/agents/chat/a/v1/chat/completions", {
-        method: "POST",
-        headers: { "Content-Type": "application/json", ...headers },
-        body: JSON.stringify({ model: "chat", messages: [question("hi")] })
-      });
+      postChat(host, { model: "chat", messages: [question("hi")] }, { path: COMPLETIONS, headers });
     for (const headers of [{ "x-stainless-retry-count": "0" }, { "x-stainless-retry-count": "1" }]) {
       expect(await (await ask(headers)).json()).toMatchObject({ choices: [{ message: { content: "one" } }] });
     }
@@ -310,11 +305,7 @@ describe("the endpoint", () => {
   ])("refuses %s, in the API's form", async (_what, headers, body, status) => {
     vi.spyOn(console, "warn").mockReturnValue();
     const { host } = open([]);
-    const response = await host.fetch("/agents/chat/a/v1/chat/completions", {
-      method: "POST",
-      headers: { "Content-Type": "application/json", ...headers },
-      body: JSON.stringify(body)
-    });
+    const response = await postChat(host, body, { path: COMPLETIONS, headers: headers as HeadersInit });
     expect(response.status).toBe(status);
     if (status !== 403 || "Authorization" in headers) {
       expect(await response.json()).toMatchObject({ error: { type: "invalid_request_error" } });

@@ -2,8 +2,7 @@
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
-  tool,
-  type UIMessage
+  tool
 } from "ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
@@ -21,10 +20,18 @@ import {
   toolCall,
   usage,
   type Script,
-  type Step,
-  type TestHost
+  type Step
 } from "../../src/testing/index.ts";
-import { PlainNetwork, type Page, type PageInit } from "./plain-kit.ts";
+import {
+  answerText,
+  expectAsStored,
+  PlainNetwork,
+  settle,
+  shown,
+  storedMessages as stored,
+  WAYS,
+  type Page
+} from "./plain-kit.ts";
 
 let script: Script;
 let effects: string[] = [];
@@ -71,47 +78,6 @@ function open(steps: Step[]) {
   const host = createTestHost({ agents: { Chat, Counting } });
   return { host, network: new PlainNetwork(host) };
 }
-
-const stored = async (host: TestHost<object>, agent = "chat"): Promise<UIMessage[]> =>
-  (await host.fetch(`/agents/${agent}/a/get-messages`)).json() as Promise<UIMessage[]>;
-
-/** Until nothing happens any more, short pauses included. */
-async function settle(host: TestHost<object>) {
-  for (let round = 0; round < 20; round += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    await host.advance(50);
-  }
-}
-
-/** What a page shows, as far as a person can see it: both folds write details of their own. */
-const shown = (messages: readonly UIMessage[]) =>
-  messages.map(({ id, role, parts }) => ({
-    id,
-    role,
-    parts: parts.flatMap((part): unknown[] => {
-      if (part.type === "step-start") return [];
-      if ("toolCallId" in part) {
-        const { toolCallId, state, input, type } = part;
-        const end = "output" in part && part.output !== undefined ? { output: part.output } : {};
-        const why = "errorText" in part && part.errorText !== undefined ? { errorText: part.errorText } : {};
-        return [{ type, toolCallId, state, input, ...end, ...why }];
-      }
-      return "text" in part ? [`${part.type}:${part.text}`] : [{ ...part }];
-    })
-  }));
-
-async function expectAsStored(page: Page, host: TestHost<object>) {
-  expect(shown(page.messages)).toEqual(shown(await stored(host)));
-}
-
-const answerText = ({ messages }: Page) =>
-  (messages.at(-1)?.parts ?? []).map((part) => ("text" in part ? part.text : "")).join("");
-
-const WAYS: readonly [string, Pick<PageInit, "sdk" | "over">][] = [
-  ["ai 7 over HTTP", { sdk: "ai 7", over: "http" }],
-  ["ai 6 over HTTP", { sdk: "ai 6", over: "http" }],
-  ["ai 7 over a WebSocket", { sdk: "ai 7", over: "socket" }]
-];
 
 beforeEach(() => void vi.restoreAllMocks());
 

@@ -13,9 +13,9 @@ import {
   text,
   toolCall,
   type Script,
-  type Step,
-  type TestHost
+  type Step
 } from "../../src/testing/index.ts";
+import { postChat as post, settle, storedMessages as stored } from "./plain-kit.ts";
 
 let script: Script;
 
@@ -79,17 +79,6 @@ function open(steps: Step[]) {
 }
 
 const user = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
-
-function post(host: TestHost<object>, body: unknown, init: { path?: string; headers?: HeadersInit } = {}) {
-  return host.fetch(init.path ?? "/agents/chat/a/chat", {
-    method: "POST",
-    headers: { "Content-Type": "application/json", ...init.headers },
-    body: typeof body === "string" ? body : JSON.stringify(body)
-  });
-}
-
-const stored = async (host: TestHost<object>, agent = "chat"): Promise<UIMessage[]> =>
-  (await host.fetch(`/agents/${agent}/a/get-messages`)).json() as Promise<UIMessage[]>;
 
 const words = (messages: UIMessage[]) =>
   messages.map(({ parts }) => parts.map((part) => ("text" in part ? part.text : "")).join(""));

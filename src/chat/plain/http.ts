@@ -26,7 +26,7 @@ export interface HttpChatInit {
 export async function chatResponse(request: Request, rest: string, init: HttpChatInit): Promise<Response | undefined> {
   if (!REST.test(rest)) return undefined;
   const { method } = request;
-  if (method === "GET" && rest !== "") return resume(init.chat);
+  if (method === "GET" && rest !== "") return resume(request, init.chat);
   const mayChange = (method === "POST" && rest === "") || method === "DELETE";
   if (!mayChange) return plain("Method not allowed", 405, { Allow: rest === "" ? "POST, DELETE" : "GET, DELETE" });
   if (await init.isReadonly(request)) return plain(new ForbiddenFrameError().message, 403);
@@ -44,21 +44,24 @@ async function ask(request: Request, chat: PlainChat): Promise<Response> {
   const body = readPlainRequest(parsed.value);
   if (!body.ok) return plain(body.error.message, body.error instanceof RequestTooLargeError ? 413 : 400);
   if (chat.isFull) return full();
-  const { stream, reader } = open(chat);
+  const { stream, reader } = open(request, chat);
   const result = chat.send(body.value, reader);
   if (result.kind === "following") return new Response(stream.body, { headers: SSE_HEADERS });
   return plain(result.errorText, result.why === "dropped" ? 409 : 422);
 }
 
-function resume(chat: PlainChat): Response {
+function resume(request: Request, chat: PlainChat): Response {
   if (chat.isFull) return full();
-  const { stream, reader } = open(chat);
+  const { stream, reader } = open(request, chat);
   if (!chat.resume(reader)) return new Response(null, { status: 204, headers: NO_STORE });
   return new Response(stream.body, { headers: SSE_HEADERS });
 }
 
-function open(chat: PlainChat) {
-  const stream = new EventStream();
+/** No client of either major says by itself which it is. */
+const MAJOR_HEADER = "x-ai-sdk-major";
+
+function open(request: Request, chat: PlainChat) {
+  const stream = new EventStream(request.headers.get(MAJOR_HEADER) === "7" ? 7 : 6);
   const reader = chat.reader({ sink: stream });
   stream.onLeave = () => reader.cut();
   return { stream, reader };
