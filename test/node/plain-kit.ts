@@ -38,7 +38,10 @@ class PageState implements ChatState<UIMessage> {
   snapshot = <T>(value: T): T => structuredClone(value);
 }
 
-export interface PageInit extends Pick<ChatInit<UIMessage>, "sendAutomaticallyWhen" | "onToolCall" | "onFinish" | "onData"> {
+export interface PageInit extends Pick<
+  ChatInit<UIMessage>,
+  "sendAutomaticallyWhen" | "onToolCall" | "onFinish" | "onData"
+> {
   readonly sdk?: SdkName;
   readonly over?: "http" | "socket";
   readonly address?: string;

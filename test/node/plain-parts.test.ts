@@ -153,7 +153,9 @@ describe("parts that only ai 7 knows", () => {
     const { host } = open(reply(...SENT.map(chunk), text("words")));
     const question = { id: "u1", role: "user", parts: [{ type: "text", text: "hi" }] };
     const body = await (await postChat(host, { messages: [question] }, { headers })).text();
-    return SENT.flatMap((part) => ("type" in part && body.includes(`"type":"${String(part.type)}"`) ? [part.type] : []));
+    return SENT.flatMap((part) =>
+      "type" in part && body.includes(`"type":"${String(part.type)}"`) ? [part.type] : []
+    );
   };
 
   test("are not sent over HTTP, where a client of ai 6 may read", async () => {
