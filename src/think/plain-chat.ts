@@ -29,13 +29,14 @@ export interface PlainChatExtensionInit {
 
 export function plainChatExtension(init: PlainChatExtensionInit): AgentExtension {
   const { runtime, turns, submit, settings } = init;
+  const { clock } = runtime;
   const newId = () => runtime.ids.next();
   const chat = new PlainChat({ turns, submit, newId });
   const sockets = new SocketChat(chat);
   const isReadonly = (request: Request) => runtime.connections.isReadonlyRequest(request);
   const respond = (request: Request, name: string, rest: string): Promise<Response | undefined> | undefined => {
     const { plainChat = !init.hasConnectHook(), openAIEndpoint } = settings();
-    if (name === "chat") return plainChat ? chatResponse(request, rest, { chat, isReadonly }) : undefined;
+    if (name === "chat") return plainChat ? chatResponse(request, rest, { chat, clock, isReadonly }) : undefined;
     if (!openAIEndpoint) return undefined;
     const transcript = () => turns.transcript();
     const modelName = kebabCase(runtime.identity.className);
@@ -45,7 +46,7 @@ export function plainChatExtension(init: PlainChatExtensionInit): AgentExtension
       newId,
       transcript,
       modelName,
-      now: () => runtime.clock.now()
+      clock
     });
   };
   return {

@@ -26,7 +26,6 @@ import { ResponseObject, ResponseStream } from "./responses.ts";
 
 export interface OpenAIInit extends HttpChatInit {
   readonly newId: () => string;
-  readonly now: () => number;
   readonly transcript: () => readonly UIMessage[];
   /** What the endpoint calls its one model. */
   readonly modelName: string;
@@ -88,7 +87,9 @@ function stream(request: Request, asked: OpenAIRequest, init: Asking): Response 
   const reply = new EventReply();
   const events = init.kind.asStream(headOf(asked, init), reply);
   const refusal = send(request, { asked, events, reply }, init);
-  return refusal ?? new Response(reply.body, { headers: EVENT_HEADERS });
+  if (refusal) return refusal;
+  void reply.keepAlive(init.clock);
+  return new Response(reply.body, { headers: EVENT_HEADERS });
 }
 
 /** Undefined: the answer is on its way. */
@@ -128,12 +129,12 @@ function holderOf(toolCallId: string | undefined, messages: readonly UIMessage[]
   return messages.findLast(({ parts }) => parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId));
 }
 
-function headOf({ model, includesUsage }: OpenAIRequest, { newId, now }: OpenAIInit): Head {
-  return { id: newId(), model, created: Math.floor(now() / 1000), includesUsage };
+function headOf({ model, includesUsage }: OpenAIRequest, { newId, clock }: OpenAIInit): Head {
+  return { id: newId(), model, created: Math.floor(clock.now() / 1000), includesUsage };
 }
 
-function models({ modelName, now }: OpenAIInit): Response {
-  const model = { id: modelName, object: "model", created: Math.floor(now() / 1000), owned_by: "everthink" };
+function models({ modelName, clock }: OpenAIInit): Response {
+  const model = { id: modelName, object: "model", created: Math.floor(clock.now() / 1000), owned_by: "everthink" };
   return Response.json({ object: "list", data: [model] }, { headers: NO_STORE });
 }
 
