@@ -10,6 +10,7 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 const inNode = [
   { find: "#platform", replacement: source("./src/testing/inprocess/platform.ts") },
+  { find: "everthink/ai-sdk", replacement: source("./src/model/agent-bridge/index.ts") },
   { find: "everthink/workflows", replacement: source("./src/workflows/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
   { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },

@@ -35,6 +35,8 @@ export type ThinkErrorCode =
   | "block-readonly"
   | "block-too-large"
   | "branch-in-use"
+  | "bridge-no-question"
+  | "bridge-unknown-answer"
   | "call-failed"
   | "call-lost"
   | "call-timeout"

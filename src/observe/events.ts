@@ -51,6 +51,9 @@ export interface EventPayloads {
   /** Runs of sub-agents that an earlier process left are taken up. */
   "agent_tool:recovery:begin": { runCount: number };
   "agent_tool:recovery:reattach": { runId: string; agentType: string; budgetMs: number };
+  "agent_tool:recovery:row": { runId: string; agentType: string; status: string; reason?: string; elapsedMs: number };
+  "agent_tool:recovery:complete": { runCount: number; elapsedMs: number };
+  "agent_tool:recovery:failed": { error: string };
   "agent_tool:run:ended": { runId: string; agentType: string; status: string };
   "message:request": Record<never, never>;
   "message:response": Record<never, never>;

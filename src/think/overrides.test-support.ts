@@ -17,6 +17,7 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     mediaEviction: false,
     maxSteps: 10,
     sendReasoning: true,
+    sendUsage: false,
     waitForMcpConnections: false,
     maxMcpTools: 128,
     mcpApproval: () => false,

@@ -96,6 +96,7 @@ export interface ThinkOverrides extends Pick<
   readonly mediaEviction: boolean | MediaEvictionOptions;
   readonly maxSteps: number;
   readonly sendReasoning: boolean;
+  readonly sendUsage: boolean;
   readonly allowClientToolOverrides: boolean;
   readonly historyTruncation: HistoryTruncation;
   readonly contextOverflow: ContextOverflowOptions | undefined;

@@ -3,7 +3,7 @@
 import type { UIMessage } from "ai";
 import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { TurnFold } from "../journal/folds/turn-fold.ts";
-import type { RecordedClientTool } from "../journal/records.ts";
+import type { RecordedClientTool, StepUsage } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
 import { admittedRecord, type Admission, type TurnTicket } from "./admit.ts";
 import { Answers, type AnswerOutcome, type ApprovalAnswer, type ToolResultAnswer } from "./answers.ts";
@@ -367,9 +367,12 @@ export class TurnEngine {
   usedTokens(requestId: string): number {
     const { running } = this.#store;
     if (running?.turn.view.requestId === requestId) return running.attempt.usedTokens;
-    const open = this.#store.findByRequest(requestId);
-    const fold = open?.fold ?? this.#store.endedFold(requestId);
-    return fold?.steps.usage.totalTokens ?? 0;
+    return this.usageOf(requestId)?.totalTokens ?? 0;
+  }
+
+  /** The same by kind, as far as it is recorded; undefined when the turn is not known. */
+  usageOf(requestId: string): StepUsage | undefined {
+    return (this.#store.findByRequest(requestId)?.fold ?? this.#store.endedFold(requestId))?.steps.usage;
   }
 
   /** How many chunks of an open turn are in the journal; undefined when it is not open. */
