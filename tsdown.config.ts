@@ -8,6 +8,8 @@ export default defineConfig({
     client: "src/client/index.ts",
     react: "src/client/react.ts",
     session: "src/session/index.ts",
+    messengers: "src/messengers/index.ts",
+    "messengers/telegram": "src/messengers/telegram.ts",
     testing: "src/testing/index.ts",
     workflows: "src/agent/workflows/index.ts",
     build: "src/framework/build/index.ts",

@@ -10,6 +10,7 @@ const inNode = [
   { find: "#platform", replacement: source("./src/testing/inprocess/platform.ts") },
   { find: "everthink/workflows", replacement: source("./src/agent/workflows/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
+  { find: "everthink/messengers/telegram", replacement: source("./src/messengers/telegram.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },
   { find: /^everthink$/, replacement: source("./src/index.ts") },
   { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }

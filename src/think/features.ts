@@ -11,7 +11,8 @@ import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage, type ThinkError } from "../util/errors.ts";
 import { canonicalJson, isObject, parseJson } from "../util/json.ts";
 import type { ActionsFeature, ReplyAttachment } from "./actions.ts";
-import { ActionMapError, FeatureClashError } from "./errors.ts";
+import type { MessengersFeature } from "./channels.ts";
+import { ActionMapError, FeatureClashError, MessengerMapError } from "./errors.ts";
 import { FEATURE, type ChannelPolicy, type Feature, type FeatureFactory, type FeatureHost } from "./feature.ts";
 import type { OnStartDegradation } from "./overrides.ts";
 import { TurnParts } from "./turn-parts.ts";
@@ -21,10 +22,14 @@ type MessagePart = UIMessage["parts"][number];
 /** Methods of the class whose values carry the feature that reads them, with that feature as the class uses it. */
 export interface BroughtFeatures {
   getActions: ActionsFeature;
+  getMessengers: MessengersFeature;
 }
 
 /** What is wrong with a value of such a method that carries no feature. */
-const NOT_A_CARRIER: Readonly<Record<keyof BroughtFeatures, new () => ThinkError>> = { getActions: ActionMapError };
+const NOT_A_CARRIER: Readonly<Record<keyof BroughtFeatures, new () => ThinkError>> = {
+  getActions: ActionMapError,
+  getMessengers: MessengerMapError
+};
 
 /** What two features cannot share, by what it is called in the error. */
 const NAMES_OF: Readonly<Record<string, (feature: Feature) => readonly string[]>> = {
@@ -322,10 +327,31 @@ export class Features {
   }
 
   #respond(request: Request): Promise<Response | undefined> | undefined {
-    if (this.#with("routes").length === 0 && this.#init.bringers.size === this.#brought.size) return undefined;
-    const path = /^\/([^/]+)(.*)$/s.exec(this.#init.pathOf(request.url) ?? "");
+    const isComplete = this.#init.bringers.size === this.#brought.size;
+    if (isComplete && this.#with("routes").length === 0 && this.#with("respond").length === 0) return undefined;
+    return this.#respondBy(request, this.#init.pathOf(request.url));
+  }
+
+  async #respondBy(request: Request, below: string | undefined): Promise<Response | undefined> {
+    const path = /^\/([^/]+)(.*)$/s.exec(below ?? "");
     const [, name = "", rest = ""] = path ?? [];
-    return path ? this.#route(request, { name, rest }) : undefined;
+    const response = path ? await this.#route(request, { name, rest }) : undefined;
+    return response ?? this.#offer(request, below ?? new URL(request.url).pathname);
+  }
+
+  /** For features whose addresses the class chooses. */
+  async #offer(request: Request, path: string): Promise<Response | undefined> {
+    this.#bringAll();
+    for (const feature of this.#with("respond")) {
+      try {
+        const response = await feature.respond(request, path);
+        if (response) return response;
+      } catch (error) {
+        logFailure(feature, "respond", error);
+        return new Response("Internal Server Error", { status: 500 });
+      }
+    }
+    return undefined;
   }
 
   async #route(request: Request, { name, rest }: { name: string; rest: string }): Promise<Response | undefined> {

@@ -8,8 +8,10 @@ import type {
   ActionAuthorizationDecision,
   ActionLedgerRetention,
   ActionSet,
-  ApprovalAuthorizationContext
+  ApprovalAuthorizationContext,
+  ReplyAttachment
 } from "./actions.ts";
+import type { ChannelText, MessengerSet, ThinkChannels } from "./channels.ts";
 import type { FeatureFactory } from "./feature.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
@@ -104,6 +106,9 @@ export interface ThinkOverrides {
   readonly actionLedgerRetention: ActionLedgerRetention;
   readonly actionPendingApprovalTtlMs: number | false;
   getActions(): ActionSet;
+  renderAttachment(attachment: ReplyAttachment): MaybePromise<ChannelText | undefined>;
+  getMessengers(): MessengerSet;
+  configureChannels(): MaybePromise<ThinkChannels>;
   authorizeTurn(context: TurnContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeApproval(context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
@@ -112,4 +117,11 @@ export interface ThinkOverrides {
 
 /** What costs something, or means something else, when the class does not have its own. */
 export type OptionalHook =
-  "beforeStep" | "onStepFinish" | "onChunk" | "onChatResponse" | "getActions" | "authorizeTurn";
+  | "beforeStep"
+  | "onStepFinish"
+  | "onChunk"
+  | "onChatResponse"
+  | "getActions"
+  | "getMessengers"
+  | "configureChannels"
+  | "authorizeTurn";

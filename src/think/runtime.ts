@@ -20,12 +20,14 @@ import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
 import { errorMessage } from "../util/errors.ts";
 import { Assembly } from "./assemble.ts";
+import { Channels } from "./channels.ts";
+import { messengerOriginOf } from "./channel-origin.ts";
 import { chatExtension } from "./chat-extension.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
 import { CustomSessionError, NotStartedError } from "./errors.ts";
 import type { FeatureHost } from "./feature.ts";
-import { Features } from "./features.ts";
+import { Features, type BroughtFeatures } from "./features.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import type { OnStartDegradation, OptionalHook, ThinkOverrides } from "./overrides.ts";
 import { postedMessages } from "./posted-messages.ts";
@@ -70,6 +72,7 @@ export class ThinkRuntime {
   readonly agent: AgentRuntime;
   readonly hooks: UserTurnHooks;
   readonly overflow: ContextOverflow;
+  readonly channels: Channels;
   readonly features: Features;
   readonly #overrides: ThinkAgent;
   readonly #init: ThinkRuntimeInit;
@@ -89,9 +92,14 @@ export class ThinkRuntime {
       clock: this.agent.clock,
       emit: (type, payload) => this.agent.emit(type, payload)
     });
+    this.channels = new Channels({
+      configured: () => overrides.configureChannels(),
+      messengers: () => overrides.getMessengers(),
+      context: () => messengerOriginOf(this.parts)
+    });
     this.features = new Features({
       host: () => this.#featureHost(),
-      bringers: new Map(init.isOverridden("getActions") ? [["getActions", () => overrides.getActions()]] : []),
+      bringers: this.#bringers(),
       degrade: (step, error) => this.degrade(step, error),
       pathOf: (url) => pathBelowAgent(url, this.agent),
       isReadonly: (connection) => this.agent.agent.isConnectionReadonly(connection)
@@ -99,6 +107,19 @@ export class ThinkRuntime {
     this.#assembly = this.#openAssembly();
     this.hooks = this.#openHooks();
     this.agent.extensions.push({ start: () => this.start() });
+  }
+
+  /** The methods of the class whose values bring a feature. Messengers may also be declared as channels. */
+  #bringers(): Map<keyof BroughtFeatures, () => unknown> {
+    const overrides = this.#overrides;
+    const bringers = new Map<keyof BroughtFeatures, () => unknown>();
+    if (this.#init.isOverridden("getActions")) bringers.set("getActions", () => overrides.getActions());
+    if (this.#hasChannels) bringers.set("getMessengers", () => this.channels.messengers);
+    return bringers;
+  }
+
+  get #hasChannels(): boolean {
+    return this.#init.isOverridden("getMessengers") || this.#init.isOverridden("configureChannels");
   }
 
   /** What `configureSession` returned. */
@@ -119,6 +140,7 @@ export class ThinkRuntime {
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
     this.features.add(contextFeature(this.session));
+    if (this.#hasChannels) this.features.add(this.channels);
     await this.features.start(this.#overrides.getFeatures());
   }
 
@@ -355,6 +377,7 @@ export class ThinkRuntime {
       emit: (type, payload) => agent.emit(type, payload),
       turns,
       conversation: new LateOutcomes({ conversation, journal, transcript, turns, newId: () => agent.ids.next() }),
+      messengers: () => this.channels.messengers,
       validate: (schema, value) => sdk.validateInput(schema, value),
       inAgent: (work) => agent.keepAlive.while(() => agent.runAs({}, work)),
       background: (work) => agent.background(work),

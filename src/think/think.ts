@@ -1,6 +1,6 @@
 // The class users extend: override points and public names. What they do lives in the modules beside this file.
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
-import { Agent } from "../agent/agent.ts";
+import type { Agent } from "../agent/agent.ts";
 import type { Callables } from "../agent/connections/callable.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { MessageConcurrency } from "../chat/index.ts";
@@ -32,6 +32,8 @@ import {
   type ReplyAttachment
 } from "./actions.ts";
 import { listBranches, selectBranch } from "./branches.ts";
+import { ChannelAgent } from "./channel-agent.ts";
+import type { ChannelText } from "./channels.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import { NoModelError } from "./errors.ts";
 import { defaultChatErrorClassifier } from "./failure-classifier.ts";
@@ -91,7 +93,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends Agent<Env, State, Props> {
+> extends ChannelAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",
@@ -214,7 +216,7 @@ export abstract class Think<
   }
 
   /** A reply attachment as text, for channels that deliver text. Nothing: it is left out. */
-  renderAttachment(attachment: ReplyAttachment): MaybePromise<string | undefined> {
+  renderAttachment(attachment: ReplyAttachment): MaybePromise<ChannelText | undefined> {
     return renderAttachment(attachment);
   }
 

@@ -3,7 +3,7 @@
 import type { UIMessage } from "ai";
 import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { RecordedClientTool } from "../journal/records.ts";
-import type { Json } from "../util/json.ts";
+import { isObject, type Json } from "../util/json.ts";
 import { admittedRecord, notesOf, type Admission, type TurnTicket } from "./admit.ts";
 import { Answers, type AnswerOutcome, type ApprovalAnswer, type ToolResultAnswer } from "./answers.ts";
 import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
@@ -118,7 +118,7 @@ export class TurnEngine {
       const now = this.#store.now();
       const generation = admission.generation ?? row.generation;
       const admitted = admittedRecord({
-        admission: this.#resolving(admission),
+        admission: this.#onChannel(this.#resolving(admission)),
         turnId: ids.next(),
         messageId: ids.next(),
         generation,
@@ -145,6 +145,14 @@ export class TurnEngine {
     const isArmed = conversation.row.armedContinuations.some(({ messageId }) => messageId === leafId);
     if (isArmed || !newest || isHalfAnswered(newest) || approvedCalls(newest).length === 0) return admission;
     return { ...admission, resolvesMessageId: leafId };
+  }
+
+  /** A continuation goes on in the channel of the question it belongs to: its policy must not end in the middle. */
+  #onChannel(admission: Admission): Admission {
+    if (!admission.continuation || admission.channel !== undefined) return admission;
+    const asked = this.#store.init.transcript.path().findLast(({ role }) => role === "user");
+    const channel = isObject(asked?.metadata) ? asked.metadata["channel"] : undefined;
+    return typeof channel === "string" ? { ...admission, channel } : admission;
   }
 
   #canStartAtOnce(admission: Admission, generation: number): boolean {
@@ -279,6 +287,13 @@ export class TurnEngine {
     const streaming = this.streaming()?.turnId;
     const waiting = this.#store.turns.findLast((turn) => turn.view.turnId !== streaming && !turn.isAnnounced);
     return waiting?.view ?? this.#answers.armedView;
+  }
+
+  /** The turn whose hook or tool the caller runs in. */
+  current(): { readonly requestId: string; readonly channel: string | undefined } | undefined {
+    const { running, nesting } = this.#store;
+    if (!running || !nesting.isInTurn) return undefined;
+    return { requestId: running.turn.view.requestId, channel: running.turn.admitted.channel ?? undefined };
   }
 
   /** Any turn of this generation is running or queued. */
