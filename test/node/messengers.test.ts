@@ -67,6 +67,23 @@ test("a repeated webhook after a restart is one reply", async () => {
   expect(scene.telegram.texts()).toEqual(["once"]);
 });
 
+test("one message under two update ids, out of order, is one reply", async () => {
+  const host = await open([reply(text("once")), reply(text("twice"))]);
+  const message = {
+    message_id: 5,
+    date: 1,
+    from: { id: 7, is_bot: false, first_name: "Ada" },
+    chat: { id: 7, type: "private" },
+    text: "Hello"
+  };
+  for (const update_id of [12, 11]) {
+    await host.fetch(scene.telegram.webhookRequest(URL_OF_BOT, { update_id, message }));
+    await answered(host);
+  }
+  expect(scene.telegram.texts()).toEqual(["once"]);
+  expect(scene.events.filter(({ type }) => type === "messenger:duplicate")).toHaveLength(1);
+});
+
 test("three messages within the pause are one question with all three texts in order", async () => {
   const host = await open([reply(text("All three read."))]);
   for (const said of ["hey", "quick question", "what is 2 + 2?"]) await says(host, said);
