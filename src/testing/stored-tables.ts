@@ -25,6 +25,10 @@ import { MESSAGE_TABLES } from "../session/message-rows.ts";
 import { COMPACTION_TABLES } from "../session/overlay-rows.ts";
 import { SEARCH_TABLES } from "../session/search-index.ts";
 import { USAGE_TABLES } from "../session/tokens-reported.ts";
+import { APPROVAL_TABLES } from "../messengers/approvals.ts";
+import { FOLLOWER_TABLES } from "../messengers/follower.ts";
+import { INBOX_TABLES } from "../messengers/inbox.ts";
+import { STATE_TABLES as MESSENGER_STATE_TABLES } from "../messengers/state.ts";
 import { CONFIG_TABLES } from "../think/config.ts";
 import { IDEMPOTENCY_TABLES } from "../turn/idempotency.ts";
 
@@ -35,7 +39,8 @@ export const ALL_TABLES = [
   ...[QUARANTINE_TABLES, BLOB_TABLES, STATE_TABLES, SCHEDULE_TABLES, QUEUE_TABLES, FIBER_TABLES, WORKFLOW_TABLES],
   ...[CHILDREN_TABLES, WAKE_TABLES, JOURNAL_TABLES, CONVERSATION_TABLES, MESSAGE_TABLES, COMPACTION_TABLES],
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
-  ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES]
+  ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
+  ...[INBOX_TABLES, MESSENGER_STATE_TABLES, APPROVAL_TABLES, FOLLOWER_TABLES]
 ].flat();
 
 export function runOnStored(database: Database, query: string, values: readonly SqlValue[]): Result {
