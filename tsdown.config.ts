@@ -9,6 +9,8 @@ export default defineConfig({
     client: "src/client/index.ts",
     react: "src/client/react.ts",
     session: "src/session/index.ts",
+    messengers: "src/messengers/index.ts",
+    "messengers/telegram": "src/messengers/telegram.ts",
     testing: "src/testing/index.ts",
     "tools/workspace": "src/workspace/tools/index.ts",
     workflows: "src/workflows/index.ts",

@@ -11,6 +11,7 @@ const inNode = [
   { find: "everthink/workflows", replacement: source("./src/workflows/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
   { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },
+  { find: "everthink/messengers/telegram", replacement: source("./src/messengers/telegram.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },
   { find: /^everthink$/, replacement: source("./src/index.ts") },
   { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }

@@ -12,6 +12,13 @@ export { everyCrash, type EveryCrashOptions, type EveryCrashResult } from "./eve
 export { CrashChangedOutcome, NoSuchFrame, UpgradeRefused, type CrashDifference } from "./errors.ts";
 export { ProcessDied } from "./inprocess/errors.ts";
 export { RpcTarget } from "./inprocess/rpc-values.ts";
+export {
+  FakeTelegram,
+  type TelegramButton,
+  type TelegramMessage,
+  type TelegramUserOptions
+} from "./messengers/telegram.ts";
+export type { ProviderFailure, ProviderFault, ProviderCall } from "./messengers/provider.ts";
 export type { Counts } from "./inprocess/crash.ts";
 export * from "./model/index.ts";
 export * from "./chaos/index.ts";

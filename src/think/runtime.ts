@@ -26,6 +26,8 @@ import type { CountedTokens } from "../turn/transcript.ts";
 import { errorMessage } from "../util/errors.ts";
 import { agentToolsFeature } from "./agent-tools.ts";
 import { Assembly } from "./assemble.ts";
+import { bringersOf, hasChannels, openChannels } from "./bringers.ts";
+import type { Channels } from "./channels.ts";
 import { chatExtensions } from "./chat-extension.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
@@ -85,6 +87,7 @@ export class ThinkRuntime {
   readonly agent: AgentRuntime;
   readonly hooks: UserTurnHooks;
   readonly overflow: ContextOverflow;
+  readonly channels: Channels;
   readonly features: Features;
   readonly overrides: ThinkAgent;
   readonly #init: ThinkRuntimeInit;
@@ -104,9 +107,10 @@ export class ThinkRuntime {
       clock: this.agent.clock,
       emit: (type, payload) => this.agent.emit(type, payload)
     });
+    this.channels = openChannels(overrides, () => this.parts);
     this.features = new Features({
       host: () => this.#featureHost(),
-      bringers: new Map(init.isOverridden("getActions") ? [["getActions", () => overrides.getActions()]] : []),
+      bringers: bringersOf(overrides, init.isOverridden, this.channels),
       degrade: (step, error) => this.degrade(step, error),
       pathOf: (url) => pathBelowAgent(url, this.agent),
       isReadonly: (connection) => this.agent.agent.isConnectionReadonly(connection)
@@ -137,6 +141,7 @@ export class ThinkRuntime {
     this.features.add(submissionsFeature(this.parts.submissions, this.#submitPort()));
     this.features.add(this.#tasksFeature());
     this.features.add(workflowPromptsFeature({ ...this.parts, overrides: this.overrides }));
+    if (hasChannels(this.#init.isOverridden)) this.features.add(this.channels);
     const builtIn = [workspaceFeature, mcpFeature, this.#agentTools()];
     await this.features.start([...builtIn, ...this.overrides.getFeatures()]);
   }
@@ -433,6 +438,7 @@ export class ThinkRuntime {
       emit: (type, payload) => agent.emit(type, payload),
       turns,
       conversation: new LateOutcomes({ conversation, journal, transcript, turns, newId: () => agent.ids.next() }),
+      messengers: () => this.channels.messengers,
       validate: (schema, value) => sdk.validateInput(schema, value),
       inAgent: (work) => agent.keepAlive.while(() => agent.runAs({}, work)),
       background: (work) => agent.background(work),

@@ -31,6 +31,8 @@ import {
   type ReplyAttachment
 } from "./actions.ts";
 import { listBranches, selectBranch } from "./branches.ts";
+import { ChannelAgent } from "./channel-agent.ts";
+import type { ChannelText } from "./channels.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import { NoModelError } from "./errors.ts";
 import { defaultChatErrorClassifier } from "./failure-classifier.ts";
@@ -70,7 +72,6 @@ import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
 import type { StreamCallback } from "./stream-callback.ts";
-import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
 import { actionsOf, decideApproval, pendingApprovals } from "./workflow-approvals.ts";
 import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
 
@@ -93,7 +94,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends ScheduledTaskAgent<Env, State, Props> {
+> extends ChannelAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",
@@ -213,7 +214,7 @@ export abstract class Think<
   }
 
   /** A reply attachment as text, for channels that deliver text. Nothing: it is left out. */
-  renderAttachment(attachment: ReplyAttachment): MaybePromise<string | undefined> {
+  renderAttachment(attachment: ReplyAttachment): MaybePromise<ChannelText | undefined> {
     return renderAttachment(attachment);
   }
 
