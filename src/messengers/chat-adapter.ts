@@ -96,6 +96,38 @@ type ProcessMessageArguments = [
   options?: { waitUntil?: (work: Promise<unknown>) => void }
 ];
 
+/** As far as the adapters of this package use it. */
+export interface CollectingChat {
+  getState(): { get(key: string): Promise<unknown>; set(key: string, value: unknown, ttlMs?: number): Promise<void> };
+  processMessage(adapter: unknown, threadId: string, message: ChatMessage): Promise<void>;
+  processAction(action: ChatAction): Promise<void>;
+  processSlashCommand(command: SlashCommand): Promise<void>;
+}
+
+export interface CardButton {
+  readonly id: string;
+  readonly label: string;
+  readonly value: string;
+  readonly style?: "primary" | "danger";
+}
+
+/** What of a card the adapters of this package show. */
+export function cardParts(card: ChatCard): {
+  readonly title: string | undefined;
+  readonly texts: readonly string[];
+  readonly buttons: readonly CardButton[];
+} {
+  const texts: string[] = [];
+  const buttons: CardButton[] = [];
+  for (const child of card.children) {
+    const { type, content, children } = child as { type?: string; content?: unknown; children?: unknown };
+    if (type === "text" && typeof content === "string") texts.push(content);
+    // A card's actions are its buttons.
+    if (type === "actions" && Array.isArray(children)) buttons.push(...(children as CardButton[]));
+  }
+  return { title: card.title, texts, buttons };
+}
+
 /** The adapter's `Chat`. What it does not name is what this package does not act on. */
 export function collectingChat(init: CollectorInit): object {
   const { userName, state, collected } = init;

@@ -1,7 +1,9 @@
 // One reply at its provider. What is to be seen is a list of texts; what was begun is in the reply's row. Delivery brings
 // the one to the other: it posts what is missing and edits what differs, so going on after a crash is the same as going
 // on. A message is noted before it is posted and its id after: one that was noted without an id may or may not be there.
-// Its complete text is never posted again; only the beginning of a streamed answer is given up for the complete text.
+// Therefore what is posted is only a beginning, marked as one, and the edit that makes it complete follows when its id is
+// stored. A beginning whose id was lost is given up for another one: the complete text is in the chat exactly once. Where
+// a provider cannot edit, a text is posted once, and the user is told when its fate is not known.
 import type { Clock } from "../host/ports.ts";
 import type { ChatAdapter, ChatPostable } from "./chat-adapter.ts";
 import {
@@ -14,6 +16,13 @@ import {
 import { fingerprint } from "./fingerprint.ts";
 import type { Post, ReplyStage } from "./inbox.ts";
 
+/** A message that is begun and has no words yet. */
+const PENDING = "…";
+/** Shorter texts have no beginning that could not be taken for the whole. */
+const MIN_BEGINNING_CHARS = 40;
+const MAX_BEGINNING_CHARS = 200;
+/** Beginnings of one message whose ids may be lost: a quarter of an hour of tries. */
+const MAX_LOST = 12;
 /** Waits of this length are spent in place; longer ones are left to the object's wake. */
 const MAX_WAIT_MS = 5_000;
 const CALL_TIMEOUT_MS = 30_000;
@@ -75,12 +84,13 @@ export class Delivery {
 
   async #stream(): Promise<void> {
     let seen = "";
-    while (seen !== this.#latest && !this.#ending.signal.aborted) {
+    let isShown = false;
+    while ((seen !== this.#latest || !isShown) && !this.#ending.signal.aborted) {
       await this.#paced();
       if (this.#ending.signal.aborted) return;
       seen = this.#latest;
       try {
-        await this.#converge(this.#init.split(seen), false);
+        isShown = await this.#converge(this.#init.split(seen), false);
       } catch (error) {
         // The complete text is delivered at the end, by its own rules.
         this.#failure = error;
@@ -112,27 +122,28 @@ export class Delivery {
     await this.#converge(pieces, true);
     await this.#removeExtra(pieces.length);
     const isUncertain = this.#posts.some(({ id, apology }) => id === null && apology !== true);
-    if (isUncertain && !this.#posts.some(({ apology }) => apology === true)) {
-      await this.#apologise({ markdown: uncertainText });
-    }
+    if (isUncertain) await this.#apologise({ markdown: uncertainText });
   }
 
   /** One message after what is there, once. */
   async append(message: ChatPostable): Promise<void> {
     await this.stop();
-    if (this.#posts.some(({ apology }) => apology === true)) return;
     await this.#apologise(message);
   }
 
-  #apologise(message: ChatPostable): Promise<void> {
-    const index = this.#posts.length;
-    this.#posts[index] = { id: null, apology: true };
-    return this.#add(index, message, true);
+  async #apologise(message: ChatPostable): Promise<void> {
+    const known = this.#posts.findIndex(({ apology }) => apology === true);
+    const index = known === -1 ? this.#posts.length : known;
+    const post = (this.#posts[index] ??= { id: null, apology: true });
+    if (typeof post.id === "string") await this.#edit(index, message, true);
+    else if (!this.#mayBeWhole(post, message)) await this.#add(index, message, true);
   }
 
   /** A card, once. */
   async say(message: ChatPostable): Promise<void> {
-    if (this.#posts.length === 0) await this.#add(0, message, true);
+    const [post] = this.#posts;
+    if (typeof post?.id === "string") await this.#edit(0, message, true);
+    else if (!this.#mayBeWhole(post, message)) await this.#add(0, message, true);
   }
 
   /** A text that is complete from its beginning, in as many messages as it needs. */
@@ -140,17 +151,28 @@ export class Delivery {
     await this.#converge(this.#init.split(text), true);
   }
 
-  async #converge(pieces: readonly string[], isFinal: boolean): Promise<void> {
+  /** False: some of it is not shown yet, and another edit is worth trying. */
+  async #converge(pieces: readonly string[], isFinal: boolean): Promise<boolean> {
+    let isShown = true;
     for (const [index, piece] of pieces.entries()) {
       const post = this.#posts[index];
-      if (post?.apology) return;
+      if (post?.apology) return true;
       if (post?.id === null && !isFinal) throw new UncertainPostError();
       // It may be there, complete: the user is told, and it is not posted again.
-      if (post?.id === null && post.sent === fingerprint(piece)) continue;
-      if (post === undefined || post.id === null) await this.#add(index, { markdown: piece }, isFinal);
-      else if (this.#shown[index] === piece || !(await this.#edit(index, piece, isFinal))) continue;
+      if (this.#mayBeWhole(post, { markdown: piece })) continue;
+      if (post === undefined || post.id === null) {
+        // The words so far may be all there are: nothing that looks complete is posted before its id can be stored.
+        if (!isFinal && this.#init.canEdit && beginningOf({ markdown: piece }) === PENDING) return isShown;
+        isShown = await this.#add(index, { markdown: piece }, isFinal);
+        if (!isShown) continue;
+      } else if (this.#shown[index] === piece || !(await this.#edit(index, { markdown: piece }, isFinal))) continue;
       this.#shown[index] = piece;
     }
+    return isShown;
+  }
+
+  #mayBeWhole(post: Post | undefined, message: ChatPostable): boolean {
+    return post?.id === null && post.sent === fingerprint(textOf(message));
   }
 
   /** A later attempt of the turn gave a shorter answer. */
@@ -163,10 +185,24 @@ export class Delivery {
 
   // ── Calls ──
 
-  async #add(index: number, message: ChatPostable, isFinal: boolean): Promise<void> {
+  /** False: only its beginning is there; the next edit has the rest. */
+  async #add(index: number, message: ChatPostable, isFinal: boolean): Promise<boolean> {
+    // A provider that never says what it did is not sent one beginning after the other.
+    if (!this.#init.canEdit || (this.#posts[index]?.lost ?? 0) >= MAX_LOST) {
+      await this.#place(index, message, isFinal);
+      return true;
+    }
+    await this.#place(index, { markdown: beginningOf(message) }, isFinal);
+    if (typeof this.#posts[index]?.id !== "string") throw new RetryLaterError(0, this.#failure);
+    return isFinal && this.#edit(index, message, true);
+  }
+
+  async #place(index: number, message: ChatPostable, isFinal: boolean): Promise<void> {
     await this.#allowed();
-    const begun = { ...this.#posts[index], id: null, sent: fingerprint(textOf(message)) };
-    this.#note(index, begun);
+    const known = this.#posts[index];
+    const isLost = known?.id === null && known.sent !== undefined;
+    const sent = fingerprint(textOf(message));
+    this.#note(index, { ...known, id: null, sent, ...(isLost && { lost: (known.lost ?? 0) + 1 }) });
     for (let tried = 1; ; tried += 1) {
       const problem = await this.#post(index, message);
       if (problem === undefined) return;
@@ -185,14 +221,16 @@ export class Delivery {
   /** Undefined: it is there. */
   async #post(index: number, message: ChatPostable): Promise<(DeliveryProblem & { error: unknown }) | undefined> {
     const { adapter, threadId } = this.#init;
+    let posted: { readonly id: string };
     try {
       // The package's own shape of a message is one of the adapter's.
-      const { id } = await this.#limited(adapter.postMessage(threadId, message as never));
-      this.#note(index, { id, ...(this.#posts[index]?.apology && { apology: true }) });
-      return undefined;
+      posted = await this.#limited(adapter.postMessage(threadId, message as never));
     } catch (error) {
       return { ...classifyDeliveryError(error), error };
     }
+    // Not part of the call: an id that cannot be stored ends the delivery here.
+    this.#note(index, { id: posted.id, ...(this.#posts[index]?.apology && { apology: true }) });
+    return undefined;
   }
 
   /** Spent in place if it is short. Throws RetryLaterError. */
@@ -209,14 +247,14 @@ export class Delivery {
   }
 
   /** False: it shows an older text. */
-  async #edit(index: number, piece: string, isFinal: boolean): Promise<boolean> {
+  async #edit(index: number, message: ChatPostable, isFinal: boolean): Promise<boolean> {
     const { adapter, threadId, clock, isExpected } = this.#init;
     const id = this.#posts[index]?.id;
     if (id === null || id === undefined) return false;
     if (isFinal) await this.#allowed();
     for (let tried = 1; ; tried += 1) {
       try {
-        await this.#limited(adapter.editMessage(threadId, id, { markdown: piece } as never));
+        await this.#limited(adapter.editMessage(threadId, id, message as never));
         this.edits += 1;
         return true;
       } catch (error) {
@@ -232,7 +270,7 @@ export class Delivery {
         const isWorthWaiting = wait !== undefined && (wait <= MAX_WAIT_MS || problem.kind === "rate-limited");
         if (isWorthWaiting) await this.#wait(wait, error);
         // An edit that is refused, or fails again and again, must not cost the answer: it is posted anew.
-        else return this.#add(index, { markdown: piece }, true).then(() => true);
+        else return this.#place(index, message, true).then(() => true);
       }
     }
   }
@@ -272,6 +310,17 @@ function waitAfter(
   if (problem.kind === "rejected") return undefined;
   if (problem.kind === "rate-limited") return problem.retryAfterMs;
   return tried < TRIES ? FIRST_BACKOFF_MS * 2 ** tried : MAX_WAIT_MS + 1;
+}
+
+/** Never the whole text. */
+function beginningOf(message: ChatPostable): string {
+  if (typeof message === "object" && "card" in message) return PENDING;
+  const text = textOf(message);
+  if (text.length < MIN_BEGINNING_CHARS) return PENDING;
+  const head = text.slice(0, Math.min(Math.floor(text.length / 2), MAX_BEGINNING_CHARS));
+  const words = head.slice(0, head.lastIndexOf(" "));
+  // The marks of a code block or a link that is cut would show as marks.
+  return words.trim() === "" || /[`[\]<>|*_]/.test(words) ? PENDING : `${words.trimEnd()} ${PENDING}`;
 }
 
 function textOf(message: ChatPostable): string {

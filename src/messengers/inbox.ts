@@ -48,6 +48,8 @@ export interface Post {
   id: string | null;
   /** Of the text it was begun with. */
   sent?: string;
+  /** Messages begun in its place before, whose fate is not known. */
+  lost?: number;
   /** The note after a message whose fate is not known. */
   apology?: boolean;
 }

@@ -176,7 +176,7 @@ export class Replies {
     const stopTyping = typingWhile({
       clock: this.#init.host.clock,
       type: () => adapter.startTyping?.(reply.threadId),
-      isNeeded: () => text.value === ""
+      isNeeded: () => !delivery.hasPosts
     });
     try {
       return await target.answerMessenger({ message, channel: messenger.id, key: reply.key, requestId }, onText);
