@@ -34,7 +34,10 @@ export interface DeliveryInit {
   readonly threadId: string;
   readonly posts: readonly Post[];
   readonly clock: Clock;
+  /** Messages can be edited: what is posted first is only a beginning. */
   readonly canEdit: boolean;
+  /** Answers are shown while they grow. */
+  readonly canStream: boolean;
   readonly editIntervalMs: number;
   readonly split: (text: string) => string[];
   readonly isExpected: (error: unknown) => boolean;
@@ -78,7 +81,7 @@ export class Delivery {
 
   update(text: string): void {
     this.#latest = text;
-    if (!this.#init.canEdit || this.#pump || this.#failure !== undefined) return;
+    if (!this.#init.canStream || this.#pump || this.#failure !== undefined) return;
     this.#pump = this.#stream().finally(() => (this.#pump = undefined));
   }
 

@@ -75,7 +75,9 @@ export class Intake {
   async respond(request: Request): Promise<Response> {
     if (request.method !== "POST")
       return new Response("Method not allowed", { status: 405, headers: { Allow: "POST" } });
-    const refusal = await this.#refusal(request);
+    // How an adapter is handed events by its own Gateway client: no request from outside may claim to be one.
+    const isForwarded = request.headers.has("x-discord-gateway-token");
+    const refusal = isForwarded ? unauthorized() : await this.#refusal(request);
     if (refusal) return refusal;
     const turn = this.#last.then(() => this.#take(request));
     this.#last = turn.catch(() => undefined);
@@ -88,7 +90,7 @@ export class Intake {
     if (verifyWebhook === false) return undefined;
     const verdict = await verifyWebhook(request.clone() as Request);
     if (verdict instanceof Response) return verdict;
-    return verdict ? undefined : new Response("Unauthorized", { status: 401 });
+    return verdict ? undefined : unauthorized();
   }
 
   async #take(request: Request): Promise<Response> {
@@ -173,6 +175,10 @@ export class Intake {
   #ignore(thread: string, reason: string): void {
     this.#host.emit("messenger:ignored", { messenger: this.messenger.id, thread, reason });
   }
+}
+
+function unauthorized(): Response {
+  return new Response("Unauthorized", { status: 401 });
 }
 
 function mentions(text: string, names: readonly (string | undefined)[]): boolean {

@@ -23,6 +23,7 @@ import { Delivery } from "./delivery.ts";
 import { GivenUpError, RetryLaterError } from "./delivery-errors.ts";
 import { DEFAULT_TEXTS, splitterOf } from "./delivery-policy.ts";
 import { defaultConversationName, toMessengerUserMessage, type MessengerEvent } from "./event.ts";
+import { toHex } from "./hex.ts";
 import type { Inbox, MessengerReply, ReplyJob } from "./inbox.ts";
 import type { Intake } from "./intake.ts";
 import { ReplyText } from "./reply-text.ts";
@@ -314,7 +315,8 @@ export class Replies {
       threadId: reply.threadId,
       posts: reply.posts,
       clock: host.clock,
-      canEdit: capabilities.canEditMessages !== false && capabilities.canStream !== false,
+      canEdit: capabilities.canEditMessages !== false,
+      canStream: capabilities.canEditMessages !== false && capabilities.canStream !== false,
       editIntervalMs: policy.editIntervalMs?.({ isDirectMessage }) ?? EDIT_INTERVAL_MS,
       split: splitterOf(policy),
       isExpected: (error) => policy.isExpectedDeliveryCompletion?.(error) ?? false,
@@ -365,7 +367,7 @@ function placeOf({ messengerId, threadId }: MessengerReply): Pick<MessengerReply
 
 /** 64 bits: too many to guess, few enough for the smallest button. */
 function randomToken(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return toHex(crypto.getRandomValues(new Uint8Array(8)));
 }
 
 function isNotPending(output: ActionOutput): boolean {

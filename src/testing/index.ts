@@ -18,7 +18,16 @@ export {
   type TelegramMessage,
   type TelegramUserOptions
 } from "./messengers/telegram.ts";
-export type { ProviderFailure, ProviderFault, ProviderCall } from "./messengers/provider.ts";
+export { FakeDiscord, type DiscordUserOptions } from "./messengers/discord.ts";
+export { FakeTeams, type TeamsUserOptions } from "./messengers/teams.ts";
+export { FakeSlack, type SlackUserOptions } from "./messengers/slack.ts";
+export {
+  FakeProvider,
+  type FakeMessage,
+  type ProviderFailure,
+  type ProviderFault,
+  type ProviderCall
+} from "./messengers/provider.ts";
 export type { Counts } from "./inprocess/crash.ts";
 export * from "./model/index.ts";
 export * from "./chaos/index.ts";

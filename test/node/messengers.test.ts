@@ -287,12 +287,7 @@ test.each(["thread", "self"] as const)(
   "in %s mode a parked action is asked with buttons, and a press resolves it once",
   async (conversation) => {
     const host = await parked(conversation);
-    expect(
-      scene.telegram
-        .messages()
-        .at(-1)
-        ?.buttons.map(({ text: label }) => label)
-    ).toEqual(["Approve", "Reject"]);
+    expect(scene.telegram.messages().at(-1)?.buttons).toEqual(["Approve", "Reject"]);
     await presses(host, "Approve");
     await answered(host);
     expect(deployed).toEqual(["v2"]);

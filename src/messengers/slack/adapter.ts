@@ -1,5 +1,12 @@
 // Slack as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
-import type { ChatAdapter, ChatAttachment, ChatCard, ChatMessage, ChatPostable, CollectingChat } from "../chat-adapter.ts";
+import type {
+  ChatAdapter,
+  ChatAttachment,
+  ChatCard,
+  ChatMessage,
+  ChatPostable,
+  CollectingChat
+} from "../chat-adapter.ts";
 import { callProvider, fetchFile, ProviderCallError } from "../provider-call.ts";
 import { cardBlocks, cardText } from "./blocks.ts";
 import { isSlackDirect, readSlackWebhook, slackThread } from "./webhook.ts";
@@ -20,7 +27,13 @@ const NAME_TTL_MS = 24 * 3_600_000;
 const NAME_TIMEOUT_MS = 1_000;
 const SLACK_API = "https://slack.com/api";
 /** Answers that say that Slack failed, not that the message cannot be sent. */
-const FAILED_THERE = new Set(["internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org"]);
+const FAILED_THERE = new Set([
+  "internal_error",
+  "fatal_error",
+  "service_unavailable",
+  "request_timeout",
+  "team_added_to_org"
+]);
 
 export class SlackAdapter implements ChatAdapter {
   readonly name = "slack";

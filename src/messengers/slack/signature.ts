@@ -1,4 +1,5 @@
 // Whether a webhook is Slack's: the signature of its body, with a time that an old copy cannot have.
+import { toHex } from "../hex.ts";
 import { isSameSecret } from "../verify.ts";
 
 const MAX_SKEW_S = 300;
@@ -20,5 +21,5 @@ async function slackSignature(secret: string, timestamp: string, body: string): 
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
   const mac = await crypto.subtle.sign("HMAC", key, encoder.encode(`v0:${timestamp}:${body}`));
-  return `v0=${Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return `v0=${toHex(mac)}`;
 }

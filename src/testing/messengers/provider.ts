@@ -14,16 +14,37 @@ export interface ProviderFailure {
 }
 
 /**
- * What happens to a call: an answer that says it failed, a connection that breaks before the call is heard ("lost"), or
- * after it was carried out ("unanswered").
+ * What happens to a call: an answer that says it failed, a connection that breaks before the call arrives ("lost") or
+ * after it was carried out ("unanswered"), or one that stays open without an answer to a call that was ("silent").
  */
-export type ProviderFault = ProviderFailure | "lost" | "unanswered";
+export type ProviderFault = ProviderFailure | "lost" | "unanswered" | "silent";
+
+/** A message of the bot as the chat shows it now. */
+export interface FakeMessage {
+  readonly id: string | number;
+  text: string;
+  /** The labels of its buttons. */
+  buttons: readonly string[];
+  /** Every text it had, the first one included. */
+  readonly versions: string[];
+}
 
 export abstract class FakeProvider {
-  /** Every call that was heard, in order. */
+  /** The API's name for posting a message, for `failNext`. */
+  abstract readonly postCall: string;
+  /** The API's name for changing one. */
+  abstract readonly editCall: string;
+  /** Every call that arrived, in order. */
   readonly calls: ProviderCall[] = [];
   readonly #plans: { readonly name: string; readonly fault: ProviderFault }[] = [];
   #server: Server | undefined;
+
+  /** The bot's messages, oldest first. */
+  abstract messages(): readonly FakeMessage[];
+
+  texts(): string[] {
+    return this.messages().map(({ text }) => text);
+  }
 
   /** The next call of this name goes wrong; several wait in line. */
   failNext(name: string, fault: ProviderFault): void {
@@ -32,7 +53,9 @@ export abstract class FakeProvider {
 
   /** Takes the place of the global `fetch`. */
   readonly fetch = (input: string | URL | Request, init?: RequestInit): Promise<Response> =>
-    trackForeignWork(this.#handle(input instanceof Request && init === undefined ? input : new Request(input, init)));
+    trackForeignWork(
+      this.#handle(input instanceof Request && init === undefined ? input : new Request(input, init))
+    ).then((response) => response ?? new Promise<never>(() => undefined));
 
   /** Listens on a free port of this machine; answers its address. */
   async listen(): Promise<string> {
@@ -51,21 +74,23 @@ export abstract class FakeProvider {
     await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
   }
 
-  protected abstract nameOf(request: Request): string;
+  protected abstract nameOf(request: Request, body: Record<string, unknown>): string;
   protected abstract failed(failure: ProviderFailure): Response;
   protected abstract answer(call: ProviderCall, request: Request): Promise<Response>;
 
-  async #handle(request: Request): Promise<Response> {
-    const name = this.nameOf(request);
+  /** Undefined: it is never answered. */
+  async #handle(request: Request): Promise<Response | undefined> {
+    const body = await bodyOf(request);
+    const name = this.nameOf(request, body);
     const index = this.#plans.findIndex((plan) => plan.name === name);
     const fault = index === -1 ? undefined : this.#plans.splice(index, 1)[0]?.fault;
     if (fault === "lost") throw new TypeError("fetch failed");
-    const body = await bodyOf(request);
     const call = { name, body };
     this.calls.push(call);
     if (typeof fault === "object") return this.failed(fault);
     const response = await this.answer(call, request);
     if (fault === "unanswered") throw new TypeError("fetch failed");
+    if (fault === "silent") return undefined;
     return response;
   }
 
@@ -80,10 +105,13 @@ export abstract class FakeProvider {
     const request = new Request(`http://127.0.0.1${incoming.url ?? "/"}`, { method, headers, body });
     try {
       const response = await this.#handle(request);
+      if (!response) return;
+      const retryAfter = response.headers.get("Retry-After");
       outgoing.writeHead(response.status, {
-        "Content-Type": response.headers.get("Content-Type") ?? "application/json"
+        "Content-Type": response.headers.get("Content-Type") ?? "application/json",
+        ...(retryAfter !== null && { "Retry-After": retryAfter })
       });
-      outgoing.end(await response.text());
+      outgoing.end(Buffer.from(await response.arrayBuffer()));
     } catch {
       incoming.socket.destroy();
     }

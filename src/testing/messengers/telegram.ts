@@ -1,7 +1,7 @@
 // A Telegram Bot API for tests: it checks what it is sent as the real one documents it, keeps what a user would see, and
 // fails on request. Give its `fetch` to the code under test, or let it listen on a port.
 import { randomInt } from "node:crypto";
-import { FakeProvider, type ProviderFailure, type ProviderCall } from "./provider.ts";
+import { FakeProvider, type FakeMessage, type ProviderFailure, type ProviderCall } from "./provider.ts";
 
 const TEXT_LIMIT = 4_096;
 const RICH_LIMIT = 32_768;
@@ -15,13 +15,10 @@ export interface TelegramButton {
 }
 
 /** A message of the bot as the chat shows it now. */
-export interface TelegramMessage {
+export interface TelegramMessage extends FakeMessage {
   readonly id: number;
   readonly chatId: number;
-  text: string;
-  buttons: TelegramButton[];
-  /** Every text it had, the first one included. */
-  readonly versions: string[];
+  keyboard: TelegramButton[];
 }
 
 export interface TelegramUserOptions {
@@ -45,6 +42,8 @@ const ADA = { id: 7, first_name: "Ada", last_name: "Lovelace", username: "ada", 
  * expect(telegram.texts()).toEqual(["Hello, Ada!"]);
  */
 export class FakeTelegram extends FakeProvider {
+  readonly postCall = "sendRichMessage";
+  readonly editCall = "editMessageText";
   readonly #token: string;
   readonly #secretToken: string;
   readonly #userName: string;
@@ -65,11 +64,11 @@ export class FakeTelegram extends FakeProvider {
   // ── What a user sees and does ──
 
   /** The bot's messages, oldest first. */
-  messages(chatId?: number): readonly TelegramMessage[] {
+  override messages(chatId?: number): readonly TelegramMessage[] {
     return this.#messages.filter((message) => chatId === undefined || message.chatId === chatId);
   }
 
-  texts(chatId?: number): string[] {
+  override texts(chatId?: number): string[] {
     return this.messages(chatId).map(({ text }) => text);
   }
 
@@ -191,7 +190,8 @@ export class FakeTelegram extends FakeProvider {
       id: this.#nextMessage++,
       chatId: Number(body["chat_id"]),
       text: shownText(body),
-      buttons: buttonsOf(body),
+      keyboard: buttonsOf(body),
+      buttons: labelsOf(buttonsOf(body)),
       versions: [shownText(body)]
     };
     this.#messages.push(message);
@@ -205,14 +205,15 @@ export class FakeTelegram extends FakeProvider {
     if (!message) return failure(400, "Bad Request: message to edit not found");
     const text = shownText(body);
     const buttons = buttonsOf(body);
-    if (message.text === text && JSON.stringify(message.buttons) === JSON.stringify(buttons)) {
+    if (message.text === text && JSON.stringify(message.keyboard) === JSON.stringify(buttons)) {
       return failure(
         400,
         "Bad Request: message is not modified: specified new message content and reply markup are exactly the same"
       );
     }
     message.text = text;
-    message.buttons = buttons;
+    message.keyboard = buttons;
+    message.buttons = labelsOf(buttons);
     message.versions.push(text);
     return success(resultOf(message));
   }
@@ -263,8 +264,12 @@ function buttonsOf(body: Record<string, unknown>): TelegramButton[] {
   return (markup?.inline_keyboard ?? []).flat();
 }
 
+function labelsOf(buttons: readonly TelegramButton[]): string[] {
+  return buttons.map(({ text }) => text);
+}
+
 function buttonOf(message: TelegramMessage, label: string): TelegramButton | undefined {
-  return message.buttons.find(({ text }) => text === label);
+  return message.keyboard.find(({ text }) => text === label);
 }
 
 function resultOf({ id, chatId, text }: TelegramMessage): object {
