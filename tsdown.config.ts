@@ -9,6 +9,8 @@ export default defineConfig({
     client: "src/client/index.ts",
     react: "src/client/react.ts",
     session: "src/session/index.ts",
+    channels: "src/channels/index.ts",
+    "chat-sdk": "src/chat-sdk/index.ts",
     messengers: "src/messengers/index.ts",
     "messengers/teams": "src/messengers/teams.ts",
     "messengers/slack": "src/messengers/slack.ts",

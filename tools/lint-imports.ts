@@ -15,18 +15,19 @@ export interface Breach {
 }
 
 /** Part of every class, which gives them its public names. */
-const BUILT_IN: readonly string[] = ["agent-tools", "submissions", "schedules", "workspace", "mcp"];
+const BUILT_IN: readonly string[] = ["agent-tools", "submissions", "schedules", "workspace", "mcp", "chat-sdk"];
 const FEATURES: readonly string[] = [
   "actions",
   "workflows",
   "skills",
   "extensions",
   "execute",
+  "channels",
   "messengers",
   "subagents"
 ];
 /** What one feature stands on. */
-const STANDS_ON: Readonly<Record<string, readonly string[]>> = { workflows: ["submissions"] };
+const STANDS_ON: Readonly<Record<string, readonly string[]>> = { workflows: ["submissions"], messengers: ["chat-sdk"] };
 
 /** Lowest first; folders in one row are neighbours. */
 export const LAYERS: readonly (readonly string[])[] = [

@@ -1,7 +1,18 @@
 // The test of docs/messengers.md, and what its channels do.
 import { afterEach, expect, test, vi } from "vitest";
-import { createScript, createTestHost, FakeTelegram, reply, scriptedModel, text, type Script } from "everthink/testing";
-import { Concierge, paged, Support } from "./messengers.ts";
+import {
+  createScript,
+  createTestHost,
+  FakeDiscord,
+  FakeSlack,
+  FakeTeams,
+  FakeTelegram,
+  reply,
+  scriptedModel,
+  text,
+  type Script
+} from "everthink/testing";
+import { Concierge, Everywhere, paged, Support } from "./messengers.ts";
 
 await import("@chat-adapter/telegram");
 let script: Script = createScript([reply(text("Hello, Ada!"))]);
@@ -31,6 +42,36 @@ test("the bot says hello", async () => {
   await host.fetch(telegram.says("Hello", { url }));
   await host.advance(5_000);
   expect(telegram.texts()).toEqual(["Hello, Ada!"]);
+});
+
+class ScriptedEverywhere extends Everywhere {
+  override getModel() {
+    return scriptedModel(script);
+  }
+}
+
+test.each(["slack", "discord", "teams"] as const)("one class answers in %s beside the others", async (provider) => {
+  script = createScript([reply(text("Hello, Ada!"))]);
+  const fakes = {
+    slack: new FakeSlack({ token: "xoxb-test", signingSecret: "signing" }),
+    discord: new FakeDiscord({ token: "bot", applicationId: "1" }),
+    teams: new FakeTeams({ appId: "app", appPassword: "password" })
+  };
+  vi.stubGlobal("fetch", fakes[provider].fetch);
+  const env = {
+    SLACK_BOT_TOKEN: "xoxb-test",
+    SLACK_SIGNING_SECRET: "signing",
+    DISCORD_BOT_TOKEN: "bot",
+    DISCORD_APPLICATION_ID: "1",
+    DISCORD_PUBLIC_KEY: fakes.discord.publicKey,
+    TEAMS_APP_ID: "app",
+    TEAMS_APP_PASSWORD: "password"
+  };
+  const host = createTestHost({ agents: { Everywhere: ScriptedEverywhere }, env });
+  const url = `http://localhost/agents/everywhere/main/messengers/${provider}/webhook`;
+  await host.fetch(fakes[provider].says("Hello", { url }));
+  await host.advance(5_000);
+  expect(fakes[provider].texts()).toEqual(["Hello, Ada!"]);
 });
 
 test("a channel has its own instructions and surface", async () => {
