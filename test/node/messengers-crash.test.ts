@@ -10,7 +10,7 @@ import { answered, bot, openBot, type Bot, type Host } from "./messenger-provide
 /** Longer than every pause between two attempts of a reply or of a turn. */
 const LATER_MS = 400_000;
 /** Every point takes minutes: EVERTHINK_ALL_CRASHES=1. */
-const LIMIT = process.env["EVERTHINK_ALL_CRASHES"] ? {} : { limit: 16 };
+const LIMIT = process.env["EVERTHINK_ALL_CRASHES"] ? {} : { limit: 12 };
 
 vi.setConfig({ testTimeout: 600_000 });
 
