@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
@@ -27,7 +28,9 @@ const { transform } = pluginOf(streamsFrom(source("./src/framework/build/streams
 const fastStreamsOfSource = { name: "fast-streams-of-source", enforce: "pre" as const, transform };
 
 /** No test waits for time: past this it hangs. Files whose runs are long say so, and why, with `vi.setConfig`. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
+/** On every core (Vitest would leave one to itself, half of a small machine). What needs the machine runs afterwards. */
+const inParallel = { maxWorkers: availableParallelism(), sequence: { groupOrder: 0 } };
 /** These start processes and browsers, build projects and wait out real back-offs, several of each in one test. */
 const PROCESS_PATIENCE_MS = 120_000;
 /** A real browser or alarm on a busy machine can miss a moment. CI tries once more and prints "(retry x1)"; elsewhere it fails. */
@@ -50,7 +53,8 @@ export default defineConfig({
             "bench/*.test.ts",
             "examples/**/*.test.ts"
           ],
-          testTimeout: PATIENCE_MS
+          testTimeout: PATIENCE_MS,
+          ...inParallel
         }
       },
       {
@@ -67,7 +71,8 @@ export default defineConfig({
             "test/node/{call-ids,overflow,overflow-guard,provider-values,stall,transient,turn-exceptions}.test.ts",
             "test/node/{open-calls,open-calls-ended,forged-frames}.test.ts"
           ],
-          testTimeout: PATIENCE_MS
+          testTimeout: PATIENCE_MS,
+          ...inParallel
         }
       },
       {
@@ -78,7 +83,8 @@ export default defineConfig({
           name: "node-fast-streams",
           include: ["src/turn/**/*.test.ts", "test/node/{think,recovery-answers,stall}.test.ts"],
           server: { deps: { inline: [/node_modules[\\/]ai[\\/]/] } },
-          testTimeout: PATIENCE_MS
+          testTimeout: PATIENCE_MS,
+          ...inParallel
         }
       },
       {
@@ -90,7 +96,8 @@ export default defineConfig({
           include: ["test/workers/**/*.test.ts"],
           isolate: false,
           testTimeout: PATIENCE_MS,
-          retry: REAL_TIME_RETRIES
+          retry: REAL_TIME_RETRIES,
+          sequence: { groupOrder: 1 }
         }
       },
       {
@@ -107,7 +114,8 @@ export default defineConfig({
           testTimeout: PROCESS_PATIENCE_MS,
           hookTimeout: PROCESS_PATIENCE_MS,
           retry: REAL_TIME_RETRIES,
-          fileParallelism: false
+          fileParallelism: false,
+          sequence: { groupOrder: 2 }
         }
       }
     ]

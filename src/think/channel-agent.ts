@@ -1,5 +1,6 @@
 // The channels and messengers of an agent as its class has them: override points and delegation. `Think` extends it.
 import type { UIMessage } from "ai";
+import { ActionAgent } from "./action-agent.ts";
 import { channelRuntimeOf } from "./channel-runtime.ts";
 import type {
   ChannelContext,
@@ -10,7 +11,6 @@ import type {
   MessengerSet,
   ThinkChannels
 } from "./channels.ts";
-import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
 
 export interface DeliverNoticeOptions {
   /** Default: the channel of the turn that calls; outside a turn `web`. */
@@ -42,7 +42,7 @@ export abstract class ChannelAgent<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends ScheduledTaskAgent<Env, State, Props> {
+> extends ActionAgent<Env, State, Props> {
   /** Chat apps that this agent answers in; see `everthink/messengers`. Asked once per start. */
   getMessengers(): MessengerSet {
     return {};
