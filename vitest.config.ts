@@ -14,6 +14,12 @@ const inNode = [
   { find: "everthink/workflows", replacement: source("./src/workflows/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
   { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },
+  { find: "everthink/messengers/teams", replacement: source("./src/messengers/teams.ts") },
+  { find: "everthink/messengers/slack", replacement: source("./src/messengers/slack.ts") },
+  { find: "everthink/channels", replacement: source("./src/channels/index.ts") },
+  { find: "everthink/chat-sdk", replacement: source("./src/chat-sdk/index.ts") },
+  { find: "everthink/messengers/discord", replacement: source("./src/messengers/discord.ts") },
+  { find: "everthink/messengers/telegram", replacement: source("./src/messengers/telegram.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },
   { find: /^everthink$/, replacement: source("./src/index.ts") },
   { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }

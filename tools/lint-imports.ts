@@ -15,10 +15,30 @@ export interface Breach {
 }
 
 /** Part of every class, which gives them its public names. */
-const BUILT_IN: readonly string[] = ["agent-tools", "submissions", "schedules", "workspace", "skills", "mcp"];
-const FEATURES: readonly string[] = ["actions", "workflows", "extensions", "execute", "messengers", "subagents"];
+const BUILT_IN: readonly string[] = [
+  "agent-tools",
+  "submissions",
+  "schedules",
+  "workspace",
+  "skills",
+  "mcp",
+  "chat-sdk"
+];
+const FEATURES: readonly string[] = [
+  "actions",
+  "workflows",
+  "extensions",
+  "execute",
+  "channels",
+  "messengers",
+  "subagents"
+];
 /** What one feature stands on. */
-const STANDS_ON: Readonly<Record<string, readonly string[]>> = { workflows: ["submissions"], skills: ["workspace"] };
+const STANDS_ON: Readonly<Record<string, readonly string[]>> = {
+  workflows: ["submissions"],
+  skills: ["workspace"],
+  messengers: ["chat-sdk"]
+};
 
 /** Lowest first; folders in one row are neighbours. */
 export const LAYERS: readonly (readonly string[])[] = [

@@ -9,8 +9,10 @@ import type {
   ActionAuthorizationDecision,
   ActionLedgerRetention,
   ActionSet,
-  ApprovalAuthorizationContext
+  ApprovalAuthorizationContext,
+  ReplyAttachment
 } from "./actions.ts";
+import type { ChannelText, MessengerSet, ThinkChannels } from "./channels.ts";
 import type { FeatureFactory } from "./feature.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
@@ -126,6 +128,9 @@ export interface ThinkOverrides extends Pick<
   readonly actionLedgerRetention: ActionLedgerRetention;
   readonly actionPendingApprovalTtlMs: number | false;
   getActions(): ActionSet;
+  renderAttachment(attachment: ReplyAttachment): MaybePromise<ChannelText | undefined>;
+  getMessengers(): MessengerSet;
+  configureChannels(): MaybePromise<ThinkChannels>;
   authorizeTurn(context: TurnContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeApproval(context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
@@ -145,4 +150,6 @@ export type OptionalHook =
   | "onSubmissionStatus"
   | "authorizeSubmission"
   | "getScheduledTasks"
-  | "getSkills";
+  | "getSkills"
+  | "getMessengers"
+  | "configureChannels";

@@ -5,7 +5,7 @@ import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { TurnFold } from "../journal/folds/turn-fold.ts";
 import type { RecordedClientTool, StepUsage } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
-import { admittedRecord, type Admission, type TurnTicket } from "./admit.ts";
+import { admittedRecord, ofQuestion, type Admission, type TurnTicket } from "./admit.ts";
 import { Answers, type AnswerOutcome, type ApprovalAnswer, type ToolResultAnswer } from "./answers.ts";
 import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
@@ -24,7 +24,7 @@ import {
 import { firstAttempt } from "./start-attempt.ts";
 import { TurnStore, type EngineInit } from "./store.ts";
 import { approvedCalls, isHalfAnswered } from "./tool-answer.ts";
-import { Turn, type TurnOutcome, type TurnView } from "./turn.ts";
+import { currentTurn, Turn, type CurrentTurn, type TurnOutcome, type TurnView } from "./turn.ts";
 
 /** Turns that may wait in one conversation. */
 export const QUEUE_LIMIT = 1_000;
@@ -122,7 +122,7 @@ export class TurnEngine {
       const now = this.#store.now();
       const generation = admission.generation ?? row.generation;
       const admitted = admittedRecord({
-        admission: this.#resolving(admission),
+        admission: ofQuestion(this.#resolving(admission), this.#store.init.transcript),
         turnId: ids.next(),
         messageId: ids.next(),
         generation,
@@ -336,9 +336,9 @@ export class TurnEngine {
   }
 
   /** The turn that the calling code is part of. */
-  current(): TurnView | undefined {
+  current(): CurrentTurn | undefined {
     const { running, nesting } = this.#store;
-    return nesting.isInTurn ? running?.turn.view : undefined;
+    return nesting.isInTurn && running ? currentTurn(running.turn) : undefined;
   }
 
   isTurnOpen(turnId: string): boolean {

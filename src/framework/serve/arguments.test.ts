@@ -114,3 +114,24 @@ describe("the command line", () => {
     }
   });
 });
+
+describe("messenger telegram set-webhook", () => {
+  const url = "https://example.com/agents/support/main/messengers/telegram/webhook";
+
+  test("takes the address, and names of variables instead of secrets", () => {
+    const given = ["messenger", "telegram", "set-webhook", url];
+    const secrets = { tokenVariable: "TELEGRAM_BOT_TOKEN", secretVariable: "TELEGRAM_WEBHOOK_SECRET_TOKEN" };
+    expect(parseArguments(given)).toEqual({ command: "set-webhook", url, ...secrets });
+    expect(parseArguments([...given, "--token-var", "BOT"])).toMatchObject({ tokenVariable: "BOT" });
+  });
+
+  test.each([
+    ["messenger"],
+    ["messenger", "telegram"],
+    ["messenger", "slack", "set-webhook", url],
+    ["messenger", "telegram", "set-webhook"],
+    ["messenger", "telegram", "set-webhook", "http://example.com"]
+  ])("refuses %s %s %s %s", (...args) => {
+    expect(() => parseArguments(args)).toThrow(UsageError);
+  });
+});

@@ -29,10 +29,18 @@ export interface ServeArguments extends BuildOptions {
   graceMs: number;
 }
 
+export interface SetWebhookArguments {
+  url: string;
+  /** Variables of the environment that hold the secrets: arguments are seen by every process of the machine. */
+  tokenVariable: string;
+  secretVariable: string;
+}
+
 export type CliCommand =
   | { command: "help" }
   | { command: "version" }
   | ({ command: "skills" } & SkillsBuildArguments)
+  | ({ command: "set-webhook" } & SetWebhookArguments)
   | ({ command: "serve" } & ServeArguments);
 
 export const HELP = `everthink serve [build] [options]
@@ -68,6 +76,13 @@ Writes a module whose default export is a source of the skills in a folder, for 
   folder                   skills
   --out <file>             <folder>.generated.ts
 
+everthink messenger telegram set-webhook <https url of the agent's webhook>
+
+Tells Telegram where the bot's messages go. Token and secret are read from the environment.
+
+  --token-var <NAME>       TELEGRAM_BOT_TOKEN
+  --secret-var <NAME>      TELEGRAM_WEBHOOK_SECRET_TOKEN
+
 everthink --help, everthink --version
 
 GET /__think/health answers 200 as long as the Worker answers. SIGTERM and Ctrl-C stop; twice, at once.
@@ -84,6 +99,8 @@ const OPTIONS = {
   "allow-host": { type: "string", multiple: true },
   "health-timeout": { type: "string" },
   grace: { type: "string" },
+  "token-var": { type: "string" },
+  "secret-var": { type: "string" },
   plug: { type: "boolean" },
   objects: { type: "string", multiple: true },
   loader: { type: "string" },
@@ -101,7 +118,8 @@ export function parseArguments(args: readonly string[]): CliCommand {
   if (values.help || command === "help") return { command: "help" };
   if (values.version) return { command: "version" };
   if (command === undefined)
-    throw new UsageError("Which command? There are two: everthink serve, everthink skills build");
+    throw new UsageError("Which command? There are: everthink serve, everthink skills build, everthink messenger");
+  if (command === "messenger") return setWebhookArguments(positionals.slice(1), values);
   if (command !== "serve") throw new UsageError(`There is no command "${command}".`);
   if (more.length > 0) throw new UsageError(`One build at a time: "${more[0]}" is one too many.`);
   const date = values["compatibility-date"];
@@ -138,6 +156,24 @@ export function parseArguments(args: readonly string[]): CliCommand {
     ...optional("loader", values.loader === undefined ? undefined : requireName("loader", values.loader)),
     ...optional("assets", filled("assets", values.assets)),
     ...optional("compatibilityDate", date)
+  };
+}
+
+function setWebhookArguments(
+  [provider, verb, url, ...more]: readonly string[],
+  values: { "token-var"?: string; "secret-var"?: string }
+): CliCommand {
+  if (provider !== "telegram" || verb !== "set-webhook" || more.length > 0) {
+    throw new UsageError("There is one command for messengers: everthink messenger telegram set-webhook <url>");
+  }
+  if (url === undefined || !/^https:\/\/./.test(url)) {
+    throw new UsageError("Telegram takes only addresses that begin with https://.");
+  }
+  return {
+    command: "set-webhook",
+    url,
+    tokenVariable: filled("token-var", values["token-var"]) ?? "TELEGRAM_BOT_TOKEN",
+    secretVariable: filled("secret-var", values["secret-var"]) ?? "TELEGRAM_WEBHOOK_SECRET_TOKEN"
   };
 }
 
