@@ -84,6 +84,26 @@ describe("acceptance", () => {
     await expect(agent.submitText("x", { metadata: { big: "x".repeat(65_537) } })).rejects.toThrow("metadata");
     expect(await agent.listSubmissions()).toEqual([]);
   });
+
+  test("a submission made in a response hook is not part of it: its own response hook waits for that one", async () => {
+    const [gate, ends] = [createGate(), [] as string[]];
+    const host = open(echo, {
+      response: async (message, agent) => {
+        const [words] = message.parts.flatMap((part) => (part.type === "text" ? part.text : []));
+        if (words === "re first") {
+          await agent.submitMessages([user("second")]);
+          await gate.opened;
+        }
+        ends.push(words ?? "");
+      }
+    });
+    await (await clerkOf(host)).submitMessages([user("first")]);
+    await host.idle();
+    expect([scene.script.callCount, ends]).toEqual([2, []]);
+    gate.open();
+    await host.idle();
+    expect(ends).toEqual(["re first", "re second"]);
+  });
 });
 
 describe("ids and keys", () => {
