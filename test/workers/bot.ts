@@ -1,9 +1,17 @@
-// A Telegram bot inside workerd. Its provider is imported at module scope, as users do; the adapter is not loaded by that.
+// A bot of every provider inside workerd. Providers are imported at module scope, as users do; an adapter is not loaded by that.
 import { Think } from "../../src/index.ts";
+import discordMessenger from "../../src/messengers/discord.ts";
+import slackMessenger from "../../src/messengers/slack.ts";
+import teamsMessenger from "../../src/messengers/teams.ts";
 import telegramMessenger from "../../src/messengers/telegram.ts";
 import { createScript, reply, scriptedModel, text } from "../../src/testing/model/index.ts";
 
 export const BOT = { token: "1:test", secretToken: "secret" };
+
+export const SLACK = { token: "xoxb-test", signingSecret: "signing" };
+export const TEAMS = { appId: "app", appPassword: "password" };
+/** The key is the fake server's. */
+export const DISCORD = { token: "bot", applicationId: "1", publicKey: "00".repeat(32) };
 
 export class Bot extends Think {
   override getModel() {
@@ -11,6 +19,12 @@ export class Bot extends Think {
   }
 
   override getMessengers() {
-    return { telegram: telegramMessenger({ ...BOT, userName: "support_bot", apiUrl: "https://telegram.test" }) };
+    const userName = "support_bot";
+    return {
+      telegram: telegramMessenger({ ...BOT, userName, apiUrl: "https://telegram.test" }),
+      slack: slackMessenger({ ...SLACK, userName }),
+      discord: discordMessenger({ ...DISCORD, userName }),
+      teams: teamsMessenger({ ...TEAMS, userName })
+    };
   }
 }

@@ -1,8 +1,11 @@
 // Messengers in workerd: the provider's module boots, its adapter loads on first use, and the reply of a sub-agent's turn
 // crosses the boundary between the two objects.
 import { afterEach, expect, test, vi } from "vitest";
+import { FakeDiscord } from "../../src/testing/messengers/discord.ts";
+import { FakeSlack } from "../../src/testing/messengers/slack.ts";
+import { FakeTeams } from "../../src/testing/messengers/teams.ts";
 import { FakeTelegram } from "../../src/testing/messengers/telegram.ts";
-import { BOT } from "./bot.ts";
+import { BOT, DISCORD, SLACK, TEAMS } from "./bot.ts";
 import { fetchPath, uniqueName } from "./world.ts";
 
 afterEach(() => {
@@ -22,3 +25,25 @@ test("a webhook is answered in its chat by a sub-agent; a forged one is refused"
   await vi.waitFor(() => expect(telegram.texts()).toEqual(["You said hello"]), 10_000);
   expect((await send(BOT.secretToken)).status).toBe(200);
 });
+
+test.each([
+  { name: "slack", open: () => new FakeSlack(SLACK), said: "hello", signed: "x-slack-signature" },
+  { name: "discord", open: () => new FakeDiscord(DISCORD), said: "/ask hello", signed: "x-signature-ed25519" },
+  { name: "teams", open: () => new FakeTeams(TEAMS), said: "hello", signed: "authorization" }
+])(
+  "$name: its signature is checked by workerd, and the answer is in the chat",
+  async ({ name, open, said, signed }) => {
+    const fake = open();
+    if (fake instanceof FakeDiscord) DISCORD.publicKey = fake.publicKey;
+    vi.stubGlobal("fetch", fake.fetch);
+    const path = `/agents/bot/${uniqueName()}/messengers/${name}/webhook`;
+    const webhook = fake.says("hello", { url: `https://example.com${path}` });
+    const body = await webhook.text();
+    const send = (headers: Headers) => fetchPath(path, { method: "POST", headers, body });
+    const forged = new Headers(webhook.headers);
+    forged.set(signed, `${forged.get(signed)}00`);
+    expect((await send(forged)).status).toBe(401);
+    expect((await send(new Headers(webhook.headers))).status).toBe(200);
+    await vi.waitFor(() => expect(fake.texts()).toEqual([`You said ${said}`]), 10_000);
+  }
+);
