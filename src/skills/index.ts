@@ -2,7 +2,7 @@
 export { SkillFormatError, SkillScriptError } from "./errors.ts";
 export { fromManifest } from "./manifest-source.ts";
 export { parseSkillFrontmatter, parseSkillMarkdown, type SkillFrontmatter } from "./markdown.ts";
-export { r2, type R2SkillsOptions, type SkillBucket, type SkillBucketPage } from "./r2-source.ts";
+export { r2, type R2SkillsOptions, type SkillsBucket, type SkillsBucketPage } from "./r2-source.ts";
 export { SkillRegistry, type SkillSnapshot } from "./registry.ts";
 export type { SkillRunContext } from "./scripts/context.ts";
 export { runner, type SkillRunnerOptions } from "./scripts/runner.ts";

@@ -4,12 +4,12 @@ import { DirectorySource, MAX_SOURCE_FILES, type SkillFile } from "./directory-s
 import type { SkillSource } from "./skill.ts";
 
 /** What is used of an R2 bucket. */
-export interface SkillBucket {
-  list(options: { prefix?: string; cursor?: string }): Promise<SkillBucketPage>;
+export interface SkillsBucket {
+  list(options: { prefix?: string; cursor?: string }): Promise<SkillsBucketPage>;
   get(key: string): Promise<{ arrayBuffer(): Promise<ArrayBuffer> } | null>;
 }
 
-export interface SkillBucketPage {
+export interface SkillsBucketPage {
   readonly objects: readonly {
     readonly key: string;
     readonly size: number;
@@ -40,7 +40,7 @@ export interface R2SkillsOptions {
  *   return [skills.r2(this.env.SKILLS_BUCKET, { prefix: "skills/" })];
  * }
  */
-export function r2(bucket: SkillBucket, options: R2SkillsOptions = {}): SkillSource {
+export function r2(bucket: SkillsBucket, options: R2SkillsOptions = {}): SkillSource {
   const { prefix: given = "", id, ...rest } = options;
   const prefix = given === "" || given.endsWith("/") ? given : `${given}/`;
   return new DirectorySource({
@@ -56,7 +56,7 @@ export function r2(bucket: SkillBucket, options: R2SkillsOptions = {}): SkillSou
   });
 }
 
-async function listAll(bucket: SkillBucket, prefix: string): Promise<SkillFile[]> {
+async function listAll(bucket: SkillsBucket, prefix: string): Promise<SkillFile[]> {
   const files: SkillFile[] = [];
   let cursor: string | undefined;
   do {

@@ -1,6 +1,6 @@
 // Sources and buckets for tests.
 import { encodeText } from "../util/bytes.ts";
-import type { SkillBucket } from "./r2-source.ts";
+import type { SkillsBucket } from "./r2-source.ts";
 import type { SkillManifest, SkillResource } from "./skill.ts";
 import { resourceOf } from "./resource.ts";
 
@@ -17,7 +17,7 @@ export function manifestOf(files: Readonly<Record<string, string | Uint8Array>> 
 }
 
 /** A bucket in memory that counts what is asked of it. Pages have two objects. */
-export class MemoryBucket implements SkillBucket {
+export class MemoryBucket implements SkillsBucket {
   readonly objects = new Map<string, { bytes: Uint8Array; version: number }>();
   readonly reads: string[] = [];
   lists = 0;
