@@ -1,7 +1,7 @@
 // The examples of docs/skills.md.
 import { streamText, type LanguageModel, type ModelMessage } from "ai";
 import { skills, Think, type SkillSource } from "everthink";
-import { fromManifest, SkillRegistry, type SkillBucket, type SkillManifest } from "everthink/skills";
+import { fromManifest, SkillRegistry, type SkillsBucket, type SkillManifest } from "everthink/skills";
 
 export const manifest: SkillManifest = {
   id: "team",
@@ -20,7 +20,7 @@ export const manifest: SkillManifest = {
 };
 
 interface Env {
-  SKILLS_BUCKET: SkillBucket;
+  SKILLS_BUCKET: SkillsBucket;
 }
 
 export class Writer extends Think {
