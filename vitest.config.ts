@@ -9,6 +9,8 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const inNode = [
   { find: "#platform", replacement: source("./src/testing/inprocess/platform.ts") },
   { find: "everthink/workflows", replacement: source("./src/workflows/index.ts") },
+  { find: "everthink/server-entry", replacement: source("./src/framework/server-entry/index.ts") },
+  { find: "everthink/vite", replacement: source("./src/framework/vite/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
   { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },

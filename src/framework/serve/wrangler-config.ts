@@ -8,7 +8,7 @@ import type { AssetFolder, Binding, WorkerManifest } from "./worker-manifest.ts"
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export function readWranglerConfig(config: unknown): WorkerManifest {
+export function readBuiltConfig(config: unknown): WorkerManifest {
   const fields = fieldsOf(config);
   const warnings: string[] = [];
   const main = textOf(fields.main);
