@@ -18,7 +18,7 @@ export default defineConfig({
     vite: "src/framework/vite/index.ts",
     // Named by build.js, at its side.
     streams: "src/framework/build/streams/index.ts",
-    "serve/cli": "src/framework/serve/cli.ts",
+    "serve/cli": "src/cli/bin.ts",
     "serve/front-worker": "src/framework/serve/front/worker.ts",
     "platform/workerd": "src/host/workerd/platform.ts",
     "platform/node": "src/testing/inprocess/platform.ts"

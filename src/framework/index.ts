@@ -28,7 +28,7 @@ export {
   type GenerateOptions
 } from "./generate/code.ts";
 export { ejectThinkEntry, type EjectOptions } from "./generate/eject.ts";
-export { generateThinkTypes, isThinkGeneratedFile, type GenerateTypesOptions } from "./generate/types.ts";
+export { generateThinkTypes, isThinkGeneratedFile, type GenerateTypesOptions } from "./generate/declarations.ts";
 export { diagnoseThinkManifest } from "./manifest/diagnose.ts";
 export { diagnoseThinkSources, type SourceCheckOptions, type SourceExports } from "./manifest/diagnose-sources.ts";
 export { discoverThinkApp, type DiscoverOptions } from "./manifest/discover.ts";

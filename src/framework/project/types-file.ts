@@ -1,7 +1,7 @@
 // Writes the declarations of a project. A file at their place that everthink did not write is never touched.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DEFAULT_TYPES_FILE, generateThinkTypes, isThinkGeneratedFile } from "../generate/types.ts";
+import { DEFAULT_TYPES_FILE, generateThinkTypes, isThinkGeneratedFile } from "../generate/declarations.ts";
 import type { ThinkProject } from "./project.ts";
 
 export interface TypesFileResult {
