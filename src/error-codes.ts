@@ -58,6 +58,7 @@ export type ThinkErrorCode =
   | "client-closed"
   | "client-queue-full"
   | "client-tool-invalid"
+  | "command-failed"
   | "command-refused"
   | "compaction-range"
   | "compaction-unsupported"

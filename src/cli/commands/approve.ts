@@ -3,6 +3,7 @@ import { CommandError, parseCommandLine, type CommandDefinition } from "../cli-c
 import { connectClient, targetOf } from "../connect.ts";
 import { shortJson } from "../message-text.ts";
 import { CONNECTION_HELP, CONNECTION_OPTIONS } from "../target.ts";
+import type { ThinkClient } from "../../client/index.ts";
 import { errorMessage } from "../../util/errors.ts";
 
 const HELP = `everthink approve <agent> [id] [options]
@@ -34,25 +35,25 @@ export const approveCommand: CommandDefinition = {
     const positionals = [...(agent === undefined ? [] : [agent]), ...(instance === undefined ? [] : [instance])];
     const client = await connectClient(targetOf({ ...parsed, positionals }, context), context);
     try {
-      const waiting = await client.call("pendingApprovals" as never, [] as never);
+      const waiting = await whatWaits(client);
       if (id === undefined) {
         context.print(parsed.flag("json") ? JSON.stringify(waiting, null, 2) : listed(waiting));
         return 0;
       }
+      if (!waiting.some((one) => one.id === id)) {
+        throw new CommandError(`${id} does not wait for an approval.`, "What waits: everthink approve <agent>");
+      }
       const isApproved = !parsed.flag("reject");
       const output = await (isApproved ? client.approve(id) : client.reject(id, parsed.text("reason"))).catch(
         (error: unknown) => {
-          throw new CommandError(
-            `${id} was not decided: ${errorMessage(error)}`,
-            "What waits: everthink approve <agent>"
-          );
+          throw new CommandError(`${id} was not decided: ${errorMessage(error)}`);
         }
       );
       if (parsed.flag("json")) context.print(JSON.stringify({ id, approved: isApproved, output: output ?? null }));
-      else
-        context.print(
-          `${id} ${isApproved ? "approved" : "rejected"}${output === undefined ? "" : `: ${shortJson(output)}`}`
-        );
+      else {
+        const result = output === undefined ? "" : `: ${shortJson(output)}`;
+        context.print(`${id} ${isApproved ? "approved" : "rejected"}${result}`);
+      }
       return 0;
     } finally {
       client.close();
@@ -60,8 +61,30 @@ export const approveCommand: CommandDefinition = {
   }
 };
 
-function listed(waiting: unknown): string {
-  const rows = Array.isArray(waiting) ? waiting : [];
-  if (rows.length === 0) return "Nothing waits for an approval.";
-  return rows.map((row: object) => `${String(Reflect.get(row, "executionId"))}  ${shortJson(row)}`).join("\n");
+interface Waiting {
+  readonly id: string;
+  readonly action: string;
+  readonly input: unknown;
+}
+
+/** Calls of the conversation, and parked actions that are not in sight any more. */
+async function whatWaits(client: ThinkClient): Promise<Waiting[]> {
+  const shown = client.getSnapshot().pendingApprovals.map(({ callId, executionId, toolName, input }) => ({
+    id: executionId ?? callId,
+    action: toolName,
+    input
+  }));
+  // A class of its own may have no such method.
+  const parked: unknown = await client.call("pendingApprovals" as never, [] as never).catch(() => []);
+  const rows = (Array.isArray(parked) ? parked : []).map((row: object) => ({
+    id: String(Reflect.get(row, "executionId")),
+    action: String(Reflect.get(row, "action")),
+    input: Reflect.get(row, "input") as unknown
+  }));
+  return [...shown, ...rows.filter(({ id }) => !shown.some((one) => one.id === id))];
+}
+
+function listed(waiting: readonly Waiting[]): string {
+  if (waiting.length === 0) return "Nothing waits for an approval.";
+  return waiting.map(({ id, action, input }) => `${id}  ${action} ${shortJson(input)}`).join("\n");
 }

@@ -11,7 +11,7 @@ import {
   type CommandDefinition
 } from "../cli-context.ts";
 import { connectClient, targetOf } from "../connect.ts";
-import { messageText, shortJson } from "../message-text.ts";
+import { messageText, printable, shortJson } from "../message-text.ts";
 import { CONNECTION_HELP, CONNECTION_OPTIONS } from "../target.ts";
 
 const HELP = `everthink chat <agent> [instance] [options]
@@ -53,7 +53,9 @@ export const chatCommand: CommandDefinition = {
     const client = await connectClient(targetOf(parsed, context), context);
     try {
       await settled(client);
-      return isOnce ? await sendOnce(client, message, { context, isJson }) : await converse(client, context, history);
+      if (!isOnce) return await converse(client, context, history);
+      const [agent = "", instance = "default"] = parsed.positionals;
+      return await sendOnce(client, message, { context, isJson, decideWith: `${agent} --instance ${instance}` });
     } finally {
       client.close();
     }
@@ -63,7 +65,7 @@ export const chatCommand: CommandDefinition = {
 async function sendOnce(
   client: ThinkClient,
   message: string,
-  { context, isJson }: { context: CliContext; isJson: boolean }
+  { context, isJson, decideWith }: { context: CliContext; isJson: boolean; decideWith: string }
 ): Promise<number> {
   const printer = new AnswerPrinter(context.stream);
   printer.skip(client.getSnapshot().messages);
@@ -84,7 +86,8 @@ async function sendOnce(
     printer.endLine();
     if (error !== undefined) context.note(`The turn failed: ${error}`);
     for (const waiting of pendingApprovals) {
-      context.note(`${question(waiting)}\nDecide: everthink approve <agent> ${waiting.executionId ?? waiting.callId}`);
+      const id = waiting.executionId ?? waiting.callId;
+      context.note(`${question(waiting)}\nDecide: everthink approve ${decideWith} ${id}`);
     }
   }
   if (pendingApprovals.length > 0) return PARKED;
@@ -149,8 +152,10 @@ async function decide(client: ThinkClient, terminal: Terminal): Promise<void> {
 }
 
 function question({ toolName, input, descriptor }: WaitingApproval): string {
-  const summary = descriptor === undefined ? "" : `\n  ${shortJson(descriptor)}`;
-  return `┌ ${toolName} ${shortJson(input)}${summary}\n└ waits for your approval`;
+  const given: unknown =
+    typeof descriptor === "object" && descriptor !== null ? Reflect.get(descriptor, "summary") : "";
+  const summary = typeof given === "string" && given !== "" ? `│ ${printable(given)}\n` : "";
+  return `┌ ${toolName} ${shortJson(input)}\n${summary}└ waits for your approval`;
 }
 
 /** Undefined when the terminal is gone. */

@@ -56,7 +56,11 @@ function listen(target: AgentTarget): Promise<Seen> {
   const socket = new WebSocket(url);
   const seen: Seen = { messages: [] };
   return new Promise((settle, fail) => {
+    let isOver = false;
     const end = (result: () => void) => {
+      // Closing makes further events.
+      if (isOver) return;
+      isOver = true;
       clearTimeout(timer);
       socket.close();
       result();
