@@ -29,8 +29,9 @@ beforeAll(() => {
   execFileSync("tar", ["-xzf", tarball, "-C", join(modules, "everthink"), "--strip-components=1"]);
   command = join(modules, "everthink", "dist", "serve", "cli.js");
 });
-afterAll(() => {
-  for (const { child } of runs) child.kill("SIGKILL");
+afterAll(async () => {
+  for (const { child } of runs) child.kill("SIGTERM");
+  await Promise.all(runs.map(({ ended }) => ended));
   packed?.remove();
 });
 

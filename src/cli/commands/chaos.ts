@@ -63,7 +63,7 @@ export const chaosCommand: CommandDefinition = {
     const seed = wholeNumber("seed", parsed.text("seed"), 1);
     const modes = parsed.text("modes")?.split(",");
     const result = await withModules(root, async (load) => {
-      const testing = (await load("everthink/testing")) as TestingModule;
+      const testing = (await importFrom(root, "everthink/testing")) as TestingModule;
       const scenario = (await load(join(root, scenarioPath))) as { default?: ChaosOptions };
       const given = scenario.default;
       if (given?.agent === undefined || typeof given.conversation !== "function") {
@@ -116,6 +116,8 @@ async function withModules<Result>(root: string, work: (load: Load) => Promise<R
     logLevel: "error",
     appType: "custom",
     server: { middlewareMode: true, watch: null, hmr: false, ws: false },
+    // Loaded by Node, here and from the scenario: the host only knows objects of its own copy.
+    ssr: { external: ["everthink"] },
     optimizeDeps: { noDiscovery: true }
   });
   const runner = vite.createServerModuleRunner(server.environments.ssr, { hmr: false });
@@ -129,9 +131,13 @@ async function withModules<Result>(root: string, work: (load: Load) => Promise<R
 
 async function projectVite(root: string): Promise<ViteModule> {
   try {
-    const path = createRequire(join(root, "package.json")).resolve("vite");
-    return (await import(pathToFileURL(path).href)) as ViteModule;
+    return (await importFrom(root, "vite")) as ViteModule;
   } catch {
     throw new CommandError("Vite is not installed in this project.", "Install it: npm install --save-dev vite");
   }
+}
+
+async function importFrom(root: string, specifier: string): Promise<unknown> {
+  const path = createRequire(join(root, "package.json")).resolve(specifier);
+  return import(pathToFileURL(path).href);
 }
