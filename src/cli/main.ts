@@ -1,6 +1,5 @@
 // `everthink` as a function: from arguments to an exit code. `serve` has a command line of its own; every other command is
 // one file of commands/. What can go wrong is said in plain words on stderr; only a defect shows a stack.
-import { HELP as SERVE_HELP } from "../framework/serve/arguments.ts";
 import { runCommand } from "../framework/serve/command.ts";
 import { ThinkError } from "../util/errors.ts";
 import { approveCommand } from "./commands/approve.ts";
@@ -28,6 +27,9 @@ export const COMMANDS: readonly CommandDefinition[] = [
   chaosCommand
 ];
 
+/** Parsed and run where they are built: framework/serve. */
+const WITH_OWN_COMMAND_LINE: readonly string[] = ["serve", "skills", "messenger", "--version", "-v"];
+
 export interface CliPlace {
   /** The built file of the front worker of `serve`. */
   readonly frontWorker: string;
@@ -37,7 +39,7 @@ export interface CliPlace {
 
 export async function runEverthink(args: readonly string[], place: CliPlace): Promise<number> {
   const [name] = args;
-  if (name === "serve" || name === "--version" || name === "-v") return runCommand(args, place);
+  if (name !== undefined && WITH_OWN_COMMAND_LINE.includes(name)) return runCommand(args, place);
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, onSignal);
@@ -80,13 +82,19 @@ export async function dispatch(args: readonly string[], context: CliContext): Pr
   return command.run(rest, context);
 }
 
+const WIDEST_NAME = 11;
+
 function overview(): string {
-  const width = Math.max(...COMMANDS.map(({ name }) => name.length)) + 2;
-  const rows = [...COMMANDS, { name: "serve", summary: (SERVE_HELP.split("\n")[2] ?? "").trim() }];
+  const rows = [
+    ...COMMANDS,
+    { name: "serve", summary: "runs a built Worker on this machine, and keeps it running" },
+    { name: "skills", summary: "skills build: a folder of skills as a module, for builds without Vite" },
+    { name: "messenger", summary: "sets up a messenger's webhook" }
+  ];
   return [
     "everthink <command> [options]",
     "",
-    ...rows.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
+    ...rows.map(({ name, summary }) => `  ${name.padEnd(WIDEST_NAME)}${summary}`),
     "",
     "everthink <command> --help says more; everthink --version."
   ].join("\n");

@@ -14,7 +14,7 @@ import { thinkRuntimeOf } from "./runtime.ts";
 type Decision = ApprovalDecision & { readonly reason?: string };
 
 export function pendingApprovals(agent: object, executionId: string | undefined): PendingApproval[] {
-  const asked = thinkRuntimeOf(agent).parts.approvals.waiting(executionId).map(approvalOf);
+  const asked = thinkRuntimeOf(agent).parts.deferred.approvals.waiting(executionId).map(approvalOf);
   return [...(actionsOf(agent)?.pendingApprovals(executionId) ?? []), ...asked];
 }
 
@@ -23,7 +23,7 @@ export async function decideApproval(
   executionId: string,
   { isApproved, ...decision }: Decision & { readonly isApproved: boolean }
 ): Promise<ActionOutput> {
-  const [asked] = thinkRuntimeOf(agent).parts.approvals.waiting(executionId);
+  const [asked] = thinkRuntimeOf(agent).parts.deferred.approvals.waiting(executionId);
   if (asked) return decideQuestion(agent, asked, { isApproved, ...decision });
   const actions = actionsOf(agent);
   if (!actions) return noActions(executionId);
@@ -62,7 +62,7 @@ async function decideQuestion(
     return refused(executionId, `Nothing was done: ${errorMessage(error)}`);
   }
   const decision = { approved: isApproved, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
-  return runtime.parts.approvals.decide(asked, decision) ? decision : noActions(executionId);
+  return runtime.parts.deferred.approvals.decide(asked, decision) ? decision : noActions(executionId);
 }
 
 function refused(executionId: string, error: string): ActionOutput {

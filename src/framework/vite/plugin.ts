@@ -15,6 +15,7 @@ import {
 } from "../generate/code.ts";
 import { formatDiagnostic, summarizeThinkManifest, type ThinkManifest } from "../manifest/manifest.ts";
 import { createThinkProject, type ThinkProject, type ThinkProjectOptions } from "../project/project.ts";
+import { skillsImport } from "../skills/skills-import.ts";
 import { writeTypesFile } from "../project/types-file.ts";
 import { holdBack, isConfigMerged } from "./worker-config-hook.ts";
 
@@ -42,7 +43,7 @@ const SETTLE_MS = 50;
  * export default defineConfig({ plugins: [think(), cloudflare({ config: thinkWorkerConfig() })] });
  */
 export function think(options: ThinkPluginOptions = {}): Plugin[] {
-  return [new ThinkPlugin(options).plugin()];
+  return [skillsImport(), new ThinkPlugin(options).plugin()];
 }
 
 class ThinkPlugin {
