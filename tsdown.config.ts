@@ -41,9 +41,12 @@ export default defineConfig({
     "tools/workspace": "src/workspace/tools/index.ts",
     workflows: "src/workflows/index.ts",
     build: "src/framework/build/index.ts",
+    framework: "src/framework/index.ts",
+    "server-entry": "src/framework/server-entry/index.ts",
+    vite: "src/framework/vite/index.ts",
     // Named by build.js, at its side.
     streams: "src/framework/build/streams/index.ts",
-    "serve/cli": "src/framework/serve/cli.ts",
+    "serve/cli": "src/cli/bin.ts",
     "serve/front-worker": "src/framework/serve/front/worker.ts",
     "platform/workerd": "src/host/workerd/platform.ts",
     "platform/node": "src/testing/inprocess/platform.ts"
@@ -56,5 +59,5 @@ export default defineConfig({
   dts: true,
   sourcemap: true,
   // Kept out of the bundle: the package's own "imports" map picks the platform at the user's build.
-  deps: { neverBundle: [/^cloudflare:/, /^node:/, "#platform", "react"] }
+  deps: { neverBundle: [/^cloudflare:/, /^node:/, "#platform", "react", "vite"] }
 });

@@ -12,6 +12,8 @@ const inNode = [
   { find: "#platform", replacement: source("./src/testing/inprocess/platform.ts") },
   { find: "everthink/ai-sdk", replacement: source("./src/model/agent-bridge/index.ts") },
   { find: "everthink/workflows", replacement: source("./src/workflows/index.ts") },
+  { find: "everthink/server-entry", replacement: source("./src/framework/server-entry/index.ts") },
+  { find: "everthink/vite", replacement: source("./src/framework/vite/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
   { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },
   { find: "everthink/messengers/teams", replacement: source("./src/messengers/teams.ts") },

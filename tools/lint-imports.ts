@@ -52,7 +52,8 @@ export const LAYERS: readonly (readonly string[])[] = [
   BUILT_IN,
   ["think"],
   FEATURES,
-  ["framework", "client", "testing"]
+  ["framework", "client", "testing"],
+  ["cli"]
 ];
 
 /** Modules only some folders may import. The first row that matches decides. */
@@ -71,7 +72,7 @@ const RESERVED: readonly { pattern: RegExp; folders: readonly string[]; rule: st
   },
   {
     pattern: /^node:(child_process|cluster|fs|fs\/promises|worker_threads)$/,
-    folders: ["src/testing/", "src/framework/"],
+    folders: ["src/testing/", "src/framework/", "src/cli/"],
     rule: "node-only",
     why: "the package runs in workerd, which has no such thing to offer"
   },

@@ -58,14 +58,15 @@ export const wrong: number = bundled;
 `;
 
 describe("the packed package", () => {
-  test("holds the build, its licence and its documents, and nothing else", () => {
+  test("holds the build, the starters, its licence and its documents, and nothing else", () => {
     console.log(
       `tarball ${kilobytes(packed.report.size)}, unpacked ${kilobytes(packed.report.unpackedSize)}, ${packed.files.length} files`
     );
     const documents = ["package.json", "README.md", "LICENSE", "CHANGELOG.md"];
-    const others = packed.files.filter((path) => !path.startsWith("dist/") && !documents.includes(path));
+    const others = packed.files.filter((path) => !/^(dist|starters)\//.test(path) && !documents.includes(path));
     expect(others).toEqual([]);
-    expect(packed.files.filter((path) => /\.test\.|fixtures?\/|\.tsbuildinfo$/.test(path))).toEqual([]);
+    const built = packed.files.filter((path) => path.startsWith("dist/"));
+    expect(built.filter((path) => /\.test\.|fixtures?\/|\.tsbuildinfo$/.test(path))).toEqual([]);
   });
 
   test("has every file its exports and imports name", () => {

@@ -10,7 +10,7 @@ import { type ModuleKind, moduleKinds } from "./module-kind.ts";
 import { objectClasses } from "./object-classes.ts";
 import type { AssetFolder, WorkerManifest } from "./worker-manifest.ts";
 import { COMPATIBILITY_DATE, COMPATIBILITY_FLAGS } from "./workerd-config.ts";
-import { readWranglerConfig } from "./wrangler-config.ts";
+import { readBuiltConfig } from "./wrangler-config.ts";
 
 /** More files than any build has: the folder is not a build. */
 const MODULE_LIMIT = 5_000;
@@ -84,7 +84,7 @@ function readConfiguredBuild(config: string, options: BuildOptions, workingFolde
       `--objects and --loader are for a build without configuration; ${name} says what this one has.`
     );
   }
-  const manifest = readWranglerConfig(readJson(config));
+  const manifest = readBuiltConfig(readJson(config));
   const folder = dirname(config);
   const entry = resolve(folder, manifest.main);
   requireEntry(entry, workingFolder);

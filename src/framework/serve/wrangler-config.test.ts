@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { UnusableBuildError } from "./errors.ts";
-import { readWranglerConfig } from "./wrangler-config.ts";
+import { readBuiltConfig } from "./wrangler-config.ts";
 
 const smallest = { name: "app", main: "index.js", compatibility_date: "2026-09-18" };
 
@@ -33,7 +33,7 @@ const built = {
 
 describe("a wrangler configuration", () => {
   test("of a Vite build becomes a manifest", () => {
-    expect(readWranglerConfig(built)).toEqual({
+    expect(readBuiltConfig(built)).toEqual({
       main: "index.js",
       rules: [{ type: "ESModule", globs: ["**/*.js", "**/*.mjs"] }],
       compatibilityDate: "2026-09-18",
@@ -83,7 +83,7 @@ describe("a wrangler configuration", () => {
     ],
     [{ triggers: { crons: ["0 9 * * *"] } }, "Cron triggers are not run here."]
   ])("%j is warned about", (part, warning) => {
-    const manifest = readWranglerConfig({ ...smallest, ...part });
+    const manifest = readBuiltConfig({ ...smallest, ...part });
     expect(manifest.warnings).toEqual([warning]);
     expect(manifest.bindings).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe("a wrangler configuration", () => {
       Third: { type: "durable-object", storage: "sqlite" },
       Gone: { type: "durable-object", state: "deleted" }
     };
-    expect(readWranglerConfig({ ...smallest, exports }).objects).toEqual([
+    expect(readBuiltConfig({ ...smallest, exports }).objects).toEqual([
       { className: "Assistant", key: "everthink-Assistant", hasSql: true },
       { className: "Old", key: "everthink-Old", hasSql: false },
       { className: "Third", key: "everthink-First", hasSql: true }
@@ -111,7 +111,7 @@ describe("a wrangler configuration", () => {
     ["text", 'names no "main"'],
     [null, 'names no "main"']
   ])("%j is refused", (config, message) => {
-    expect(() => readWranglerConfig(config)).toThrow(UnusableBuildError);
-    expect(() => readWranglerConfig(config)).toThrow(message);
+    expect(() => readBuiltConfig(config)).toThrow(UnusableBuildError);
+    expect(() => readBuiltConfig(config)).toThrow(message);
   });
 });

@@ -8,7 +8,7 @@ import type { AssetFolder, Binding, WorkerManifest } from "./worker-manifest.ts"
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export function readWranglerConfig(config: unknown): WorkerManifest {
+export function readBuiltConfig(config: unknown): WorkerManifest {
   const fields = fieldsOf(config);
   const warnings: string[] = [];
   const main = textOf(fields.main);
@@ -38,7 +38,8 @@ export function readWranglerConfig(config: unknown): WorkerManifest {
       globs: textsOf(rule.globs)
     })),
     compatibilityDate,
-    compatibilityFlags: textsOf(fields.compatibility_flags),
+    // On by default in every workerd this runs on; naming it makes workerd warn at each start.
+    compatibilityFlags: textsOf(fields.compatibility_flags).filter((flag) => !isDefaultFlag(flag, fields)),
     objects: objectClasses(readMigrations(fields), bound),
     bindings,
     requiredSecrets: textsOf(fieldsOf(fields.secrets).required),
@@ -159,4 +160,10 @@ function textOf(value: unknown): string | undefined {
 
 function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+}
+
+const NODE_COMPAT_DEFAULT_FROM = "2026-08-04";
+
+function isDefaultFlag(flag: string, { compatibility_date: date }: Fields): boolean {
+  return flag === "nodejs_compat" && typeof date === "string" && date >= NODE_COMPAT_DEFAULT_FROM;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The package's bin. It only says where its own files are, and that an older Node will not do: everything else is loaded
-// after that, because an older Node cannot even read it. See command.ts.
+// after that, because an older Node cannot even read it. See main.ts.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -16,9 +16,12 @@ if (isOlder(numbers(process.versions.node), wanted)) {
   console.error(`everthink needs Node ${wanted.join(".")} or newer; this is ${process.versions.node}.`);
   process.exitCode = 1;
 } else {
-  const { runCommand } = await import("./command.ts");
-  const { version } = manifest;
-  process.exitCode = await runCommand(process.argv.slice(2), { frontWorker: besides("./front-worker.js"), version });
+  const { runEverthink } = await import("./main.ts");
+  process.exitCode = await runEverthink(process.argv.slice(2), {
+    frontWorker: besides("./front-worker.js"),
+    startersFolder: besides("../../starters"),
+    version: manifest.version
+  });
 }
 
 function numbers(version: string): number[] {

@@ -1,0 +1,149 @@
+// `everthink chaos`: the crash matrix on the user's own agent. The scenario is a module of the project; it runs in Node on
+// the in-process host of everthink/testing, through the project's own Vite.
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import {
+  CommandError,
+  parseCommandLine,
+  wholeNumber,
+  type CliContext,
+  type CommandDefinition
+} from "../cli-context.ts";
+import { PROJECT_OPTIONS, rootOf } from "../load-project.ts";
+
+const HELP = `everthink chaos [scenario] [options]
+
+Plays a conversation with your agent once undisturbed, then once per point of every disturbance (killed after a write,
+inside an await, twice, frames twice or shuffled, another tab, a garbage row …), and prints a table of what differed.
+Exits with 1 if anything did.
+
+The scenario is a module whose default export is what chaos() of everthink/testing takes: { agent, conversation, effects }.
+
+  scenario            test/chaos.ts
+  --points <n>        40 per disturbance; 0 for all there are
+  --modes <a,b>       after-write, inside-await, killed-twice, restart-storm, deadly-answer, duplicate-frame,
+                      shuffled-frames, join-anywhere, poison-row; all without it
+  --seed <n>          1
+  --json              the whole result
+  --root <folder>     the project; the current folder without it
+`;
+
+const DEFAULT_SCENARIO = "test/chaos.ts";
+const DEFAULT_POINTS = 40;
+
+const OPTIONS = {
+  ...PROJECT_OPTIONS,
+  points: { type: "string" },
+  modes: { type: "string" },
+  seed: { type: "string" },
+  json: { type: "boolean" }
+} as const;
+
+interface PlayedChaos {
+  readonly differences: readonly unknown[];
+}
+
+/** What is used of everthink/testing, which is loaded from the project and is no part of this command. */
+interface TestingModule {
+  chaos(options: object): Promise<PlayedChaos>;
+  formatChaos(result: PlayedChaos): string;
+  readonly CHAOS_MODES: readonly string[];
+}
+
+export const chaosCommand: CommandDefinition = {
+  name: "chaos",
+  summary: "kills your own agent everywhere, and shows what it cost",
+  help: HELP,
+  async run(args, context) {
+    const parsed = parseCommandLine(args, { options: OPTIONS, positionals: 1, name: "chaos" });
+    const root = rootOf(parsed, context);
+    const scenarioPath = parsed.positionals[0] ?? DEFAULT_SCENARIO;
+    if (!existsSync(join(root, scenarioPath))) {
+      throw new CommandError(`There is no scenario ${scenarioPath}.`, "What it holds: everthink chaos --help");
+    }
+    const points = wholeNumber("points", parsed.text("points"), DEFAULT_POINTS);
+    const seed = wholeNumber("seed", parsed.text("seed"), 1);
+    const modes = parsed.text("modes")?.split(",");
+    const result = await withModules(root, async (load) => {
+      const testing = (await importFrom(root, "everthink/testing")) as TestingModule;
+      const scenario = (await load(join(root, scenarioPath))) as {
+        default?: { agent?: unknown; conversation?: unknown };
+      };
+      const given = scenario.default;
+      if (given?.agent === undefined || typeof given.conversation !== "function") {
+        throw new CommandError(`${scenarioPath} has no default export with an agent and a conversation.`);
+      }
+      const unknown = modes?.find((mode) => !testing.CHAOS_MODES.some((one) => one === mode));
+      if (unknown !== undefined) {
+        throw new CommandError(`There is no disturbance "${unknown}".`, testing.CHAOS_MODES.join(", "));
+      }
+      const progress = reportProgress(context);
+      const played = await testing.chaos({
+        ...given,
+        seed,
+        ...(points > 0 && { points }),
+        ...(modes !== undefined && { modes }),
+        onRun: progress
+      });
+      return { played, text: testing.formatChaos(played) };
+    });
+    context.print(parsed.flag("json") ? JSON.stringify(result.played, null, 2) : result.text);
+    return result.played.differences.length === 0 ? 0 : 1;
+  }
+};
+
+/** A line per second, so that a long run is seen to go on. */
+function reportProgress({ note }: CliContext): (mode: string) => void {
+  let runs = 0;
+  let last = Date.now();
+  return (mode) => {
+    runs += 1;
+    if (Date.now() - last < 1000) return;
+    last = Date.now();
+    note(`${runs} runs, now ${mode} …`);
+  };
+}
+
+type Load = (specifier: string) => Promise<unknown>;
+
+interface ViteModule {
+  createServer(config: object): Promise<{ environments: { ssr: object }; close(): Promise<void> }>;
+  createServerModuleRunner(environment: object, options: object): { import: Load; close(): Promise<void> };
+}
+
+/** Modules of the project as Vite reads them: TypeScript of every kind, one copy of each package. */
+async function withModules<Result>(root: string, work: (load: Load) => Promise<Result>): Promise<Result> {
+  const vite = await projectVite(root);
+  const server = await vite.createServer({
+    root,
+    configFile: false,
+    logLevel: "error",
+    appType: "custom",
+    server: { middlewareMode: true, watch: null, hmr: false, ws: false },
+    // Loaded by Node, here and from the scenario: the host only knows objects of its own copy.
+    ssr: { external: ["everthink"] },
+    optimizeDeps: { noDiscovery: true }
+  });
+  const runner = vite.createServerModuleRunner(server.environments.ssr, { hmr: false });
+  try {
+    return await work((specifier) => runner.import(specifier));
+  } finally {
+    await runner.close();
+    await server.close();
+  }
+}
+
+async function projectVite(root: string): Promise<ViteModule> {
+  try {
+    return (await importFrom(root, "vite")) as ViteModule;
+  } catch {
+    throw new CommandError("Vite is not installed in this project.", "Install it: npm install --save-dev vite");
+  }
+}
+
+async function importFrom(root: string, specifier: string): Promise<unknown> {
+  const path = createRequire(join(root, "package.json")).resolve(specifier);
+  return import(pathToFileURL(path).href);
+}

@@ -1,0 +1,187 @@
+// `everthink chat`: a conversation in the terminal. The agent keeps the turn: leaving, a lost connection or a crash of the
+// server interrupt the view only, and the next `chat` shows the rest.
+import { createInterface, type Interface } from "node:readline/promises";
+import type { ThinkClient, WaitingApproval } from "../../client/index.ts";
+import { AnswerPrinter } from "../answer-printer.ts";
+import {
+  CommandError,
+  parseCommandLine,
+  wholeNumber,
+  type CliContext,
+  type CommandDefinition
+} from "../cli-context.ts";
+import { connectClient, targetOf } from "../connect.ts";
+import { messageText, printable, shortJson } from "../message-text.ts";
+import { CONNECTION_HELP, CONNECTION_OPTIONS } from "../target.ts";
+
+const HELP = `everthink chat <agent> [instance] [options]
+
+Talks to an agent: text as it streams, tool calls as cards, approvals as questions. Ctrl-C stops the answer, and at the
+prompt leaves; the conversation stays with the agent.
+
+Without a terminal it sends one message (--message, or standard input), prints the answer and ends: 0 when it is complete,
+1 when the turn failed, 2 when it waits for an approval (everthink approve).
+
+  --message <text>       sends this, prints the answer and ends
+  --history <n>          4; messages shown at the start
+  --json                 with one message: { outcome, text, pendingApprovals, messages }
+${CONNECTION_HELP}`;
+
+const OPTIONS = {
+  ...CONNECTION_OPTIONS,
+  message: { type: "string", short: "m" },
+  history: { type: "string" },
+  json: { type: "boolean" }
+} as const;
+
+const DEFAULT_HISTORY = 4;
+const PARKED = 2;
+const BUSY: readonly string[] = ["running", "queued", "recovering"];
+
+export const chatCommand: CommandDefinition = {
+  name: "chat",
+  summary: "talks to an agent in the terminal",
+  help: HELP,
+  async run(args, context) {
+    const parsed = parseCommandLine(args, { options: OPTIONS, positionals: 2, name: "chat" });
+    const isJson = parsed.flag("json") ?? false;
+    const given = parsed.text("message");
+    const isOnce = given !== undefined || isJson || !context.isInteractive;
+    const history = wholeNumber("history", parsed.text("history"), DEFAULT_HISTORY);
+    const message = isOnce ? (given ?? (await readAll(process.stdin))).trim() : "";
+    if (isOnce && message === "") throw new CommandError("There is no message.", 'Give one: --message "Hello"');
+    const client = await connectClient(targetOf(parsed, context), context);
+    try {
+      await settled(client);
+      if (!isOnce) return await converse(client, context, history);
+      const [agent = "", instance = "default"] = parsed.positionals;
+      return await sendOnce(client, message, { context, isJson, decideWith: `${agent} --instance ${instance}` });
+    } finally {
+      client.close();
+    }
+  }
+};
+
+async function sendOnce(
+  client: ThinkClient,
+  message: string,
+  { context, isJson, decideWith }: { context: CliContext; isJson: boolean; decideWith: string }
+): Promise<number> {
+  const printer = new AnswerPrinter(context.stream);
+  printer.skip(client.getSnapshot().messages);
+  const leave = isJson ? () => {} : client.subscribe(() => printer.show(client.getSnapshot().messages));
+  const { outcome, error } = await client.send(message);
+  await settled(client);
+  leave();
+  const { pendingApprovals, messages } = client.getSnapshot();
+  if (isJson) {
+    const text =
+      messages
+        .at(-1)
+        ?.parts.map((part) => (part.type === "text" ? part.text : ""))
+        .join("") ?? "";
+    context.print(JSON.stringify({ outcome, error: error ?? null, text, pendingApprovals, messages }, null, 2));
+  } else {
+    printer.show(messages);
+    printer.endLine();
+    if (error !== undefined) context.note(`The turn failed: ${error}`);
+    for (const waiting of pendingApprovals) {
+      const id = waiting.executionId ?? waiting.callId;
+      context.note(`${question(waiting)}\nDecide: everthink approve ${decideWith} ${id}`);
+    }
+  }
+  if (pendingApprovals.length > 0) return PARKED;
+  return outcome === "completed" ? 0 : 1;
+}
+
+async function converse(client: ThinkClient, context: CliContext, history: number): Promise<number> {
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const printer = new AnswerPrinter(context.stream);
+  const { messages, identity, status } = client.getSnapshot();
+  context.note(`${identity?.agent ?? "agent"} ${identity?.name ?? ""} (Ctrl-C leaves)`);
+  for (const message of messages.slice(messages.length - Math.min(history, messages.length))) {
+    context.print(messageText(message));
+  }
+  printer.skip(messages);
+  const leave = client.subscribe(() => printer.show(client.getSnapshot().messages));
+  const stopOrLeave = () => (BUSY.includes(client.getSnapshot().status) ? void client.stop() : lines.close());
+  lines.on("SIGINT", stopOrLeave);
+  try {
+    if (BUSY.includes(status)) await follow(client, { context, lines, printer });
+    else await decide(client, { context, lines, printer });
+    for (;;) {
+      const text = await ask(lines, "> ");
+      if (text === undefined) return 0;
+      if (text.trim() === "") continue;
+      void client.send(text);
+      await follow(client, { context, lines, printer });
+    }
+  } finally {
+    leave();
+    lines.close();
+  }
+}
+
+interface Terminal {
+  readonly context: CliContext;
+  readonly lines: Interface;
+  readonly printer: AnswerPrinter;
+}
+
+/** To the end of the answer, with the questions it has. */
+async function follow(client: ThinkClient, terminal: Terminal): Promise<void> {
+  await settled(client);
+  terminal.printer.show(client.getSnapshot().messages);
+  terminal.printer.endLine();
+  const { error } = client.getSnapshot();
+  if (error !== undefined) terminal.context.note(`The turn failed: ${error}`);
+  await decide(client, terminal);
+}
+
+async function decide(client: ThinkClient, terminal: Terminal): Promise<void> {
+  for (const waiting of client.getSnapshot().pendingApprovals) {
+    const answer = await ask(terminal.lines, `${question(waiting)}\nApprove? [y/N] `);
+    if (answer === undefined) return;
+    const isApproved = /^y(es)?$/i.test(answer.trim());
+    await (isApproved ? client.approve(waiting.callId) : client.reject(waiting.callId)).catch((error: unknown) => {
+      terminal.context.note(`It was not decided: ${String(error)}`);
+    });
+    await follow(client, terminal);
+    return;
+  }
+}
+
+function question({ toolName, input, descriptor }: WaitingApproval): string {
+  const given: unknown =
+    typeof descriptor === "object" && descriptor !== null ? Reflect.get(descriptor, "summary") : "";
+  const summary = typeof given === "string" && given !== "" ? `│ ${printable(given)}\n` : "";
+  return `┌ ${toolName} ${shortJson(input)}\n${summary}└ waits for your approval`;
+}
+
+/** Undefined when the terminal is gone. */
+async function ask(lines: Interface, prompt: string): Promise<string | undefined> {
+  const closed = new Promise<undefined>((end) => lines.once("close", () => end(undefined)));
+  return Promise.race([lines.question(prompt).catch(() => undefined), closed]);
+}
+
+/** When nothing is running or about to. A lost connection is waited out: the client comes back by itself. */
+async function settled(client: ThinkClient): Promise<void> {
+  await new Promise<void>((end) => {
+    const look = () => {
+      const { status, connection } = client.getSnapshot();
+      if (connection === "refused" || (connection === "open" && !BUSY.includes(status))) {
+        leave();
+        end();
+      }
+    };
+    const leave = client.subscribe(look);
+    queueMicrotask(look);
+  });
+}
+
+async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+  if (stream.isTTY) return "";
+  let text = "";
+  for await (const chunk of stream) text += String(chunk);
+  return text;
+}

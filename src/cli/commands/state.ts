@@ -1,0 +1,95 @@
+// `everthink state`: who an agent is, its state and its last messages. It listens only: nothing is sent to the agent.
+import type { UIMessage } from "ai";
+import { parseCommandLine, wholeNumber, type CommandDefinition } from "../cli-context.ts";
+import { connectionFailure, targetOf } from "../connect.ts";
+import { messageText, shortJson } from "../message-text.ts";
+import { CONNECTION_HELP, CONNECTION_OPTIONS, targetUrl, type AgentTarget } from "../target.ts";
+
+const HELP = `everthink state <agent> [instance] [options]
+
+Prints an agent's identity, its state and its last messages. It sends nothing, so the agent stays as it is.
+
+  --limit <n>            10 messages
+  --json                 { endpoint, identity, state, messages }
+${CONNECTION_HELP}`;
+
+const CONNECT_LIMIT_MS = 15_000;
+/** An agent without messages sends no list. */
+const HISTORY_LIMIT_MS = 1_000;
+const DEFAULT_MESSAGES = 10;
+
+interface Seen {
+  identity?: { agent: string; name: string };
+  state?: unknown;
+  messages: UIMessage[];
+}
+
+export const stateCommand: CommandDefinition = {
+  name: "state",
+  summary: "prints an agent's state and last messages",
+  help: HELP,
+  async run(args, context) {
+    const options = { ...CONNECTION_OPTIONS, json: { type: "boolean" }, limit: { type: "string" } } as const;
+    const parsed = parseCommandLine(args, { options, positionals: 2, name: "state" });
+    const limit = wholeNumber("limit", parsed.text("limit"), DEFAULT_MESSAGES);
+    const target = targetOf(parsed, context);
+    const seen = await listen(target);
+    const endpoint = targetUrl(target);
+    const messages = limit === 0 ? [] : seen.messages.slice(-limit);
+    if (parsed.flag("json")) {
+      const { identity = null, state = null } = seen;
+      context.print(JSON.stringify({ endpoint, identity, state, messages }, null, 2));
+      return 0;
+    }
+    context.print(`Endpoint  ${endpoint}`);
+    context.print(`Identity  ${seen.identity ? `${seen.identity.agent} ${seen.identity.name}` : "not sent"}`);
+    context.print(`State     ${seen.state === undefined ? "none" : shortJson(seen.state)}`);
+    context.print(`Messages  ${messages.length} of ${seen.messages.length}`);
+    for (const message of messages) context.print(messageText(message));
+    return 0;
+  }
+};
+
+function listen(target: AgentTarget): Promise<Seen> {
+  const url = new URL(targetUrl(target).replace(/^http/, "ws"));
+  for (const [key, value] of Object.entries(target.query)) url.searchParams.set(key, value);
+  const socket = new WebSocket(url);
+  const seen: Seen = { messages: [] };
+  return new Promise((settle, fail) => {
+    let isOver = false;
+    const end = (result: () => void) => {
+      // Closing makes further events.
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      socket.close();
+      result();
+    };
+    let timer = setTimeout(() => end(() => fail(connectionFailure(target, "It did not answer."))), CONNECT_LIMIT_MS);
+    socket.addEventListener("error", () => end(() => fail(connectionFailure(target, undefined))));
+    socket.addEventListener("close", ({ reason }) => end(() => fail(connectionFailure(target, reason || undefined))));
+    socket.addEventListener("message", ({ data }) => {
+      const frame = readFrame(data);
+      if (frame === undefined) return;
+      if (frame.type === "cf_agent_identity") {
+        seen.identity = { agent: String(frame["agent"]), name: String(frame["name"]) };
+        clearTimeout(timer);
+        timer = setTimeout(() => end(() => settle(seen)), HISTORY_LIMIT_MS);
+      }
+      if (frame.type === "cf_agent_state") seen.state = frame["state"];
+      if (frame.type !== "cf_agent_chat_messages" || !Array.isArray(frame["messages"])) return;
+      seen.messages = frame["messages"] as UIMessage[];
+      if (seen.identity !== undefined) end(() => settle(seen));
+    });
+  });
+}
+
+function readFrame(data: unknown): { type: string; [field: string]: unknown } | undefined {
+  try {
+    const value: unknown = JSON.parse(String(data));
+    const isFrame = typeof value === "object" && value !== null && typeof Reflect.get(value, "type") === "string";
+    return isFrame ? (value as { type: string }) : undefined;
+  } catch {
+    return undefined; // Not of the protocol.
+  }
+}

@@ -1,0 +1,53 @@
+// A client for a command: connected, or a failure that says where it tried.
+import { createThinkClient, type ThinkClient } from "../client/index.ts";
+import { discoverThinkApp } from "../framework/manifest/discover.ts";
+import { createThinkProject } from "../framework/project/project.ts";
+import type { RoutedManifest } from "../framework/server-entry/agent-path.ts";
+import { CommandError, type CliContext, type ParsedArguments } from "./cli-context.ts";
+import { resolve } from "node:path";
+import { agentTarget, targetUrl, type AgentTarget } from "./target.ts";
+
+const CONNECT_LIMIT_MS = 15_000;
+
+/** Agents of the folder a command runs in; without a project there are none, and names are used as given. */
+export function localManifest(parsed: ParsedArguments, { cwd }: CliContext): RoutedManifest {
+  try {
+    return createThinkProject({ root: resolve(cwd, parsed.text("root") ?? ".") }).manifest;
+  } catch {
+    // No project here: the command may still name an agent of a server.
+    return discoverThinkApp({ files: [] });
+  }
+}
+
+export function targetOf(parsed: ParsedArguments, context: CliContext): AgentTarget {
+  return agentTarget(parsed, localManifest(parsed, context));
+}
+
+export async function connectClient(target: AgentTarget, { signal }: CliContext): Promise<ThinkClient> {
+  const client = createThinkClient({ url: targetUrl(target), query: target.query });
+  const isConnected = await new Promise<boolean>((settle) => {
+    const timer = setTimeout(() => settle(false), CONNECT_LIMIT_MS);
+    const look = () => {
+      const { connection, identity } = client.getSnapshot();
+      if (identity !== undefined) settle(true);
+      else if (connection === "refused") settle(false);
+      else return;
+      clearTimeout(timer);
+    };
+    client.subscribe(look);
+    signal.addEventListener("abort", () => settle(false), { once: true });
+    look();
+  });
+  if (isConnected) return client;
+  const { connectionError } = client.getSnapshot();
+  client.close();
+  throw connectionFailure(target, connectionError);
+}
+
+export function connectionFailure(target: AgentTarget, reason: string | undefined): CommandError {
+  const said = reason === undefined ? "" : ` ${reason}`;
+  return new CommandError(
+    `No connection to ${targetUrl(target)}.${said}`,
+    "Is the server running (everthink dev)? Name it with --url or --host; a server that wants a login takes --token."
+  );
+}

@@ -1,0 +1,44 @@
+// The starters that ship with the package: files that all of them share, and what each adds or replaces.
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+
+const SHARED = "shared";
+/** The file that makes a folder a starter; it is not copied. */
+const DESCRIPTION = "starter.json";
+export const DEFAULT_STARTER = "basic";
+
+export interface Starter {
+  readonly name: string;
+  readonly title: string;
+}
+
+export function listStarters(folder: string): Starter[] {
+  return readdirSync(folder)
+    .filter((name) => existsSync(join(folder, name, DESCRIPTION)))
+    .map((name) => ({ name, title: titleOf(join(folder, name, DESCRIPTION)) }))
+    .sort((one, other) => Number(other.name === DEFAULT_STARTER) - Number(one.name === DEFAULT_STARTER));
+}
+
+/** Contents by path in the new project. */
+export function starterFiles(folder: string, name: string): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const source of [join(folder, SHARED), join(folder, name)]) {
+    for (const path of filesBelow(source)) {
+      const target = relative(source, path).split(sep).join("/");
+      // npm leaves files of that name out of a package.
+      if (target !== DESCRIPTION) files.set(target.replace(/^_gitignore$/, ".gitignore"), readFileSync(path, "utf8"));
+    }
+  }
+  return files;
+}
+
+function titleOf(file: string): string {
+  const { title } = JSON.parse(readFileSync(file, "utf8")) as { title: string };
+  return title;
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((path) => join(folder, path))
+    .filter((path) => statSync(path).isFile());
+}

@@ -1,0 +1,69 @@
+// The project a command is about, read with the parser of the project's own Vite where there is one.
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { ModuleParser } from "../framework/manifest/module-exports.ts";
+import { createThinkProject, type ThinkProject } from "../framework/project/project.ts";
+import { CommandError, type CliContext, type ParsedArguments } from "./cli-context.ts";
+
+export const PROJECT_OPTIONS = {
+  root: { type: "string" },
+  "route-prefix": { type: "string" },
+  "allow-non-virtual-main": { type: "boolean" },
+  env: { type: "string" },
+  help: { type: "boolean", short: "h" }
+} as const;
+
+export function rootOf(parsed: ParsedArguments, { cwd }: CliContext): string {
+  const root = resolve(cwd, parsed.text("root") ?? ".");
+  if (!existsSync(root)) throw new CommandError(`There is no folder ${root}.`);
+  return root;
+}
+
+export async function loadProject(parsed: ParsedArguments, context: CliContext): Promise<ThinkProject> {
+  const root = rootOf(parsed, context);
+  const parse = await loadParser(root);
+  const routePrefix = parsed.text("route-prefix") ?? prefixOfPlugin(root);
+  const environment = parsed.text("env");
+  const allowNonVirtualMain = parsed.flag("allow-non-virtual-main");
+  return createThinkProject({
+    root,
+    isConfigMerged: usesMergedConfig(root),
+    ...(parse !== undefined && { parse }),
+    ...(routePrefix !== undefined && { routePrefix }),
+    ...(environment !== undefined && { environment }),
+    ...(allowNonVirtualMain !== undefined && { allowNonVirtualMain })
+  });
+}
+
+/** The parser of Vite; undefined in a project without it, whose sources are then not looked at. */
+export async function loadParser(root: string): Promise<ModuleParser | undefined> {
+  try {
+    const path = createRequire(join(root, "package.json")).resolve("vite");
+    const vite = (await import(pathToFileURL(path).href)) as { parseSync?: ModuleParser };
+    return vite.parseSync;
+  } catch {
+    return undefined; // Not installed.
+  }
+}
+
+const VITE_CONFIGS = ["ts", "mts", "js", "mjs"].map((extension) => `vite.config.${extension}`);
+
+export function viteConfigOf(root: string): string | undefined {
+  return VITE_CONFIGS.find((name) => existsSync(join(root, name)));
+}
+
+/** The configuration is code, so only its text is looked at: `thinkWorkerConfig(` says that the build merges. */
+function usesMergedConfig(root: string): boolean {
+  return /\bthinkWorkerConfig\s*\(/.test(viteConfigText(root));
+}
+
+function prefixOfPlugin(root: string): string | undefined {
+  return /\bthink\s*\(\s*\{[^}]*\broutePrefix\s*:\s*["'`]([^"'`]+)["'`]/.exec(viteConfigText(root))?.[1];
+}
+
+export function viteConfigText(root: string): string {
+  const name = viteConfigOf(root);
+  return name === undefined ? "" : readFileSync(join(root, name), "utf8");
+}

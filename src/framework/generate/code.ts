@@ -1,0 +1,126 @@
+// The generated modules, as the code a user could have written: imports of the agent files, one exported class each, and a
+// handler that routes. `eject` prints the same code with paths in place of the virtual ids.
+import type { ThinkManifest, ThinkManifestAgent } from "../manifest/manifest.ts";
+import type { ThinkWorkerConfig } from "../config/worker-config.ts";
+
+const SERVER_ENTRY = "everthink/server-entry";
+
+export interface GenerateOptions {
+  /** How a file of the project is imported. Default: from the root, as Vite resolves it. */
+  readonly importOf?: (path: string) => string;
+  /** The module with the classes. Default: the virtual one. */
+  readonly agentsModule?: string;
+  /** Default export `(request, route, env) => Response | void`. */
+  readonly authorize?: string;
+  readonly messengers?: { readonly agent: string; readonly name?: string };
+  /** An expression: whether this is the development server. */
+  readonly development?: string;
+}
+
+/** The classes of all agents, under their generated names, and the registry that the router reads. */
+export function generateThinkAgentsModule(manifest: ThinkManifest, options: GenerateOptions = {}): string {
+  const importOf = options.importOf ?? fromRoot;
+  const lines = [`import { thinkAgentClass } from ${quoted(SERVER_ENTRY)};`];
+  for (const [index, { sourcePath }] of manifest.agents.entries()) {
+    lines.push(`import * as ${moduleName(sourcePath, index)} from ${quoted(importOf(sourcePath))};`);
+  }
+  lines.push("");
+  for (const [index, { className, sourcePath }] of manifest.agents.entries()) {
+    const given = `{ className: ${quoted(className)}, path: ${quoted(sourcePath)} }`;
+    lines.push(`export const ${className} = thinkAgentClass(${moduleName(sourcePath, index)}, ${given});`);
+  }
+  lines.push("", `export const thinkAgentRegistry = ${json(manifest.agents.map(registryEntry))};`);
+  return `${lines.join("\n")}\n`;
+}
+
+/** The Worker's main module. */
+export function generateThinkEntry(manifest: ThinkManifest, options: GenerateOptions = {}): string {
+  const importOf = options.importOf ?? fromRoot;
+  const agentsModule = options.agentsModule ?? "virtual:everthink/agents";
+  const { appEntrypoint } = manifest;
+  const entry = [
+    `manifest: { routePrefix: ${quoted(manifest.routePrefix)}, agents: thinkAgentRegistry }`,
+    ...(appEntrypoint === undefined ? [] : ["app"]),
+    ...(options.authorize === undefined ? [] : ["authorize"]),
+    ...(options.messengers === undefined ? [] : [`messengers: ${JSON.stringify(options.messengers)}`]),
+    ...(options.development === undefined ? [] : [`isDevelopment: ${options.development}`])
+  ];
+  const lines = [
+    `import { createThinkWorkerEntry } from ${quoted(SERVER_ENTRY)};`,
+    `import { thinkAgentRegistry } from ${quoted(agentsModule)};`,
+    ...(appEntrypoint === undefined ? [] : [`import * as app from ${quoted(importOf(appEntrypoint))};`]),
+    ...(options.authorize === undefined ? [] : [`import authorize from ${quoted(importOf(options.authorize))};`]),
+    "",
+    `export * from ${quoted(agentsModule)};`,
+    ...(appEntrypoint === undefined ? [] : [`export * from ${quoted(importOf(appEntrypoint))};`]),
+    "",
+    "export default createThinkWorkerEntry({",
+    ...entry.map((line, index) => `  ${line}${index < entry.length - 1 ? "," : ""}`),
+    "});"
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** `thinkRouter` over the same registry, for the user's own handlers. */
+export function generateThinkRouterModule(manifest: ThinkManifest, options: GenerateOptions = {}): string {
+  const agents = json(manifest.agents.map(registryEntry));
+  const given = [
+    `manifest: { routePrefix: ${quoted(manifest.routePrefix)}, agents: ${agents} }`,
+    ...(options.messengers === undefined ? [] : [`messengers: ${JSON.stringify(options.messengers)}`])
+  ];
+  return `import { createThinkRouter } from ${quoted(SERVER_ENTRY)};
+export { ${ROUTING_HELPERS.join(", ")} } from ${quoted(SERVER_ENTRY)};
+
+export const thinkRouter = createThinkRouter({ ${given.join(", ")} });
+`;
+}
+
+const ROUTING_HELPERS = [
+  "buildThinkAgentPath",
+  "createThinkRouter",
+  "parseThinkAgentPath",
+  "resolveThinkAgentName",
+  "resolveThinkSubAgentName",
+  "rewriteThinkSubAgentRequest",
+  "routeThinkRequest"
+];
+
+export function generateThinkManifestModule(manifest: ThinkManifest): string {
+  // A Worker has no use for the path of the machine that built it.
+  return `export default ${json({ ...manifest, root: "" })};\n`;
+}
+
+export function generateThinkConfigModule(config: ThinkWorkerConfig): string {
+  return `export default ${json(config)};\n`;
+}
+
+export function generateThinkServerEntryModule(): string {
+  return `export * from ${quoted(SERVER_ENTRY)};\n`;
+}
+
+function registryEntry(agent: ThinkManifestAgent): object {
+  const { id, className, kind, parentId, aliases, exportName, sourcePath, bindingName } = agent;
+  return { id, className, kind, parentId, aliases, exportName, bindingName, sourcePath };
+}
+
+/** Readable in what is ejected, and never the name of something else. */
+function moduleName(path: string, index: number): string {
+  const words = path
+    .replace(/\.[^.]+$/, "")
+    .split("/")
+    .filter((part) => part !== "agents" && part !== "agent");
+  return `${words.join("_").replace(/[^A-Za-z\d]+/g, "_")}_module${index}`.replace(/^(\d)/, "_$1");
+}
+
+function fromRoot(path: string): string {
+  return `/${path}`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
+/** U+2028 and U+2029 are line ends in older JavaScript. */
+function json(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(/[\u2028\u2029]/g, (end) => (end === "\u2028" ? "\\u2028" : "\\u2029"));
+}

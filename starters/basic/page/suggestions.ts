@@ -1,0 +1,2 @@
+export const greeting = "Your agent is ready.";
+export const suggestions = ["Hello", "What can you do?"];

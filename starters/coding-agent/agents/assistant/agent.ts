@@ -1,0 +1,38 @@
+import { Think } from "everthink";
+import { offlineModel } from "../../models/offline-model.ts";
+
+const CODE = `export function add(a: number, b: number) {
+  return a + b;
+}
+`;
+
+// Every agent has a workspace of files, with tools to read, write, edit, list and search them.
+export default class Assistant extends Think<Cloudflare.Env> {
+  override maxSteps = 20;
+
+  override getModel() {
+    return offlineModel(
+      [
+        {
+          match: /write .*function/i,
+          steps: () => [
+            { text: "I write it to add.ts. ", call: { tool: "write", input: { path: "/add.ts", content: CODE } } },
+            { text: "It is in /add.ts." }
+          ]
+        },
+        {
+          match: /review|read/i,
+          steps: () => [
+            { call: { tool: "read", input: { path: "/add.ts" } } },
+            { text: "add.ts is short and does what it says. A test is missing." }
+          ]
+        }
+      ],
+      this.env.OFFLINE_PACE_MS
+    );
+  }
+
+  override getSystemPrompt() {
+    return "You are a careful programmer. Read a file before you change it, and keep changes small.";
+  }
+}

@@ -1,0 +1,55 @@
+import { tool } from "ai";
+import { action, Think } from "everthink";
+import { z } from "zod";
+import { offlineModel } from "../../models/offline-model.ts";
+import { findOrder } from "./orders.ts";
+
+export default class Assistant extends Think<Cloudflare.Env> {
+  override getModel() {
+    return offlineModel(
+      [
+        {
+          match: /order (\d+)/i,
+          steps: ([, id], [order]) => [
+            { text: "I look it up. ", call: { tool: "lookUpOrder", input: { id } } },
+            { text: `Order ${id}: ${String((order as { status?: string } | undefined)?.status ?? "unknown")}.` }
+          ]
+        },
+        {
+          match: /person|human|manager/i,
+          steps: () => [
+            { call: { tool: "handOver", input: { reason: "The customer asked for a person." } } },
+            { text: "A colleague will write to you today." }
+          ]
+        }
+      ],
+      this.env.OFFLINE_PACE_MS
+    );
+  }
+
+  override getSystemPrompt() {
+    return "You help customers of a shop. Look orders up before you talk about them. Hand over when you cannot help.";
+  }
+
+  override getTools() {
+    return {
+      lookUpOrder: tool({
+        description: "The state of an order.",
+        inputSchema: z.object({ id: z.string() }),
+        execute: async ({ id }) => findOrder(id)
+      })
+    };
+  }
+
+  // An action runs once per key, whatever crashes: a customer never gets two tickets.
+  override getActions() {
+    return {
+      handOver: action({
+        description: "Opens a ticket for a colleague.",
+        inputSchema: z.object({ reason: z.string() }),
+        idempotencyKey: () => `ticket:${this.name}`,
+        execute: async ({ reason }) => ({ ticket: `T-${this.name}`, reason })
+      })
+    };
+  }
+}

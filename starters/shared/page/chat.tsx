@@ -1,0 +1,81 @@
+import { getToolName, isToolUIPart, type UIMessage } from "ai";
+import { useThink } from "everthink/react";
+import { useEffect, useRef } from "react";
+
+interface ChatProps {
+  name: string;
+  greeting: string;
+  suggestions: readonly string[];
+}
+
+export function Chat({ name, greeting, suggestions }: ChatProps) {
+  const { messages, status, error, connectionError, pendingApprovals, send, stop, approve, reject } = useThink({
+    agent: "assistant",
+    name
+  });
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => end.current?.scrollIntoView({ block: "end" }), [messages, pendingApprovals]);
+  const isBusy = status === "running" || status === "queued" || status === "recovering";
+  return (
+    <main>
+      <section aria-live="polite" aria-label="Conversation">
+        {messages.length === 0 && (
+          <header>
+            <h1>{greeting}</h1>
+            {suggestions.map((text) => (
+              <button key={text} className="suggestion" onClick={() => void send(text)}>
+                {text}
+              </button>
+            ))}
+          </header>
+        )}
+        {messages.map((message) => (
+          <Message key={message.id} message={message} />
+        ))}
+        {pendingApprovals.map(({ callId, toolName, input }) => (
+          <div key={callId} className="card" role="group" aria-label="Approval">
+            <b>{toolName}</b> <code>{JSON.stringify(input)}</code>
+            <p>
+              <button onClick={() => void approve(callId)}>Approve</button>
+              <button onClick={() => void reject(callId)}>Reject</button>
+            </p>
+          </div>
+        ))}
+        {status === "recovering" && <p className="note">Interrupted; it goes on in a moment.</p>}
+        <p role="alert">{connectionError ?? error}</p>
+        <div ref={end} />
+      </section>
+      <form action={(form) => void send(String(form.get("text")))}>
+        <input name="text" aria-label="Message" placeholder="Message" autoComplete="off" required />
+        {isBusy ? (
+          <button type="button" onClick={() => void stop()}>
+            Stop
+          </button>
+        ) : (
+          <button>Send</button>
+        )}
+      </form>
+    </main>
+  );
+}
+
+function Message({ message }: { message: UIMessage }) {
+  return (
+    <article className={message.role}>
+      {message.parts.map((part, index) => {
+        if (part.type === "text") return <p key={index}>{part.text}</p>;
+        if (!isToolUIPart(part)) return null;
+        return (
+          <details key={index} className="card">
+            <summary>
+              {getToolName(part)} <small>{part.state.replace("-", " ")}</small>
+            </summary>
+            <code>{JSON.stringify(part.input)}</code>
+            {part.state === "output-available" && <code>{JSON.stringify(part.output)}</code>}
+            {part.state === "output-error" && <code>{part.errorText}</code>}
+          </details>
+        );
+      })}
+    </article>
+  );
+}

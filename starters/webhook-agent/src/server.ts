@@ -1,0 +1,31 @@
+// What the Worker does besides its agents. A Response ends the request; null passes it on to them.
+import { getAgentByName } from "everthink/agent";
+import type { ThinkAppContext } from "everthink/server-entry";
+import { z } from "zod";
+
+const webhook = z.object({ id: z.string().min(1).max(200), text: z.string().min(1).max(10_000) });
+
+export default {
+  async fetch(
+    request: Request,
+    env: Cloudflare.Env,
+    _ctx: ExecutionContext,
+    { router }: ThinkAppContext
+  ): Promise<Response | null> {
+    if (new URL(request.url).pathname !== "/webhook") return null;
+    if (request.method !== "POST") return new Response("POST only", { status: 405 });
+    const secret = env.WEBHOOK_SECRET;
+    if (secret && request.headers.get("authorization") !== `Bearer ${secret}`) {
+      return new Response("Unauthorized", { status: 401 });
+    }
+    const event = webhook.safeParse(await request.json().catch(() => undefined));
+    if (!event.success) return new Response("Expected { id, text }", { status: 400 });
+    const { id, text } = event.data;
+    const assistant = await getAgentByName(env.ThinkAgent_Assistant, "default");
+    const message = { id, role: "user" as const, parts: [{ type: "text" as const, text: `Event ${id}: ${text}` }] };
+    // The sender may repeat itself: one key is one turn.
+    const { submissionId, accepted } = await assistant.submitMessages([message], { idempotencyKey: id });
+    const conversation = router.buildPath({ agent: "assistant", name: "default" });
+    return Response.json({ submissionId, accepted, conversation }, { status: accepted ? 202 : 200 });
+  }
+};

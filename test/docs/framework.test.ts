@@ -1,0 +1,73 @@
+// The examples of docs/framework.md: a declared agent, and a Worker that knows who is asking.
+import { Agent } from "everthink/agent";
+import { createThinkWorkerEntry, thinkAgentClass } from "everthink/server-entry";
+import { createTestHost } from "everthink/testing";
+import { expect, test, vi } from "vitest";
+import authorize from "./examples/framework/auth.ts";
+import cook from "./examples/framework/cook.ts";
+import { sessionCookie } from "./examples/framework/session.ts";
+import config from "./examples/framework/vite.config.ts";
+
+class Support extends Agent {
+  override async onRequest() {
+    return new Response(`${this.name}'s`);
+  }
+}
+
+const manifest = {
+  agents: [
+    { id: "support", className: "ThinkAgent_Support", kind: "top-level" as const, aliases: ["support"] },
+    { id: "cook", className: "ThinkAgent_Cook", kind: "top-level" as const, aliases: ["cook"] }
+  ]
+};
+
+function hostWithLogin() {
+  const entry = createThinkWorkerEntry({ manifest, authorize }) as {
+    fetch(request: Request, env: unknown): Promise<Response>;
+  };
+  return createTestHost({
+    agents: { ThinkAgent_Support: Support },
+    env: { SESSION_SECRET: "a secret" },
+    worker: { fetch: (request, env) => entry.fetch(request, env) }
+  });
+}
+
+test("a person reaches agents of their own name, over HTTP and WebSocket, and a forged or old cookie nothing", async () => {
+  const host = hostWithLogin();
+  const status = async (name: string, cookie?: string) =>
+    (await host.fetch(`/agents/support/${name}`, { headers: cookie === undefined ? {} : { cookie } })).status;
+  const ada = (await sessionCookie("ada", "a secret")).split(";")[0] ?? "";
+  expect(await status("ada", ada)).toBe(200);
+  expect(await status("bob", ada)).toBe(403);
+  expect(await status("ada")).toBe(401);
+  expect(await status("ada", (await sessionCookie("ada", "another secret")).split(";")[0])).toBe(401);
+  expect(await status("bob", ada.replace("ada", "bob"))).toBe(401);
+  expect(await status("ada", (await sessionCookie("ada", "a secret", -1)).split(";")[0])).toBe(401);
+  await host.connect("/agents/support/ada", { headers: { cookie: ada } });
+  await expect(host.connect("/agents/support/bob", { headers: { cookie: ada } })).rejects.toThrow("403");
+});
+
+test("the declared agent answers with its model, and calls its hook", async () => {
+  const log = vi.spyOn(console, "log").mockImplementation(() => {});
+  const Cook = thinkAgentClass({ default: cook }, { className: "ThinkAgent_Cook", path: "agents/cook.ts" });
+  const entry = createThinkWorkerEntry({ manifest }) as { fetch(request: Request, env: unknown): Promise<Response> };
+  const host = createTestHost({
+    agents: { ThinkAgent_Cook: Cook },
+    env: { DISH: "soup" },
+    worker: { fetch: (request, env) => entry.fetch(request, env) }
+  });
+  const socket = await host.connect("/agents/cook/ada");
+  const message = { id: "u", role: "user", parts: [{ type: "text", text: "What shall I eat?" }] };
+  const init = { method: "POST", body: JSON.stringify({ messages: [message] }) };
+  socket.send(JSON.stringify({ type: "cf_agent_use_chat_request", id: "r", init }));
+  await host.idle();
+  await host.advance(1000);
+  expect(await (await host.fetch("/agents/cook/ada/get-messages")).text()).toContain("Cook soup.");
+  expect(log).toHaveBeenCalledWith("ada", 1);
+});
+
+test("the Vite configuration has the plugin before Cloudflare's", () => {
+  const names = JSON.stringify(config.plugins);
+  expect(names.indexOf('"everthink"')).toBeGreaterThan(-1);
+  expect(names.indexOf('"everthink"')).toBeLessThan(names.indexOf('"vite-plugin-cloudflare"'));
+});
