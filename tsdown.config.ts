@@ -5,6 +5,7 @@ export default defineConfig({
     index: "src/index.ts",
     agent: "src/agent/index.ts",
     "agent-tools": "src/agent-tools/index.ts",
+    inspect: "src/inspect/index.ts",
     observe: "src/observe/index.ts",
     client: "src/client/index.ts",
     react: "src/client/react.ts",

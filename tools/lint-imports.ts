@@ -15,7 +15,7 @@ export interface Breach {
 }
 
 /** Part of every class, which gives them its public names. */
-const BUILT_IN: readonly string[] = ["agent-tools", "submissions", "schedules", "workspace", "mcp"];
+const BUILT_IN: readonly string[] = ["agent-tools", "submissions", "schedules", "workspace", "mcp", "inspect"];
 const FEATURES: readonly string[] = [
   "actions",
   "workflows",

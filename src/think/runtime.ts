@@ -21,7 +21,7 @@ import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
 import { errorMessage } from "../util/errors.ts";
 import { agentToolsFeature } from "./agent-tools.ts";
-import { Assembly } from "./assemble.ts";
+import { Assembly, type TurnPreview } from "./assemble.ts";
 import { chatExtensions } from "./chat-extension.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
@@ -29,6 +29,7 @@ import { DeferredTurns } from "./deferred-turns.ts";
 import { CustomSessionError, NotStartedError } from "./errors.ts";
 import type { FeatureFactory, FeatureHost } from "./feature.ts";
 import { Features } from "./features.ts";
+import { inspectionFeature } from "./inspection.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import { mcpFeature } from "./mcp.ts";
 import type { OnStartDegradation, OptionalHook, ThinkOverrides } from "./overrides.ts";
@@ -126,7 +127,7 @@ export class ThinkRuntime {
     void this.parts;
     this.features.add(contextFeature(this.session));
     for (const feature of this.parts.deferred.features()) this.features.add(feature);
-    const builtIn = [workspaceFeature, mcpFeature, this.#agentTools()];
+    const builtIn = [workspaceFeature, mcpFeature, this.#agentTools(), inspectionFeature(this)];
     await this.features.start([...builtIn, ...this.overrides.getFeatures()]);
   }
 
@@ -185,15 +186,21 @@ export class ThinkRuntime {
   }
 
   /** For a turn that does not run: the tools the client described last are part of it. */
-  explainPrompt(channel: string | undefined): Promise<PromptExplanation> {
+  async explainPrompt(channel: string | undefined): Promise<PromptExplanation> {
+    return (await this.previewTurn(channel, [])).explanation;
+  }
+
+  /** What a turn with this history would be given now. Nothing is stored. */
+  previewTurn(channel: string | undefined, history: readonly UIMessage[]): Promise<TurnPreview> {
     const { turns } = this.parts;
-    return this.#assembly.explainPrompt({
+    const turn = {
       ...EXPLAINED_TURN,
       body: turns.body,
       channel,
       clientTools: turns.clientTools,
       signal: new AbortController().signal
-    });
+    };
+    return this.#assembly.preview(turn, history);
   }
 
   hasPendingInteraction(): boolean {
@@ -237,6 +244,7 @@ export class ThinkRuntime {
       sdk: installedSdk(),
       features: this.features,
       sessionPrompt: () => contextPrompt(this.session),
+      peekedPrompt: () => contextPrompt({ promptSections: () => this.session.peekPromptSections() }),
       wholeMessage: (messageId) => this.parts.transcript.get(messageId),
       overflow: {
         compact: (turn, attempt) => this.hooks.compact(turn, attempt, "proactive"),

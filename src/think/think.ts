@@ -13,7 +13,6 @@ import { interruptedPart } from "../session/transcript-repair.ts";
 import type { SubmitMessagesResult } from "../submissions/submissions.ts";
 import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
-import { ActionAgent } from "./action-agent.ts";
 import type { ActionAuthorizationDecision } from "./actions.ts";
 import { listBranches, selectBranch } from "./branches.ts";
 import { readConfig, writeConfig } from "./config.ts";
@@ -51,6 +50,7 @@ import type {
   SaveMessagesResult,
   TurnResult
 } from "./programmatic.ts";
+import { InspectionAgent } from "./inspection-agent.ts";
 import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
@@ -76,7 +76,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends ActionAgent<Env, State, Props> {
+> extends InspectionAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",
