@@ -1,5 +1,6 @@
 // The public names of everthink/inspect.
 export { INSPECTION_VERSION } from "./views.ts";
+export type { StepUsage } from "../journal/records.ts";
 export type { InspectionAccess } from "./inspect-http.ts";
 export type {
   AgentView,

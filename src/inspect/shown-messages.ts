@@ -10,7 +10,8 @@ import type { CallStatus, CallTimeline, InboxEntry, ShownMessage, ShownPart } fr
 const MAX_PARTS = 400;
 
 export function shownMessage({ id, role, parts }: UIMessage): ShownMessage {
-  return { id, role, parts: parts.slice(0, MAX_PARTS).map(shownPart) };
+  const shown = parts.filter(({ type }) => type !== "step-start");
+  return { id, role, parts: shown.slice(0, MAX_PARTS).map(shownPart) };
 }
 
 function shownPart(part: UIMessage["parts"][number]): ShownPart {

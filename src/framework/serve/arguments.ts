@@ -24,6 +24,8 @@ export interface ServeArguments extends BuildOptions {
   allowedHosts?: readonly string[];
   /** Pages on this machine may kill workerd, to see what happens. */
   hasPlug: boolean;
+  /** Studio beside it, on this machine only. */
+  studio?: "read" | "write";
   healthTimeoutMs: number;
   graceMs: number;
 }
@@ -49,6 +51,9 @@ Runs a built Worker on this machine, with its data in a folder, and keeps it run
   --grace <s>              5; what running requests get when the server is asked to stop
   --plug                   for development: POST /__think/plug of a page kills workerd, which is started again at once
 
+  --studio                 looks inside its agents, on a page of this machine: docs/studio.md; --studio-write lets that
+                           page decide over approvals and try turns again
+
 For a build without a wrangler.json:
 
   --objects <A,B>          Durable Object classes, each bound under its own name
@@ -56,7 +61,7 @@ For a build without a wrangler.json:
   --assets <folder>        serves these files; bound as ASSETS
   --compatibility-date <yyyy-mm-dd>
 
-  everthink --help, everthink --version
+  everthink studio --help, everthink --help, everthink --version
 
 GET /__think/health answers 200 as long as the Worker answers. SIGTERM and Ctrl-C stop; twice, at once.
 `;
@@ -73,6 +78,8 @@ const OPTIONS = {
   "health-timeout": { type: "string" },
   grace: { type: "string" },
   plug: { type: "boolean" },
+  studio: { type: "boolean" },
+  "studio-write": { type: "boolean" },
   objects: { type: "string", multiple: true },
   loader: { type: "string" },
   assets: { type: "string" },
@@ -113,6 +120,7 @@ export function parseArguments(args: readonly string[]): CliCommand {
       allowedHosts: LOOPBACK_HOSTS.includes(host) ? allowedHosts : [host, ...allowedHosts]
     }),
     hasPlug,
+    ...((values.studio || values["studio-write"]) && { studio: values["studio-write"] ? "write" : "read" }),
     healthTimeoutMs: seconds("health-timeout", values["health-timeout"] ?? "30", 0.1),
     graceMs: seconds("grace", values.grace ?? "5", 0),
     objects: (values.objects ?? [])

@@ -18,7 +18,11 @@ if (isOlder(numbers(process.versions.node), wanted)) {
 } else {
   const { runCommand } = await import("./command.ts");
   const { version } = manifest;
-  process.exitCode = await runCommand(process.argv.slice(2), { frontWorker: besides("./front-worker.js"), version });
+  process.exitCode = await runCommand(process.argv.slice(2), {
+    frontWorker: besides("./front-worker.js"),
+    studioFolder: besides("../studio"),
+    version
+  });
 }
 
 function numbers(version: string): number[] {
