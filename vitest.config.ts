@@ -3,15 +3,23 @@ import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { pluginOf } from "./src/framework/build/plugins.ts";
+import { skillsImport } from "./src/framework/skills/skills-import.ts";
 import { streamsFrom } from "./src/framework/build/streams/plugin.ts";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 const inNode = [
   { find: "#platform", replacement: source("./src/testing/inprocess/platform.ts") },
+  { find: "everthink/ai-sdk", replacement: source("./src/model/agent-bridge/index.ts") },
   { find: "everthink/workflows", replacement: source("./src/workflows/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
   { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },
+  { find: "everthink/messengers/teams", replacement: source("./src/messengers/teams.ts") },
+  { find: "everthink/messengers/slack", replacement: source("./src/messengers/slack.ts") },
+  { find: "everthink/channels", replacement: source("./src/channels/index.ts") },
+  { find: "everthink/chat-sdk", replacement: source("./src/chat-sdk/index.ts") },
+  { find: "everthink/messengers/discord", replacement: source("./src/messengers/discord.ts") },
+  { find: "everthink/messengers/telegram", replacement: source("./src/messengers/telegram.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },
   { find: /^everthink$/, replacement: source("./src/index.ts") },
   { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }
@@ -36,6 +44,8 @@ export default defineConfig({
       {
         // Pure tables, properties and the in-process host.
         resolve: { alias: inNode },
+        // The example has skills.
+        plugins: [skillsImport()],
         test: {
           name: "node",
           include: [

@@ -17,6 +17,7 @@ import {
   type PendingApproval,
   type ReplyAttachment
 } from "./actions.ts";
+import type { ChannelText } from "./channels.ts";
 import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
 import { actionsOf, decideApproval, pendingApprovals } from "./workflow-approvals.ts";
 
@@ -52,7 +53,7 @@ export abstract class ActionAgent<
   }
 
   /** A reply attachment as text, for channels that deliver text. Nothing: it is left out. */
-  renderAttachment(attachment: ReplyAttachment): MaybePromise<string | undefined> {
+  renderAttachment(attachment: ReplyAttachment): MaybePromise<ChannelText | undefined> {
     return renderAttachment(attachment);
   }
 

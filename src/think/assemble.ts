@@ -321,6 +321,7 @@ export class Assembly {
       maxSteps: maxSteps ?? draft.policy?.maxTurns ?? overrides.maxSteps,
       ...(stopWhen !== undefined && { stopWhen }),
       sendReasoning: sendReasoning ?? overrides.sendReasoning,
+      sendUsage: overrides.sendUsage,
       stall: this.#stall(chatStreamStallTimeoutMs),
       maxTokens: maxTurnTokens ?? overrides.maxTurnTokens
     };

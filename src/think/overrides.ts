@@ -10,10 +10,11 @@ import type {
   ActionAuthorizationDecision,
   ActionLedgerRetention,
   ActionSet,
-  ApprovalAuthorizationContext
+  ApprovalAuthorizationContext,
+  ReplyAttachment
 } from "./actions.ts";
+import type { ChannelText, MessengerSet, ThinkChannels } from "./channels.ts";
 import type { FeatureFactory } from "./feature.ts";
-import type { McpAgent } from "./mcp-agent.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
   ChatErrorClassification,
@@ -29,6 +30,7 @@ import type {
   TurnConfig,
   TurnContext
 } from "./hooks.ts";
+import type { SkillsAgent } from "./skills-agent.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -77,7 +79,7 @@ export interface MediaEvictionOptions {
 }
 
 export interface ThinkOverrides extends Pick<
-  McpAgent,
+  SkillsAgent,
   | "waitForMcpConnections"
   | "maxMcpTools"
   | "mcpApproval"
@@ -87,6 +89,8 @@ export interface ThinkOverrides extends Pick<
   | "workspaceTools"
   | "workspaceBash"
   | "authorizeWorkspace"
+  | "getSkills"
+  | "getSkillScriptRunner"
 > {
   readonly messageConcurrency: MessageConcurrency;
   readonly plainChat: boolean | undefined;
@@ -95,6 +99,7 @@ export interface ThinkOverrides extends Pick<
   readonly mediaEviction: boolean | MediaEvictionOptions;
   readonly maxSteps: number;
   readonly sendReasoning: boolean;
+  readonly sendUsage: boolean;
   readonly allowClientToolOverrides: boolean;
   readonly historyTruncation: HistoryTruncation;
   readonly contextOverflow: ContextOverflowOptions | undefined;
@@ -126,6 +131,9 @@ export interface ThinkOverrides extends Pick<
   readonly actionLedgerRetention: ActionLedgerRetention;
   readonly actionPendingApprovalTtlMs: number | false;
   getActions(): ActionSet;
+  renderAttachment(attachment: ReplyAttachment): MaybePromise<ChannelText | undefined>;
+  getMessengers(): MessengerSet;
+  configureChannels(): MaybePromise<ThinkChannels>;
   authorizeTurn(context: TurnContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeApproval(context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
@@ -144,4 +152,7 @@ export type OptionalHook =
   | "onConnect"
   | "onSubmissionStatus"
   | "authorizeSubmission"
-  | "getScheduledTasks";
+  | "getScheduledTasks"
+  | "getSkills"
+  | "getMessengers"
+  | "configureChannels";

@@ -22,6 +22,8 @@ import type { CountedTokens } from "../turn/transcript.ts";
 import { errorMessage } from "../util/errors.ts";
 import { agentToolsFeature } from "./agent-tools.ts";
 import { Assembly, type TurnPreview } from "./assemble.ts";
+import { bringersOf, hasChannels, openChannels } from "./bringers.ts";
+import type { Channels } from "./channels.ts";
 import { chatExtensions } from "./chat-extension.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
@@ -40,6 +42,7 @@ import { RecoveryHooks } from "./chat-recovery.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
+import { skillsFeature } from "./skills.ts";
 import { checkMessages, type MessagesInput } from "./turn-input.ts";
 import { preserveAsFile, workspaceFeature } from "./workspace.ts";
 
@@ -77,6 +80,7 @@ export class ThinkRuntime {
   readonly agent: AgentRuntime;
   readonly hooks: UserTurnHooks;
   readonly overflow: ContextOverflow;
+  readonly channels: Channels;
   readonly features: Features;
   readonly overrides: ThinkAgent;
   readonly #init: ThinkRuntimeInit;
@@ -96,9 +100,10 @@ export class ThinkRuntime {
       clock: this.agent.clock,
       emit: (type, payload) => this.agent.emit(type, payload)
     });
+    this.channels = openChannels(overrides, () => this.parts);
     this.features = new Features({
       host: () => this.#featureHost(),
-      bringers: new Map(init.isOverridden("getActions") ? [["getActions", () => overrides.getActions()]] : []),
+      bringers: bringersOf(overrides, init.isOverridden, this.channels),
       degrade: (step, error) => this.degrade(step, error),
       pathOf: (url) => pathBelowAgent(url, this.agent),
       isReadonly: (connection) => this.agent.agent.isConnectionReadonly(connection)
@@ -127,7 +132,9 @@ export class ThinkRuntime {
     void this.parts;
     this.features.add(contextFeature(this.session));
     for (const feature of this.parts.deferred.features()) this.features.add(feature);
-    const builtIn = [workspaceFeature, mcpFeature, this.#agentTools(), inspectionFeature(this)];
+    if (hasChannels(this.#init.isOverridden)) this.features.add(this.channels);
+    const skills = this.#init.isOverridden("getSkills") ? [skillsFeature(this.session)] : [];
+    const builtIn = [workspaceFeature, mcpFeature, ...skills, this.#agentTools(), inspectionFeature(this)];
     await this.features.start([...builtIn, ...this.overrides.getFeatures()]);
   }
 
@@ -403,6 +410,7 @@ export class ThinkRuntime {
       emit: (type, payload) => agent.emit(type, payload),
       turns,
       conversation: new LateOutcomes({ conversation, journal, transcript, turns, newId: () => agent.ids.next() }),
+      messengers: () => this.channels.messengers,
       validate: (schema, value) => sdk.validateInput(schema, value),
       inAgent: (work) => agent.keepAlive.while(() => agent.runAs({}, work)),
       background: (work) => agent.background(work),

@@ -3,9 +3,9 @@
 import type { UIMessage } from "ai";
 import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { TurnFold } from "../journal/folds/turn-fold.ts";
-import type { RecordedClientTool } from "../journal/records.ts";
+import type { RecordedClientTool, StepUsage } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
-import { admittedRecord, type Admission, type TurnTicket } from "./admit.ts";
+import { admittedRecord, ofQuestion, type Admission, type TurnTicket } from "./admit.ts";
 import { Answers, type AnswerOutcome, type ApprovalAnswer, type ToolResultAnswer } from "./answers.ts";
 import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
@@ -24,7 +24,7 @@ import {
 import { firstAttempt } from "./start-attempt.ts";
 import { TurnStore, type EngineInit } from "./store.ts";
 import { approvedCalls, isHalfAnswered } from "./tool-answer.ts";
-import { Turn, type TurnOutcome, type TurnView } from "./turn.ts";
+import { currentTurn, Turn, type CurrentTurn, type TurnOutcome, type TurnView } from "./turn.ts";
 
 /** Turns that may wait in one conversation. */
 export const QUEUE_LIMIT = 1_000;
@@ -122,7 +122,7 @@ export class TurnEngine {
       const now = this.#store.now();
       const generation = admission.generation ?? row.generation;
       const admitted = admittedRecord({
-        admission: this.#resolving(admission),
+        admission: ofQuestion(this.#resolving(admission), this.#store.init.transcript),
         turnId: ids.next(),
         messageId: ids.next(),
         generation,
@@ -336,9 +336,9 @@ export class TurnEngine {
   }
 
   /** The turn that the calling code is part of. */
-  current(): TurnView | undefined {
+  current(): CurrentTurn | undefined {
     const { running, nesting } = this.#store;
-    return nesting.isInTurn ? running?.turn.view : undefined;
+    return nesting.isInTurn && running ? currentTurn(running.turn) : undefined;
   }
 
   isTurnOpen(turnId: string): boolean {
@@ -367,9 +367,12 @@ export class TurnEngine {
   usedTokens(requestId: string): number {
     const { running } = this.#store;
     if (running?.turn.view.requestId === requestId) return running.attempt.usedTokens;
-    const open = this.#store.findByRequest(requestId);
-    const fold = open?.fold ?? this.#store.endedFold(requestId);
-    return fold?.steps.usage.totalTokens ?? 0;
+    return this.usageOf(requestId)?.totalTokens ?? 0;
+  }
+
+  /** The same by kind, as far as it is recorded; undefined when the turn is not known. */
+  usageOf(requestId: string): StepUsage | undefined {
+    return (this.#store.findByRequest(requestId)?.fold ?? this.#store.endedFold(requestId))?.steps.usage;
   }
 
   /** How many chunks of an open turn are in the journal; undefined when it is not open. */
