@@ -125,7 +125,9 @@ export function parseArguments(args: readonly string[]): CliCommand {
   if (values.help || command === "help") return { command: "help" };
   if (values.version) return { command: "version" };
   if (command === undefined)
-    throw new UsageError("Which command? There are: everthink serve, everthink skills build, everthink messenger");
+    throw new UsageError(
+      "Which command? There are: everthink serve, everthink studio, everthink skills build, everthink messenger"
+    );
   if (command === "messenger") return setWebhookArguments(positionals.slice(1), values);
   if (command !== "serve") throw new UsageError(`There is no command "${command}".`);
   if (more.length > 0) throw new UsageError(`One build at a time: "${more[0]}" is one too many.`);
