@@ -365,6 +365,17 @@ describe("looking changes nothing", () => {
     await lookAtAll(host);
   });
 
+  test("explaining a prompt that no turn has used stores nothing", async () => {
+    const host = open([echo]);
+    const agent = await host.get(Subject, "a");
+    await agent.getMessages();
+    await host.idle();
+    const before = host.counts.writes;
+    expect((await agent.explainPrompt()).sections.length).toBeGreaterThan(1);
+    await host.idle();
+    expect(host.counts.writes).toBe(before);
+  });
+
   async function lookAtAll(host: Host): Promise<void> {
     await host.idle();
     const before = { writes: host.counts.writes, tables: await everything(host), alarm: host.alarm(Subject, "a") };
