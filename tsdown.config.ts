@@ -25,6 +25,7 @@ export default defineConfig({
     agent: "src/agent/index.ts",
     "agent-tools": "src/agent-tools/index.ts",
     "ai-sdk": "src/model/agent-bridge/index.ts",
+    inspect: "src/inspect/index.ts",
     observe: "src/observe/index.ts",
     client: "src/client/index.ts",
     react: "src/client/react.ts",

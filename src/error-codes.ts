@@ -87,6 +87,7 @@ export type ThinkErrorCode =
   | "history-unreadable"
   | "host-never-idle"
   | "idempotency-key-invalid"
+  | "inspected-model-unknown"
   | "invalid-block"
   | "invalid-callback"
   | "invalid-cron"

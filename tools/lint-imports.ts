@@ -22,7 +22,8 @@ const BUILT_IN: readonly string[] = [
   "workspace",
   "skills",
   "mcp",
-  "chat-sdk"
+  "chat-sdk",
+  "inspect"
 ];
 const FEATURES: readonly string[] = [
   "actions",

@@ -78,7 +78,7 @@ async function main(): Promise<number> {
   const args = ["serve", exampleBuild, ...place, ...own, ...modelOptions(), ...given];
   await requireFreePort(args);
   buildWhatChanged();
-  return runCommand(args, { frontWorker, version: "" });
+  return runCommand(args, { frontWorker, studioFolder: join(root, "dist", "studio"), version: "" });
 }
 
 try {

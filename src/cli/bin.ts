@@ -20,6 +20,7 @@ if (isOlder(numbers(process.versions.node), wanted)) {
   process.exitCode = await runEverthink(process.argv.slice(2), {
     frontWorker: besides("./front-worker.js"),
     startersFolder: besides("../../starters"),
+    studioFolder: besides("../studio"),
     version: manifest.version
   });
 }

@@ -28,12 +28,14 @@ export const COMMANDS: readonly CommandDefinition[] = [
 ];
 
 /** Parsed and run where they are built: framework/serve. */
-const WITH_OWN_COMMAND_LINE: readonly string[] = ["serve", "skills", "messenger", "--version", "-v"];
+const WITH_OWN_COMMAND_LINE: readonly string[] = ["serve", "studio", "skills", "messenger", "--version", "-v"];
 
 export interface CliPlace {
   /** The built file of the front worker of `serve`. */
   readonly frontWorker: string;
   readonly startersFolder: string;
+  /** The built page of `studio`. */
+  readonly studioFolder: string;
   readonly version: string;
 }
 
@@ -88,6 +90,7 @@ function overview(): string {
   const rows = [
     ...COMMANDS,
     { name: "serve", summary: "runs a built Worker on this machine, and keeps it running" },
+    { name: "studio", summary: "looks inside a running agent, on a page of this machine" },
     { name: "skills", summary: "skills build: a folder of skills as a module, for builds without Vite" },
     { name: "messenger", summary: "sets up a messenger's webhook" }
   ];

@@ -144,6 +144,16 @@ export class Conversation {
     return this.#draft ?? this.#stored.value;
   }
 
+  /** The object's other conversations, as far as their rows can be read; at most 100. */
+  others(): { id: string; generation: number; openTurns: number }[] {
+    const rows = this.#table.all<{ id: string; generation: number; openTurns: number | null }>(
+      `SELECT id, generation, CASE WHEN json_valid(open_turns) THEN json_array_length(open_turns) END AS openTurns
+         FROM cf_conversations WHERE id <> ? ORDER BY id LIMIT 100`,
+      this.id
+    );
+    return rows.map((row) => ({ ...row, openTurns: row.openTurns ?? 0 }));
+  }
+
   /**
    * One state change: `work` reads and writes what it needs, and may replace fields of the row (never change them in
    * place). All or nothing; nests. The row is written once, when the outermost transaction commits, and only if it changed.

@@ -107,6 +107,8 @@ export interface TurnArchive {
   settled(turn: TurnFold, kept: { readonly requestId: string; readonly history: TurnHistory }): boolean;
   /** By the sequence of their outcome. */
   turns(after: number, limit: number): KeptRow[];
+  /** Those before a sequence, newest first. */
+  turnsBefore(before: number, limit: number): KeptRow[];
   /** Newest first. */
   newest(limit: number): number[];
 }
@@ -193,6 +195,19 @@ export class History {
     const archived = this.#init.archive?.turns(Math.max(after, this.#init.conversation.row.clearedSequence), limit);
     if (!archived || archived.length === 0) return own;
     return [...own, ...archived].sort((first, second) => first.sequence - second.sequence).slice(0, limit);
+  }
+
+  /** Those whose outcome has its place before a sequence, newest first. */
+  turnsBefore(before: number, limit: number): KeptRow[] {
+    const own = this.#turns.all<KeptRow>(
+      "SELECT sequence, body FROM cf_turns WHERE sequence < ? ORDER BY sequence DESC LIMIT ?",
+      before,
+      limit
+    );
+    const { clearedSequence } = this.#init.conversation.row;
+    const archived = this.#init.archive?.turnsBefore(before, limit) ?? [];
+    const shown = archived.filter(({ sequence }) => sequence > clearedSequence);
+    return [...own, ...shown].sort((first, second) => second.sequence - first.sequence).slice(0, limit);
   }
 
   changes(after: number, limit: number): KeptRow[] {

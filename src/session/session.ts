@@ -303,6 +303,11 @@ export class Session {
     return this.#contextOf().sections();
   }
 
+  /** What `promptSections` gives, without keeping it. */
+  async peekPromptSections(): Promise<readonly PromptBlock[]> {
+    return this.#contextOf().peekSections();
+  }
+
   /** The tools for the blocks there are now, as descriptions with a JSON schema. */
   async tools(): Promise<ContextTools> {
     return this.#contextOf().tools();

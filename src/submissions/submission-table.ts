@@ -227,6 +227,14 @@ export class SubmissionTable {
     );
   }
 
+  turnsBefore(before: number, limit: number): KeptRow[] {
+    return this.#table.all<KeptRow>(
+      "SELECT sequence, history AS body FROM cf_submissions WHERE sequence < ? ORDER BY sequence DESC LIMIT ?",
+      before,
+      limit
+    );
+  }
+
   newestTurns(limit: number): number[] {
     const query = "SELECT sequence FROM cf_submissions WHERE sequence IS NOT NULL ORDER BY seq DESC LIMIT ?";
     return this.#table.all<{ sequence: number }>(query, limit).map(({ sequence }) => sequence);

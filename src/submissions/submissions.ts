@@ -404,13 +404,9 @@ export class Submissions implements TurnArchive {
 
   // ── The turn history of submissions ──
 
-  turns(after: number, limit: number) {
-    return this.#table.turns(after, limit);
-  }
-
-  newest(limit: number): number[] {
-    return this.#table.newestTurns(limit);
-  }
+  readonly turns: TurnArchive["turns"] = (after, limit) => this.#table.turns(after, limit);
+  readonly turnsBefore: TurnArchive["turnsBefore"] = (before, limit) => this.#table.turnsBefore(before, limit);
+  readonly newest: TurnArchive["newest"] = (limit) => this.#table.newestTurns(limit);
 
   // ── Telling ──
 

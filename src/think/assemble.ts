@@ -60,6 +60,8 @@ export interface AssemblyInit {
   readonly features: Features;
   /** The rendered context blocks; undefined when no block says anything. */
   readonly sessionPrompt?: () => Promise<SessionPrompt | undefined>;
+  /** The same without storing or freezing it: for explanations, which must change nothing. */
+  readonly peekedPrompt?: () => Promise<SessionPrompt | undefined>;
   /** A message as it is stored, uncut. Absent: what is given is all there is. */
   readonly wholeMessage?: (messageId: string) => UIMessage | undefined;
   readonly warn?: (message: string) => void;
@@ -76,6 +78,16 @@ export interface AssemblyInput {
   readonly overflows: number;
   /** The user's own; they are passed on. */
   readonly modelHooks: ModelCallHooks;
+}
+
+/** What a turn would be given, for inspectors. */
+export interface TurnPreview {
+  readonly explanation: PromptExplanation;
+  readonly merged: MergedTools;
+  /** The history as the model is shown it. */
+  readonly shown: readonly UIMessage[];
+  /** Messages as the model is given them. */
+  readonly modelMessages: (of: readonly UIMessage[]) => Promise<ModelMessage[]>;
 }
 
 /** How long the model may be silent when the class does not say; tools are not counted then. */
@@ -168,13 +180,17 @@ export class Assembly {
     };
   }
 
-  /** What the prompt of a turn that starts now would be made of. */
-  async explainPrompt(turn: EngineTurn): Promise<PromptExplanation> {
+  /** What a turn that starts now would be given, up to `beforeTurn`, which is not called. Nothing is stored. */
+  async preview(turn: EngineTurn, history: readonly UIMessage[]): Promise<TurnPreview> {
     const policy = this.#policyOf(turn);
+    const cut = new CutOutputs();
+    const shown = cut.show(history, this.#truncation(true));
     const own = this.#init.overrides.getTools();
     const parts = await this.#init.features.inTurn(turn);
-    const merged = await this.#narrowed(this.#collect(turn, { own, parts, result: this.#resultTools(parts) }), policy);
-    return explainPrompt(await this.#promptInput(parts, policy), merged.layerOf);
+    const result = this.#resultTools(parts, cut);
+    const merged = await this.#narrowed(this.#collect(turn, { own, parts, result }), policy);
+    const explanation = explainPrompt(await this.#promptInput(parts, policy, this.#init.peekedPrompt), merged.layerOf);
+    return { explanation, merged, shown, modelMessages: (of) => this.#modelMessages(of, merged.tools) };
   }
 
   async #draft(turn: EngineTurn, history: UIMessage[]): Promise<Draft> {
@@ -252,8 +268,12 @@ export class Assembly {
     return { ...merged, tools: kept, layerOf };
   }
 
-  async #promptInput(parts: TurnParts, policy: ChannelPolicy | undefined): Promise<PromptInput> {
-    const { overrides, sessionPrompt } = this.#init;
+  async #promptInput(
+    parts: TurnParts,
+    policy: ChannelPolicy | undefined,
+    sessionPrompt = this.#init.sessionPrompt
+  ): Promise<PromptInput> {
+    const { overrides } = this.#init;
     const { instructions } = policy ?? {};
     const channelInstructions = typeof instructions === "function" ? await instructions() : instructions;
     const session = await sessionPrompt?.();

@@ -8,6 +8,7 @@ import type { Feature } from "./feature.ts";
 import type { SessionPrompt } from "./prompt.ts";
 
 type ContextSession = Pick<Session, "tools" | "promptSections">;
+type PromptSession = Pick<Session, "promptSections">;
 
 /** The tools of the layer "context". Every agent has it: sessions may be given blocks while they run. */
 export function contextFeature(session: ContextSession): Feature {
@@ -37,7 +38,7 @@ export function keptDocument(call: { toolName: string; input: unknown; output: u
 }
 
 /** Undefined when no block says anything. */
-export async function contextPrompt(session: ContextSession): Promise<SessionPrompt | undefined> {
+export async function contextPrompt(session: PromptSession): Promise<SessionPrompt | undefined> {
   const blocks = await session.promptSections();
   if (blocks.length === 0) return undefined;
   return {

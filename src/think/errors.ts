@@ -134,6 +134,17 @@ export class FeatureClashError extends ThinkError {
   }
 }
 
+/** Only models that the class names can be tried. */
+export class InspectedModelError extends ThinkError {
+  constructor(name: string, known: readonly string[]) {
+    super({
+      code: "inspected-model-unknown",
+      message: `There is no model "${name.slice(0, 64)}" to try.`,
+      hint: `inspectionModels() of the class names ${known.length === 0 ? "none" : known.join(", ")}.`
+    });
+  }
+}
+
 /** The session's messages and the turns that write them must be in one database. */
 export class CustomSessionError extends ThinkError {
   constructor() {

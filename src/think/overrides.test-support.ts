@@ -42,6 +42,8 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     workspaceBash: false,
     authorizeWorkspace: () => false,
     authorizeSubmission: () => false,
+    authorizeInspection: () => false,
+    inspectionModels: () => ({}),
     getScheduledTasks: () => ({}),
     getDefaultTimezone: () => undefined,
     getMessengers: () => ({}),

@@ -1,6 +1,7 @@
 // What the package asks of the user's class: its documented settings and override points, without the class. Modules
 // beside `think.ts` see this and not the class, so each can be read and tested alone.
 import type { LanguageModel, ToolSet } from "ai";
+import type { InspectionAccess } from "../inspect/inspect-http.ts";
 import type { MessageConcurrency } from "../chat/index.ts";
 import type { TruncateOptions } from "../model/index.ts";
 import type { ThinkScheduledTasks } from "../schedules/task.ts";
@@ -112,6 +113,8 @@ export interface ThinkOverrides extends Pick<
   getTools(): ToolSet;
   getFeatures(): readonly FeatureFactory[];
   authorizeSubmission(request: Request): MaybePromise<boolean>;
+  authorizeInspection(request: Request, access: InspectionAccess): MaybePromise<boolean>;
+  inspectionModels(): Readonly<Record<string, LanguageModel>>;
   getScheduledTasks(): MaybePromise<ThinkScheduledTasks>;
   getDefaultTimezone(): MaybePromise<string | undefined>;
   beforeTurn(context: TurnContext): MaybePromise<TurnConfig | void>;

@@ -21,7 +21,7 @@ import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
 import { errorMessage } from "../util/errors.ts";
 import { agentToolsFeature } from "./agent-tools.ts";
-import { Assembly } from "./assemble.ts";
+import { Assembly, type TurnPreview } from "./assemble.ts";
 import { bringersOf, hasChannels, openChannels } from "./bringers.ts";
 import type { Channels } from "./channels.ts";
 import { chatExtensions } from "./chat-extension.ts";
@@ -31,6 +31,7 @@ import { DeferredTurns } from "./deferred-turns.ts";
 import { CustomSessionError, NotStartedError } from "./errors.ts";
 import type { FeatureFactory, FeatureHost } from "./feature.ts";
 import { Features } from "./features.ts";
+import { inspectionFeature } from "./inspection.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import { mcpFeature } from "./mcp.ts";
 import type { OnStartDegradation, OptionalHook, ThinkOverrides } from "./overrides.ts";
@@ -133,7 +134,7 @@ export class ThinkRuntime {
     for (const feature of this.parts.deferred.features()) this.features.add(feature);
     if (hasChannels(this.#init.isOverridden)) this.features.add(this.channels);
     const skills = this.#init.isOverridden("getSkills") ? [skillsFeature(this.session)] : [];
-    const builtIn = [workspaceFeature, mcpFeature, ...skills, this.#agentTools()];
+    const builtIn = [workspaceFeature, mcpFeature, ...skills, this.#agentTools(), inspectionFeature(this)];
     await this.features.start([...builtIn, ...this.overrides.getFeatures()]);
   }
 
@@ -192,15 +193,21 @@ export class ThinkRuntime {
   }
 
   /** For a turn that does not run: the tools the client described last are part of it. */
-  explainPrompt(channel: string | undefined): Promise<PromptExplanation> {
+  async explainPrompt(channel: string | undefined): Promise<PromptExplanation> {
+    return (await this.previewTurn(channel, [])).explanation;
+  }
+
+  /** What a turn with this history would be given now. Nothing is stored. */
+  previewTurn(channel: string | undefined, history: readonly UIMessage[]): Promise<TurnPreview> {
     const { turns } = this.parts;
-    return this.#assembly.explainPrompt({
+    const turn = {
       ...EXPLAINED_TURN,
       body: turns.body,
       channel,
       clientTools: turns.clientTools,
       signal: new AbortController().signal
-    });
+    };
+    return this.#assembly.preview(turn, history);
   }
 
   hasPendingInteraction(): boolean {
@@ -244,6 +251,7 @@ export class ThinkRuntime {
       sdk: installedSdk(),
       features: this.features,
       sessionPrompt: () => contextPrompt(this.session),
+      peekedPrompt: () => contextPrompt({ promptSections: () => this.session.peekPromptSections() }),
       wholeMessage: (messageId) => this.parts.transcript.get(messageId),
       overflow: {
         compact: (turn, attempt) => this.hooks.compact(turn, attempt, "proactive"),

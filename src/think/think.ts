@@ -15,7 +15,6 @@ import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type { ActionAuthorizationDecision } from "./actions.ts";
 import { listBranches, selectBranch } from "./branches.ts";
-import { ChannelAgent } from "./channel-agent.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import { NoModelError } from "./errors.ts";
 import { defaultChatErrorClassifier } from "./failure-classifier.ts";
@@ -51,6 +50,7 @@ import type {
   SaveMessagesResult,
   TurnResult
 } from "./programmatic.ts";
+import { InspectionAgent } from "./inspection-agent.ts";
 import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
@@ -76,7 +76,7 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends ChannelAgent<Env, State, Props> {
+> extends InspectionAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",

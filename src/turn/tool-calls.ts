@@ -87,8 +87,13 @@ export function modelCalled(
     // What getModel() returns may be anything; the call itself says what is wrong with it.
     modelId: typeof model === "string" ? model : String((model as { modelId?: unknown } | null | undefined)?.modelId),
     tools: names.slice(0, MAX_NAMED_TOOLS),
-    prompt: sha256(canonicalJson([jsonOf(system), names])).slice(0, 16)
+    prompt: promptFingerprint(system, names)
   };
+}
+
+/** The same text for the same system prompt and the same names of tools, which are sorted. */
+export function promptFingerprint(system: unknown, sortedNames: readonly string[]): string {
+  return sha256(canonicalJson([jsonOf(system), [...sortedNames]])).slice(0, 16);
 }
 
 export function toolPartOf(message: UIMessage, toolCallId: string): ToolPart | undefined {

@@ -25,6 +25,8 @@ export interface ServeArguments extends BuildOptions {
   allowedHosts?: readonly string[];
   /** Pages on this machine may kill workerd, to see what happens. */
   hasPlug: boolean;
+  /** Studio beside it, on this machine only. */
+  studio?: "read" | "write";
   healthTimeoutMs: number;
   graceMs: number;
 }
@@ -62,6 +64,9 @@ Runs a built Worker on this machine, with its data in a folder, and keeps it run
   --grace <s>              5; what running requests get when the server is asked to stop
   --plug                   for development: POST /__think/plug of a page kills workerd, which is started again at once
 
+  --studio                 looks inside its agents, on a page of this machine: docs/studio.md; --studio-write lets that
+                           page decide over approvals and try turns again
+
 For a build without a wrangler.json:
 
   --objects <A,B>          Durable Object classes, each bound under its own name
@@ -83,7 +88,7 @@ Tells Telegram where the bot's messages go. Token and secret are read from the e
   --token-var <NAME>       TELEGRAM_BOT_TOKEN
   --secret-var <NAME>      TELEGRAM_WEBHOOK_SECRET_TOKEN
 
-everthink --help, everthink --version
+everthink studio --help, everthink --help, everthink --version
 
 GET /__think/health answers 200 as long as the Worker answers. SIGTERM and Ctrl-C stop; twice, at once.
 `;
@@ -102,6 +107,8 @@ const OPTIONS = {
   "token-var": { type: "string" },
   "secret-var": { type: "string" },
   plug: { type: "boolean" },
+  studio: { type: "boolean" },
+  "studio-write": { type: "boolean" },
   objects: { type: "string", multiple: true },
   loader: { type: "string" },
   assets: { type: "string" },
@@ -118,7 +125,9 @@ export function parseArguments(args: readonly string[]): CliCommand {
   if (values.help || command === "help") return { command: "help" };
   if (values.version) return { command: "version" };
   if (command === undefined)
-    throw new UsageError("Which command? There are: everthink serve, everthink skills build, everthink messenger");
+    throw new UsageError(
+      "Which command? There are: everthink serve, everthink studio, everthink skills build, everthink messenger"
+    );
   if (command === "messenger") return setWebhookArguments(positionals.slice(1), values);
   if (command !== "serve") throw new UsageError(`There is no command "${command}".`);
   if (more.length > 0) throw new UsageError(`One build at a time: "${more[0]}" is one too many.`);
@@ -146,6 +155,7 @@ export function parseArguments(args: readonly string[]): CliCommand {
       allowedHosts: LOOPBACK_HOSTS.includes(host) ? allowedHosts : [host, ...allowedHosts]
     }),
     hasPlug,
+    ...((values.studio || values["studio-write"]) && { studio: values["studio-write"] ? "write" : "read" }),
     healthTimeoutMs: seconds("health-timeout", values["health-timeout"] ?? "30", 0.1),
     graceMs: seconds("grace", values.grace ?? "5", 0),
     objects: (values.objects ?? [])

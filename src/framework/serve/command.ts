@@ -5,6 +5,7 @@ import { ThinkError } from "../../util/errors.ts";
 import { HELP, parseArguments, type SetWebhookArguments } from "./arguments.ts";
 import { MissingVariableError } from "./errors.ts";
 import { Log } from "./log.ts";
+import { runStudio } from "../studio/studio-command.ts";
 import { serve } from "./serve.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -12,15 +13,19 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export interface CommandPlace {
   /** The built file of front/worker.ts. */
   frontWorker: string;
+  /** The built page of Studio. */
+  studioFolder: string;
   version: string;
 }
 
-export async function runCommand(args: readonly string[], { frontWorker, version }: CommandPlace): Promise<number> {
+export async function runCommand(args: readonly string[], place: CommandPlace): Promise<number> {
+  const { frontWorker, studioFolder, version } = place;
   const stop = new AbortController();
   const hurry = new AbortController();
   const onSignal = () => (stop.signal.aborted ? hurry : stop).abort();
   for (const signal of SIGNALS) process.on(signal, onSignal);
   try {
+    if (args[0] === "studio") return await studio(args.slice(1), studioFolder, stop.signal);
     const command = parseArguments(args);
     if (command.command === "help") process.stdout.write(HELP);
     else if (command.command === "version") process.stdout.write(`${version}\n`);
@@ -35,6 +40,7 @@ export async function runCommand(args: readonly string[], { frontWorker, version
         workingFolder: process.cwd(),
         variables: process.env,
         frontWorker,
+        studioFolder,
         log: new Log({
           output: process.stdout,
           errors: process.stderr,
@@ -51,6 +57,12 @@ export async function runCommand(args: readonly string[], { frontWorker, version
   } finally {
     for (const signal of SIGNALS) process.off(signal, onSignal);
   }
+}
+
+async function studio(args: readonly string[], folder: string, stop: AbortSignal): Promise<number> {
+  const say = (text: string) => void process.stdout.write(text);
+  await runStudio(args, { folder, environment: process.env, say, stop });
+  return 0;
 }
 
 async function setWebhook({ url, tokenVariable, secretVariable }: SetWebhookArguments): Promise<void> {

@@ -15,6 +15,7 @@ import { Plug } from "./plug.ts";
 import { writeRunFolder } from "./run-folder.ts";
 import { type StopSignals, supervise } from "./supervisor.ts";
 import { findLostCommits, forgetOpenLogs, listOpenLogs, lostCommitsWarning } from "./wal-check.ts";
+import { ServedStudio } from "../studio/studio-command.ts";
 import { withVariables } from "./variables.ts";
 import { findWorkerd } from "./workerd-binary.ts";
 import { ASSETS_SERVICE, DATA_SERVICE, secretEnvironment } from "./workerd-config.ts";
@@ -25,6 +26,8 @@ export interface ServeEnvironment {
   variables: Readonly<Record<string, string | undefined>>;
   /** The built file of front/worker.ts. */
   frontWorker: string;
+  /** The built page of Studio. */
+  studioFolder: string;
   log: Log;
   signals: StopSignals;
 }
@@ -38,11 +41,13 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
   if (`${dataFolder}${sep}`.startsWith(`${build.assetFolder}${sep}`)) {
     throw new DataFolderError(dataFolder, "it lies among the assets, where everybody could read it");
   }
-  const bindings = withVariables(build.manifest, {
+  const given = withVariables(build.manifest, {
     file: readVariableFile(options, build, workingFolder),
     environment: environment.variables,
     names: options.variables
   });
+  const studio = options.studio && new ServedStudio(given, options.studio === "write");
+  const bindings = studio?.bindings ?? given;
   const binary = findWorkerd([workingFolder, build.folder]);
   await requireFreeAddress(options.host, options.port);
   // A wrangler.json names its classes; on the command line they can be mistyped or left out.
@@ -75,10 +80,11 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
       dataFolder,
       ...(plug && { scratchDirectory: plug.folder })
     };
-    await keepRunning({ options, environment, launch, plug });
+    await keepRunning({ options, environment, launch, plug, studio });
     listOpenLogs(dataFolder);
     if (signals.stop.aborted) log.say("Stopped.");
   } finally {
+    await studio?.close();
     plug?.close();
     lock.release();
   }
@@ -96,9 +102,10 @@ interface Running {
   environment: ServeEnvironment;
   launch: LaunchOptions;
   plug: Plug | undefined;
+  studio: ServedStudio | undefined;
 }
 
-async function keepRunning({ options, environment, launch, plug }: Running): Promise<void> {
+async function keepRunning({ options, environment, launch, plug, studio }: Running): Promise<void> {
   const { log, signals, workingFolder } = environment;
   const { host, healthTimeoutMs, graceMs } = options;
   signals.stop.addEventListener("abort", () =>
@@ -122,7 +129,9 @@ async function keepRunning({ options, environment, launch, plug }: Running): Pro
         port = running.port;
         if (!hasListened) {
           const data = relative(workingFolder, launch.folders[DATA_SERVICE] ?? "") || ".";
-          log.say(`Ready: http://${hostAndPort(reachableHost(host), port)}/ (data: ${data}; Ctrl-C stops it)`);
+          const origin = `http://${hostAndPort(reachableHost(host), port)}`;
+          log.say(`Ready: ${origin}/ (data: ${data}; Ctrl-C stops it)`);
+          if (studio) log.say(`Studio: ${await studio.start(environment.studioFolder, origin)}`);
         }
         hasListened = true;
         return running;

@@ -98,6 +98,11 @@ export class SessionContext {
     return this.#prompt.freeze();
   }
 
+  /** The same, without keeping anything: for those who only look. */
+  peekSections(): Promise<readonly PromptBlock[]> {
+    return this.#prompt.peek();
+  }
+
   async freeze(): Promise<string> {
     return joinPrompt(await this.sections());
   }
@@ -108,7 +113,7 @@ export class SessionContext {
 
   /** For estimates: never stores a prompt. */
   async peek(): Promise<string> {
-    return joinPrompt(await this.#prompt.peek());
+    return joinPrompt(await this.peekSections());
   }
 
   async tools(): Promise<ContextTools> {

@@ -1,0 +1,31 @@
+// What a class gets for inspectors: who may look, and which other models a past turn may be tried with. Declarations only;
+// what inspectors see is in src/inspect and in inspection-source.ts.
+import type { LanguageModel } from "ai";
+import type { InspectionAccess } from "../inspect/inspect-http.ts";
+import { ChannelAgent } from "./channel-agent.ts";
+import { hasInspectionKey } from "./inspection.ts";
+
+export abstract class InspectionAgent<
+  Env = unknown,
+  State = unknown,
+  Props extends Record<string, unknown> = Record<string, unknown>
+> extends ChannelAgent<Env, State, Props> {
+  /**
+   * Whether a request may look inside this agent, at `…/inspect/v1/…`. It sees everything: prompts, messages, files,
+   * memory. `access` is "read", "decide" (answers approvals) or "try" (calls a model). Default: a request whose bearer token is
+   * the variable EVERTHINK_INSPECTION_KEY, of at least 16 characters; without that variable, none.
+   *
+   * @example
+   * async authorizeInspection(request: Request, access: InspectionAccess) {
+   *   return access === "read" && (await isAdministrator(request));
+   * }
+   */
+  authorizeInspection(request: Request, _access: InspectionAccess): boolean | Promise<boolean> {
+    return hasInspectionKey(request, this.env);
+  }
+
+  /** Models that "try again with changes" offers beside `getModel()`, by name. */
+  inspectionModels(): Readonly<Record<string, LanguageModel>> {
+    return {};
+  }
+}

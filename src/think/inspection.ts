@@ -1,0 +1,49 @@
+// The inspection API as a part of every class: one route, and nothing else until it is asked. Who may ask is decided before
+// the path is looked at and before any of the code behind it is loaded.
+import { lazyModule } from "../host/lazy-module.ts";
+import { isObject } from "../util/json.ts";
+import type { Feature, FeatureFactory } from "./feature.ts";
+import type { ThinkRuntime } from "./runtime.ts";
+
+/** The variable whose value opens the API to a client that has it. */
+export const INSPECTION_KEY = "EVERTHINK_INSPECTION_KEY";
+const MIN_KEY_CHARS = 16;
+
+const loadSource = lazyModule(() => import("./inspection-source.ts"));
+const loadHttp = lazyModule(() => import("../inspect/inspect-http.ts"));
+
+const REST = /^\/v1\/(.*)$/s;
+
+export function inspectionFeature(runtime: ThinkRuntime): FeatureFactory {
+  return (): Feature => ({
+    name: "inspection",
+    routes: { inspect: (request, rest) => respond(runtime, request, REST.exec(rest)?.[1]) }
+  });
+}
+
+/** Undefined: an address of the class's own. */
+async function respond(
+  runtime: ThinkRuntime,
+  request: Request,
+  path: string | undefined
+): Promise<Response | undefined> {
+  if (path === undefined) return undefined;
+  const { accessOf, forbidden, inspectionResponse } = await loadHttp();
+  // The class may read the body to check a signature.
+  const allowed = await runtime.overrides.authorizeInspection(request.clone() as Request, accessOf(request, path));
+  if (allowed !== true) return forbidden();
+  const { ThinkInspection } = await loadSource();
+  return inspectionResponse(request, path, new ThinkInspection(runtime));
+}
+
+/** Compared in full, so that the time it takes says nothing about the key. */
+export function hasInspectionKey(request: Request, env: unknown): boolean {
+  const key: unknown = isObject(env) ? env[INSPECTION_KEY] : undefined;
+  if (typeof key !== "string" || key.length < MIN_KEY_CHARS) return false;
+  const given = /^Bearer\s+(\S+)$/i.exec(request.headers.get("Authorization") ?? "")?.[1] ?? "";
+  let difference = given.length ^ key.length;
+  for (let index = 0; index < key.length; index += 1) {
+    difference |= key.charCodeAt(index) ^ (given.charCodeAt(index % Math.max(1, given.length)) || 0);
+  }
+  return difference === 0;
+}

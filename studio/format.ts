@@ -1,0 +1,56 @@
+// Numbers, times and whole turns as text.
+import type { ShownText, StepUsage, TurnTimeline } from "../src/inspect/index.ts";
+
+export function duration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return "–";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  return `${(ms / 3_600_000).toFixed(1)} h`;
+}
+
+export function bytes(count: number): string {
+  if (count < 1024) return `${count} B`;
+  return count < 1024 * 1024 ? `${(count / 1024).toFixed(1)} KB` : `${(count / 1024 / 1024).toFixed(1)} MB`;
+}
+
+export function clock(at: number | null): string {
+  return at === null ? "–" : new Date(at).toLocaleTimeString([], { hour12: false });
+}
+
+export function dateTime(at: number | null): string {
+  return at === null ? "–" : new Date(at).toLocaleString([], { hour12: false });
+}
+
+export function tokens({ inputTokens, outputTokens }: StepUsage): string {
+  if (inputTokens === null && outputTokens === null) return "–";
+  return `${(inputTokens ?? 0).toLocaleString("en")} in · ${(outputTokens ?? 0).toLocaleString("en")} out`;
+}
+
+/** One turn as Markdown, for issues and messages. Content is fenced: it cannot become markup. */
+export function turnMarkdown(turn: TurnTimeline, address: string): string {
+  const lines = [
+    `## Turn \`${turn.turnId}\` of \`${address}\``,
+    "",
+    `- ${turn.status}${turn.error ? ` (${turn.error.code})` : ""}, ${turn.trigger ?? "?"}, ${new Date(turn.admittedAt ?? 0).toISOString()}`,
+    `- waited ${duration(turn.queueMs)}, tokens ${tokens(turn.usage)}`,
+    ""
+  ];
+  for (const message of turn.messages) {
+    lines.push(`**${message.role}**`, "", ...message.parts.flatMap(({ text }) => [fenced(text), ""]));
+  }
+  for (const attempt of turn.attempts) {
+    lines.push(`### Attempt ${attempt.attempt}: ${attempt.kind}, ${attempt.end ?? "open"}`, "");
+    if (attempt.decision) lines.push(`Why: ${attempt.decision}`, "");
+    for (const call of attempt.steps.flatMap(({ calls }) => calls)) {
+      lines.push(`- \`${call.toolName}\`: ${call.status}`, "", fenced(call.input), "");
+      if (call.output) lines.push(fenced(call.output), "");
+    }
+  }
+  return lines.join("\n");
+}
+
+function fenced({ text, chars, isCut }: ShownText): string {
+  const fence = "`".repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
+  return `${fence}\n${text}${isCut ? `\n… (${chars} characters)` : ""}\n${fence}`;
+}

@@ -1,0 +1,93 @@
+// Everything in this agent that waits for a person.
+import { useState } from "react";
+import type { InboxEntry, InboxView } from "../src/inspect/index.ts";
+import { Badge, Empty, Text } from "./parts.tsx";
+import type { ViewSource } from "./source.ts";
+
+interface InboxProps {
+  readonly inbox: InboxView;
+  readonly source: ViewSource;
+  readonly canWrite: boolean;
+  readonly onDecided: () => void;
+}
+
+const KINDS: Readonly<Record<InboxEntry["kind"], string>> = {
+  action: "parked action",
+  workflow: "workflow",
+  tool: "call of a turn",
+  client: "client's result"
+};
+
+export function Inbox({ inbox, source, canWrite, onDecided }: InboxProps) {
+  const [kind, setKind] = useState("all");
+  const shown = inbox.approvals.filter((entry) => kind === "all" || entry.kind === kind);
+  if (inbox.approvals.length === 0) return <Empty title="Nothing waits">Approvals of every kind appear here.</Empty>;
+  return (
+    <div className="inbox">
+      <p className="filters" role="group" aria-label="Filter">
+        {["all", ...new Set(inbox.approvals.map((entry) => entry.kind))].map((one) => (
+          <button key={one} aria-pressed={one === kind} onClick={() => setKind(one)}>
+            {one === "all" ? "All" : KINDS[one as InboxEntry["kind"]]}
+          </button>
+        ))}
+      </p>
+      {shown.map((entry) => (
+        <Entry
+          key={entry.id}
+          entry={entry}
+          source={source}
+          canWrite={canWrite && !source.isFile}
+          onDecided={onDecided}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface EntryProps extends Omit<InboxProps, "inbox"> {
+  readonly entry: InboxEntry;
+}
+
+function Entry({ entry, source, canWrite, onDecided }: EntryProps) {
+  const [reason, setReason] = useState("");
+  const [error, setError] = useState<string>();
+  const decide = (decision: "approve" | "reject") => {
+    const { id, inputHash } = entry;
+    const body = { id, decision, by: "Studio", ...(reason && { reason }), ...(inputHash && { inputHash }) };
+    source.post("decide", body).then(onDecided, (failure: Error) => setError(failure.message));
+  };
+  return (
+    <article className="card">
+      <header>
+        <Badge kind={entry.kind}>{KINDS[entry.kind]}</Badge>
+        <code>{entry.name}</code>
+        {entry.risk && <Badge kind={`risk-${entry.risk}`}>{entry.risk} risk</Badge>}
+        {entry.permissions.map((permission) => (
+          <Badge key={permission} kind="permission">
+            {permission}
+          </Badge>
+        ))}
+      </header>
+      <h3>{entry.question}</h3>
+      <Text value={entry.input} label="With this input" />
+      {entry.isDecidable && canWrite && (
+        <p className="actions">
+          <input
+            aria-label="Reason"
+            placeholder="Reason (optional)"
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+          />
+          <button className="primary" onClick={() => decide("approve")}>
+            Approve
+          </button>
+          <button className="danger" onClick={() => decide("reject")}>
+            Reject
+          </button>
+        </p>
+      )}
+      {entry.isDecidable && !canWrite && <p className="faint">Read-only: start Studio with --write to decide here.</p>}
+      {error && <p className="error">{error}</p>}
+    </article>
+  );
+}

@@ -1,0 +1,144 @@
+// Where the page gets its views: from an agent through Studio's server, or from a file that another Studio exported.
+import type {
+  AgentView,
+  InboxView,
+  StateView,
+  TryRequest,
+  TryView,
+  TurnsView,
+  TurnTimeline,
+  TurnWhy
+} from "../src/inspect/index.ts";
+
+export interface StudioConfig {
+  readonly target: {
+    readonly origin: string;
+    readonly prefix: string;
+    readonly agent: string | null;
+    readonly instance: string;
+  };
+  readonly agents: readonly { readonly id: string; readonly label: string }[];
+  readonly canWrite: boolean;
+}
+
+/** One conversation as a file. */
+export interface ConversationFile {
+  readonly format: "everthink-conversation";
+  readonly version: 1;
+  readonly exportedAt: number;
+  readonly address: string;
+  readonly agent: AgentView;
+  readonly turns: TurnsView;
+  readonly timelines: Readonly<Record<string, TurnTimeline>>;
+  readonly whys: Readonly<Record<string, TurnWhy>>;
+  readonly inbox: InboxView;
+  readonly state: StateView;
+}
+
+export interface ViewSource {
+  readonly address: string;
+  readonly isFile: boolean;
+  get<View>(view: string): Promise<View>;
+  post<View>(view: string, body: object): Promise<View>;
+}
+
+/** Turns whose details an export has. */
+const EXPORTED_TURNS = 200;
+
+export async function readConfig(): Promise<StudioConfig> {
+  return (await (await fetch("/__studio/config.json")).json()) as StudioConfig;
+}
+
+/** `address` is `<agent>/<instance>`, and for a sub-agent what follows it. */
+export function agentSource(address: string): ViewSource {
+  const ask = async <View>(view: string, init?: RequestInit): Promise<View> => {
+    const response = await fetch(`/__studio/agents/${address}/inspect/v1/${view}`, init);
+    const answer: unknown = await response.json().catch(() => undefined);
+    if (response.ok) return answer as View;
+    throw new Error(messageOf(answer) ?? `The agent answered ${response.status}.`, { cause: response.status });
+  };
+  return {
+    address,
+    isFile: false,
+    get: (view) => ask(view),
+    post: (view, body) =>
+      ask(view, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-Everthink-Studio": "1" },
+        body: JSON.stringify(body)
+      })
+  };
+}
+
+function messageOf(answer: unknown): string | undefined {
+  const error: unknown = typeof answer === "object" && answer !== null && "error" in answer ? answer.error : undefined;
+  if (error === "Forbidden")
+    return "This agent does not let Studio look: see authorizeInspection and EVERTHINK_INSPECTION_KEY.";
+  return typeof error === "string" ? error : undefined;
+}
+
+export function fileSource(file: ConversationFile): ViewSource {
+  const views = new Map<string, unknown>([
+    ["agent", file.agent],
+    ["inbox", file.inbox],
+    ["state", file.state],
+    ...Object.entries(file.timelines).map(([id, view]): [string, unknown] => [`turns/${id}`, view]),
+    ...Object.entries(file.whys).map(([id, view]): [string, unknown] => [`turns/${id}/why`, view])
+  ]);
+  return {
+    address: file.address,
+    isFile: true,
+    get: async <View>(view: string) => {
+      const known = view.startsWith("turns?") ? file.turns : views.get(view);
+      if (known === undefined) throw new Error("The file does not hold this view.");
+      return known as View;
+    },
+    post: () => Promise.reject(new Error("A file cannot be changed."))
+  };
+}
+
+export async function exportConversation(source: ViewSource): Promise<ConversationFile> {
+  const [agent, inbox, state] = await Promise.all([
+    source.get<AgentView>("agent"),
+    source.get<InboxView>("inbox"),
+    source.get<StateView>("state")
+  ]);
+  let turns: TurnsView = await source.get("turns?limit=100");
+  while (turns.next !== undefined && turns.turns.length < EXPORTED_TURNS) {
+    const older: TurnsView = await source.get(`turns?limit=100&before=${turns.next}`);
+    turns = { ...older, turns: [...turns.turns, ...older.turns], changes: [...older.changes, ...turns.changes] };
+  }
+  const timelines: Record<string, TurnTimeline> = {};
+  const whys: Record<string, TurnWhy> = {};
+  for (const { turnId } of turns.turns) {
+    timelines[turnId] = await source.get(`turns/${turnId}`);
+    whys[turnId] = await source.get(`turns/${turnId}/why`);
+  }
+  const { next: _next, ...whole } = turns;
+  const head = {
+    format: "everthink-conversation",
+    version: 1,
+    exportedAt: Date.now(),
+    address: source.address
+  } as const;
+  return { ...head, agent, turns: whole, timelines, whys, inbox, state };
+}
+
+/** Throws for a file that is none. */
+export function parseConversation(text: string): ConversationFile {
+  const value: unknown = JSON.parse(text);
+  if (
+    typeof value !== "object" ||
+    value === null ||
+    !("format" in value) ||
+    value.format !== "everthink-conversation"
+  ) {
+    throw new Error("This is not a conversation that Studio exported.");
+  }
+  // Written by `exportConversation`; its texts are shown as text, whatever they say.
+  return value as ConversationFile;
+}
+
+export function tryTurn(source: ViewSource, request: TryRequest): Promise<TryView> {
+  return source.post<TryView>("try", request);
+}

@@ -1,0 +1,300 @@
+// One turn to scale: its wait, its attempts and how they ended, steps, calls, children. A row opens what it stands for.
+import { useState, type ReactNode } from "react";
+import type {
+  ShownChange,
+  AttemptTimeline,
+  CallTimeline,
+  ChildRun,
+  ShownText,
+  StepTimeline,
+  TurnTimeline
+} from "../src/inspect/index.ts";
+import { bytes, clock, dateTime, duration, tokens } from "./format.ts";
+import { Badge, Text } from "./parts.tsx";
+import type { ViewSource } from "./source.ts";
+
+interface Scale {
+  readonly from: number;
+  readonly to: number;
+}
+
+interface TimelineProps {
+  readonly turn: TurnTimeline;
+  readonly source: ViewSource;
+  readonly now: number;
+  /** Changes of the history between the turn before and this one. */
+  readonly changes: readonly ShownChange[];
+  readonly onChild: (run: ChildRun) => void;
+}
+
+export function Timeline({ turn, source, now, changes, onChild }: TimelineProps) {
+  const scale = scaleOf(turn, now);
+  return (
+    <div className="timeline" aria-label="Timeline">
+      {changes.map(({ position, kind, count, by, at }) => (
+        <p key={position} className="decision">
+          {`≡ Before this turn the history was ${kind}: ${count} messages, by ${by}, ${dateTime(at)}.`}
+        </p>
+      ))}
+      <Axis scale={scale} />
+      {turn.queueMs !== null && turn.queueMs > 0 && (
+        <Row label="Waited in the queue" kind="queue" scale={scale} from={turn.admittedAt} to={turn.startedAt} />
+      )}
+      {turn.attempts.map((attempt, index) => (
+        <Attempt key={attempt.attempt} {...{ attempt, turn, source, scale, onChild, next: turn.attempts[index + 1] }} />
+      ))}
+      {turn.changes.map((change) => (
+        <Row
+          key={change.position}
+          kind="change"
+          label={`History ${change.kind}`}
+          scale={scale}
+          from={change.at}
+          to={change.at}
+        >
+          <p>
+            {change.count} messages, by {change.by}
+            {change.why && `, because of ${change.why}`}.
+          </p>
+        </Row>
+      ))}
+    </div>
+  );
+}
+
+function scaleOf(turn: TurnTimeline, now: number): Scale {
+  const from = turn.admittedAt ?? turn.startedAt ?? now;
+  const ends = turn.childRuns.map(({ completedAt }) => completedAt ?? 0);
+  return { from, to: Math.max(from + 1, turn.settledAt ?? now, ...ends) };
+}
+
+function Axis({ scale }: { scale: Scale }) {
+  const marks = [0, 0.25, 0.5, 0.75, 1];
+  return (
+    <div className="axis" aria-hidden="true">
+      <span className="row-label faint">{clock(scale.from)}</span>
+      <span className="track">
+        {marks.map((mark) => (
+          <i key={mark} style={{ left: `${mark * 100}%` }}>
+            {duration((scale.to - scale.from) * mark)}
+          </i>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  interrupted: "process died",
+  failed: "failed",
+  stalled: "model went silent",
+  overflow: "context window full",
+  restarted: "begun anew",
+  settled: "ended"
+};
+
+interface AttemptProps extends Omit<TimelineProps, "now" | "changes"> {
+  readonly attempt: AttemptTimeline;
+  readonly next: AttemptTimeline | undefined;
+  readonly scale: Scale;
+}
+
+function Attempt({ attempt, next, turn, source, scale, onChild }: AttemptProps) {
+  const { attempt: number, kind, startedAt, endedAt, end, errorCode, decision, modelId, steps } = attempt;
+  const isDead = end === "interrupted";
+  return (
+    <>
+      {decision && <p className="decision">↻ {decision}</p>}
+      <Row
+        label={`Attempt ${number} · ${kind}`}
+        kind={isDead ? "dead" : end === "failed" || end === "stalled" ? "failed" : "attempt"}
+        scale={scale}
+        from={startedAt}
+        to={endedAt ?? next?.startedAt ?? null}
+        note={end === null ? "running" : `${ENDS[end] ?? end}${errorCode ? ` (${errorCode})` : ""}`}
+      >
+        <dl className="pairs">
+          <dt>Model</dt>
+          <dd>{modelId ?? "–"}</dd>
+          <dt>Started</dt>
+          <dd>{dateTime(startedAt)}</dd>
+          <dt>Prompt</dt>
+          <dd className="mono">{attempt.prompt ?? "–"}</dd>
+        </dl>
+      </Row>
+      {steps.map((step) => (
+        <Step key={step.step} {...{ step, turn, source, scale, onChild }} attemptEnd={endedAt} />
+      ))}
+    </>
+  );
+}
+
+interface StepProps extends Omit<TimelineProps, "now" | "changes"> {
+  readonly step: StepTimeline;
+  readonly scale: Scale;
+  readonly attemptEnd: number | null;
+}
+
+function Step({ step, turn, source, scale, onChild, attemptEnd }: StepProps) {
+  const { startedAt, firstContentAt, finishedAt, finishReason, usage, calls } = step;
+  const first = firstContentAt === null ? null : firstContentAt - startedAt;
+  return (
+    <>
+      <Row
+        label={`Step ${step.step + 1} · model`}
+        kind={finishedAt === null ? "cut" : "step"}
+        level={1}
+        scale={scale}
+        from={startedAt}
+        to={finishedAt ?? attemptEnd}
+        mark={firstContentAt}
+        note={usage ? tokens(usage) : "cut off"}
+      >
+        <dl className="pairs">
+          <dt>First content</dt>
+          <dd>{duration(first)}</dd>
+          <dt>Finished</dt>
+          <dd>{finishReason ?? "no"}</dd>
+          <dt>Chunks</dt>
+          <dd>{step.chunks}</dd>
+        </dl>
+      </Row>
+      {calls.map((call) => (
+        <Call key={call.callId} {...{ call, turn, source, scale, onChild }} />
+      ))}
+    </>
+  );
+}
+
+interface CallProps extends Omit<TimelineProps, "now" | "changes"> {
+  readonly call: CallTimeline;
+  readonly scale: Scale;
+}
+
+function Call({ call, turn, source, scale, onChild }: CallProps) {
+  const { callId, toolName, status, startedAt, settledAt, input, output, approval } = call;
+  const more = (part: "input" | "output", shown: ShownText | null) => () =>
+    source.get<ShownText>(
+      `turns/${turn.turnId}/calls/${encodeURIComponent(callId)}?part=${part}&from=${shown?.text.length ?? 0}`
+    );
+  const runs = turn.childRuns.filter((run) => run.callId === callId);
+  return (
+    <>
+      <Row
+        label={toolName}
+        kind={`call-${status}`}
+        level={2}
+        scale={scale}
+        from={startedAt}
+        to={settledAt}
+        note={status}
+      >
+        <Text label="Input" value={input} more={more("input", input)} />
+        {output && <Text label="Output" value={output} more={more("output", output)} />}
+      </Row>
+      {approval && (
+        <Row
+          label="Approval"
+          kind="approval"
+          level={3}
+          scale={scale}
+          from={approval.askedAt}
+          to={approval.answeredAt}
+          note={
+            approval.approved === null
+              ? "waits"
+              : `${approval.approved ? "approved" : "rejected"} by ${approval.by ?? "a client"}`
+          }
+        >
+          <p>
+            Asked {dateTime(approval.askedAt)}, decided {dateTime(approval.answeredAt)}
+            {approval.reason && `: ${approval.reason}`}
+          </p>
+        </Row>
+      )}
+      {runs.map((run) => (
+        <Row
+          key={run.runId}
+          label={`${run.agentType} (child)`}
+          kind="child"
+          level={3}
+          scale={scale}
+          from={run.startedAt}
+          to={run.completedAt}
+          note={run.status}
+        >
+          <p>{run.input}</p>
+          {!source.isFile && <button onClick={() => onChild(run)}>Open its own timeline</button>}
+        </Row>
+      ))}
+    </>
+  );
+}
+
+interface RowProps {
+  readonly label: string;
+  readonly kind: string;
+  readonly scale: Scale;
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly mark?: number | null;
+  readonly level?: number;
+  readonly note?: string;
+  readonly children?: ReactNode;
+}
+
+function Row({ label, kind, scale, from, to, mark, level = 0, note, children }: RowProps) {
+  const [isOpen, setOpen] = useState(false);
+  const at = (time: number) => `${Math.min(100, Math.max(0, ((time - scale.from) / (scale.to - scale.from)) * 100))}%`;
+  const end = to ?? scale.to;
+  const length = from === null ? null : end - from;
+  return (
+    <div className={`row row-${kind}`}>
+      <button className="row-head" aria-expanded={isOpen} disabled={!children} onClick={() => setOpen(!isOpen)}>
+        <span className="row-label" style={{ paddingInlineStart: `${level * 14}px` }}>
+          {label}
+        </span>
+        <span className="track">
+          {from !== null && (
+            <span className="bar" style={{ left: at(from), width: `max(3px, calc(${at(end)} - ${at(from)}))` }} />
+          )}
+          {mark !== undefined && mark !== null && (
+            <span className="mark" title="first content" style={{ left: at(mark) }} />
+          )}
+        </span>
+        <span className="row-time">{from === null ? "" : duration(length)}</span>
+        <span className="row-note">{note}</span>
+      </button>
+      {isOpen && <div className="row-body">{children}</div>}
+    </div>
+  );
+}
+
+export function TurnFacts({ turn }: { turn: TurnTimeline }) {
+  const total = turn.settledAt === null || turn.admittedAt === null ? null : turn.settledAt - turn.admittedAt;
+  const deaths = turn.attempts.filter(({ end }) => end === "interrupted").length;
+  const written = turn.written && `${turn.written.rows} journal rows, ${bytes(turn.written.bytes)}`;
+  return (
+    <div className="facts">
+      <Badge kind={turn.status}>{turn.status}</Badge>
+      <Fact name="total" value={duration(total)} />
+      <Fact name="queue" value={duration(turn.queueMs)} />
+      <Fact
+        name="attempts"
+        value={deaths > 0 ? `${turn.attempts.length}, ${deaths} died` : String(turn.attempts.length)}
+      />
+      <Fact name="tokens" value={tokens(turn.usage)} />
+      <Fact name="written" value={written ?? "records are gone"} />
+      <Fact name="from" value={turn.trigger ?? "–"} />
+    </div>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <span className="fact">
+      <small>{name}</small>
+      {value}
+    </span>
+  );
+}

@@ -1,0 +1,141 @@
+// Why a turn answered as it did: what the model was given, and who allowed what.
+import type { HistoryWindow, TurnWhy, WhySection, WhyTool } from "../src/inspect/index.ts";
+import { bytes } from "./format.ts";
+import { Badge, Text, VirtualList } from "./parts.tsx";
+
+const MATCHES: Readonly<Record<TurnWhy["prompt"]["match"], string>> = {
+  same: "This is the prompt the model was given: its fingerprint is the turn's.",
+  changed:
+    "The turn had another prompt, which is not kept: class, memory or tools have changed since, or beforeTurn changed it.",
+  unknown: "The prompt of now. Nothing is known of the turn's own."
+};
+
+export function Why({ why }: { why: TurnWhy }) {
+  const { prompt } = why;
+  return (
+    <div className="why">
+      <section>
+        <h3>
+          Prompt <small>{`${prompt.tokens.toLocaleString("en")} tokens · ${bytes(prompt.sizeBytes)}`}</small>
+        </h3>
+        <p>
+          <Badge kind={prompt.match}>{prompt.match}</Badge> {MATCHES[prompt.match]}
+        </p>
+        {prompt.sections.map((section, index) => (
+          <Section key={index} section={section} total={prompt.sizeBytes} />
+        ))}
+      </section>
+      <History history={why.history} />
+      <Tools tools={why.tools} />
+      <section>
+        <h3>Decisions</h3>
+        {why.policies.length + why.recovery.length === 0 && (
+          <p className="faint">No call was made, and nothing was recovered.</p>
+        )}
+        <ul className="plain">
+          {why.recovery.map(({ attempt, decision }) => (
+            <li key={attempt}>
+              <Badge kind="recovery">attempt {attempt}</Badge> {decision}
+            </li>
+          ))}
+          {why.policies.map(({ callId, toolName, decision, because }) => (
+            <li key={callId}>
+              <Badge kind={decision}>{decision}</Badge> <code>{toolName}</code> {because}
+            </li>
+          ))}
+        </ul>
+      </section>
+    </div>
+  );
+}
+
+function Section({ section, total }: { section: WhySection; total: number }) {
+  const share = total === 0 ? 0 : (section.sizeBytes / total) * 100;
+  return (
+    <details className="section">
+      <summary>
+        <b>{section.label ?? section.name}</b>
+        <span className="share" aria-hidden="true">
+          {section.replacedBy === null && <i style={{ width: `${share}%` }} />}
+        </span>
+        <span className="faint">
+          {section.replacedBy ? `left out: ${section.replacedBy}` : `${section.tokens} tokens`}
+        </span>
+      </summary>
+      <p className="faint">{section.purpose}</p>
+      <Text value={section.text} />
+    </details>
+  );
+}
+
+function History({ history }: { history: HistoryWindow }) {
+  const { storedMessages, storedBytes, shownMessages, entries, compactions } = history;
+  return (
+    <section>
+      <h3>
+        History <small>{`${shownMessages} shown of ${storedMessages} stored (${bytes(storedBytes)})`}</small>
+      </h3>
+      {compactions.map((compaction) => (
+        <details key={compaction.id} className="section">
+          <summary>
+            <b>Compacted</b>{" "}
+            <span className="faint mono">{`${compaction.fromMessageId} … ${compaction.toMessageId}`}</span>
+          </summary>
+          <Text value={compaction.summary} label="The model reads this in their place; the messages stay stored." />
+        </details>
+      ))}
+      <div className="window">
+        <VirtualList
+          items={entries}
+          rowHeight={34}
+          label="Messages the model was given, newest first"
+          render={({ role, shown, preview, chars, wholeChars, cutCalls }) => (
+            <p
+              className="window-row"
+              title={cutCalls.length > 0 ? "The model reads the rest with read_result." : undefined}
+            >
+              <span className="role">{role}</span>
+              <span className="preview">{preview}</span>
+              {shown !== "whole" && <Badge kind={shown}>{shown === "summary" ? "compacted" : "cut"}</Badge>}
+              <span className="faint">
+                {chars === wholeChars ? bytes(chars) : `${bytes(chars)} of ${bytes(wholeChars)}`}
+              </span>
+            </p>
+          )}
+        />
+      </div>
+    </section>
+  );
+}
+
+function Tools({ tools }: { tools: readonly WhyTool[] }) {
+  return (
+    <section>
+      <h3>
+        Tools <small>{tools.length}</small>
+      </h3>
+      <table>
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>Layer</th>
+            <th>Offered</th>
+            <th>Calls</th>
+            <th>What the model is told</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tools.map(({ name, layer, wasOffered, calls, description }) => (
+            <tr key={name}>
+              <td className="mono">{name}</td>
+              <td>{layer ?? "gone"}</td>
+              <td>{wasOffered === null ? "?" : wasOffered ? "yes" : "no"}</td>
+              <td>{calls || ""}</td>
+              <td className="clamp">{description}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,27 @@
+import type { LanguageModel } from "ai";
+import { Think } from "everthink";
+import type { InspectionAccess, TurnsView, TurnTimeline } from "everthink/inspect";
+
+export class Assistant extends Think<{ ADMIN_TOKEN: string }> {
+  override getModel(): LanguageModel {
+    return "openai/gpt-5";
+  }
+
+  override authorizeInspection(request: Request, access: InspectionAccess) {
+    return access === "read" && request.headers.get("Authorization") === `Bearer ${this.env.ADMIN_TOKEN}`;
+  }
+}
+
+export async function newestTurn(
+  agent: string,
+  token: string,
+  ask: (url: string, init: RequestInit) => Promise<Response> = fetch
+) {
+  const look = async <View>(view: string): Promise<View> => {
+    const response = await ask(`${agent}/inspect/v1/${view}`, { headers: { Authorization: `Bearer ${token}` } });
+    return (await response.json()) as View;
+  };
+  const { turns } = await look<TurnsView>("turns?limit=1");
+  const { status, attempts, usage } = await look<TurnTimeline>(`turns/${turns[0]?.turnId}`);
+  return { status, tokens: usage.totalTokens, deaths: attempts.filter(({ end }) => end === "interrupted").length };
+}

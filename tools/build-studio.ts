@@ -1,0 +1,15 @@
+// `node tools/build-studio.ts`: the page of Studio, as files that need nothing else, into dist/studio.
+import { copyFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "rolldown";
+
+const root = join(import.meta.dirname, "..");
+const output = join(root, "dist", "studio");
+mkdirSync(output, { recursive: true });
+await build({
+  input: join(root, "studio", "main.tsx"),
+  platform: "browser",
+  transform: { define: { "process.env.NODE_ENV": '"production"' }, target: "es2024", jsx: "react-jsx" },
+  output: { file: join(output, "studio.js"), format: "esm", minify: true }
+});
+for (const file of ["index.html", "studio.css"]) copyFileSync(join(root, "studio", file), join(output, file));
