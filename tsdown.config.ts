@@ -10,6 +10,7 @@ export default defineConfig({
     react: "src/client/react.ts",
     session: "src/session/index.ts",
     testing: "src/testing/index.ts",
+    "tools/execute": "src/execute/index.ts",
     "tools/workspace": "src/workspace/tools/index.ts",
     workflows: "src/workflows/index.ts",
     build: "src/framework/build/index.ts",

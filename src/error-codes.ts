@@ -65,6 +65,8 @@ export type ThinkErrorCode =
   | "conversation-cleared"
   | "crash-changed-outcome"
   | "duplicate-turn"
+  | "execute-definition"
+  | "execute-rollback"
   | "facet-not-found"
   | "feature-clash"
   | "fiber-cancelled"

@@ -157,3 +157,4 @@ export type {
 export type { ChatInput, MessagesInput, SubmissionInput } from "./think/turn-input.ts";
 export { ThinkError } from "./util/errors.ts";
 export type { ThinkErrorCode } from "./error-codes.ts";
+export type { PausedDescription, PendingExecution } from "./think/executions.ts";

@@ -26,13 +26,17 @@ const FEATURES: readonly string[] = [
   "subagents"
 ];
 /** What one feature stands on. */
-const STANDS_ON: Readonly<Record<string, readonly string[]>> = { workflows: ["submissions"] };
+const STANDS_ON: Readonly<Record<string, readonly string[]>> = {
+  workflows: ["submissions"],
+  execute: ["workspace"]
+};
 
 /** Lowest first; folders in one row are neighbours. */
 export const LAYERS: readonly (readonly string[])[] = [
   ["util"],
   ["observe"],
   ["host"],
+  ["sandbox"],
   ["journal"],
   ["session", "model"],
   ["turn"],

@@ -171,7 +171,7 @@ export class Assembly {
   /** What the prompt of a turn that starts now would be made of. */
   async explainPrompt(turn: EngineTurn): Promise<PromptExplanation> {
     const policy = this.#policyOf(turn);
-    const own = this.#init.overrides.getTools();
+    const own = this.#ownTools();
     const parts = await this.#init.features.inTurn(turn);
     const merged = await this.#narrowed(this.#collect(turn, { own, parts, result: this.#resultTools(parts) }), policy);
     return explainPrompt(await this.#promptInput(parts, policy), merged.layerOf);
@@ -182,7 +182,7 @@ export class Assembly {
     const policy = this.#policyOf(turn);
     const cut = new CutOutputs();
     const named = cut.show(history, this.#truncation(true));
-    const own = this.#init.overrides.getTools();
+    const own = this.#ownTools();
     const parts = await this.#init.features.inTurn(turn);
     const resultTools = this.#resultTools(parts, cut);
     const merged = await this.#narrowed(this.#collect(turn, { own, parts, result: resultTools }), policy);
@@ -194,6 +194,13 @@ export class Assembly {
     if (messages.length === 0) throw new NoMessagesError();
     const isPartial = history.at(-1)?.id === turn.messageId;
     return { merged, parts, sections, messages, policy, cut, canReadCut, isPartial };
+  }
+
+  /** The class's. A tool may carry the feature that it belongs to. */
+  #ownTools(): ToolSet {
+    const own = this.#init.overrides.getTools();
+    this.#init.features.adopt(Object.values(own));
+    return own;
   }
 
   /** One tool for everything that was or may be cut; none in a turn without such a thing. */

@@ -12,7 +12,7 @@ import type { CutOffCall, FinalAnswer } from "../turn/hooks.ts";
 import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage, type ThinkError } from "../util/errors.ts";
 import { canonicalJson, isObject, parseJson } from "../util/json.ts";
-import type { ActionsFeature, ReplyAttachment } from "./actions.ts";
+import type { ActionsFeature, ApprovalSource, ReplyAttachment } from "./actions.ts";
 import { ActionMapError, FeatureClashError } from "./errors.ts";
 import { FEATURE, type ChannelPolicy, type Feature, type FeatureFactory, type FeatureHost } from "./feature.ts";
 import type { OnStartDegradation } from "./overrides.ts";
@@ -60,6 +60,9 @@ type With<Member extends keyof Feature> = Feature & Required<Pick<Feature, Membe
 export class Features {
   readonly #init: FeaturesInit;
   readonly #brought = new Map<keyof BroughtFeatures, Feature>();
+  /** Those that joined with a value which carries them. */
+  readonly #joined = new Map<FeatureFactory, Feature>();
+  readonly #adopted = new WeakSet<object>();
   readonly #warnings = new WarnOnce();
   readonly #byMember = new Map<keyof Feature, readonly Feature[]>();
   #list: readonly Feature[] = [];
@@ -96,6 +99,31 @@ export class Features {
   add(feature: Feature): void {
     this.#refuseClashes(feature);
     this.#setList([...this.#list, feature]);
+  }
+
+  /** Features that values of the class carry, such as tools of `getTools()`, join with the first of them. */
+  adopt(carriers: Iterable<unknown>): void {
+    for (const value of carriers) {
+      const factory = carriedBy(value);
+      if (!factory || !isObject(value) || this.#adopted.has(value)) continue;
+      const feature = this.#joined.get(factory) ?? this.#open(factory);
+      if (!feature) continue;
+      this.#adopted.add(value);
+      feature.adopt?.(value);
+      if (this.#joined.has(factory)) continue;
+      this.#joined.set(factory, feature);
+      this.#startLate(feature);
+    }
+  }
+
+  named(name: string): Feature | undefined {
+    return this.#list.find((feature) => feature.name === name);
+  }
+
+  /** Of every feature that has any. */
+  approvals(): readonly ApprovalSource[] {
+    this.#bringAll();
+    return this.#with("approvals").map(({ approvals }) => approvals);
   }
 
   /** The feature that a method of the class brings; undefined while its value is empty or cannot be had. */

@@ -34,6 +34,8 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     getSystemPrompt: () => "You are a test.",
     getTools: (): ToolSet => ({}),
     getFeatures: () => [],
+    getExecuteRuntime: () => undefined,
+    describePausedExecution: () => undefined,
     workspace: new Workspace({ sql: { query: () => [], run: () => undefined } }),
     workspaceTools: true,
     workspaceBash: false,

@@ -11,6 +11,7 @@ import type {
   ActionSet,
   ApprovalAuthorizationContext
 } from "./actions.ts";
+import type { ExecutionOverrides } from "./executions.ts";
 import type { FeatureFactory } from "./feature.ts";
 import type { McpAgent } from "./mcp-agent.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
@@ -75,18 +76,21 @@ export interface MediaEvictionOptions {
   readonly maxRowsPerPass?: number;
 }
 
-export interface ThinkOverrides extends Pick<
-  McpAgent,
-  | "waitForMcpConnections"
-  | "maxMcpTools"
-  | "mcpApproval"
-  | "createMcpOAuthProvider"
-  | "mcpFetch"
-  | "workspace"
-  | "workspaceTools"
-  | "workspaceBash"
-  | "authorizeWorkspace"
-> {
+export interface ThinkOverrides
+  extends
+    ExecutionOverrides,
+    Pick<
+      McpAgent,
+      | "waitForMcpConnections"
+      | "maxMcpTools"
+      | "mcpApproval"
+      | "createMcpOAuthProvider"
+      | "mcpFetch"
+      | "workspace"
+      | "workspaceTools"
+      | "workspaceBash"
+      | "authorizeWorkspace"
+    > {
   readonly messageConcurrency: MessageConcurrency;
   readonly plainChat: boolean | undefined;
   readonly openAIEndpoint: boolean;

@@ -25,11 +25,13 @@ import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
 import { errorMessage } from "../util/errors.ts";
 import { agentToolsFeature } from "./agent-tools.ts";
+import { approvalsFeature } from "./approvals.ts";
 import { Assembly } from "./assemble.ts";
 import { chatExtensions } from "./chat-extension.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
 import { CustomSessionError, NotStartedError } from "./errors.ts";
+import { restoreExecutions } from "./executions.ts";
 import type { Feature, FeatureFactory, FeatureHost } from "./feature.ts";
 import { Features } from "./features.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
@@ -137,7 +139,8 @@ export class ThinkRuntime {
     this.features.add(submissionsFeature(this.parts.submissions, this.#submitPort()));
     this.features.add(this.#tasksFeature());
     this.features.add(workflowPromptsFeature({ ...this.parts, overrides: this.overrides }));
-    const builtIn = [workspaceFeature, mcpFeature, this.#agentTools()];
+    this.features.add(approvalsFeature(this.overrides));
+    const builtIn = [workspaceFeature, mcpFeature, this.#agentTools(), restoreExecutions];
     await this.features.start([...builtIn, ...this.overrides.getFeatures()]);
   }
 

@@ -70,8 +70,8 @@ import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
 import type { StreamCallback } from "./stream-callback.ts";
-import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
-import { actionsOf, decideApproval, pendingApprovals } from "./workflow-approvals.ts";
+import { ExecutionAgent } from "./execution-agent.ts";
+import { actionsOf, decideApproval, pendingApprovals } from "./approvals.ts";
 import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
 
 type MaybePromise<T> = T | Promise<T>;
@@ -93,10 +93,11 @@ export abstract class Think<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends ScheduledTaskAgent<Env, State, Props> {
+> extends ExecutionAgent<Env, State, Props> {
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",
+    "pendingExecutions",
     "approveExecution",
     "rejectExecution",
     "listBranches",
@@ -407,7 +408,7 @@ export abstract class Think<
 
   // ── Actions ──
 
-  /** Actions that wait for a human, and questions of workflows, oldest first. */
+  /** What waits for a human: actions, then code, then questions of workflows. */
   pendingApprovals(executionId?: string): PendingApproval[] {
     return pendingApprovals(this, executionId);
   }

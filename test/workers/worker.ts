@@ -4,6 +4,7 @@ export { Room, Member, Marked, MarkedChild } from "../conformance/agents.ts";
 export { Library, Importer } from "../conformance/workflow-agents.ts";
 export { Witness } from "../conformance/witness.ts";
 export { Clerk } from "./clerk.ts";
+export { Programmer } from "./coder.ts";
 export { Librarian } from "./librarian.ts";
 export { Captain, Sailor } from "./crew.ts";
 export { Releaser } from "./releaser.ts";
