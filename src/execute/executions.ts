@@ -51,8 +51,8 @@ export interface ExecutionsInit extends Pick<
 > {
   readonly authorizeApproval: FeatureHost["overrides"]["authorizeApproval"];
   readonly describePaused: DescribePaused;
-  /** The process that ran before was ended because it did not answer any more. */
-  readonly wasFrozen: boolean;
+  /** Runs of before this time belong to a process that was ended because it did not answer any more; 0: it was not. */
+  readonly frozenUntil: number;
 }
 
 export class Executions {
@@ -326,7 +326,7 @@ export class Executions {
 
   async #goOn(execution: Execution, signal = new AbortController().signal): Promise<ExecutionOutcome> {
     const idlePasses = this.store.idlePassesNow(execution.id);
-    const { wasFrozen } = this.#init;
+    const wasFrozen = execution.updatedAt < this.#init.frozenUntil;
     if (wasFrozen || idlePasses >= MAX_IDLE_PASSES) {
       const error = wasFrozen
         ? "The process did not answer any more while this code ran and was ended. The code is not run again."

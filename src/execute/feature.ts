@@ -33,8 +33,8 @@ export function executionsIn(agent: object): OpenExecutions | undefined {
   return opened.get(agent);
 }
 
-/** Set by `everthink serve` when it ended a process that did not answer any more. */
-const FROZEN_VARIABLE = "EVERTHINK_RESTARTED_FROZEN";
+/** Set by `everthink serve`: when it started this process after it had ended one that did not answer any more. */
+const FROZEN_VARIABLE = "EVERTHINK_FROZEN_UNTIL";
 
 export function openExecute(host: FeatureHost): ExecutionsFeature {
   const { overrides, env } = host;
@@ -51,7 +51,7 @@ export function openExecute(host: FeatureHost): ExecutionsFeature {
     emit: host.emit,
     authorizeApproval: (context) => overrides.authorizeApproval(context),
     describePaused: (pending, call) => overrides.describePausedExecution(asPublic(pending), call),
-    wasFrozen: isObject(env) && env[FROZEN_VARIABLE] === "true"
+    frozenUntil: isObject(env) ? Number(env[FROZEN_VARIABLE] ?? 0) || 0 : 0
   };
   const executions = new Executions(init);
   const approvals = new ExecutionApprovals(executions, init);

@@ -138,3 +138,16 @@ test("a process that died several times in the same code is not sent into it aga
   });
   expect(count("gated")).toBe(0);
 });
+
+test("a run of a process that froze is ended and not repeated", async () => {
+  const host = open([], { connectors });
+  Object.assign(scene, { model: plan });
+  await say(host);
+  host.sql(Coder, "a", "UPDATE cm_executions SET status = 'running', is_late = 1, is_placed = 0, progress = -1");
+  scene.frozenUntil = host.now + 1;
+  await host.restart();
+  await coder(host);
+  await host.advance(1_000);
+  expect(await runState(host)).toMatchObject({ status: "error", error: expect.stringContaining("did not answer") });
+  expect([count("retried"), count("gated")]).toEqual([1, 0]);
+});

@@ -27,6 +27,7 @@ interface Env {
 
 interface Scene {
   script: Script;
+  frozenUntil: number;
   /** In place of one that plays the script. */
   model?: ReturnType<typeof scriptedModel>;
   options: (agent: Coder) => CreateExecuteToolOptions;
@@ -38,6 +39,7 @@ interface Scene {
 
 export const scene: Scene = {
   script: createScript([]),
+  frozenUntil: 0,
   options: () => ({}),
   effects: [],
   before: () => undefined,
@@ -48,6 +50,10 @@ export class Coder extends Think<Env> {
   override workspaceTools = false;
   runtime: ExecuteRuntime | undefined;
 
+  constructor(ctx: DurableObjectState, env: Env) {
+    // As `everthink serve` would set it.
+    super(ctx, Object.assign({}, env, { EVERTHINK_FROZEN_UNTIL: String(scene.frozenUntil) }));
+  }
   override getModel() {
     return scene.model ?? scriptedModel(scene.script);
   }
@@ -127,6 +133,7 @@ export function open(steps: Step[], options: Scene["options"] | CreateExecuteToo
   Object.assign(scene, {
     script: createScript(steps),
     model: undefined,
+    frozenUntil: 0,
     options: given,
     effects: [],
     before: () => undefined,

@@ -17,7 +17,8 @@ import { type StopSignals, supervise } from "./supervisor.ts";
 import { findLostCommits, forgetOpenLogs, listOpenLogs, lostCommitsWarning } from "./wal-check.ts";
 import { withVariables } from "./variables.ts";
 import { findWorkerd } from "./workerd-binary.ts";
-import { ASSETS_SERVICE, DATA_SERVICE, secretEnvironment } from "./workerd-config.ts";
+import type { Binding } from "./worker-manifest.ts";
+import { ASSETS_SERVICE, DATA_SERVICE, secretEnvironment, secretVariable } from "./workerd-config.ts";
 import { hostAndPort, launchWorkerd, type LaunchOptions } from "./workerd-process.ts";
 
 export interface ServeEnvironment {
@@ -38,11 +39,12 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
   if (`${dataFolder}${sep}`.startsWith(`${build.assetFolder}${sep}`)) {
     throw new DataFolderError(dataFolder, "it lies among the assets, where everybody could read it");
   }
-  const bindings = withVariables(build.manifest, {
+  const declared = withVariables(build.manifest, {
     file: readVariableFile(options, build, workingFolder),
     environment: environment.variables,
     names: options.variables
   });
+  const bindings = withFrozenBinding(declared);
   const binary = findWorkerd([workingFolder, build.folder]);
   await requireFreeAddress(options.host, options.port);
   // A wrangler.json names its classes; on the command line they can be mistyped or left out.
@@ -108,13 +110,18 @@ async function keepRunning({ options, environment, launch, plug }: Running): Pro
   let hasListened = false;
   await supervise(
     {
-      async launch() {
+      async launch(wasFrozen) {
         // The output of a first start that fails is in the error; printing it twice is of no use.
         const early: [string, "stdout" | "stderr"][] = [];
         let isUp = hasListened;
         const onOutput: LaunchOptions["onOutput"] = (text, stream) =>
           isUp ? log.pass(text, stream) : early.push([text, stream]);
-        const running = await launchWorkerd({ ...launch, port, onOutput });
+        const running = await launchWorkerd({
+          ...launch,
+          environment: { ...launch.environment, ...frozenEnvironment(wasFrozen) },
+          port,
+          onOutput
+        });
         isUp = true;
         for (const [text, stream] of early) log.pass(text, stream);
         void running.ended.then(() => log.flush());
@@ -137,6 +144,19 @@ async function keepRunning({ options, environment, launch, plug }: Running): Pro
     { healthTimeoutMs, graceMs },
     signals
   );
+}
+
+/** Untrusted code can stop a process only where there is a loader: there agents are told when the last one froze. */
+function withFrozenBinding(bindings: readonly Binding[]): readonly Binding[] {
+  if (!bindings.some(({ type }) => type === "loader")) return bindings;
+  return [...bindings, { type: "secret", name: FROZEN_VARIABLE, value: "" }];
+}
+
+/** Read by what runs untrusted code: it does not repeat what ran before that time. */
+const FROZEN_VARIABLE = "EVERTHINK_FROZEN_UNTIL";
+
+function frozenEnvironment(wasFrozen: boolean): Record<string, string> {
+  return wasFrozen ? { [secretVariable(FROZEN_VARIABLE)]: String(Date.now()) } : {};
 }
 
 function readVariableFile(options: ServeArguments, build: Build, workingFolder: string): string | undefined {
