@@ -10,6 +10,7 @@ const inNode = [
   { find: "#platform", replacement: source("./src/testing/inprocess/platform.ts") },
   { find: "everthink/workflows", replacement: source("./src/workflows/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
+  { find: "everthink/tools/extensions", replacement: source("./src/extensions/tools/index.ts") },
   { find: "everthink/tools/execute", replacement: source("./src/execute/index.ts") },
   { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },

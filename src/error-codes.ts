@@ -67,6 +67,7 @@ export type ThinkErrorCode =
   | "duplicate-turn"
   | "execute-definition"
   | "execute-rollback"
+  | "extension-invalid"
   | "facet-not-found"
   | "feature-clash"
   | "fiber-cancelled"
