@@ -1,14 +1,42 @@
+import { fileURLToPath } from "node:url";
+import type { Plugin } from "rolldown";
 import { defineConfig } from "tsdown";
 
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/**
+ * `skills` of the root stays a reference to the file of its own: a namespace made in the root's file would bring all of it
+ * into every bundle that uses one function of it.
+ */
+const skillsApart: Plugin = {
+  name: "skills-apart",
+  resolveId: (id, importer) =>
+    id === "./skills/index.ts" && importer === source("./src/index.ts") ? { id: "./skills.js", external: true } : null
+};
+
 export default defineConfig({
+  plugins: [skillsApart],
+  // Types of imports that no file of ours has.
+  copy: [{ from: "src/framework/skills/skills-module.d.ts", to: "dist" }],
+  banner: ({ fileName }) =>
+    /^(?:index|skills)\.d\.ts$/.test(fileName) ? { dts: '/// <reference path="./skills-module.d.ts" />' } : undefined,
   entry: {
     index: "src/index.ts",
     agent: "src/agent/index.ts",
     "agent-tools": "src/agent-tools/index.ts",
+    "ai-sdk": "src/model/agent-bridge/index.ts",
     observe: "src/observe/index.ts",
     client: "src/client/index.ts",
     react: "src/client/react.ts",
     session: "src/session/index.ts",
+    skills: "src/skills/index.ts",
+    channels: "src/channels/index.ts",
+    "chat-sdk": "src/chat-sdk/index.ts",
+    messengers: "src/messengers/index.ts",
+    "messengers/teams": "src/messengers/teams.ts",
+    "messengers/slack": "src/messengers/slack.ts",
+    "messengers/discord": "src/messengers/discord.ts",
+    "messengers/telegram": "src/messengers/telegram.ts",
     testing: "src/testing/index.ts",
     extensions: "src/extensions/index.ts",
     "tools/execute": "src/execute/index.ts",

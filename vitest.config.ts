@@ -1,18 +1,27 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { pluginOf } from "./src/framework/build/plugins.ts";
+import { skillsImport } from "./src/framework/skills/skills-import.ts";
 import { streamsFrom } from "./src/framework/build/streams/plugin.ts";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 const inNode = [
   { find: "#platform", replacement: source("./src/testing/inprocess/platform.ts") },
+  { find: "everthink/ai-sdk", replacement: source("./src/model/agent-bridge/index.ts") },
   { find: "everthink/workflows", replacement: source("./src/workflows/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
   { find: "everthink/tools/extensions", replacement: source("./src/extensions/tools/index.ts") },
   { find: "everthink/tools/execute", replacement: source("./src/execute/index.ts") },
   { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },
+  { find: "everthink/messengers/teams", replacement: source("./src/messengers/teams.ts") },
+  { find: "everthink/messengers/slack", replacement: source("./src/messengers/slack.ts") },
+  { find: "everthink/channels", replacement: source("./src/channels/index.ts") },
+  { find: "everthink/chat-sdk", replacement: source("./src/chat-sdk/index.ts") },
+  { find: "everthink/messengers/discord", replacement: source("./src/messengers/discord.ts") },
+  { find: "everthink/messengers/telegram", replacement: source("./src/messengers/telegram.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },
   { find: /^everthink$/, replacement: source("./src/index.ts") },
   { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }
@@ -23,7 +32,9 @@ const { transform } = pluginOf(streamsFrom(source("./src/framework/build/streams
 const fastStreamsOfSource = { name: "fast-streams-of-source", enforce: "pre" as const, transform };
 
 /** No test waits for time: past this it hangs. Files whose runs are long say so, and why, with `vi.setConfig`. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
+/** On every core (Vitest would leave one to itself, half of a small machine). What needs the machine runs afterwards. */
+const inParallel = { maxWorkers: availableParallelism(), sequence: { groupOrder: 0 } };
 /** These start processes and browsers, build projects and wait out real back-offs, several of each in one test. */
 const PROCESS_PATIENCE_MS = 120_000;
 /** A real browser or alarm on a busy machine can miss a moment. CI tries once more and prints "(retry x1)"; elsewhere it fails. */
@@ -35,6 +46,8 @@ export default defineConfig({
       {
         // Pure tables, properties and the in-process host.
         resolve: { alias: inNode },
+        // The example has skills.
+        plugins: [skillsImport()],
         test: {
           name: "node",
           include: [
@@ -46,7 +59,8 @@ export default defineConfig({
             "bench/*.test.ts",
             "examples/**/*.test.ts"
           ],
-          testTimeout: PATIENCE_MS
+          testTimeout: PATIENCE_MS,
+          ...inParallel
         }
       },
       {
@@ -63,7 +77,8 @@ export default defineConfig({
             "test/node/{call-ids,overflow,overflow-guard,provider-values,stall,transient,turn-exceptions}.test.ts",
             "test/node/{open-calls,open-calls-ended,forged-frames}.test.ts"
           ],
-          testTimeout: PATIENCE_MS
+          testTimeout: PATIENCE_MS,
+          ...inParallel
         }
       },
       {
@@ -74,7 +89,8 @@ export default defineConfig({
           name: "node-fast-streams",
           include: ["src/turn/**/*.test.ts", "test/node/{think,recovery-answers,stall}.test.ts"],
           server: { deps: { inline: [/node_modules[\\/]ai[\\/]/] } },
-          testTimeout: PATIENCE_MS
+          testTimeout: PATIENCE_MS,
+          ...inParallel
         }
       },
       {
@@ -86,7 +102,8 @@ export default defineConfig({
           include: ["test/workers/**/*.test.ts"],
           isolate: false,
           testTimeout: PATIENCE_MS,
-          retry: REAL_TIME_RETRIES
+          retry: REAL_TIME_RETRIES,
+          sequence: { groupOrder: 1 }
         }
       },
       {
@@ -103,7 +120,8 @@ export default defineConfig({
           testTimeout: PROCESS_PATIENCE_MS,
           hookTimeout: PROCESS_PATIENCE_MS,
           retry: REAL_TIME_RETRIES,
-          fileParallelism: false
+          fileParallelism: false,
+          sequence: { groupOrder: 2 }
         }
       }
     ]

@@ -62,6 +62,21 @@ export type {
   McpToolAnnotations,
   McpToolInfo
 } from "./mcp/index.ts";
+export { defineChannels, messengerChannel } from "./think/channels.ts";
+export type {
+  ChannelCapabilities,
+  ChannelContext,
+  ChannelDefinition,
+  ChannelDeliverySurface,
+  ChannelIngress,
+  ChannelKind,
+  ChannelText,
+  DeliveryKind,
+  MessengerOrigin,
+  MessengerSet,
+  ThinkChannels
+} from "./think/channels.ts";
+export type { DeliverNoticeOptions } from "./think/channel-agent.ts";
 export { CAPABILITY_SENTINEL, type ExplainedSection, type PromptExplanation } from "./think/prompt.ts";
 export {
   defaultChatErrorClassifier,
@@ -155,6 +170,8 @@ export type {
   SubmitMessagesResult
 } from "./submissions/submissions.ts";
 export type { ChatInput, MessagesInput, SubmissionInput } from "./think/turn-input.ts";
+export * as skills from "./skills/index.ts";
+export type { SkillRunContext, SkillScriptRunner, SkillSource } from "./skills/index.ts";
 export { ThinkError } from "./util/errors.ts";
 export type { ThinkErrorCode } from "./error-codes.ts";
 export type { PausedDescription, PendingExecution } from "./think/executions.ts";

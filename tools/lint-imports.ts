@@ -15,20 +15,30 @@ export interface Breach {
 }
 
 /** Part of every class, which gives them its public names. */
-const BUILT_IN: readonly string[] = ["agent-tools", "submissions", "schedules", "workspace", "mcp"];
+const BUILT_IN: readonly string[] = [
+  "agent-tools",
+  "submissions",
+  "schedules",
+  "workspace",
+  "skills",
+  "mcp",
+  "chat-sdk"
+];
 const FEATURES: readonly string[] = [
   "actions",
   "workflows",
-  "skills",
   "extensions",
   "execute",
+  "channels",
   "messengers",
   "subagents"
 ];
 /** What one feature stands on. */
 const STANDS_ON: Readonly<Record<string, readonly string[]>> = {
   workflows: ["submissions"],
-  execute: ["workspace"]
+  execute: ["workspace"],
+  skills: ["workspace"],
+  messengers: ["chat-sdk"]
 };
 
 /** Lowest first; folders in one row are neighbours. */
@@ -115,7 +125,7 @@ function checkDirection(path: string, target: string, use: ImportUse): Breach | 
   if (targetLayer === undefined) return unknownFolder(to);
   const areFeatures = FEATURES.includes(from) && BUILT_IN.includes(to);
   if (areFeatures && !STANDS_ON[from]?.includes(to)) return breach("features never import each other");
-  if (targetLayer < layer) return undefined;
+  if (targetLayer < layer || STANDS_ON[from]?.includes(to)) return undefined;
   if (targetLayer === layer) return breach(`${from} and ${to} are neighbours and never import each other`);
   return breach(`${from} is below ${to} and must not depend on it`);
 }

@@ -1,9 +1,9 @@
 import { cloudflare } from "@cloudflare/vite-plugin";
 import react from "@vitejs/plugin-react";
-import { fastStreams, zodLocales } from "everthink/build";
+import { fastStreams, skillsImport, zodLocales } from "everthink/build";
 import { defineConfig } from "vite";
 import { plug } from "./plug.ts";
 
 export default defineConfig({
-  plugins: [react(), cloudflare({ inspectorPort: false }), fastStreams(), zodLocales(), plug()]
+  plugins: [react(), cloudflare({ inspectorPort: false }), skillsImport(), fastStreams(), zodLocales(), plug()]
 });

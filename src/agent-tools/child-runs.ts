@@ -196,13 +196,22 @@ export class ChildRuns {
     this.#expire();
     const left = this.table.unfinished().filter((row) => this.#isLeft(row) && this.#isDue(row));
     const open = left.filter(({ status }) => isOpenRun(status));
-    if (open.length > 0) this.#runtime.emit("agent_tool:recovery:begin", { runCount: open.length });
-    for (const row of open) this.#watch(row, { isNew: false });
+    if (open.length > 0) this.#runtime.background(this.#recover(open));
     for (const row of left.filter(({ reports, status }) => reports === 1 && status !== "clearing")) {
       this.#runtime.background(this.#inAgent(() => this.#report(row)));
     }
     if (left.some(({ status }) => status === "clearing")) await this.#removeCleared();
     for (const [runId, at] of this.#retryAt) if (at <= clock.now()) this.#retryAt.delete(runId);
+  }
+
+  /** Resolves when all of them are over. */
+  async #recover(rows: readonly RunRow[]): Promise<void> {
+    const { clock } = this.#runtime;
+    const beganAt = clock.now();
+    const runCount = rows.length;
+    this.#runtime.emit("agent_tool:recovery:begin", { runCount });
+    await Promise.all(rows.map((row) => this.#watch(row, { isNew: false }).result));
+    this.#runtime.emit("agent_tool:recovery:complete", { runCount, elapsedMs: clock.now() - beganAt });
   }
 
   stop(): void {
@@ -345,7 +354,13 @@ export class ChildRuns {
       return { runId, agentType, status: "interrupted", error: OWNER_ENDED, childStillRunning: true };
     }
     this.#forget(runId, live);
-    return this.#end(runId, { ...end, tokens: Math.max(end.tokens ?? 0, live.tokens) }, live.lastEvent);
+    try {
+      return await this.#end(runId, { ...end, tokens: Math.max(end.tokens ?? 0, live.tokens) }, live.lastEvent);
+    } catch (error) {
+      // It is still open: without a pause the wake would take it up again at once, for ever.
+      this.#retryAt.set(runId, this.#runtime.clock.now() + RETRY_MS);
+      throw error;
+    }
   }
 
   #forget(runId: string, live: LiveRun): void {
@@ -394,7 +409,11 @@ export class ChildRuns {
     this.#live.get(runId)?.stop({ kind: "cleared" });
     try {
       // Nothing of it may go on working, here or below, when its storage is gone.
-      if (row.cancel !== null) await this.#link.cancel(row, row.cancel).catch(() => undefined);
+      if (row.cancel !== null) {
+        await this.#link.cancel(row, row.cancel).catch((error: unknown) => {
+          console.warn(`A run of ${row.class_name} could not be stopped before it is deleted:`, error);
+        });
+      }
       await this.#link.remove(row);
       this.table.remove(runId);
     } catch (error) {

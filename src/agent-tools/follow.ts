@@ -22,6 +22,8 @@ export interface FollowInit {
   readonly after: number;
   /** How long it may go without a sign of life; read anew after each answer. */
   readonly noProgressMs: number;
+  /** How long it may take to answer for the first time. Default: as long as it may go without a sign of life. */
+  readonly firstAnswerMs?: number;
   /** Ends the wait. */
   readonly signal: AbortSignal;
   /** Called with each answer that has something new. A throw ends the wait. */
@@ -49,17 +51,25 @@ export async function follow(init: FollowInit): Promise<Followed> {
   let { after } = init;
   let activeAt = clock.now();
   let failures = 0;
+  let silenceMs = Math.min(init.firstAnswerMs ?? Infinity, noProgressMs);
+  let isFirst = init.firstAnswerMs !== undefined;
   for (;;) {
     signal.throwIfAborted();
-    const leftMs = activeAt + noProgressMs - clock.now();
-    const answer = await ask(init, { afterSequence: after, waitMs: Math.max(0, Math.min(POLL_MS, leftMs)) });
+    const leftMs = Math.max(0, activeAt + silenceMs - clock.now());
+    const waitMs = isFirst ? 0 : Math.min(POLL_MS, leftMs);
+    const timeoutMs = isFirst ? leftMs : waitMs + ANSWER_MS;
+    const answer = await ask(init, { afterSequence: after, waitMs }, timeoutMs);
     if (!answer.ok) {
-      if (clock.now() - activeAt >= noProgressMs) return answer.end;
+      const pauseMs = backoffMs(failures, RETRY);
+      // There is no time left for another first answer after the pause.
+      if (clock.now() + (isFirst ? pauseMs : 0) - activeAt >= silenceMs) return answer.end;
       failures += 1;
-      await clock.sleep(backoffMs(failures - 1, RETRY), signal);
+      await clock.sleep(pauseMs, signal);
       continue;
     }
     failures = 0;
+    isFirst = false;
+    silenceMs = noProgressMs;
     const { run, chunks, more, idleMs } = answer.progress;
     if (!run) return { kind: "unknown" };
     after = chunks.at(-1)?.sequence ?? after;
@@ -74,13 +84,17 @@ type Answer =
   | { readonly ok: true; readonly progress: RunProgress }
   | { readonly ok: false; readonly end: Extract<Followed, { kind: "unreachable" }> };
 
-async function ask(init: FollowInit, options: { afterSequence: number; waitMs: number }): Promise<Answer> {
+async function ask(
+  init: FollowInit,
+  options: { afterSequence: number; waitMs: number },
+  timeoutMs: number
+): Promise<Answer> {
   const { clock, signal } = init;
   const stopped = aborted(signal);
   try {
     const answer = beforeDeadline(init.ask(options), {
       clock,
-      timeoutMs: options.waitMs + ANSWER_MS,
+      timeoutMs,
       late: () => new NoAnswerError()
     });
     return { ok: true, progress: await Promise.race([answer, stopped.promise]) };

@@ -16,6 +16,8 @@ import type { Slots } from "./slots.ts";
 /** How long a child may go without a sign of life: one that this process started, and one that an earlier process did. */
 export const NO_PROGRESS_MS = 600_000;
 export const REATTACH_MS = 120_000;
+/** How long a child of an earlier process has for its first answer. */
+export const INSPECT_MS = 2_000;
 /** How long a child has to take a cancel. */
 const CANCEL_MS = 5_000;
 
@@ -101,11 +103,20 @@ export class LiveRun {
     if (row.cancel !== null) this.stop({ kind: "cancel", reason: row.cancel });
     else if (row.detached !== null) void this.#limitTime();
     this.join(request.signal);
+    const { run_id: runId, class_name: agentType } = row;
+    const beganAt = runtime.clock.now();
     const work = inAgent(async () => finish(await this.#run()));
+    const ended = (result: RunAgentToolResult) => {
+      const { status, error: reason } = result;
+      const elapsedMs = runtime.clock.now() - beganAt;
+      const why = reason === undefined ? {} : { reason };
+      if (!request.isNew) runtime.emit("agent_tool:recovery:row", { runId, agentType, status, ...why, elapsedMs });
+      this.#result.resolve(result);
+    };
     runtime.background(
-      work.then(this.#result.resolve, async (error: unknown) => {
+      work.then(ended, async (error: unknown) => {
+        if (!request.isNew) runtime.emit("agent_tool:recovery:failed", { error: errorMessage(error) });
         await runtime.report(error);
-        const { run_id: runId, class_name: agentType } = row;
         this.#result.resolve({ runId, agentType, status: "error", error: NOT_STARTED });
       })
     );
@@ -201,7 +212,7 @@ export class LiveRun {
     if (!request.isNew) {
       const { run_id: runId, class_name: agentType } = row;
       runtime.emit("agent_tool:recovery:reattach", { runId, agentType, budgetMs: this.#noProgressMs });
-      const followed = await this.#follow();
+      const followed = await this.#follow(row.detached === null ? INSPECT_MS : undefined);
       // Only a run that no child has accepted may begin.
       const isUnaccepted = row.status === "starting" || row.reason === "not-started";
       if (followed.kind !== "unknown" || !isUnaccepted) return endOf(followed);
@@ -247,13 +258,14 @@ export class LiveRun {
     return { status: "error", error: error instanceof ThinkError ? error.message : NOT_STARTED };
   }
 
-  #follow(): Promise<Followed> {
+  #follow(firstAnswerMs?: number): Promise<Followed> {
     const { link, runtime } = this.#init;
     return follow({
       ask: (options) => link.read(this.row, options),
       clock: runtime.clock,
       after: -1,
       noProgressMs: this.#noProgressMs,
+      ...(firstAnswerMs !== undefined && { firstAnswerMs }),
       signal: this.#stop.signal,
       onProgress: (chunks, run) => this.#progress(chunks, run)
     });

@@ -4,6 +4,7 @@ export { getMessagesResponse, isGetMessagesRequest } from "./get-messages.ts";
 export type { ChatSocket } from "./clients.ts";
 export type { MessageConcurrency, Reconciler, RequestPlan } from "./submit.ts";
 export { PlainChat } from "./plain/plain-chat.ts";
+export { inProcessTransport } from "./plain/in-process.ts";
 export { chatResponse } from "./plain/http.ts";
 export { SocketChat } from "./plain/socket.ts";
 export { OtherClient } from "./clients.ts";

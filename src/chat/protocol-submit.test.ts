@@ -18,6 +18,7 @@ describe("a chat request", () => {
         {
           requestId: "r1",
           trigger: "ws-chat",
+          channel: "web",
           input: [user("u-r1")],
           inputMessageIds: ["u-r1"],
           body: { mood: "good" },

@@ -2,7 +2,8 @@
 // its acknowledgement starts, and what happens to clients that wait. After an acknowledgement a socket has every chunk
 // from the first on, then the live ones, without gap or repetition: a replay runs in one synchronous block.
 import type { TurnView } from "../turn/turn.ts";
-import type { Replay, TurnEngine } from "../turn/engine.ts";
+import type { TurnEngine } from "../turn/engine.ts";
+import type { Replay } from "../turn/replay.ts";
 import type { ChatClients, ClientView } from "./clients.ts";
 import { chatFrames, type FrameTurn, type NoneReason } from "./frames.ts";
 

@@ -184,6 +184,7 @@ export class Submit {
       turns.admit({
         requestId,
         trigger: "ws-chat",
+        channel: "web",
         input: plan.input,
         inputMessageIds: note.messageIds,
         ...(plan.parentMessageId !== undefined && { parentMessageId: plan.parentMessageId }),

@@ -2,6 +2,7 @@
 // are objects, provider metadata is as it was stored, and one bad part (an unreadable file address, a renderer that
 // throws) costs that part and not the conversation. Repairing what is stored, and truncation, are left to others.
 import type { ModelMessage, ToolSet, UIMessage } from "ai";
+import { encodeBase64 } from "../util/bytes.ts";
 import { isRefused } from "../util/refused-files.ts";
 import type { Sdk } from "./sdk.ts";
 import {
@@ -170,8 +171,7 @@ function inBase64(part: Extract<MessagePart, { type: "file" }>): MessagePart {
   if (comma < 0 || /;base64$/i.test(type)) return part;
   try {
     const bytes = new TextEncoder().encode(decodeURIComponent(part.url.slice(comma + 1)));
-    const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-    return { ...part, url: `${type};base64,${btoa(binary)}` };
+    return { ...part, url: `${type};base64,${encodeBase64(bytes)}` };
   } catch {
     // A percent sign that stands for nothing: the provider may judge it.
     return part;

@@ -51,6 +51,9 @@ export interface EventPayloads {
   /** Runs of sub-agents that an earlier process left are taken up. */
   "agent_tool:recovery:begin": { runCount: number };
   "agent_tool:recovery:reattach": { runId: string; agentType: string; budgetMs: number };
+  "agent_tool:recovery:row": { runId: string; agentType: string; status: string; reason?: string; elapsedMs: number };
+  "agent_tool:recovery:complete": { runCount: number; elapsedMs: number };
+  "agent_tool:recovery:failed": { error: string };
   "agent_tool:run:ended": { runId: string; agentType: string; status: string };
   "message:request": Record<never, never>;
   "message:response": Record<never, never>;
@@ -120,6 +123,16 @@ export interface EventPayloads {
   "workspace:rm": Files & { path: string; recursive: boolean };
   "workspace:cp": Files & { src: string; dest: string; recursive: boolean };
   "workspace:mv": Files & { src: string; dest: string };
+  "notice:delivered": { channel: string; kind: string; informModel: boolean };
+  "notice:failed": { channel: string; error: string };
+  /** A webhook brought an event that is stored now. */
+  "messenger:received": { messenger: string; kind: string; thread: string };
+  /** The event was stored before: the provider sent it again. */
+  "messenger:duplicate": { messenger: string; thread: string };
+  "messenger:ignored": { messenger: string; thread: string; reason: string };
+  "messenger:delivered": { messenger: string; thread: string; posts: number; edits: number; durationMs: number };
+  /** A reply could not be delivered now; `retryInMs` is absent when it was given up. */
+  "messenger:failed": { messenger: string; thread: string; error: string; retryInMs?: number };
   /** An internal start step failed; the object is up all the same. */
   "chat:onstart:degraded": { step: string; error: string };
   /** A stored row could not be read; it was set aside so that the object still boots. */
@@ -167,7 +180,8 @@ const PREFIXES: ReadonlyArray<readonly [prefix: string, channel: ChannelKey]> = 
   ["state:", "state"],
   ["email:", "email"],
   ["channel:", "channel"],
-  ["notice:", "channel"]
+  ["notice:", "channel"],
+  ["messenger:", "channel"]
 ];
 
 /** Which channel an event type is published on. */

@@ -30,9 +30,15 @@ import { COMPACTION_TABLES } from "../session/overlay-rows.ts";
 import { SEARCH_TABLES } from "../session/search-index.ts";
 import { USAGE_TABLES } from "../session/tokens-reported.ts";
 import { TASK_TABLES } from "../schedules/task-table.ts";
+import { ACTIVATION_TABLES } from "../skills/activations.ts";
 import { OUTBOX_TABLES } from "../submissions/prompt-outbox.ts";
 import { APPROVAL_TABLES } from "../submissions/workflow-approvals.ts";
 import { SUBMISSION_TABLES } from "../submissions/submission-table.ts";
+import { CHAT_SDK_TABLES } from "../chat-sdk/tables.ts";
+import { ASKED_TABLES } from "../messengers/approvals.ts";
+import { FOLLOWER_TABLES } from "../messengers/follower.ts";
+import { INBOX_TABLES } from "../messengers/inbox.ts";
+import { MESSENGER_STATE_TABLES } from "../messengers/state.ts";
 import { CONFIG_TABLES } from "../think/config.ts";
 import { IDEMPOTENCY_TABLES } from "../turn/idempotency.ts";
 
@@ -45,7 +51,8 @@ export const ALL_TABLES = [
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
   ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
   ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, OUTBOX_TABLES, APPROVAL_TABLES, TASK_TABLES],
-  ...[EXECUTION_TABLES]
+  ...[EXECUTION_TABLES, ACTIVATION_TABLES],
+  ...[INBOX_TABLES, MESSENGER_STATE_TABLES, ASKED_TABLES, FOLLOWER_TABLES, CHAT_SDK_TABLES]
 ].flat();
 
 export function runOnStored(database: Database, query: string, values: readonly SqlValue[]): Result {

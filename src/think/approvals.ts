@@ -40,7 +40,7 @@ export function approvalsFeature(agent: object): Feature {
 
 export function pendingApprovals(agent: object, executionId: string | undefined): PendingApproval[] {
   const { features, parts } = thinkRuntimeOf(agent);
-  const asked = parts.approvals.waiting(executionId).map(approvalOf);
+  const asked = parts.deferred.approvals.waiting(executionId).map(approvalOf);
   return [...features.approvals().flatMap((source) => source.pendingApprovals(executionId)), ...asked];
 }
 
@@ -49,7 +49,7 @@ export async function decideApproval(
   executionId: string,
   { isApproved, ...decision }: Decision & { readonly isApproved: boolean }
 ): Promise<ActionOutput> {
-  const [asked] = thinkRuntimeOf(agent).parts.approvals.waiting(executionId);
+  const [asked] = thinkRuntimeOf(agent).parts.deferred.approvals.waiting(executionId);
   if (asked) return decideQuestion(agent, asked, { isApproved, ...decision });
   const sources = thinkRuntimeOf(agent).features.approvals();
   const source = sources.find((one) => one.owns(executionId)) ?? sources[0];
@@ -89,7 +89,7 @@ async function decideQuestion(
     return refused(executionId, `Nothing was done: ${errorMessage(error)}`);
   }
   const decision = { approved: isApproved, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
-  return runtime.parts.approvals.decide(asked, decision) ? decision : noActions(executionId);
+  return runtime.parts.deferred.approvals.decide(asked, decision) ? decision : noActions(executionId);
 }
 
 function refused(executionId: string, error: string): ActionOutput {

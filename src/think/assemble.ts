@@ -18,7 +18,8 @@ import { withHidden } from "../util/hidden-fields.ts";
 import { ChatCaller, clientToolSet } from "./client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
 import type { ChannelPolicy } from "./feature.ts";
-import { WarnOnce, type Features } from "./features.ts";
+import type { Features } from "./features.ts";
+import { WarnOnce } from "./warn-once.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 import {
@@ -308,6 +309,7 @@ export class Assembly {
       maxSteps: maxSteps ?? draft.policy?.maxTurns ?? overrides.maxSteps,
       ...(stopWhen !== undefined && { stopWhen }),
       sendReasoning: sendReasoning ?? overrides.sendReasoning,
+      sendUsage: overrides.sendUsage,
       stall: this.#stall(chatStreamStallTimeoutMs),
       maxTokens: maxTurnTokens ?? overrides.maxTurnTokens
     };

@@ -1,6 +1,6 @@
 // What a class gets for executed code: declarations only. What runs code is in src/execute.
 import { executionsOf, type PausedDescription, type PendingExecution } from "./executions.ts";
-import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
+import { ChannelAgent } from "./channel-agent.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -8,7 +8,7 @@ export abstract class ExecutionAgent<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends ScheduledTaskAgent<Env, State, Props> {
+> extends ChannelAgent<Env, State, Props> {
   /** The runtime that `createExecuteTool(this)` or `createExecuteRuntime(this)` made last. */
   codemode: object | undefined = undefined;
 

@@ -19,6 +19,7 @@ import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "../turn/t
 import type { Json } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
 import type { ApprovalSource, ReplyAttachment } from "./actions.ts";
+import type { MessengerSet } from "./channels.ts";
 import type { TurnContext } from "./hooks.ts";
 import type { LateOutcomes } from "./late-outcomes.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
@@ -104,8 +105,11 @@ export interface Feature {
 
   /** Requests directly below the agent's address, by first path segment. */
   readonly routes?: Readonly<Record<string, RouteHandler>>;
-  /** Any other request, before the class's `onRequest`. Undefined leaves it to the class. */
-  respond?(request: Request): MaybePromise<Response | undefined>;
+  /**
+   * Any other request, before the class's `onRequest`: `path` is what follows the agent's address, or the whole path of a
+   * URL that does not contain it. Undefined leaves the request to the class.
+   */
+  respond?(request: Request, path: string): MaybePromise<Response | undefined>;
   /** What a new client is sent about MCP servers. */
   mcpServers?(): object;
   /** Frames of clients by `type`. Those of readonly connections are refused. */
@@ -181,6 +185,8 @@ export interface FeatureHost {
   /** Admits, cancels, replays and follows turns. */
   readonly turns: TurnEngine;
   readonly conversation: LateOutcomes;
+  /** Those of `getMessengers()` and `configureChannels()`. */
+  readonly messengers: () => MessengerSet;
   /** `Sdk.validateInput`: what a schema makes of a value. */
   readonly validate: (schema: unknown, value: unknown) => Promise<Result<unknown, unknown>>;
   /** Runs work in the agent's context, kept alive until it ends. */

@@ -13,20 +13,26 @@ import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage, type ThinkError } from "../util/errors.ts";
 import { canonicalJson, isObject, parseJson } from "../util/json.ts";
 import type { ActionsFeature, ApprovalSource, ReplyAttachment } from "./actions.ts";
-import { ActionMapError, FeatureClashError } from "./errors.ts";
+import type { MessengersFeature } from "./channels.ts";
+import { ActionMapError, FeatureClashError, MessengerMapError } from "./errors.ts";
 import { FEATURE, type ChannelPolicy, type Feature, type FeatureFactory, type FeatureHost } from "./feature.ts";
 import type { OnStartDegradation } from "./overrides.ts";
 import { TurnParts } from "./turn-parts.ts";
+import { WarnOnce } from "./warn-once.ts";
 
 type MessagePart = UIMessage["parts"][number];
 
 /** Methods of the class whose values carry the feature that reads them, with that feature as the class uses it. */
 export interface BroughtFeatures {
   getActions: ActionsFeature;
+  getMessengers: MessengersFeature;
 }
 
 /** What is wrong with a value of such a method that carries no feature. */
-const NOT_A_CARRIER: Readonly<Record<keyof BroughtFeatures, new () => ThinkError>> = { getActions: ActionMapError };
+const NOT_A_CARRIER: Readonly<Record<keyof BroughtFeatures, new () => ThinkError>> = {
+  getActions: ActionMapError,
+  getMessengers: MessengerMapError
+};
 
 /** What two features cannot share, by what it is called in the error. */
 const NAMES_OF: Readonly<Record<string, (feature: Feature) => readonly string[]>> = {
@@ -390,17 +396,24 @@ export class Features {
   }
 
   #respond(request: Request): Promise<Response | undefined> | undefined {
-    const hasRoutes = this.#with("routes").length > 0 || this.#init.bringers.size !== this.#brought.size;
-    const path = hasRoutes ? /^\/([^/]+)(.*)$/s.exec(this.#init.pathOf(request.url) ?? "") : null;
-    const [, name = "", rest = ""] = path ?? [];
-    if (path) return this.#route(request, { name, rest });
-    return this.#with("respond").length > 0 ? this.#respondElsewhere(request) : undefined;
+    const isComplete = this.#init.bringers.size === this.#brought.size;
+    if (isComplete && this.#with("routes").length === 0 && this.#with("respond").length === 0) return undefined;
+    return this.#respondBy(request, this.#init.pathOf(request.url));
   }
 
-  async #respondElsewhere(request: Request): Promise<Response | undefined> {
+  async #respondBy(request: Request, below: string | undefined): Promise<Response | undefined> {
+    const path = /^\/([^/]+)(.*)$/s.exec(below ?? "");
+    const [, name = "", rest = ""] = path ?? [];
+    const response = path ? await this.#route(request, { name, rest }) : undefined;
+    return response ?? this.#offer(request, below ?? new URL(request.url).pathname);
+  }
+
+  /** For features whose addresses the class chooses. */
+  async #offer(request: Request, path: string): Promise<Response | undefined> {
+    this.#bringAll();
     for (const feature of this.#with("respond")) {
       try {
-        const response = await feature.respond(request);
+        const response = await feature.respond(request, path);
         if (response) return response;
       } catch (error) {
         logFailure(feature, "respond", error);
@@ -415,8 +428,7 @@ export class Features {
     if (!find()) this.#bringAll();
     const feature = find();
     try {
-      const response = await feature?.routes[name]?.(request, rest);
-      return response ?? (await this.#respondElsewhere(request));
+      return await feature?.routes[name]?.(request, rest);
     } catch (error) {
       logFailure(feature, "routes", error);
       return new Response("Internal Server Error", { status: 500 });
@@ -471,23 +483,4 @@ function carriedBy(value: unknown): FeatureFactory | undefined {
 
 function keys(record: object | undefined): string[] {
   return Object.keys(record ?? {});
-}
-
-/** Different warnings logged in one activation. Names can come from clients; above the limit nothing more is logged. */
-const WARNING_LIMIT = 200;
-
-/** Warnings about names that come up again in every turn: each is logged once per activation. */
-export class WarnOnce {
-  readonly #known = new Set<string>();
-  readonly #log: (message: string) => void;
-
-  constructor(log: (message: string) => void = (message) => console.warn(message)) {
-    this.#log = log;
-  }
-
-  warn(message: string): void {
-    if (this.#known.has(message) || this.#known.size >= WARNING_LIMIT) return;
-    this.#known.add(message);
-    this.#log(message);
-  }
 }

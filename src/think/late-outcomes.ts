@@ -82,13 +82,14 @@ export class LateOutcomes {
   }
 
   /** Admits a continuation that survives a restart. `origin` is the connection of the client that decided, if any. */
-  continueTurn(_call: ParkedCall, origin: unknown): void {
+  continueTurn(call: ParkedCall, origin: unknown): void {
     const { turns, newId } = this.#init;
     turns.admit({
       requestId: newId(),
       trigger: "approval",
       input: [],
       continuation: true,
+      continuesMessageId: call.messageId,
       ...(turns.body && { body: turns.body }),
       clientTools: turns.clientTools,
       origin

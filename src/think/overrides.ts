@@ -9,11 +9,12 @@ import type {
   ActionAuthorizationDecision,
   ActionLedgerRetention,
   ActionSet,
-  ApprovalAuthorizationContext
+  ApprovalAuthorizationContext,
+  ReplyAttachment
 } from "./actions.ts";
+import type { ChannelText, MessengerSet, ThinkChannels } from "./channels.ts";
 import type { ExecutionOverrides } from "./executions.ts";
 import type { FeatureFactory } from "./feature.ts";
-import type { McpAgent } from "./mcp-agent.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
   ChatErrorClassification,
@@ -29,6 +30,7 @@ import type {
   TurnConfig,
   TurnContext
 } from "./hooks.ts";
+import type { SkillsAgent } from "./skills-agent.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -80,7 +82,7 @@ export interface ThinkOverrides
   extends
     ExecutionOverrides,
     Pick<
-      McpAgent,
+      SkillsAgent,
       | "waitForMcpConnections"
       | "maxMcpTools"
       | "mcpApproval"
@@ -90,6 +92,8 @@ export interface ThinkOverrides
       | "workspaceTools"
       | "workspaceBash"
       | "authorizeWorkspace"
+      | "getSkills"
+      | "getSkillScriptRunner"
     > {
   readonly messageConcurrency: MessageConcurrency;
   readonly plainChat: boolean | undefined;
@@ -98,6 +102,7 @@ export interface ThinkOverrides
   readonly mediaEviction: boolean | MediaEvictionOptions;
   readonly maxSteps: number;
   readonly sendReasoning: boolean;
+  readonly sendUsage: boolean;
   readonly allowClientToolOverrides: boolean;
   readonly historyTruncation: HistoryTruncation;
   readonly contextOverflow: ContextOverflowOptions | undefined;
@@ -127,6 +132,9 @@ export interface ThinkOverrides
   readonly actionLedgerRetention: ActionLedgerRetention;
   readonly actionPendingApprovalTtlMs: number | false;
   getActions(): ActionSet;
+  renderAttachment(attachment: ReplyAttachment): MaybePromise<ChannelText | undefined>;
+  getMessengers(): MessengerSet;
+  configureChannels(): MaybePromise<ThinkChannels>;
   authorizeTurn(context: TurnContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeApproval(context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
@@ -145,4 +153,7 @@ export type OptionalHook =
   | "onConnect"
   | "onSubmissionStatus"
   | "authorizeSubmission"
-  | "getScheduledTasks";
+  | "getScheduledTasks"
+  | "getSkills"
+  | "getMessengers"
+  | "configureChannels";

@@ -1,5 +1,10 @@
 // What a class says about plain AI SDK clients.
+import type { ToolLoopAgent, ToolSet } from "ai";
+import { assertCallerMayChange } from "../agent/connections/readonly.ts";
+import { inProcessTransport } from "../chat/index.ts";
+import { toAISDKAgent, type AISDKAgentOptions } from "../model/agent-bridge/index.ts";
 import { McpAgent } from "./mcp-agent.ts";
+import { plainChatOf } from "./plain-chat.ts";
 
 export abstract class PlainChatAgent<
   Env = unknown,
@@ -17,4 +22,27 @@ export abstract class PlainChatAgent<
    * let in by the route's `onBeforeRequest`, which also sees the API key; no `onConnect` is asked.
    */
   openAIEndpoint = false;
+
+  /**
+   * Whether each answer carries what it took as `metadata.usage`, for every client and in storage: `inputTokens`,
+   * `outputTokens`, `totalTokens`, `reasoningTokens`, `cachedInputTokens`, as far as the provider reports them.
+   */
+  sendUsage = false;
+
+  /**
+   * This agent for code that takes an agent of the AI SDK, as `createAgentUIStreamResponse` does. Outside of the agent,
+   * `toAISDKAgent` of `everthink/ai-sdk` does the same over a transport.
+   *
+   * @example
+   * const { text } = await this.toAISDKAgent().generate({ prompt: "Hello" });
+   */
+  toAISDKAgent<TOOLS extends ToolSet = {}>(
+    options: Omit<AISDKAgentOptions<TOOLS>, "transport"> = {}
+  ): ToolLoopAgent<never, TOOLS> {
+    const transport = inProcessTransport(() => {
+      assertCallerMayChange(this);
+      return plainChatOf(this);
+    });
+    return toAISDKAgent({ ...options, transport });
+  }
 }

@@ -6,6 +6,7 @@ import type { AgentRuntime } from "../agent/runtime.ts";
 import { chatResponse, openAIResponse, PlainChat, SocketChat, type ChatProtocol } from "../chat/index.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import { kebabCase } from "../util/kebab.ts";
+import { NotStartedError } from "./errors.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 
 /** Directly below the agent's address. */
@@ -29,13 +30,15 @@ export interface PlainChatExtensionInit {
 
 export function plainChatExtension(init: PlainChatExtensionInit): AgentExtension {
   const { runtime, turns, submit, settings } = init;
+  const { clock } = runtime;
   const newId = () => runtime.ids.next();
   const chat = new PlainChat({ turns, submit, newId });
+  chats.set(runtime.agent, { chat, turns });
   const sockets = new SocketChat(chat);
   const isReadonly = (request: Request) => runtime.connections.isReadonlyRequest(request);
   const respond = (request: Request, name: string, rest: string): Promise<Response | undefined> | undefined => {
     const { plainChat = !init.hasConnectHook(), openAIEndpoint } = settings();
-    if (name === "chat") return plainChat ? chatResponse(request, rest, { chat, isReadonly }) : undefined;
+    if (name === "chat") return plainChat ? chatResponse(request, rest, { chat, clock, isReadonly }) : undefined;
     if (!openAIEndpoint) return undefined;
     const transcript = () => turns.transcript();
     const modelName = kebabCase(runtime.identity.className);
@@ -45,7 +48,7 @@ export function plainChatExtension(init: PlainChatExtensionInit): AgentExtension
       newId,
       transcript,
       modelName,
-      now: () => runtime.clock.now()
+      clock
     });
   };
   return {
@@ -71,6 +74,17 @@ export function plainChatExtension(init: PlainChatExtensionInit): AgentExtension
       }
     }
   };
+}
+
+/** For the package's own modules; user code has no name for it. */
+const chats = new WeakMap<object, { readonly chat: PlainChat; readonly turns: TurnEngine }>();
+
+/** For code of the agent, which may wait for the answer. Throws NotStartedError, and what `refuseNested` throws. */
+export function plainChatOf(agent: object): PlainChat {
+  const found = chats.get(agent);
+  if (!found) throw new NotStartedError(agent.constructor.name);
+  found.turns.refuseNested();
+  return found.chat;
 }
 
 function isDedicated(connection: Connection): boolean {

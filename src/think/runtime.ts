@@ -13,13 +13,9 @@ import { installedSdk } from "../model/index.ts";
 import type { ChainOptions } from "../session/add-messages.ts";
 import { MediaEvictor } from "../session/media-evictor.ts";
 import type { MessageStore } from "../session/message-store.ts";
-import type { ScheduledTasks } from "../schedules/scheduled-tasks.ts";
 import { provideSessionHost } from "../session/session-host.ts";
 import { Session, type SessionAgent } from "../session/session.ts";
 import { takeOverOriginal } from "../session/take-over.ts";
-import { WorkflowApprovals } from "../submissions/workflow-approvals.ts";
-import type { PromptOutbox } from "../submissions/prompt-outbox.ts";
-import type { Submissions, SubmitMessagesOptions, SubmitMessagesResult } from "../submissions/submissions.ts";
 import { TurnEngine } from "../turn/engine.ts";
 import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
@@ -27,12 +23,15 @@ import { errorMessage } from "../util/errors.ts";
 import { agentToolsFeature } from "./agent-tools.ts";
 import { approvalsFeature } from "./approvals.ts";
 import { Assembly } from "./assemble.ts";
+import { bringersOf, hasChannels, openChannels } from "./bringers.ts";
+import type { Channels } from "./channels.ts";
 import { chatExtensions } from "./chat-extension.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
+import { DeferredTurns } from "./deferred-turns.ts";
 import { CustomSessionError, NotStartedError } from "./errors.ts";
 import { restoreExecutions } from "./executions.ts";
-import type { Feature, FeatureFactory, FeatureHost } from "./feature.ts";
+import type { FeatureFactory, FeatureHost } from "./feature.ts";
 import { Features } from "./features.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import { mcpFeature } from "./mcp.ts";
@@ -43,11 +42,9 @@ import type { PromptExplanation } from "./prompt.ts";
 import { RecoveryHooks } from "./chat-recovery.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
 import { StoredTranscript } from "./stored-transcript.ts";
-import { openScheduledTasks, scheduledTasksFeature } from "./scheduled-tasks.ts";
-import { openOutbox, openSubmissions, submissionsFeature } from "./submissions.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
-import { workflowPromptsFeature } from "./workflow-prompts.ts";
-import { checkMessages, submittedMessages, type MessagesInput, type SubmissionInput } from "./turn-input.ts";
+import { skillsFeature } from "./skills.ts";
+import { checkMessages, type MessagesInput } from "./turn-input.ts";
 import { preserveAsFile, workspaceFeature } from "./workspace.ts";
 
 export interface AddMessagesOptions extends ChainOptions {
@@ -77,16 +74,14 @@ interface ThinkParts {
   readonly journal: Journal;
   readonly transcript: StoredTranscript;
   readonly turns: TurnEngine;
-  readonly submissions: Submissions;
-  readonly outbox: PromptOutbox;
-  readonly approvals: WorkflowApprovals;
-  readonly tasks: ScheduledTasks;
+  readonly deferred: DeferredTurns;
 }
 
 export class ThinkRuntime {
   readonly agent: AgentRuntime;
   readonly hooks: UserTurnHooks;
   readonly overflow: ContextOverflow;
+  readonly channels: Channels;
   readonly features: Features;
   readonly overrides: ThinkAgent;
   readonly #init: ThinkRuntimeInit;
@@ -106,9 +101,10 @@ export class ThinkRuntime {
       clock: this.agent.clock,
       emit: (type, payload) => this.agent.emit(type, payload)
     });
+    this.channels = openChannels(overrides, () => this.parts);
     this.features = new Features({
       host: () => this.#featureHost(),
-      bringers: new Map(init.isOverridden("getActions") ? [["getActions", () => overrides.getActions()]] : []),
+      bringers: bringersOf(overrides, init.isOverridden, this.channels),
       degrade: (step, error) => this.degrade(step, error),
       pathOf: (url) => pathBelowAgent(url, this.agent),
       isReadonly: (connection) => this.agent.agent.isConnectionReadonly(connection)
@@ -136,11 +132,11 @@ export class ThinkRuntime {
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
     this.features.add(contextFeature(this.session));
-    this.features.add(submissionsFeature(this.parts.submissions, this.#submitPort()));
-    this.features.add(this.#tasksFeature());
-    this.features.add(workflowPromptsFeature({ ...this.parts, overrides: this.overrides }));
+    for (const feature of this.parts.deferred.features()) this.features.add(feature);
+    if (hasChannels(this.#init.isOverridden)) this.features.add(this.channels);
     this.features.add(approvalsFeature(this.overrides));
-    const builtIn = [workspaceFeature, mcpFeature, this.#agentTools(), restoreExecutions];
+    const skills = this.#init.isOverridden("getSkills") ? [skillsFeature(this.session)] : [];
+    const builtIn = [workspaceFeature, mcpFeature, ...skills, this.#agentTools(), restoreExecutions];
     await this.features.start([...builtIn, ...this.overrides.getFeatures()]);
   }
 
@@ -162,23 +158,16 @@ export class ThinkRuntime {
   }
 
   get programmatic(): Programmatic {
-    const { turns, transcript } = this.parts;
+    const { turns, transcript, deferred } = this.parts;
     this.#programmatic ??= new Programmatic({
       turns,
       leaf: () => transcript.leaf(),
       newId: () => this.agent.ids.next(),
       durableKey: () => currentDurable()?.work.nextKey(),
-      submit: (input, options) => this.submit(input, options),
+      submit: (input, options) => deferred.submit(input, options),
       describeFailure: (error, context) => this.hooks.describeFailure(error, context)
     });
     return this.#programmatic;
-  }
-
-  async submit(input: SubmissionInput, options: SubmitMessagesOptions = {}): Promise<SubmitMessagesResult> {
-    const { channel } = options;
-    const newId = () => this.agent.ids.next();
-    const messages = submittedMessages(input, { newId, ...(channel !== undefined && { channel }) });
-    return this.parts.submissions.submit(messages, options);
   }
 
   get degradations(): OnStartDegradation[] {
@@ -296,16 +285,20 @@ export class ThinkRuntime {
     const { store } = session;
     if (!store) throw new CustomSessionError();
     const { conversation, host } = store.scope;
-    const { isOverridden } = this.#init;
-    const outbox = openOutbox(agent);
-    const approvals = new WorkflowApprovals({ sql: agent.sql, clock: agent.clock, outbox });
-    const submissions = openSubmissions({ agent, blobs: host.blobs, turns: () => turns, isOverridden, outbox });
+    const deferred = new DeferredTurns({
+      agent,
+      overrides: this.overrides,
+      isOverridden: this.#init.isOverridden,
+      blobs: host.blobs,
+      turns: () => turns,
+      degrade: (step, error) => this.degrade(step, error)
+    });
     const journal = openJournal({
       sql: agent.sql,
       blobs: host.blobs,
       conversation,
       setAside: agent.quarantine,
-      archive: submissions,
+      archive: deferred.submissions,
       now: () => agent.clock.now()
     });
     store.scope.log = journal.history;
@@ -321,12 +314,10 @@ export class ThinkRuntime {
       noteUsage: (messageId, usage) => noteUsage(session, messageId, usage),
       emit: (type, payload) => agent.emit(type, payload)
     });
-    const onGiveUp = () => submissions.skipWaiting();
+    const onGiveUp = () => deferred.submissions.skipWaiting();
     const turns: TurnEngine = this.#openEngine({ conversation, journal, transcript, idempotency, onGiveUp });
     this.#evictMedia(store);
-    const submit: ThinkRuntime["submit"] = (input, options) => this.submit(input, options);
-    const tasks = openScheduledTasks({ agent, overrides: this.overrides, submissions, submit });
-    const parts = { store, journal, transcript, turns, submissions, outbox, approvals, tasks };
+    const parts = { store, journal, transcript, turns, deferred };
     this.#joinAgent(parts);
     return parts;
   }
@@ -396,28 +387,6 @@ export class ThinkRuntime {
     });
   }
 
-  /** Only for a class that says who may. */
-  #submitPort(): Parameters<typeof submissionsFeature>[1] {
-    if (!this.#init.isOverridden("authorizeSubmission")) return undefined;
-    return {
-      isAllowed: async (request) => (await this.overrides.authorizeSubmission(request)) === true,
-      // Checked as the input of a submission: anything else is refused by name.
-      submit: (input, options) => this.submit(input as SubmissionInput, options)
-    };
-  }
-
-  #tasksFeature(): Feature {
-    const { agent, parts } = this;
-    return scheduledTasksFeature({
-      tasks: parts.tasks,
-      isOverridden: this.#init.isOverridden,
-      // Short, and done again by the next start: it needs no wake of its own.
-      inAgent: (work) => agent.runAs({}, work),
-      background: (work) => agent.background(work),
-      degrade: (step, error) => this.degrade(step, error)
-    });
-  }
-
   #featureHost(): FeatureHost {
     const { agent } = this;
     const { store, journal, transcript, turns } = this.parts;
@@ -436,6 +405,7 @@ export class ThinkRuntime {
       emit: (type, payload) => agent.emit(type, payload),
       turns,
       conversation: new LateOutcomes({ conversation, journal, transcript, turns, newId: () => agent.ids.next() }),
+      messengers: () => this.channels.messengers,
       validate: (schema, value) => sdk.validateInput(schema, value),
       inAgent: (work) => agent.keepAlive.while(() => agent.runAs({}, work)),
       background: (work) => agent.background(work),

@@ -32,7 +32,7 @@ export abstract class ScheduledTaskAgent<
   /** Makes the schedules what `getScheduledTasks()` says now. Throws, after the others are done, if a task is not usable. */
   async reconcileScheduledTasks(): Promise<void> {
     assertCallerMayChange(this);
-    await thinkRuntimeOf(this).parts.tasks.reconcile();
+    await thinkRuntimeOf(this).parts.deferred.tasks.reconcile();
   }
 
   /** The same as `reconcileScheduledTasks()`. */
@@ -42,17 +42,17 @@ export abstract class ScheduledTaskAgent<
 
   /** The tasks that are scheduled: when each runs next, and what came of its last occurrence. */
   listScheduledTasks(): Promise<ThinkScheduledTaskInfo[]> {
-    return thinkRuntimeOf(this).parts.tasks.list();
+    return thinkRuntimeOf(this).parts.deferred.tasks.list();
   }
 
   /** Runs a task now, beside its schedule. Throws what the task throws; a prompt is only submitted. */
   async runScheduledTask(taskId: string): Promise<ThinkScheduledTaskInfo> {
     assertCallerMayChange(this);
-    return thinkRuntimeOf(this).parts.tasks.runNow(taskId);
+    return thinkRuntimeOf(this).parts.deferred.tasks.runNow(taskId);
   }
 
   /** Called by the agent's own schedules. */
   async internal_runScheduledTask(occurrence: unknown): Promise<void> {
-    await thinkRuntimeOf(this).parts.tasks.run(occurrence);
+    await thinkRuntimeOf(this).parts.deferred.tasks.run(occurrence);
   }
 }

@@ -33,16 +33,16 @@ export abstract class SubmissionAgent<
   async submitMessages(messages: UIMessage[], options?: SubmitMessagesOptions): Promise<SubmitMessagesResult> {
     assertCallerMayChange(this);
     const isFromClient = getCurrentAgent().connection !== undefined;
-    return thinkRuntimeOf(this).submit(messages, isFromClient ? withoutReserved(options) : options);
+    return thinkRuntimeOf(this).parts.deferred.submit(messages, isFromClient ? withoutReserved(options) : options);
   }
 
   async inspectSubmission(submissionId: string): Promise<ThinkSubmissionInspection | null> {
-    return thinkRuntimeOf(this).parts.submissions.inspect(submissionId);
+    return thinkRuntimeOf(this).parts.deferred.submissions.inspect(submissionId);
   }
 
   /** Newest first. */
   async listSubmissions(options?: ListSubmissionsOptions): Promise<ThinkSubmissionInspection[]> {
-    return thinkRuntimeOf(this).parts.submissions.list(options);
+    return thinkRuntimeOf(this).parts.deferred.submissions.list(options);
   }
 
   /** Resolves when the submission is over; after `timeoutMs` with how it stands. Null: there is none of this id. */
@@ -50,35 +50,35 @@ export abstract class SubmissionAgent<
     submissionId: string,
     options?: { timeoutMs?: number }
   ): Promise<ThinkSubmissionInspection | null> {
-    return thinkRuntimeOf(this).parts.submissions.wait(submissionId, options);
+    return thinkRuntimeOf(this).parts.deferred.submissions.wait(submissionId, options);
   }
 
   /** One that waits never runs; one that runs is stopped and keeps what it has said. One that is over is left alone. */
   async cancelSubmission(submissionId: string, reason?: unknown): Promise<CancelSubmissionResult> {
     assertCallerMayChange(this);
-    return thinkRuntimeOf(this).parts.submissions.cancel(submissionId, reason);
+    return thinkRuntimeOf(this).parts.deferred.submissions.cancel(submissionId, reason);
   }
 
   /** Forgets a submission that is over, with its key. False: there is none, or it is not over. */
   async deleteSubmission(submissionId: string): Promise<boolean> {
     assertCallerMayChange(this);
-    return thinkRuntimeOf(this).parts.submissions.delete(submissionId);
+    return thinkRuntimeOf(this).parts.deferred.submissions.delete(submissionId);
   }
 
   /** Forgets submissions that are over, the first to end first. Returns how many. */
   async deleteSubmissions(options?: DeleteSubmissionsOptions): Promise<number> {
     assertCallerMayChange(this);
-    return thinkRuntimeOf(this).parts.submissions.deleteAll(options);
+    return thinkRuntimeOf(this).parts.deferred.submissions.deleteAll(options);
   }
 
   /** Called by `step.approval` of the agent's workflows. */
   async internal_askApproval(question: WorkflowQuestion): Promise<string> {
-    return thinkRuntimeOf(this).parts.approvals.ask(question);
+    return thinkRuntimeOf(this).parts.deferred.approvals.ask(question);
   }
 
   /** Called by `step.approval` when it does not wait any more. */
   async internal_withdrawApproval(executionId: string): Promise<void> {
-    thinkRuntimeOf(this).parts.approvals.withdraw(executionId);
+    thinkRuntimeOf(this).parts.deferred.approvals.withdraw(executionId);
   }
 
   /**

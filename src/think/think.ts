@@ -13,23 +13,7 @@ import { interruptedPart } from "../session/transcript-repair.ts";
 import type { SubmitMessagesResult } from "../submissions/submissions.ts";
 import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
-import {
-  authorizeByGrant,
-  renderAttachment,
-  type ActionAuthorizationContext,
-  type ActionAuthorizationDecision,
-  type ActionLedgerEntry,
-  type ActionLedgerRetention,
-  type ActionOutput,
-  type ActionSet,
-  type ApprovalAuthorizationContext,
-  type ApprovalDecision,
-  type LedgerResolution,
-  type LedgerResolutionResult,
-  type ListLedgerOptions,
-  type PendingApproval,
-  type ReplyAttachment
-} from "./actions.ts";
+import type { ActionAuthorizationDecision } from "./actions.ts";
 import { listBranches, selectBranch } from "./branches.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import { NoModelError } from "./errors.ts";
@@ -71,7 +55,6 @@ import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
 import type { StreamCallback } from "./stream-callback.ts";
 import { ExecutionAgent } from "./execution-agent.ts";
-import { actionsOf, decideApproval, pendingApprovals } from "./approvals.ts";
 import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
 
 type MaybePromise<T> = T | Promise<T>;
@@ -145,15 +128,6 @@ export abstract class Think<
   /** Whether time spent in tools counts for `chatStreamStallTimeoutMs`. Default: yes, if that is set. */
   chatStreamStallIncludesTools: boolean | undefined = undefined;
 
-  /** After this long without a sign of life, an action with an explicit key may run again; false: never. */
-  actionLedgerPendingRetryLeaseMs: number | false = 300_000;
-
-  /** How long the ledger of actions keeps its rows. */
-  actionLedgerRetention: ActionLedgerRetention = {};
-
-  /** How long a parked action waits for a human; false: for ever. */
-  actionPendingApprovalTtlMs: number | false = 30 * 24 * 3_600_000;
-
   /** No model call starts once a turn has used so many tokens, over all its steps and attempts. */
   maxTurnTokens: number = Infinity;
 
@@ -193,29 +167,9 @@ export abstract class Think<
     return [];
   }
 
-  /** Server-side tools with a ledger, approvals and permissions; see `action()`. */
-  getActions(): ActionSet {
-    return {};
-  }
-
   /** What a turn may do: everything (true), nothing (false), or a list of permissions. Asked once per turn. */
   authorizeTurn(_context: TurnContext): MaybePromise<ActionAuthorizationDecision> {
     return true;
-  }
-
-  /** Whether one call of an action may run. Default: what `authorizeTurn` granted covers what the action requires. */
-  authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision> {
-    return authorizeByGrant(context);
-  }
-
-  /** Whether the caller may decide over a parked action. Default: every caller that can reach the agent. */
-  authorizeApproval(_context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision> {
-    return true;
-  }
-
-  /** A reply attachment as text, for channels that deliver text. Nothing: it is left out. */
-  renderAttachment(attachment: ReplyAttachment): MaybePromise<string | undefined> {
-    return renderAttachment(attachment);
   }
 
   /** Called once per start. What it returns becomes the agent's session. */
@@ -404,41 +358,6 @@ export abstract class Think<
   readJournal(options?: ReadJournalOptions): ReadJournalResult {
     const { journal, store } = thinkRuntimeOf(this).parts;
     return readJournal({ ...journal, scope: store.scope }, options);
-  }
-
-  // ── Actions ──
-
-  /** What waits for a human: actions, then code, then questions of workflows. */
-  pendingApprovals(executionId?: string): PendingApproval[] {
-    return pendingApprovals(this, executionId);
-  }
-
-  /** Runs a parked action once and goes on with the conversation. Answers its output; a second call changes nothing. */
-  async approveExecution(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput> {
-    assertCallerMayChange(this);
-    return decideApproval(this, executionId, { ...decision, isApproved: true });
-  }
-
-  /** Decides against a parked action, which then never runs, and goes on with the conversation. */
-  async rejectExecution(executionId: string, reason?: string, decision?: ApprovalDecision): Promise<ActionOutput> {
-    assertCallerMayChange(this);
-    const given = { ...decision, ...(reason !== undefined && { reason }) };
-    return decideApproval(this, executionId, { ...given, isApproved: false });
-  }
-
-  /** What actions attached to the reply of the latest turn; empty if `requestId` names another. */
-  replyAttachments(requestId?: string): ReplyAttachment[] {
-    return actionsOf(this)?.replyAttachments(requestId) ?? [];
-  }
-
-  /** What the ledger knows of actions, newest first. */
-  listActionLedger(options?: ListLedgerOptions): ActionLedgerEntry[] {
-    return actionsOf(this)?.listActionLedger(options) ?? [];
-  }
-
-  /** An operator's word about an action whose outcome is not known: its output, or that it may run again. */
-  resolveActionLedger(key: string, resolution: LedgerResolution): LedgerResolutionResult {
-    return actionsOf(this)?.resolveActionLedger(key, resolution) ?? { ok: false, reason: "not-found" };
   }
 
   // ── Storage ──

@@ -3,7 +3,7 @@
 import type { UIMessage } from "ai";
 import type { RecordedClientTool, TurnAdmitted } from "../journal/records.ts";
 import { messageId, requestId, turnId } from "../util/ids.ts";
-import type { Json } from "../util/json.ts";
+import { isObject, type Json } from "../util/json.ts";
 import type { TurnOutcome, TurnTrigger } from "./turn.ts";
 
 /** New messages, or a function of the transcript that is called when the turn's time has come. */
@@ -23,6 +23,10 @@ export interface Admission {
   readonly extendsMessageId?: string;
   /** A continuation of this earlier answer, whose calls were decided after others came: it goes on below the newest. */
   readonly resolvesMessageId?: string;
+  /** An answer of the exchange that a continuation goes on with, where it neither extends nor resolves one. */
+  readonly continuesMessageId?: string;
+  /** The question behind a continuation on a channel; `ofQuestion` finds it. */
+  readonly questionId?: string;
   readonly body?: Record<string, unknown>;
   readonly channel?: string;
   readonly clientTools?: readonly RecordedClientTool[];
@@ -80,6 +84,7 @@ export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnA
       ...(typeof admission.input === "function" && { [DEFERRED_INPUT]: true }),
       ...(admission.supersedable && { supersedable: true }),
       ...(admission.extendsMessageId !== undefined && { extends: true }),
+      ...(admission.questionId !== undefined && { question: admission.questionId }),
       ...(admission.idempotencyId !== undefined && { idempotencyId: admission.idempotencyId }),
       ...(admission.resolvesMessageId !== undefined && { resolves: admission.resolvesMessageId })
     },
@@ -93,16 +98,34 @@ export function trailingUserIds(messages: readonly UIMessage[]): string[] {
   return messages.slice(last + 1).map(({ id }) => id);
 }
 
+/**
+ * A continuation goes on in the channel of the question it belongs to: its policy must not end in the middle, and in a
+ * conversation of several threads its answer belongs to the thread of that question, not to the newest.
+ */
+export function ofQuestion(
+  admission: Admission,
+  transcript: { path(leafId?: string): readonly UIMessage[] }
+): Admission {
+  if (!admission.continuation) return admission;
+  const { extendsMessageId, resolvesMessageId, continuesMessageId } = admission;
+  const path = transcript.path(extendsMessageId ?? resolvesMessageId ?? continuesMessageId);
+  const asked = path.findLast(({ role }) => role === "user");
+  const channel = isObject(asked?.metadata) ? asked.metadata["channel"] : undefined;
+  if (!asked || typeof channel !== "string") return admission;
+  return { ...admission, channel: admission.channel ?? channel, questionId: asked.id };
+}
+
 /** What `admittedRecord` noted about the turn, read back. */
 export function notesOf(admitted: TurnAdmitted): TurnNotes {
   const notes = (admitted.metadata ?? {}) as Record<string, unknown>;
-  const { resolves } = notes;
+  const { resolves, question } = notes;
   return {
     deferred: notes[DEFERRED_INPUT] === true,
     supersedable: notes["supersedable"] === true,
     extends: notes["extends"] === true,
     idempotencyId: typeof notes["idempotencyId"] === "string" ? notes["idempotencyId"] : undefined,
-    resolves: typeof resolves === "string" ? resolves : undefined
+    resolves: typeof resolves === "string" ? resolves : undefined,
+    question: typeof question === "string" ? question : undefined
   };
 }
 
@@ -113,4 +136,6 @@ export interface TurnNotes {
   readonly idempotencyId: string | undefined;
   /** The earlier answer whose decided calls it runs and goes on from. */
   readonly resolves: string | undefined;
+  /** Of a continuation on a channel: the user message behind it. */
+  readonly question: string | undefined;
 }

@@ -5,6 +5,7 @@ import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
 import type { Clock } from "../host/ports.ts";
 import type { Journal } from "../journal/journal.ts";
 import { AttemptFencedError, TurnSettledError } from "../journal/errors.ts";
+import { addStepUsage } from "../journal/folds/turn-fold.ts";
 import type { JournalRecord, StepUsage } from "../journal/records.ts";
 import {
   callModel,
@@ -24,6 +25,7 @@ import {
 } from "../model/index.ts";
 import { ThinkError } from "../util/errors.ts";
 import { turnId as asTurnId } from "../util/ids.ts";
+import { isObject } from "../util/json.ts";
 import { approvalAsked, callSettled, callStarted, clientCallStarted, modelCalled, toolPartOf } from "./tool-calls.ts";
 import { AnswerTooLargeError, AttemptFailedError, StreamStalledError, TokenBudgetError } from "./errors.ts";
 import type { AssembledTurn, TurnHooks } from "./hooks.ts";
@@ -45,7 +47,7 @@ export interface AttemptInit {
   /** Text was cut off and is being continued. */
   readonly continuesText: boolean;
   /** What earlier attempts have used. */
-  readonly usedTokens: number;
+  readonly usage: StepUsage;
   /** How often it has outgrown the context window. */
   readonly overflows: number;
   readonly sdk: Sdk;
@@ -76,7 +78,7 @@ export class Attempt {
   #watchdog: Watchdog | undefined;
   #stalled: StreamStalledError | undefined;
   #tooLarge: AnswerTooLargeError | undefined;
-  #usedTokens: number;
+  #usage: StepUsage;
   #assembled: AssembledTurn | undefined;
   #hasStreamed = false;
   /** Ids of the calls of the history, whatever of it the prompt will show. */
@@ -84,7 +86,7 @@ export class Attempt {
 
   constructor(init: AttemptInit) {
     this.#init = init;
-    this.#usedTokens = init.usedTokens;
+    this.#usage = init.usage;
   }
 
   get hasStreamed(): boolean {
@@ -97,12 +99,12 @@ export class Attempt {
   }
 
   get #spentTokens(): number {
-    return this.#usedTokens + (this.#assembled?.otherTokens?.() ?? 0);
+    return this.usedTokens + (this.#assembled?.otherTokens?.() ?? 0);
   }
 
   /** By the turn's own model calls, those of earlier attempts included. */
   get usedTokens(): number {
-    return this.#usedTokens;
+    return this.#usage.totalTokens ?? 0;
   }
 
   /** Something that works for the turn is alive: the model's silence does not count. */
@@ -174,7 +176,8 @@ export class Attempt {
     try {
       for await (const chunk of call.chunks) {
         watchdog.beat();
-        this.#pass(assembled.annotate?.(chunk) ?? chunk, assembled.tools);
+        const shown = assembled.sendUsage ? withUsage(chunk, this.#usage) : chunk;
+        this.#pass(assembled.annotate?.(shown) ?? shown, assembled.tools);
       }
     } finally {
       watchdog.stop();
@@ -261,7 +264,7 @@ export class Attempt {
   /** Written with whatever is written next: a crash may lose the count of one step. */
   #recordStep(event: StepEnd): void {
     const usage = usageOf(event);
-    this.#usedTokens += usage.totalTokens ?? 0;
+    this.#usage = addStepUsage(this.#usage, usage);
     this.#init.stream.note({
       ...this.#record,
       type: "step-finished",
@@ -356,6 +359,14 @@ function budgetErrorIn(error: unknown): TokenBudgetError | undefined {
 
 function callIdsOf({ parts }: UIMessage): string[] {
   return parts.flatMap((part) => (isToolPart(part) ? [part.toolCallId] : []));
+}
+
+/** The end of an answer with what it took. Counts that no provider reported are left out. */
+function withUsage(chunk: UIMessageChunk, { totalTokens, ...usage }: StepUsage): UIMessageChunk {
+  if (chunk.type !== "finish" || totalTokens === null) return chunk;
+  const counts = Object.entries({ ...usage, totalTokens }).filter(([, count]) => count !== null);
+  const metadata = isObject(chunk.messageMetadata) ? chunk.messageMetadata : {};
+  return { ...chunk, messageMetadata: { ...metadata, usage: Object.fromEntries(counts) } };
 }
 
 function usageOf(event: StepEnd): StepUsage {

@@ -201,6 +201,7 @@ export class World {
           settings: { maxRetries: 0, ...init.settings },
           maxSteps: 10,
           sendReasoning: true,
+          sendUsage: false,
           stall: { timeoutMs: 0, includesTools: false, ...init.stall },
           maxTokens: init.maxTokens ?? Infinity,
           modelHooks: {}

@@ -3,12 +3,13 @@
 import type { UIMessage } from "ai";
 import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { TurnFold } from "../journal/folds/turn-fold.ts";
-import type { RecordedClientTool } from "../journal/records.ts";
+import type { RecordedClientTool, StepUsage } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
-import { admittedRecord, notesOf, type Admission, type TurnTicket } from "./admit.ts";
+import { admittedRecord, ofQuestion, type Admission, type TurnTicket } from "./admit.ts";
 import { Answers, type AnswerOutcome, type ApprovalAnswer, type ToolResultAnswer } from "./answers.ts";
 import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
 import type { TurnListener } from "./listener.ts";
+import { replayOf, type Replay } from "./replay.ts";
 import { recoveringSince } from "./retry-policy.ts";
 import { TurnRunner } from "./runner.ts";
 import {
@@ -21,27 +22,15 @@ import {
   respondAgain
 } from "./settle.ts";
 import { firstAttempt } from "./start-attempt.ts";
-import { TurnStore, type EngineInit, type StoredChunk } from "./store.ts";
+import { TurnStore, type EngineInit } from "./store.ts";
 import { approvedCalls, isHalfAnswered } from "./tool-answer.ts";
-import { Turn, turnView, type TurnOutcome, type TurnView } from "./turn.ts";
+import { currentTurn, Turn, type CurrentTurn, type TurnOutcome, type TurnView } from "./turn.ts";
 
 /** Turns that may wait in one conversation. */
 export const QUEUE_LIMIT = 1_000;
 
-/** Of a finished stream, as JSON. */
-const REPLAY_CHARS = 16 * 1024 * 1024;
-
 /** Entries whose callers wait for the turn. */
 const BLOCKING = new Set<Admission["trigger"]>(["rpc", "programmatic"]);
-
-/** What there is to replay of a request's stream. */
-export interface Replay {
-  readonly turn: TurnView;
-  /** Stored and not yet stored chunks, in order, each with its number. */
-  readonly chunks: Iterable<{ readonly seq: number; readonly body: string }>;
-  /** `live`: more follows. Otherwise how it ended, if that is still known. */
-  readonly state: "live" | TurnOutcome["status"];
-}
 
 /** A turn that was interrupted and is not over. */
 export interface RecoveringTurn {
@@ -133,7 +122,7 @@ export class TurnEngine {
       const now = this.#store.now();
       const generation = admission.generation ?? row.generation;
       const admitted = admittedRecord({
-        admission: this.#resolving(admission),
+        admission: ofQuestion(this.#resolving(admission), this.#store.init.transcript),
         turnId: ids.next(),
         messageId: ids.next(),
         generation,
@@ -347,9 +336,9 @@ export class TurnEngine {
   }
 
   /** The turn that the calling code is part of. */
-  current(): TurnView | undefined {
+  current(): CurrentTurn | undefined {
     const { running, nesting } = this.#store;
-    return nesting.isInTurn ? running?.turn.view : undefined;
+    return nesting.isInTurn && running ? currentTurn(running.turn) : undefined;
   }
 
   isTurnOpen(turnId: string): boolean {
@@ -378,9 +367,12 @@ export class TurnEngine {
   usedTokens(requestId: string): number {
     const { running } = this.#store;
     if (running?.turn.view.requestId === requestId) return running.attempt.usedTokens;
-    const open = this.#store.findByRequest(requestId);
-    const fold = open?.fold ?? this.#endedFold(requestId);
-    return fold?.steps.usage.totalTokens ?? 0;
+    return this.usageOf(requestId)?.totalTokens ?? 0;
+  }
+
+  /** The same by kind, as far as it is recorded; undefined when the turn is not known. */
+  usageOf(requestId: string): StepUsage | undefined {
+    return (this.#store.findByRequest(requestId)?.fold ?? this.#store.endedFold(requestId))?.steps.usage;
   }
 
   /** How many chunks of an open turn are in the journal; undefined when it is not open. */
@@ -390,13 +382,8 @@ export class TurnEngine {
 
   /** How a turn ended; undefined while it is open, and when its records are gone. */
   outcomeOf(requestId: string): TurnOutcome | undefined {
-    const fold = this.#endedFold(requestId);
+    const fold = this.#store.endedFold(requestId);
     return fold && endedOutcome(this.#store, fold);
-  }
-
-  #endedFold(requestId: string): TurnFold | undefined {
-    const found = this.#store.init.journal.folds.findEnded(requestId);
-    return found && this.#store.readTurn(found.turnId, found.firstSequence);
   }
 
   /** Keeps data of the running turn for its recovery; the newest replaces the others. Throws outside a turn. */
@@ -414,23 +401,7 @@ export class TurnEngine {
 
   /** What is kept of a request's stream; undefined when nothing is known of it any more. */
   replay(requestId: string): Replay | undefined {
-    const { running } = this.#store;
-    if (running?.turn.view.requestId === requestId) running.stream.flush();
-    const open = this.#store.findByRequest(requestId);
-    if (open) return { turn: open.view, chunks: this.#store.chunksOf(open.fold), state: "live" };
-    return this.#finishedReplay(requestId);
-  }
-
-  #finishedReplay(requestId: string): Replay | undefined {
-    const fold = this.#endedFold(requestId);
-    if (!fold?.admission || !fold.outcome) return undefined;
-    const { outcome } = fold.outcome;
-    return {
-      turn: turnView(fold.admission, notesOf(fold.admission)),
-      // What is left out is in the stored message, which a client is sent behind the replay.
-      chunks: upTo(this.#store.chunksOf(fold), REPLAY_CHARS),
-      state: outcome === "failed" ? "error" : outcome
-    };
+    return replayOf(this.#store, requestId);
   }
 
   /** The active branch as clients show it, accepted messages not yet placed last. */
@@ -476,16 +447,6 @@ function endingOfWaiting({ fold }: Turn) {
   return isCancelled
     ? ({ status: "aborted", reason: "cancelled" } as const)
     : ({ status: "skipped", reason: "cleared" } as const);
-}
-
-/** The first of them, up to so many characters: a replay is sent in one go, and waits in memory until it is read. */
-function* upTo(chunks: Iterable<StoredChunk>, maxChars: number): Generator<StoredChunk, void, undefined> {
-  let chars = 0;
-  for (const chunk of chunks) {
-    chars += chunk.body.length;
-    if (chars > maxChars) return;
-    yield chunk;
-  }
 }
 
 const CLEARED_RUNNING = { status: "aborted", reason: "cleared", streamed: true } as const;

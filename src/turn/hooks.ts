@@ -52,6 +52,8 @@ export interface AssembledTurn {
   readonly maxSteps: number;
   readonly stopWhen?: StopWhen;
   readonly sendReasoning: boolean;
+  /** Whether the answer carries its token counts, as `metadata.usage`. */
+  readonly sendUsage: boolean;
   /** How long the model may be silent, and whether time spent in tools counts. Zero: for ever. */
   readonly stall: { readonly timeoutMs: number; readonly includesTools: boolean };
   /** No model call starts once the turn has used so many tokens, over all its attempts. */

@@ -137,7 +137,7 @@ export async function runAttempt(store: TurnStore, turn: Turn, found: Interrupte
     stop,
     stampsId: !turn.view.continuation,
     continuesText: found?.partial.openTextId !== undefined,
-    usedTokens: fold.steps.usage.totalTokens ?? 0,
+    usage: fold.steps.usage,
     overflows: fold.attempts.filter(({ end }) => end === "overflow").length,
     sdk: init.sdk,
     hooks: init.hooks,

@@ -112,6 +112,12 @@ export class TurnStore {
     return fold;
   }
 
+  /** What the records of a turn that is over say, as long as they are kept. */
+  endedFold(requestId: string): TurnFold | undefined {
+    const found = this.init.journal.folds.findEnded(requestId);
+    return found && this.readTurn(found.turnId, found.firstSequence);
+  }
+
   /**
    * The chunks of a turn from the journal, in order: those of the answer, not what later attempts took back. Read in
    * pages, so that a long answer is never held whole.

@@ -191,6 +191,17 @@ export class Turn {
   }
 }
 
+/** What the code that a turn runs may know of it. */
+export interface CurrentTurn extends TurnView {
+  readonly channel: string | undefined;
+  /** The newest user message that it answers. */
+  readonly questionId: string | undefined;
+}
+
+export function currentTurn({ view, admitted, notes }: Turn): CurrentTurn {
+  return { ...view, channel: admitted.channel ?? undefined, questionId: view.inputMessageIds.at(-1) ?? notes.question };
+}
+
 export function turnView(admitted: TurnAdmitted, { resolves }: TurnNotes, origin?: unknown): TurnView {
   const { turnId, requestId, messageId, trigger, continuation, inputMessageIds } = admitted;
   return {

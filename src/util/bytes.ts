@@ -44,3 +44,14 @@ export async function readText(
   }
   return text + parts.decode();
 }
+
+/** In pieces: a call takes a limited number of arguments. */
+const BASE64_PIECE = 0x8000;
+
+export function encodeBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let start = 0; start < bytes.length; start += BASE64_PIECE) {
+    binary += String.fromCharCode(...bytes.subarray(start, start + BASE64_PIECE));
+  }
+  return btoa(binary);
+}

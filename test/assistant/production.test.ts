@@ -15,6 +15,7 @@ import { phoneScenarios } from "./scenarios/phone.ts";
 import { pictureScenarios } from "./scenarios/pictures.ts";
 import { plugScenarios } from "./scenarios/plug.ts";
 import { serverScenarios } from "./scenarios/servers.ts";
+import { skillScenarios } from "./scenarios/skills.ts";
 import { teamScenarios } from "./scenarios/team.ts";
 import { toolScenarios } from "./scenarios/tools.ts";
 import { versionScenarios } from "./scenarios/versions.ts";
@@ -38,6 +39,7 @@ describe("the built assistant:", () => {
       ...versionScenarios,
       ...pictureScenarios,
       ...fileScenarios,
+      ...skillScenarios,
       ...memoryAndFailureScenarios,
       ...backgroundScenarios,
       ...conversationScenarios,

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { createTestHost, reply, scriptedModel, text } from "everthink/testing";
 import worker, { askAssistant, Assistant as Example, type Env } from "./examples/openai.ts";
+import { remoteAssistant } from "./examples/ai-sdk-agent.ts";
+import { socketClass } from "../node/plain-kit.ts";
 
 class Assistant extends Example {
   override getModel() {
@@ -21,4 +23,12 @@ test("the OpenAI client of the connect page asks the conversation its header nam
   const headers = { Authorization: "Bearer secret" };
   const stored = await host.fetch("/agents/assistant/ada/get-messages", { headers });
   expect(await stored.json()).toHaveLength(2);
+});
+
+test("the agent of the connect page has the assistant's tools and its own", async () => {
+  const host = createTestHost({ agents: { Assistant } });
+  const url = "http://localhost/agents/assistant/ada/chat";
+  const agent = remoteAssistant({ url, webSocket: socketClass(host) as never });
+  expect((await agent.generate({ prompt: "Hi" })).text).toBe("Hello, Ada.");
+  expect(Object.keys(agent.tools)).toEqual(["clock"]);
 });

@@ -1,6 +1,7 @@
 // Killed anywhere, a parent with children ends as if it had not been: no child's work starts twice, every run has one
 // end, and no start of an object calls another one.
 import { beforeEach, expect, test, vi } from "vitest";
+import { RunTable } from "../../src/agent-tools/run-table.ts";
 import {
   createGate,
   everyCrash,
@@ -125,6 +126,62 @@ test("a start calls no other object: a parent whose children cannot start is up,
     { ok: false, status: "interrupted", reason: "inspect-failed", retryable: true }
   ]);
   expect(answerOf(await stored(host))).toBe("Done.");
+});
+
+test("a child of an earlier process that cannot be reached is reported two seconds after it was asked", async () => {
+  vi.spyOn(console, "error").mockReturnValue();
+  const host = open({ parent: [callsResearch, done], child: [reply(text("x"), stall())] });
+  void ask(host, "q");
+  await host.idle();
+  host.kill();
+  scene.childFails = true;
+  await host.restart();
+  await host.advance(1_000);
+  expect(await (await parentOf(host)).runs()).toMatchObject([{ status: "running" }]);
+  await host.advance(9_000);
+  expect(results(scene.parent.calls.at(-1))).toMatchObject([
+    { ok: false, status: "interrupted", reason: "inspect-failed", retryable: true }
+  ]);
+  // It is not given up: a later call has its result.
+  scene.childFails = false;
+  const [run] = await (await parentOf(host)).runs();
+  expect(run).toMatchObject({ status: "interrupted" });
+});
+
+test("what a wake takes up after a crash is reported as events: each run, and the end of all", async () => {
+  const gate = createGate();
+  const host = open({ child: [reply(text("a"), gate.wait()), reply(text("b"))] });
+  void (await parentOf(host)).run({ input: "x", runId: "r" }).catch(() => undefined);
+  await host.advance(WRITTEN_MS);
+  await host.restart();
+  await host.advance(RECOVERED_MS);
+  const seen = scene.events.flatMap(({ type, payload }) => (type.startsWith("agent_tool:") ? [[type, payload]] : []));
+  const run = { runId: "r", agentType: "Researcher" };
+  expect(seen).toEqual([
+    ["agent_tool:recovery:begin", { runCount: 1 }],
+    ["agent_tool:recovery:reattach", { ...run, budgetMs: 120_000 }],
+    ["agent_tool:run:ended", { ...run, status: "completed" }],
+    ["agent_tool:recovery:row", { ...run, status: "completed", elapsedMs: expect.any(Number) }],
+    ["agent_tool:recovery:complete", { runCount: 1, elapsedMs: expect.any(Number) }]
+  ]);
+});
+
+test("a run that cannot be written down after a crash is a failed recovery, and the agent stays up", async () => {
+  const report = vi.spyOn(console, "error").mockReturnValue();
+  const host = open({ child: [reply(text("a"), stall()), reply(text("b"))] });
+  void (await parentOf(host)).run({ input: "x", runId: "r" }).catch(() => undefined);
+  await host.advance(WRITTEN_MS);
+  await host.restart();
+  const end = vi.spyOn(RunTable.prototype, "end").mockImplementation(() => {
+    throw new Error("disk full");
+  });
+  await host.advance(RECOVERED_MS).finally(() => end.mockRestore());
+  const failed = scene.events.filter(({ type }) => type === "agent_tool:recovery:failed");
+  expect(failed.map(({ payload }) => payload)).toContainEqual({ error: expect.stringContaining("disk full") });
+  expect(report).toHaveBeenCalled();
+  expect(await (await parentOf(host)).runs()).toMatchObject([{ status: "running" }]);
+  await host.advance(RECOVERED_MS);
+  expect(await (await parentOf(host)).runs()).toMatchObject([{ status: "completed" }]);
 });
 
 test("a silent child of an earlier process is given up after the budget, left running, and repaired by a later call", async () => {

@@ -23,6 +23,8 @@ export interface Settings {
   maxTurnTokens?: number;
   childMaxTokens?: number;
   retention?: AgentToolRetention;
+  /** Clients of a child may only watch. */
+  isWatchOnly?: boolean;
 }
 
 export interface Scene {
@@ -121,6 +123,9 @@ export class Researcher extends Think {
   }
   override getTools() {
     return scene.childTools();
+  }
+  override shouldConnectionBeReadonly() {
+    return scene.settings.isWatchOnly ?? false;
   }
   override onStart() {
     scene.trace.push("child starts");

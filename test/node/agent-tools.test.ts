@@ -142,6 +142,53 @@ test("the child's chat can be opened below the parent, live and to talk to it; i
   expect(await (await parentOf(host)).inspectAgentToolRun(run!.runId)).toMatchObject({ summary: "one two" });
 });
 
+test("a child that lets clients only watch is shown live, and takes nothing from them", async () => {
+  const gate = createGate();
+  const host = open({
+    parent: [callsResearch, done],
+    child: [reply(text("one "), gate.wait(), text("two"))],
+    settings: { isWatchOnly: true }
+  });
+  const asking = ask(host, "q");
+  await host.idle();
+  const [run] = await (await parentOf(host)).runs();
+  const path = `/agents/parent/p/sub/researcher/${encodeURIComponent(run!.runId)}`;
+  const socket = await host.connect(path);
+  await host.idle();
+  const question = { id: "m", role: "user", parts: [{ type: "text", text: "Do this instead" }] };
+  const body = JSON.stringify({ messages: [question] });
+  socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+  socket.send({ type: "cf_agent_chat_clear" });
+  socket.send({ type: "cf_agent_chat_request_cancel", id: "r1" });
+  const headers = { "Content-Type": "application/json" };
+  expect((await host.fetch(`${path}/chat`, { method: "POST", headers, body })).status).toBe(403);
+  expect((await host.fetch(`${path}/chat`, { method: "DELETE" })).status).toBe(403);
+  await host.idle();
+  gate.open();
+  await asking;
+  const messages: UIMessage[] = await (await host.fetch(`${path}/get-messages`)).json();
+  expect([messages.length, answerOf(messages)]).toEqual([2, "one two"]);
+  // It saw the answer being written.
+  const shown = socket.frames.map((frame) => JSON.stringify(frame)).join("");
+  expect([shown.includes("one "), shown.includes("two")]).toEqual([true, true]);
+  expect(await (await parentOf(host)).inspectAgentToolRun(run!.runId)).toMatchObject({ status: "completed" });
+});
+
+test("a child that cannot be stopped is deleted all the same, and the log names it", async () => {
+  const warn = vi.spyOn(console, "warn").mockReturnValue();
+  vi.spyOn(console, "error").mockReturnValue();
+  const host = open({ child: [reply(text("x"), stall())] });
+  const parent = await parentOf(host);
+  void parent.run({ input: "a", runId: "a" }).catch(() => undefined);
+  await host.idle();
+  scene.childFails = true;
+  await parent.killChild("a");
+  await parent.clearAgentToolRuns();
+  expect(await parent.runs()).toEqual([]);
+  expect(await parent.listSubAgents()).toEqual([]);
+  expect(warn).toHaveBeenCalledWith(expect.stringContaining("Researcher"), expect.anything());
+});
+
 test("hasAgentToolRun knows runs by class and id, for onBeforeSubAgent", async () => {
   const host = open({ child: [reply(text("x"))] });
   const parent = await parentOf(host);

@@ -102,6 +102,17 @@ test("files are written, corrected, searched and sorted, and the answer says wha
   expect(page.text).toContain("- `/voyage/packing.md`");
 });
 
+test("a passage is planned with a skill, which stays active; without a loader the answer says why its script did not run", async () => {
+  const { host, page } = await asked("Use a skill");
+  expect(states(page.last)).toEqual(["activate_skill output-available", "run_skill_script output-available"]);
+  expect(toolsOf(page.last)[0]?.output).toContain("# Planning a passage");
+  expect(page.text).toContain("cannot run here");
+  expect(host.sql(Assistant, "a", "SELECT name FROM cf_active_skills")).toEqual([{ name: "passage-plan" }]);
+  await page.ask("Write an entry into the log.");
+  expect(toolsOf(page.last)[0]?.output).toContain("references/abbreviations.md");
+  expect(page.text).toContain("Watch relieved.");
+});
+
 test("the browser is looked at by the page's own tool", async () => {
   const info = { width: 800, height: 600, timeZone: "Europe/Oslo", language: "nb", theme: "dark" };
   const { page } = await asked("Look at this browser", {

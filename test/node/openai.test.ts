@@ -1,7 +1,7 @@
 // The official `openai` package against a durable agent: completions and responses, streamed and not, with tools that the
 // client runs; off unless the class turns it on.
 import OpenAI from "openai";
-import { tool, type UIMessage } from "ai";
+import { tool } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think } from "../../src/index.ts";
@@ -16,10 +16,12 @@ import {
   scriptedModel,
   text,
   toolCall,
+  usage,
   type Script,
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
+import { postChat, settle, storedMessages } from "./plain-kit.ts";
 
 let script: Script;
 
@@ -68,10 +70,11 @@ function open(steps: Step[], apiKey = "key") {
 }
 
 const stored = async (host: TestHost<object>): Promise<string[]> => {
-  const messages = (await (await host.fetch("/agents/chat/a/get-messages")).json()) as UIMessage[];
+  const messages = await storedMessages(host);
   return messages.map(({ parts }) => parts.map((part) => ("text" in part ? part.text : part.type)).join(" "));
 };
 
+const COMPLETIONS = "/agents/chat/a/v1/chat/completions";
 const question = (content: string) => ({ role: "user" as const, content });
 const WEATHER = { name: "weather", description: "Of a town.", parameters: { type: "object", properties: {} } };
 
@@ -83,10 +86,7 @@ async function readAll(stream: AsyncIterable<unknown>): Promise<number> {
 
 /** Continuations wait a moment. */
 async function later<T>(host: TestHost<object>, work: Promise<T>): Promise<T> {
-  for (let round = 0; round < 10; round += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    await host.advance(50);
-  }
+  await settle(host);
   return work;
 }
 
@@ -188,15 +188,59 @@ describe("chat.completions", () => {
   test("a request that the client repeats is asked once", async () => {
     const { host } = open([reply(text("one"))]);
     const ask = (headers: HeadersInit) =>
-      host.fetch("/agents/chat/a/v1/chat/completions", {
-        method: "POST",
-        headers: { "Content-Type": "application/json", ...headers },
-        body: JSON.stringify({ model: "chat", messages: [question("hi")] })
-      });
+      postChat(host, { model: "chat", messages: [question("hi")] }, { path: COMPLETIONS, headers });
     for (const headers of [{ "x-stainless-retry-count": "0" }, { "x-stainless-retry-count": "1" }]) {
       expect(await (await ask(headers)).json()).toMatchObject({ choices: [{ message: { content: "one" } }] });
     }
     expect((await stored(host)).length).toBe(2);
+  });
+});
+
+describe("token counts", () => {
+  const twoSteps = () => [
+    reply(toolCall("look", {}), usage({ input: 10, output: 2 })),
+    reply(text("Hello."), usage({ input: 20, output: 5, reasoning: 3, cacheRead: 8 }))
+  ];
+
+  test("are those of all steps of the turn", async () => {
+    const { openai } = open([...twoSteps(), ...twoSteps()]);
+    const completion = await openai.chat.completions.create({ model: "chat", messages: [question("hi")] });
+    expect(completion.usage).toEqual({
+      prompt_tokens: 30,
+      completion_tokens: 7,
+      total_tokens: 37,
+      prompt_tokens_details: { cached_tokens: 8 },
+      completion_tokens_details: { reasoning_tokens: 3 }
+    });
+    const response = await openai.responses.create({ model: "chat", input: "more" });
+    expect(response.usage).toEqual({
+      input_tokens: 30,
+      output_tokens: 7,
+      total_tokens: 37,
+      input_tokens_details: { cached_tokens: 8 },
+      output_tokens_details: { reasoning_tokens: 3 }
+    });
+  });
+
+  test("end a stream: of completions when the client asks for it, of responses always", async () => {
+    const { openai } = open([...twoSteps(), ...twoSteps(), ...twoSteps()]);
+    const body = { model: "chat", stream: true as const, messages: [question("hi")] };
+    const counts = async (options?: { include_usage: boolean }) => {
+      const seen: unknown[] = [];
+      const stream = await openai.chat.completions.create({ ...body, ...(options && { stream_options: options }) });
+      for await (const { usage: used, choices } of stream) if (used) seen.push([used.total_tokens, choices]);
+      return seen;
+    };
+    expect(await counts()).toEqual([]);
+    expect(await counts({ include_usage: true })).toEqual([[37, []]]);
+    const final = await openai.responses.stream({ model: "chat", input: "more" }).finalResponse();
+    expect(final.usage?.total_tokens).toBe(37);
+  });
+
+  test("are left out when the provider reported none", async () => {
+    const { openai } = open([reply(text("Hello."))]);
+    const completion = await openai.chat.completions.create({ model: "chat", messages: [question("hi")] });
+    expect(completion.usage).toBeUndefined();
   });
 });
 
@@ -261,11 +305,7 @@ describe("the endpoint", () => {
   ])("refuses %s, in the API's form", async (_what, headers, body, status) => {
     vi.spyOn(console, "warn").mockReturnValue();
     const { host } = open([]);
-    const response = await host.fetch("/agents/chat/a/v1/chat/completions", {
-      method: "POST",
-      headers: { "Content-Type": "application/json", ...headers },
-      body: JSON.stringify(body)
-    });
+    const response = await postChat(host, body, { path: COMPLETIONS, headers: headers as HeadersInit });
     expect(response.status).toBe(status);
     if (status !== 403 || "Authorization" in headers) {
       expect(await response.json()).toMatchObject({ error: { type: "invalid_request_error" } });

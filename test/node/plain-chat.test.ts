@@ -2,8 +2,7 @@
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
-  tool,
-  type UIMessage
+  tool
 } from "ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
@@ -19,11 +18,20 @@ import {
   source,
   text,
   toolCall,
+  usage,
   type Script,
-  type Step,
-  type TestHost
+  type Step
 } from "../../src/testing/index.ts";
-import { PlainNetwork, type Page, type PageInit } from "./plain-kit.ts";
+import {
+  answerText,
+  expectAsStored,
+  PlainNetwork,
+  settle,
+  shown,
+  storedMessages as stored,
+  WAYS,
+  type Page
+} from "./plain-kit.ts";
 
 let script: Script;
 let effects: string[] = [];
@@ -60,53 +68,16 @@ class Chat extends Think {
   }
 }
 
+class Counting extends Chat {
+  override sendUsage = true;
+}
+
 function open(steps: Step[]) {
   script = createScript(steps);
   effects = [];
-  const host = createTestHost({ agents: { Chat } });
+  const host = createTestHost({ agents: { Chat, Counting } });
   return { host, network: new PlainNetwork(host) };
 }
-
-const stored = async (host: TestHost<object>): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/chat/a/get-messages")).json() as Promise<UIMessage[]>;
-
-/** Until nothing happens any more, short pauses included. */
-async function settle(host: TestHost<object>) {
-  for (let round = 0; round < 20; round += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    await host.advance(50);
-  }
-}
-
-/** What a page shows, as far as a person can see it: both folds write details of their own. */
-const shown = (messages: readonly UIMessage[]) =>
-  messages.map(({ id, role, parts }) => ({
-    id,
-    role,
-    parts: parts.flatMap((part): unknown[] => {
-      if (part.type === "step-start") return [];
-      if ("toolCallId" in part) {
-        const { toolCallId, state, input, type } = part;
-        const end = "output" in part && part.output !== undefined ? { output: part.output } : {};
-        const why = "errorText" in part && part.errorText !== undefined ? { errorText: part.errorText } : {};
-        return [{ type, toolCallId, state, input, ...end, ...why }];
-      }
-      return "text" in part ? [`${part.type}:${part.text}`] : [{ ...part }];
-    })
-  }));
-
-async function expectAsStored(page: Page, host: TestHost<object>) {
-  expect(shown(page.messages)).toEqual(shown(await stored(host)));
-}
-
-const answerText = ({ messages }: Page) =>
-  (messages.at(-1)?.parts ?? []).map((part) => ("text" in part ? part.text : "")).join("");
-
-const WAYS: readonly [string, Pick<PageInit, "sdk" | "over">][] = [
-  ["ai 7 over HTTP", { sdk: "ai 7", over: "http" }],
-  ["ai 6 over HTTP", { sdk: "ai 6", over: "http" }],
-  ["ai 7 over a WebSocket", { sdk: "ai 7", over: "socket" }]
-];
 
 beforeEach(() => void vi.restoreAllMocks());
 
@@ -122,6 +93,22 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     expect(effects).toEqual(["x"]);
     await expectAsStored(page, host);
     expect(page.messages.length).toBe(2);
+  });
+
+  test("is told what the answer took, and finds it in storage, if the class sends it", async () => {
+    const steps = () => [
+      reply(toolCall("note", { what: "milk" }), usage({ input: 10, output: 2 })),
+      reply(text("Noted."), usage({ input: 20, output: 5, reasoning: 3 }))
+    ];
+    const { host, network } = open([...steps(), ...steps()]);
+    const metadata = { usage: { inputTokens: 30, outputTokens: 7, totalTokens: 37, reasoningTokens: 3 } };
+    const page = network.open({ ...way, address: "/agents/counting/a" });
+    await page.sendMessage({ text: "hi" });
+    expect(page.messages.at(-1)?.metadata).toEqual(metadata);
+    expect((await stored(host, "counting")).at(-1)?.metadata).toEqual(metadata);
+    const silent = network.open(way);
+    await silent.sendMessage({ text: "hi" });
+    expect(silent.messages.at(-1)?.metadata).toBeUndefined();
   });
 
   test("an answer arrives while it is written", async () => {

@@ -16,7 +16,7 @@ import {
   type Script,
   type TestHost
 } from "../../src/testing/index.ts";
-import { PlainNetwork, type Page, type PageInit } from "./plain-kit.ts";
+import { PlainNetwork, storedMessages as stored, type Page, type PageInit } from "./plain-kit.ts";
 
 // Each run plays a whole conversation.
 vi.setConfig({ testTimeout: 60_000 });
@@ -49,9 +49,6 @@ class Chat extends Think {
 const QUESTION: UIMessage = { id: "u1", role: "user", parts: [{ type: "text", text: "hi" }] };
 /** Past every back-off of recovery. */
 const ROUNDS = 40;
-
-const stored = async (host: TestHost<object>): Promise<UIMessage[]> =>
-  (await host.fetch("/agents/chat/a/get-messages")).json() as Promise<UIMessage[]>;
 
 /** What is worth comparing: calls may have ended in another way, and text may have been written anew. */
 const shown = (messages: readonly UIMessage[]) =>

@@ -13,9 +13,9 @@ import {
   text,
   toolCall,
   type Script,
-  type Step,
-  type TestHost
+  type Step
 } from "../../src/testing/index.ts";
+import { postChat as post, settle, storedMessages as stored } from "./plain-kit.ts";
 
 let script: Script;
 
@@ -80,16 +80,7 @@ function open(steps: Step[]) {
 
 const user = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
 
-function post(host: TestHost<object>, body: unknown, init: { path?: string; headers?: HeadersInit } = {}) {
-  return host.fetch(init.path ?? "/agents/chat/a/chat", {
-    method: "POST",
-    headers: { "Content-Type": "application/json", ...init.headers },
-    body: typeof body === "string" ? body : JSON.stringify(body)
-  });
-}
-
-const stored = async (host: TestHost<object>, agent = "chat"): Promise<UIMessage[]> =>
-  (await host.fetch(`/agents/${agent}/a/get-messages`)).json() as Promise<UIMessage[]>;
+const startsIn = (events: string) => events.split('data: {"type":"start"').length - 1;
 
 const words = (messages: UIMessage[]) =>
   messages.map(({ parts }) => parts.map((part) => ("text" in part ? part.text : "")).join(""));
@@ -204,6 +195,44 @@ describe("a request", () => {
     expect(warn).not.toHaveBeenCalled();
   });
 
+  test("that answers calls which no stored message has costs no walk through the history for each", async () => {
+    const readBy = async (count: number) => {
+      const host = open(Array.from({ length: 21 }, () => reply(text("ok"))));
+      for (let index = 0; index < 20; index += 1) await (await post(host, { messages: [user(`u${index}`)] })).text();
+      const parts = Array.from({ length: count }, (_, index) => ({
+        type: "tool-place",
+        toolCallId: `forged-${index}`,
+        state: "output-available",
+        input: {},
+        output: "x"
+      }));
+      const answer = { id: "forged", role: "assistant", parts };
+      const before = host.counts.rowsRead;
+      await (await post(host, { messages: [answer, user("new")] })).text();
+      return host.counts.rowsRead - before;
+    };
+    expect(await readBy(300)).toBe(await readBy(0));
+  });
+
+  test("that goes on from a decision is sent the rest of the answer, and no second beginning", async () => {
+    const host = open([reply(text("Where? "), toolCall("place", {}, { id: "c1" })), reply(text("Oslo."))]);
+    expect(startsIn(await (await post(host, { messages: [user("u1")] })).text())).toBe(1);
+    const messages = (await stored(host)).map((message) => ({
+      ...message,
+      parts: message.parts.map((part) =>
+        "toolCallId" in part ? { ...part, state: "output-available", output: "Oslo" } : part
+      )
+    }));
+    const response = await post(host, { messages });
+    await settle(host);
+    const rest = await response.text();
+    expect([startsIn(rest), rest.includes("Oslo.")]).toEqual([0, true]);
+    // One that comes back starts anew, and is sent one beginning for both turns.
+    await host.restart();
+    const resumed = await (await host.fetch("/agents/chat/a/chat/page/stream")).text();
+    expect([startsIn(resumed), resumed.includes("Where? "), resumed.includes("Oslo.")]).toEqual([1, true, true]);
+  });
+
   test("costs what its newest message costs, however long the list is", async () => {
     const write = async (length: number) => {
       const host = open([...Array.from({ length: 3 }, () => reply(text("one"))), reply(text("last"))]);
@@ -234,6 +263,42 @@ describe("a reader", () => {
     expect(seen).toContain("first ");
     expect(seen).toContain("second");
     expect(words(await stored(host))).toEqual(["u1", "first second"]);
+  });
+
+  test("that lost an answer may still fetch it when another was sent all of it, once", async () => {
+    const gate = createGate();
+    const host = open([reply(text("first "), gate.wait(), text("second"))]);
+    const path = "/agents/chat/a/chat/page/stream";
+    const asked = await post(host, { messages: [user("u1")] });
+    await gate.reached;
+    const lost = await host.fetch(path);
+    await lost.body?.cancel();
+    gate.open();
+    expect(await asked.text()).toContain("second");
+    const again = await host.fetch(path);
+    expect([again.status, (await again.text()).includes("second")]).toEqual([200, true]);
+    expect((await host.fetch(path)).status).toBe(204);
+  });
+
+  test("that comes back while an answer goes on is sent one beginning, although two turns wrote it", async () => {
+    const gate = createGate();
+    const host = open([
+      reply(text("Where? "), toolCall("place", {}, { id: "c1" })),
+      reply(text("Oslo"), gate.wait(), text("."))
+    ]);
+    await (await post(host, { messages: [user("u1")] })).text();
+    const [question, answer] = await stored(host);
+    const parts = answer?.parts.map((part) =>
+      "toolCallId" in part ? { ...part, state: "output-available", output: 1 } : part
+    );
+    const asked = await post(host, { messages: [question, { ...answer, parts }] });
+    await settle(host);
+    await gate.reached;
+    const resumed = await host.fetch("/agents/chat/a/chat/page/stream");
+    gate.open();
+    await asked.text();
+    const whole = await resumed.text();
+    expect([startsIn(whole), whole.includes("Where? ")]).toEqual([1, true]);
   });
 
   test("that may only watch is sent the answer, and stops nothing", async () => {

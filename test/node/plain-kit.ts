@@ -11,6 +11,7 @@ import {
   type UIMessage
 } from "ai";
 import * as ai6 from "ai6";
+import { expect } from "vitest";
 import type { TestHost, TestSocket } from "../../src/testing/index.ts";
 
 /** What a page of either major has. The two differ in types of options that these tests do not use. */
@@ -37,7 +38,10 @@ class PageState implements ChatState<UIMessage> {
   snapshot = <T>(value: T): T => structuredClone(value);
 }
 
-export interface PageInit extends Pick<ChatInit<UIMessage>, "sendAutomaticallyWhen" | "onToolCall" | "onFinish"> {
+export interface PageInit extends Pick<
+  ChatInit<UIMessage>,
+  "sendAutomaticallyWhen" | "onToolCall" | "onFinish" | "onData"
+> {
   readonly sdk?: SdkName;
   readonly over?: "http" | "socket";
   readonly address?: string;
@@ -165,3 +169,59 @@ export function socketClass(host: TestHost<object>) {
     }
   };
 }
+
+/** What the agent "a" of a class has stored. */
+export const storedMessages = async (host: TestHost<object>, agent = "chat"): Promise<UIMessage[]> =>
+  (await host.fetch(`/agents/${agent}/a/get-messages`)).json() as Promise<UIMessage[]>;
+
+/** Sends a request as a program does that has no library at all. */
+export function postChat(
+  host: TestHost<object>,
+  body: unknown,
+  init: { path?: string; headers?: HeadersInit } = {}
+): Promise<Response> {
+  return host.fetch(init.path ?? "/agents/chat/a/chat", {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...init.headers },
+    body: typeof body === "string" ? body : JSON.stringify(body)
+  });
+}
+
+/** Until nothing happens any more, short pauses included. */
+export async function settle(host: TestHost<object>): Promise<void> {
+  for (let round = 0; round < 20; round += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await host.advance(50);
+  }
+}
+
+/** What a page shows, as far as a person can see it: both folds write details of their own. */
+export const shown = (messages: readonly UIMessage[]) =>
+  messages.map(({ id, role, parts }) => ({
+    id,
+    role,
+    parts: parts.flatMap((part): unknown[] => {
+      if (part.type === "step-start") return [];
+      if ("toolCallId" in part) {
+        const { toolCallId, state, input, type } = part;
+        const end = "output" in part && part.output !== undefined ? { output: part.output } : {};
+        const why = "errorText" in part && part.errorText !== undefined ? { errorText: part.errorText } : {};
+        return [{ type, toolCallId, state, input, ...end, ...why }];
+      }
+      return "text" in part ? [`${part.type}:${part.text}`] : [{ ...part }];
+    })
+  }));
+
+export async function expectAsStored(page: Page, host: TestHost<object>, agent = "chat"): Promise<void> {
+  expect(shown(page.messages)).toEqual(shown(await storedMessages(host, agent)));
+}
+
+export const answerText = ({ messages }: Page) =>
+  (messages.at(-1)?.parts ?? []).map((part) => ("text" in part ? part.text : "")).join("");
+
+/** How a page may talk to an agent. */
+export const WAYS: readonly [string, Pick<PageInit, "sdk" | "over">][] = [
+  ["ai 7 over HTTP", { sdk: "ai 7", over: "http" }],
+  ["ai 6 over HTTP", { sdk: "ai 6", over: "http" }],
+  ["ai 7 over a WebSocket", { sdk: "ai 7", over: "socket" }]
+];

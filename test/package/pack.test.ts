@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, posix } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -44,6 +44,18 @@ function wranglerConfig(main: string): object {
     migrations: [{ tag: "v1", new_sqlite_classes: ["Thinker"] }]
   };
 }
+
+/** What a user writes: the import of Vite, another folder, and the file that the command writes. */
+const SKILLED = `
+import type { SkillSource } from "everthink/skills";
+import bundled from "everthink:skills";
+import more from "agents:skills/more";
+import generated from "./skills.generated";
+
+export const sources: SkillSource[] = [bundled, more, generated];
+// @ts-expect-error: it is a source and nothing else.
+export const wrong: number = bundled;
+`;
 
 describe("the packed package", () => {
   test("holds the build, its licence and its documents, and nothing else", () => {
@@ -114,6 +126,37 @@ describe("the packed package", () => {
       output = String((error as { stdout?: string }).stdout);
     }
     expect(output).toBe("");
+  });
+
+  test("everthink skills build writes the module of a folder; it and the import of Vite have types", () => {
+    mkdirSync(join(packed.project, "skills", "greet"), { recursive: true });
+    mkdirSync(join(packed.project, "skills", "broken"));
+    const skill = "---\nname: greet\ndescription: d\n---\nHello.";
+    writeFileSync(join(packed.project, "skills", "greet", "SKILL.md"), skill);
+    writeFileSync(join(packed.project, "skills", "broken", "SKILL.md"), "Hello.");
+    const cli = join(packed.project, "node_modules", "everthink", "dist", "serve", "cli.js");
+    const run = (...args: string[]) =>
+      spawnSync(process.execPath, args, { cwd: packed.project, encoding: "utf8", timeout: 60_000 });
+    expect(run(cli, "skills", "build")).toMatchObject({
+      status: 0,
+      stdout: "skills.generated.ts: greet\n",
+      stderr: expect.stringMatching(/^broken\/SKILL\.md:1: .*: left out\n$/)
+    });
+    const refused = { status: 1, stderr: expect.stringMatching(/^There is no folder of skills at .*nowhere/) };
+    expect(run(cli, "skills", "build", "nowhere")).toMatchObject(refused);
+    writeFileSync(join(packed.project, "skilled.ts"), SKILLED);
+    const options = {
+      module: "esnext",
+      moduleResolution: "bundler",
+      target: "es2024",
+      lib: ["es2024", "dom"],
+      types: []
+    };
+    const compilerOptions = { ...options, strict: true, noEmit: true, skipLibCheck: true };
+    const config = join(packed.project, "tsconfig.skills.json");
+    writeFileSync(config, JSON.stringify({ compilerOptions, files: ["skilled.ts"] }));
+    const tsc = join(dirname(require.resolve("typescript/package.json")), "bin", "tsc");
+    expect(run(tsc, "-p", config)).toMatchObject({ stdout: "", status: 0 });
   });
 
   test("answers a request and syncs state to a second client under workerd", async () => {

@@ -1,6 +1,7 @@
 // Plain AI SDK clients and the OpenAI API inside workerd: real streams, real sockets, real eviction.
 import { evictDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
+import OpenAI from "openai";
 import { expect, test } from "vitest";
 import { connect, env, fetchPath, rawStub, uniqueName } from "./world.ts";
 
@@ -29,6 +30,29 @@ test("a request over HTTP is answered with a stream, and after an eviction the a
   // What a client has received is not known any more.
   expect(await (await fetchPath(`${path}/chat/page/stream`)).text()).toContain("You said hello");
   expect(await stored(path)).toEqual(["hello", "You said hello"]);
+});
+
+test("the official package of OpenAI talks to an agent, streamed and not, also after an eviction", async () => {
+  const name = uniqueName();
+  const openai = new OpenAI({
+    apiKey: "key",
+    baseURL: `http://localhost/agents/talker/${name}/v1`,
+    maxRetries: 0,
+    fetch: (url, init) => {
+      const { pathname } = new URL(url as string);
+      return fetchPath(pathname, init as RequestInit);
+    }
+  });
+  const messages = [{ role: "user" as const, content: "hello" }];
+  const whole = await openai.chat.completions.create({ model: "talker", messages });
+  expect(whole.choices[0]?.message.content).toBe("You said hello");
+  await evictDurableObject(rawStub(env.Talker, name));
+  let seen = "";
+  for await (const event of await openai.responses.create({ model: "talker", input: "again", stream: true })) {
+    if (event.type === "response.output_text.delta") seen += event.delta;
+  }
+  expect(seen).toBe("You said again");
+  expect(await stored(`/agents/talker/${name}`)).toEqual(["hello", "You said hello", "again", "You said again"]);
 });
 
 test("a reader that leaves does not stop the answer", async () => {

@@ -5,6 +5,7 @@ import { Think } from "../../src/index.ts";
 import { createScript, reply, scriptedModel, text, toolCall, type Answer } from "../../src/testing/model/index.ts";
 
 export class Talker extends Think {
+  override openAIEndpoint = true;
   override getModel() {
     return scriptedModel(
       createScript((call): Answer => {

@@ -40,6 +40,7 @@ import { Notebook, type Note } from "./notes.ts";
 import { callDetail, eventNote, hookNote, resultDetail, stepNote, turnDetail } from "./panel.ts";
 import { pause } from "./pause.ts";
 import { INSTRUCTIONS } from "./prompt.ts";
+import { demoSkills, scriptRunner } from "./skills.ts";
 import { changedSettings, NO_TASKS, promptOf, scheduledTasks, shownTasks, type TaskSettings } from "./tasks.ts";
 import { teamTools } from "./team.ts";
 import { demoTools } from "./tools.ts";
@@ -140,6 +141,16 @@ export class Assistant extends Think<Env, AssistantState> {
     const isKnown = this.getMcpServers().tools.some(({ toolKey }) => toolKey === key);
     if (!isKnown || !TOOL_RULES.includes(rule)) throw new Error("There is no such tool or rule.");
     this.setState({ ...this.state, toolRules: { ...this.state.toolRules, [key]: rule } });
+  }
+
+  // ── Skills ──
+
+  override getSkills() {
+    return demoSkills;
+  }
+
+  override getSkillScriptRunner() {
+    return scriptRunner(this.env.LOADER);
   }
 
   // ── Files ──

@@ -7,5 +7,6 @@ export const INSTRUCTIONS = [
   "Use your tools instead of guessing: the time, arithmetic, notes, primes, and the user's browser where it is offered.",
   "delete_note and publish_note ask a person by themselves: call them, do not ask for permission in words.",
   "Longer texts, lists and code go into files of the workspace, which the user sees beside the conversation.",
+  "A skill is a set of instructions for one kind of task: activate the one that fits before you begin.",
   'What the user wants you to remember goes into the block "memory", with set_context.'
 ].join("\n");

@@ -16,6 +16,7 @@ export const SUGGESTIONS: readonly Suggestion[] = [
     title: "Work with files",
     prompt: "Write a packing list into a file, correct it, search it, and sort it with bash."
   },
+  { title: "Use a skill", prompt: "Plan a passage from Bergen via Haugesund to Stavanger at 6 knots." },
   { title: "Look at this browser", prompt: "How large is my browser window, and what time zone am I in?" },
   { title: "Remember something", prompt: "Remember that my boat is called Aurora." },
   { title: "Fail on purpose", prompt: "Please fail on purpose, so that I see an error." }

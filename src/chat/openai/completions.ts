@@ -1,5 +1,5 @@
 // `POST …/v1/chat/completions`: an answer as one object, or as the chunks of a stream.
-import type { AnswerEvents, WaitingCall } from "./answer.ts";
+import type { AnswerEnd, AnswerEvents, TokenCounts, WaitingCall } from "./answer.ts";
 import { errorBody, type EventReply, type ObjectReply } from "./reply.ts";
 
 export interface Head {
@@ -7,9 +7,19 @@ export interface Head {
   readonly model: string;
   /** In seconds. */
   readonly created: number;
+  /** A stream of completions ends with token counts: its client asked for them. */
+  readonly includesUsage: boolean;
 }
 
 const callOf = ({ id, name, input }: WaitingCall) => ({ id, type: "function", function: { name, arguments: input } });
+
+const usageOf = ({ input, output, total, cached, reasoning }: TokenCounts) => ({
+  prompt_tokens: input,
+  completion_tokens: output,
+  total_tokens: total,
+  prompt_tokens_details: { cached_tokens: cached },
+  completion_tokens_details: { reasoning_tokens: reasoning }
+});
 
 const reasonOf = (calls: readonly WaitingCall[]) => (calls.length > 0 ? "tool_calls" : "stop");
 
@@ -28,7 +38,7 @@ export class Completion implements AnswerEvents {
     return true;
   }
 
-  done(calls: readonly WaitingCall[]): void {
+  done({ calls, tokens }: AnswerEnd): void {
     const message = {
       role: "assistant",
       content: this.#text === "" && calls.length > 0 ? null : this.#text,
@@ -36,7 +46,7 @@ export class Completion implements AnswerEvents {
       ...(calls.length > 0 && { tool_calls: calls.map(callOf) })
     };
     const choice = { index: 0, message, logprobs: null, finish_reason: reasonOf(calls) };
-    this.#reply.send({ ...this.#head, choices: [choice] });
+    this.#reply.send({ ...this.#head, choices: [choice], ...(tokens && { usage: usageOf(tokens) }) });
   }
 
   failed(errorText: string): void {
@@ -47,10 +57,12 @@ export class Completion implements AnswerEvents {
 export class CompletionStream implements AnswerEvents {
   readonly #head: object;
   readonly #reply: EventReply;
+  readonly #includesUsage: boolean;
 
-  constructor({ id, model, created }: Head, reply: EventReply) {
+  constructor({ id, model, created, includesUsage }: Head, reply: EventReply) {
     this.#head = { id: `chatcmpl-${id}`, object: "chat.completion.chunk", created, model };
     this.#reply = reply;
+    this.#includesUsage = includesUsage;
     this.#send({ role: "assistant", content: "" }, null);
   }
 
@@ -58,11 +70,14 @@ export class CompletionStream implements AnswerEvents {
     return this.#send({ content: delta }, null);
   }
 
-  done(calls: readonly WaitingCall[]): void {
+  done({ calls, tokens }: AnswerEnd): void {
     if (calls.length > 0) {
       this.#send({ tool_calls: calls.map((call, index) => ({ index, ...callOf(call) })) }, null);
     }
     this.#send({}, reasonOf(calls));
+    if (this.#includesUsage && tokens) {
+      this.#reply.event({ ...this.#head, choices: [], usage: usageOf(tokens) });
+    }
     this.#reply.end("[DONE]");
   }
 

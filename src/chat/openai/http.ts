@@ -3,6 +3,7 @@
 // question or results of tools, and what the reader is sent is written in the API's words. The conversation is stored with
 // the agent, whatever history the client posts. Access is decided as for plain chat over HTTP.
 import type { UIMessage } from "ai";
+import type { StepUsage } from "../../journal/records.ts";
 import { isToolPart } from "../../model/index.ts";
 import { readText } from "../../util/bytes.ts";
 import { isObject, parseJson } from "../../util/json.ts";
@@ -25,7 +26,6 @@ import { ResponseObject, ResponseStream } from "./responses.ts";
 
 export interface OpenAIInit extends HttpChatInit {
   readonly newId: () => string;
-  readonly now: () => number;
   readonly transcript: () => readonly UIMessage[];
   /** What the endpoint calls its one model. */
   readonly modelName: string;
@@ -87,7 +87,9 @@ function stream(request: Request, asked: OpenAIRequest, init: Asking): Response 
   const reply = new EventReply();
   const events = init.kind.asStream(headOf(asked, init), reply);
   const refusal = send(request, { asked, events, reply }, init);
-  return refusal ?? new Response(reply.body, { headers: EVENT_HEADERS });
+  if (refusal) return refusal;
+  void reply.keepAlive(init.clock);
+  return new Response(reply.body, { headers: EVENT_HEADERS });
 }
 
 /** Undefined: the answer is on its way. */
@@ -96,7 +98,8 @@ function send(
   { asked, events, reply }: { asked: OpenAIRequest; events: AnswerEvents; reply?: EventReply },
   init: Asking
 ): Response | undefined {
-  const reader = init.chat.reader({ sink: new AnswerReader(events) });
+  const usage = (): StepUsage | undefined => init.chat.usageOf(reader);
+  const reader = init.chat.reader({ sink: new AnswerReader(events, usage) });
   if (reply) reply.onLeave = () => reader.cut();
   const { answers, tools } = asked;
   const shown = answers.length > 0 ? holderOf(answers[0]?.toolCallId, init.transcript()) : undefined;
@@ -126,12 +129,12 @@ function holderOf(toolCallId: string | undefined, messages: readonly UIMessage[]
   return messages.findLast(({ parts }) => parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId));
 }
 
-function headOf({ model }: OpenAIRequest, { newId, now }: OpenAIInit): Head {
-  return { id: newId(), model, created: Math.floor(now() / 1000) };
+function headOf({ model, includesUsage }: OpenAIRequest, { newId, clock }: OpenAIInit): Head {
+  return { id: newId(), model, created: Math.floor(clock.now() / 1000), includesUsage };
 }
 
-function models({ modelName, now }: OpenAIInit): Response {
-  const model = { id: modelName, object: "model", created: Math.floor(now() / 1000), owned_by: "everthink" };
+function models({ modelName, clock }: OpenAIInit): Response {
+  const model = { id: modelName, object: "model", created: Math.floor(clock.now() / 1000), owned_by: "everthink" };
   return Response.json({ object: "list", data: [model] }, { headers: NO_STORE });
 }
 

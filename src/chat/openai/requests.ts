@@ -13,6 +13,8 @@ type Part = UIMessage["parts"][number];
 export interface OpenAIRequest {
   readonly model: string;
   readonly streams: boolean;
+  /** `stream_options.include_usage` */
+  readonly includesUsage: boolean;
   /** Parts of what is asked; empty when results of tools are posted. */
   readonly question: readonly Part[];
   readonly answers: readonly PostedAnswer[];
@@ -51,12 +53,15 @@ export function readResponse(body: Fields): Result<OpenAIRequest, MalformedReque
 
 type Meaning = Pick<OpenAIRequest, "question" | "answers" | "tools">;
 
-function read({ model, stream }: Fields, meaning: Meaning): Result<OpenAIRequest, MalformedRequestError> {
+function read(body: Fields, meaning: Meaning): Result<OpenAIRequest, MalformedRequestError> {
   if (meaning.question.length === 0 && meaning.answers.length === 0) {
     return malformed("it ends with neither a question nor the result of a tool");
   }
+  const { model, stream, stream_options: options } = body;
+  const includesUsage = isObject(options) && options["include_usage"] === true;
   const tools = meaning.tools && meaning.tools.length > 0 ? meaning.tools : undefined;
-  return ok({ ...meaning, tools, model: typeof model === "string" ? model : "agent", streams: stream === true });
+  const name = typeof model === "string" ? model : "agent";
+  return ok({ ...meaning, tools, model: name, streams: stream === true, includesUsage });
 }
 
 function isAssistant(message: unknown): boolean {

@@ -1,5 +1,5 @@
 // `POST …/v1/responses`: an answer as one object, or as the events that build it.
-import type { AnswerEvents, WaitingCall } from "./answer.ts";
+import type { AnswerEnd, AnswerEvents, TokenCounts, WaitingCall } from "./answer.ts";
 import type { Head } from "./completions.ts";
 import type { EventReply, ObjectReply } from "./reply.ts";
 
@@ -37,6 +37,21 @@ function outputOf(head: Head, text: string, calls: readonly WaitingCall[]): obje
   return [...(text === "" ? [] : [messageItem(head.id, text, "completed")]), ...calls.map(callItem)];
 }
 
+function completedResponse(head: Head, text: string, { calls, tokens }: AnswerEnd) {
+  const response = responseOf(head, "completed", outputOf(head, text, calls));
+  return { ...response, ...(tokens && { usage: usageOf(tokens) }) };
+}
+
+function usageOf({ input, output, total, cached, reasoning }: TokenCounts) {
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    total_tokens: total,
+    input_tokens_details: { cached_tokens: cached },
+    output_tokens_details: { reasoning_tokens: reasoning }
+  };
+}
+
 export class ResponseObject implements AnswerEvents {
   readonly #head: Head;
   readonly #reply: ObjectReply;
@@ -52,8 +67,8 @@ export class ResponseObject implements AnswerEvents {
     return true;
   }
 
-  done(calls: readonly WaitingCall[]): void {
-    this.#reply.send(responseOf(this.#head, "completed", outputOf(this.#head, this.#text, calls)));
+  done(end: AnswerEnd): void {
+    this.#reply.send(completedResponse(this.#head, this.#text, end));
   }
 
   failed(errorText: string): void {
@@ -87,7 +102,7 @@ export class ResponseStream implements AnswerEvents {
     return this.#send("response.output_text.delta", { ...this.#place, delta, logprobs: [] });
   }
 
-  done(calls: readonly WaitingCall[]): void {
+  done(end: AnswerEnd): void {
     const text = this.#text;
     if (text !== "") {
       this.#send("response.output_text.done", { ...this.#place, text, logprobs: [] });
@@ -95,10 +110,8 @@ export class ResponseStream implements AnswerEvents {
       this.#send("response.output_item.done", { output_index: 0, item: messageItem(this.#head.id, text, "completed") });
     }
     const first = text === "" ? 0 : 1;
-    calls.forEach((call, index) => this.#call(call, first + index));
-    this.#send("response.completed", {
-      response: responseOf(this.#head, "completed", outputOf(this.#head, text, calls))
-    });
+    end.calls.forEach((call, index) => this.#call(call, first + index));
+    this.#send("response.completed", { response: completedResponse(this.#head, text, end) });
     this.#reply.end();
   }
 

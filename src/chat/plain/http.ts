@@ -4,6 +4,7 @@
 //   DELETE …/chat, …/chat/<id>/stream    stops what runs and waits
 // Who may ask is decided where the request is routed; pages of other sites were refused before. A form of another page can
 // send anything but JSON without the browser asking first, so nothing else is read.
+import type { Clock } from "../../host/ports.ts";
 import { readText } from "../../util/bytes.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 import { ForbiddenFrameError, MalformedRequestError, RequestTooLargeError, TooManyReadersError } from "../errors.ts";
@@ -18,6 +19,7 @@ const REST = /^(?:\/[^/]+\/stream)?$/;
 
 export interface HttpChatInit {
   readonly chat: PlainChat;
+  readonly clock: Clock;
   /** Whether the sender may only watch. */
   isReadonly(request: Request): Promise<boolean>;
 }
@@ -26,16 +28,16 @@ export interface HttpChatInit {
 export async function chatResponse(request: Request, rest: string, init: HttpChatInit): Promise<Response | undefined> {
   if (!REST.test(rest)) return undefined;
   const { method } = request;
-  if (method === "GET" && rest !== "") return resume(init.chat);
+  if (method === "GET" && rest !== "") return resume(request, init);
   const mayChange = (method === "POST" && rest === "") || method === "DELETE";
   if (!mayChange) return plain("Method not allowed", 405, { Allow: rest === "" ? "POST, DELETE" : "GET, DELETE" });
   if (await init.isReadonly(request)) return plain(new ForbiddenFrameError().message, 403);
-  if (method === "POST") return ask(request, init.chat);
+  if (method === "POST") return ask(request, init);
   init.chat.stop();
   return new Response(null, { status: 204, headers: NO_STORE });
 }
 
-async function ask(request: Request, chat: PlainChat): Promise<Response> {
+async function ask(request: Request, { chat, clock }: HttpChatInit): Promise<Response> {
   if (!isJson(request)) return plain("Send the messages with Content-Type: application/json.", 415);
   const text = await readText(request.body, BODY_LIMIT_BYTES);
   if (text === undefined) return plain(new RequestTooLargeError("messages", BODY_LIMIT_BYTES).message, 413);
@@ -44,24 +46,32 @@ async function ask(request: Request, chat: PlainChat): Promise<Response> {
   const body = readPlainRequest(parsed.value);
   if (!body.ok) return plain(body.error.message, body.error instanceof RequestTooLargeError ? 413 : 400);
   if (chat.isFull) return full();
-  const { stream, reader } = open(chat);
+  const { stream, reader } = open(request, chat);
   const result = chat.send(body.value, reader);
-  if (result.kind === "following") return new Response(stream.body, { headers: SSE_HEADERS });
+  if (result.kind === "following") return streamed(stream, clock);
   return plain(result.errorText, result.why === "dropped" ? 409 : 422);
 }
 
-function resume(chat: PlainChat): Response {
+function resume(request: Request, { chat, clock }: HttpChatInit): Response {
   if (chat.isFull) return full();
-  const { stream, reader } = open(chat);
+  const { stream, reader } = open(request, chat);
   if (!chat.resume(reader)) return new Response(null, { status: 204, headers: NO_STORE });
-  return new Response(stream.body, { headers: SSE_HEADERS });
+  return streamed(stream, clock);
 }
 
-function open(chat: PlainChat) {
-  const stream = new EventStream();
+/** No client of either major says by itself which it is. */
+const MAJOR_HEADER = "x-ai-sdk-major";
+
+function open(request: Request, chat: PlainChat) {
+  const stream = new EventStream(request.headers.get(MAJOR_HEADER) === "7" ? 7 : 6);
   const reader = chat.reader({ sink: stream });
   stream.onLeave = () => reader.cut();
   return { stream, reader };
+}
+
+function streamed(stream: EventStream, clock: Clock): Response {
+  void stream.keepAlive(clock);
+  return new Response(stream.body, { headers: SSE_HEADERS });
 }
 
 const NO_STORE = { "Cache-Control": "no-store" };

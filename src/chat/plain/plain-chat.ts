@@ -2,6 +2,7 @@
 // `cf_agent_*` protocol, without its frames: what is asked goes through `Submit`, what is answered through the engine, and
 // what is sent is what the engine reports. A client that leaves stops nothing; one that comes back is sent all of it.
 import type { UIMessage } from "ai";
+import type { StepUsage } from "../../journal/records.ts";
 import { isToolPart, messageChunks, openingChunks, partsAfter } from "../../model/index.ts";
 import type { TurnEngine } from "../../turn/engine.ts";
 import type { TurnListener } from "../../turn/listener.ts";
@@ -84,6 +85,11 @@ export class PlainChat implements TurnListener {
   /** Stops what runs and what waits. */
   stop(): void {
     this.#init.turns.cancelAll("cancelled");
+  }
+
+  /** What the turn that the reader is sent has used. */
+  usageOf({ requestId }: PlainReader): StepUsage | undefined {
+    return requestId === undefined ? undefined : this.#init.turns.usageOf(requestId);
   }
 
   // ── What the engine reports ──

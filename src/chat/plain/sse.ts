@@ -10,8 +10,20 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = {
   "X-Accel-Buffering": "no"
 };
 
+/** Chunks that `ai` 6 does not know. It fails over the first one. */
+const NEWER_CHUNK = /^\{"type":"(?:custom|reasoning-file|reset-step|steering-message|tool-approval-response)"/;
+
 export class EventStream extends TextStream implements PlainSink {
+  readonly #major: 6 | 7;
+
+  /** `major` is the oldest version of the AI SDK that may read it. */
+  constructor(major: 6 | 7) {
+    super();
+    this.#major = major;
+  }
+
   chunk(body: string): boolean {
+    if (this.#major === 6 && NEWER_CHUNK.test(body)) return true;
     return this.write(`data: ${body}\n\n`);
   }
 

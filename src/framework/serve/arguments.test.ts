@@ -42,6 +42,13 @@ describe("the command line", () => {
     [["serve", "--plug", "--host", "localhost"], { ...DEFAULTS, hasPlug: true, host: "localhost" }],
     [["serve", "--plug", "--host", "::1"], { ...DEFAULTS, hasPlug: true, host: "::1" }],
     [["serve", "--compatibility-date", "2026-01-02"], { ...DEFAULTS, compatibilityDate: "2026-01-02" }],
+    [["skills", "build"], { command: "skills", folder: "skills", output: "skills.generated.ts" }],
+    [
+      ["skills", "build", "src/skills/"],
+      { command: "skills", folder: "src/skills", output: "src/skills.generated.ts" }
+    ],
+    [["skills", "build", "a", "--out", "b.js"], { command: "skills", folder: "a", output: "b.js" }],
+    [["skills", "--help"], { command: "help" }],
     [["--help"], { command: "help" }],
     [["serve", "-h", "--port", "nonsense"], { command: "help" }],
     [["help"], { command: "help" }],
@@ -51,8 +58,12 @@ describe("the command line", () => {
   });
 
   test.each([
-    [[], "Which command? There is one: everthink serve"],
+    [[], "Which command? There are two: everthink serve, everthink skills build"],
     [["server"], 'There is no command "server".'],
+    [["skills"], "There is one command for skills: everthink skills build [folder]"],
+    [["skills", "build", "a", "b"], 'One folder at a time: "b" is one too many.'],
+    [["skills", "build", "--port", "1"], "Unknown option '--port'."],
+    [["skills", "build", "--out", "a.json"], '--out must be a .ts or .js file, not "a.json".'],
     [["serve", "--prot", "1"], "Unknown option '--prot'."],
     [["serve", "--port"], "Option '--port <value>' argument missing."],
     [["serve", "--port", "eighty"], '--port must be a number from 0 to 65535, not "eighty".'],
@@ -101,5 +112,26 @@ describe("the command line", () => {
     ]) {
       expect(HELP).toContain(`--${option}`);
     }
+  });
+});
+
+describe("messenger telegram set-webhook", () => {
+  const url = "https://example.com/agents/support/main/messengers/telegram/webhook";
+
+  test("takes the address, and names of variables instead of secrets", () => {
+    const given = ["messenger", "telegram", "set-webhook", url];
+    const secrets = { tokenVariable: "TELEGRAM_BOT_TOKEN", secretVariable: "TELEGRAM_WEBHOOK_SECRET_TOKEN" };
+    expect(parseArguments(given)).toEqual({ command: "set-webhook", url, ...secrets });
+    expect(parseArguments([...given, "--token-var", "BOT"])).toMatchObject({ tokenVariable: "BOT" });
+  });
+
+  test.each([
+    ["messenger"],
+    ["messenger", "telegram"],
+    ["messenger", "slack", "set-webhook", url],
+    ["messenger", "telegram", "set-webhook"],
+    ["messenger", "telegram", "set-webhook", "http://example.com"]
+  ])("refuses %s %s %s %s", (...args) => {
+    expect(() => parseArguments(args)).toThrow(UsageError);
   });
 });

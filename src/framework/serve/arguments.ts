@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { errorMessage } from "../../util/errors.ts";
 import { isLoopback } from "../../util/loopback.ts";
 import type { BuildOptions } from "./build.ts";
+import { parseSkillsArguments, type SkillsBuildArguments } from "../skills/build-arguments.ts";
 import { UsageError } from "./errors.ts";
 import { LOOPBACK_HOSTS } from "./workerd-config.ts";
 
@@ -28,7 +29,19 @@ export interface ServeArguments extends BuildOptions {
   graceMs: number;
 }
 
-export type CliCommand = { command: "help" } | { command: "version" } | ({ command: "serve" } & ServeArguments);
+export interface SetWebhookArguments {
+  url: string;
+  /** Variables of the environment that hold the secrets: arguments are seen by every process of the machine. */
+  tokenVariable: string;
+  secretVariable: string;
+}
+
+export type CliCommand =
+  | { command: "help" }
+  | { command: "version" }
+  | ({ command: "skills" } & SkillsBuildArguments)
+  | ({ command: "set-webhook" } & SetWebhookArguments)
+  | ({ command: "serve" } & ServeArguments);
 
 export const HELP = `everthink serve [build] [options]
 
@@ -56,7 +69,21 @@ For a build without a wrangler.json:
   --assets <folder>        serves these files; bound as ASSETS
   --compatibility-date <yyyy-mm-dd>
 
-  everthink --help, everthink --version
+everthink skills build [folder] [--out <file>]
+
+Writes a module whose default export is a source of the skills in a folder, for builds without Vite.
+
+  folder                   skills
+  --out <file>             <folder>.generated.ts
+
+everthink messenger telegram set-webhook <https url of the agent's webhook>
+
+Tells Telegram where the bot's messages go. Token and secret are read from the environment.
+
+  --token-var <NAME>       TELEGRAM_BOT_TOKEN
+  --secret-var <NAME>      TELEGRAM_WEBHOOK_SECRET_TOKEN
+
+everthink --help, everthink --version
 
 GET /__think/health answers 200 as long as the Worker answers. SIGTERM and Ctrl-C stop; twice, at once.
 `;
@@ -72,6 +99,8 @@ const OPTIONS = {
   "allow-host": { type: "string", multiple: true },
   "health-timeout": { type: "string" },
   grace: { type: "string" },
+  "token-var": { type: "string" },
+  "secret-var": { type: "string" },
   plug: { type: "boolean" },
   objects: { type: "string", multiple: true },
   loader: { type: "string" },
@@ -82,11 +111,15 @@ const OPTIONS = {
 } as const;
 
 export function parseArguments(args: readonly string[]): CliCommand {
+  const [first, ...rest] = args;
+  if (first === "skills" && !rest.includes("--help")) return { command: "skills", ...parseSkillsArguments(rest) };
   const { values, positionals } = split(args);
   const [command, build, ...more] = positionals;
   if (values.help || command === "help") return { command: "help" };
   if (values.version) return { command: "version" };
-  if (command === undefined) throw new UsageError("Which command? There is one: everthink serve");
+  if (command === undefined)
+    throw new UsageError("Which command? There are: everthink serve, everthink skills build, everthink messenger");
+  if (command === "messenger") return setWebhookArguments(positionals.slice(1), values);
   if (command !== "serve") throw new UsageError(`There is no command "${command}".`);
   if (more.length > 0) throw new UsageError(`One build at a time: "${more[0]}" is one too many.`);
   const date = values["compatibility-date"];
@@ -123,6 +156,24 @@ export function parseArguments(args: readonly string[]): CliCommand {
     ...optional("loader", values.loader === undefined ? undefined : requireName("loader", values.loader)),
     ...optional("assets", filled("assets", values.assets)),
     ...optional("compatibilityDate", date)
+  };
+}
+
+function setWebhookArguments(
+  [provider, verb, url, ...more]: readonly string[],
+  values: { "token-var"?: string; "secret-var"?: string }
+): CliCommand {
+  if (provider !== "telegram" || verb !== "set-webhook" || more.length > 0) {
+    throw new UsageError("There is one command for messengers: everthink messenger telegram set-webhook <url>");
+  }
+  if (url === undefined || !/^https:\/\/./.test(url)) {
+    throw new UsageError("Telegram takes only addresses that begin with https://.");
+  }
+  return {
+    command: "set-webhook",
+    url,
+    tokenVariable: filled("token-var", values["token-var"]) ?? "TELEGRAM_BOT_TOKEN",
+    secretVariable: filled("secret-var", values["secret-var"]) ?? "TELEGRAM_WEBHOOK_SECRET_TOKEN"
   };
 }
 

@@ -229,17 +229,18 @@ function addModel(models: readonly ModelUse[], { modelId, tools, prompt }: Model
 }
 
 function finishStep(steps: StepsView, usage: StepUsage): StepsView {
+  return { finished: steps.finished + 1, lastUsage: usage, usage: addStepUsage(steps.usage, usage) };
+}
+
+/** A count that neither of them has stays unknown. */
+export function addStepUsage(first: StepUsage, second: StepUsage): StepUsage {
   const sum = (a: number | null, b: number | null) => (a === null && b === null ? null : (a ?? 0) + (b ?? 0));
   return {
-    finished: steps.finished + 1,
-    lastUsage: usage,
-    usage: {
-      inputTokens: sum(steps.usage.inputTokens, usage.inputTokens),
-      outputTokens: sum(steps.usage.outputTokens, usage.outputTokens),
-      totalTokens: sum(steps.usage.totalTokens, usage.totalTokens),
-      reasoningTokens: sum(steps.usage.reasoningTokens, usage.reasoningTokens),
-      cachedInputTokens: sum(steps.usage.cachedInputTokens, usage.cachedInputTokens)
-    }
+    inputTokens: sum(first.inputTokens, second.inputTokens),
+    outputTokens: sum(first.outputTokens, second.outputTokens),
+    totalTokens: sum(first.totalTokens, second.totalTokens),
+    reasoningTokens: sum(first.reasoningTokens, second.reasoningTokens),
+    cachedInputTokens: sum(first.cachedInputTokens, second.cachedInputTokens)
   };
 }
 

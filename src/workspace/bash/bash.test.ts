@@ -226,6 +226,16 @@ describe("scripts made to harm", () => {
     expect(await files.readFile("/early")).toBe("kept\n");
   });
 
+  test("a script that never yields ends at the timeout with 124, and what it wrote before stays", async () => {
+    const { files } = openWorkspace();
+    const started = Date.now();
+    const script = "echo early > f; while true; do :; done";
+    const result = await bash(files, script, { timeout: 100 });
+    expect(result).toMatchObject({ exitCode: 124, stderr: expect.stringContaining("timed out after 100 ms") });
+    expect(Date.now() - started).toBeLessThan(2_000);
+    expect(await files.readFile("/f")).toBe("early\n");
+  });
+
   test("a sleeping script ends at the timeout with 124", async () => {
     const { files } = openWorkspace();
     const result = await bash(files, "echo early > f; sleep 1000", { timeout: 200 });

@@ -8,7 +8,7 @@ export interface ShellStat {
   mode: number;
   size: number;
   mtime: Date;
-  identity: string;
+  identity?: string;
 }
 
 export interface ShellEntry {
@@ -69,11 +69,24 @@ export interface ShellFetchResult {
 
 export type ShellFetch = (url: string, options?: ShellFetchOptions) => Promise<ShellFetchResult>;
 
+export interface ShellResult {
+  stdout: string;
+  stderr: string;
+  exitCode: number;
+}
+
+/** A command of ours. `stdin` is a text with a byte per character. */
+export interface ShellCommand {
+  name: string;
+  execute(args: string[], context: { stdin: unknown }): Promise<ShellResult>;
+}
+
 interface ShellOptions {
   fs: ShellFileSystem;
   cwd: string;
   executionLimits: Record<string, number>;
   fetch?: ShellFetch;
+  customCommands?: ShellCommand[];
   defenseInDepth?: boolean;
 }
 
@@ -81,11 +94,14 @@ interface ShellExecOptions {
   cwd: string;
   rawScript: boolean;
   signal: AbortSignal;
+  stdin?: string;
 }
 
 /** `import("just-bash")`. */
 export interface ShellModule {
   readonly Bash: new (options: ShellOptions) => {
-    exec(script: string, options: ShellExecOptions): Promise<{ stdout: string; stderr: string; exitCode: number }>;
+    exec(script: string, options: ShellExecOptions): Promise<ShellResult>;
   };
+  /** A file system of its own, for scripts that have none. */
+  readonly InMemoryFs: new (files?: Record<string, string | Uint8Array>) => ShellFileSystem;
 }

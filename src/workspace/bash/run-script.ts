@@ -1,6 +1,7 @@
 // Runs one script of `bash` over the files. No processes, no binaries; the network only where the class allows it. What
 // the script changed is written back when it has ended, also after a failure or the timeout.
 import { cutToBytes, byteLength } from "../../util/bytes.ts";
+import { errorMessage } from "../../util/errors.ts";
 import { normalizePath } from "../paths.ts";
 import type { BashOperations } from "../tools/operations.ts";
 import { sizeText } from "../tools/size-text.ts";
@@ -9,6 +10,7 @@ import type { ShellModule } from "./interpreter.ts";
 import { loadShell } from "./load-shell.ts";
 import { type BashNetwork, shellFetch } from "./network.ts";
 import { ScriptOverlay } from "./overlay.ts";
+import { timedSignal } from "./timed-signal.ts";
 import { type ChangedFiles, writeBack } from "./write-back.ts";
 
 export interface BashOptions {
@@ -44,7 +46,7 @@ const DEFAULTS = { timeout: 30_000, maxOutputBytes: 64_000, maxReadBytes: 64 * 1
 const TIMED_OUT = 124;
 
 /** Of the interpreter itself: what ends a script that would never end, or that would fill the memory. */
-const EXECUTION_LIMITS = {
+export const EXECUTION_LIMITS = {
   maxCommandCount: 100_000,
   maxLoopIterations: 100_000,
   maxCallDepth: 100,
@@ -94,8 +96,11 @@ interface Execution {
 }
 
 async function execute({ Bash }: ShellModule, options: BashOptions, { input, overlay, turn }: Execution) {
-  const timeout = AbortSignal.timeout(options.timeout ?? DEFAULTS.timeout);
-  const signal = turn ? AbortSignal.any([turn, timeout]) : timeout;
+  const timeoutMs = options.timeout ?? DEFAULTS.timeout;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = timedSignal(turn ? AbortSignal.any([turn, timeout]) : timeout, timeoutMs);
+  const isLate = () => signal.aborted && !turn?.aborted;
+  const late = { stdout: "", stderr: `The script was timed out after ${timeoutMs} ms.`, exitCode: TIMED_OUT };
   const cwd = normalizePath(input.cwd ?? "/");
   const fetch = shellFetch(options.network ?? false);
   try {
@@ -104,10 +109,11 @@ async function execute({ Bash }: ShellModule, options: BashOptions, { input, ove
     // The interpreter looks at the signal between commands; a command that waits is not waited for.
     const run = bash.exec(input.script, { cwd, rawScript: true, signal });
     run.catch(() => undefined);
-    return await Promise.race([run, aborted(signal)]);
+    const result = await Promise.race([run, aborted(signal)]);
+    // A script that was ended between two commands has a code of the interpreter's own.
+    return isLate() && result.exitCode !== 0 ? { ...late, stdout: result.stdout } : result;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { stdout: "", stderr: message, exitCode: timeout.aborted ? TIMED_OUT : 1 };
+    return isLate() ? late : { stdout: "", stderr: errorMessage(error), exitCode: 1 };
   }
 }
 

@@ -1,7 +1,7 @@
 // `read`: text with line numbers; of images and PDFs a note is stored, and the model is given the bytes, also on replay.
 import { tool, type Tool } from "ai";
 import { toolMediaPart } from "../../model/tool-media.ts";
-import { decodeText } from "../../util/bytes.ts";
+import { decodeText, encodeBase64 } from "../../util/bytes.ts";
 import { isImageType, isTextType, mediaTypeOf } from "../media-type.ts";
 import { nameOf, normalizePath } from "../paths.ts";
 import { fileFailure, orFailure, type ToolFailure } from "./failure.ts";
@@ -166,7 +166,7 @@ async function mediaView({ ops, path, isShown }: Viewer, output: MediaOutput) {
   }
   const isChanged = typeof output.sha256 === "string" && (await sha256(bytes)) !== output.sha256;
   const text = isChanged ? `${note}. The file was changed since this call; this is what it holds now.` : note;
-  const media = { data: base64(bytes), mediaType: output.mediaType, filename: output.name };
+  const media = { data: encodeBase64(bytes), mediaType: output.mediaType, filename: output.name };
   return { type: "content" as const, value: [{ type: "text" as const, text }, toolMediaPart(media)] };
 }
 
@@ -186,14 +186,4 @@ function isMedia(value: unknown): value is MediaOutput {
 async function sha256(bytes: Uint8Array): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new Uint8Array(bytes)));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** Characters made at once: more arguments than this overflow the stack. */
-const BASE64_STEP = 0x8000;
-
-function base64(bytes: Uint8Array): string {
-  let binary = "";
-  for (let at = 0; at < bytes.byteLength; at += BASE64_STEP)
-    binary += String.fromCharCode(...bytes.subarray(at, at + BASE64_STEP));
-  return btoa(binary);
 }

@@ -4,7 +4,7 @@ import { crowded } from "../rhythm.ts";
 import type { Scenario } from "../scenario.ts";
 import { eventually } from "../visitor.ts";
 
-export const approves: Scenario = {
+const approves: Scenario = {
   name: "an approved action runs once: the note it deletes is gone",
   async play({ visitor }) {
     await visitor.suggest("Ask before deleting");
@@ -34,7 +34,7 @@ export const rejects: Scenario = {
   }
 };
 
-export const parks: Scenario = {
+const parks: Scenario = {
   name: "a parked action outlives its tab and its process, is approved by another person, and takes effect exactly once",
   async play({ visitor, server, somebodyElse }) {
     const text = `the lamp of ${crypto.randomUUID().slice(0, 8)} is lit`;

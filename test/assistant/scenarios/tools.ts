@@ -30,7 +30,7 @@ export const thinksAndCalculates: Scenario = {
   }
 };
 
-export const showsProgress: Scenario = {
+const showsProgress: Scenario = {
   name: "a slow tool shows its progress moving before its result is there",
   async play({ visitor }) {
     const values = await progressOf(visitor);

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { Scenario } from "../scenario.ts";
 
-export const regenerates: Scenario = {
+const regenerates: Scenario = {
   name: "a regenerated answer stands beside the first, and the conversation goes on from the version that is chosen",
   async play({ visitor }) {
     const first = await visitor.askAndHear("List my notes");

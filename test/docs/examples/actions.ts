@@ -87,7 +87,7 @@ export class Support extends Think {
   override async onChatResponse({ attachments }: ChatResponseResult) {
     for (const attachment of attachments) {
       const text = await this.renderAttachment(attachment);
-      if (text !== undefined) this.delivered.push(text);
+      if (text !== undefined) this.delivered.push(typeof text === "string" ? text : text.markdown);
     }
   }
 }

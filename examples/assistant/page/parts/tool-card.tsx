@@ -8,8 +8,10 @@ import {
   type CardTone,
   failureOf,
   inputLine,
+  isActivation,
   isParked,
   progressOf,
+  skillOf,
   toneOf,
   toolName,
   type ToolPart,
@@ -29,6 +31,8 @@ export function ToolCard({ part }: { part: ToolPart }) {
   const failure = failureOf(part);
   const progress = progressOf(part);
   const { diff, output } = withDiff(part.output);
+  const skill = skillOf(part);
+  const isActive = isActivation(part);
   const isAsking = part.state === "approval-requested" || isParked(part);
   return (
     <div role="group" aria-label={`Tool ${name}`} className="tool-card" data-state={part.state} data-tone={tone}>
@@ -38,9 +42,15 @@ export function ToolCard({ part }: { part: ToolPart }) {
             {tone === "busy" ? <span className="spinner" /> : <Icon name={ICONS[tone]} size={16} />}
           </span>
           <span className="tool-name">{name}</span>
-          <span className="tool-input">{inputLine(part.input)}</span>
+          {skill !== undefined && (
+            <span className="skill-name" data-active={isActive || undefined}>
+              <Icon name="book" size={14} />
+              {skill}
+            </span>
+          )}
+          <span className="tool-input">{inputLine(part.input, skill === undefined ? [] : ["name"])}</span>
           {/* The check mark says "done" to everybody who sees it. */}
-          <span className={tone === "done" ? "only-heard" : "tool-word"}>{word}</span>
+          <span className={tone === "done" && !isActive ? "only-heard" : "tool-word"}>{word}</span>
           <Icon name="chevron" size={16} />
         </summary>
         <div className="tool-detail">

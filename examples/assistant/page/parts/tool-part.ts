@@ -24,6 +24,8 @@ export interface ToolPart {
   readonly toolMetadata?: unknown;
 }
 
+const SKILL_TOOLS: ReadonlySet<string> = new Set(["activate_skill", "read_skill_resource", "run_skill_script"]);
+
 /** Which tool of which MCP server it is, and what that server says about it. */
 export interface McpSource {
   readonly server: string;
@@ -56,6 +58,18 @@ export function toolName(part: ToolPart): string {
   return part.type === "dynamic-tool" ? (part.toolName ?? "tool") : part.type.slice("tool-".length);
 }
 
+/** The skill that a call is about, if it is one of the tools for skills. */
+export function skillOf(part: ToolPart): string | undefined {
+  const name = field(part.input, "name");
+  return SKILL_TOOLS.has(toolName(part)) && typeof name === "string" && name !== "" ? name : undefined;
+}
+
+/** The instructions of the skill are what the model works with from here on. */
+export function isActivation(part: ToolPart): boolean {
+  const isAnswered = part.state === "output-available" && typeof part.output === "string";
+  return toolName(part) === "activate_skill" && isAnswered && String(part.output).startsWith("<skill_content");
+}
+
 /** An action that waits for a person as long as it takes. */
 export function isParked(part: ToolPart): boolean {
   return part.state === "output-available" && field(part.output, "status") === "paused";
@@ -75,11 +89,17 @@ export function withDiff(output: unknown): { readonly diff?: string; readonly ou
   return { diff, output: { ...output, diff: undefined } };
 }
 
+/** How the tool says that a script of a skill did not do what it should. */
+const SCRIPT_FAILED = "Skill script failed: ";
+
 /** Why it failed: what the tool threw, or the error an action gave as its output. */
 export function failureOf(part: ToolPart): string | undefined {
   if (part.state === "output-error") return part.errorText ?? "The tool failed.";
   if (part.state !== "output-available" || part.preliminary === true) return undefined;
-  const error = field(part.output, "error");
+  const { output } = part;
+  if (typeof output === "string" && output.startsWith(SCRIPT_FAILED) && skillOf(part) !== undefined)
+    return output.slice(SCRIPT_FAILED.length);
+  const error = field(output, "error");
   if (typeof error === "string") return error;
   const message = field(error, "message");
   return typeof message === "string" ? message : undefined;
@@ -114,6 +134,7 @@ export function toneOf(part: ToolPart): { readonly tone: CardTone; readonly word
 function settledTone(part: ToolPart): { readonly tone: CardTone; readonly word: string } {
   if (part.preliminary === true) return { tone: "busy", word: "running" };
   const status = field(part.output, "status");
+  if (isActivation(part)) return { tone: "done", word: "active" };
   if (status === "rejected" || status === "expired") return { tone: "refused", word: status };
   return { tone: "done", word: "done" };
 }
@@ -133,10 +154,11 @@ export function approvalWords(descriptor: unknown, tool: string): ApprovalWords 
   };
 }
 
-/** One line for the closed card. */
-export function inputLine(input: unknown): string {
+/** One line for the closed card, without what it shows elsewhere. */
+export function inputLine(input: unknown, shown: readonly string[] = []): string {
   if (typeof input !== "object" || input === null) return input === undefined ? "" : String(input);
   return Object.entries(input)
+    .filter(([name]) => !shown.includes(name))
     .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(" · ");
 }

@@ -18,6 +18,7 @@ import { existingNote, listNotes, newNote } from "./topics/notes.ts";
 import { picture } from "./topics/picture.ts";
 import { primes } from "./topics/primes.ts";
 import { serverTool } from "./topics/server-tool.ts";
+import { logEntry, passage } from "./topics/skills.ts";
 import { story } from "./topics/story.ts";
 import { critique, research, team } from "./topics/team.ts";
 
@@ -29,6 +30,8 @@ const TOPICS: readonly Topic[] = [
   research,
   critique,
   serverTool,
+  passage,
+  logEntry,
   script,
   fileWork,
   listFiles,

@@ -7,6 +7,7 @@ const LIST = SUGGESTIONS.map(({ title, prompt }) => `- **${title}**: ${prompt}`)
 const HELP = `I am the built-in offline model of this demonstration: a small script with no understanding of language, so I cannot answer that. Everything around me is real: the tools, the approvals, the memory, and the recovery after a crash. These I can show you:
 
 ${LIST}
+- **Another skill**: Write an entry into the log.
 - **Markdown**: Show me some markdown.
 - **Arithmetic**: What is 12 * (3 + 4)?
 - **MCP servers**: add one in the panel, then call a tool by its name: Use echo with "hello".

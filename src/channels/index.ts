@@ -1,0 +1,16 @@
+// `everthink/channels`: the surfaces a turn can belong to. What `everthink` exports of them, for code that only declares.
+export { defineChannels, messengerChannel, resolveChannels } from "../think/channels.ts";
+export type {
+  ChannelCapabilities,
+  ChannelContext,
+  ChannelDefinition,
+  ChannelDeliverySurface,
+  ChannelIngress,
+  ChannelKind,
+  ChannelText,
+  DeliveryKind,
+  MessengerOrigin,
+  MessengerSet,
+  ThinkChannels
+} from "../think/channels.ts";
+export type { DeliverNoticeOptions } from "../think/channel-agent.ts";

@@ -1,0 +1,27 @@
+// `everthink skills build`: the module of a folder of skills as a file, for builds without Vite.
+import { writeFile } from "node:fs/promises";
+import { relative, resolve } from "node:path";
+import type { SkillsBuildArguments } from "./build-arguments.ts";
+import { readSkillFolder } from "./skill-folder.ts";
+import { sourceModule } from "./source-module.ts";
+
+export interface SkillsBuildReport {
+  readonly warnings: readonly string[];
+  readonly summary: string;
+}
+
+/** Throws SkillFolderError. */
+export async function buildSkills(
+  { folder, output }: SkillsBuildArguments,
+  workingFolder: string
+): Promise<SkillsBuildReport> {
+  const { manifest, warnings } = await readSkillFolder(resolve(workingFolder, folder), {
+    root: workingFolder,
+    wantedBy: "everthink skills build"
+  });
+  const code = `// Made by \`everthink skills build ${folder}\`: change the skills, then run it again.\n${sourceModule(manifest)}`;
+  const target = resolve(workingFolder, output);
+  await writeFile(target, code);
+  const names = manifest.skills.map(({ name }) => name).join(", ") || "no skills";
+  return { warnings, summary: `${relative(workingFolder, target)}: ${names}` };
+}

@@ -1,0 +1,167 @@
+// A folder of skills as a manifest, for programs that carry their skills with them. The same tree gives the same manifest,
+// byte for byte. What cannot be used is left out and named in a warning; only a missing folder is an error.
+import { createHash } from "node:crypto";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { errorMessage } from "../../util/errors.ts";
+import { diagnosticsOf, MAX_SKILL_BYTES, readSkillMarkdown } from "../../skills/markdown.ts";
+import { resourceKindOf, MAX_RESOURCE_BYTES, RESOURCE_ROOTS, resourceOf, SKILL_FILE } from "../../skills/resource.ts";
+import type { SkillManifest, SkillManifestEntry, SkillResource } from "../../skills/skill.ts";
+import { compileSkillScript, isCompilableSkillScript, isInside } from "./compile-script.ts";
+import { SkillFolderError } from "./errors.ts";
+
+const IGNORED = new Set(".git .hg .svn .DS_Store .idea .vscode dist build coverage node_modules".split(" "));
+const STANDARD_ROOTS = ["references", "scripts", "assets"];
+/** Larger ones make every start of the program slower. */
+const LARGE_RESOURCE_BYTES = 256 * 1024;
+const LARGE_TOTAL_BYTES = 1024 * 1024;
+const R2_HINT = "skills.r2() reads large files when they are asked for";
+
+export interface SkillFolderOptions {
+  /** Of the project: the id of the source is the folder's path from here. */
+  readonly root: string;
+  /** Who asks for the folder, for the error when it is missing. */
+  readonly wantedBy: string;
+}
+
+export interface SkillFolder {
+  readonly manifest: SkillManifest;
+  readonly warnings: readonly string[];
+  /** Absolute paths of what was read. */
+  readonly files: readonly string[];
+}
+
+/** Throws SkillFolderError. */
+export async function readSkillFolder(folder: string, { root, wantedBy }: SkillFolderOptions): Promise<SkillFolder> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => undefined);
+  if (!entries) throw new SkillFolderError(folder, wantedBy);
+  const id = `bundle:${relative(root, folder).split(sep).join("/") || "."}`;
+  const reader = new FolderReader(id, root);
+  for (const name of sortedNames(entries)) await reader.addSkill(folder, name);
+  const skills = [...reader.skills.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const fingerprint = createHash("sha256").update(JSON.stringify(skills)).digest("hex");
+  const total = JSON.stringify(skills).length;
+  if (total > LARGE_TOTAL_BYTES) reader.warnings.push(`the skills have ${total} bytes together: ${R2_HINT}`);
+  return { manifest: { id, fingerprint, skills }, warnings: reader.warnings, files: reader.files };
+}
+
+class FolderReader {
+  readonly skills = new Map<string, SkillManifestEntry>();
+  readonly warnings: string[] = [];
+  readonly files: string[] = [];
+  readonly #sourceId: string;
+  readonly #root: string;
+
+  constructor(sourceId: string, root: string) {
+    this.#sourceId = sourceId;
+    this.#root = root;
+  }
+
+  async addSkill(folder: string, directory: string): Promise<void> {
+    const path = join(folder, directory);
+    const size = await sizeOf(join(path, SKILL_FILE));
+    // Another folder, or a file beside the skills.
+    if (size === undefined) return;
+    if (size > MAX_SKILL_BYTES) {
+      this.warnings.push(`${directory}/${SKILL_FILE} is larger than ${MAX_SKILL_BYTES} bytes: left out`);
+      return;
+    }
+    const read = readSkillMarkdown(await this.#text(join(path, SKILL_FILE)), directory);
+    for (const { file, line, reason, isLeftOut } of diagnosticsOf(this.#sourceId, directory, read))
+      this.warnings.push(`${file}:${line}: ${reason}${isLeftOut ? ": left out" : ""}`);
+    if (!read.skill) return;
+    const { rawContent: _rawContent, ...skill } = read.skill;
+    if (this.skills.has(skill.name)) {
+      this.warnings.push(`${directory}/${SKILL_FILE}: another skill is called "${skill.name}": left out`);
+      return;
+    }
+    this.skills.set(skill.name, { ...skill, resources: await this.#resources(directory, await realpath(path)) });
+  }
+
+  async #text(file: string): Promise<string> {
+    this.files.push(file);
+    return await readFile(file, "utf8");
+  }
+
+  /** `skill`: the real path of the skill's folder. */
+  async #resources(directory: string, skill: string): Promise<SkillResource[]> {
+    const paths: string[] = [];
+    for (const name of sortedNames(await readdir(skill, { withFileTypes: true }))) {
+      if (name === SKILL_FILE) continue;
+      if (!RESOURCE_ROOTS.includes(name)) {
+        this.warnings.push(`${directory}/${name} is not bundled: files belong into ${STANDARD_ROOTS.join(", ")}`);
+        continue;
+      }
+      const found = await this.#filesBelow({ directory, skill, path: name });
+      if (!STANDARD_ROOTS.includes(name) && found.length > 0)
+        this.warnings.push(`${directory}/${name} is not a folder of the format: assets/ is`);
+      paths.push(...found);
+    }
+    const resources: SkillResource[] = [];
+    for (const path of paths.toSorted()) {
+      const resource = await this.#resource({ directory, skill, path });
+      if (resource) resources.push(resource);
+    }
+    return resources;
+  }
+
+  /** Relative paths. Links are followed to files of the same skill only. */
+  async #filesBelow({ directory, skill, path }: InSkill): Promise<string[]> {
+    const absolute = join(skill, path);
+    const real = await realpath(absolute).catch(() => undefined);
+    const found = real === undefined ? undefined : await stat(real);
+    if (real === undefined || !found || !isInside(skill, real)) {
+      this.warnings.push(`${directory}/${path} is a link that leads out of the skill: left out`);
+      return [];
+    }
+    if (found.isFile()) return [path];
+    // A link to a folder could lead to itself.
+    if (!found.isDirectory() || real !== absolute) return [];
+    const entries = sortedNames(await readdir(absolute, { withFileTypes: true }));
+    const below = await Promise.all(
+      entries.map((name) => this.#filesBelow({ directory, skill, path: `${path}/${name}` }))
+    );
+    return below.flat();
+  }
+
+  async #resource({ directory, skill, path }: InSkill): Promise<SkillResource | undefined> {
+    const file = join(skill, path);
+    const size = (await sizeOf(file)) ?? 0;
+    if (size > LARGE_RESOURCE_BYTES) {
+      const isLeftOut = size > MAX_RESOURCE_BYTES;
+      this.warnings.push(`${directory}/${path} has ${size} bytes${isLeftOut ? ": left out" : ""}: ${R2_HINT}`);
+      if (isLeftOut) return undefined;
+    }
+    this.files.push(file);
+    const resource = resourceOf(path, await readFile(file));
+    if (resourceKindOf(path) !== "script" || !isCompilableSkillScript(path)) return resource;
+    try {
+      const compiled = await compileSkillScript(file, { within: skill, root: this.#root });
+      return { ...resource, ...compiled, size: Buffer.byteLength(compiled.content) };
+    } catch (error) {
+      this.warnings.push(`${directory}/${path} is bundled as it is: ${errorMessage(error)}`);
+      return resource;
+    }
+  }
+}
+
+interface InSkill {
+  readonly directory: string;
+  readonly skill: string;
+  /** Relative to the skill. */
+  readonly path: string;
+}
+
+function sortedNames(entries: readonly Dirent[]): string[] {
+  return entries
+    .map(({ name }) => name)
+    .filter((name) => !IGNORED.has(name))
+    .toSorted();
+}
+
+/** Undefined where there is no such file. */
+async function sizeOf(file: string): Promise<number | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  return found?.isFile() ? found.size : undefined;
+}

@@ -1,0 +1,12 @@
+// The module that a bundled folder of skills becomes.
+import type { SkillManifest } from "../../skills/skill.ts";
+
+/** Its default export is a SkillSource. JavaScript that is TypeScript too. */
+export function sourceModule(manifest: SkillManifest): string {
+  return [
+    'import { fromManifest } from "everthink/skills";',
+    "",
+    `export default fromManifest(${JSON.stringify(manifest, null, 2)});`,
+    ""
+  ].join("\n");
+}

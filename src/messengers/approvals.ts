@@ -1,0 +1,146 @@
+// Parked actions as messages with two buttons. A button's value is a random token: what it stands for is stored here. The
+// decision itself is the actions' own, so the first answer wins, whichever surface it came from.
+import type { Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
+import type { PendingApproval } from "../think/actions.ts";
+import type { AgentPath } from "../agent/tree/path.ts";
+import type { ChatCard } from "./chat-adapter.ts";
+
+export const APPROVE_ACTION = "et-yes";
+export const REJECT_ACTION = "et-no";
+
+const MAX_INPUT_CHARS = 700;
+/** Longer than actions wait for a human. */
+const RETENTION_MS = 60 * 24 * 3_600_000;
+
+export const ASKED_TABLES: readonly TableDefinition[] = [
+  // Bound: the parked actions of this agent's conversations, 60 days. Deleted: by `add`, when that time is over.
+  {
+    name: "cf_messenger_approvals",
+    create: [
+      `CREATE TABLE cf_messenger_approvals (
+        token TEXT PRIMARY KEY, execution_id TEXT NOT NULL UNIQUE, messenger TEXT NOT NULL, thread TEXT NOT NULL,
+        target TEXT NOT NULL, approval TEXT NOT NULL, is_open INTEGER NOT NULL, at INTEGER NOT NULL)`
+    ]
+  }
+];
+
+export interface AskedApproval {
+  readonly token: string;
+  readonly executionId: string;
+  readonly messengerId: string;
+  readonly threadId: string;
+  /** The agent that parked it, below the root. */
+  readonly target: AgentPath;
+  readonly approval: PendingApproval;
+  readonly isOpen: boolean;
+}
+
+interface ApprovalRow {
+  token: string;
+  execution_id: string;
+  messenger: string;
+  thread: string;
+  target: string;
+  approval: string;
+  is_open: number;
+}
+
+export class AskedApprovals {
+  readonly #tables: TableSet;
+  readonly #now: () => number;
+
+  constructor(sql: Sql, now: () => number) {
+    this.#tables = new TableSet(sql, ASKED_TABLES);
+    this.#now = now;
+  }
+
+  /** False if it was asked before. */
+  add(asked: Omit<AskedApproval, "isOpen">): boolean {
+    this.#tables.change(`DELETE FROM cf_messenger_approvals WHERE at < ?`, this.#now() - RETENTION_MS);
+    const { token, executionId, messengerId, threadId, target, approval } = asked;
+    return (
+      this.#tables.run(
+        `INSERT INTO cf_messenger_approvals (token, execution_id, messenger, thread, target, approval, is_open, at)
+         VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT (execution_id) DO NOTHING`,
+        token,
+        executionId,
+        messengerId,
+        threadId,
+        JSON.stringify(target),
+        JSON.stringify(approval),
+        this.#now()
+      ).changed === 1
+    );
+  }
+
+  find(token: string): AskedApproval | undefined {
+    const row = this.#tables.one<ApprovalRow>(`SELECT * FROM cf_messenger_approvals WHERE token = ?`, token);
+    return row && askedOf(row);
+  }
+
+  open(messengerId: string, threadId: string): AskedApproval[] {
+    return this.#tables
+      .all<ApprovalRow>(
+        `SELECT * FROM cf_messenger_approvals WHERE messenger = ? AND thread = ? AND is_open = 1 ORDER BY at`,
+        messengerId,
+        threadId
+      )
+      .map(askedOf);
+  }
+
+  /** True for the one caller that closed it. */
+  close(token: string): boolean {
+    return (
+      this.#tables.change(`UPDATE cf_messenger_approvals SET is_open = 0 WHERE token = ? AND is_open = 1`, token)
+        .changed === 1
+    );
+  }
+}
+
+function askedOf(row: ApprovalRow): AskedApproval {
+  return {
+    token: row.token,
+    executionId: row.execution_id,
+    messengerId: row.messenger,
+    threadId: row.thread,
+    // Written by `add` only.
+    target: JSON.parse(row.target) as AgentPath,
+    approval: JSON.parse(row.approval) as PendingApproval,
+    isOpen: row.is_open === 1
+  };
+}
+
+/** The key of the reply that shows the question. */
+export function questionKey(executionId: string): string {
+  return `approval:${executionId}`;
+}
+
+export function approvalCard({ descriptor }: PendingApproval, token: string): ChatCard {
+  const { summary, risk } = descriptor;
+  return {
+    type: "card",
+    title: summary,
+    children: [
+      ...(risk ? [{ type: "text", content: `Risk: ${risk}` }] : []),
+      { type: "text", content: inputText(descriptor.input) },
+      {
+        type: "actions",
+        children: [
+          { type: "button", id: APPROVE_ACTION, label: "Approve", style: "primary", value: token },
+          { type: "button", id: REJECT_ACTION, label: "Reject", style: "danger", value: token }
+        ]
+      }
+    ]
+  };
+}
+
+/** What became of it, without buttons. */
+export function decidedText({ descriptor }: PendingApproval, outcome: string): string {
+  return `**${descriptor.summary}**\n\n${outcome}`;
+}
+
+function inputText(input: object): string {
+  const text = JSON.stringify(input, null, 2);
+  return text.length <= MAX_INPUT_CHARS ? text : `${text.slice(0, MAX_INPUT_CHARS)}…`;
+}

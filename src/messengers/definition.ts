@@ -1,0 +1,124 @@
+// What a messenger is to the class: how it is declared, checked, and which defaults hold.
+import type { CarriesFeature } from "../think/feature.ts";
+import type { MessengersFeature } from "../think/channels.ts";
+import type { ChatAdapter } from "./chat-adapter.ts";
+import { MessengerDefinitionError } from "./errors.ts";
+import type { MessengerAuthor, MessengerCapabilities, MessengerEvent } from "./event.ts";
+
+type MaybePromise<T> = T | Promise<T>;
+
+export type MessengerTrigger = "direct-message" | "mention" | "subscribed-thread" | "action";
+
+/** Which agent answers. */
+export type MessengerTarget =
+  | { readonly target: "self" }
+  | {
+      readonly target: "subagent";
+      readonly name: string;
+      /** Default: the class of the agent that has the messenger. */
+      readonly agentClass?: { readonly name: string };
+    };
+
+export interface MessengerDeliveryPolicy {
+  readonly emptyResponseText?: string;
+  readonly errorResponseText?: string;
+  readonly interruptedResponseText?: string;
+  /** Characters of the first message of an answer. */
+  readonly visibleSoftLimit?: number;
+  /** Characters of each further one. Default: as the first. */
+  readonly followupLimit?: number;
+  /** What a message may weigh as it is sent: some characters are sent as two. */
+  readonly weight?: { readonly limit: number; readonly of: (character: string) => number };
+  /** The messages for what is beyond the first. Default: cut at paragraphs, lines or words, code blocks kept whole. */
+  readonly splitText?: (text: string) => string[];
+  /** Time between two edits of one message. */
+  readonly editIntervalMs?: (event: { readonly isDirectMessage: boolean }) => number;
+  /** An error of an edit that only says that there was nothing to change. */
+  readonly isExpectedDeliveryCompletion?: (error: unknown) => boolean;
+}
+
+export interface MessengerDefinition {
+  /** A Chat SDK adapter, or a function that makes it on first use. */
+  readonly adapter: ChatAdapter | (() => MaybePromise<ChatAdapter>);
+  /** Default: the provider. Two messengers of one agent cannot share it. */
+  readonly adapterName?: string;
+  readonly provider: string;
+  /** The bot's name in the chat. */
+  readonly userName: string;
+  /** Default `/messengers/{id}/webhook`, below the agent's address. */
+  readonly path?: string;
+  /** Default: direct messages and mentions. */
+  readonly respondTo?: readonly MessengerTrigger[];
+  /** Whether a mention subscribes its thread (default true). */
+  readonly subscribeOnMention?: boolean;
+  /** Default "thread": a sub-agent for each thread. "self": the agent itself. */
+  readonly conversation?: "thread" | "self" | ((event: MessengerEvent) => MaybePromise<MessengerTarget>);
+  /** Whether a webhook is the provider's; `false`: every caller is believed. */
+  readonly verifyWebhook: false | ((request: Request) => MaybePromise<boolean | Response>);
+  readonly capabilities?: MessengerCapabilities;
+  readonly delivery?: MessengerDeliveryPolicy;
+  /** Answers other bots in groups, too. Default false: two bots would answer each other for ever. */
+  readonly respondToBots?: boolean;
+  /** Names the speaker in a group's messages; null or empty: no name. */
+  readonly channelSpeakerLabel?: (author: MessengerAuthor) => string | null;
+  /** Messages of a thread that come within this time are one question (default 600). */
+  readonly debounceMs?: number;
+}
+
+export type Messenger = MessengerDefinition & CarriesFeature<MessengersFeature>;
+
+export type Messengers = Record<string, Messenger>;
+
+export interface NormalizedMessenger extends MessengerDefinition {
+  readonly id: string;
+  readonly adapterName: string;
+  readonly path: string;
+  readonly respondTo: readonly MessengerTrigger[];
+  readonly subscribeOnMention: boolean;
+  readonly conversation: NonNullable<MessengerDefinition["conversation"]>;
+  readonly capabilities: MessengerCapabilities;
+  readonly delivery: MessengerDeliveryPolicy;
+  readonly debounceMs: number;
+}
+
+const DEBOUNCE_MS = 600;
+
+/** Throws MessengerDefinitionError. */
+export function normalizeMessengers(messengers: Readonly<Record<string, MessengerDefinition>>): NormalizedMessenger[] {
+  const normalized = Object.entries(messengers).map(([id, definition]) => normalizedOf(id, definition));
+  refuseDuplicates(normalized, ({ adapterName }) => adapterName, "Duplicate messenger adapter name");
+  refuseDuplicates(normalized, ({ path }) => path, "Duplicate messenger path");
+  return normalized;
+}
+
+function normalizedOf(id: string, definition: MessengerDefinition): NormalizedMessenger {
+  const path = definition.path ?? `/messengers/${id}/webhook`;
+  if (!path.startsWith("/")) throw new MessengerDefinitionError(id, 'its path must start with "/"');
+  if (/[?#]/.test(path)) throw new MessengerDefinitionError(id, "its path must not include query or hash");
+  if (definition.verifyWebhook === undefined) throw new MessengerDefinitionError(id, "it requires verifyWebhook");
+  return {
+    ...definition,
+    id,
+    path,
+    adapterName: definition.adapterName ?? definition.provider,
+    respondTo: definition.respondTo ?? ["direct-message", "mention"],
+    subscribeOnMention: definition.subscribeOnMention ?? true,
+    conversation: definition.conversation ?? "thread",
+    capabilities: definition.capabilities ?? {},
+    delivery: definition.delivery ?? {},
+    debounceMs: definition.debounceMs ?? DEBOUNCE_MS
+  };
+}
+
+function refuseDuplicates(
+  messengers: readonly NormalizedMessenger[],
+  valueOf: (messenger: NormalizedMessenger) => string,
+  problem: string
+): void {
+  const known = new Set<string>();
+  for (const messenger of messengers) {
+    const value = valueOf(messenger);
+    if (known.has(value)) throw new MessengerDefinitionError(messenger.id, `${problem}: ${value}`);
+    known.add(value);
+  }
+}

@@ -1,0 +1,78 @@
+// Discord: webhooks verified by the application's key, slash commands as questions, answers posted and edited, approvals as
+// buttons. Over `fetch` alone: the provider needs no further package.
+import type { Messenger, MessengerDefinition } from "./definition.ts";
+import { DiscordAdapter, type DiscordToken } from "./discord/adapter.ts";
+import { discordSignatureVerifier, isDiscordPublicKey } from "./discord/signature.ts";
+import { MessengerDefinitionError } from "./errors.ts";
+import { chatSdkMessenger } from "./messenger.ts";
+
+/** Checked with Discord's documentation in November 2026: 2,000 characters, five writes in five seconds in a channel. */
+const FIRST_CHARS = 1_800;
+const FOLLOWUP_CHARS = 1_900;
+const EDIT_MS = 1_250;
+
+export interface DiscordMessengerOptions extends Partial<
+  Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName">
+> {
+  /** The bot's token, or a function that is asked for it with every call. */
+  readonly token: DiscordToken;
+  /** Of the application's general page. */
+  readonly applicationId: string;
+  /** Of the same page: what webhooks are signed with. */
+  readonly publicKey?: string;
+  readonly userName: string;
+  readonly verifyWebhook?: MessengerDefinition["verifyWebhook"];
+  /** Default: Discord's own. */
+  readonly apiUrl?: string;
+}
+
+/**
+ * @example
+ * getMessengers() {
+ *   return defineMessengers({
+ *     discord: discordMessenger({
+ *       token: this.env.DISCORD_BOT_TOKEN,
+ *       applicationId: this.env.DISCORD_APPLICATION_ID,
+ *       publicKey: this.env.DISCORD_PUBLIC_KEY,
+ *       userName: "support"
+ *     })
+ *   });
+ * }
+ */
+export function discordMessenger(options: DiscordMessengerOptions): Messenger {
+  const { token, applicationId, publicKey, userName, verifyWebhook, apiUrl, delivery, capabilities, ...common } =
+    options;
+  if (!token) throw new MessengerDefinitionError("discord", "it requires token");
+  if (!applicationId) throw new MessengerDefinitionError("discord", "it requires applicationId");
+  if (!publicKey && verifyWebhook === undefined) {
+    throw new MessengerDefinitionError("discord", "it requires publicKey, or an explicit verifyWebhook");
+  }
+  if (publicKey !== undefined && !isDiscordPublicKey(publicKey)) {
+    throw new MessengerDefinitionError("discord", "its publicKey must be 64 hexadecimal digits");
+  }
+  return chatSdkMessenger({
+    ...common,
+    provider: "discord",
+    userName,
+    adapter: () => new DiscordAdapter({ token, applicationId, ...(apiUrl !== undefined && { apiUrl }) }),
+    verifyWebhook: verifyWebhook ?? discordSignatureVerifier(publicKey ?? ""),
+    capabilities: {
+      canEditMessages: true,
+      canStream: true,
+      supportsActions: true,
+      supportsAttachments: true,
+      ...capabilities
+    },
+    delivery: {
+      visibleSoftLimit: FIRST_CHARS,
+      followupLimit: FOLLOWUP_CHARS,
+      editIntervalMs: () => EDIT_MS,
+      ...delivery
+    }
+  });
+}
+
+export { discordSignatureVerifier } from "./discord/signature.ts";
+
+// oxlint-disable-next-line import/no-default-export -- the documented import of a provider is its default
+export default discordMessenger;

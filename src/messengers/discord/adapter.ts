@@ -1,0 +1,146 @@
+// Discord as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
+import {
+  cardParts,
+  type ChatAdapter,
+  type ChatAttachment,
+  type ChatPostable,
+  type CollectingChat
+} from "../chat-adapter.ts";
+import { callProvider, fetchFile, ProviderCallError } from "../provider-call.ts";
+import { discordThread, gatewayMessage, readDiscordWebhook, VALUE_MARK } from "./payloads.ts";
+
+export type DiscordToken = string | (() => string | Promise<string>);
+
+export interface DiscordAdapterOptions {
+  readonly token: DiscordToken;
+  readonly applicationId: string;
+  /** Default: Discord's own. */
+  readonly apiUrl?: string;
+}
+
+const DISCORD_API = "https://discord.com/api/v10";
+/** Of a message's text. */
+const CONTENT_CHARS = 2_000;
+const MAX_ECHO_CHARS = 300;
+/** Answers to interactions. */
+const PONG = 1;
+const MESSAGE = 4;
+const NOTED = 6;
+const STYLES = { primary: 3, danger: 4, other: 2 };
+
+export class DiscordAdapter implements ChatAdapter {
+  readonly name = "discord";
+  readonly #options: DiscordAdapterOptions;
+  #chat: CollectingChat | undefined;
+
+  constructor(options: DiscordAdapterOptions) {
+    this.#options = options;
+  }
+
+  /** A bot's user has the id of its application. */
+  get botUserId(): string {
+    return this.#options.applicationId;
+  }
+
+  async initialize(chat: CollectingChat): Promise<void> {
+    this.#chat = chat;
+  }
+
+  async handleWebhook(request: Request): Promise<Response> {
+    const webhook = readDiscordWebhook(await request.text());
+    switch (webhook.kind) {
+      case "ping":
+        return Response.json({ type: PONG });
+      case "command": {
+        await this.#chat?.processSlashCommand(webhook.command);
+        // The question, where every reader of the channel sees it; the answer is a message of its own.
+        const { command, text } = webhook.command;
+        const content = `> **${command}** ${text}`.replaceAll(/\s+/g, " ").slice(0, MAX_ECHO_CHARS);
+        return Response.json({ type: MESSAGE, data: { content, allowed_mentions: { parse: [] } } });
+      }
+      case "action":
+        await this.#chat?.processAction(webhook.action);
+        return Response.json({ type: NOTED });
+      case "other":
+        return Response.json({ type: MESSAGE, data: { content: "This is not supported.", flags: 64 } });
+    }
+  }
+
+  /** A dispatch of the Gateway. */
+  async receive(type: string, data: unknown): Promise<void> {
+    if (type !== "MESSAGE_CREATE") return;
+    const received = gatewayMessage(data, this.botUserId);
+    if (received) await this.#chat?.processMessage(this, received.threadId, received.message);
+  }
+
+  async postMessage(threadId: string, message: ChatPostable): Promise<{ id: string }> {
+    const { id } = await this.#call("POST", `/channels/${channelOf(threadId)}/messages`, contentOf(message));
+    return { id: String(id) };
+  }
+
+  async editMessage(threadId: string, messageId: string, message: ChatPostable): Promise<void> {
+    await this.#call("PATCH", `/channels/${channelOf(threadId)}/messages/${messageId}`, contentOf(message));
+  }
+
+  async deleteMessage(threadId: string, messageId: string): Promise<void> {
+    await this.#call("DELETE", `/channels/${channelOf(threadId)}/messages/${messageId}`);
+  }
+
+  async startTyping(threadId: string): Promise<void> {
+    await this.#call("POST", `/channels/${channelOf(threadId)}/typing`);
+  }
+
+  isDM(threadId: string): boolean {
+    return discordThread(threadId).guild === "@me";
+  }
+
+  channelIdFromThreadId(threadId: string): string {
+    const { guild, channel } = discordThread(threadId);
+    return `discord:${guild}:${channel}`;
+  }
+
+  /** Files are at Discord's own hosts, with the permission to read them in the address. */
+  rehydrateAttachment(attachment: ChatAttachment): ChatAttachment {
+    const url = attachment.fetchMetadata?.["url"] ?? "";
+    return {
+      ...attachment,
+      fetchData: async () => {
+        const { protocol, hostname } = new URL(url);
+        if (protocol === "https:" && /(^|\.)discordapp\.(com|net)$/.test(hostname)) return fetchFile(url, {});
+        throw new ProviderCallError("A file", { status: 403, reason: "it is not at Discord" });
+      }
+    };
+  }
+
+  async #call(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+    const { token, apiUrl = DISCORD_API } = this.#options;
+    return callProvider(`${method} ${path}`, `${apiUrl}${path}`, {
+      method,
+      headers: {
+        Authorization: `Bot ${typeof token === "function" ? await token() : token}`,
+        ...(body && { "Content-Type": "application/json" })
+      },
+      ...(body && { body: JSON.stringify(body) })
+    });
+  }
+}
+
+function channelOf(threadId: string): string {
+  return encodeURIComponent(discordThread(threadId).channel);
+}
+
+/** A text that a model wrote must not call everyone in the channel. */
+function contentOf(message: ChatPostable): object {
+  const common = { allowed_mentions: { parse: [] } };
+  if (typeof message === "string") return { ...common, content: message, components: [] };
+  if ("markdown" in message) return { ...common, content: message.markdown, components: [] };
+  const { title, texts, buttons } = cardParts(message.card);
+  const content = [...(title === undefined ? [] : [`**${title}**`]), ...texts].join("\n").slice(0, CONTENT_CHARS);
+  const components = buttons.map(({ id, label, value, style }) => ({
+    type: 2,
+    label,
+    style: STYLES[style ?? "other"],
+    custom_id: `${id}${VALUE_MARK}${value}`
+  }));
+  return { ...common, content, components: components.length === 0 ? [] : [{ type: 1, components }] };
+}

@@ -1,0 +1,80 @@
+// Messengers as a feature of an agent. The root has the webhooks, the inbox and the replies; in every agent of its tree
+// the feature follows turns that go on after the messenger's own reply.
+import { runtimeOf } from "../agent/runtime.ts";
+import type { MessengerCall, MessengersFeature } from "../think/channels.ts";
+import type { FeatureHost, TurnPart } from "../think/feature.ts";
+import { AskedApprovals } from "./approvals.ts";
+import { normalizeMessengers, type MessengerDefinition } from "./definition.ts";
+import { TurnFollower } from "./follower.ts";
+import { Inbox } from "./inbox.ts";
+import { Intake } from "./intake.ts";
+import { Replies } from "./replies.ts";
+import { sweepState } from "./state.ts";
+
+const SWEEP_PAUSE_MS = 3_600_000;
+
+const TABLES = ["events", "replies", "state", "approvals", "turns"].map((name) => ({ name: `cf_messenger_${name}` }));
+
+export function openMessengers(host: FeatureHost): MessengersFeature {
+  // What carries this feature was made by `chatSdkMessenger`.
+  const definitions = host.messengers() as object as Record<string, MessengerDefinition>;
+  const now = () => host.clock.now();
+  const inbox = new Inbox(host.sql, now);
+  const intakes = normalizeMessengers(definitions).map((messenger) => new Intake({ messenger, host, inbox }));
+  const intakeOf = (id: string) => intakes.find(({ messenger }) => messenger.id === id);
+  const replies = new Replies({ host, inbox, approvals: new AskedApprovals(host.sql, now), intakeOf });
+  const follower = new TurnFollower(host);
+  const isRoot = () => !runtimeOf(host.agent).identity.isFacet;
+  let sweptAt = 0;
+  const sweep = () => {
+    if (now() - sweptAt < SWEEP_PAUSE_MS) return;
+    sweptAt = now();
+    inbox.sweep();
+    sweepState(host.sql, sweptAt);
+  };
+  return {
+    name: "messengers",
+    tables: TABLES,
+    ready() {
+      follower.resume();
+      if (isRoot()) replies.drive();
+    },
+    stop: () => replies.stop(),
+    nextWake: () => earliest(isRoot() ? replies.nextWake() : null, follower.nextWake()),
+    async runDue() {
+      follower.report();
+      if (isRoot()) replies.drive();
+    },
+    inTurn: (turn): TurnPart | undefined => {
+      if (!turn.continuation || turn.channel === undefined || !intakeOf(turn.channel)) return undefined;
+      return { begin: () => follower.begin(turn) };
+    },
+    settled: (turn, outcome) => follower.settled(turn, outcome),
+    async respond(request, path) {
+      const intake = isRoot() ? intakes.find(({ messenger }) => messenger.path === path) : undefined;
+      if (!intake) return undefined;
+      const response = await intake.respond(request);
+      sweep();
+      replies.drive();
+      return response;
+    },
+    post: (notice) => receive({ do: "post", notice }),
+    receive: (call) => receive(call)
+  };
+
+  async function receive(call: MessengerCall): Promise<void> {
+    if (call.do === "post") {
+      const { key, messengerId, threadId, message } = call.notice;
+      inbox.add({ key, messengerId, threadId, job: { do: "say", message } });
+    } else {
+      const { turn } = call;
+      const { messengerId, threadId } = turn;
+      inbox.add({ key: `turn:${turn.turnId}`, messengerId, threadId, job: { do: "follow", turn } });
+    }
+    replies.drive();
+  }
+}
+
+function earliest(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.min(a, b);
+}

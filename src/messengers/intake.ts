@@ -1,0 +1,194 @@
+// From a webhook to stored events. Verified first, then read by the adapter, then stored in one transaction with what the
+// adapter remembers of it; only then is the provider answered. Webhooks of one messenger are read one after another.
+import type { FeatureHost } from "../think/feature.ts";
+import { isObject } from "../util/json.ts";
+import {
+  collectingChat,
+  nothingCollected,
+  type ChatAdapter,
+  type SlashCommand,
+  type ChatMessage,
+  type Collected
+} from "./chat-adapter.ts";
+import { APPROVE_ACTION, REJECT_ACTION } from "./approvals.ts";
+import type { MessengerTrigger, NormalizedMessenger } from "./definition.ts";
+import {
+  idempotencyKeyForEvent,
+  serializableMessengerEvent,
+  toMessengerAction,
+  toMessengerMessage,
+  toMessengerThread,
+  type MessengerEvent,
+  type MessengerEventKind
+} from "./event.ts";
+import type { Inbox } from "./inbox.ts";
+import { MessengerState } from "./state.ts";
+
+/** What an adapter does beside its answer, such as acknowledging a press, may not hold up the webhook for longer. */
+const BACKGROUND_LIMIT_MS = 5_000;
+
+const TRIGGERS: Readonly<Record<MessengerEventKind, MessengerTrigger>> = {
+  "direct-message": "direct-message",
+  mention: "mention",
+  "subscribed-message": "subscribed-thread",
+  action: "action"
+};
+
+export class Intake {
+  readonly messenger: NormalizedMessenger;
+  readonly #host: FeatureHost;
+  readonly #inbox: Inbox;
+  readonly #state: MessengerState;
+  #collected: Collected = nothingCollected();
+  #adapter: Promise<ChatAdapter> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(init: { messenger: NormalizedMessenger; host: FeatureHost; inbox: Inbox }) {
+    this.messenger = init.messenger;
+    this.#host = init.host;
+    this.#inbox = init.inbox;
+    this.#state = new MessengerState({ sql: init.host.sql, clock: init.host.clock, messengerId: init.messenger.id });
+  }
+
+  /** Made on first use: no adapter is loaded at the start of a Worker. One that cannot be made is tried again. */
+  adapter(): Promise<ChatAdapter> {
+    this.#adapter ??= this.#open().catch((error: unknown) => {
+      this.#adapter = undefined;
+      throw error;
+    });
+    return this.#adapter;
+  }
+
+  async #open(): Promise<ChatAdapter> {
+    const { adapter: given, userName } = this.messenger;
+    const adapter = typeof given === "function" ? await given() : given;
+    const chat = collectingChat({
+      userName,
+      state: this.#state.adapterState(),
+      collected: () => this.#collected
+    });
+    // The adapter asks for its SDK's `Chat`; this is what it uses of it.
+    await adapter.initialize(chat as never);
+    return adapter;
+  }
+
+  async respond(request: Request): Promise<Response> {
+    if (request.method !== "POST")
+      return new Response("Method not allowed", { status: 405, headers: { Allow: "POST" } });
+    // How an adapter is handed events by its own Gateway client: no request from outside may claim to be one.
+    const isForwarded = request.headers.has("x-discord-gateway-token");
+    const refusal = isForwarded ? unauthorized() : await this.#refusal(request);
+    if (refusal) return refusal;
+    const turn = this.#last.then(() => this.#take(request));
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** On a clone: the adapter reads the body itself. */
+  async #refusal(request: Request): Promise<Response | undefined> {
+    const { verifyWebhook } = this.messenger;
+    if (verifyWebhook === false) return undefined;
+    const verdict = await verifyWebhook(request.clone() as Request);
+    if (verdict instanceof Response) return verdict;
+    return verdict ? undefined : unauthorized();
+  }
+
+  async #take(request: Request): Promise<Response> {
+    const collected = nothingCollected();
+    try {
+      const adapter = await this.adapter();
+      this.#collected = collected;
+      this.#state.stage();
+      const response = await this.#read(adapter, request);
+      if (response.ok) this.#inbox.transaction(() => this.#store(adapter, collected));
+      return response;
+    } catch (error) {
+      console.error(
+        `A webhook of the messenger "${this.messenger.id}" was not stored; its provider will repeat it.`,
+        error
+      );
+      return new Response("Service unavailable", { status: 503 });
+    } finally {
+      this.#state.discard();
+    }
+  }
+
+  async #read(adapter: ChatAdapter, request: Request): Promise<Response> {
+    const work: Promise<unknown>[] = [];
+    const response = await adapter.handleWebhook(request, { waitUntil: (promise) => void work.push(promise) });
+    const limit = new AbortController();
+    const all = Promise.allSettled(work).finally(() => limit.abort());
+    await Promise.race([all, this.#host.clock.sleep(BACKGROUND_LIMIT_MS, limit.signal).catch(() => undefined)]);
+    return response;
+  }
+
+  #store(adapter: ChatAdapter, { messages, actions, commands }: Collected): void {
+    for (const { threadId, message } of messages) this.#storeMessage(adapter, threadId, message);
+    for (const command of commands) this.#storeMessage(adapter, command.channelId, messageOf(command));
+    for (const action of actions) {
+      const event = this.#event(adapter, action.threadId, "action");
+      this.#storeEvent({ ...event, action: toMessengerAction(action) });
+    }
+    this.#state.commit();
+  }
+
+  #storeMessage(adapter: ChatAdapter, threadId: string, message: ChatMessage): void {
+    const { userName, subscribeOnMention, respondToBots } = this.messenger;
+    const thread = toMessengerThread(adapter, threadId);
+    const isMention = message.isMention === true || mentions(message.text, [userName, adapter.botUserId]);
+    const isSubscribed = this.#state.isSubscribed(threadId);
+    if (isMention && subscribeOnMention && !thread.isDirectMessage && !isSubscribed) {
+      this.#state.subscribe(threadId);
+      this.#host.background(Promise.resolve(adapter.onThreadSubscribe?.(threadId)));
+    }
+    const kind = thread.isDirectMessage ? "direct-message" : isMention ? "mention" : "subscribed-message";
+    const { isMe, isBot } = message.author;
+    if (isMe) return this.#ignore(threadId, "own-message");
+    if (isBot === true && kind !== "direct-message" && !respondToBots) return this.#ignore(threadId, "bot");
+    if (kind === "subscribed-message" && !isSubscribed) return this.#ignore(threadId, "not-addressed");
+    this.#storeEvent({
+      ...this.#event(adapter, threadId, kind),
+      message: { ...toMessengerMessage(message), isMention }
+    });
+  }
+
+  #event(adapter: ChatAdapter, threadId: string, kind: MessengerEventKind): MessengerEvent {
+    const { id, provider, capabilities } = this.messenger;
+    return { kind, messengerId: id, provider, capabilities, thread: toMessengerThread(adapter, threadId) };
+  }
+
+  #storeEvent(live: MessengerEvent): void {
+    const event = serializableMessengerEvent(live);
+    const { id: messengerId, respondTo, debounceMs } = this.messenger;
+    const threadId = event.thread.id;
+    const key = idempotencyKeyForEvent(event);
+    const isPress = event.action?.actionId === APPROVE_ACTION || event.action?.actionId === REJECT_ACTION;
+    if (!isPress && !respondTo.includes(TRIGGERS[event.kind])) return this.#ignore(threadId, "not-in-respondTo");
+    const dueAt = this.#host.clock.now() + (event.kind === "action" ? 0 : debounceMs);
+    const isNew = isPress
+      ? this.#inbox.add({ key: `press:${key}`, messengerId, threadId, job: { do: "press", event } })
+      : this.#inbox.receive({ key, event, dueAt });
+    if (isNew) this.#host.emit("messenger:received", { messenger: messengerId, kind: event.kind, thread: threadId });
+    else this.#host.emit("messenger:duplicate", { messenger: messengerId, thread: threadId });
+  }
+
+  #ignore(thread: string, reason: string): void {
+    this.#host.emit("messenger:ignored", { messenger: this.messenger.id, thread, reason });
+  }
+}
+
+function unauthorized(): Response {
+  return new Response("Unauthorized", { status: 401 });
+}
+
+function mentions(text: string, names: readonly (string | undefined)[]): boolean {
+  const said = text.toLowerCase();
+  return names.some((name) => name !== undefined && name !== "" && said.includes(`@${name.toLowerCase()}`));
+}
+
+/** A slash command is a message that the provider has parsed. */
+function messageOf({ command, text, triggerId, user, raw }: SlashCommand): ChatMessage {
+  const given = isObject(raw) ? (raw["message_id"] ?? raw["id"]) : undefined;
+  const id = triggerId ?? (typeof given === "number" || typeof given === "string" ? String(given) : command);
+  return { id: `command:${id}`, text: `${command} ${text}`.trim(), author: user, isMention: true };
+}

@@ -1,0 +1,28 @@
+// How the class gets a messenger. It carries the feature that serves it, so only a class with messengers loads that code.
+import { FEATURE } from "../think/feature.ts";
+import type { Messenger, MessengerDefinition, Messengers } from "./definition.ts";
+import { MessengerDefinitionError } from "./errors.ts";
+import { openMessengers } from "./feature.ts";
+
+/** For type inference. */
+export function defineMessengers<Defined extends Messengers>(messengers: Defined): Defined {
+  return messengers;
+}
+
+/**
+ * A messenger over any adapter of the Chat SDK.
+ *
+ * @example
+ * chatSdkMessenger({
+ *   provider: "github",
+ *   userName: "review-bot",
+ *   adapter: async () => (await import("@chat-adapter/github")).createGitHubAdapter(),
+ *   verifyWebhook: false
+ * });
+ */
+export function chatSdkMessenger(definition: MessengerDefinition): Messenger {
+  if (definition.verifyWebhook === undefined) {
+    throw new MessengerDefinitionError(definition.provider, "it requires verifyWebhook");
+  }
+  return { ...definition, [FEATURE]: openMessengers };
+}

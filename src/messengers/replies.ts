@@ -1,0 +1,380 @@
+// The runner of replies: takes what is due in the inbox, one at a time in each lane, and does it. A reply is a listener of
+// its turn: asked again under the same key after a crash, the turn is found and not run a second time.
+import { runtimeOf } from "../agent/runtime.ts";
+import type { AgentPath } from "../agent/tree/path.ts";
+import type { ActionOutput, PendingApproval, ReplyAttachment } from "../think/actions.ts";
+import type { MessengerAnswer, MessengerQuestion } from "../think/channel-agent.ts";
+import type { FollowedTurn } from "../think/channels.ts";
+import type { FeatureHost } from "../think/feature.ts";
+import { outsideTurns } from "../turn/nesting.ts";
+import { backoffMs } from "../util/backoff.ts";
+import { errorMessage } from "../util/errors.ts";
+import { isObject } from "../util/json.ts";
+import {
+  APPROVE_ACTION,
+  approvalCard,
+  decidedText,
+  questionKey,
+  type AskedApproval,
+  type AskedApprovals
+} from "./approvals.ts";
+import type { NormalizedMessenger } from "./definition.ts";
+import { Delivery } from "./delivery.ts";
+import { GivenUpError, RetryLaterError } from "./delivery-errors.ts";
+import { DEFAULT_TEXTS, splitterOf } from "./delivery-policy.ts";
+import { defaultConversationName, toMessengerUserMessage, type MessengerEvent } from "./event.ts";
+import { toHex } from "./hex.ts";
+import type { Inbox, MessengerReply, ReplyJob } from "./inbox.ts";
+import type { Intake } from "./intake.ts";
+import { ReplyText } from "./reply-text.ts";
+import { typingWhile } from "./typing.ts";
+
+/** A reply that cannot be delivered is given up after this many tries: about a day. */
+const MAX_ATTEMPTS = 300;
+const RETRY = { baseMs: 1_000, maxMs: 300_000 };
+const EDIT_INTERVAL_MS = 1_000;
+
+/** What is used of the agent that answers, in this object or another. */
+interface Target {
+  answerMessenger(question: MessengerQuestion, onText: (delta: string) => unknown): Promise<MessengerAnswer>;
+  pendingApprovals(executionId?: string): PendingApproval[] | Promise<PendingApproval[]>;
+  approveExecution(executionId: string, decision: { by: string; inputHash?: string }): Promise<ActionOutput>;
+  rejectExecution(executionId: string, reason: undefined, decision: { by: string }): Promise<ActionOutput>;
+  replyAttachments(requestId: string): ReplyAttachment[] | Promise<ReplyAttachment[]>;
+  cancelChat(requestId: string, reason?: string): void | Promise<void>;
+}
+
+export interface RepliesInit {
+  readonly host: FeatureHost;
+  readonly inbox: Inbox;
+  readonly approvals: AskedApprovals;
+  readonly intakeOf: (messengerId: string) => Intake | undefined;
+}
+
+export class Replies {
+  readonly #init: RepliesInit;
+  readonly #busy = new Set<string>();
+  #isStopped = false;
+
+  constructor(init: RepliesInit) {
+    this.#init = init;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  nextWake(): number | null {
+    return this.#init.inbox.nextDue(this.#busy);
+  }
+
+  /** Starts what is due. Not part of the turn that calls: a reply may start a turn of its own. */
+  drive(): void {
+    if (this.#isStopped) return;
+    outsideTurns(() => {
+      this.#init.inbox.promote();
+      for (const reply of this.#init.inbox.due()) if (!this.#busy.has(reply.lane)) this.#start(reply);
+    });
+    this.#init.host.rearm();
+  }
+
+  #start(reply: MessengerReply): void {
+    const { host } = this.#init;
+    this.#busy.add(reply.lane);
+    const work = host
+      .inAgent(() => this.#run(reply))
+      .catch((error: unknown) => this.#postpone(reply, error))
+      .finally(() => {
+        this.#busy.delete(reply.lane);
+        this.drive();
+      });
+    host.background(work);
+  }
+
+  #postpone(reply: MessengerReply, error: unknown): void {
+    const { host, inbox } = this.#init;
+    const { key, attempts, messengerId: messenger, threadId: thread } = reply;
+    const asked = error instanceof RetryLaterError ? error.waitMs : 0;
+    const retryInMs = Math.max(asked, backoffMs(attempts, RETRY));
+    const isOver = error instanceof GivenUpError || attempts + 1 >= MAX_ATTEMPTS;
+    if (isOver) inbox.complete(key);
+    else inbox.postpone(key, host.clock.now() + retryInMs);
+    const cause = error instanceof Error ? (error.cause ?? error) : error;
+    console.error(
+      `A reply of the messenger "${messenger}" was not delivered${isOver ? "." : "; it is tried again."}`,
+      cause
+    );
+    host.emit("messenger:failed", { messenger, thread, error: errorMessage(cause), ...(!isOver && { retryInMs }) });
+  }
+
+  async #run(reply: MessengerReply): Promise<void> {
+    const intake = this.#init.intakeOf(reply.messengerId);
+    if (!intake) throw new GivenUpError(new Error(`The messenger "${reply.messengerId}" is not declared any more.`));
+    const { job } = reply;
+    switch (job.do) {
+      case "answer":
+        return this.#answer(reply, intake, job.events);
+      case "say": {
+        const delivery = await this.#delivery(reply, intake, false);
+        if (typeof job.message === "object" && "card" in job.message) await delivery.say(job.message);
+        else await delivery.sayText(typeof job.message === "string" ? job.message : job.message.markdown);
+        return this.#init.inbox.complete(reply.key);
+      }
+      case "change":
+        return this.#change(reply, intake, job);
+      case "press":
+        return this.#press(reply, job.event);
+      case "follow":
+        return this.#follow(reply, intake, job.turn);
+    }
+  }
+
+  // ── Answers ──
+
+  async #answer(reply: MessengerReply, intake: Intake, events: readonly MessengerEvent[]): Promise<void> {
+    const { messenger } = intake;
+    const last = events.at(-1);
+    if (!last) return this.#init.inbox.complete(reply.key);
+    const { texts } = policyOf(messenger);
+    const delivery = await this.#delivery(reply, intake, last.thread.isDirectMessage);
+    const path = await this.#pathOf(messenger, last);
+    const target = await this.#target(path);
+    const answer = await this.#ask(reply, { intake, events, delivery, target });
+    if (answer.status === "completed") {
+      const text = answer.text.trim() === "" ? texts.empty : answer.text;
+      await delivery.finish(text, texts.interrupted);
+    } else
+      await delivery.append({
+        markdown: delivery.hasPosts || answer.status !== "error" ? texts.interrupted : texts.error
+      });
+    await this.#end(reply, { target, path, requestId: answer.requestId, isComplete: answer.status === "completed" });
+    this.#delivered(reply, delivery);
+  }
+
+  async #ask(
+    reply: MessengerReply,
+    given: { intake: Intake; events: readonly MessengerEvent[]; delivery: Delivery; target: Target }
+  ): Promise<MessengerAnswer> {
+    const { intake, events, delivery, target } = given;
+    const { messenger } = intake;
+    const adapter = await intake.adapter();
+    const { botUserId } = adapter;
+    const message = toMessengerUserMessage(events, {
+      ...(messenger.channelSpeakerLabel && { speakerLabel: messenger.channelSpeakerLabel }),
+      ...(botUserId !== undefined && { bot: { userId: botUserId, userName: messenger.userName } })
+    });
+    const requestId = this.#init.host.ids.next();
+    const text = new ReplyText();
+    let isRefused = false;
+    const onText = (chunk: string): void => {
+      if (!text.read(chunk) || isRefused) return;
+      delivery.update(text.value);
+      if (!(delivery.failure instanceof GivenUpError)) return;
+      // The chat does not take the answer: the model need not go on with it.
+      isRefused = true;
+      void Promise.resolve(target.cancelChat(requestId, "The chat does not take the answer.")).catch(() => undefined);
+    };
+    const stopTyping = typingWhile({
+      clock: this.#init.host.clock,
+      type: () => adapter.startTyping?.(reply.threadId),
+      isNeeded: () => !delivery.hasPosts
+    });
+    try {
+      return await target.answerMessenger({ message, channel: messenger.id, key: reply.key, requestId }, onText);
+    } finally {
+      stopTyping();
+      await delivery.stop();
+    }
+  }
+
+  /** One transaction: the reply is over, and what follows from it is to be said. */
+  async #end(
+    reply: MessengerReply,
+    ended: { target: Target; path: AgentPath; requestId: string; isComplete: boolean }
+  ): Promise<void> {
+    const { inbox } = this.#init;
+    const { target, path, requestId, isComplete } = ended;
+    const approvals = (await target.pendingApprovals()).filter(({ descriptor }) => descriptor.requestId === requestId);
+    const attachments = isComplete ? await this.#rendered(await target.replyAttachments(requestId)) : [];
+    inbox.transaction(() => {
+      inbox.complete(reply.key);
+      for (const [index, message] of attachments.entries()) {
+        inbox.add({ ...placeOf(reply), key: `${reply.key}:attachment:${index}`, job: { do: "say", message } });
+      }
+      for (const approval of approvals) this.#askApproval(reply, path, approval);
+    });
+  }
+
+  /** One that cannot be rendered does not stop the next. */
+  async #rendered(attachments: readonly ReplyAttachment[]): Promise<(string | { markdown: string })[]> {
+    const rendered = [];
+    for (const attachment of attachments) {
+      try {
+        const text = await this.#init.host.overrides.renderAttachment(attachment);
+        if (text !== undefined) rendered.push(typeof text === "string" ? text : { markdown: text.markdown });
+      } catch (error) {
+        console.error(`renderAttachment() failed for "${attachment.type}":`, error);
+      }
+    }
+    return rendered;
+  }
+
+  // ── Turns after a decision ──
+
+  async #follow(reply: MessengerReply, intake: Intake, turn: FollowedTurn): Promise<void> {
+    const { texts } = policyOf(intake.messenger);
+    const delivery = await this.#delivery(reply, intake, false);
+    if (turn.text.trim() !== "") await delivery.sayText(turn.text);
+    else if (turn.failed) await delivery.append({ markdown: texts.error });
+    const target = await this.#target([...turn.target]);
+    await this.#closeDecided(reply, target);
+    await this.#end(reply, { target, path: [...turn.target], requestId: turn.requestId, isComplete: !turn.failed });
+    this.#delivered(reply, delivery);
+  }
+
+  /** Questions that another surface answered. */
+  async #closeDecided(reply: MessengerReply, target: Target): Promise<void> {
+    const { approvals } = this.#init;
+    for (const asked of approvals.open(reply.messengerId, reply.threadId)) {
+      const stillWaits = (await target.pendingApprovals(asked.executionId)).length > 0;
+      if (!stillWaits) this.#close(asked, "Decided elsewhere.");
+    }
+  }
+
+  // ── Approvals ──
+
+  #askApproval(reply: MessengerReply, target: AgentPath, approval: PendingApproval): void {
+    const { approvals, inbox } = this.#init;
+    const token = randomToken();
+    const { executionId } = approval;
+    const { messengerId, threadId } = reply;
+    if (!approvals.add({ token, executionId, messengerId, threadId, target, approval })) return;
+    const message = { card: approvalCard(approval, token) };
+    inbox.add({ ...placeOf(reply), key: questionKey(executionId), job: { do: "say", message } });
+  }
+
+  async #press(reply: MessengerReply, { action, thread }: MessengerEvent): Promise<void> {
+    const { approvals, inbox } = this.#init;
+    const asked = approvals.find(action?.value ?? "");
+    const answer = (text: string) => {
+      inbox.transaction(() => {
+        inbox.complete(reply.key);
+        if (text !== "")
+          inbox.add({ ...placeOf(reply), key: `${reply.key}:answer`, job: { do: "say", message: text } });
+      });
+    };
+    const isOfThread = asked?.messengerId === reply.messengerId && asked.threadId === thread.id;
+    if (!action || !asked || !isOfThread) return answer("This question is not known any more.");
+    if (!asked.isOpen) return answer("Already resolved.");
+    const target = await this.#target(asked.target);
+    const by = `${reply.messengerId}:${action.user?.userId ?? "unknown"}`;
+    const isApproval = action.actionId === APPROVE_ACTION;
+    const output = isApproval
+      ? await target.approveExecution(asked.executionId, {
+          by,
+          ...(asked.approval.inputHash !== undefined && { inputHash: asked.approval.inputHash })
+        })
+      : await target.rejectExecution(asked.executionId, undefined, { by });
+    const stillWaits = (await target.pendingApprovals(asked.executionId)).length > 0;
+    if (stillWaits) return answer(refusalOf(output));
+    const name = action.user?.fullName ?? action.user?.userName ?? by;
+    const isOurs = !isNotPending(output);
+    this.#close(asked, isOurs ? `${isApproval ? "Approved" : "Rejected"} by ${name}.` : "Decided elsewhere.");
+    answer(isOurs ? "" : "Already resolved.");
+  }
+
+  #close(asked: AskedApproval, outcome: string): void {
+    const { approvals, inbox } = this.#init;
+    const { messengerId, threadId, executionId } = asked;
+    const message = { markdown: decidedText(asked.approval, outcome) };
+    inbox.transaction(() => {
+      if (!approvals.close(asked.token)) return;
+      const of = questionKey(executionId);
+      inbox.add({ messengerId, threadId, key: `${of}:decided`, job: { do: "change", of, message } });
+    });
+  }
+
+  async #change(reply: MessengerReply, intake: Intake, job: Extract<ReplyJob, { do: "change" }>): Promise<void> {
+    const { inbox } = this.#init;
+    const id = inbox.find(job.of)?.posts[0]?.id;
+    if (typeof id === "string" && typeof job.message === "object" && "markdown" in job.message) {
+      const delivery = await this.#delivery({ ...reply, posts: [{ id }] }, intake, false);
+      await delivery.sayText(job.message.markdown);
+    }
+    inbox.complete(reply.key);
+  }
+
+  // ── Parts ──
+
+  async #delivery(reply: MessengerReply, intake: Intake, isDirectMessage: boolean): Promise<Delivery> {
+    const { messenger } = intake;
+    const { host, inbox } = this.#init;
+    const { delivery: policy, capabilities } = messenger;
+    return new Delivery({
+      adapter: await intake.adapter(),
+      threadId: reply.threadId,
+      posts: reply.posts,
+      clock: host.clock,
+      canEdit: capabilities.canEditMessages !== false,
+      canStream: capabilities.canEditMessages !== false && capabilities.canStream !== false,
+      editIntervalMs: policy.editIntervalMs?.({ isDirectMessage }) ?? EDIT_INTERVAL_MS,
+      split: splitterOf(policy),
+      isExpected: (error) => policy.isExpectedDeliveryCompletion?.(error) ?? false,
+      save: (stage, posts) => inbox.save(reply.key, stage, posts)
+    });
+  }
+
+  async #pathOf({ conversation }: NormalizedMessenger, event: MessengerEvent): Promise<AgentPath> {
+    if (conversation === "self") return [];
+    const { className } = runtimeOf(this.#init.host.agent).identity;
+    if (conversation === "thread") return [{ className, name: defaultConversationName(event) }];
+    const target = await conversation(event);
+    return target.target === "self" ? [] : [{ className: target.agentClass?.name ?? className, name: target.name }];
+  }
+
+  async #target(path: AgentPath): Promise<Target> {
+    const [step] = path;
+    const { agent } = this.#init.host;
+    // Both are agents of classes that extend Think.
+    return (step ? await runtimeOf(agent).tree.spawn(step) : agent) as object as Target;
+  }
+
+  #delivered(reply: MessengerReply, { posts, edits }: Delivery): void {
+    const { host } = this.#init;
+    host.emit("messenger:delivered", {
+      messenger: reply.messengerId,
+      thread: reply.threadId,
+      posts: posts.length,
+      edits,
+      durationMs: host.clock.now() - reply.createdAt
+    });
+  }
+}
+
+function policyOf({ delivery }: NormalizedMessenger): { texts: { empty: string; error: string; interrupted: string } } {
+  return {
+    texts: {
+      empty: delivery.emptyResponseText ?? DEFAULT_TEXTS.empty,
+      error: delivery.errorResponseText ?? DEFAULT_TEXTS.error,
+      interrupted: delivery.interruptedResponseText ?? DEFAULT_TEXTS.interrupted
+    }
+  };
+}
+
+function placeOf({ messengerId, threadId }: MessengerReply): Pick<MessengerReply, "messengerId" | "threadId"> {
+  return { messengerId, threadId };
+}
+
+/** 64 bits: too many to guess, few enough for the smallest button. */
+function randomToken(): string {
+  return toHex(crypto.getRandomValues(new Uint8Array(8)));
+}
+
+function isNotPending(output: ActionOutput): boolean {
+  return isObject(output) && output["status"] === "error";
+}
+
+function refusalOf(output: ActionOutput): string {
+  const error = isObject(output) ? output["error"] : undefined;
+  return typeof error === "string" ? error : "Nothing was done: you may not decide this.";
+}

@@ -1,0 +1,45 @@
+// The text of an answer as a chat shows it: a fold of the chunks of its turn. Parts before and after a tool call are
+// paragraphs of their own.
+import { isObject, parseJson } from "../util/json.ts";
+
+/** The text of one chunk; undefined for every other chunk. */
+export function textDeltaFromStreamChunk(json: string): string | undefined {
+  const parsed = parseJson(json);
+  if (!parsed.ok || !isObject(parsed.value)) return undefined;
+  const { type, delta } = parsed.value;
+  return type === "text-delta" && typeof delta === "string" ? delta : undefined;
+}
+
+export class ReplyText {
+  #text = "";
+  #startsPart = false;
+
+  get value(): string {
+    return this.#text;
+  }
+
+  /** True if the text grew. */
+  read(json: string): boolean {
+    if (isPartStart(json)) this.#startsPart = true;
+    const delta = textDeltaFromStreamChunk(json);
+    if (delta === undefined || delta === "") return false;
+    const needsBreak = this.#startsPart && this.#text !== "" && !/\s$/.test(this.#text) && !/^\s/.test(delta);
+    this.#text += needsBreak ? `\n\n${delta}` : delta;
+    this.#startsPart = false;
+    return true;
+  }
+}
+
+function isPartStart(json: string): boolean {
+  return json.includes('"text-start"');
+}
+
+/** Of a stored answer. */
+export function textOfParts(parts: readonly { readonly type: string; readonly text?: unknown }[]): string {
+  let text = "";
+  for (const part of parts) {
+    if (part.type !== "text" || typeof part.text !== "string" || part.text === "") continue;
+    text += text !== "" && !/\s$/.test(text) && !/^\s/.test(part.text) ? `\n\n${part.text}` : part.text;
+  }
+  return text;
+}

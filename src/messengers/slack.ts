@@ -1,0 +1,80 @@
+// Slack: webhooks verified by the signing secret, answers as Markdown blocks that are posted and edited, approvals as
+// buttons. Over `fetch` alone: the provider needs no further package.
+import type { Messenger, MessengerDefinition } from "./definition.ts";
+import { MessengerDefinitionError } from "./errors.ts";
+import { chatSdkMessenger } from "./messenger.ts";
+import { SlackAdapter, type SlackToken } from "./slack/adapter.ts";
+import { slackSignatureVerifier } from "./slack/signature.ts";
+
+/**
+ * Checked with Slack's documentation in November 2026: 12,000 characters of Markdown in a message; about one post a second
+ * in a channel. Shorter messages are easier to read.
+ */
+const MESSAGE_CHARS = 3_500;
+const EDIT_MS = 1_200;
+
+export interface SlackMessengerOptions extends Partial<
+  Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName">
+> {
+  /** The bot token (`xoxb-…`), or a function that is asked for it with every call. */
+  readonly token: SlackToken;
+  /** Of the app's settings: what webhooks are signed with. */
+  readonly signingSecret?: string;
+  readonly userName: string;
+  /** The bot's own user id. Default: as Slack names it in its events. */
+  readonly botUserId?: string;
+  readonly verifyWebhook?: MessengerDefinition["verifyWebhook"];
+  /** Default: Slack's own. */
+  readonly apiUrl?: string;
+}
+
+/**
+ * @example
+ * getMessengers() {
+ *   return defineMessengers({
+ *     slack: slackMessenger({
+ *       token: this.env.SLACK_BOT_TOKEN,
+ *       signingSecret: this.env.SLACK_SIGNING_SECRET,
+ *       userName: "support"
+ *     })
+ *   });
+ * }
+ */
+export function slackMessenger(options: SlackMessengerOptions): Messenger {
+  const { token, signingSecret, userName, botUserId, verifyWebhook, apiUrl, delivery, capabilities, ...common } =
+    options;
+  if (!token) throw new MessengerDefinitionError("slack", "it requires token");
+  if (!signingSecret && verifyWebhook === undefined) {
+    throw new MessengerDefinitionError("slack", "it requires signingSecret, or an explicit verifyWebhook");
+  }
+  return chatSdkMessenger({
+    ...common,
+    provider: "slack",
+    userName,
+    adapter: () =>
+      new SlackAdapter({
+        token,
+        ...(botUserId !== undefined && { botUserId }),
+        ...(apiUrl !== undefined && { apiUrl })
+      }),
+    verifyWebhook: verifyWebhook ?? slackSignatureVerifier(signingSecret ?? ""),
+    capabilities: {
+      canEditMessages: true,
+      canStream: true,
+      supportsActions: true,
+      supportsAttachments: true,
+      ...capabilities
+    },
+    delivery: {
+      visibleSoftLimit: MESSAGE_CHARS,
+      followupLimit: MESSAGE_CHARS,
+      editIntervalMs: () => EDIT_MS,
+      ...delivery
+    }
+  });
+}
+
+export { slackSignatureVerifier } from "./slack/signature.ts";
+
+// oxlint-disable-next-line import/no-default-export -- the documented import of a provider is its default
+export default slackMessenger;

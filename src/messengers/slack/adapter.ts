@@ -1,0 +1,173 @@
+// Slack as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
+import type {
+  ChatAdapter,
+  ChatAttachment,
+  ChatCard,
+  ChatMessage,
+  ChatPostable,
+  CollectingChat
+} from "../chat-adapter.ts";
+import { callProvider, fetchFile, ProviderCallError } from "../provider-call.ts";
+import { cardBlocks, cardText } from "./blocks.ts";
+import { isSlackDirect, readSlackWebhook, slackThread } from "./webhook.ts";
+
+export type SlackToken = string | (() => string | Promise<string>);
+
+export interface SlackAdapterOptions {
+  readonly token: SlackToken;
+  readonly botUserId?: string;
+  /** Default: Slack's own. */
+  readonly apiUrl?: string;
+}
+
+/** Shown in notifications. */
+const MAX_FALLBACK_CHARS = 3_000;
+const NAME_TTL_MS = 24 * 3_600_000;
+/** Names are a courtesy: Slack waits three seconds for the answer to its webhook. */
+const NAME_TIMEOUT_MS = 1_000;
+const SLACK_API = "https://slack.com/api";
+/** Answers that say that Slack failed, not that the message cannot be sent. */
+const FAILED_THERE = new Set([
+  "internal_error",
+  "fatal_error",
+  "service_unavailable",
+  "request_timeout",
+  "team_added_to_org"
+]);
+
+export class SlackAdapter implements ChatAdapter {
+  readonly name = "slack";
+  readonly #options: SlackAdapterOptions;
+  #chat: CollectingChat | undefined;
+  #botUserId: string | undefined;
+
+  constructor(options: SlackAdapterOptions) {
+    this.#options = options;
+    this.#botUserId = options.botUserId;
+  }
+
+  get botUserId(): string | undefined {
+    return this.#botUserId;
+  }
+
+  async initialize(chat: CollectingChat): Promise<void> {
+    this.#chat = chat;
+  }
+
+  async handleWebhook(request: Request): Promise<Response> {
+    const webhook = readSlackWebhook(await request.text(), request.headers.get("Content-Type") ?? "");
+    const chat = this.#chat;
+    switch (webhook.kind) {
+      case "challenge":
+        return Response.json({ challenge: webhook.challenge });
+      case "message":
+        this.#botUserId ??= webhook.botUserId;
+        await chat?.processMessage(this, webhook.threadId, await this.#named(webhook.message, webhook.threadId));
+        break;
+      case "action":
+        await chat?.processAction(webhook.action);
+        break;
+      case "command":
+        await chat?.processSlashCommand(webhook.command);
+        break;
+      case "other":
+        break;
+    }
+    return new Response(null, { status: 200 });
+  }
+
+  /** Events hold ids only; a group's messages are shown to the model with names. */
+  async #named(message: ChatMessage, threadId: string): Promise<ChatMessage> {
+    const { userId, isBot } = message.author;
+    if (this.isDM(threadId) || isBot || userId === "") return message;
+    const names = await this.#namesOf(userId).catch(() => undefined);
+    return names ? { ...message, author: { ...message.author, ...names } } : message;
+  }
+
+  async #namesOf(userId: string): Promise<{ userName?: string; fullName?: string }> {
+    const state = this.#chat?.getState();
+    const key = `slack:user:${userId}`;
+    const known = (await state?.get(key)) as { userName?: string; fullName?: string } | null | undefined;
+    if (known) return known;
+    const { user } = (await this.#call("users.info", { user: userId }, AbortSignal.timeout(NAME_TIMEOUT_MS))) as {
+      user?: { name?: string; real_name?: string };
+    };
+    const names = {
+      ...(user?.name && { userName: user.name }),
+      ...(user?.real_name && { fullName: user.real_name })
+    };
+    await state?.set(key, names, NAME_TTL_MS);
+    return names;
+  }
+
+  async postMessage(threadId: string, message: ChatPostable): Promise<{ id: string }> {
+    const { channel, threadTs } = slackThread(threadId);
+    const { ts } = await this.#call("chat.postMessage", {
+      channel,
+      ...(threadTs !== "" && { thread_ts: threadTs }),
+      unfurl_links: false,
+      ...contentOf(message)
+    });
+    return { id: String(ts) };
+  }
+
+  async editMessage(threadId: string, messageId: string, message: ChatPostable): Promise<void> {
+    const { channel } = slackThread(threadId);
+    await this.#call("chat.update", { channel, ts: messageId, ...contentOf(message) });
+  }
+
+  async deleteMessage(threadId: string, messageId: string): Promise<void> {
+    const { channel } = slackThread(threadId);
+    await this.#call("chat.delete", { channel, ts: messageId });
+  }
+
+  isDM(threadId: string): boolean {
+    return isSlackDirect(slackThread(threadId).channel);
+  }
+
+  channelIdFromThreadId(threadId: string): string {
+    return `slack:${slackThread(threadId).channel}`;
+  }
+
+  rehydrateAttachment(attachment: ChatAttachment): ChatAttachment {
+    const url = attachment.fetchMetadata?.["url"] ?? "";
+    return { ...attachment, fetchData: async () => fetchFile(this.#fileUrl(url), await this.#authorization()) };
+  }
+
+  /** The token is sent to Slack only. */
+  #fileUrl(url: string): string {
+    const { protocol, hostname, origin } = new URL(url);
+    const isSlack = protocol === "https:" && (hostname === "slack.com" || hostname.endsWith(".slack.com"));
+    const { apiUrl } = this.#options;
+    if (isSlack || (apiUrl !== undefined && origin === new URL(apiUrl).origin)) return url;
+    throw new ProviderCallError("A file", { status: 403, reason: "it is not at Slack" });
+  }
+
+  async #authorization(): Promise<Record<string, string>> {
+    const { token } = this.#options;
+    return { Authorization: `Bearer ${typeof token === "function" ? await token() : token}` };
+  }
+
+  async #call(method: string, body: object, signal?: AbortSignal): Promise<Record<string, unknown>> {
+    const answer = await callProvider(method, `${this.#options.apiUrl ?? SLACK_API}/${method}`, {
+      method: "POST",
+      headers: { ...(await this.#authorization()), "Content-Type": "application/json; charset=utf-8" },
+      body: JSON.stringify(body),
+      ...(signal && { signal })
+    });
+    if (answer["ok"] === true) return answer;
+    const reason = String(answer["error"] ?? "unknown");
+    throw new ProviderCallError(method, { status: FAILED_THERE.has(reason) ? 503 : 400, reason });
+  }
+}
+
+/** Blocks in every case: an update without them would keep those that are there. */
+function contentOf(message: ChatPostable): { text: string; blocks: object[] } {
+  if (typeof message === "object" && "card" in message) return cardOf(message.card);
+  const text = typeof message === "string" ? message : message.markdown;
+  return { text: text.slice(0, MAX_FALLBACK_CHARS), blocks: [{ type: "markdown", text }] };
+}
+
+function cardOf(card: ChatCard): { text: string; blocks: object[] } {
+  return { text: cardText(card).slice(0, MAX_FALLBACK_CHARS), blocks: cardBlocks(card) };
+}

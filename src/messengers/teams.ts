@@ -1,0 +1,83 @@
+// Microsoft Teams: webhooks verified by the Bot Framework's signature, answers posted complete, approvals as cards with
+// buttons. Over `fetch` alone: the provider needs no further package.
+import type { Messenger, MessengerDefinition } from "./definition.ts";
+import { MessengerDefinitionError } from "./errors.ts";
+import { chatSdkMessenger } from "./messenger.ts";
+import { TeamsAdapter, type TeamsAdapterOptions } from "./teams/adapter.ts";
+import { teamsTokenVerifier } from "./teams/token.ts";
+
+/** Checked with Microsoft's documentation in November 2026: about 100 KB in a message, seven calls a second. */
+const FIRST_CHARS = 20_000;
+const FOLLOWUP_CHARS = 24_000;
+const EDIT_MS = 1_000;
+
+export interface TeamsMessengerOptions extends Partial<
+  Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName">
+> {
+  /** Of the bot's registration. Webhooks are signed for it. */
+  readonly appId: string;
+  /** Its secret; or `token`, which is asked for an access token with every call. */
+  readonly appPassword?: string;
+  readonly token?: () => string | Promise<string>;
+  /** Of a single-tenant app. */
+  readonly tenantId?: string;
+  readonly userName: string;
+  readonly verifyWebhook?: MessengerDefinition["verifyWebhook"];
+  /** Where answers may be sent beside Microsoft's own services: the app's token goes nowhere else. */
+  readonly serviceUrls?: readonly string[];
+  /** Where the Bot Framework's keys are found. Default: its own address. */
+  readonly openIdUrl?: string;
+}
+
+/**
+ * @example
+ * getMessengers() {
+ *   return defineMessengers({
+ *     teams: teamsMessenger({
+ *       appId: this.env.TEAMS_APP_ID,
+ *       appPassword: this.env.TEAMS_APP_PASSWORD,
+ *       userName: "support"
+ *     })
+ *   });
+ * }
+ */
+export function teamsMessenger(options: TeamsMessengerOptions): Messenger {
+  const { appId, appPassword, token, tenantId, serviceUrls, openIdUrl, ...definition } = options;
+  const { userName, verifyWebhook, delivery, capabilities, ...common } = definition;
+  if (!appId) throw new MessengerDefinitionError("teams", "it requires appId");
+  if (!appPassword && !token) throw new MessengerDefinitionError("teams", "it requires appPassword or token");
+  const adapterOptions: TeamsAdapterOptions = {
+    appId,
+    userName,
+    ...(appPassword !== undefined && { appPassword }),
+    ...(token && { token }),
+    ...(tenantId !== undefined && { tenantId }),
+    ...(serviceUrls && { serviceUrls })
+  };
+  return chatSdkMessenger({
+    ...common,
+    provider: "teams",
+    userName,
+    adapter: () => new TeamsAdapter(adapterOptions),
+    verifyWebhook: verifyWebhook ?? teamsTokenVerifier({ appId, ...(openIdUrl !== undefined && { openIdUrl }) }),
+    // Every edit of a message in Teams marks it as edited: an answer is shown when it is complete.
+    capabilities: {
+      canEditMessages: true,
+      canStream: false,
+      supportsActions: true,
+      supportsAttachments: true,
+      ...capabilities
+    },
+    delivery: {
+      visibleSoftLimit: FIRST_CHARS,
+      followupLimit: FOLLOWUP_CHARS,
+      editIntervalMs: () => EDIT_MS,
+      ...delivery
+    }
+  });
+}
+
+export { teamsTokenVerifier } from "./teams/token.ts";
+
+// oxlint-disable-next-line import/no-default-export -- the documented import of a provider is its default
+export default teamsMessenger;

@@ -1,0 +1,24 @@
+// Where Telegram sends a bot's webhooks. Without an adapter: the command line uses it, too.
+import { TelegramRefusedError } from "./errors.ts";
+
+export interface TelegramWebhookOptions {
+  /** From BotFather. */
+  readonly token: string;
+  /** An https address: `https://example.com/agents/support/main/messengers/telegram/webhook`. */
+  readonly url: string;
+  /** 1 to 256 of A-Z, a-z, 0-9, _ and -: the messenger's `secretToken`. */
+  readonly secretToken: string;
+  readonly apiUrl?: string;
+}
+
+/** Throws TelegramRefusedError. */
+export async function setTelegramWebhook(options: TelegramWebhookOptions): Promise<void> {
+  const { token, url, secretToken, apiUrl = "https://api.telegram.org" } = options;
+  const response = await fetch(`${apiUrl}/bot${token}/setWebhook`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ url, secret_token: secretToken, allowed_updates: ["message", "callback_query"] })
+  });
+  const answer = (await response.json()) as { ok?: boolean; description?: string };
+  if (answer.ok !== true) throw new TelegramRefusedError(answer.description ?? `status ${response.status}`);
+}

@@ -1,0 +1,148 @@
+// Telegram: webhooks verified by the secret token, answers posted and edited, approvals as inline buttons.
+import type { ChatAdapter } from "./chat-adapter.ts";
+import type { Messenger, MessengerDefinition } from "./definition.ts";
+import { AdapterMissingError, MessengerDefinitionError } from "./errors.ts";
+import { LOGGER } from "./chat-adapter.ts";
+import { chatSdkMessenger } from "./messenger.ts";
+import { isSameSecret } from "./verify.ts";
+
+/** Checked with the Bot API's documentation in November 2026: 4096 characters, about one message a second in a chat. */
+export const TELEGRAM_STREAM_SOFT_LIMIT = 3_400;
+export const TELEGRAM_FOLLOWUP_CHUNK_LIMIT = 3_500;
+const MESSAGE_LIMIT = 4_000;
+const PRIVATE_EDIT_MS = 1_100;
+const GROUP_EDIT_MS = 3_100;
+/** Sent with a backslash in MarkdownV2. */
+const ESCAPED = new Set("_*[]()~`>#+-=|{}.!\\");
+const SECRET_HEADER = "x-telegram-bot-api-secret-token";
+
+export interface TelegramMessengerOptions extends Partial<
+  Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName">
+> {
+  /** From BotFather. */
+  readonly token: string;
+  readonly userName: string;
+  /** Given to `setWebhook`; Telegram sends it with every webhook. */
+  readonly secretToken?: string;
+  readonly verifyWebhook?: MessengerDefinition["verifyWebhook"];
+  /** Default: Telegram's own. */
+  readonly apiUrl?: string;
+  /** Only webhooks: polling would keep the object awake for ever. */
+  readonly mode?: "webhook";
+}
+
+/**
+ * @example
+ * getMessengers() {
+ *   return defineMessengers({
+ *     telegram: telegramMessenger({
+ *       token: this.env.TELEGRAM_BOT_TOKEN,
+ *       userName: "support_bot",
+ *       secretToken: this.env.TELEGRAM_WEBHOOK_SECRET_TOKEN
+ *     })
+ *   });
+ * }
+ */
+export function telegramMessenger(options: TelegramMessengerOptions): Messenger {
+  const {
+    token,
+    userName,
+    secretToken,
+    verifyWebhook,
+    apiUrl,
+    mode = "webhook",
+    delivery,
+    capabilities,
+    ...common
+  } = options;
+  if (mode !== "webhook") throw new MessengerDefinitionError("telegram", "only the mode webhook is supported");
+  if (!token) throw new MessengerDefinitionError("telegram", "it requires token");
+  if (!secretToken && verifyWebhook === undefined) {
+    throw new MessengerDefinitionError("telegram", "it requires secretToken, or an explicit verifyWebhook");
+  }
+  return chatSdkMessenger({
+    ...common,
+    provider: "telegram",
+    userName,
+    adapter: () => openAdapter({ token, userName, secretToken, apiUrl }),
+    verifyWebhook: verifyWebhook ?? telegramSecretTokenVerifier(secretToken ?? ""),
+    capabilities: {
+      canEditMessages: true,
+      canStream: true,
+      supportsActions: true,
+      supportsAttachments: true,
+      ...capabilities
+    },
+    delivery: {
+      visibleSoftLimit: TELEGRAM_STREAM_SOFT_LIMIT,
+      followupLimit: TELEGRAM_FOLLOWUP_CHUNK_LIMIT,
+      weight: { limit: MESSAGE_LIMIT, of: (character) => (ESCAPED.has(character) ? 2 : 1) },
+      editIntervalMs: ({ isDirectMessage }) => (isDirectMessage ? PRIVATE_EDIT_MS : GROUP_EDIT_MS),
+      isExpectedDeliveryCompletion: isTelegramIgnorableDeliveryError,
+      ...delivery
+    }
+  });
+}
+
+export { setTelegramWebhook, type TelegramWebhookOptions } from "./telegram-webhook.ts";
+
+// oxlint-disable-next-line import/no-default-export -- the documented import of a provider is its default
+export default telegramMessenger;
+
+interface AdapterOptions {
+  readonly token: string;
+  readonly userName: string;
+  readonly secretToken: string | undefined;
+  readonly apiUrl: string | undefined;
+}
+
+async function openAdapter({ token, userName, secretToken, apiUrl }: AdapterOptions): Promise<ChatAdapter> {
+  const { createTelegramAdapter } = await import("@chat-adapter/telegram").catch((error: unknown) => {
+    throw new AdapterMissingError("@chat-adapter/telegram", error);
+  });
+  const adapter = createTelegramAdapter({
+    botToken: token,
+    userName,
+    mode: "webhook",
+    logger: LOGGER,
+    // The definition's own check has run before.
+    ...(secretToken ? { secretToken } : { allowUnverifiedWebhooks: true }),
+    ...(apiUrl !== undefined && { apiUrl })
+  });
+  // As far as this package uses an adapter.
+  return adapter as object as ChatAdapter;
+}
+
+export function telegramSecretTokenVerifier(secretToken: string): (request: Request) => boolean {
+  return (request) => isSameSecret(request.headers.get(SECRET_HEADER), secretToken);
+}
+
+/** An edit to the text that is there already. */
+export function isTelegramIgnorableDeliveryError(error: unknown): boolean {
+  return error instanceof Error && /message is not modified/i.test(error.message);
+}
+
+/** Cuts at a blank line, a line or a word in the second half of the limit, else at the limit. Joined, it is the text. */
+export function splitTelegramMessageText(text: string, limit: number = TELEGRAM_FOLLOWUP_CHUNK_LIMIT): string[] {
+  const chunks: string[] = [];
+  if (text.trim() === "") return chunks;
+  let rest = text;
+  while (rest.length > limit) {
+    const cut = cutIn(rest, limit);
+    chunks.push(rest.slice(0, cut));
+    rest = rest.slice(cut);
+  }
+  chunks.push(rest);
+  return chunks;
+}
+
+function cutIn(text: string, limit: number): number {
+  const head = text.slice(0, limit);
+  for (const boundary of ["\n\n", "\n", " "]) {
+    const at = head.lastIndexOf(boundary);
+    if (at > limit / 2) return at + boundary.length;
+  }
+  const code = text.charCodeAt(limit);
+  const isSecondHalf = code >= 0xdc00 && code <= 0xdfff;
+  return isSecondHalf && limit > 1 ? limit - 1 : limit;
+}

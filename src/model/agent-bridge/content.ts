@@ -1,0 +1,56 @@
+// The parts of a stream as the one result that a call without streaming has.
+import type {
+  LanguageModelV3Content,
+  LanguageModelV3GenerateResult,
+  LanguageModelV3StreamPart
+} from "@ai-sdk/provider";
+
+export async function contentOf(
+  stream: ReadableStream<LanguageModelV3StreamPart>
+): Promise<LanguageModelV3GenerateResult> {
+  const content: LanguageModelV3Content[] = [];
+  const texts = new Map<string, { type: "text" | "reasoning"; text: string }>();
+  let end: Extract<LanguageModelV3StreamPart, { type: "finish" }> | undefined;
+  const reader = stream.getReader();
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    const part = next.value;
+    switch (part.type) {
+      case "text-start":
+      case "reasoning-start": {
+        const text = { type: part.type === "text-start" ? ("text" as const) : ("reasoning" as const), text: "" };
+        texts.set(part.id, text);
+        content.push(text);
+        break;
+      }
+      case "text-delta":
+      case "reasoning-delta": {
+        const text = texts.get(part.id);
+        if (text) text.text += part.delta;
+        break;
+      }
+      case "tool-call":
+      case "tool-result":
+      case "tool-approval-request":
+      case "source":
+      case "file":
+        // What is not final yet is of use while it streams only.
+        if (part.type !== "tool-result" || part.preliminary !== true) content.push(part);
+        break;
+      case "error":
+        throw part.error;
+      case "finish":
+        end = part;
+        break;
+      default:
+        break;
+    }
+  }
+  const { finishReason, usage } = end ?? { finishReason: OTHER, usage: NONE };
+  return { content, finishReason, usage, warnings: [] };
+}
+
+const OTHER = { unified: "other", raw: undefined } as const;
+const NONE = {
+  inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: undefined, text: undefined, reasoning: undefined }
+};

@@ -1,0 +1,2 @@
+// `everthink/ai-sdk`
+export { toAISDKAgent, type AISDKAgentOptions } from "./agent.ts";

@@ -1,0 +1,136 @@
+// JavaScript and TypeScript in an isolate of their own, one per run: without the agent's bindings and without network, with
+// nothing but the functions that the run is given. The deadline is kept from outside.
+import { parseJson, isObject } from "../../util/json.ts";
+import { cutToBytes } from "../../util/bytes.ts";
+import { errorMessage } from "../../util/errors.ts";
+import { SkillScriptError } from "../errors.ts";
+import { descriptorOf } from "../skill.ts";
+import type { Capabilities } from "./capabilities.ts";
+import { GUARD_SOURCE, harnessSource } from "./isolate-source.ts";
+import { MAX_PRINTED_BYTES, MAX_RESULT_CHARS } from "./limits.ts";
+import { GUARD_MODULE, scriptModules } from "./modules.ts";
+import type { SkillScriptRequest } from "./script.ts";
+
+/** The last before isolates have Node's globals by default: a script needs none of them. */
+const COMPATIBILITY_DATE = "2026-08-03";
+
+interface LoadedCode {
+  readonly compatibilityDate: string;
+  readonly mainModule: string;
+  readonly modules: Record<string, { js: string } | { json: unknown }>;
+  readonly env: object;
+  readonly globalOutbound: null;
+  readonly limits: { readonly cpuMs: number };
+}
+
+/** What is used of a `worker_loaders` binding. */
+export interface ScriptLoader {
+  // The platform types what is loaded as any worker.
+  load(code: never): { getEntrypoint(): unknown };
+}
+
+interface ScriptEntrypoint {
+  run(payload: object, host: object): Promise<unknown>;
+}
+
+export interface IsolateRun {
+  readonly loader: ScriptLoader;
+  readonly request: SkillScriptRequest;
+  readonly capabilities: Capabilities;
+  readonly timeoutMs: number;
+  /** Rejects when the run is stopped. */
+  readonly stopped: Promise<never>;
+}
+
+/** Throws SkillScriptError. */
+export async function runInIsolate({
+  loader,
+  request,
+  capabilities,
+  timeoutMs,
+  stopped
+}: IsolateRun): Promise<unknown> {
+  const { skill, path, input, source: content, precompiled = false } = request;
+  const resources = request.resources ?? [{ path, kind: "script" as const, content, precompiled }];
+  const { entry, modules } = await scriptModules(path, resources);
+  const code: LoadedCode = {
+    compatibilityDate: COMPATIBILITY_DATE,
+    mainModule: "main.js",
+    modules: { ...modules, [GUARD_MODULE]: { js: GUARD_SOURCE }, "main.js": { js: harnessSource(entry) } },
+    env: {},
+    globalOutbound: null,
+    limits: { cpuMs: timeoutMs }
+  };
+  // The binding takes what LoadedCode describes, and the module above has the one entrypoint.
+  const entrypoint = loader.load(code as never).getEntrypoint() as ScriptEntrypoint;
+  const files = Object.fromEntries(
+    resources.flatMap((one) => (one.encoding === "base64" ? [] : [[one.path, one.content]]))
+  );
+  const payload = { input, skill: descriptorOf(skill), files, hasNetwork: capabilities.fetch !== undefined };
+  const run = entrypoint.run(payload, hostOf(capabilities));
+  // A late failure of a run that was given up is not an unhandled one.
+  run.catch(() => undefined);
+  try {
+    return finished(await Promise.race([run, stopped]), capabilities);
+  } finally {
+    disposeOf(run);
+  }
+}
+
+/** What the script can call. Failures are values: a rejection that crosses the isolates is logged by the platform. */
+function hostOf(capabilities: Capabilities): object {
+  const { fetch } = capabilities;
+  return {
+    readFile: answering((path: string) => capabilities.readFile(path)),
+    listFiles: answering((path: string) => capabilities.listFiles(path)),
+    glob: answering((pattern: string) => capabilities.glob(pattern)),
+    stat: answering((path: string) => capabilities.stat(path)),
+    writeFile: answering((path: string, content: string) => capabilities.writeFile(path, content)),
+    writeOutput: answering((name: string, content: string) => capabilities.writeOutput(name, content)),
+    tool: answering(async (name: string, input: unknown) => plain(await capabilities.callTool(name, input))),
+    ...(fetch && { fetch: answering((url: string, options: object) => fetch(url, options)) })
+  };
+}
+
+function answering<Args extends unknown[]>(call: (...args: Args) => unknown): (...args: Args) => Promise<object> {
+  return async (...args) => {
+    try {
+      return { value: await call(...args) };
+    } catch (error) {
+      return { error: errorMessage(error) };
+    }
+  };
+}
+
+/** What the isolate returned is untrusted: a script can change the code around it. */
+function finished(returned: unknown, capabilities: Capabilities): unknown {
+  const { json, error, logs } = isObject(returned) ? returned : {};
+  const lines = Array.isArray(logs) ? logs.filter((line) => typeof line === "string") : [];
+  const printed = lines.length === 0 ? "" : cutToBytes(lines.join("\n"), MAX_PRINTED_BYTES);
+  if (error !== undefined || !isObject(returned)) {
+    const message = String(error ?? "The script returned nothing.").slice(0, MAX_PRINTED_BYTES);
+    throw new SkillScriptError(printed === "" ? message : `${message}\n${printed}`);
+  }
+  if (typeof json === "string" && json.length > MAX_RESULT_CHARS)
+    throw new SkillScriptError(`The result of the script has more than ${MAX_RESULT_CHARS} characters.`);
+  const parsed = typeof json === "string" ? parseJson(json) : undefined;
+  const result = parsed?.ok ? parsed.value : null;
+  const { outputFiles } = capabilities;
+  if (printed === "" && outputFiles.length === 0) return result;
+  return {
+    result,
+    ...(printed !== "" && { logs: printed.split("\n") }),
+    ...(outputFiles.length > 0 && { outputFiles })
+  };
+}
+
+/** JSON, as the model would be given it. */
+function plain(value: unknown): unknown {
+  return value === undefined ? null : (JSON.parse(JSON.stringify(value) ?? "null") as unknown);
+}
+
+/** Ends the call on the other side, if the platform can. */
+function disposeOf(run: object): void {
+  const dispose: unknown = Reflect.get(run, Symbol.dispose);
+  if (typeof dispose === "function") dispose.call(run);
+}

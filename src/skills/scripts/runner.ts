@@ -1,0 +1,78 @@
+// What runs scripts of skills: each run has a deadline and its own capabilities, and ends with both. What runs a language
+// is loaded with its first script.
+import { lazyModule } from "../../host/lazy-module.ts";
+import { SkillScriptError } from "../errors.ts";
+import { extensionOf, isResourcePath } from "../resource.ts";
+import { Capabilities, type CapabilityOptions } from "./capabilities.ts";
+import type { ScriptLoader } from "./isolate.ts";
+import { DEFAULT_SCRIPT_TIMEOUT_MS } from "./limits.ts";
+import { languageOf, SCRIPT_EXTENSIONS, type SkillScriptRequest, type SkillScriptRunner } from "./script.ts";
+
+const loadIsolate = lazyModule(() => import("./isolate.ts"));
+const loadShellRunner = lazyModule(() => import("./shell.ts"));
+
+export interface SkillRunnerOptions extends CapabilityOptions {
+  /** The `worker_loaders` binding, which JavaScript and TypeScript need. */
+  readonly loader?: ScriptLoader;
+  /** Milliseconds a script may run; 30,000 by default. */
+  readonly timeout?: number;
+}
+
+/**
+ * Runs scripts of skills. Without further options they have neither files nor tools nor network.
+ *
+ * @example
+ * override getSkillScriptRunner() {
+ *   return skills.runner({ loader: this.env.LOADER, workspaceInstance: this.workspace });
+ * }
+ */
+export function runner(options: SkillRunnerOptions): SkillScriptRunner {
+  return { run: (request) => run(options, request) };
+}
+
+async function run(options: SkillRunnerOptions, request: SkillScriptRequest): Promise<unknown> {
+  const { path, resources = [], signal: caller } = request;
+  if (![path, ...resources.map((one) => one.path)].every(isResourcePath))
+    throw new SkillScriptError("Every path of a skill must be a normalized relative path.");
+  const language = languageOf(extensionOf(path));
+  if (!language) throw new SkillScriptError(`A script must end in one of ${SCRIPT_EXTENSIONS.join(" ")}.`);
+  if (language === "python")
+    throw new SkillScriptError(
+      "Python scripts cannot run here. Do the task without the script, or with one in another language.",
+      {
+        hint: "skills.runner runs JavaScript, TypeScript and Bash; a SkillScriptRunner of your own may run Python."
+      }
+    );
+  const timeoutMs = options.timeout ?? DEFAULT_SCRIPT_TIMEOUT_MS;
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const signal = caller ? AbortSignal.any([caller, deadline]) : deadline;
+  const { toolCallId = "skill-script", messages = [] } = request;
+  const capabilities = await Capabilities.open(options, { toolCallId, messages, signal });
+  const late = new SkillScriptError(`The script was timed out after ${timeoutMs} ms.`);
+  const stopped = rejection(signal, () => (deadline.aborted ? late : new SkillScriptError("The script was stopped.")));
+  try {
+    if (language === "bash") {
+      const { runInShell } = await loadShellRunner();
+      return await runInShell({ request, capabilities, signal, timeoutMs, stopped });
+    }
+    const { loader } = options;
+    if (!loader)
+      throw new SkillScriptError("Scripts in JavaScript and TypeScript cannot run here.", {
+        hint: 'Give skills.runner a loader: "worker_loaders": [{ "binding": "LOADER" }] in the Wrangler configuration.'
+      });
+    const { runInIsolate } = await loadIsolate();
+    return await runInIsolate({ loader, request, capabilities, timeoutMs, stopped });
+  } finally {
+    capabilities.close();
+  }
+}
+
+function rejection(signal: AbortSignal, reason: () => Error): Promise<never> {
+  const stopped = new Promise<never>((_resolve, reject) => {
+    if (signal.aborted) reject(reason());
+    else signal.addEventListener("abort", () => reject(reason()), { once: true });
+  });
+  // The run may be over before anything waits for it.
+  stopped.catch(() => undefined);
+  return stopped;
+}

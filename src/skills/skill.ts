@@ -1,0 +1,108 @@
+// What a skill is to the rest of the package, and what a source of skills must offer. A skill is a directory with a
+// SKILL.md (front matter and instructions) and resources, which are files that it names by relative path.
+
+export interface SkillDescriptor {
+  readonly name: string;
+  readonly description: string;
+  readonly compatibility?: string;
+  readonly license?: string;
+  /** Informational: it grants nothing. */
+  readonly allowedTools?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly sourceId?: string;
+  readonly version?: string;
+}
+
+export type SkillResourceKind = "reference" | "script" | "asset" | "file";
+
+export interface SkillResourceDescriptor {
+  /** Relative to the skill's directory, with "/". */
+  readonly path: string;
+  readonly kind: SkillResourceKind;
+  /** Bytes. */
+  readonly size?: number;
+  readonly encoding?: "text" | "base64";
+  readonly mimeType?: string;
+  /** A script that is one JavaScript module without imports. */
+  readonly precompiled?: boolean;
+}
+
+export interface SkillResource extends SkillResourceDescriptor {
+  readonly content: string;
+}
+
+export interface SkillContent extends SkillDescriptor {
+  /** SKILL.md behind its front matter. */
+  readonly body: string;
+  /** SKILL.md whole. */
+  readonly rawContent?: string;
+  readonly resources?: readonly SkillResourceDescriptor[];
+}
+
+/** A file that could not be taken as it is. The other skills of its source are not affected. */
+export interface SkillDiagnostic {
+  readonly source: string;
+  /** Relative to the root of the source. */
+  readonly file: string;
+  readonly line?: number;
+  readonly reason: string;
+  /** The skill was left out. Otherwise it was loaded all the same. */
+  readonly isLeftOut: boolean;
+}
+
+/**
+ * Where skills come from. Made by `skills.fromManifest`, `skills.r2`, `skills.workspace`, the import "everthink:skills",
+ * or by your own code.
+ *
+ * @example
+ * const source: SkillSource = {
+ *   id: "team",
+ *   fingerprint: "1",
+ *   list: async () => [{ name: "greet", description: "How we greet customers." }],
+ *   load: async (name) =>
+ *     name === "greet" ? { name, description: "How we greet customers.", body: "Say hello." } : null
+ * };
+ */
+export interface SkillSource {
+  readonly id: string;
+  /** Changes when what is listed may have changed. */
+  readonly fingerprint: string;
+  /** Problems of the last listing. */
+  readonly diagnostics?: readonly SkillDiagnostic[];
+  list(): Promise<readonly SkillDescriptor[]>;
+  load(name: string): Promise<SkillContent | null>;
+  readResource?(name: string, path: string): Promise<SkillResource | null>;
+  /** Called before each turn. */
+  refresh?(): Promise<void>;
+}
+
+export interface SkillManifest {
+  readonly id: string;
+  readonly fingerprint: string;
+  readonly skills: readonly SkillManifestEntry[];
+}
+
+export interface SkillManifestEntry extends Omit<SkillContent, "resources"> {
+  readonly resources?: readonly SkillResource[];
+}
+
+/** The fields of a descriptor alone. */
+export function descriptorOf(skill: SkillDescriptor): SkillDescriptor {
+  const { name, description, compatibility, license, allowedTools, metadata, sourceId, version } = skill;
+  const known = version ?? metadataVersion(metadata);
+  return {
+    name,
+    description,
+    ...(compatibility !== undefined && { compatibility }),
+    ...(license !== undefined && { license }),
+    ...(allowedTools !== undefined && { allowedTools }),
+    ...(metadata !== undefined && { metadata }),
+    ...(sourceId !== undefined && { sourceId }),
+    ...(known !== undefined && { version: known })
+  };
+}
+
+function metadataVersion(metadata: SkillDescriptor["metadata"]): string | undefined {
+  const version = metadata?.["version"];
+  return typeof version === "string" || typeof version === "number" ? String(version) : undefined;
+}

@@ -1,0 +1,131 @@
+// What the fake providers share: a log of every call, failures on request, and a port to listen on.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { trackForeignWork } from "../inprocess/foreign-work.ts";
+
+export interface ProviderCall {
+  /** The API's name for it, such as `sendMessage`. */
+  readonly name: string;
+  readonly body: Record<string, unknown>;
+}
+
+export interface ProviderFailure {
+  readonly status: number;
+  readonly retryAfterSeconds?: number;
+}
+
+/**
+ * What happens to a call: an answer that says it failed, a connection that breaks before the call arrives ("lost") or
+ * after it was carried out ("unanswered"), or one that stays open without an answer to a call that was ("silent").
+ */
+export type ProviderFault = ProviderFailure | "lost" | "unanswered" | "silent";
+
+/** A message of the bot as the chat shows it now. */
+export interface FakeMessage {
+  readonly id: string | number;
+  text: string;
+  /** The labels of its buttons. */
+  buttons: readonly string[];
+  /** Every text it had, the first one included. */
+  readonly versions: string[];
+}
+
+export abstract class FakeProvider {
+  /** The API's name for posting a message, for `failNext`. */
+  abstract readonly postCall: string;
+  /** The API's name for changing one. */
+  abstract readonly editCall: string;
+  /** Every call that arrived, in order. */
+  readonly calls: ProviderCall[] = [];
+  readonly #plans: { readonly name: string; readonly fault: ProviderFault }[] = [];
+  #server: Server | undefined;
+
+  /** The bot's messages, oldest first. */
+  abstract messages(): readonly FakeMessage[];
+
+  texts(): string[] {
+    return this.messages().map(({ text }) => text);
+  }
+
+  /** The next call of this name goes wrong; several wait in line. */
+  failNext(name: string, fault: ProviderFault): void {
+    this.#plans.push({ name, fault });
+  }
+
+  /** Takes the place of the global `fetch`. */
+  readonly fetch = (input: string | URL | Request, init?: RequestInit): Promise<Response> =>
+    trackForeignWork(
+      this.#handle(input instanceof Request && init === undefined ? input : new Request(input, init))
+    ).then((response) => response ?? new Promise<never>(() => undefined));
+
+  /** Listens on a free port of this machine; answers its address. */
+  async listen(): Promise<string> {
+    const server = createServer((request, response) => void this.#serve(request, response));
+    this.#server = server;
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("The fake provider has no port.");
+    return `http://127.0.0.1:${address.port}`;
+  }
+
+  async close(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    server?.closeAllConnections();
+    await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
+  }
+
+  protected abstract nameOf(request: Request, body: Record<string, unknown>): string;
+  protected abstract failed(failure: ProviderFailure): Response;
+  protected abstract answer(call: ProviderCall, request: Request): Promise<Response>;
+
+  /** Undefined: it is never answered. */
+  async #handle(request: Request): Promise<Response | undefined> {
+    const body = await bodyOf(request);
+    const name = this.nameOf(request, body);
+    const index = this.#plans.findIndex((plan) => plan.name === name);
+    const fault = index === -1 ? undefined : this.#plans.splice(index, 1)[0]?.fault;
+    if (fault === "lost") throw new TypeError("fetch failed");
+    const call = { name, body };
+    this.calls.push(call);
+    if (typeof fault === "object") return this.failed(fault);
+    const response = await this.answer(call, request);
+    if (fault === "unanswered") throw new TypeError("fetch failed");
+    if (fault === "silent") return undefined;
+    return response;
+  }
+
+  async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const method = incoming.method ?? "GET";
+    const headers = Object.entries(incoming.headers).flatMap(([name, value]): [string, string][] =>
+      typeof value === "string" ? [[name, value]] : []
+    );
+    const body = method === "GET" || method === "HEAD" ? null : Buffer.concat(chunks);
+    const request = new Request(`http://127.0.0.1${incoming.url ?? "/"}`, { method, headers, body });
+    try {
+      const response = await this.#handle(request);
+      if (!response) return;
+      const retryAfter = response.headers.get("Retry-After");
+      outgoing.writeHead(response.status, {
+        "Content-Type": response.headers.get("Content-Type") ?? "application/json",
+        ...(retryAfter !== null && { "Retry-After": retryAfter })
+      });
+      outgoing.end(Buffer.from(await response.arrayBuffer()));
+    } catch {
+      incoming.socket.destroy();
+    }
+  }
+}
+
+async function bodyOf(request: Request): Promise<Record<string, unknown>> {
+  const text = await request.clone().text();
+  const type = request.headers.get("Content-Type") ?? "";
+  if (type.includes("application/x-www-form-urlencoded")) return Object.fromEntries(new URLSearchParams(text));
+  try {
+    const parsed: unknown = JSON.parse(text === "" ? "{}" : text);
+    return typeof parsed === "object" && parsed !== null ? (parsed as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

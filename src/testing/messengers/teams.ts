@@ -1,0 +1,223 @@
+// The Bot Framework's service for Teams, for tests: it checks what it is sent as the real one documents it, keeps what a
+// user would see, signs what a user does, and fails on request.
+import { generateKeyPairSync, sign, type KeyObject } from "node:crypto";
+import { FakeProvider, type FakeMessage, type ProviderCall, type ProviderFailure } from "./provider.ts";
+
+const MAX_BYTES = 80 * 1024;
+const SERVICE_URL = "https://smba.trafficmanager.net/emea/";
+const CARD = "application/vnd.microsoft.card.adaptive";
+const BOT = { id: "28:bot", name: "Support" };
+
+export interface TeamsUserOptions {
+  readonly url: string;
+  /** Default: the personal chat with Ada. Another is a channel's. */
+  readonly conversation?: string;
+  /** Default `7`, Ada. `9` is Grace. */
+  readonly user?: string;
+  /** Begins the message with a mention of the bot. */
+  readonly mention?: boolean;
+  readonly isBot?: boolean;
+  readonly images?: readonly { readonly mediaType: string; readonly bytes: Uint8Array }[];
+}
+
+interface CardAction {
+  readonly title?: string;
+  readonly data?: { readonly actionId?: string; readonly value?: string };
+}
+
+interface TeamsMessage extends FakeMessage {
+  readonly id: string;
+  readonly conversation: string;
+  actions: readonly CardAction[];
+}
+
+const NAMES: Record<string, string> = { "7": "Ada Lovelace", "9": "Grace Hopper" };
+
+/**
+ * @example
+ * const teams = new FakeTeams({ appId: "app", appPassword: "secret" });
+ * vi.stubGlobal("fetch", teams.fetch);
+ * await host.fetch(teams.says("Hello", { url: "http://localhost/agents/support/main/messengers/teams/webhook" }));
+ * expect(teams.texts()).toEqual(["Hello, Ada!"]);
+ */
+export class FakeTeams extends FakeProvider {
+  readonly postCall = "POST activities";
+  readonly editCall = "PUT activities";
+  readonly #appId: string;
+  readonly #appPassword: string;
+  readonly #publicKey: KeyObject;
+  readonly #privateKey: KeyObject;
+  readonly #messages: TeamsMessage[] = [];
+  readonly #images: { readonly mediaType: string; readonly bytes: Uint8Array }[] = [];
+  #next = 1;
+
+  constructor(options: { readonly appId: string; readonly appPassword: string }) {
+    super();
+    this.#appId = options.appId;
+    this.#appPassword = options.appPassword;
+    const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+    this.#publicKey = publicKey;
+    this.#privateKey = privateKey;
+  }
+
+  // ── What a user sees and does ──
+
+  /** The bot's messages, oldest first. */
+  override messages(conversation?: string): readonly TeamsMessage[] {
+    return this.#messages.filter((message) => conversation === undefined || message.conversation === conversation);
+  }
+
+  /** The webhook of a message. Sent twice, it is the same message twice. */
+  says(text: string, options: TeamsUserOptions): Request {
+    const { mention = false, images = [] } = options;
+    return this.activityRequest(options.url, {
+      ...this.#activity(options),
+      text: mention ? `<at>Support</at> ${text}` : text,
+      ...(mention && { entities: [{ type: "mention", mentioned: BOT, text: "<at>Support</at>" }] }),
+      attachments: images.map((image) => {
+        this.#images.push(image);
+        return { contentType: image.mediaType, contentUrl: `${SERVICE_URL}v3/images/${this.#images.length - 1}` };
+      })
+    });
+  }
+
+  /** The webhook of a press on a button of the bot's newest message that has one of this label. */
+  presses(label: string, options: TeamsUserOptions): Request {
+    const { conversation = "a:personal" } = options;
+    const message = this.#messages.findLast((one) => one.conversation === conversation && one.buttons.includes(label));
+    const action = message?.actions.find(({ title }) => title === label);
+    if (!message || !action) throw new Error(`No message with a button "${label}".`);
+    return this.activityRequest(options.url, {
+      ...this.#activity(options),
+      replyToId: message.id,
+      value: action.data
+    });
+  }
+
+  #activity({ conversation = "a:personal", user = "7", isBot = false }: TeamsUserOptions): object {
+    return {
+      type: "message",
+      id: `activity-${this.#next++}`,
+      timestamp: "2026-11-16T12:00:00.000Z",
+      channelId: "msteams",
+      serviceUrl: SERVICE_URL,
+      from: isBot
+        ? { id: "28:other", name: "Other bot" }
+        : { id: `29:${user}`, aadObjectId: user, name: NAMES[user] ?? user },
+      recipient: BOT,
+      conversation: { id: conversation, conversationType: conversation.startsWith("a:") ? "personal" : "channel" }
+    };
+  }
+
+  /** An activity as the Bot Framework sends it. `claims` replace those of its token. */
+  activityRequest(url: string, activity: object, claims: object = {}): Request {
+    const now = Math.floor(Date.now() / 1_000);
+    const token = this.token({
+      iss: "https://api.botframework.com",
+      aud: this.#appId,
+      nbf: now,
+      exp: now + 3_600,
+      serviceurl: SERVICE_URL,
+      ...claims
+    });
+    return new Request(url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+      body: JSON.stringify(activity)
+    });
+  }
+
+  /** Signed with the key that it publishes. */
+  token(claims: object): string {
+    const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
+    const content = `${encoded({ alg: "RS256", typ: "JWT", kid: "k1" })}.${encoded(claims)}`;
+    return `${content}.${Buffer.from(sign("sha256", Buffer.from(content), this.#privateKey)).toString("base64url")}`;
+  }
+
+  // ── The API ──
+
+  protected override nameOf(request: Request, { type }: Record<string, unknown>): string {
+    const { pathname } = new URL(request.url);
+    if (pathname.includes("/activities")) return type === "typing" ? "typing" : `${request.method} activities`;
+    return pathname.split("/").at(-1) ?? "";
+  }
+
+  protected override failed({ status, retryAfterSeconds = 1 }: ProviderFailure): Response {
+    return Response.json(
+      { error: { code: status === 429 ? "Throttled" : "ServiceError", message: "It failed." } },
+      { status, ...(status === 429 && { headers: { "Retry-After": String(retryAfterSeconds) } }) }
+    );
+  }
+
+  protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
+    const { hostname, pathname } = new URL(request.url);
+    if (name === "openidconfiguration") {
+      return Response.json({ jwks_uri: "https://login.botframework.com/v1/.well-known/keys" });
+    }
+    if (name === "keys") return Response.json({ keys: [{ ...this.#publicKey.export({ format: "jwk" }), kid: "k1" }] });
+    if (name === "token") return this.#grant(body);
+    if (hostname !== new URL(SERVICE_URL).hostname) return refused(404, "Not found");
+    if (request.headers.get("Authorization") !== "Bearer access-token") return refused(401, "Unauthorized");
+    if (pathname.includes("/images/")) return this.#image(name);
+    const [, conversation = "", id] = /\/conversations\/([^/]+)\/activities(?:\/([^/]+))?/.exec(pathname) ?? [];
+    if (name === "typing") return Response.json({ id: `typing-${this.#next++}` });
+    if (name === "POST activities") return this.#post(decodeURIComponent(conversation), body);
+    const message = this.#messages.find((one) => one.id === decodeURIComponent(id ?? ""));
+    if (!message) return refused(404, "Activity not found");
+    if (name === "PUT activities") return this.#show(message, body);
+    this.#messages.splice(this.#messages.indexOf(message), 1);
+    return new Response(null, { status: 200 });
+  }
+
+  #grant(body: Record<string, unknown>): Response {
+    const isKnown = body["client_id"] === this.#appId && body["client_secret"] === this.#appPassword;
+    return isKnown
+      ? Response.json({ access_token: "access-token", expires_in: 3_600, token_type: "Bearer" })
+      : Response.json({ error: "invalid_client" }, { status: 401 });
+  }
+
+  #image(name: string): Response {
+    const image = this.#images[Number(name)];
+    return image ? new Response(image.bytes as Uint8Array<ArrayBuffer>) : refused(404, "Not found");
+  }
+
+  #post(conversation: string, body: Record<string, unknown>): Response {
+    const message = { id: `message-${this.#next++}`, conversation, text: "", actions: [], buttons: [], versions: [] };
+    const answer = this.#show(message, body);
+    if (answer.ok) this.#messages.push(message);
+    return answer;
+  }
+
+  #show(message: TeamsMessage, body: Record<string, unknown>): Response {
+    if (JSON.stringify(body).length * 2 > MAX_BYTES) return refused(413, "RequestEntityTooLarge");
+    const text = shownText(body);
+    if (body["type"] !== "message" || text.trim() === "") return refused(400, "BadSyntax");
+    message.text = text;
+    // What an edit leaves out stays as it is.
+    if (body["attachments"] !== undefined) message.actions = cardsOf(body).flatMap(({ actions = [] }) => actions);
+    message.buttons = message.actions.map(({ title = "" }) => title);
+    message.versions.push(text);
+    return Response.json({ id: message.id });
+  }
+}
+
+interface Card {
+  readonly body?: readonly { readonly text?: string }[];
+  readonly actions?: readonly CardAction[];
+}
+
+function cardsOf(body: Record<string, unknown>): Card[] {
+  const attachments = Array.isArray(body["attachments"]) ? body["attachments"] : [];
+  return (attachments as { contentType?: string; content?: Card }[]).flatMap(({ contentType, content }) =>
+    contentType === CARD && content ? [content] : []
+  );
+}
+
+function shownText(body: Record<string, unknown>): string {
+  const texts = cardsOf(body).flatMap((card) => (card.body ?? []).map(({ text = "" }) => text));
+  return [...(typeof body["text"] === "string" ? [body["text"]] : []), ...texts].join("\n\n");
+}
+
+function refused(status: number, message: string): Response {
+  return Response.json({ error: { code: message, message } }, { status });
+}

@@ -1,0 +1,285 @@
+// A Telegram Bot API for tests: it checks what it is sent as the real one documents it, keeps what a user would see, and
+// fails on request. Give its `fetch` to the code under test, or let it listen on a port.
+import { randomInt } from "node:crypto";
+import { FakeProvider, type FakeMessage, type ProviderFailure, type ProviderCall } from "./provider.ts";
+
+const TEXT_LIMIT = 4_096;
+const RICH_LIMIT = 32_768;
+const CALLBACK_LIMIT_BYTES = 64;
+/** Outside code and links these are only allowed behind a backslash in MarkdownV2. */
+const UNESCAPED = /(?<!\\)[#+\-=|{}.!]/;
+
+export interface TelegramButton {
+  readonly text: string;
+  readonly callback_data?: string;
+}
+
+/** A message of the bot as the chat shows it now. */
+export interface TelegramMessage extends FakeMessage {
+  readonly id: number;
+  readonly chatId: number;
+  keyboard: TelegramButton[];
+}
+
+export interface TelegramUserOptions {
+  readonly chatId?: number;
+  readonly from?: {
+    readonly id: number;
+    readonly first_name: string;
+    readonly username?: string;
+    readonly is_bot?: boolean;
+  };
+  readonly chatType?: "private" | "group";
+}
+
+const ADA = { id: 7, first_name: "Ada", last_name: "Lovelace", username: "ada", is_bot: false };
+
+/**
+ * @example
+ * const telegram = new FakeTelegram({ token: "1:test", secretToken: "s3cret" });
+ * vi.stubGlobal("fetch", telegram.fetch);
+ * await host.fetch(telegram.says("Hello", { url: "http://localhost/agents/support/main/messengers/telegram/webhook" }));
+ * expect(telegram.texts()).toEqual(["Hello, Ada!"]);
+ */
+export class FakeTelegram extends FakeProvider {
+  readonly postCall = "sendRichMessage";
+  readonly editCall = "editMessageText";
+  readonly #token: string;
+  readonly #secretToken: string;
+  readonly #userName: string;
+  readonly #messages: TelegramMessage[] = [];
+  readonly chatActions: { chatId: number; action: string }[] = [];
+  readonly acknowledged: string[] = [];
+  webhook: { url: string; secretToken?: string } | undefined;
+  #nextMessage = 100;
+  #nextUpdate = 1;
+
+  constructor(options: { readonly token: string; readonly secretToken: string; readonly userName?: string }) {
+    super();
+    this.#token = options.token;
+    this.#secretToken = options.secretToken;
+    this.#userName = options.userName ?? "support_bot";
+  }
+
+  // ── What a user sees and does ──
+
+  /** The bot's messages, oldest first. */
+  override messages(chatId?: number): readonly TelegramMessage[] {
+    return this.#messages.filter((message) => chatId === undefined || message.chatId === chatId);
+  }
+
+  override texts(chatId?: number): string[] {
+    return this.messages(chatId).map(({ text }) => text);
+  }
+
+  /** The webhook of a message. Sent twice, it is the same message twice. */
+  says(text: string, options: TelegramUserOptions & { readonly url: string }): Request {
+    const { chatId = 7, from = ADA, chatType = "private" } = options;
+    return this.webhookRequest(options.url, {
+      update_id: this.#nextUpdate++,
+      message: {
+        message_id: this.#nextMessage++,
+        date: 1_790_000_000,
+        from: { is_bot: false, ...from },
+        chat: {
+          id: chatId,
+          type: chatType,
+          ...(chatType === "private" ? { first_name: from.first_name } : { title: "Group" })
+        },
+        text,
+        ...(text.startsWith("/") && {
+          entities: [{ type: "bot_command", offset: 0, length: text.split(" ")[0]?.length ?? 1 }]
+        })
+      }
+    });
+  }
+
+  /** The webhook of a press on a button of the bot's newest message that has one of this label. */
+  presses(label: string, options: TelegramUserOptions & { readonly url: string }): Request {
+    const { chatId = 7, from = ADA, chatType = "private" } = options;
+    const message = this.#messages.findLast(
+      (one) => one.chatId === chatId && one.versions.length > 0 && buttonOf(one, label)
+    );
+    const data = message && buttonOf(message, label)?.callback_data;
+    if (!message || data === undefined) throw new Error(`No message with a button "${label}".`);
+    return this.webhookRequest(options.url, {
+      update_id: this.#nextUpdate++,
+      callback_query: {
+        id: String(randomInt(2 ** 40)),
+        from: { is_bot: false, ...from },
+        message: {
+          message_id: message.id,
+          date: 1_790_000_000,
+          chat: { id: chatId, type: chatType },
+          text: message.text
+        },
+        chat_instance: "1",
+        data
+      }
+    });
+  }
+
+  /** A webhook as Telegram sends it, with the secret. */
+  webhookRequest(url: string, update: object): Request {
+    return new Request(url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Telegram-Bot-Api-Secret-Token": this.#secretToken },
+      body: JSON.stringify(update)
+    });
+  }
+
+  // ── The API ──
+
+  protected override nameOf(request: Request): string {
+    return new URL(request.url).pathname.split("/").at(-1) ?? "";
+  }
+
+  protected override failed({ status, retryAfterSeconds }: ProviderFailure): Response {
+    return failure(
+      status,
+      status === 429 ? `Too Many Requests: retry after ${retryAfterSeconds ?? 1}` : "Internal Server Error",
+      {
+        ...(status === 429 && { parameters: { retry_after: retryAfterSeconds ?? 1 } })
+      }
+    );
+  }
+
+  protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
+    if (!new URL(request.url).pathname.startsWith(`/bot${this.#token}/`)) return failure(401, "Unauthorized");
+    switch (name) {
+      case "getMe":
+        return success({ id: 1, is_bot: true, first_name: "Support", username: this.#userName });
+      case "getWebhookInfo":
+        return success({ url: this.webhook?.url ?? "", has_custom_certificate: false, pending_update_count: 0 });
+      case "setWebhook":
+        return this.#setWebhook(body);
+      case "sendMessage":
+      case "sendRichMessage":
+        return this.#send(body);
+      case "editMessageText":
+        return this.#edit(body);
+      case "deleteMessage":
+        return this.#delete(body);
+      case "sendChatAction":
+        this.chatActions.push({ chatId: Number(body["chat_id"]), action: String(body["action"]) });
+        return success(true);
+      case "answerCallbackQuery":
+        this.acknowledged.push(String(body["callback_query_id"]));
+        return success(true);
+      default:
+        return failure(404, "Not Found");
+    }
+  }
+
+  #setWebhook(body: Record<string, unknown>): Response {
+    const { url, secret_token: secretToken } = body;
+    if (typeof url !== "string" || !url.startsWith("https://")) {
+      return failure(400, "Bad Request: bad webhook: An HTTPS URL must be provided for webhook");
+    }
+    const isSecret = typeof secretToken === "string";
+    if (isSecret && !/^[A-Za-z0-9_-]{1,256}$/.test(secretToken))
+      return failure(400, "Bad Request: secret token is invalid");
+    this.webhook = { url, ...(isSecret && { secretToken }) };
+    return success(true);
+  }
+
+  #send(body: Record<string, unknown>): Response {
+    const refusal = refusalOf(body);
+    if (refusal) return refusal;
+    const message: TelegramMessage = {
+      id: this.#nextMessage++,
+      chatId: Number(body["chat_id"]),
+      text: shownText(body),
+      keyboard: buttonsOf(body),
+      buttons: labelsOf(buttonsOf(body)),
+      versions: [shownText(body)]
+    };
+    this.#messages.push(message);
+    return success(resultOf(message));
+  }
+
+  #edit(body: Record<string, unknown>): Response {
+    const refusal = refusalOf(body);
+    if (refusal) return refusal;
+    const message = this.#find(body);
+    if (!message) return failure(400, "Bad Request: message to edit not found");
+    const text = shownText(body);
+    const buttons = buttonsOf(body);
+    if (message.text === text && JSON.stringify(message.keyboard) === JSON.stringify(buttons)) {
+      return failure(
+        400,
+        "Bad Request: message is not modified: specified new message content and reply markup are exactly the same"
+      );
+    }
+    message.text = text;
+    message.keyboard = buttons;
+    message.buttons = labelsOf(buttons);
+    message.versions.push(text);
+    return success(resultOf(message));
+  }
+
+  #delete(body: Record<string, unknown>): Response {
+    const message = this.#find(body);
+    if (!message) return failure(400, "Bad Request: message to delete not found");
+    this.#messages.splice(this.#messages.indexOf(message), 1);
+    return success(true);
+  }
+
+  #find(body: Record<string, unknown>): TelegramMessage | undefined {
+    return this.#messages.find(
+      ({ id, chatId }) => id === Number(body["message_id"]) && chatId === Number(body["chat_id"])
+    );
+  }
+}
+
+function refusalOf(body: Record<string, unknown>): Response | undefined {
+  const { chat_id: chatId, text, parse_mode: parseMode, rich_message: rich } = body;
+  if (chatId === undefined || !Number.isFinite(Number(chatId))) return failure(400, "Bad Request: chat not found");
+  const shown = shownText(body);
+  if (shown.trim() === "") return failure(400, "Bad Request: message text is empty");
+  if (shown.length > (rich === undefined ? TEXT_LIMIT : RICH_LIMIT))
+    return failure(400, "Bad Request: message is too long");
+  if (parseMode === "MarkdownV2" && UNESCAPED.test(withoutCode(String(text)))) {
+    return failure(400, "Bad Request: can't parse entities: a character is reserved and must be escaped with '\\'");
+  }
+  const tooLong = buttonsOf(body).some(
+    ({ callback_data: data = "" }) => new TextEncoder().encode(data).length > CALLBACK_LIMIT_BYTES
+  );
+  return tooLong ? failure(400, "Bad Request: BUTTON_DATA_INVALID") : undefined;
+}
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/```[\s\S]*?```|`[^`]*`|\]\([^)]*\)/g, "");
+}
+
+/** What the chat shows: without the marks of MarkdownV2's escapes. */
+function shownText({ text, parse_mode: parseMode, rich_message: rich }: Record<string, unknown>): string {
+  if (typeof rich === "object" && rich !== null) return String((rich as { markdown?: unknown }).markdown ?? "");
+  const sent = typeof text === "string" ? text : "";
+  return parseMode === "MarkdownV2" ? sent.replaceAll(/\\([_*[\]()~`>#+\-=|{}.!\\])/g, "$1") : sent;
+}
+
+function buttonsOf(body: Record<string, unknown>): TelegramButton[] {
+  const markup = body["reply_markup"] as { inline_keyboard?: TelegramButton[][] } | undefined;
+  return (markup?.inline_keyboard ?? []).flat();
+}
+
+function labelsOf(buttons: readonly TelegramButton[]): string[] {
+  return buttons.map(({ text }) => text);
+}
+
+function buttonOf(message: TelegramMessage, label: string): TelegramButton | undefined {
+  return message.keyboard.find(({ text }) => text === label);
+}
+
+function resultOf({ id, chatId, text }: TelegramMessage): object {
+  return { message_id: id, date: 1_790_000_000, chat: { id: chatId, type: chatId > 0 ? "private" : "group" }, text };
+}
+
+function success(result: unknown): Response {
+  return Response.json({ ok: true, result });
+}
+
+function failure(status: number, description: string, extra: object = {}): Response {
+  return Response.json({ ok: false, error_code: status, description, ...extra }, { status });
+}

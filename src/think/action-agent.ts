@@ -1,0 +1,92 @@
+// What a class gets for actions: declarations only. What they do is in src/actions.
+import { assertCallerMayChange } from "../agent/connections/readonly.ts";
+import {
+  authorizeByGrant,
+  renderAttachment,
+  type ActionAuthorizationContext,
+  type ActionAuthorizationDecision,
+  type ActionLedgerEntry,
+  type ActionLedgerRetention,
+  type ActionOutput,
+  type ActionSet,
+  type ApprovalAuthorizationContext,
+  type ApprovalDecision,
+  type LedgerResolution,
+  type LedgerResolutionResult,
+  type ListLedgerOptions,
+  type PendingApproval,
+  type ReplyAttachment
+} from "./actions.ts";
+import type { ChannelText } from "./channels.ts";
+import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
+import { actionsOf, decideApproval, pendingApprovals } from "./approvals.ts";
+
+type MaybePromise<T> = T | Promise<T>;
+
+export abstract class ActionAgent<
+  Env = unknown,
+  State = unknown,
+  Props extends Record<string, unknown> = Record<string, unknown>
+> extends ScheduledTaskAgent<Env, State, Props> {
+  /** After this long without a sign of life, an action with an explicit key may run again; false: never. */
+  actionLedgerPendingRetryLeaseMs: number | false = 300_000;
+
+  /** How long the ledger of actions keeps its rows. */
+  actionLedgerRetention: ActionLedgerRetention = {};
+
+  /** How long a parked action waits for a human; false: for ever. */
+  actionPendingApprovalTtlMs: number | false = 30 * 24 * 3_600_000;
+
+  /** Server-side tools with a ledger, approvals and permissions; see `action()`. */
+  getActions(): ActionSet {
+    return {};
+  }
+
+  /** Whether one call of an action may run. Default: what `authorizeTurn` granted covers what the action requires. */
+  authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision> {
+    return authorizeByGrant(context);
+  }
+
+  /** Whether the caller may decide over a parked action. Default: every caller that can reach the agent. */
+  authorizeApproval(_context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision> {
+    return true;
+  }
+
+  /** A reply attachment as text, for channels that deliver text. Nothing: it is left out. */
+  renderAttachment(attachment: ReplyAttachment): MaybePromise<ChannelText | undefined> {
+    return renderAttachment(attachment);
+  }
+
+  /** What waits for a human: actions, then code, then questions of workflows. */
+  pendingApprovals(executionId?: string): PendingApproval[] {
+    return pendingApprovals(this, executionId);
+  }
+
+  /** Runs a parked action once and goes on with the conversation. Answers its output; a second call changes nothing. */
+  async approveExecution(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput> {
+    assertCallerMayChange(this);
+    return decideApproval(this, executionId, { ...decision, isApproved: true });
+  }
+
+  /** Decides against a parked action, which then never runs, and goes on with the conversation. */
+  async rejectExecution(executionId: string, reason?: string, decision?: ApprovalDecision): Promise<ActionOutput> {
+    assertCallerMayChange(this);
+    const given = { ...decision, ...(reason !== undefined && { reason }) };
+    return decideApproval(this, executionId, { ...given, isApproved: false });
+  }
+
+  /** What actions attached to the reply of the latest turn; empty if `requestId` names another. */
+  replyAttachments(requestId?: string): ReplyAttachment[] {
+    return actionsOf(this)?.replyAttachments(requestId) ?? [];
+  }
+
+  /** What the ledger knows of actions, newest first. */
+  listActionLedger(options?: ListLedgerOptions): ActionLedgerEntry[] {
+    return actionsOf(this)?.listActionLedger(options) ?? [];
+  }
+
+  /** An operator's word about an action whose outcome is not known: its output, or that it may run again. */
+  resolveActionLedger(key: string, resolution: LedgerResolution): LedgerResolutionResult {
+    return actionsOf(this)?.resolveActionLedger(key, resolution) ?? { ok: false, reason: "not-found" };
+  }
+}

@@ -1,0 +1,81 @@
+// The channels and messengers of an agent as its class has them: override points and delegation. `Think` extends it.
+import type { UIMessage } from "ai";
+import { SkillsAgent } from "./skills-agent.ts";
+import { channelRuntimeOf } from "./channel-runtime.ts";
+import type {
+  ChannelContext,
+  ChannelText,
+  DeliveryKind,
+  MessengerCall,
+  MessengerOrigin,
+  MessengerSet,
+  ThinkChannels
+} from "./channels.ts";
+
+export interface DeliverNoticeOptions {
+  /** Default: the channel of the turn that calls; outside a turn `web`. */
+  readonly channel?: string;
+  /** Of a messenger's channel. Default: the thread of the turn that calls. */
+  readonly thread?: string;
+  /** Whether the model reads later that it was sent. A notice for `web` is part of the transcript either way. */
+  readonly informModel?: boolean;
+  readonly kind?: DeliveryKind;
+}
+
+/** A message of a messenger for one of its conversations. */
+export interface MessengerQuestion {
+  readonly message: UIMessage;
+  readonly channel: string;
+  /** A second call with the same key follows the turn of the first. */
+  readonly key: string;
+  /** Under which a turn that this call starts can be cancelled. */
+  readonly requestId: string;
+}
+
+export interface MessengerAnswer {
+  readonly requestId: string;
+  readonly status: "completed" | "error" | "aborted" | "skipped";
+  readonly text: string;
+}
+
+export abstract class ChannelAgent<
+  Env = unknown,
+  State = unknown,
+  Props extends Record<string, unknown> = Record<string, unknown>
+> extends SkillsAgent<Env, State, Props> {
+  /** Chat apps that this agent answers in; see `everthink/messengers`. Asked once per start. */
+  getMessengers(): MessengerSet {
+    return {};
+  }
+
+  /** Further surfaces, and what each changes about its turns. Asked once per start. */
+  configureChannels(): ThinkChannels | Promise<ThinkChannels> {
+    return {};
+  }
+
+  /** The channel of the turn that calls; undefined outside a turn, and in one without a channel. */
+  get activeChannel(): ChannelContext | undefined {
+    return channelRuntimeOf(this).active();
+  }
+
+  /** The event behind the running turn, or behind the newest message; undefined if no messenger is. */
+  getMessengerContext<Context extends MessengerOrigin = MessengerOrigin>(): Context | undefined {
+    // Stored by the messenger as the context it is.
+    return channelRuntimeOf(this).messengerOrigin() as Context | undefined;
+  }
+
+  /** Sends a text without a model turn. Resolves when it is durable; throws if there is no way to that channel. */
+  async deliverNotice(text: ChannelText, options: DeliverNoticeOptions = {}): Promise<void> {
+    await channelRuntimeOf(this).deliver(text, options);
+  }
+
+  /** For the messengers of this package: runs one turn and reports its text as it grows. */
+  answerMessenger(question: MessengerQuestion, onText: (delta: string) => unknown): Promise<MessengerAnswer> {
+    return channelRuntimeOf(this).answer(question, onText);
+  }
+
+  /** For the messengers of this package: what a sub-agent asks of its root. */
+  async messengerCall(call: MessengerCall): Promise<void> {
+    await channelRuntimeOf(this).receive(call);
+  }
+}

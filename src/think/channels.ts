@@ -1,0 +1,209 @@
+// Channels: the surfaces a turn can belong to, and what each changes about its turns. The class declares them with
+// `configureChannels()` and `getMessengers()`; `web` is always there. Types, the rules of the declaration, and the
+// feature that gives turns their policy. Messengers themselves are a feature of their own.
+import type { ToolSet } from "ai";
+import type { CarriesFeature, ChannelPolicy, Feature } from "./feature.ts";
+import { ChannelDefinitionError } from "./errors.ts";
+
+type MaybePromise<T> = T | Promise<T>;
+
+export type ChannelKind = "web" | "messenger" | "voice" | "custom";
+
+/** How far a notice is from the turn's answer. */
+export type DeliveryKind = "final" | "interim" | "notice" | "command";
+
+export interface ChannelCapabilities {
+  readonly canEditMessages?: boolean;
+  readonly canStream?: boolean;
+  readonly maxMessageLength?: number;
+  readonly supportsActions?: boolean;
+  readonly supportsAttachments?: boolean;
+  readonly supportsEphemeral?: boolean;
+}
+
+/** Takes what is delivered outside a stream. */
+export interface ChannelDeliverySurface {
+  post(
+    message: ChannelText,
+    delivery?: { readonly kind: DeliveryKind; readonly turnEnded: boolean }
+  ): MaybePromise<unknown>;
+}
+
+export type ChannelText = string | { readonly markdown: string };
+
+/** What `getMessengers()` returns: made by a provider's function, such as `telegramMessenger()`. */
+export type MessengerSet = Record<string, CarriesFeature<MessengersFeature>>;
+
+export type ChannelIngress =
+  | { readonly transport: "websocket" }
+  | { readonly transport: "voice" }
+  | { readonly transport: "custom" }
+  | { readonly transport: "webhook"; readonly messenger: CarriesFeature<MessengersFeature> };
+
+export interface ChannelContext {
+  readonly channelId: string;
+  readonly kind: ChannelKind;
+  readonly capabilities?: ChannelCapabilities;
+  /** Of a messenger's turn: the event that started it. */
+  readonly messenger?: MessengerOrigin;
+  /** Its thread. */
+  readonly thread?: string;
+}
+
+export interface ChannelDefinition {
+  readonly kind: ChannelKind;
+  readonly ingress?: ChannelIngress;
+  readonly capabilities?: ChannelCapabilities;
+  /** Put in front of the system prompt of its turns. */
+  readonly instructions?: string | ((context: ChannelContext) => MaybePromise<string>);
+  /** Narrows the tools of its turns. */
+  readonly tools?: (all: ToolSet) => MaybePromise<ToolSet>;
+  /** Steps that one of its turns may take. */
+  readonly maxTurns?: number;
+  /** Where notices go, for kinds that have no way of their own. */
+  readonly surface?: (context: { readonly channelId: string; readonly thread?: string }) => ChannelDeliverySurface;
+}
+
+export type ThinkChannels = Record<string, ChannelDefinition>;
+
+/** For type inference. */
+export function defineChannels<Channels extends ThinkChannels>(channels: Channels): Channels {
+  return channels;
+}
+
+/** A messenger as an entry of `configureChannels()`, with a policy beside it. */
+export function messengerChannel(
+  messenger: CarriesFeature<MessengersFeature>,
+  policy: Pick<ChannelDefinition, "instructions" | "tools" | "maxTurns"> = {}
+): ChannelDefinition {
+  return { ...policy, kind: "messenger", ingress: { transport: "webhook", messenger } };
+}
+
+/** The stored context of a message that came through a messenger, as far as this module looks into it. */
+export interface MessengerOrigin {
+  readonly messengerId: string;
+  readonly thread: { readonly id: string };
+}
+
+/** What the class asks of the feature that `getMessengers()` brings. */
+export interface MessengersFeature extends Feature {
+  /** Durable when it resolves; the provider may get it later. */
+  post(notice: MessengerNotice): Promise<void>;
+  /** Asked of the root by its sub-agents. */
+  receive(call: MessengerCall): Promise<void>;
+}
+
+export interface MessengerNotice {
+  readonly messengerId: string;
+  readonly threadId: string;
+  readonly message: ChannelText;
+  /** A second notice under the same key is not posted. */
+  readonly key: string;
+}
+
+/** What a sub-agent tells its root. */
+export type MessengerCall =
+  { readonly do: "post"; readonly notice: MessengerNotice } | { readonly do: "follow"; readonly turn: FollowedTurn };
+
+/** A turn that the messenger did not start itself, such as the one after an approval. */
+export interface FollowedTurn {
+  readonly messengerId: string;
+  readonly threadId: string;
+  readonly turnId: string;
+  readonly requestId: string;
+  readonly text: string;
+  readonly failed: boolean;
+  /** The path of the agent that ran it, below the root. */
+  readonly target: readonly { readonly className: string; readonly name: string }[];
+}
+
+const WEB: ChannelDefinition = {
+  kind: "web",
+  ingress: { transport: "websocket" },
+  capabilities: { canStream: true, canEditMessages: true }
+};
+
+/** Throws ChannelDefinitionError. */
+export function resolveChannels(
+  configured: ThinkChannels,
+  messengers: MessengerSet
+): ReadonlyMap<string, ChannelDefinition> {
+  const channels = new Map<string, ChannelDefinition>([["web", WEB]]);
+  for (const [id, channel] of Object.entries(configured)) {
+    if (id === "web" && channel.kind !== "web") throw new ChannelDefinitionError(RESERVED_WEB);
+    channels.set(id, id === "web" ? { ...WEB, ...channel } : channel);
+  }
+  for (const [id, messenger] of Object.entries(messengers)) {
+    if (id === "web") throw new ChannelDefinitionError(RESERVED_WEB);
+    if (channels.has(id)) throw new ChannelDefinitionError(`"${id}" is declared twice; channel ids must be unique`);
+    channels.set(id, messengerChannel(messenger));
+  }
+  return channels;
+}
+
+const RESERVED_WEB = '"web" is reserved for the built-in WebSocket chat surface';
+
+/** The messengers among them. */
+export function messengersOf(channels: ReadonlyMap<string, ChannelDefinition>): MessengerSet {
+  const messengers: MessengerSet = {};
+  for (const [id, { ingress }] of channels) if (ingress?.transport === "webhook") messengers[id] = ingress.messenger;
+  return messengers;
+}
+
+export interface ChannelsInit {
+  readonly configured: () => MaybePromise<ThinkChannels>;
+  readonly messengers: () => MessengerSet;
+  readonly context: () => MessengerOrigin | undefined;
+}
+
+/** The channels of one agent. */
+export class Channels implements Feature {
+  readonly name = "channels";
+  readonly #init: ChannelsInit;
+  #resolved: ReadonlyMap<string, ChannelDefinition> = new Map([["web", WEB]]);
+
+  constructor(init: ChannelsInit) {
+    this.#init = init;
+  }
+
+  async start(): Promise<void> {
+    this.#resolved = resolveChannels(await this.#init.configured(), this.#init.messengers());
+  }
+
+  get(id: string): ChannelDefinition | undefined {
+    return this.#resolved.get(id);
+  }
+
+  get messengers(): MessengerSet {
+    return messengersOf(this.#resolved);
+  }
+
+  channelPolicy(id: string): ChannelPolicy | undefined {
+    const channel = this.#resolved.get(id);
+    if (!channel) return undefined;
+    const { instructions, tools, maxTurns } = channel;
+    return {
+      ...(instructions !== undefined && {
+        instructions: typeof instructions === "string" ? instructions : () => this.#instructions(id, instructions)
+      }),
+      ...(tools && { tools }),
+      ...(maxTurns !== undefined && { maxTurns })
+    };
+  }
+
+  async #instructions(id: string, instructions: (context: ChannelContext) => MaybePromise<string>): Promise<string> {
+    return instructions(this.contextOf(id));
+  }
+
+  contextOf(id: string): ChannelContext {
+    const { kind = "custom", capabilities } = this.#resolved.get(id) ?? {};
+    const origin = this.#init.context();
+    const messenger = origin?.messengerId === id ? origin : undefined;
+    return {
+      channelId: id,
+      kind,
+      ...(capabilities && { capabilities }),
+      ...(messenger && { messenger, thread: messenger.thread.id })
+    };
+  }
+}

@@ -1,0 +1,85 @@
+// The test of docs/messengers.md, and what its channels do.
+import { afterEach, expect, test, vi } from "vitest";
+import {
+  createScript,
+  createTestHost,
+  FakeDiscord,
+  FakeSlack,
+  FakeTeams,
+  FakeTelegram,
+  reply,
+  scriptedModel,
+  text,
+  type Script
+} from "everthink/testing";
+import { Concierge, Everywhere, paged, Support } from "./messengers.ts";
+
+await import("@chat-adapter/telegram");
+let script: Script = createScript([reply(text("Hello, Ada!"))]);
+const SECRETS = { TELEGRAM_BOT_TOKEN: "1:test", TELEGRAM_WEBHOOK_SECRET_TOKEN: "secret" };
+
+class ScriptedSupport extends Support {
+  override getModel() {
+    return scriptedModel(script);
+  }
+}
+
+class ScriptedConcierge extends Concierge {
+  override getModel() {
+    return scriptedModel(script);
+  }
+}
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+test("the bot says hello", async () => {
+  const telegram = new FakeTelegram({ token: "1:test", secretToken: "secret" });
+  vi.stubGlobal("fetch", telegram.fetch);
+  const host = createTestHost({ agents: { Support: ScriptedSupport }, env: SECRETS });
+  const url = "http://localhost/agents/support/main/messengers/telegram/webhook";
+  await host.fetch(telegram.says("Hello", { url }));
+  await host.advance(5_000);
+  expect(telegram.texts()).toEqual(["Hello, Ada!"]);
+});
+
+class ScriptedEverywhere extends Everywhere {
+  override getModel() {
+    return scriptedModel(script);
+  }
+}
+
+test.each(["slack", "discord", "teams"] as const)("one class answers in %s beside the others", async (provider) => {
+  script = createScript([reply(text("Hello, Ada!"))]);
+  const fakes = {
+    slack: new FakeSlack({ token: "xoxb-test", signingSecret: "signing" }),
+    discord: new FakeDiscord({ token: "bot", applicationId: "1" }),
+    teams: new FakeTeams({ appId: "app", appPassword: "password" })
+  };
+  vi.stubGlobal("fetch", fakes[provider].fetch);
+  const env = {
+    SLACK_BOT_TOKEN: "xoxb-test",
+    SLACK_SIGNING_SECRET: "signing",
+    DISCORD_BOT_TOKEN: "bot",
+    DISCORD_APPLICATION_ID: "1",
+    DISCORD_PUBLIC_KEY: fakes.discord.publicKey,
+    TEAMS_APP_ID: "app",
+    TEAMS_APP_PASSWORD: "password"
+  };
+  const host = createTestHost({ agents: { Everywhere: ScriptedEverywhere }, env });
+  const url = `http://localhost/agents/everywhere/main/messengers/${provider}/webhook`;
+  await host.fetch(fakes[provider].says("Hello", { url }));
+  await host.advance(5_000);
+  expect(fakes[provider].texts()).toEqual(["Hello, Ada!"]);
+});
+
+test("a channel has its own instructions and surface", async () => {
+  script = createScript([reply(text("Yes."))]);
+  const host = createTestHost({ agents: { Concierge: ScriptedConcierge } });
+  const agent = await host.get(ScriptedConcierge, "main");
+  await agent.runTurn({ input: "Are you there?", channel: "pager" });
+  expect(JSON.stringify(script.calls[0]?.prompt)).toContain("Answer in one line.");
+  await agent.deliverNotice("Fire.", { channel: "pager" });
+  expect(paged).toEqual(["Fire."]);
+});

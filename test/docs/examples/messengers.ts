@@ -1,0 +1,76 @@
+// The examples of docs/messengers.md.
+import { defineChannels, type ChannelText } from "everthink/channels";
+import discordMessenger from "everthink/messengers/discord";
+import slackMessenger from "everthink/messengers/slack";
+import teamsMessenger from "everthink/messengers/teams";
+import { Think } from "everthink";
+import { defineMessengers } from "everthink/messengers";
+import telegramMessenger from "everthink/messengers/telegram";
+
+interface Env {
+  TELEGRAM_BOT_TOKEN: string;
+  TELEGRAM_WEBHOOK_SECRET_TOKEN: string;
+}
+
+export class Support extends Think<Env> {
+  override getMessengers() {
+    return defineMessengers({
+      telegram: telegramMessenger({
+        token: this.env.TELEGRAM_BOT_TOKEN,
+        userName: "support_bot",
+        secretToken: this.env.TELEGRAM_WEBHOOK_SECRET_TOKEN
+      })
+    });
+  }
+}
+
+interface AllSecrets {
+  SLACK_BOT_TOKEN: string;
+  SLACK_SIGNING_SECRET: string;
+  DISCORD_BOT_TOKEN: string;
+  DISCORD_APPLICATION_ID: string;
+  DISCORD_PUBLIC_KEY: string;
+  TEAMS_APP_ID: string;
+  TEAMS_APP_PASSWORD: string;
+}
+
+export class Everywhere extends Think<AllSecrets> {
+  override getMessengers() {
+    return defineMessengers({
+      slack: slackMessenger({
+        token: this.env.SLACK_BOT_TOKEN,
+        signingSecret: this.env.SLACK_SIGNING_SECRET,
+        userName: "support"
+      }),
+      discord: discordMessenger({
+        token: this.env.DISCORD_BOT_TOKEN,
+        applicationId: this.env.DISCORD_APPLICATION_ID,
+        publicKey: this.env.DISCORD_PUBLIC_KEY,
+        userName: "support"
+      }),
+      teams: teamsMessenger({
+        appId: this.env.TEAMS_APP_ID,
+        appPassword: this.env.TEAMS_APP_PASSWORD,
+        userName: "support"
+      })
+    });
+  }
+}
+
+export const paged: ChannelText[] = [];
+const page = (message: ChannelText) => paged.push(message);
+
+export class Concierge extends Think {
+  override configureChannels() {
+    return defineChannels({
+      web: { kind: "web", instructions: "Answer with headings and tables." },
+      pager: {
+        kind: "custom",
+        instructions: "Answer in one line.",
+        maxTurns: 2,
+        tools: () => ({}),
+        surface: () => ({ post: (message) => page(message) })
+      }
+    });
+  }
+}

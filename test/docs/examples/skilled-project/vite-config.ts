@@ -1,0 +1,5 @@
+import { cloudflare } from "@cloudflare/vite-plugin";
+import { skillsImport } from "everthink/build";
+import { defineConfig } from "vite";
+
+export default defineConfig({ plugins: [cloudflare(), skillsImport()] });

@@ -1,0 +1,79 @@
+// What is Slack's own.
+import { afterEach, expect, test, vi } from "vitest";
+import slackMessenger from "../../src/messengers/slack.ts";
+import { slackText } from "../../src/messengers/slack/webhook.ts";
+import { reply, text, type FakeSlack } from "../../src/testing/index.ts";
+import { webhookUrl } from "./messenger-drivers.ts";
+import { answered, bot, openBot } from "./messenger-providers-kit.ts";
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const url = webhookUrl("slack");
+const slack = () => bot.driver.fake as FakeSlack;
+
+test("the challenge of url_verification is echoed", async () => {
+  const host = await openBot("slack", []);
+  const response = await host.fetch(
+    slack().signed(url, JSON.stringify({ type: "url_verification", challenge: "abc" }))
+  );
+  expect([response.status, await response.json()]).toEqual([200, { challenge: "abc" }]);
+});
+
+test("app_mention and message for one message, and a retry of either, are one reply in its thread", async () => {
+  const host = await openBot("slack", [reply(text("once")), reply(text("twice"))]);
+  const event = { channel: "C1", user: "U9", text: "<@UBOT> hello", ts: "1790000500.000100" };
+  for (const type of ["message", "app_mention", "app_mention"]) {
+    await host.fetch(slack().eventRequest(url, { ...event, type }));
+    await answered(host);
+  }
+  expect(
+    slack()
+      .messages()
+      .map(({ text: shown, threadTs }) => [shown, threadTs])
+  ).toEqual([["once", "1790000500.000100"]]);
+});
+
+test("a slash command is a question", async () => {
+  const host = await openBot("slack", [reply(text("42."))]);
+  const form = { command: "/ask", text: "the answer?", channel_id: "D7", user_id: "U7", trigger_id: "t.1" };
+  const contentType = "application/x-www-form-urlencoded";
+  const request = slack().signed(url, new URLSearchParams(form).toString(), { contentType });
+  expect((await host.fetch(request)).status).toBe(200);
+  await answered(host);
+  expect(slack().texts()).toEqual(["42."]);
+  expect(JSON.stringify(bot.script.calls[0]?.prompt)).toContain("/ask the answer?");
+});
+
+test("an edited or deleted message, and the bot's own, start no turn", async () => {
+  const host = await openBot("slack", [reply(text("never"))]);
+  const event = { type: "message", channel: "D7", user: "U7", text: "Hello", ts: "1790000600.000100" };
+  await host.fetch(slack().eventRequest(url, { ...event, subtype: "message_changed" }));
+  await host.fetch(slack().eventRequest(url, { ...event, user: "UBOT" }));
+  await host.fetch(slack().eventRequest(url, { ...event, user: undefined, bot_id: "B0", app_id: "A1" }));
+  await answered(host);
+  expect(bot.script.calls).toEqual([]);
+});
+
+test("a token that Slack does not take ends the reply without a second call for each try", async () => {
+  const failed = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const host = await openBot("slack", [reply(text("never seen"))], { definition: {} });
+  bot.driver.messenger = (definition) =>
+    slackMessenger({ token: "xoxb-other", signingSecret: "signing-secret", userName: "b", ...definition });
+  await host.restart();
+  await host.fetch(bot.driver.says("Hello"));
+  await answered(host, 60_000);
+  expect(slack().calls.filter(({ name }) => name === "chat.postMessage")).toHaveLength(1);
+  expect(failed.mock.calls.flat().some((one) => String(one).includes("invalid_auth"))).toBe(true);
+});
+
+test.each([
+  ["<https://example.com|a page> &amp; <https://example.com>", "[a page](https://example.com) & https://example.com"],
+  ["<#C1|general> 1 &lt; 2", "#general 1 < 2"]
+])("%s reads %s", (mrkdwn, markdown) => expect(slackText(mrkdwn)).toBe(markdown));
+
+test("without a way to verify its webhooks it cannot be declared", () => {
+  expect(() => slackMessenger({ token: "x", userName: "b" })).toThrow(/requires signingSecret/);
+});

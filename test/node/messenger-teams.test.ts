@@ -1,0 +1,63 @@
+// What is the Teams messenger's own.
+import { afterEach, expect, test, vi } from "vitest";
+import teamsMessenger from "../../src/messengers/teams.ts";
+import { createGate, reply, text, type FakeTeams } from "../../src/testing/index.ts";
+import { webhookUrl } from "./messenger-drivers.ts";
+import { answered, asks, bot, openBot } from "./messenger-providers-kit.ts";
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const url = webhookUrl("teams");
+const teams = () => bot.driver.fake as FakeTeams;
+
+test("an answer is shown when it is complete; until then the bot types", async () => {
+  const slow = createGate();
+  const host = await openBot("teams", [
+    reply(text("A long beginning of an answer that goes on"), slow.wait(), text("."))
+  ]);
+  await asks(host, "Hello");
+  await answered(host, 10_000);
+  expect(teams().texts()).toEqual([]);
+  expect(teams().calls.filter(({ name }) => name === "typing").length).toBeGreaterThan(1);
+  slow.open();
+  await answered(host);
+  expect(teams().texts()).toEqual(["A long beginning of an answer that goes on."]);
+});
+
+test("the keys are read once for many webhooks, and an unknown key does not read them again at once", async () => {
+  const host = await openBot("teams", [reply(text("one")), reply(text("two"))]);
+  for (const said of ["Hello", "Again"]) {
+    await asks(host, said);
+    await answered(host);
+  }
+  const forged = bot.driver.says("Hello");
+  const [, payload, signature] = (forged.headers.get("Authorization") ?? "").split(".");
+  const header = Buffer.from(JSON.stringify({ alg: "RS256", kid: "k2" })).toString("base64url");
+  forged.headers.set("Authorization", `Bearer ${header}.${payload}.${signature}`);
+  expect((await host.fetch(forged)).status).toBe(401);
+  expect(teams().calls.filter(({ name }) => name === "keys")).toHaveLength(1);
+});
+
+test("the app's token is never sent to a service that is not Microsoft's", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const host = await openBot("teams", [reply(text("never"))], { definition: { verifyWebhook: false } });
+  const activity = {
+    type: "message",
+    id: "1",
+    text: "Hello",
+    serviceUrl: "https://smba.trafficmanager.net.example.com/",
+    from: { id: "29:7" },
+    recipient: { id: "28:bot" },
+    conversation: { id: "a:personal", conversationType: "personal" }
+  };
+  await host.fetch(new Request(url, { method: "POST", body: JSON.stringify(activity) }));
+  await answered(host, 60_000);
+  expect(teams().calls.filter(({ name }) => name.includes("activities") || name === "typing")).toEqual([]);
+});
+
+test("without credentials it cannot be declared", () => {
+  expect(() => teamsMessenger({ appId: "a", userName: "b" })).toThrow(/requires appPassword or token/);
+});

@@ -1,0 +1,137 @@
+// Killed at its writes and awaits between the webhook and the last post, a bot of each provider answers once. The fake
+// server's own messages decide. A provider repeats a webhook that was not answered, and so does the test.
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { action } from "../../src/index.ts";
+import { everyCrash, reply, text, toolCall, waitFor, type Step } from "../../src/testing/index.ts";
+import { DRIVERS } from "./messenger-drivers.ts";
+import { answered, bot, openBot, type Bot, type Host } from "./messenger-providers-kit.ts";
+
+/** Longer than every pause between two attempts of a reply or of a turn. */
+const LATER_MS = 400_000;
+/** Every point takes minutes: EVERTHINK_ALL_CRASHES=1. */
+const LIMIT = process.env["EVERTHINK_ALL_CRASHES"] ? {} : { limit: 12 };
+
+vi.setConfig({ testTimeout: 600_000 });
+
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  vi.spyOn(console, "warn").mockImplementation(() => undefined);
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+interface Killed {
+  readonly name: string;
+  readonly steps: () => Step[];
+  readonly changes?: Partial<Bot>;
+  /** What the user does before the crash, and what is repeated after it. */
+  readonly webhook: (host: Host) => Promise<Request>;
+  readonly inspect: () => unknown;
+}
+
+/** What was seen, at each point. */
+async function killEverywhere({ name, steps, changes = {}, webhook, inspect }: Killed): Promise<unknown[]> {
+  const outcomes: unknown[] = [];
+  let request: Request | undefined;
+  const deliver = (host: Host) => host.fetch(request?.clone() as Request).catch(() => undefined);
+  await everyCrash<Host>({
+    create: async () => {
+      stage = await openBot(name, steps(), changes);
+      request = await webhook(stage);
+      return stage;
+    },
+    script: async (host) => {
+      await deliver(host);
+      await answered(host, 10_000);
+    },
+    finish: async (host) => {
+      await deliver(host);
+      await answered(host, LATER_MS);
+      await host.advance(LATER_MS);
+    },
+    inspect: () => void outcomes.push(inspect()),
+    points: "both",
+    ...LIMIT
+  });
+  return outcomes;
+}
+
+let stage: Host | undefined;
+
+/** Complete texts, and beginnings whose ids were lost with the process. */
+function shown(): { complete: string[]; begun: number } {
+  const texts = bot.driver.fake.texts();
+  const complete = texts.filter((one) => !one.endsWith("…"));
+  return { complete, begun: texts.length - complete.length };
+}
+
+const BEGINNING = "The answer to the question of everything there is";
+
+/** Until the first piece is in the chat. A reply that goes on after a crash posts nothing before the end of the turn. */
+async function firstPost(): Promise<void> {
+  for (let turns = 0; turns < 300 && bot.driver.fake.texts().length === 0; turns += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** In two pieces; an interrupted answer is continued from where it was. */
+const streamed: Step = (call) => {
+  const rest = [waitFor(() => stage?.external(firstPost()) ?? Promise.resolve()), text(", is 42.")];
+  return JSON.stringify(call.prompt).includes(BEGINNING) ? reply(...rest) : reply(text(BEGINNING), ...rest);
+};
+
+describe.each(DRIVERS)("$name", ({ name }) => {
+  test.each([
+    ["streamed", "thread", streamed, `${BEGINNING}, is 42.`],
+    ["short", "self", () => reply(text("42.")), "42."]
+  ] as const)(
+    "a %s answer in %s mode is in the chat exactly once, complete, wherever the process dies",
+    async (_kind, conversation, step: Step, expected) => {
+      const outcomes = await killEverywhere({
+        name,
+        steps: () => Array.from({ length: 30 }, () => step),
+        changes: { definition: { conversation, capabilities: { canStream: true } } },
+        webhook: async () => bot.driver.says("Hello"),
+        inspect: shown
+      });
+      expect(outcomes.length).toBeGreaterThan(10);
+      for (const { complete, begun } of outcomes as ReturnType<typeof shown>[]) {
+        expect(complete).toEqual([expected]);
+        expect(begun).toBeLessThanOrEqual(1);
+      }
+    }
+  );
+
+  test("a press on Approve runs the action once and shows its answer once, wherever the process dies", async () => {
+    let deployed = 0;
+    const deploy = action({
+      description: "Deploys.",
+      inputSchema: z.object({ ref: z.string() }),
+      kind: "durable-pause",
+      execute: () => void (deployed += 1)
+    });
+    const step: Step = (call) => {
+      const prompt = JSON.stringify(call.prompt);
+      if (!prompt.includes('"tool-result"')) return reply(toolCall("deploy", { ref: "v2" }));
+      return reply(text(prompt.includes('"paused"') ? "Please approve." : "Deployed."));
+    };
+    const outcomes = await killEverywhere({
+      name,
+      steps: () => Array.from({ length: 30 }, () => step),
+      changes: { actions: () => ({ deploy }), definition: { conversation: "self" } },
+      webhook: async (host) => {
+        deployed = 0;
+        await host.fetch(bot.driver.says("Deploy v2"));
+        await answered(host);
+        return bot.driver.presses("Approve");
+      },
+      inspect: () => [deployed, bot.driver.fake.texts().filter((one) => one === "Deployed.").length]
+    });
+    expect(outcomes.length).toBeGreaterThan(10);
+    for (const outcome of outcomes) expect(outcome).toEqual([1, 1]);
+  });
+});
