@@ -107,7 +107,8 @@ describe("the import direction", () => {
             const named: Record<string, string> = {
               workflows: "submissions",
               skills: "workspace",
-              execute: "workspace"
+              execute: "workspace",
+              messengers: "chat-sdk"
             };
             const isNamed = named[folder] === target;
             const sees = folder === target || isNamed || (targetLayer < layer && !areFeatures);

@@ -13,7 +13,7 @@ export interface CatalogSnippet {
   readonly inputSchema?: unknown;
 }
 
-export interface SearchResult {
+export interface FoundMethod {
   readonly path: string;
   readonly connector?: string;
   readonly method?: string;
@@ -23,7 +23,7 @@ export interface SearchResult {
 }
 
 export interface Found {
-  readonly results: SearchResult[];
+  readonly results: FoundMethod[];
   readonly total: number;
   readonly truncated: boolean;
 }
@@ -73,7 +73,7 @@ export class ConnectorCatalog {
     return text.length <= MAX_DESCRIBED_CHARS ? text : undefined;
   }
 
-  #methods(): Omit<SearchResult, "score">[] {
+  #methods(): Omit<FoundMethod, "score">[] {
     return this.#connectors.flatMap(({ name, tools }) =>
       [...tools].map(([method, { description }]) => ({
         path: `${name}.${method}`,
@@ -85,7 +85,7 @@ export class ConnectorCatalog {
     );
   }
 
-  #snippetResults(): Omit<SearchResult, "score">[] {
+  #snippetResults(): Omit<FoundMethod, "score">[] {
     return this.#snippets.map(({ name, description }) => ({
       path: name,
       ...noted(description?.slice(0, MAX_SUMMARY_CHARS)),
@@ -117,7 +117,7 @@ function oneLine(text: string): string {
 
 // ── Search: each field has a weight, each kind of match a factor ──
 
-function scoreOf(query: string, one: Omit<SearchResult, "score">): number {
+function scoreOf(query: string, one: Omit<FoundMethod, "score">): number {
   const tokens = tokensOf(query);
   if (tokens.length === 0) return 0;
   const fields: [string, number][] = [

@@ -18,7 +18,7 @@ import { RollbackError } from "./errors.ts";
 import { ExecutionStore, type Execution, type ExecutionPlace, type LogEntry } from "./execution-store.ts";
 import { normalizeCode, type RunnableCode } from "./normalize.ts";
 import { shownOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
-import { contextOf, ExecutionPass, type PassEnd } from "./pass.ts";
+import { connectorContext, ExecutionPass, type PassEnd } from "./pass.ts";
 import { programModules } from "./program.ts";
 import { decodeValue, encodeValue, MAX_DURABLE_VALUE_BYTES } from "./value-codec.ts";
 
@@ -413,7 +413,7 @@ export class Executions {
       try {
         const args = decodeValue(entry.editedArgs ?? entry.args);
         const result = entry.result === null ? undefined : decodeValue(entry.result);
-        await tool.revert(args, result, contextOf(execution, entry.seq, new AbortController().signal));
+        await tool.revert(args, result, connectorContext(execution, entry.seq, new AbortController().signal));
         this.store.move(id, entry.seq, "reverted");
         reverted.push(callPath(entry));
       } catch (error) {

@@ -20,7 +20,7 @@ export type CallDecision =
   /** It may have run, and its tool says that it must not be repeated. */
   | { readonly do: "give-up" };
 
-export interface CallState {
+export interface LoggedCall {
   readonly status: ExecutionStatus;
   /** Calls that the code makes before it gets its next answer belong together: they may wait together. */
   readonly isSameBatch: boolean;
@@ -32,7 +32,7 @@ export interface CallState {
   readonly onUnknownOutcome: UnknownOutcome | undefined;
 }
 
-export function decideCall(call: CallState): CallDecision {
+export function decideCall(call: LoggedCall): CallDecision {
   const { status, entry, isSameBatch } = call;
   if (status !== "running" && !(status === "paused" && isSameBatch)) return { do: "refuse" };
   if (!entry) return { do: "begin" };

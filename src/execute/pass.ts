@@ -58,7 +58,7 @@ interface Asked {
   readonly args: string;
 }
 
-export interface IsolateRun {
+export interface PassProgram {
   readonly loader: IsolateLoader;
   readonly modules: Readonly<Record<string, string>>;
   readonly payload: object;
@@ -90,7 +90,7 @@ export class ExecutionPass {
     if (settled.length === 0) this.#replayed.resolve();
   }
 
-  async run({ loader, modules, payload, outbound }: IsolateRun): Promise<PassEnd> {
+  async run({ loader, modules, payload, outbound }: PassProgram): Promise<PassEnd> {
     const { signal, timeoutMs } = this.#init;
     const stop = () => this.#stopped.abort(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
@@ -322,7 +322,7 @@ export class ExecutionPass {
   }
 
   #contextOf(seq: number): ConnectorContext {
-    return contextOf(this.#init.execution, seq, this.#stopped.signal);
+    return connectorContext(this.#init.execution, seq, this.#stopped.signal);
   }
 
   /** The record of what came of it is written before the code, and with it the model, can know. */
@@ -410,7 +410,7 @@ const LATE = Symbol("late");
 const ABORTED = Symbol("aborted");
 const OVER = "The run is over.";
 
-export function contextOf(execution: Execution, seq: number, abortSignal: AbortSignal): ConnectorContext {
+export function connectorContext(execution: Execution, seq: number, abortSignal: AbortSignal): ConnectorContext {
   const { id, toolCallId } = execution;
   return { executionId: id, seq, idempotencyKey: `${id}:${seq}`, toolCallId: `${toolCallId}:${seq}`, abortSignal };
 }
