@@ -174,3 +174,4 @@ export * as skills from "./skills/index.ts";
 export type { SkillRunContext, SkillScriptRunner, SkillSource } from "./skills/index.ts";
 export { ThinkError } from "./util/errors.ts";
 export type { ThinkErrorCode } from "./error-codes.ts";
+export type { PausedDescription, PendingExecution } from "./think/executions.ts";

@@ -104,7 +104,12 @@ describe("the import direction", () => {
             const rule = ruleFor({ from: `src/${folder}/one.ts`, specifier: `../${target}/two.ts` });
             // Features never import each other, those of every class included.
             const areFeatures = folders.includes("actions") && targets.includes("mcp");
-            const named: Record<string, string> = { workflows: "submissions", skills: "workspace" };
+            const named: Record<string, string> = {
+              workflows: "submissions",
+              skills: "workspace",
+              execute: "workspace",
+              messengers: "chat-sdk"
+            };
             const isNamed = named[folder] === target;
             const sees = folder === target || isNamed || (targetLayer < layer && !areFeatures);
             expect([folder, target, rule === undefined]).toEqual([folder, target, sees]);

@@ -37,6 +37,7 @@ const FEATURES: readonly string[] = [
 /** What one feature stands on. */
 const STANDS_ON: Readonly<Record<string, readonly string[]>> = {
   workflows: ["submissions"],
+  execute: ["workspace"],
   skills: ["workspace"],
   messengers: ["chat-sdk"]
 };
@@ -46,6 +47,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["util"],
   ["observe"],
   ["host"],
+  ["sandbox"],
   ["journal"],
   ["session", "model"],
   ["turn"],

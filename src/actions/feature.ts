@@ -1,17 +1,16 @@
 // Actions as a feature of an agent: their tools join every attempt, the turn's grant is decided once and kept with the
 // turn, and a parked call ends its turn. What outlives a turn is runtime.ts.
-import type { ModelMessage, UIMessageChunk } from "ai";
+import type { UIMessageChunk } from "ai";
 import { getCurrentAgent } from "../agent/context.ts";
-import type { StepStart } from "../model/index.ts";
 import { grantOf, grantOfRecord, recordOfGrant } from "../think/actions.ts";
 import type { ActionGrant, ActionsFeature, ActionSet, ApprovalDecision } from "../think/actions.ts";
 import { ActionMapError } from "../think/errors.ts";
 import { FEATURE, type FeatureHost, type LostCall, type TurnPart } from "../think/feature.ts";
+import { endingInPause } from "../think/paused-turn.ts";
 import type { EngineTurn, TurnView } from "../turn/turn.ts";
 import { isObject } from "../util/json.ts";
-import { approvalsResponse } from "./approvals-http.ts";
 import { describeAction, type Action, type ActionConfig } from "./descriptor.ts";
-import { isPausedOutput } from "./parked.ts";
+import { isPauseId, isPausedOutput } from "./parked.ts";
 import { ActionRuntime, type CompiledActions } from "./runtime.ts";
 
 /**
@@ -51,11 +50,13 @@ function openActions(host: FeatureHost): ActionsFeature {
         ? withDescriptor(chunk, actions.descriptorOf(chunk.output.executionId))
         : chunk,
     attachmentsOf: (turnId) => actions.attachmentsOf(turnId),
-    routes: { approvals: (request, rest) => approvalsResponse(request, rest, actions) },
     replyAttachments: (requestId) => actions.replyAttachments(requestId),
-    pendingApprovals: (executionId) => actions.pendingApprovals(executionId),
-    approveExecution: (executionId, decision) => actions.approveExecution(executionId, byCaller(decision)),
-    rejectExecution: (executionId, decision) => actions.rejectExecution(executionId, byCaller(decision)),
+    approvals: {
+      owns: isPauseId,
+      pendingApprovals: (executionId) => actions.pendingApprovals(executionId),
+      approveExecution: (executionId, decision) => actions.approveExecution(executionId, byCaller(decision)),
+      rejectExecution: (executionId, decision) => actions.rejectExecution(executionId, byCaller(decision))
+    },
     listActionLedger: (options) => actions.listActionLedger(options),
     resolveActionLedger: (key, resolution) => actions.resolveActionLedger(key, resolution)
   };
@@ -89,10 +90,7 @@ function partIn(
       grant = grantOfRecord(recorded);
       return { grant: recorded };
     },
-    // A step that parked an action is followed by one without tools, in which the model may say so.
-    beforeStep: (event) => (endsInParked(event) ? { activeTools: [], toolChoice: "none" as const } : undefined),
-    // And then the turn is over: the decision may take days.
-    stopWhen: ({ steps }) => hasParked(steps.at(-2)),
+    ...endingInPause(isPausedOutput),
     annotate: (chunk) => annotated(chunk, compiled)
   };
 }
@@ -106,18 +104,4 @@ function annotated(chunk: UIMessageChunk, compiled: CompiledActions | undefined)
 
 function withDescriptor(chunk: UIMessageChunk, approvalDescriptor: object | undefined): UIMessageChunk {
   return approvalDescriptor ? { ...chunk, ...{ approvalDescriptor } } : chunk;
-}
-
-function endsInParked({ steps, messages }: StepStart): boolean {
-  if (steps.length > 0) return hasParked(steps.at(-1));
-  // The process died after the step: another attempt goes on from its results.
-  const last: ModelMessage | undefined = messages.at(-1);
-  if (last?.role !== "tool") return false;
-  return last.content.some(
-    (part) => part.type === "tool-result" && part.output.type === "json" && isPausedOutput(part.output.value)
-  );
-}
-
-function hasParked(step: { readonly toolResults: readonly { readonly output?: unknown }[] } | undefined): boolean {
-  return step?.toolResults.some(({ output }) => isPausedOutput(output)) ?? false;
 }

@@ -283,7 +283,7 @@ interface ParkedDraft {
   readonly hash: string;
 }
 
-function isExecutionId(executionId: string): boolean {
+export function isPauseId(executionId: string): boolean {
   return executionId.startsWith(EXECUTION_PREFIX);
 }
 
@@ -292,7 +292,7 @@ export function isPausedOutput(output: unknown): output is PausedOutput {
     isObject(output) &&
     output["status"] === "paused" &&
     typeof output["executionId"] === "string" &&
-    isExecutionId(output["executionId"])
+    isPauseId(output["executionId"])
   );
 }
 

@@ -12,6 +12,7 @@ export { everyCrash, type EveryCrashOptions, type EveryCrashResult } from "./eve
 export { CrashChangedOutcome, NoSuchFrame, UpgradeRefused, type CrashDifference } from "./errors.ts";
 export { ProcessDied } from "./inprocess/errors.ts";
 export { RpcTarget } from "./inprocess/rpc-values.ts";
+export { createTestLoader, type TestLoader } from "./inprocess/worker-loader.ts";
 export {
   FakeTelegram,
   type TelegramButton,

@@ -13,6 +13,7 @@ import { OWN_RUN_TABLES } from "../agent-tools/own-run.ts";
 import { RUN_TABLES } from "../agent-tools/run-table.ts";
 import { CHILDREN_TABLES } from "../agent/tree/children.ts";
 import { WORKFLOW_TABLES } from "../agent/workflows/workflow-table.ts";
+import { EXECUTION_TABLES } from "../execute/tables.ts";
 import { BLOB_TABLES } from "../host/blobs.ts";
 import type { Database } from "./inprocess/database.ts";
 import type { SqlValue } from "../host/ports.ts";
@@ -50,7 +51,7 @@ export const ALL_TABLES = [
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
   ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
   ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, OUTBOX_TABLES, APPROVAL_TABLES, TASK_TABLES],
-  ACTIVATION_TABLES,
+  ...[EXECUTION_TABLES, ACTIVATION_TABLES],
   ...[INBOX_TABLES, MESSENGER_STATE_TABLES, ASKED_TABLES, FOLLOWER_TABLES, CHAT_SDK_TABLES]
 ].flat();
 

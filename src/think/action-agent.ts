@@ -19,7 +19,7 @@ import {
 } from "./actions.ts";
 import type { ChannelText } from "./channels.ts";
 import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
-import { actionsOf, decideApproval, pendingApprovals } from "./workflow-approvals.ts";
+import { actionsOf, decideApproval, pendingApprovals } from "./approvals.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -57,7 +57,7 @@ export abstract class ActionAgent<
     return renderAttachment(attachment);
   }
 
-  /** Actions that wait for a human, and questions of workflows, oldest first. */
+  /** What waits for a human: actions, then code, then questions of workflows. */
   pendingApprovals(executionId?: string): PendingApproval[] {
     return pendingApprovals(this, executionId);
   }

@@ -9,10 +9,10 @@ import type { CarriesFeature, Feature } from "./feature.ts";
 /** What `getActions()` returns; undefined: left out. */
 export type ActionSet = Record<string, CarriesFeature<ActionsFeature> | undefined>;
 
-/** What the class asks of the feature that `getActions()` brings. */
-export interface ActionsFeature extends Feature {
-  /** Of the latest turn; `[]` when `requestId` names another. */
-  replyAttachments(requestId?: string): ReplyAttachment[];
+/** What waits for humans, of one feature. */
+export interface ApprovalSource {
+  /** Whether an id is one of its own, of whatever state. */
+  owns(executionId: string): boolean;
   pendingApprovals(executionId?: string): PendingApproval[];
   /** Never throws for what a caller can do wrong: answers `{ status: "error" }`. */
   approveExecution(executionId: string, decision?: ApprovalDecision): Promise<ActionOutput>;
@@ -20,6 +20,13 @@ export interface ActionsFeature extends Feature {
     executionId: string,
     decision?: ApprovalDecision & { readonly reason?: string }
   ): Promise<ActionOutput>;
+}
+
+/** What the class asks of the feature that `getActions()` brings. */
+export interface ActionsFeature extends Feature {
+  readonly approvals: ApprovalSource;
+  /** Of the latest turn; `[]` when `requestId` names another. */
+  replyAttachments(requestId?: string): ReplyAttachment[];
   listActionLedger(options?: ListLedgerOptions): ActionLedgerEntry[];
   resolveActionLedger(key: string, resolution: LedgerResolution): LedgerResolutionResult;
 }
@@ -71,6 +78,10 @@ export interface ApprovalDecision {
   readonly inputHash?: string;
   /** The client's connection, which the continuation answers to. */
   readonly origin?: unknown;
+  /** Of code that waits with several calls: which one; the first by default. */
+  readonly seq?: number;
+  /** Of code that waits: arguments in place of those it gave. Recorded, and shown to the model. */
+  readonly args?: unknown;
 }
 
 /** `true`: everything. `false`: nothing. */

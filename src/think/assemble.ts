@@ -18,7 +18,8 @@ import { withHidden } from "../util/hidden-fields.ts";
 import { ChatCaller, clientToolSet } from "./client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
 import type { ChannelPolicy } from "./feature.ts";
-import { WarnOnce, type Features } from "./features.ts";
+import type { Features } from "./features.ts";
+import { WarnOnce } from "./warn-once.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 import {
@@ -185,7 +186,7 @@ export class Assembly {
     const policy = this.#policyOf(turn);
     const cut = new CutOutputs();
     const shown = cut.show(history, this.#truncation(true));
-    const own = this.#init.overrides.getTools();
+    const own = this.#ownTools();
     const parts = await this.#init.features.inTurn(turn);
     const result = this.#resultTools(parts, cut);
     const merged = await this.#narrowed(this.#collect(turn, { own, parts, result }), policy);
@@ -198,7 +199,7 @@ export class Assembly {
     const policy = this.#policyOf(turn);
     const cut = new CutOutputs();
     const named = cut.show(history, this.#truncation(true));
-    const own = this.#init.overrides.getTools();
+    const own = this.#ownTools();
     const parts = await this.#init.features.inTurn(turn);
     const resultTools = this.#resultTools(parts, cut);
     const merged = await this.#narrowed(this.#collect(turn, { own, parts, result: resultTools }), policy);
@@ -210,6 +211,13 @@ export class Assembly {
     if (messages.length === 0) throw new NoMessagesError();
     const isPartial = history.at(-1)?.id === turn.messageId;
     return { merged, parts, sections, messages, policy, cut, canReadCut, isPartial };
+  }
+
+  /** The class's. A tool may carry the feature that it belongs to. */
+  #ownTools(): ToolSet {
+    const own = this.#init.overrides.getTools();
+    this.#init.features.adopt(Object.values(own));
+    return own;
   }
 
   /** One tool for everything that was or may be cut; none in a turn without such a thing. */

@@ -18,7 +18,7 @@ import type { AssembledTurn, CutOffCall, FinalAnswer } from "../turn/hooks.ts";
 import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { Json } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
-import type { ReplyAttachment } from "./actions.ts";
+import type { ApprovalSource, ReplyAttachment } from "./actions.ts";
 import type { MessengerSet } from "./channels.ts";
 import type { TurnContext } from "./hooks.ts";
 import type { LateOutcomes } from "./late-outcomes.ts";
@@ -80,6 +80,11 @@ export interface Feature {
   settled?(turn: TurnView, outcome: TurnOutcome): void;
   /** The conversation is emptied. Part of the transaction: a throw undoes the clear. */
   cleared?(): void;
+
+  /** What waits for humans. */
+  readonly approvals?: ApprovalSource;
+  /** A value of the class that carries this feature, such as a tool. Each is given once per start. */
+  adopt?(carrier: object): void;
 
   // ── Calls and chunks outside a running attempt ──
 

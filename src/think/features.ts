@@ -12,12 +12,13 @@ import type { CutOffCall, FinalAnswer } from "../turn/hooks.ts";
 import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage, type ThinkError } from "../util/errors.ts";
 import { canonicalJson, isObject, parseJson } from "../util/json.ts";
-import type { ActionsFeature, ReplyAttachment } from "./actions.ts";
+import type { ActionsFeature, ApprovalSource, ReplyAttachment } from "./actions.ts";
 import type { MessengersFeature } from "./channels.ts";
 import { ActionMapError, FeatureClashError, MessengerMapError } from "./errors.ts";
 import { FEATURE, type ChannelPolicy, type Feature, type FeatureFactory, type FeatureHost } from "./feature.ts";
 import type { OnStartDegradation } from "./overrides.ts";
 import { TurnParts } from "./turn-parts.ts";
+import { WarnOnce } from "./warn-once.ts";
 
 type MessagePart = UIMessage["parts"][number];
 
@@ -65,6 +66,9 @@ type With<Member extends keyof Feature> = Feature & Required<Pick<Feature, Membe
 export class Features {
   readonly #init: FeaturesInit;
   readonly #brought = new Map<keyof BroughtFeatures, Feature>();
+  /** Those that joined with a value which carries them. */
+  readonly #joined = new Map<FeatureFactory, Feature>();
+  readonly #adopted = new WeakSet<object>();
   readonly #warnings = new WarnOnce();
   readonly #byMember = new Map<keyof Feature, readonly Feature[]>();
   #list: readonly Feature[] = [];
@@ -101,6 +105,31 @@ export class Features {
   add(feature: Feature): void {
     this.#refuseClashes(feature);
     this.#setList([...this.#list, feature]);
+  }
+
+  /** Features that values of the class carry, such as tools of `getTools()`, join with the first of them. */
+  adopt(carriers: Iterable<unknown>): void {
+    for (const value of carriers) {
+      const factory = carriedBy(value);
+      if (!factory || !isObject(value) || this.#adopted.has(value)) continue;
+      const feature = this.#joined.get(factory) ?? this.#open(factory);
+      if (!feature) continue;
+      this.#adopted.add(value);
+      feature.adopt?.(value);
+      if (this.#joined.has(factory)) continue;
+      this.#joined.set(factory, feature);
+      this.#startLate(feature);
+    }
+  }
+
+  named(name: string): Feature | undefined {
+    return this.#list.find((feature) => feature.name === name);
+  }
+
+  /** Of every feature that has any. */
+  approvals(): readonly ApprovalSource[] {
+    this.#bringAll();
+    return this.#with("approvals").map(({ approvals }) => approvals);
   }
 
   /** The feature that a method of the class brings; undefined while its value is empty or cannot be had. */
@@ -454,23 +483,4 @@ function carriedBy(value: unknown): FeatureFactory | undefined {
 
 function keys(record: object | undefined): string[] {
   return Object.keys(record ?? {});
-}
-
-/** Different warnings logged in one activation. Names can come from clients; above the limit nothing more is logged. */
-const WARNING_LIMIT = 200;
-
-/** Warnings about names that come up again in every turn: each is logged once per activation. */
-export class WarnOnce {
-  readonly #known = new Set<string>();
-  readonly #log: (message: string) => void;
-
-  constructor(log: (message: string) => void = (message) => console.warn(message)) {
-    this.#log = log;
-  }
-
-  warn(message: string): void {
-    if (this.#known.has(message) || this.#known.size >= WARNING_LIMIT) return;
-    this.#known.add(message);
-    this.#log(message);
-  }
 }

@@ -60,16 +60,20 @@ export class LateOutcomes {
 
   /**
    * Puts `output` in the place of the paused output with this execution id. "not-yet": the message is still being
-   * written; ask again when the turn is settled. "gone": that place is not shown any more.
+   * written; ask again when the turn is settled. "gone": that place is not shown any more. `fields` are put beside it.
    */
-  replaceOutput(call: ParkedCall, output: Json | undefined): "replaced" | "gone" | "already-resolved" | "not-yet" {
+  replaceOutput(
+    call: ParkedCall,
+    output: Json | undefined,
+    fields?: object
+  ): "replaced" | "gone" | "already-resolved" | "not-yet" {
     if (this.#openTurn(call)) return "not-yet";
     const stored = this.#storedPart(call);
     if (!stored) return "gone";
     if (!isPausedOf(stored.part.output, call)) return "already-resolved";
     const { transcript, conversation, turns } = this.#init;
     const { message, index, part } = stored;
-    const resolved = asMessagePart({ ...part, output: output ?? null });
+    const resolved = asMessagePart({ ...part, ...fields, output: output ?? null });
     const changed: UIMessage = { ...message, parts: message.parts.with(index, resolved) };
     transcript.update(changed, { ...RUNNER, change: "answer-placed", why: "action", callId: call.toolCallId });
     conversation.afterCommit(() => turns.announceMessage(changed));

@@ -37,6 +37,8 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     getSkills: () => [],
     getSkillScriptRunner: () => null,
     getFeatures: () => [],
+    getExecuteRuntime: () => undefined,
+    describePausedExecution: () => undefined,
     workspace: new Workspace({ sql: { query: () => [], run: () => undefined } }),
     workspaceTools: true,
     workspaceBash: false,

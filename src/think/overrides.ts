@@ -14,6 +14,7 @@ import type {
   ReplyAttachment
 } from "./actions.ts";
 import type { ChannelText, MessengerSet, ThinkChannels } from "./channels.ts";
+import type { ExecutionOverrides } from "./executions.ts";
 import type { FeatureFactory } from "./feature.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
@@ -78,20 +79,23 @@ export interface MediaEvictionOptions {
   readonly maxRowsPerPass?: number;
 }
 
-export interface ThinkOverrides extends Pick<
-  SkillsAgent,
-  | "waitForMcpConnections"
-  | "maxMcpTools"
-  | "mcpApproval"
-  | "createMcpOAuthProvider"
-  | "mcpFetch"
-  | "workspace"
-  | "workspaceTools"
-  | "workspaceBash"
-  | "authorizeWorkspace"
-  | "getSkills"
-  | "getSkillScriptRunner"
-> {
+export interface ThinkOverrides
+  extends
+    ExecutionOverrides,
+    Pick<
+      SkillsAgent,
+      | "waitForMcpConnections"
+      | "maxMcpTools"
+      | "mcpApproval"
+      | "createMcpOAuthProvider"
+      | "mcpFetch"
+      | "workspace"
+      | "workspaceTools"
+      | "workspaceBash"
+      | "authorizeWorkspace"
+      | "getSkills"
+      | "getSkillScriptRunner"
+    > {
   readonly messageConcurrency: MessageConcurrency;
   readonly plainChat: boolean | undefined;
   readonly openAIEndpoint: boolean;

@@ -21,6 +21,7 @@ import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
 import { errorMessage } from "../util/errors.ts";
 import { agentToolsFeature } from "./agent-tools.ts";
+import { approvalsFeature } from "./approvals.ts";
 import { Assembly, type TurnPreview } from "./assemble.ts";
 import { bringersOf, hasChannels, openChannels } from "./bringers.ts";
 import type { Channels } from "./channels.ts";
@@ -29,6 +30,7 @@ import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
 import { DeferredTurns } from "./deferred-turns.ts";
 import { CustomSessionError, NotStartedError } from "./errors.ts";
+import { restoreExecutions } from "./executions.ts";
 import type { FeatureFactory, FeatureHost } from "./feature.ts";
 import { Features } from "./features.ts";
 import { inspectionFeature } from "./inspection.ts";
@@ -133,8 +135,10 @@ export class ThinkRuntime {
     this.features.add(contextFeature(this.session));
     for (const feature of this.parts.deferred.features()) this.features.add(feature);
     if (hasChannels(this.#init.isOverridden)) this.features.add(this.channels);
+    this.features.add(approvalsFeature(this.overrides));
     const skills = this.#init.isOverridden("getSkills") ? [skillsFeature(this.session)] : [];
-    const builtIn = [workspaceFeature, mcpFeature, ...skills, this.#agentTools(), inspectionFeature(this)];
+    const tools = [workspaceFeature, mcpFeature, ...skills, this.#agentTools(), restoreExecutions];
+    const builtIn = [...tools, inspectionFeature(this)];
     await this.features.start([...builtIn, ...this.overrides.getFeatures()]);
   }
 

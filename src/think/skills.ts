@@ -12,7 +12,7 @@ import type { EngineTurn } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { isObject } from "../util/json.ts";
 import type { Feature, FeatureFactory, FeatureHost, TurnPart } from "./feature.ts";
-import { WarnOnce } from "./features.ts";
+import { WarnOnce } from "./warn-once.ts";
 
 const ACTIVATE = "activate_skill";
 /** Characters of instructions that are put back into the prompt: of one skill, and of all. */

@@ -80,6 +80,7 @@ export abstract class Think<
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",
+    "pendingExecutions",
     "approveExecution",
     "rejectExecution",
     "listBranches",

@@ -5,6 +5,7 @@ export { Library, Importer } from "../conformance/workflow-agents.ts";
 export { Witness } from "../conformance/witness.ts";
 export { Bot } from "./bot.ts";
 export { Clerk } from "./clerk.ts";
+export { Programmer } from "./coder.ts";
 export { Librarian } from "./librarian.ts";
 export { Captain, Sailor } from "./crew.ts";
 export { Releaser } from "./releaser.ts";

@@ -11,6 +11,7 @@ import type { Witness } from "../conformance/witness.ts";
 import { ClientSocket } from "./client-socket.ts";
 import type { Clerk } from "./clerk.ts";
 import type { Librarian } from "./librarian.ts";
+import type { Programmer } from "./coder.ts";
 import type { Captain } from "./crew.ts";
 import type { Releaser } from "./releaser.ts";
 import type { Talker } from "./talker.ts";
@@ -23,6 +24,7 @@ export interface TestEnv {
   Witness: DurableObjectNamespace<Witness>;
   Librarian: DurableObjectNamespace<Librarian>;
   Captain: DurableObjectNamespace<Captain>;
+  Programmer: DurableObjectNamespace<Programmer>;
   Releaser: DurableObjectNamespace<Releaser>;
   AIAssistant: DurableObjectNamespace<Marked>;
   BOOKS: DurableObjectNamespace<Library>;

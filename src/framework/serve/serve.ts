@@ -18,7 +18,8 @@ import { findLostCommits, forgetOpenLogs, listOpenLogs, lostCommitsWarning } fro
 import { ServedStudio } from "../studio/studio-command.ts";
 import { withVariables } from "./variables.ts";
 import { findWorkerd } from "./workerd-binary.ts";
-import { ASSETS_SERVICE, DATA_SERVICE, secretEnvironment } from "./workerd-config.ts";
+import type { Binding } from "./worker-manifest.ts";
+import { ASSETS_SERVICE, DATA_SERVICE, secretEnvironment, secretVariable } from "./workerd-config.ts";
 import { hostAndPort, launchWorkerd, type LaunchOptions } from "./workerd-process.ts";
 
 export interface ServeEnvironment {
@@ -41,11 +42,12 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
   if (`${dataFolder}${sep}`.startsWith(`${build.assetFolder}${sep}`)) {
     throw new DataFolderError(dataFolder, "it lies among the assets, where everybody could read it");
   }
-  const given = withVariables(build.manifest, {
+  const declared = withVariables(build.manifest, {
     file: readVariableFile(options, build, workingFolder),
     environment: environment.variables,
     names: options.variables
   });
+  const given = withFrozenBinding(declared);
   const studio = options.studio && new ServedStudio(given, options.studio === "write");
   const bindings = studio?.bindings ?? given;
   const binary = findWorkerd([workingFolder, build.folder]);
@@ -115,13 +117,18 @@ async function keepRunning({ options, environment, launch, plug, studio }: Runni
   let hasListened = false;
   await supervise(
     {
-      async launch() {
+      async launch(wasFrozen) {
         // The output of a first start that fails is in the error; printing it twice is of no use.
         const early: [string, "stdout" | "stderr"][] = [];
         let isUp = hasListened;
         const onOutput: LaunchOptions["onOutput"] = (text, stream) =>
           isUp ? log.pass(text, stream) : early.push([text, stream]);
-        const running = await launchWorkerd({ ...launch, port, onOutput });
+        const running = await launchWorkerd({
+          ...launch,
+          environment: { ...launch.environment, ...frozenEnvironment(wasFrozen) },
+          port,
+          onOutput
+        });
         isUp = true;
         for (const [text, stream] of early) log.pass(text, stream);
         void running.ended.then(() => log.flush());
@@ -146,6 +153,19 @@ async function keepRunning({ options, environment, launch, plug, studio }: Runni
     { healthTimeoutMs, graceMs },
     signals
   );
+}
+
+/** Untrusted code can stop a process only where there is a loader: there agents are told when the last one froze. */
+function withFrozenBinding(bindings: readonly Binding[]): readonly Binding[] {
+  if (!bindings.some(({ type }) => type === "loader")) return bindings;
+  return [...bindings, { type: "secret", name: FROZEN_VARIABLE, value: "" }];
+}
+
+/** Read by what runs untrusted code: it does not repeat what ran before that time. */
+const FROZEN_VARIABLE = "EVERTHINK_FROZEN_UNTIL";
+
+function frozenEnvironment(wasFrozen: boolean): Record<string, string> {
+  return wasFrozen ? { [secretVariable(FROZEN_VARIABLE)]: String(Date.now()) } : {};
 }
 
 function readVariableFile(options: ServeArguments, build: Build, workingFolder: string): string | undefined {

@@ -60,7 +60,8 @@ class World {
       return age >= (current.freezes ?? Infinity) && age < (current.thaws ?? Infinity);
     };
     const ports = {
-      launch: () => {
+      launch: (wasFrozen: boolean) => {
+        if (wasFrozen) this.events.push("after a freeze");
         const run = this.#runs.shift() ?? {};
         if (run.failsToStart) return Promise.reject(run.failsToStart);
         current = { ...run, startedAt: this.now };
@@ -135,7 +136,13 @@ describe("the supervisor", () => {
     world.at(200_000, () => world.stop.abort());
     await world.run();
     // Asked at 10 s, given up at 40 s, dead 10 ms later.
-    expect(world.events).toEqual(["start 0", "SIGKILL 40010", "start 40010", "stop within 5000 200000"]);
+    expect(world.events).toEqual([
+      "start 0",
+      "SIGKILL 40010",
+      "after a freeze",
+      "start 40010",
+      "stop within 5000 200000"
+    ]);
     expect(world.log[0]).toBe("workerd did not answer for 30 s and was killed.");
   });
 

@@ -24,7 +24,8 @@ export interface Supervised {
 
 export interface SupervisorPorts {
   /** Resolves when it listens. */
-  launch(): Promise<Supervised>;
+  /** `wasFrozen`: the one before was killed because it did not answer. */
+  launch(wasFrozen: boolean): Promise<Supervised>;
   isAnswering(port: number, timeoutMs: number): Promise<boolean>;
   /** Milliseconds that never jump. */
   now(): number;
@@ -56,13 +57,15 @@ export async function supervise(
   { stop, hurry }: StopSignals
 ): Promise<void> {
   let quickDeaths = 0;
+  let wasFrozen = false;
   for (let isFirst = true; !stop.aborted; isFirst = false) {
     const startedAt = ports.now();
-    const running = await startOnce(ports, isFirst);
+    const running = await startOnce(ports, { isFirst, wasFrozen });
     if (running) {
       const end = await watch(running, { ports, limits, stop });
       if (end.what === "stopped") return await running.stop(limits.graceMs, hurry);
       ports.log(end.text);
+      wasFrozen = end.what === "frozen";
       // Killed on purpose: no sign of bad health, and no reason to wait.
       if (end.what === "pulled") continue;
     }
@@ -75,9 +78,12 @@ export async function supervise(
 }
 
 /** A first start that fails is for the operator at the terminal; a later one is one more death. */
-async function startOnce(ports: SupervisorPorts, isFirst: boolean): Promise<Supervised | undefined> {
+async function startOnce(
+  ports: SupervisorPorts,
+  { isFirst, wasFrozen }: { isFirst: boolean; wasFrozen: boolean }
+): Promise<Supervised | undefined> {
   try {
-    const running = await ports.launch();
+    const running = await ports.launch(wasFrozen);
     if (!isFirst) ports.log("workerd runs again.");
     return running;
   } catch (error) {
@@ -97,7 +103,7 @@ type WatchEnd =
   /** It still runs, and shall stop. */
   | { what: "stopped" }
   /** It is gone. */
-  | { what: "died" | "pulled"; text: string };
+  | { what: "died" | "frozen" | "pulled"; text: string };
 
 async function watch(running: Supervised, { ports, limits, stop }: Watch): Promise<WatchEnd> {
   const over = new AbortController();
@@ -119,7 +125,7 @@ async function watch(running: Supervised, { ports, limits, stop }: Watch): Promi
     case "pulled":
       return { what, text: "The plug was pulled: workerd was killed." };
     case "frozen":
-      return { what: "died", text: `workerd did not answer for ${limits.healthTimeoutMs / 1000} s and was killed.` };
+      return { what, text: `workerd did not answer for ${limits.healthTimeoutMs / 1000} s and was killed.` };
     case "ended":
       return { what: "died", text: `workerd ended: ${how}.` };
   }

@@ -3,12 +3,11 @@
 //   POST /agents/<class>/<name>/approvals/<execution id>   { "decision": "approve" | "reject", "reason"?, "inputHash"?, "by"? }
 // and the same below the address of a sub-agent. Any other URL that ends alike is the user's.
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
-import type { ApprovalDecision } from "../think/actions.ts";
 import { readText } from "../util/bytes.ts";
 import { isObject, parseJson } from "../util/json.ts";
-import type { ActionRuntime } from "./runtime.ts";
+import type { ApprovalDecision, ApprovalSource } from "./actions.ts";
 
-type ApprovalsPort = Pick<ActionRuntime, "pendingApprovals" | "approveExecution" | "rejectExecution">;
+type ApprovalsPort = Omit<ApprovalSource, "owns">;
 
 /** A decision is small; more than this is no decision. */
 const MAX_BODY_BYTES = 16 * 1024;

@@ -1,4 +1,6 @@
-// Approvals of a class, from wherever they were asked: actions that are parked, and questions of workflows.
+// Approvals of a class, from wherever they were asked: actions that are parked, code that waits, and questions of
+// workflows. One list, one pair of decisions and one address for all of them.
+import { lazyModule } from "../host/lazy-module.ts";
 import type { WaitingQuestion } from "../submissions/workflow-approvals.ts";
 import { errorMessage } from "../util/errors.ts";
 import {
@@ -9,13 +11,37 @@ import {
   type ApprovalDecision,
   type PendingApproval
 } from "./actions.ts";
+import type { Feature } from "./feature.ts";
 import { thinkRuntimeOf } from "./runtime.ts";
 
 type Decision = ApprovalDecision & { readonly reason?: string };
 
+const loadHttp = lazyModule(() => import("./approvals-http.ts"));
+
+/** The address of what waits. A class in which nothing can wait keeps the address for itself. */
+export function approvalsFeature(agent: object): Feature {
+  return {
+    name: "approvals",
+    routes: {
+      approvals: async (request, rest) => {
+        if (thinkRuntimeOf(agent).features.approvals().length === 0) return undefined;
+        const { approvalsResponse } = await loadHttp();
+        return approvalsResponse(request, rest, {
+          pendingApprovals: (executionId) => pendingApprovals(agent, executionId),
+          approveExecution: (executionId, decision) =>
+            decideApproval(agent, executionId, { ...decision, isApproved: true }),
+          rejectExecution: (executionId, decision) =>
+            decideApproval(agent, executionId, { ...decision, isApproved: false })
+        });
+      }
+    }
+  };
+}
+
 export function pendingApprovals(agent: object, executionId: string | undefined): PendingApproval[] {
-  const asked = thinkRuntimeOf(agent).parts.deferred.approvals.waiting(executionId).map(approvalOf);
-  return [...(actionsOf(agent)?.pendingApprovals(executionId) ?? []), ...asked];
+  const { features, parts } = thinkRuntimeOf(agent);
+  const asked = parts.deferred.approvals.waiting(executionId).map(approvalOf);
+  return [...features.approvals().flatMap((source) => source.pendingApprovals(executionId)), ...asked];
 }
 
 export async function decideApproval(
@@ -25,9 +51,10 @@ export async function decideApproval(
 ): Promise<ActionOutput> {
   const [asked] = thinkRuntimeOf(agent).parts.deferred.approvals.waiting(executionId);
   if (asked) return decideQuestion(agent, asked, { isApproved, ...decision });
-  const actions = actionsOf(agent);
-  if (!actions) return noActions(executionId);
-  return isApproved ? actions.approveExecution(executionId, decision) : actions.rejectExecution(executionId, decision);
+  const sources = thinkRuntimeOf(agent).features.approvals();
+  const source = sources.find((one) => one.owns(executionId)) ?? sources[0];
+  if (!source) return noActions(executionId);
+  return isApproved ? source.approveExecution(executionId, decision) : source.rejectExecution(executionId, decision);
 }
 
 /** Undefined for a class without actions. */

@@ -1,0 +1,177 @@
+// From a human's decision about code that waits to the pass that goes on. The decision is durable before anything runs, and
+// of two decisions one wins.
+import { getCurrentAgent } from "../agent/context.ts";
+import { sha256 } from "../host/blobs.ts";
+import { grantOf, type ApprovalDecision, type PendingApproval } from "../think/actions.ts";
+import { errorMessage } from "../util/errors.ts";
+import type { Result } from "../util/result.ts";
+import { openConnectors } from "./connector.ts";
+import type { Execution, LogEntry } from "./execution-store.ts";
+import {
+  callPath,
+  failedRun,
+  missingConnector,
+  noRuntime,
+  REJECTED,
+  type Executions,
+  type ExecutionsInit
+} from "./executions.ts";
+import { shownOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
+import { encodeValue } from "./value-codec.ts";
+
+export interface ExecutionDecision extends ApprovalDecision {
+  /** Which of several calls that wait; the first by default. */
+  readonly seq?: number;
+  /** Arguments in place of those the code gave. Recorded, and shown to the model. */
+  readonly args?: unknown;
+  readonly reason?: string;
+}
+
+export class ExecutionApprovals {
+  readonly #executions: Executions;
+  readonly #init: ExecutionsInit;
+
+  constructor(executions: Executions, init: ExecutionsInit) {
+    this.#executions = executions;
+    this.#init = init;
+  }
+
+  pendingExecutions(id?: string): PendingCall[] {
+    const paused = this.#executions.store.inStatus("paused").filter((one) => id === undefined || one.id === id);
+    return paused.flatMap((one) => (this.#executions.isExpired(one) ? [] : this.#executions.pendingCalls(one.id)));
+  }
+
+  pendingApprovals(id?: string): PendingApproval[] {
+    const paused = this.#executions.store.inStatus("paused").filter((one) => id === undefined || one.id === id);
+    return paused.flatMap((execution) => {
+      const descriptor = this.#executions.isExpired(execution) ? undefined : this.#executions.descriptorOf(execution);
+      const isGone = execution.turnId !== "" && this.#init.conversation.outputState(execution) === "resolved";
+      if (!descriptor || isGone) return [];
+      const [entry] = this.#waiting(execution.id);
+      return [
+        {
+          executionId: execution.id,
+          source: "codemode" as const,
+          descriptor,
+          ...(entry && { inputHash: inputHash(entry) })
+        }
+      ];
+    });
+  }
+
+  async approve(id: string, decision: ExecutionDecision): Promise<ExecutionOutcome> {
+    const ready = await this.#decidable(id, "not paused");
+    if (!ready.ok) return failedRun(id, ready.error);
+    const execution = ready.value;
+    const entry = this.#waiting(id).find(({ seq }) => decision.seq === undefined || seq === decision.seq);
+    if (!entry) return failedRun(id, "Nothing was done: that call is no longer pending.");
+    const edited = await this.#editedArgs(execution, entry, decision);
+    if (!edited.ok) return failedRun(id, edited.error);
+    const refusal = await this.#refusal(execution, { entry, decision, isApproved: true });
+    if (refusal !== undefined) return failedRun(id, refusal);
+    const by = decision.by ?? null;
+    const won = this.#executions.store.atomically(
+      () =>
+        this.#executions.store.approve(id, entry.seq, { by, editedArgs: edited.value }) &&
+        this.#executions.store.leavePause(id, "running")
+    );
+    if (!won) return failedRun(id, "Nothing was done: the run is not paused any more.");
+    this.#init.emit("action:pause:approved", { action: callPath(entry), executionId: id });
+    const { origin = getCurrentAgent().connection } = decision;
+    return shownOutcome(
+      await this.#init.inAgent(() => this.#executions.pass(id, new AbortController().signal, origin))
+    );
+  }
+
+  async reject(id: string, decision: ExecutionDecision): Promise<ExecutionOutcome> {
+    const ready = await this.#decidable(id, "no longer pending");
+    if (!ready.ok) return failedRun(id, ready.error);
+    const entry = this.#waiting(id).find(({ seq }) => decision.seq === undefined || seq === decision.seq);
+    if (!entry) return failedRun(id, "Nothing was done: that call is no longer pending.");
+    const refusal = await this.#refusal(ready.value, { entry, decision, isApproved: false });
+    if (refusal !== undefined) return failedRun(id, refusal);
+    const { origin = getCurrentAgent().connection, reason = REJECTED } = decision;
+    const won = this.#init.conversation.atomically(() => {
+      if (!this.#executions.store.leavePause(id, "rejected", reason)) return false;
+      this.#executions.store.move(id, entry.seq, "reverted");
+      this.#executions.placeLate(id, origin);
+      return true;
+    });
+    if (!won) return failedRun(id, "Nothing was done: the run is no longer pending.");
+    this.#init.emit("action:pause:rejected", { action: callPath(entry), executionId: id });
+    this.#init.rearm();
+    await this.#executions.disposed(ready.value, "rejected");
+    return { status: "rejected", executionId: id, reason };
+  }
+
+  /** The run, if a decision about it can be taken now. */
+  async #decidable(id: string, otherwise: string): Promise<Result<Execution, string>> {
+    // The pass that paused it may still be ending.
+    await this.#executions.active.get(id)?.catch(() => undefined);
+    const execution = this.#executions.store.find(id);
+    if (execution?.status !== "paused")
+      return { ok: false, error: `Nothing was done: this execution is ${otherwise}.` };
+    if (this.#executions.isExpired(execution)) {
+      this.#executions.expire(execution);
+      return { ok: false, error: "Nothing was done: it waited too long and has expired." };
+    }
+    const definition = this.#executions.runtimes.get(execution.runtime);
+    if (!definition) return { ok: false, error: noRuntime(execution) };
+    const missing = missingConnector(
+      execution.connectors,
+      definition.connectors.map((one) => ({ name: one.name() }))
+    );
+    return missing === undefined ? { ok: true, value: execution } : { ok: false, error: missing };
+  }
+
+  #waiting(id: string): LogEntry[] {
+    return this.#executions.store.log(id).filter(({ state }) => state === "pending");
+  }
+
+  async #editedArgs(
+    execution: Execution,
+    entry: LogEntry,
+    { args }: ExecutionDecision
+  ): Promise<Result<string | null, string>> {
+    if (args === undefined) return { ok: true, value: null };
+    const definition = this.#executions.runtimes.get(execution.runtime);
+    const connectors = await openConnectors(definition?.connectors ?? []);
+    const tool = connectors.find(({ name }) => name === entry.connector)?.tools.get(entry.method);
+    const checked =
+      tool?.inputSchema === undefined ? undefined : await this.#executions.validate(tool.inputSchema, args);
+    if (checked?.ok === false) return { ok: false, error: `Nothing was done: ${checked.error}` };
+    const encoded = encodeValue(args);
+    return encoded.ok ? encoded : { ok: false, error: `Nothing was done: of the arguments, ${encoded.error}.` };
+  }
+
+  /** Why the caller may not decide this; undefined when it may. */
+  async #refusal(
+    execution: Execution,
+    { entry, decision, isApproved }: { entry: LogEntry; decision: ExecutionDecision; isApproved: boolean }
+  ): Promise<string | undefined> {
+    if (decision.inputHash !== undefined && decision.inputHash !== inputHash(entry))
+      return "Nothing was done: what waits for approval has another input than the one that was decided about.";
+    const descriptor = this.#executions.descriptorOf(execution);
+    if (!descriptor) return "Nothing was done: nothing is pending.";
+    try {
+      const { allowed, reason } = grantOf(
+        await this.#init.authorizeApproval({
+          executionId: execution.id,
+          source: "codemode",
+          descriptor,
+          inputHash: inputHash(entry),
+          decision: isApproved ? "approve" : "reject",
+          by: decision.by ?? null,
+          grant: { allowed: true }
+        })
+      );
+      return allowed ? undefined : (reason ?? "Nothing was done: you may not decide this.");
+    } catch (error) {
+      return `Nothing was done: ${errorMessage(error)}`;
+    }
+  }
+}
+
+function inputHash({ connector, method, args }: LogEntry): string {
+  return sha256(`${connector}.${method} ${args}`);
+}

@@ -1,0 +1,67 @@
+// What a model wrote, as one function expression with checks that end a loop which does not yield. Models write fences,
+// blocks, arrow functions and default exports; all of them mean "run this and give me the last value".
+import type { Program } from "acorn";
+import { parseCode, type ParsedCode } from "../sandbox/parse-code.ts";
+import { guardEdits, withTextEdits, type TextEdit } from "../sandbox/spin-guard.ts";
+import type { Result } from "../util/result.ts";
+
+/** The name of the check inside the code; longer if the code uses it. */
+const TICK = "tick";
+
+export interface RunnableCode {
+  /** An expression whose value is a function of the input. */
+  readonly expression: string;
+  readonly tick: string;
+}
+
+export async function normalizeCode(code: string): Promise<Result<RunnableCode, string>> {
+  const parsed = await parseCode(withoutFence(code));
+  if (!parsed.ok) return parsed;
+  const { text, program } = parsed.value;
+  let tick = TICK;
+  while (text.includes(tick)) tick += "_";
+  return { ok: true, value: { tick, expression: functionOf(parsed.value, guardEdits(program, tick)) } };
+}
+
+function withoutFence(code: string): string {
+  const fenced = /^\s*```[\w-]*[ \t]*\r?\n([\s\S]*?)\r?\n?```\s*$/.exec(code);
+  return fenced?.[1] ?? code;
+}
+
+const FUNCTIONS = ["ArrowFunctionExpression", "FunctionExpression", "FunctionDeclaration"];
+
+function functionOf({ text, program }: ParsedCode, edits: readonly TextEdit[]): string {
+  const { body } = program;
+  const [only] = body;
+  const within = (start: number, end: number) => part(text, edits, { start, end });
+  if (body.length === 1 && only?.type === "ExpressionStatement" && FUNCTIONS.includes(only.expression.type)) {
+    return `(${within(only.expression.start, only.expression.end)})`;
+  }
+  if (body.length === 1 && only?.type === "FunctionDeclaration") {
+    return `(${within(only.start, only.end)})`;
+  }
+  const last = body.at(-1);
+  if (last?.type === "ExportDefaultDeclaration") {
+    const before = within(0, last.start);
+    const value = within(last.declaration.start, last.declaration.end);
+    const call = FUNCTIONS.includes(last.declaration.type) ? `(${value})(input)` : `(${value})`;
+    return `(async (input) => {${before}\nreturn await ${call};\n})`;
+  }
+  return `(async (input) => {${blockOf(program, within, text.length)}\n})`;
+}
+
+/** A block whose last statement is an expression returns it. */
+function blockOf(program: Program, within: (start: number, end: number) => string, length: number): string {
+  const last = program.body.at(-1);
+  if (last?.type !== "ExpressionStatement") return within(0, length);
+  const { start, end } = last.expression;
+  return `${within(0, last.start)}\nreturn (${within(start, end)});${within(last.end, length)}`;
+}
+
+function part(text: string, edits: readonly TextEdit[], { start, end }: { start: number; end: number }): string {
+  const inside = edits.filter(({ at }) => at >= start && at <= end);
+  return withTextEdits(
+    text.slice(start, end),
+    inside.map((edit) => ({ ...edit, at: edit.at - start }))
+  );
+}

@@ -1,0 +1,54 @@
+// Requests of extensions: https to the hosts they may reach, each redirect checked again, without cookies, bounded.
+import { readText } from "../util/bytes.ts";
+import { isObject } from "../util/json.ts";
+import { covers } from "./manifest.ts";
+
+const MAX_RESPONSE_BYTES = 10 * 1024 * 1024;
+const MAX_REDIRECTS = 5;
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+export interface GatedResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** Throws with what the extension reads. */
+export async function gatedFetch(
+  hosts: readonly string[],
+  [url, init]: readonly unknown[],
+  { fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal }
+): Promise<GatedResponse> {
+  const { method = "GET", headers, body } = isObject(init) ? init : {};
+  const sent = new Headers(isObject(headers) ? (headers as Record<string, string>) : {});
+  sent.delete("Cookie");
+  let target = String(url);
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+    const response = await fetch(allowedUrl(hosts, target), {
+      method: String(method),
+      headers: sent,
+      ...(typeof body === "string" && { body }),
+      redirect: "manual",
+      signal
+    });
+    const location = response.headers.get("Location");
+    if (!REDIRECTS.includes(response.status) || location === null) return await readResponse(response);
+    target = new URL(location, target).href;
+  }
+  throw new Error(`More than ${MAX_REDIRECTS} redirects were sent.`);
+}
+
+function allowedUrl(hosts: readonly string[], text: string): string {
+  const url = URL.parse(text);
+  const isAllowed = url?.protocol === "https:" && url.port === "" && hosts.some((entry) => covers(entry, url.hostname));
+  if (!url || !isAllowed)
+    throw new Error(`This extension may not send a request to ${url?.host ?? text.slice(0, 100)}.`);
+  return url.href;
+}
+
+async function readResponse(response: Response): Promise<GatedResponse> {
+  const body = await readText(response.body, MAX_RESPONSE_BYTES);
+  if (body === undefined) throw new Error(`The response has more than ${MAX_RESPONSE_BYTES} bytes.`);
+  const headers = Object.fromEntries([...response.headers].filter(([name]) => name !== "set-cookie"));
+  return { status: response.status, headers, body };
+}

@@ -1,0 +1,98 @@
+// The modules of an extension. They run where its code runs and can be tampered with by it: what must hold is checked by
+// the functions it is given.
+import { guardEdits, SPIN_GUARD_MODULE, SPIN_GUARD_SOURCE, withTextEdits } from "../sandbox/spin-guard.ts";
+import { parseCode } from "../sandbox/parse-code.ts";
+import { ExtensionError } from "./errors.ts";
+
+/** Bytes of a source. */
+export const MAX_SOURCE_BYTES = 256 * 1024;
+export const FORMAT =
+  "Invalid extension source format: an object with tools is expected, ({ tools: { name: { description, parameters, execute } } }).";
+
+/** Throws ExtensionError with line and column. */
+export async function extensionModules(name: string, source: string): Promise<Record<string, string>> {
+  if (new TextEncoder().encode(source).byteLength > MAX_SOURCE_BYTES)
+    throw new ExtensionError(`The source of "${name}" has more than ${MAX_SOURCE_BYTES} bytes.`);
+  // Bare braces are a block to the parser.
+  const given = /^\s*\{/.test(source) ? `(${source})` : source;
+  const parsed = await parseCode(given);
+  if (!parsed.ok) throw new ExtensionError(`The source of "${name}" cannot be read. ${parsed.error}`);
+  const { text, program } = parsed.value;
+  const [only, ...more] = program.body;
+  const isObject = only?.type === "ExpressionStatement" && only.expression.type === "ObjectExpression";
+  if (!isObject || more.length > 0) throw new ExtensionError(FORMAT);
+  let tick = "tick";
+  while (text.includes(tick)) tick += "_";
+  const { start, end } = only.expression;
+  const inside = guardEdits(program, tick).map((edit) => ({ ...edit, at: edit.at - start }));
+  const expression = withTextEdits(text.slice(start, end), inside);
+  return {
+    "main.js": HARNESS,
+    "source.js": `import { tick as ${tick} } from "./${SPIN_GUARD_MODULE}";\nexport default (() => (${expression}));\n`,
+    [SPIN_GUARD_MODULE]: SPIN_GUARD_SOURCE
+  };
+}
+
+const HARNESS = `import { WorkerEntrypoint } from "cloudflare:workers";
+import { start, end } from "./guard.js";
+import source from "./source.js";
+
+const GONE = ["fetch", "WebSocket", "EventSource", "caches", "navigator", "Cloudflare", "connect", "process", "require"];
+for (const name of GONE) for (let at = globalThis; at; at = Object.getPrototypeOf(at)) delete at[name];
+let loaded;
+const definition = () => (loaded ??= source());
+
+function hostOf(functions) {
+  const names = functions.names;
+  if (names.length === 0) return null;
+  const host = {};
+  for (const name of names) host[name] = async (...args) => {
+    const { error, value } = await functions.call(name, args);
+    if (error !== undefined) throw new Error(error);
+    return value;
+  };
+  return host;
+}
+
+function openFetch(functions) {
+  if (!functions.hasNetwork) return;
+  globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const { url, method, headers } = request;
+    const body = method === "GET" || method === "HEAD" ? undefined : await request.text();
+    const { error, value } = await functions.call("fetch", [url, { method, headers: Object.fromEntries(headers), body }]);
+    if (error !== undefined) throw new TypeError(error);
+    const isEmpty = [101, 204, 205, 304].includes(value.status);
+    return new Response(isEmpty ? null : value.body, { status: value.status, headers: value.headers });
+  };
+}
+
+async function answered(work) {
+  start();
+  try { return { value: await work() }; }
+  catch (error) { return { error: String(error?.message ?? error), name: String(error?.name ?? "Error") }; }
+  finally { end(); }
+}
+
+export default class extends WorkerEntrypoint {
+  describe() {
+    return answered(() => {
+      const { tools } = definition();
+      if (typeof tools !== "object" || tools === null) return null;
+      return Object.entries(tools).map(([name, tool]) => ({
+        name,
+        description: typeof tool?.description === "string" ? tool.description : name,
+        schema: tool?.inputSchema ?? { type: "object", properties: tool?.parameters ?? {}, required: tool?.required ?? [] },
+        isRunnable: typeof tool?.execute === "function"
+      }));
+    }).then((answer) => JSON.parse(JSON.stringify(answer)));
+  }
+  call(name, args, functions) {
+    return answered(async () => {
+      openFetch(functions);
+      const value = await definition().tools[name].execute(JSON.parse(args), hostOf(functions));
+      return JSON.stringify(value);
+    });
+  }
+}
+`;
