@@ -20,6 +20,19 @@ const inNode = [
 const { transform } = pluginOf(streamsFrom(source("./src/framework/build/streams/index.ts")));
 const fastStreamsOfSource = { name: "fast-streams-of-source", enforce: "pre" as const, transform };
 
+/** The project that is written for the original, as if `everthink migrate` had moved it. */
+const MOVED_IMPORTS: Readonly<Record<string, string>> = {
+  "@cloudflare/think": source("./src/index.ts"),
+  agents: source("./src/agent/index.ts"),
+  "agents/agent-tools": source("./src/agent-tools/index.ts")
+};
+const movedProject = {
+  name: "moved-project",
+  enforce: "pre" as const,
+  resolveId: (specifier: string, importer: string | undefined) =>
+    importer?.includes("/test/takeover/project/") ? MOVED_IMPORTS[specifier] : undefined
+};
+
 /** No test waits for time: past this it hangs. Files whose runs are long say so, and why, with `vi.setConfig`. */
 const PATIENCE_MS = 10_000;
 /** These start processes and browsers, build projects and wait out real back-offs, several of each in one test. */
@@ -33,6 +46,7 @@ export default defineConfig({
       {
         // Pure tables, properties and the in-process host.
         resolve: { alias: inNode },
+        plugins: [movedProject],
         test: {
           name: "node",
           include: [

@@ -16,7 +16,7 @@ import type { MessageStore } from "../session/message-store.ts";
 import type { ScheduledTasks } from "../schedules/scheduled-tasks.ts";
 import { provideSessionHost } from "../session/session-host.ts";
 import { Session, type SessionAgent } from "../session/session.ts";
-import { takeOverOriginal } from "../session/take-over.ts";
+import { moveOriginalSession } from "../session/take-over.ts";
 import { WorkflowApprovals } from "../submissions/workflow-approvals.ts";
 import type { PromptOutbox } from "../submissions/prompt-outbox.ts";
 import type { Submissions, SubmitMessagesOptions, SubmitMessagesResult } from "../submissions/submissions.ts";
@@ -233,7 +233,7 @@ export class ThinkRuntime {
   #provideSession(): void {
     const { sql, clock, quarantine, connections } = this.agent;
     const conversations = new Map<string, Conversation>();
-    takeOverOriginal(sql);
+    moveOriginalSession(sql);
     provideSessionHost(this.overrides, {
       sql,
       blobs: new Blobs(sql),
