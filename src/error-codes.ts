@@ -95,6 +95,7 @@ export type ThinkErrorCode =
   | "mcp-too-many-servers"
   | "mcp-unknown-server"
   | "method-unknown"
+  | "migrate-parser"
   | "model-call-failed"
   | "model-invalid"
   | "model-output-invalid"

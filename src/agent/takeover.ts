@@ -22,7 +22,7 @@ export function contributeTakeover(agentClass: object, parts: readonly TakeoverP
 }
 
 export function takeoverPartsOf(agent: object): TakeoverPart[] {
-  const parts: TakeoverPart[] = [...AGENT_PARTS];
+  const parts: TakeoverPart[] = [...EVERY_AGENT_TAKEOVER];
   for (let at: unknown = agent.constructor; typeof at === "function"; at = Object.getPrototypeOf(at)) {
     parts.push(...(contributed.get(at) ?? []));
   }
@@ -143,8 +143,9 @@ function originalSchedules(sql: Sql): OwnedSchedule[] {
     type: row.type,
     detail: detailOf(row),
     timeMs: row.time * 1000,
-    retry: row.retry_options,
-    ownerPath: row.owner_path
+    // Columns that the first versions did not have.
+    retry: row.retry_options ?? null,
+    ownerPath: row.owner_path ?? null
   }));
 }
 
@@ -455,4 +456,12 @@ const WORKFLOWS: TakeoverPart = {
 };
 
 /** Schedules come before children: both wake them. */
-const AGENT_PARTS: readonly TakeoverPart[] = [STATE, SCHEDULES, JOBS, QUEUE, FIBERS, CHILDREN, WORKFLOWS];
+export const EVERY_AGENT_TAKEOVER: readonly TakeoverPart[] = [
+  STATE,
+  SCHEDULES,
+  JOBS,
+  QUEUE,
+  FIBERS,
+  CHILDREN,
+  WORKFLOWS
+];

@@ -56,6 +56,7 @@ For a build without a wrangler.json:
   --assets <folder>        serves these files; bound as ASSETS
   --compatibility-date <yyyy-mm-dd>
 
+  everthink migrate --help
   everthink --help, everthink --version
 
 GET /__think/health answers 200 as long as the Worker answers. SIGTERM and Ctrl-C stop; twice, at once.

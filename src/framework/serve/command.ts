@@ -4,6 +4,7 @@ import { HELP, parseArguments } from "./arguments.ts";
 import { ServeError } from "./errors.ts";
 import { Log } from "./log.ts";
 import { serve } from "./serve.ts";
+import { ThinkError } from "../../util/errors.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -14,6 +15,7 @@ export interface CommandPlace {
 }
 
 export async function runCommand(args: readonly string[], { frontWorker, version }: CommandPlace): Promise<number> {
+  if (args[0] === "migrate") return runMigrate(args.slice(1));
   const stop = new AbortController();
   const hurry = new AbortController();
   const onSignal = () => (stop.signal.aborted ? hurry : stop).abort();
@@ -42,5 +44,17 @@ export async function runCommand(args: readonly string[], { frontWorker, version
     return 1;
   } finally {
     for (const signal of SIGNALS) process.off(signal, onSignal);
+  }
+}
+
+/** Loaded when it is asked for: it brings what the take-over needs of every part of the package. */
+async function runMigrate(args: readonly string[]): Promise<number> {
+  const { migrateCommand } = await import("../migrate/command.ts");
+  try {
+    const print = (text: string) => void process.stdout.write(`${text}\n`);
+    return await migrateCommand.run(args, { cwd: process.cwd(), print });
+  } catch (error) {
+    console.error(error instanceof ThinkError ? [error.message, error.hint].filter(Boolean).join("\n") : error);
+    return 1;
   }
 }

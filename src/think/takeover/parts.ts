@@ -115,20 +115,25 @@ function optionsOf({ server_options: text }: OriginalServer) {
 const KNOWN_RUN = "status IN ('starting', 'running', 'completed', 'error', 'aborted', 'interrupted')";
 const OPEN_RUN = "status IN ('starting', 'running')";
 
+const UNREPORTED = `detached = 1 AND (${OPEN_RUN} OR (finish_delivered_at IS NULL AND give_up_delivered_at IS NULL))`;
+
+/** The first versions had no background runs. */
+function hasDetachedRuns(sql: Sql, has: TakeoverContext["has"]): boolean {
+  const columns = has("cf_agent_tool_runs") ? sql.all<{ name: string }>("PRAGMA table_info(cf_agent_tool_runs)") : [];
+  return columns.some(({ name }) => name === "detached");
+}
+
 const AGENT_TOOLS: TakeoverPart = {
   kind: "agent-tool-runs",
   tables: ["cf_agent_tool_runs", "cf_agent_tool_child_runs"],
-  refuses: ({ count }) => [
+  refuses: ({ sql, has, count }) => [
     {
       what: "runs of agent tools with an unknown status",
       rows: count("cf_agent_tool_runs", `NOT ${KNOWN_RUN}`) + count("cf_agent_tool_child_runs", `NOT ${KNOWN_RUN}`)
     },
     {
       what: "background runs of agent tools whose end was not reported",
-      rows: count(
-        "cf_agent_tool_runs",
-        `detached = 1 AND (${OPEN_RUN} OR (finish_delivered_at IS NULL AND give_up_delivered_at IS NULL))`
-      )
+      rows: hasDetachedRuns(sql, has) ? count("cf_agent_tool_runs", UNREPORTED) : 0
     }
   ],
   carry(context) {
