@@ -191,15 +191,22 @@ function dropTables({
   for (const name of doomed.sort()) sql.run(`DROP TABLE IF EXISTS ${quoted(name)}`);
 }
 
+/** What the original reads first: the older layout the state, the newer one the MCP servers. */
+const READ_FIRST = ["cf_agents_state", "cf_agents_mcp_servers"];
+
 /**
- * The original reads this table first. A view over a function that does not exist fails with the function's name; one over
- * a table that does not exist would make SQLite refuse to rename any table of the object, too.
+ * A view over a function that does not exist fails with the function's name; one over a table that does not exist would make
+ * SQLite refuse to rename any table of the object, too.
  */
 function refuseOriginal(sql: Sql): void {
-  sql.run("DROP TABLE IF EXISTS cf_agents_state");
-  sql.run(
-    `CREATE VIEW cf_agents_state AS SELECT id, state FROM (SELECT '' AS id, '' AS state) WHERE ${quoted(ROLLBACK_SENTENCE)}(id)`
+  const kept = new Set(
+    sql.all<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").map(({ name }) => name)
   );
+  for (const name of READ_FIRST.filter((one) => !kept.has(one))) {
+    sql.run(
+      `CREATE VIEW ${name} AS SELECT id, state FROM (SELECT '' AS id, '' AS state) WHERE ${quoted(ROLLBACK_SENTENCE)}(id)`
+    );
+  }
 }
 
 function reads({ tables }: TakeoverPart, name: string): boolean {
