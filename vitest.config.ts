@@ -33,6 +33,19 @@ const inNode = [
 const { transform } = pluginOf(streamsFrom(source("./src/framework/build/streams/index.ts")));
 const fastStreamsOfSource = { name: "fast-streams-of-source", enforce: "pre" as const, transform };
 
+/** The project that is written for the original, as if `everthink migrate` had moved it. */
+const MOVED_IMPORTS: Readonly<Record<string, string>> = {
+  "@cloudflare/think": source("./src/index.ts"),
+  agents: source("./src/agent/index.ts"),
+  "agents/agent-tools": source("./src/agent-tools/index.ts")
+};
+const movedProject = {
+  name: "moved-project",
+  enforce: "pre" as const,
+  resolveId: (specifier: string, importer: string | undefined) =>
+    importer?.includes("/test/takeover/project/") ? MOVED_IMPORTS[specifier] : undefined
+};
+
 /** No test waits for time: past this it hangs. Files whose runs are long say so, and why, with `vi.setConfig`. */
 const PATIENCE_MS = 20_000;
 /** On every core (Vitest would leave one to itself, half of a small machine). What needs the machine runs afterwards. */
@@ -49,7 +62,7 @@ export default defineConfig({
         // Pure tables, properties and the in-process host.
         resolve: { alias: inNode },
         // The example has skills.
-        plugins: [skillsImport()],
+        plugins: [skillsImport(), movedProject],
         test: {
           name: "node",
           include: [

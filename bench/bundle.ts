@@ -31,7 +31,7 @@ async function pluginsOfPackage(): Promise<Plugin[]> {
 }
 
 /** Older packages say "path" or require("path") for what workerd knows as "node:path" and only by import. */
-const nodeModulesByShortName: Plugin = {
+export const nodeModulesByShortName: Plugin = {
   name: "node-modules-by-short-name",
   setup({ onResolve, onLoad }) {
     const names = builtinModules.filter((name) => !name.startsWith("_")).join("|");
@@ -43,7 +43,7 @@ const nodeModulesByShortName: Plugin = {
 };
 
 /** Plain workerd has no "cloudflare:email", and the originals import its one class. No benchmark sends mail. */
-const emailModule: Plugin = {
+export const emailModule: Plugin = {
   name: "email-module",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^cloudflare:email$/ }, ({ path }) => ({ path, namespace: "email-module" }));

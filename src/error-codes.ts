@@ -116,6 +116,7 @@ export type ThinkErrorCode =
   | "messenger-inbox-full"
   | "messenger-map"
   | "method-unknown"
+  | "migrate-parser"
   | "model-call-failed"
   | "model-invalid"
   | "model-output-invalid"

@@ -11,8 +11,8 @@ import type { ActionGrant, ActionSet } from "../think/actions.ts";
 import { openSdk } from "../model/index.ts";
 import * as ai from "ai";
 import { ATTACHMENT_TABLES } from "./attachments.ts";
-import { LEDGER_TABLES } from "./ledger.ts";
-import { isPausedOutput, PAUSE_TABLES } from "./parked.ts";
+import { LEDGER_TABLES, PAUSE_TABLES } from "../think/action-tables.ts";
+import { isPausedOutput } from "./parked.ts";
 import { RESULT_TABLES } from "./results.ts";
 import { ActionRuntime, type ActionsHost, type CompiledActions } from "./runtime.ts";
 

@@ -1,4 +1,5 @@
 // What the ledger's row says about a call that wants to run. Total and pure; acting on it is ledger.ts.
+import { UNKNOWN_INPUT_HASH } from "../think/action-tables.ts";
 
 /** What is known under the call's key. */
 export interface LedgerState {
@@ -37,7 +38,8 @@ export const MAX_ATTEMPTS = 5;
 
 export function decideClaim(row: LedgerState | undefined, claim: LedgerClaim): LedgerVerdict {
   if (row === undefined) return { do: "run" };
-  if (row.action !== claim.action || row.inputHash !== claim.inputHash) return { do: "conflict" };
+  const isCarried = row.inputHash === UNKNOWN_INPUT_HASH;
+  if (row.action !== claim.action || (!isCarried && row.inputHash !== claim.inputHash)) return { do: "conflict" };
   switch (row.status) {
     case "settled":
     case "refused":
@@ -48,7 +50,9 @@ export function decideClaim(row: LedgerState | undefined, claim: LedgerClaim): L
 }
 
 function decidePending(row: LedgerState, claim: LedgerClaim): LedgerVerdict {
-  const canRetry = claim.keyIsExplicit && claim.leaseMs !== false && row.attempt < MAX_ATTEMPTS;
+  // One that came over from the original is never run again by itself: with which input it began is not known.
+  const isCarried = row.inputHash === UNKNOWN_INPUT_HASH;
+  const canRetry = !isCarried && claim.keyIsExplicit && claim.leaseMs !== false && row.attempt < MAX_ATTEMPTS;
   if (!canRetry) return { do: "pending", retryAt: null };
   const ageMs = claim.nowMs - row.leasedAt;
   if (ageMs > claim.leaseMs) return { do: "rerun", ageMs };

@@ -2,7 +2,8 @@
 // that is settled never runs again, and one that is not is never taken for one that did not happen. A claim, a settle
 // and a release are each one transaction. An attempt that lost its row to a later one can no longer change it.
 import type { Clock, Sql } from "../host/ports.ts";
-import { TableSet, type TableDefinition } from "../host/table-set.ts";
+import { TableSet } from "../host/table-set.ts";
+import { LEDGER_TABLES, UNKNOWN_INPUT_HASH } from "../think/action-tables.ts";
 import type { ActionLedgerEntry, ActionLedgerRetention, ListLedgerOptions } from "../think/actions.ts";
 import { parseJson, type Json } from "../util/json.ts";
 import { decideClaim } from "./ledger-decision.ts";
@@ -63,32 +64,6 @@ export interface LedgerInit {
   /** This process is executing under the key right now. */
   readonly isRunning: (key: string) => boolean;
 }
-
-export const LEDGER_TABLES: readonly TableDefinition[] = [
-  // Bound: age (30 days settled, 90 days pending unless the class says otherwise). Deleted: by its sweep. Row numbers
-  // grow with age, so the sweep needs no index of its own.
-  {
-    name: "cf_action_ledger",
-    create: [
-      `CREATE TABLE cf_action_ledger (
-        id INTEGER PRIMARY KEY,
-        key TEXT NOT NULL UNIQUE,
-        action TEXT NOT NULL,
-        input_hash TEXT NOT NULL,
-        is_explicit INTEGER NOT NULL,
-        status TEXT NOT NULL,
-        attempt INTEGER NOT NULL,
-        approver TEXT,
-        request_id TEXT NOT NULL,
-        tool_call_id TEXT NOT NULL,
-        started_at INTEGER NOT NULL,
-        leased_at INTEGER NOT NULL,
-        settled_at INTEGER,
-        output TEXT
-      )`
-    ]
-  }
-];
 
 export class Ledger {
   readonly #init: Omit<LedgerInit, "sql"> & { readonly sql: TableSet };
@@ -203,11 +178,13 @@ export class Ledger {
   ): [Json | undefined] | undefined {
     const row = this.#init.sql.one<LedgerRow>(
       `SELECT ${COLUMNS} FROM cf_action_ledger
-       WHERE request_id = ? AND tool_call_id = ? AND action = ? AND input_hash = ? AND status = 'settled' ORDER BY id DESC LIMIT 1`,
+       WHERE request_id = ? AND tool_call_id = ? AND action = ? AND input_hash IN (?, ?) AND status = 'settled'
+       ORDER BY id DESC LIMIT 1`,
       call.requestId,
       call.toolCallId,
       call.action,
-      call.inputHash
+      call.inputHash,
+      UNKNOWN_INPUT_HASH
     );
     return row && [outputOf(row)];
   }

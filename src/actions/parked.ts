@@ -3,7 +3,8 @@
 // is what was shown. Deciding and running are approvals.ts.
 import { sha256 } from "../host/blobs.ts";
 import type { Clock, Ids, Sql } from "../host/ports.ts";
-import { TableSet, type TableDefinition } from "../host/table-set.ts";
+import { TableSet } from "../host/table-set.ts";
+import { PAUSE_TABLES } from "../think/action-tables.ts";
 import type { Quarantine } from "../host/quarantine.ts";
 import { grantOf } from "../think/actions.ts";
 import type { ActionApprovalDescriptor, ActionGrant, PausedOutput } from "../think/actions.ts";
@@ -70,37 +71,6 @@ export interface ParkedInit {
   /** A row could not be read and is gone; part of the transaction that removed it. */
   readonly lost: (call: ParkedCall) => void;
 }
-
-export const PAUSE_TABLES: readonly TableDefinition[] = [
-  // Bound: 1,000 rows and their expiry. Deleted: when the outcome is in the transcript.
-  {
-    name: "cf_action_pauses",
-    create: [
-      `CREATE TABLE cf_action_pauses (
-        id INTEGER PRIMARY KEY,
-        execution_id TEXT NOT NULL UNIQUE,
-        state TEXT NOT NULL,
-        action TEXT NOT NULL,
-        tool_call_id TEXT NOT NULL,
-        turn_id TEXT NOT NULL,
-        request_id TEXT NOT NULL,
-        message_id TEXT NOT NULL,
-        input TEXT NOT NULL,
-        input_hash TEXT NOT NULL,
-        descriptor TEXT NOT NULL,
-        grant_snapshot TEXT NOT NULL,
-        created_at INTEGER NOT NULL,
-        due_at INTEGER,
-        decided_at INTEGER,
-        decided_by TEXT,
-        reason TEXT,
-        outcome TEXT
-      )`,
-      // When a row is next due: the wake reads one entry of it.
-      `CREATE INDEX cf_action_pauses_due ON cf_action_pauses (due_at) WHERE due_at IS NOT NULL`
-    ]
-  }
-];
 
 export class Parked {
   readonly #init: Omit<ParkedInit, "sql"> & { readonly sql: TableSet };

@@ -19,6 +19,7 @@ import {
   isOpenRun,
   valueText,
   previewOf,
+  originalRunId,
   runIdOfCall,
   toolOutputOf,
   type AgentToolRunInfo,
@@ -453,7 +454,7 @@ export class ChildRuns {
   }
 
   #rowOfCall(messageId: string, toolCallId: string): RunRow | undefined {
-    return this.table.get(runIdOfCall(messageId, toolCallId));
+    return this.table.get(runIdOfCall(messageId, toolCallId)) ?? this.table.get(originalRunId(toolCallId));
   }
 
   #definition(toolName: string): AgentToolDefinition | undefined {

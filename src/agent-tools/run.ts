@@ -146,6 +146,11 @@ export function runIdOfCall(messageId: string, toolCallId: string): string {
   return id.length <= RUN_ID_CHARS ? id : `agent-tool:${sha256(id).slice(0, 43)}`;
 }
 
+/** How the packages that everthink replaces name the run of a call. Such a run may have come over with its object. */
+export function originalRunId(toolCallId: string): string {
+  return `agent-tool:${toolCallId}`;
+}
+
 /** What a run that is over is reported as. */
 export interface RunEnd {
   readonly status: Exclude<AgentToolRunStatus, "starting" | "running">;

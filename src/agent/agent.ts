@@ -1,5 +1,6 @@
 // The base class: public names and override points. What they do lives in the modules beside this file.
 import { DurableObject } from "#platform";
+import { readTakeoverReport, type TakeoverReport } from "../host/takeover.ts";
 import { diagnosticsObservability, type Observability } from "../observe/emit.ts";
 import { listCallables, type CallableMetadata } from "./connections/callable.ts";
 import { socketOf, type Connection } from "./connections/connection.ts";
@@ -97,6 +98,11 @@ export abstract class Agent<
   get sessionAffinity(): string {
     const { identity, ctx } = runtimeOf(this);
     return sessionAffinityOf(identity, ctx.id.toString());
+  }
+
+  /** How this object came over from the packages that everthink replaces; undefined: it was never theirs. */
+  getTakeoverReport(): TakeoverReport | undefined {
+    return readTakeoverReport(runtimeOf(this).sql);
   }
 
   // ── Override points ──

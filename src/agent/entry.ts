@@ -1,5 +1,6 @@
 // What happens at each platform entry, after the object has been started: requests, socket events, and calls from
 // other agents of the tree. No stack and no internal name leaves through here.
+import { adoptSchedules } from "./takeover.ts";
 import { isPlatformTransient, isRetryable } from "../host/platform-errors.ts";
 import type { Agent } from "./agent.ts";
 import { passOn } from "./tree/agent-call.ts";
@@ -254,6 +255,11 @@ export class AgentEntry {
         return this.#runtime.tree.answerAsRoot(call);
       case "survey":
         return this.#runtime.tree.survey();
+      case "adopt":
+        return this.#runtime.activation.enter(() => {
+          adoptSchedules(this.#runtime.sql, call.schedules);
+          return this.#runtime.wakes.rearm();
+        });
       case "note":
         return this.#runtime.tree.observe(call);
       case "spawn-child":

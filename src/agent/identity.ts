@@ -50,6 +50,12 @@ export function resolveIdentity(sources: IdentitySources): Identity {
   };
 }
 
+/** Where the original kept the name, for wakes on runtimes that do not repeat it. */
+export function originalName(storage: { readonly kv?: { get(key: string): unknown } }): string | undefined {
+  const name = storage.kv?.get("__ps_name");
+  return typeof name === "string" ? name : undefined;
+}
+
 /** Writes the identity once, at the first start. */
 export function storeIdentity(sql: Sql, identity: Identity, stored: string | null): void {
   if (stored !== null) return;

@@ -23,6 +23,11 @@ export interface AgentStaticOptions {
   fiberRecoveryScanDeadlineMs?: number;
   /** Age at which work that keeps failing to recover is given up; 0: never. Default 86,400,000. */
   fiberRecoveryMaxAgeMs?: number;
+  /**
+   * Kinds of data that are given up when an object of the packages everthink replaces is taken over and they cannot be
+   * carried, as the refusal names them. Default: none, and the object is refused.
+   */
+  allowLossyTakeover?: readonly string[];
 }
 
 export interface ResolvedOptions extends Required<Omit<AgentStaticOptions, "retry">> {
@@ -37,7 +42,8 @@ const DEFAULTS = {
   hungScheduleTimeoutSeconds: 30,
   fiberRecoveryHookTimeoutMs: 10_000,
   fiberRecoveryScanDeadlineMs: 10_000,
-  fiberRecoveryMaxAgeMs: 86_400_000
+  fiberRecoveryMaxAgeMs: 86_400_000,
+  allowLossyTakeover: []
 };
 
 const RETRY_DEFAULTS: Required<RetryOptions> = { maxAttempts: 3, baseDelayMs: 100, maxDelayMs: 3000 };

@@ -7,7 +7,8 @@ import { openFacets, type FacetProps } from "../host/facets.ts";
 import { openLifecycle, type Lifecycle } from "../host/lifecycle.ts";
 import type { Alarm, Clock, Ids, Sockets, Sql } from "../host/ports.ts";
 import { openQuarantine, type Quarantine } from "../host/quarantine.ts";
-import { openSchema } from "../host/schema.ts";
+import { openSchema, type MetaRow } from "../host/schema.ts";
+import type { TakeoverReport } from "../host/takeover.ts";
 import { openSockets } from "../host/sockets.ts";
 import { openSql } from "../host/sql.ts";
 import { openAlarm, Wakes } from "../host/wakes.ts";
@@ -23,7 +24,8 @@ import type { AgentExtension } from "./extension.ts";
 import { AgentDestroyedError } from "./errors.ts";
 import { Fibers } from "./fibers/fibers.ts";
 import { frames } from "./connections/frames.ts";
-import { resolveIdentity, storeIdentity, type Identity } from "./identity.ts";
+import { takeoverPartsOf } from "./takeover.ts";
+import { originalName, resolveIdentity, storeIdentity, type Identity } from "./identity.ts";
 import type { FacetIdentity } from "./tree/internal.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import type { AgentStaticOptions, ResolvedOptions } from "./options.ts";
@@ -73,6 +75,8 @@ export class AgentRuntime implements AgentCore {
   readonly extensions: AgentExtension[] = [];
   readonly workflows: Workflows;
   readonly #storedIdentity: string | null;
+  /** Set in the process that took the object over. */
+  readonly #takenOver: TakeoverReport | undefined;
   #isCondemned: boolean;
   #isGone = false;
   readonly #started = Promise.withResolvers<void>();
@@ -92,13 +96,14 @@ export class AgentRuntime implements AgentCore {
     this.lifecycle = openLifecycle(ctx, clock);
     this.options = resolveOptions(init.options);
     this.sql = openSql(ctx.storage);
-    const meta = openSchema(this.sql);
+    const facet = (ctx.props as Partial<FacetProps> | undefined)?.everthink as FacetIdentity | undefined;
+    const meta = this.#openSchema(facet !== undefined);
     this.#isCondemned = meta.condemned === 1;
     this.#storedIdentity = meta.identity;
-    const facet = (ctx.props as Partial<FacetProps> | undefined)?.everthink as FacetIdentity | undefined;
+    this.#takenOver = meta.takenOver;
     this.identity = resolveIdentity({
       className: init.className,
-      platformName: ctx.id.name,
+      platformName: ctx.id.name ?? (meta.takenOver && originalName(ctx.storage)),
       facet,
       stored: meta.identity
     });
@@ -128,6 +133,18 @@ export class AgentRuntime implements AgentCore {
     this.fibers = new Fibers(this, this.keepAlive);
     this.childWakes = new ChildWakes(this, (path) => this.tree.wake(path));
     this.workflows = new Workflows(this);
+  }
+
+  /** A facet has no alarm: its root wakes it. */
+  #openSchema(isFacet: boolean): MetaRow {
+    const { clock, ids, options } = this;
+    return openSchema(this.sql, {
+      parts: takeoverPartsOf(this.agent),
+      lossyKinds: options.allowLossyTakeover,
+      now: () => clock.now(),
+      newId: () => ids.next(),
+      arm: () => (isFacet ? undefined : this.alarm.set(clock.now()))
+    });
   }
 
   /** True once destroy() has begun: nothing may start or be written any more. */
@@ -225,6 +242,7 @@ export class AgentRuntime implements AgentCore {
 
   async #start(props: unknown): Promise<void> {
     storeIdentity(this.sql, this.identity, this.#storedIdentity);
+    if (this.#takenOver) this.emit("storage:taken-over", this.#takenOver);
     await this.#step("fiber-recovery", async () => void this.fibers.claim());
     await this.#userStart(async () => {
       for (const extension of this.extensions) await extension.start?.();

@@ -11,6 +11,7 @@ import { devCommand } from "./commands/dev.ts";
 import { ejectCommand } from "./commands/eject.ts";
 import { initCommand } from "./commands/init.ts";
 import { inspectCommand } from "./commands/inspect.ts";
+import { migrateCommand } from "./commands/migrate.ts";
 import { stateCommand } from "./commands/state.ts";
 import { CommandError, type CliContext, type CommandDefinition } from "./cli-context.ts";
 
@@ -24,7 +25,8 @@ export const COMMANDS: readonly CommandDefinition[] = [
   chatCommand,
   stateCommand,
   approveCommand,
-  chaosCommand
+  chaosCommand,
+  migrateCommand
 ];
 
 /** Parsed and run where they are built: framework/serve. */

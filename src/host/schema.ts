@@ -1,10 +1,10 @@
 // Opens an object's database. All objects have one table, cf_meta, whose one row is what a boot reads; every other table
-// is declared, made and migrated by its owner (table-set.ts). A database that a newer build has written, or the packages
-// that everthink replaces, is refused untouched.
+// is declared, made and migrated by its owner (table-set.ts). A database that a newer build has written is refused
+// untouched; one that the packages everthink replaces have written is taken over (takeover.ts).
 import { ThinkError } from "../util/errors.ts";
-import { refuseOriginal, setOriginalTablesAside } from "./original-object.ts";
 import type { Sql } from "./ports.ts";
 import { addColumns } from "./table-set.ts";
+import { isOriginalObject, refuseUncarried, takeOver, type TakeoverInit, type TakeoverReport } from "./takeover.ts";
 
 /** Raised with every change of a table that older builds cannot work with, together with a fixture database. */
 export const SCHEMA_VERSION = 5;
@@ -38,17 +38,26 @@ export interface MetaRow {
   identity: string | null;
   /** Set when destroy() began: the object must be torn down, never started. */
   condemned: number;
+  /** The object was the original's until now. */
+  takenOver?: TakeoverReport;
 }
 
+/** Tables of the original that have the names of ours. */
+const SAME_NAMES = ["assistant_messages", "assistant_compactions"];
+export const SET_ASIDE_SUFFIX = "_original";
+
+/** For a database of no class. */
+const NOTHING_CARRIED: TakeoverInit = { parts: [], lossyKinds: [], now: Date.now, newId: () => "", arm: () => {} };
+
 /** Brings the database to the newest version and returns the meta row. One read when it is up to date. */
-export function openSchema(sql: Sql): MetaRow {
+export function openSchema(sql: Sql, takeover: TakeoverInit = NOTHING_CARRIED): MetaRow {
   const meta = readMeta(sql);
   const version = meta?.version ?? 0;
   if (version > SCHEMA_VERSION) throw new NewerSchemaError(version);
   if (meta && version === SCHEMA_VERSION) return meta;
   const tables = tablesOf(sql);
-  if (!meta) refuseOriginal(sql, tables);
-  sql.transaction(() => {
+  const lost = !meta && isOriginalObject(tables) ? refuseUncarried(sql, tables, takeover) : undefined;
+  return sql.transaction(() => {
     if (tables.has("cf_meta")) addColumns(sql, "cf_meta", META_COLUMNS);
     else sql.run(META_TABLE);
     setOriginalTablesAside(sql, tables);
@@ -56,8 +65,19 @@ export function openSchema(sql: Sql): MetaRow {
       "INSERT INTO cf_meta (id, version) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version",
       SCHEMA_VERSION
     );
+    const opened = { version: SCHEMA_VERSION, identity: meta?.identity ?? null, condemned: meta?.condemned ?? 0 };
+    return lost ? { ...opened, takenOver: takeOver(sql, { tables, lost }, takeover) } : opened;
   });
-  return { version: SCHEMA_VERSION, identity: meta?.identity ?? null, condemned: meta?.condemned ?? 0 };
+}
+
+/** Theirs are renamed; the owner of ours moves the rows. */
+function setOriginalTablesAside(sql: Sql, tables: ReadonlySet<string>): void {
+  for (const name of SAME_NAMES) {
+    if (!tables.has(name)) continue;
+    const columns = sql.all<{ name: string }>(`PRAGMA table_info(${name})`);
+    if (columns.some((column) => column.name === "sequence")) continue;
+    sql.run(`ALTER TABLE ${name} RENAME TO ${name}${SET_ASIDE_SUFFIX}`);
+  }
 }
 
 /** Without those of SQLite and of the platform. */

@@ -137,6 +137,12 @@ export interface EventPayloads {
   "chat:onstart:degraded": { step: string; error: string };
   /** A stored row could not be read; it was set aside so that the object still boots. */
   "storage:row:quarantined": { table: string; key: string; error: string };
+  /** An object of the packages that everthink replaces became ours. Counts are rows; `lost` was given up by the class. */
+  "storage:taken-over": {
+    takenOverAt: number;
+    kinds: { kind: string; found: number; carried: number; left: number }[];
+    lost: { kind: string; what: string; rows: number }[];
+  };
 }
 
 export type EventType = keyof EventPayloads;

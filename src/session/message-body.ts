@@ -60,6 +60,11 @@ export function readFull(blobs: Blobs, ref: BlobRef): SessionMessage | undefined
   }
 }
 
+/** The owner of a message's blobs. */
+export function messageOwner(sessionId: string, id: string): string {
+  return `message:${sessionId.length}:${sessionId}:${id}`;
+}
+
 /** Keeps the whole text for as long as `owner` holds it. Null: there is none, or it is too large even for a blob. */
 export function keepFull(blobs: Blobs, full: string | null, owner: string): BlobRef | null {
   if (full === null) return null;

@@ -8,7 +8,15 @@ import { moveToBranch } from "./branches.ts";
 import { recordChange, RUNNER, USER_CODE, type ChangeOrigin } from "./change-log.ts";
 import { findCalls } from "./find-calls.ts";
 import type { StoredForms } from "./full-message.ts";
-import { encodeMessage, encodeShortened, fullRefOf, keepFull, readFull, type MessageBody } from "./message-body.ts";
+import {
+  encodeMessage,
+  encodeShortened,
+  fullRefOf,
+  keepFull,
+  messageOwner,
+  readFull,
+  type MessageBody
+} from "./message-body.ts";
 import type { MessageHeader, MessageRow, MessageRows } from "./message-rows.ts";
 import {
   Overlays,
@@ -367,11 +375,7 @@ export class MessageStore implements SessionProvider {
     return location.isOnPath ? subtractTotals(this.totals(), location.below) : sumTotals(this.rows.path(target.id));
   }
 
-  /** The owner of a message's blobs. */
-  ownerOf(id: string): string {
-    const { sessionId } = this.scope;
-    return `message:${sessionId.length}:${sessionId}:${id}`;
-  }
+  readonly ownerOf = (id: string): string => messageOwner(this.scope.sessionId, id);
 
   release(header: MessageHeader): void {
     if (header.fullHash !== null) this.scope.host.blobs.release(this.ownerOf(header.id));

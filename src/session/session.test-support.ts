@@ -8,7 +8,7 @@ import { Conversation } from "../journal/conversation.ts";
 import { createTables, MemorySql, type SqliteDatabase } from "../journal/memory-sql.test-support.ts";
 import { MessageStore } from "./message-store.ts";
 import { sessionScope, type SessionHost } from "./session-host.ts";
-import { takeOverOriginal } from "./take-over.ts";
+import { moveOriginalSession } from "./take-over.ts";
 import type { SessionMessage } from "./session-message.ts";
 
 /** Counts rows returned by reads and rows changed by writes, and keeps the statements. */
@@ -103,7 +103,7 @@ function open(memory: MemorySql, sessionId: string): TestSession {
     },
     broadcast: (frame) => void frames.push(JSON.parse(frame))
   };
-  takeOverOriginal(memory);
+  moveOriginalSession(memory);
   const store = new MessageStore(sessionScope(host, sessionId));
   return { sql, memory, blobs, host, store, frames, setAside, reboot: () => open(memory.reboot(), sessionId) };
 }

@@ -1,8 +1,8 @@
 // What the library for messages of the original has left in an object that holds nothing else of it (see
-// host/original-object.ts). Its messages, summaries, blocks and entries are moved into our tables, once, and its tables
+// host/takeover.ts). Its messages, summaries, blocks and entries are moved into our tables, once, and its tables
 // dropped: a transcript survives the change of the import.
 import type { Sql } from "../host/ports.ts";
-import { SET_ASIDE_SUFFIX } from "../host/original-object.ts";
+import { SET_ASIDE_SUFFIX } from "../host/schema.ts";
 import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import { CONVERSATION_TABLES } from "../journal/conversation.ts";
 import { BLOCK_TABLES } from "./context/agent-context-provider.ts";
@@ -18,8 +18,7 @@ const ENTRIES = "cf_agents_search_entries";
 // Insertion order is the order of the rows' numbers. A parent that is gone, belongs to another session or came later
 // makes its child a root, which is how such a row was shown before. Tokens are estimated by length here; every later
 // write of a message counts it properly. Sums of a path are exact on its newest message only (session/message-store).
-const MOVE_MESSAGES = [
-  `INSERT INTO assistant_messages
+const INSERT_MESSAGES = `INSERT INTO assistant_messages
      (session_id, id, parent_id, role, sequence, is_branch, size_bytes, tokens, path_length, path_bytes, path_tokens,
       created_at, content)
    SELECT COALESCE(child.session_id, ''), child.id, parent.id, COALESCE(child.role, ''), child.rowid, 0,
@@ -28,7 +27,9 @@ const MOVE_MESSAGES = [
    FROM ${MESSAGES} AS child LEFT JOIN ${MESSAGES} AS parent
      ON parent.id = child.parent_id AND COALESCE(parent.session_id, '') = COALESCE(child.session_id, '')
      AND parent.rowid < child.rowid
-   WHERE child.id IS NOT NULL`,
+   WHERE child.id IS NOT NULL`;
+
+const MOVE_MESSAGES = [
   `UPDATE assistant_messages SET is_branch = 1 WHERE parent_id IS NULL OR (session_id, parent_id) IN (
      SELECT session_id, parent_id FROM assistant_messages GROUP BY session_id, parent_id HAVING COUNT(*) > 1)`,
   `INSERT INTO cf_conversations
@@ -57,7 +58,8 @@ const MOVE_MESSAGES = [
 
 const MOVE_SUMMARIES = [
   // Walks from each summary's end up to its start; one whose ends are not on one path never applied and is left out.
-  // Older than any of ours: their order is negative.
+  // Older than any of ours: their order is negative. User code may have stored the message that shows a summary as a
+  // message of its own; both are shown, and need two ids.
   `WITH RECURSIVE covered (old, session_id, from_id, id, parent_id, sequence, to_sequence, length, bytes, tokens) AS (
      SELECT old.rowid, m.session_id, old.from_message_id, m.id, m.parent_id, m.sequence, m.sequence, 1, m.size_bytes,
        m.tokens
@@ -70,7 +72,9 @@ const MOVE_SUMMARIES = [
        WHERE covered.id <> covered.from_id AND m.sequence < covered.sequence
    )
    INSERT INTO assistant_compactions
-   SELECT covered.session_id, old.id, old.from_message_id, old.to_message_id, COALESCE(old.created_at, ''),
+   SELECT covered.session_id, CASE WHEN EXISTS (
+       SELECT 1 FROM assistant_messages AS m WHERE m.session_id = covered.session_id AND m.id = 'compaction_' || old.id
+     ) THEN old.id || '_original' ELSE old.id END, old.from_message_id, old.to_message_id, COALESCE(old.created_at, ''),
      old.rowid - 1 - (SELECT MAX(rowid) FROM ${SUMMARIES}), covered.sequence, covered.to_sequence, 0, 0,
      covered.length, covered.bytes, covered.tokens, LENGTH(CAST(old.summary AS BLOB)), LENGTH(old.summary) / 4 + 4,
      old.summary
@@ -130,13 +134,20 @@ const MOVES: readonly { from: string; into: readonly (readonly TableDefinition[]
     { from: "assistant_fts", into: [], statements: ["DROP TABLE assistant_fts"] }
   ];
 
-/** One transaction. Of an object that has nothing to take over it asks the catalog only. */
-export function takeOverOriginal(sql: Sql): void {
+/**
+ * One transaction. Of an object that has nothing to take over it asks the catalog only. `complete` is called when the rows
+ * of messages are there and nothing was summed up yet.
+ */
+export function moveOriginalSession(sql: Sql, complete?: () => void): void {
   const moves = MOVES.filter(({ from }) => sql.catalog.hasTable(from));
   if (moves.length === 0) return;
   sql.transaction(() => {
-    for (const { into, statements } of moves) {
+    for (const { from, into, statements } of moves) {
       for (const tables of into) new TableSet(sql, tables).make();
+      if (from === MESSAGES) {
+        sql.run(INSERT_MESSAGES);
+        complete?.();
+      }
       for (const statement of statements) sql.run(statement);
     }
   });

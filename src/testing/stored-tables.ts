@@ -1,8 +1,6 @@
 // Statements of tests on what an object has stored. Objects make their tables on the first write; a test need not know
 // which exist: one that does not exist yet reads as an empty one, and is made if the test writes to it.
 import { ATTACHMENT_TABLES } from "../actions/attachments.ts";
-import { LEDGER_TABLES } from "../actions/ledger.ts";
-import { PAUSE_TABLES } from "../actions/parked.ts";
 import { RESULT_TABLES } from "../actions/results.ts";
 import { FIBER_TABLES } from "../agent/fibers/fiber-table.ts";
 import { QUEUE_TABLES } from "../agent/queue/queue-table.ts";
@@ -18,6 +16,7 @@ import { BLOB_TABLES } from "../host/blobs.ts";
 import type { Database } from "./inprocess/database.ts";
 import type { SqlValue } from "../host/ports.ts";
 import { QUARANTINE_TABLES } from "../host/quarantine.ts";
+import { TAKEOVER_TABLES } from "../host/takeover.ts";
 import { CONVERSATION_TABLES } from "../journal/conversation.ts";
 import { CHANGE_TABLES, TURN_TABLES } from "../journal/history.ts";
 import { JOURNAL_TABLES } from "../journal/rows.ts";
@@ -29,6 +28,7 @@ import { MESSAGE_TABLES } from "../session/message-rows.ts";
 import { COMPACTION_TABLES } from "../session/overlay-rows.ts";
 import { SEARCH_TABLES } from "../session/search-index.ts";
 import { USAGE_TABLES } from "../session/tokens-reported.ts";
+import { LEDGER_TABLES, PAUSE_TABLES } from "../think/action-tables.ts";
 import { TASK_TABLES } from "../schedules/task-table.ts";
 import { ACTIVATION_TABLES } from "../skills/activations.ts";
 import { OUTBOX_TABLES } from "../submissions/prompt-outbox.ts";
@@ -51,7 +51,7 @@ export const ALL_TABLES = [
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
   ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
   ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, OUTBOX_TABLES, APPROVAL_TABLES, TASK_TABLES],
-  ...[EXECUTION_TABLES, ACTIVATION_TABLES],
+  ...[EXECUTION_TABLES, ACTIVATION_TABLES, TAKEOVER_TABLES],
   ...[INBOX_TABLES, MESSENGER_STATE_TABLES, ASKED_TABLES, FOLLOWER_TABLES, CHAT_SDK_TABLES]
 ].flat();
 

@@ -9,7 +9,7 @@ import { FacetNotFound, ProcessDied } from "./inprocess/errors.ts";
 import { trackForeignWork } from "./inprocess/foreign-work.ts";
 import { createEnv, createNamespace } from "./inprocess/namespace.ts";
 import { ObjectId } from "./inprocess/object-id.ts";
-import type { ObjectRecord } from "./inprocess/object-record.ts";
+import { ObjectRecord } from "./inprocess/object-record.ts";
 import { OutsideParty } from "./inprocess/party.ts";
 import { standIn } from "./inprocess/stand-in.ts";
 import { upgradeOf } from "./inprocess/upgrade-response.ts";
@@ -189,16 +189,17 @@ export class TestHost<Env = Record<string, unknown>> {
   sql<Row extends object = SqlRow>(
     agent: AgentClass,
     name: string,
-    facet: { path: readonly string[] },
+    facet: { path: readonly string[]; isNew?: boolean },
     query: string,
     ...values: SqlValue[]
   ): Row[];
   sql<Row extends object>(agent: AgentClass, name: string, ...rest: unknown[]): Row[] {
     const [first] = rest;
-    const path = typeof first === "string" ? [] : standIn<{ path: readonly string[] }>(first).path;
+    const facet =
+      typeof first === "string" ? { path: [] } : standIn<{ path: readonly string[]; isNew?: boolean }>(first);
     // The overloads above say what the rest holds.
     const [query, ...values] = (typeof first === "string" ? rest : rest.slice(1)) as [string, ...SqlValue[]];
-    const { columns, rows } = runOnStored(this.#facet(this.#record(agent, name), path).database, query, values);
+    const { columns, rows } = runOnStored(this.#facet(this.#record(agent, name), facet).database, query, values);
     return rows.map((row) =>
       standIn<Row>(Object.fromEntries(columns.map((column, index) => [column, readable(row[index])])))
     );
@@ -207,6 +208,11 @@ export class TestHost<Env = Record<string, unknown>> {
   /** When the object's alarm is due, or null. */
   alarm(agent: AgentClass, name: string): number | null {
     return readAlarm(this.#record(agent, name));
+  }
+
+  /** The platform has this alarm for the object, as one that an earlier program set. */
+  setAlarm(agent: AgentClass, name: string, at: number): void {
+    writeAlarm(this.#record(agent, name), at);
   }
 
   /** The platform forgets the object's alarm, as it does after six failed runs. */
@@ -242,14 +248,22 @@ export class TestHost<Env = Record<string, unknown>> {
     return this.#engine.classes.requireBound(agent);
   }
 
-  #facet(root: ObjectRecord, path: readonly string[]): ObjectRecord {
+  #facet(root: ObjectRecord, { path, isNew }: { path: readonly string[]; isNew?: boolean }): ObjectRecord {
     let record = root;
     for (const name of path) {
-      const facet = record.facets.get(name);
+      const facet: ObjectRecord | undefined =
+        record.facets.get(name) ?? (isNew ? this.#newFacet(record, name) : undefined);
       if (facet === undefined) throw new FacetNotFound(path);
       record = facet;
     }
     return record;
+  }
+
+  /** Storage that an earlier program left. */
+  #newFacet(parent: ObjectRecord, name: string): ObjectRecord {
+    const facet = new ObjectRecord({ engine: this.#engine, id: parent.id, parent });
+    parent.facets.set(name, facet);
+    return facet;
   }
 }
 

@@ -7,7 +7,7 @@ import type { Quarantine } from "../host/quarantine.ts";
 import { parseJson } from "../util/json.ts";
 
 /** The name under which objects of the original kept theirs. */
-const KEY = "_think_config";
+export const CONFIG_KEY = "_think_config";
 
 export const CONFIG_TABLES: readonly TableDefinition[] = [
   // Bound: one row per key, of which there is one. Deleted: with the object.
@@ -30,13 +30,13 @@ export interface ConfigStore {
 /** The last value written; null when there is none. */
 export function readConfig(store: ConfigStore): unknown {
   const table = new TableSet(store.sql, CONFIG_TABLES);
-  const row = table.one<{ value: string }>("SELECT value FROM think_config WHERE key = ?", KEY);
+  const row = table.one<{ value: string }>("SELECT value FROM think_config WHERE key = ?", CONFIG_KEY);
   if (row === undefined) return null;
   const parsed = parseJson(row.value);
   if (parsed.ok) return parsed.value;
   table.transaction(() => {
-    store.quarantine({ table: "think_config", key: KEY, body: row.value, error: parsed.error });
-    table.change("DELETE FROM think_config WHERE key = ?", KEY);
+    store.quarantine({ table: "think_config", key: CONFIG_KEY, body: row.value, error: parsed.error });
+    table.change("DELETE FROM think_config WHERE key = ?", CONFIG_KEY);
   });
   return null;
 }
@@ -46,7 +46,7 @@ export function writeConfig(store: ConfigStore, config: unknown): void {
   const json = encodeStored(config, "configuration");
   new TableSet(store.sql, CONFIG_TABLES).run(
     "INSERT OR REPLACE INTO think_config (key, value) VALUES (?, ?)",
-    KEY,
+    CONFIG_KEY,
     json
   );
 }

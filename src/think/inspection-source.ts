@@ -33,7 +33,7 @@ import { InspectedModelError } from "./errors.ts";
 import { inspectFile, inspectState } from "./inspection-state.ts";
 import { InspectedTurns, type FoundTurn } from "./inspection-turns.ts";
 import type { ThinkRuntime } from "./runtime.ts";
-import { decideApproval, pendingApprovals } from "./workflow-approvals.ts";
+import { decideApproval, pendingApprovals } from "./approvals.ts";
 
 /** Messages that are looked through for calls that wait. */
 const SEARCHED_MESSAGES = 500;

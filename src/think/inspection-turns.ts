@@ -21,7 +21,7 @@ import { JournalRows } from "../journal/rows.ts";
 import { kebabCase } from "../util/kebab.ts";
 
 import type { ThinkRuntime } from "./runtime.ts";
-import { actionsOf } from "./workflow-approvals.ts";
+import { actionsOf } from "./approvals.ts";
 
 /** What is read of the journal for one turn. */
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;

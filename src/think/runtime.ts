@@ -15,7 +15,7 @@ import { MediaEvictor } from "../session/media-evictor.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import { provideSessionHost } from "../session/session-host.ts";
 import { Session, type SessionAgent } from "../session/session.ts";
-import { takeOverOriginal } from "../session/take-over.ts";
+import { moveOriginalSession } from "../session/take-over.ts";
 import { TurnEngine } from "../turn/engine.ts";
 import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
@@ -233,7 +233,7 @@ export class ThinkRuntime {
   #provideSession(): void {
     const { sql, clock, quarantine, connections } = this.agent;
     const conversations = new Map<string, Conversation>();
-    takeOverOriginal(sql);
+    moveOriginalSession(sql);
     provideSessionHost(this.overrides, {
       sql,
       blobs: new Blobs(sql),

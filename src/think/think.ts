@@ -2,6 +2,8 @@
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import type { Agent } from "../agent/agent.ts";
 import type { Callables } from "../agent/connections/callable.ts";
+import { contributeTakeover } from "../agent/takeover.ts";
+import { THINK_TAKEOVER } from "./takeover/parts.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { MessageConcurrency } from "../chat/index.ts";
 import { DEFAULT_MAX_STEPS } from "../model/index.ts";
@@ -77,6 +79,10 @@ export abstract class Think<
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
 > extends InspectionAgent<Env, State, Props> {
+  static {
+    contributeTakeover(this, THINK_TAKEOVER);
+  }
+
   /** What clients may call. A class that overrides one of these lists it again. */
   static callables: Callables = [
     "pendingApprovals",

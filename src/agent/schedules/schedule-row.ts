@@ -1,5 +1,6 @@
 // A schedule as the user sees it and as it is stored. Reading never throws: a row that makes no sense is a value.
-import { parseJson } from "../../util/json.ts";
+import { createHash } from "node:crypto";
+import { canonicalJson, parseJson } from "../../util/json.ts";
 import { err, ok, type Result } from "../../util/result.ts";
 import { isCron } from "./cron.ts";
 import type { RetryOptions } from "../retry.ts";
@@ -72,6 +73,18 @@ export function readTiming(row: ScheduleRow): Result<ScheduleTiming> {
     default:
       return err(`unknown type "${row.type}"`);
   }
+}
+
+/** Equal for schedules that are the same wish. Delay and date are no part of it: asking again with another one is the same. */
+export function dedupKey(row: {
+  type: ScheduleType;
+  callback: string;
+  detail: string | null;
+  payload?: unknown;
+}): string {
+  const detail = row.type === "cron" || row.type === "interval" ? row.detail : null;
+  const identity = canonicalJson([row.type, row.callback, detail, row.payload ?? null]);
+  return createHash("sha256").update(identity).digest("base64url");
 }
 
 export function isRecurring(timing: ScheduleTiming): boolean {

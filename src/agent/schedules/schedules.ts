@@ -1,7 +1,6 @@
 // The agent's durable timers: accepted into a table, run from the object's one wake, at least once, in time order.
 // Guarantees that what it returned is stored and armed. Running rows is in schedule-runner.ts.
-import { createHash } from "node:crypto";
-import { canonicalJson, parseJson } from "../../util/json.ts";
+import { parseJson } from "../../util/json.ts";
 import { requireCallback } from "../callback.ts";
 import type { AgentCore } from "../core.ts";
 import { firstOccurrence } from "./cron.ts";
@@ -9,6 +8,7 @@ import { Heartbeat } from "../keep-alive.ts";
 import { validateRetry, type RetryOptions } from "../retry.ts";
 import { InvalidScheduleError } from "./schedule-errors.ts";
 import {
+  dedupKey,
   isRecurring,
   readTiming,
   timingDetail,
@@ -154,7 +154,7 @@ export class Schedules {
         payload: encodeStored(request.payload, `payload of "${request.callback}"`),
         timing: request.timing,
         timeMs: request.timeMs,
-        dedupKey: dedupKey(request),
+        dedupKey: dedupKey({ ...request, type: request.timing.type, detail: timingDetail(request.timing) }),
         retry: request.retry === undefined ? null : JSON.stringify(request.retry)
       },
       (candidate) => request.isIdempotent && !this.#isEnding(candidate, request.timing)
@@ -206,13 +206,6 @@ function readWhen(when: unknown, nowMs: number, callback: string): { timing: Sch
     return { timing: { type: "scheduled" }, timeMs: when.getTime() };
   }
   throw new InvalidScheduleError(`"${callback}" cannot be scheduled at ${String(when)} (${typeof when}).`);
-}
-
-function dedupKey(request: Request): string {
-  // Delay and date are not part of the identity: asking again with another one is the same wish.
-  const detail = isRecurring(request.timing) ? timingDetail(request.timing) : null;
-  const identity = canonicalJson([request.timing.type, request.callback, detail, request.payload ?? null]);
-  return createHash("sha256").update(identity).digest("base64url");
 }
 
 /** The payload's type is the caller's word, as it was when it was stored. */

@@ -6,6 +6,7 @@ import { kebabCase } from "../../util/kebab.ts";
 import type { ConnectionAttachment } from "../connections/connection.ts";
 import { isCold, UNKNOWN_CHILD, type FacetIdentity, type InternalCall, type InternalEnvelope } from "./internal.ts";
 import { callAgent, type AgentStub } from "./agent-call.ts";
+import { forgetSchedulesOf, forgetTakenOverChild, isTakenOverChild, undeliveredSchedules } from "../takeover.ts";
 import { SUB_PREFIX, type AgentPath, type AgentPathStep } from "./path.ts";
 import { ReservedClassNameError, SubAgentDepthError, SubAgentNameError, TREE_DEPTH_LIMIT } from "./sub-agent-errors.ts";
 
@@ -77,7 +78,7 @@ export class Children {
       ...child,
       parentPath: this.#init.selfPath()
     });
-    return this.#init.facets.get(childKey(child), child.className, () => ({ ...identity() }));
+    return this.#init.facets.get(this.#key(child), child.className, () => ({ ...identity() }));
   }
 
   /** Carries a call down one step, or says that the step is unknown. */
@@ -90,11 +91,30 @@ export class Children {
   async #call(child: AgentPathStep, envelope: InternalEnvelope): Promise<unknown> {
     // Every agent class has `internalCall`; a facet's stub is typed by name only.
     const stub = this.stub(child) as FacetStub & AgentStub;
+    await this.#handDown(child, stub);
     const withConnections = () => ({ ...envelope, connections: this.#init.connectionsBelow(child) });
     // A request's body cannot be sent twice.
     if (envelope.call.op === "fetch") return callAgent(stub, withConnections());
     const answer = await callAgent(stub, envelope);
     return isCold(answer) ? callAgent(stub, withConnections()) : answer;
+  }
+
+  /** Before anything else reaches a child of the original, it gets the schedules that were kept here for it. */
+  async #handDown(child: AgentPathStep, stub: FacetStub & AgentStub): Promise<void> {
+    const { sql } = this.#init;
+    for (const { path, schedules } of undeliveredSchedules(sql, child)) {
+      const envelope: InternalEnvelope = { to: path.slice(1), call: { op: "adopt", schedules } };
+      const answer = await callAgent(stub, envelope);
+      if (isCold(answer)) {
+        await callAgent(stub, { ...envelope, connections: this.#init.connectionsBelow(child) });
+      }
+      forgetSchedulesOf(sql, path);
+    }
+  }
+
+  /** A child of the original keeps the key under which its storage is found, for life. */
+  #key(child: AgentPathStep): string {
+    return isTakenOverChild(this.#init.sql, child) ? `${child.className}\0${child.name}` : childKey(child);
   }
 
   has(child: AgentPathStep): boolean {
@@ -113,13 +133,14 @@ export class Children {
   }
 
   abort(child: AgentPathStep, reason: Error): void {
-    this.#init.facets.abort(childKey(child), reason);
+    this.#init.facets.abort(this.#key(child), reason);
   }
 
   /** Wipes the child with its descendants. Safe to repeat, and for a child that never was. */
   remove(child: AgentPathStep): void {
     // Storage first: with the row gone, nothing would show that there is storage left to delete.
-    this.#init.facets.delete(childKey(child));
+    this.#init.facets.delete(this.#key(child));
+    forgetTakenOverChild(this.#init.sql, child);
     this.#table.change("DELETE FROM cf_children WHERE class_name = ? AND name = ?", child.className, child.name);
   }
 }

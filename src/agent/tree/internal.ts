@@ -1,6 +1,7 @@
 // What agents of one tree ask of each other. A call names the agent it is for; every agent on the way passes it to the
 // next child, so a child is only ever reached through its parent. All of it is plain data.
 import type { ConnectionAttachment } from "../connections/connection.ts";
+import type { CarriedSchedule } from "../takeover.ts";
 import type { WorkflowReport } from "../workflows/report.ts";
 import type { AgentPath, AgentPathStep } from "./path.ts";
 
@@ -33,6 +34,8 @@ export type InternalCall =
   | { op: "note"; attachment: ConnectionAttachment }
   /** The schedules of the agent and its descendants, read without starting them. */
   | { op: "survey" }
+  /** Schedules that the root of a tree of the original kept for this agent. */
+  | { op: "adopt"; schedules: CarriedSchedule[] }
   | { op: "spawn-child"; child: AgentPathStep }
   | { op: "remove-child"; child: AgentPathStep }
   /** Asked of the root only. */

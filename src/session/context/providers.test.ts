@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { CONVERSATION_TABLES } from "../../journal/conversation.ts";
 import { Crash, createTables, MemorySql } from "../../journal/memory-sql.test-support.ts";
-import { takeOverOriginal } from "../take-over.ts";
+import { moveOriginalSession } from "../take-over.ts";
 import { tablesOf } from "../../host/schema.ts";
 import { AgentSearchProvider, MAX_ENTRIES, MAX_ENTRY_BYTES } from "./agent-search-provider.ts";
 import { openAgent, type AgentSession } from "./context.test-support.ts";
@@ -230,7 +230,7 @@ describe("tables that another program left", () => {
     sql.run("INSERT INTO cf_agents_search_entries VALUES ('docs', 'k', 'deploy on friday')");
     sql.run("CREATE VIRTUAL TABLE cf_agents_search_fts USING fts5(label UNINDEXED, key UNINDEXED, content)");
     createTables(sql);
-    takeOverOriginal(sql);
+    moveOriginalSession(sql);
     expect(sql.all("SELECT session_id, label, content FROM cf_context_blocks ORDER BY 1, 2")).toEqual([
       { session_id: "", label: "_chat", content: "odd" },
       { session_id: "", label: "memory", content: "of all" },

@@ -1,0 +1,33 @@
+// Which import of the packages everthink replaces becomes which of ours. Pure. What is a counterpart is what this package
+// exports; the published clients are left alone, because they work with everthink as they are.
+
+/** Left as it is, replaced, or without a counterpart. */
+export type SpecifierVerdict = { readonly to: string } | "keep" | "missing";
+
+/** Subpaths whose name is another here. */
+const RENAMED: Readonly<Record<string, string>> = {
+  agents: "everthink/agent",
+  "agents/agent-tools": "everthink/agent-tools",
+  "agents/experimental/memory/session": "everthink/session",
+  "agents/experimental/memory/utils": "everthink/session",
+  "agents/experimental/memory/utils/compaction-helpers": "everthink/session",
+  "agents/sessions": "everthink/session"
+};
+const THINK = "@cloudflare/think";
+/** Published clients, and helpers that do not touch an agent. */
+const CLIENTS =
+  /^(?:agents\/(?:client|react|chat\/react|chat\/transport|ai-react|tsconfig)|@cloudflare\/ai-chat\/(?:react|types))$/;
+const VIRTUAL = /^virtual:think\/(.+)$/;
+
+/** `exported`: the subpaths of this package, as its package.json names them. */
+export function verdictOn(specifier: string, exported: ReadonlySet<string>): SpecifierVerdict {
+  const virtual = VIRTUAL.exec(specifier)?.[1];
+  if (virtual !== undefined) return { to: `virtual:everthink/${virtual}` };
+  if (CLIENTS.test(specifier)) return "keep";
+  if (specifier === THINK) return { to: "everthink" };
+  const isOriginal = /^(?:agents|@cloudflare\/think|@cloudflare\/ai-chat)(?:\/|$)/.test(specifier);
+  if (!isOriginal) return "keep";
+  const to =
+    RENAMED[specifier] ?? (specifier.startsWith(`${THINK}/`) ? `everthink${specifier.slice(THINK.length)}` : "");
+  return exported.has(to.replace("everthink", ".")) ? { to } : "missing";
+}
