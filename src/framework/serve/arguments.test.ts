@@ -58,7 +58,7 @@ describe("the command line", () => {
   });
 
   test.each([
-    [[], "Which command? There are two: everthink serve, everthink skills build"],
+    [[], "Which command? There are: everthink serve, everthink skills build, everthink messenger"],
     [["server"], 'There is no command "server".'],
     [["skills"], "There is one command for skills: everthink skills build [folder]"],
     [["skills", "build", "a", "b"], 'One folder at a time: "b" is one too many.'],
