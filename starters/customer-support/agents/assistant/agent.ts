@@ -10,9 +10,9 @@ export default class Assistant extends Think<Cloudflare.Env> {
       [
         {
           match: /order (\d+)/i,
-          steps: ([, id], [order]) => [
+          steps: ([, id = ""]) => [
             { text: "I look it up. ", call: { tool: "lookUpOrder", input: { id } } },
-            { text: `Order ${id}: ${String((order as { status?: string } | undefined)?.status ?? "unknown")}.` }
+            { text: `Order ${id}: ${findOrder(id).status}.` }
           ]
         },
         {
