@@ -4,7 +4,13 @@
 import { ThinkError } from "../util/errors.ts";
 import type { Sql } from "./ports.ts";
 import { addColumns } from "./table-set.ts";
-import { isOriginalObject, refuseUncarried, takeOver, type TakeoverInit, type TakeoverReport } from "./takeover.ts";
+import {
+  isOriginalObject,
+  refuseUncarried,
+  takeOverOriginal,
+  type TakeoverInit,
+  type TakeoverReport
+} from "./takeover.ts";
 
 /** Raised with every change of a table that older builds cannot work with, together with a fixture database. */
 export const SCHEMA_VERSION = 5;
@@ -66,7 +72,7 @@ export function openSchema(sql: Sql, takeover: TakeoverInit = NOTHING_CARRIED): 
       SCHEMA_VERSION
     );
     const opened = { version: SCHEMA_VERSION, identity: meta?.identity ?? null, condemned: meta?.condemned ?? 0 };
-    return lost ? { ...opened, takenOver: takeOver(sql, { tables, lost }, takeover) } : opened;
+    return lost ? { ...opened, takenOver: takeOverOriginal(sql, { tables, lost }, takeover) } : opened;
   });
 }
 

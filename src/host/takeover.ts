@@ -103,7 +103,7 @@ export function readTakeoverReport(sql: Sql): TakeoverReport | undefined {
     "SELECT value FROM cf_takeover WHERE key = ?",
     REPORT
   );
-  // Written by `takeOver` only.
+  // Written by `takeOverOriginal` only.
   return row && (JSON.parse(row.value) as TakeoverReport);
 }
 
@@ -138,7 +138,7 @@ export function refuseUncarried(sql: Sql, tables: ReadonlySet<string>, init: Tak
 }
 
 /** Part of the transaction that makes the object ours, once nothing is refused. */
-export function takeOver(
+export function takeOverOriginal(
   sql: Sql,
   { tables, lost }: { readonly tables: ReadonlySet<string>; readonly lost: TakeoverLoss[] },
   init: TakeoverInit

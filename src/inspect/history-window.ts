@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import { isToolPart } from "../model/index.ts";
 import type { StoredCompaction } from "../session/session-provider.ts";
 import { isCompactionMessage } from "../session/session-message.ts";
-import { previewOf } from "./shown-messages.ts";
+import { messagePreview } from "./shown-messages.ts";
 import { preview, shownText } from "./shown-text.ts";
 import type { HistoryWindow, WindowEntry } from "./views.ts";
 
@@ -47,7 +47,7 @@ function entryOf(whole: UIMessage, shown: UIMessage): WindowEntry {
     chars: sizeOf(shown),
     wholeChars: sizeOf(whole),
     cutCalls: isCut ? cutCalls(whole, shown) : [],
-    preview: previewOf(whole) ?? preview(whole.parts.map(({ type }) => type).join(", "))
+    preview: messagePreview(whole) ?? preview(whole.parts.map(({ type }) => type).join(", "))
   };
 }
 

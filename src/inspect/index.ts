@@ -35,7 +35,7 @@ export type {
   TriedRun,
   TryRequest,
   TryView,
-  TurnStatus,
+  InspectedTurnStatus,
   TurnsView,
   TurnSummary,
   TurnTimeline,

@@ -35,7 +35,7 @@ export function textOf(message: UIMessage | undefined): string {
   return texts.join("\n\n");
 }
 
-export function previewOf(message: UIMessage | undefined): string | null {
+export function messagePreview(message: UIMessage | undefined): string | null {
   const text = preview(textOf(message));
   if (text !== "" || message === undefined) return text === "" ? null : text;
   const tools = message.parts.flatMap((part) => (isToolPart(part) ? [toolNameOf(part)] : []));

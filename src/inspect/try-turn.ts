@@ -111,7 +111,7 @@ export function changedHistory(history: readonly UIMessage[], { without = [], qu
   });
 }
 
-export function toolPartsOf(message: UIMessage | undefined): ToolPart[] {
+export function callPartsOf(message: UIMessage | undefined): ToolPart[] {
   return (message?.parts ?? []).flatMap((part) => (isToolPart(part) ? [part] : []));
 }
 

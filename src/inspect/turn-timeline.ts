@@ -18,7 +18,7 @@ import type {
   CallStatus,
   CallTimeline,
   StepTimeline,
-  TurnStatus,
+  InspectedTurnStatus,
   TurnTimeline
 } from "./views.ts";
 
@@ -341,7 +341,7 @@ export function timelineOfHistory(history: TurnHistory, calls: readonly CallTime
     trigger,
     channel: null,
     isContinuation: false,
-    status: outcome satisfies TurnStatus,
+    status: outcome satisfies InspectedTurnStatus,
     reason,
     error: errorCode === null ? null : { code: errorCode, message: null },
     admittedAt,

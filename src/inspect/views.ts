@@ -73,7 +73,7 @@ export interface ShownChange {
   readonly messageIds: readonly string[];
 }
 
-export type TurnStatus = "queued" | "running" | "waiting" | "completed" | "failed" | "aborted" | "skipped";
+export type InspectedTurnStatus = "queued" | "running" | "waiting" | "completed" | "failed" | "aborted" | "skipped";
 
 export interface TurnSummary {
   readonly turnId: string;
@@ -81,7 +81,7 @@ export interface TurnSummary {
   readonly position: number;
   readonly requestId: string | null;
   readonly trigger: string | null;
-  readonly status: TurnStatus;
+  readonly status: InspectedTurnStatus;
   /** Why it ended that way, as a code. */
   readonly reason: string | null;
   readonly errorCode: string | null;
@@ -107,7 +107,7 @@ export interface TurnTimeline {
   readonly trigger: string | null;
   readonly channel: string | null;
   readonly isContinuation: boolean;
-  readonly status: TurnStatus;
+  readonly status: InspectedTurnStatus;
   readonly reason: string | null;
   readonly error: { readonly code: string; readonly message: string | null } | null;
   readonly admittedAt: number | null;

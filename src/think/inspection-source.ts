@@ -6,7 +6,7 @@ import { historyWindow } from "../inspect/history-window.ts";
 import type { CallPart, InspectionDecision, InspectionSource } from "../inspect/inspect-http.ts";
 import { textOf, waitingCalls } from "../inspect/shown-messages.ts";
 import { shownText } from "../inspect/shown-text.ts";
-import { changedHistory, modelName, RecordedResults, runFork, toolPartsOf } from "../inspect/try-turn.ts";
+import { changedHistory, modelName, RecordedResults, runFork, callPartsOf } from "../inspect/try-turn.ts";
 import {
   INSPECTION_VERSION,
   type AgentView,
@@ -173,7 +173,7 @@ export class ThinkInspection implements InspectionSource {
       system: request.system ?? preview.explanation.text,
       messages: await preview.modelMessages(preview.shown),
       tools: preview.merged.tools,
-      results: new RecordedResults(toolPartsOf(answer), request.toolResults),
+      results: new RecordedResults(callPartsOf(answer), request.toolResults),
       now: () => agent.clock.now(),
       signal
     });

@@ -3,7 +3,7 @@
 // agent.
 import type { UIMessage } from "ai";
 import { agentToolsOf } from "../agent-tools/registry.ts";
-import { shownMessage, callsOf, previewOf } from "../inspect/shown-messages.ts";
+import { shownMessage, callsOf, messagePreview } from "../inspect/shown-messages.ts";
 import { shownText } from "../inspect/shown-text.ts";
 import {
   foldTimeline,
@@ -103,7 +103,7 @@ export class InspectedTurns {
       calls: steps.reduce((count, { calls }) => count + calls.length, 0),
       usage,
       models: [...new Set(timeline.attempts.flatMap(({ modelId }) => modelId ?? []))],
-      question: previewOf(this.#message(timeline.inputMessageIds[0]) ?? admittedMessage(records)),
+      question: messagePreview(this.#message(timeline.inputMessageIds[0]) ?? admittedMessage(records)),
       answer: null
     };
   }
@@ -139,8 +139,8 @@ export class InspectedTurns {
       calls: history.tools.called.reduce((count, { calls }) => count + calls, 0),
       usage: history.usage,
       models: history.models,
-      question: previewOf(this.#message(history.inputMessageIds[0])),
-      answer: previewOf(this.#message(history.messageId ?? undefined))
+      question: messagePreview(this.#message(history.inputMessageIds[0])),
+      answer: messagePreview(this.#message(history.messageId ?? undefined))
     };
   }
 

@@ -31,7 +31,7 @@ export interface ProjectInit {
   readonly version: string;
 }
 
-export interface FileChange {
+export interface ProjectFileChange {
   /** Relative to the project. */
   readonly file: string;
   readonly before: string;
@@ -46,12 +46,12 @@ export interface ProjectNote {
 }
 
 export interface ProjectPlan {
-  readonly changes: readonly FileChange[];
+  readonly changes: readonly ProjectFileChange[];
   readonly notes: readonly ProjectNote[];
 }
 
 export function planProject(init: ProjectInit): ProjectPlan {
-  const changes: FileChange[] = [];
+  const changes: ProjectFileChange[] = [];
   const notes: ProjectNote[] = [];
   const imports = new Set<string>();
   for (const path of filesBelow(init.folder)) {
@@ -118,7 +118,7 @@ function moveWrangler(before: string): string {
 }
 
 /** The packages leave when nothing imports them any more. */
-function moveManifest({ folder, version }: ProjectInit, imports: ReadonlySet<string>): FileChange | undefined {
+function moveManifest({ folder, version }: ProjectInit, imports: ReadonlySet<string>): ProjectFileChange | undefined {
   const file = "package.json";
   let before: string;
   try {

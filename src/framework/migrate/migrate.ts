@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ThinkError } from "../../util/errors.ts";
-import { planProject, type FileChange, type ProjectPlan } from "./migrate-project.ts";
+import { planProject, type ProjectFileChange, type ProjectPlan } from "./migrate-project.ts";
 import { tryObjects, type ObjectResult } from "./object-data.ts";
 
 /** Where wrangler dev, vite dev and everthink serve keep objects. */
@@ -94,7 +94,7 @@ function writePlan(folder: string, { changes }: ProjectPlan, print: (text: strin
 }
 
 /** Changes are within lines, or add and remove some in one place. */
-function differenceOf({ file, before, after }: FileChange): string {
+function differenceOf({ file, before, after }: ProjectFileChange): string {
   const old = before.split("\n");
   const now = after.split("\n");
   const lines = [`--- ${file}`, `+++ ${file}`];
