@@ -1,5 +1,6 @@
 // Objects that the published packages of the original wrote, in both layouts of their tables, opened by the same classes
 // with other imports. Fixtures: tools/takeover-fixtures.ts. Killed at every write: takeover-crash.test.ts.
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { TestHost, TestSocket } from "../../src/testing/index.ts";
 import { Assistant, call, Counter, LAYOUTS, load, openHost, type Layout } from "../takeover/kit.ts";
@@ -79,6 +80,19 @@ const FULL: Record<Layout, Record<string, string>> = {
     "scheduled-tasks": "1/0/1"
   }
 };
+
+test("the table of docs/moving-from-think.md has these numbers", () => {
+  const page = readFileSync(new URL("../../docs/moving-from-think.md", import.meta.url), "utf8");
+  const rows = new Map(
+    [...page.matchAll(/^\| `([\w-]+)` \| (\S+) \| (\S+) \|/gm)].map(([, kind, a, b]) => [kind, { a, b }])
+  );
+  // The page shows the queue of an object that has one that waits.
+  const { queue: _queue, ...layoutB } = FULL["layout-b"];
+  const inA = Object.keys(FULL["layout-a"]).map((kind) => [kind, rows.get(kind)?.a]);
+  const inB = Object.keys(layoutB).map((kind) => [kind, rows.get(kind)?.b]);
+  expect(Object.fromEntries(inA)).toEqual(FULL["layout-a"]);
+  expect(Object.fromEntries(inB)).toEqual(layoutB);
+});
 
 describe.each(LAYOUTS)("an object of %s", (layout) => {
   test("keeps its state, schedules, queue and fibers as a plain agent", async () => {
