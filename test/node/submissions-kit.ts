@@ -4,7 +4,6 @@ import type { ToolSet, UIMessage } from "ai";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import {
   Think,
-  type ChatResponseResult,
   type SubmitMessagesOptions,
   type ThinkSubmissionInspection,
   type TurnContext
@@ -28,7 +27,6 @@ export interface Behaviour {
   status?: (submission: ThinkSubmissionInspection, agent: Clerk) => MaybePromise<void>;
   tools?: (agent: Clerk) => ToolSet;
   beforeTurn?: (context: TurnContext) => MaybePromise<void>;
-  response?: (message: UIMessage, agent: Clerk) => MaybePromise<void>;
   retentionMs?: number;
   historyBytes?: number;
 }
@@ -53,9 +51,6 @@ export class Clerk extends Think {
   }
   override async beforeTurn(context: TurnContext) {
     await scene.behaviour.beforeTurn?.(context);
-  }
-  override async onChatResponse({ message }: ChatResponseResult) {
-    await scene.behaviour.response?.(message, this);
   }
   protected override async onSubmissionStatus(submission: ThinkSubmissionInspection) {
     scene.statuses.push(`${submission.submissionId} ${submission.status}`);

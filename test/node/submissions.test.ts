@@ -2,9 +2,20 @@
 import { tool, type UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { createGate, failInBand, reply, stall, text, toolCall, type Steps } from "../../src/testing/index.ts";
+import type { ChatResponseResult } from "../../src/index.ts";
+import {
+  createGate,
+  createTestHost,
+  failInBand,
+  reply,
+  stall,
+  text,
+  toolCall,
+  type Steps
+} from "../../src/testing/index.ts";
 import {
   asked,
+  Clerk,
   clerkOf,
   echo,
   eventsOf,
@@ -87,17 +98,19 @@ describe("acceptance", () => {
 
   test("a submission made in a response hook is not part of it: its own response hook waits for that one", async () => {
     const [gate, ends] = [createGate(), [] as string[]];
-    const host = open(echo, {
-      response: async (message, agent) => {
-        const [words] = message.parts.flatMap((part) => (part.type === "text" ? part.text : []));
+    class Responding extends Clerk {
+      override async onChatResponse({ message }: ChatResponseResult) {
+        const [words = ""] = message.parts.flatMap((part) => (part.type === "text" ? part.text : []));
         if (words === "re first") {
-          await agent.submitMessages([user("second")]);
+          await this.submitMessages([user("second")]);
           await gate.opened;
         }
-        ends.push(words ?? "");
+        ends.push(words);
       }
-    });
-    await (await clerkOf(host)).submitMessages([user("first")]);
+    }
+    open();
+    const host = createTestHost({ agents: { Responding } });
+    await (await host.get(Responding, "a")).submitMessages([user("first")]);
     await host.idle();
     expect([scene.script.callCount, ends]).toEqual([2, []]);
     gate.open();
