@@ -290,7 +290,10 @@ describe("everthink serve", () => {
   test("prints its help and its version", async () => {
     const help = project.everthink(["--help"]);
     expect(await help.ended).toBe(0);
-    expect(help.output).toContain("everthink serve [build] [options]");
+    expect(help.output).toMatch(/^ {2}serve +runs a built Worker/m);
+    const own = project.everthink(["serve", "--help"]);
+    expect(await own.ended).toBe(0);
+    expect(own.output).toContain("everthink serve [build] [options]");
     const version = project.everthink(["--version"]);
     expect([await version.ended, version.output]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\S*\n$/)]);
   });
