@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { ServedProject } from "../process/served-project.ts";
+import manifest from "../../package.json" with { type: "json" };
 import { repository } from "./packed-project.ts";
 
 const SEVEN = ["read", "write", "edit", "list", "find", "grep", "delete"];
@@ -20,7 +21,7 @@ const CONFIG = {
 const VITE = `import { cloudflare } from "@cloudflare/vite-plugin";
 export default { plugins: [cloudflare({ inspectorPort: false })] };`;
 /** What the package and the builds need. Links: they bring their own dependencies. */
-const INSTALLED = ["ai", "zod", "croner", "jsonc-parser", "vite", "@cloudflare/vite-plugin"];
+const INSTALLED = ["ai", "zod", ...Object.keys(manifest.dependencies), "vite", "@cloudflare/vite-plugin"];
 
 /** The built package as it is installed: a copy, because a link would find what this repository has. */
 function projectWith(packages: readonly string[]): ServedProject {
