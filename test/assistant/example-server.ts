@@ -101,10 +101,11 @@ function developmentConfig(folder: string): string {
   return `
     import { cloudflare } from "@cloudflare/vite-plugin";
     import react from "@vitejs/plugin-react";
+    import { skillsImport } from "everthink/build";
     import { plug } from ${JSON.stringify(join(example, "plug.ts"))};
     export default {
       cacheDir: ${JSON.stringify(join(repository, "node_modules", ".vite-assistant-test"))},
-      plugins: [react(), cloudflare(${JSON.stringify(cloudflareOptions)}), plug()]
+      plugins: [react(), cloudflare(${JSON.stringify(cloudflareOptions)}), skillsImport(), plug()]
     };
   `;
 }
