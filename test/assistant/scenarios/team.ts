@@ -39,7 +39,7 @@ export const asksTheTeam: Scenario = {
     await visitor.button("Close the conversation of Researcher").click();
     await visitor.panel.waitFor();
     await visitor.reload();
-    expect(await atWork(visitor, "Critic").getAttribute("data-status")).toBe("completed");
+    await eventually(() => critic.getAttribute("data-status")).toBe("completed");
   }
 };
 
