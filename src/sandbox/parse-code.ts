@@ -34,7 +34,7 @@ const OPTIONS: Options = {
   locations: true
 };
 
-/** The error is a text for whoever wrote the code, with line and column. */
+/** The error is a text for the author of the code, with line and column. */
 export async function parseCode(code: string): Promise<Result<ParsedCode, string>> {
   const { parse } = await loadParser();
   const read = (text: string): Result<ParsedCode, string> => {
