@@ -68,7 +68,6 @@ export interface ChatAdapter {
   isDM?(threadId: string): boolean;
   channelIdFromThreadId?(threadId: string): string;
   onThreadSubscribe?(threadId: string): Promise<void>;
-  rehydrateAttachment?(attachment: never): ChatAttachment;
 }
 
 /** What one webhook brought. */

@@ -58,8 +58,7 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
       replies.drive();
       return response;
     },
-    post: (notice) => receive({ do: "post", notice }),
-    receive: (call) => receive(call)
+    receive
   };
 
   async function receive(call: MessengerCall): Promise<void> {

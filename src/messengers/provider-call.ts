@@ -52,33 +52,3 @@ function reasonOf(body: Record<string, unknown>): string | undefined {
   const nested = typeof error === "object" && error !== null ? (error as { message?: unknown }).message : undefined;
   return typeof nested === "string" ? nested : undefined;
 }
-
-export interface FetchLimits {
-  readonly maxBytes: number;
-  readonly timeoutMs: number;
-}
-
-/** Files of every provider, as large as each allows bots to read. */
-export const FILE_LIMITS: FetchLimits = { maxBytes: 25 * 1024 * 1024, timeoutMs: 30_000 };
-
-/** Bytes of a file at the provider. A larger one is refused while it is read. */
-export async function fetchFile(url: string, headers: Record<string, string>): Promise<ArrayBuffer> {
-  const { maxBytes, timeoutMs } = FILE_LIMITS;
-  const response = await fetch(url, { headers, redirect: "error", signal: AbortSignal.timeout(timeoutMs) });
-  if (!response.ok || !response.body)
-    throw new ProviderCallError("A file", { status: response.status, reason: "it could not be read" });
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > maxBytes) throw new ProviderCallError("A file", { status: 413, reason: "it is too large" });
-    chunks.push(chunk);
-  }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return bytes.buffer;
-}

@@ -33,13 +33,3 @@ export class ReplyText {
 function isPartStart(json: string): boolean {
   return json.includes('"text-start"');
 }
-
-/** Of a stored answer. */
-export function textOfParts(parts: readonly { readonly type: string; readonly text?: unknown }[]): string {
-  let text = "";
-  for (const part of parts) {
-    if (part.type !== "text" || typeof part.text !== "string" || part.text === "") continue;
-    text += text !== "" && !/\s$/.test(text) && !/^\s/.test(part.text) ? `\n\n${part.text}` : part.text;
-  }
-  return text;
-}

@@ -44,7 +44,7 @@ function fitting(text: string, size: number, weight: SplitLimits["weight"]): num
   return size;
 }
 
-/** Room for the marks that close a code block. */
+/** Kept free for the marks that close a code block. */
 const FENCE_CHARS = 4;
 
 function cutBefore(text: string, limit: number): number {

@@ -7,7 +7,7 @@ import { idempotencyId } from "../turn/idempotency.ts";
 import type { TurnListener } from "../turn/listener.ts";
 import type { ChannelAgent, DeliverNoticeOptions, MessengerAnswer, MessengerQuestion } from "./channel-agent.ts";
 import { messengerOriginOf } from "./channel-origin.ts";
-import type { ChannelContext, ChannelText, MessengerCall, MessengerNotice, MessengerOrigin } from "./channels.ts";
+import type { ChannelContext, ChannelText, MessengerCall, MessengerOrigin } from "./channels.ts";
 import { NoSurfaceError } from "./errors.ts";
 import { thinkRuntimeOf, type ThinkRuntime } from "./runtime.ts";
 import { turnInput } from "./turn-input.ts";
@@ -80,16 +80,12 @@ export class ChannelRuntime {
     if (definition.kind === "messenger") {
       if (threadId === undefined) throw new NoSurfaceError(channel, "a messenger needs a thread to post to");
       const key = `notice:${this.#think.agent.ids.next()}`;
-      return this.#post({ messengerId: channel, threadId, message: text, key });
+      return this.receive({ do: "post", notice: { messengerId: channel, threadId, message: text, key } });
     }
     if (!definition.surface)
       throw new NoSurfaceError(channel, `the kind "${definition.kind}" has no surface outside a turn`);
     const surface = definition.surface({ channelId: channel, ...(threadId !== undefined && { thread: threadId }) });
     await surface.post(text, { kind, turnEnded: this.active() === undefined });
-  }
-
-  async #post(notice: MessengerNotice): Promise<void> {
-    await this.receive({ do: "post", notice });
   }
 
   // ── The root ──
@@ -111,7 +107,7 @@ export class ChannelRuntime {
   // ── A messenger's question ──
 
   /**
-   * One turn under the key, whoever calls again. Only a caller that starts the turn is given its text as it grows, and
+   * One turn under the key, however often it is asked for. Only a caller that starts the turn is given its text as it grows, and
    * only while its first attempt runs; the answer has all of it.
    */
   async answer(

@@ -87,9 +87,7 @@ export interface MessengerOrigin {
 
 /** What the class asks of the feature that `getMessengers()` brings. */
 export interface MessengersFeature extends Feature {
-  /** Durable when it resolves; the provider may get it later. */
-  post(notice: MessengerNotice): Promise<void>;
-  /** Asked of the root by its sub-agents. */
+  /** Asked of the root, by itself and by its sub-agents. Durable when it resolves; the provider may get it later. */
   receive(call: MessengerCall): Promise<void>;
 }
 

@@ -1,13 +1,7 @@
 // Discord as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
-import {
-  cardParts,
-  type ChatAdapter,
-  type ChatAttachment,
-  type ChatPostable,
-  type CollectingChat
-} from "../chat-adapter.ts";
-import { callProvider, fetchFile, ProviderCallError } from "../provider-call.ts";
-import { discordThread, gatewayMessage, readDiscordWebhook, VALUE_MARK } from "./payloads.ts";
+import { cardParts, type ChatAdapter, type ChatPostable, type CollectingChat } from "../chat-adapter.ts";
+import { callProvider } from "../provider-call.ts";
+import { discordThread, readDiscordWebhook, VALUE_MARK } from "./payloads.ts";
 
 export type DiscordToken = string | (() => string | Promise<string>);
 
@@ -66,13 +60,6 @@ export class DiscordAdapter implements ChatAdapter {
     }
   }
 
-  /** A dispatch of the Gateway. */
-  async receive(type: string, data: unknown): Promise<void> {
-    if (type !== "MESSAGE_CREATE") return;
-    const received = gatewayMessage(data, this.botUserId);
-    if (received) await this.#chat?.processMessage(this, received.threadId, received.message);
-  }
-
   async postMessage(threadId: string, message: ChatPostable): Promise<{ id: string }> {
     const { id } = await this.#call("POST", `/channels/${channelOf(threadId)}/messages`, contentOf(message));
     return { id: String(id) };
@@ -97,19 +84,6 @@ export class DiscordAdapter implements ChatAdapter {
   channelIdFromThreadId(threadId: string): string {
     const { guild, channel } = discordThread(threadId);
     return `discord:${guild}:${channel}`;
-  }
-
-  /** Files are at Discord's own hosts, with the permission to read them in the address. */
-  rehydrateAttachment(attachment: ChatAttachment): ChatAttachment {
-    const url = attachment.fetchMetadata?.["url"] ?? "";
-    return {
-      ...attachment,
-      fetchData: async () => {
-        const { protocol, hostname } = new URL(url);
-        if (protocol === "https:" && /(^|\.)discordapp\.(com|net)$/.test(hostname)) return fetchFile(url, {});
-        throw new ProviderCallError("A file", { status: 403, reason: "it is not at Discord" });
-      }
-    };
   }
 
   async #call(method: string, path: string, body?: object): Promise<Record<string, unknown>> {

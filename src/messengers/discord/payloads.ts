@@ -1,6 +1,6 @@
-// What Discord sends, by webhook and by its Gateway, in the words of the Chat SDK. Pure: it is verified before.
+// What Discord sends by webhook, in the words of the Chat SDK. Pure: it is verified before.
 import { isObject, parseJson } from "../../util/json.ts";
-import type { ChatAction, ChatAttachment, ChatAuthor, ChatMessage, SlashCommand } from "../chat-adapter.ts";
+import type { ChatAction, ChatAuthor, SlashCommand } from "../chat-adapter.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -92,53 +92,15 @@ function userOf(interaction: Fields): Fields {
   return fieldsOf(fieldsOf(interaction["member"])["user"] ?? interaction["user"]);
 }
 
-function authorOf(user: Fields, member: Fields, botUserId?: string): ChatAuthor {
+function authorOf(user: Fields, member: Fields): ChatAuthor {
   const userName = textOf(user["username"]);
   const fullName = textOf(member["nick"]) || textOf(user["global_name"]);
-  const userId = textOf(user["id"]);
   return {
-    userId,
+    userId: textOf(user["id"]),
     ...(userName && { userName }),
     ...(fullName && { fullName }),
     isBot: user["bot"] === true,
-    isMe: botUserId !== undefined && userId === botUserId
-  };
-}
-
-/** Of the Gateway's MESSAGE_CREATE; undefined: nothing a user wrote. */
-export function gatewayMessage(
-  data: unknown,
-  botUserId: string | undefined
-): { readonly threadId: string; readonly message: ChatMessage } | undefined {
-  const fields = fieldsOf(data);
-  const id = textOf(fields["id"]);
-  const channel = textOf(fields["channel_id"]);
-  // 0: a message, 19: a reply to one. Others say that a user joined, and the like.
-  const isWritten = fields["type"] === undefined || fields["type"] === 0 || fields["type"] === 19;
-  if (id === "" || channel === "" || !isWritten) return undefined;
-  const mentions = Array.isArray(fields["mentions"]) ? fields["mentions"] : [];
-  const isMention = botUserId !== undefined && mentions.some((user) => fieldsOf(user)["id"] === botUserId);
-  const sentAt = textOf(fields["timestamp"]);
-  return {
-    threadId: discordThreadId(textOf(fields["guild_id"]), channel),
-    message: {
-      id,
-      text: textOf(fields["content"]),
-      author: authorOf(fieldsOf(fields["author"]), fieldsOf(fields["member"]), botUserId),
-      attachments: (Array.isArray(fields["attachments"]) ? fields["attachments"] : []).map(attachmentOf),
-      ...(sentAt && { metadata: { dateSent: new Date(sentAt) } }),
-      ...(isMention && { isMention })
-    }
-  };
-}
-
-function attachmentOf(value: unknown): ChatAttachment {
-  const { id, filename, content_type: mimeType, size, url } = fieldsOf(value);
-  return {
-    ...(textOf(filename) && { name: textOf(filename) }),
-    ...(textOf(mimeType) && { mimeType: textOf(mimeType) }),
-    ...(typeof size === "number" && { size }),
-    fetchMetadata: { id: textOf(id), url: textOf(url) }
+    isMe: false
   };
 }
 

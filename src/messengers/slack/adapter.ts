@@ -1,13 +1,6 @@
 // Slack as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
-import type {
-  ChatAdapter,
-  ChatAttachment,
-  ChatCard,
-  ChatMessage,
-  ChatPostable,
-  CollectingChat
-} from "../chat-adapter.ts";
-import { callProvider, fetchFile, ProviderCallError } from "../provider-call.ts";
+import type { ChatAdapter, ChatCard, ChatMessage, ChatPostable, CollectingChat } from "../chat-adapter.ts";
+import { callProvider, ProviderCallError } from "../provider-call.ts";
 import { cardBlocks, cardText } from "./blocks.ts";
 import { isSlackDirect, readSlackWebhook, slackThread } from "./webhook.ts";
 
@@ -129,29 +122,14 @@ export class SlackAdapter implements ChatAdapter {
     return `slack:${slackThread(threadId).channel}`;
   }
 
-  rehydrateAttachment(attachment: ChatAttachment): ChatAttachment {
-    const url = attachment.fetchMetadata?.["url"] ?? "";
-    return { ...attachment, fetchData: async () => fetchFile(this.#fileUrl(url), await this.#authorization()) };
-  }
-
-  /** The token is sent to Slack only. */
-  #fileUrl(url: string): string {
-    const { protocol, hostname, origin } = new URL(url);
-    const isSlack = protocol === "https:" && (hostname === "slack.com" || hostname.endsWith(".slack.com"));
-    const { apiUrl } = this.#options;
-    if (isSlack || (apiUrl !== undefined && origin === new URL(apiUrl).origin)) return url;
-    throw new ProviderCallError("A file", { status: 403, reason: "it is not at Slack" });
-  }
-
-  async #authorization(): Promise<Record<string, string>> {
-    const { token } = this.#options;
-    return { Authorization: `Bearer ${typeof token === "function" ? await token() : token}` };
-  }
-
   async #call(method: string, body: object, signal?: AbortSignal): Promise<Record<string, unknown>> {
+    const { token } = this.#options;
     const answer = await callProvider(method, `${this.#options.apiUrl ?? SLACK_API}/${method}`, {
       method: "POST",
-      headers: { ...(await this.#authorization()), "Content-Type": "application/json; charset=utf-8" },
+      headers: {
+        Authorization: `Bearer ${typeof token === "function" ? await token() : token}`,
+        "Content-Type": "application/json; charset=utf-8"
+      },
       body: JSON.stringify(body),
       ...(signal && { signal })
     });

@@ -1,12 +1,6 @@
 // Teams as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
-import {
-  cardParts,
-  type ChatAdapter,
-  type ChatAttachment,
-  type ChatPostable,
-  type CollectingChat
-} from "../chat-adapter.ts";
-import { callProvider, fetchFile, ProviderCallError } from "../provider-call.ts";
+import { cardParts, type ChatAdapter, type ChatPostable, type CollectingChat } from "../chat-adapter.ts";
+import { callProvider, ProviderCallError } from "../provider-call.ts";
 import { readTeamsWebhook, teamsThread } from "./activity.ts";
 
 export interface TeamsAdapterOptions {
@@ -26,8 +20,6 @@ const SCOPE = "https://api.botframework.com/.default";
 const CARD = "application/vnd.microsoft.card.adaptive";
 /** The app's token is sent to these hosts only. */
 const SERVICE_HOSTS = /^(smba\.trafficmanager\.net|(.+\.)?botframework\.(com|us)|(.+\.)?teams\.microsoft\.(com|us))$/;
-/** Where users' files are, by addresses that hold the permission to read them. */
-const FILE_HOSTS = /\.sharepoint\.(com|us)$|\.sharepoint-df\.com$/;
 /** A token is renewed before its end. */
 const RENEW_BEFORE_MS = 300_000;
 
@@ -75,19 +67,6 @@ export class TeamsAdapter implements ChatAdapter {
 
   channelIdFromThreadId(threadId: string): string {
     return threadId;
-  }
-
-  rehydrateAttachment(attachment: ChatAttachment): ChatAttachment {
-    const url = attachment.fetchMetadata?.["url"] ?? "";
-    return {
-      ...attachment,
-      fetchData: async () => {
-        if (this.#isService(url)) return fetchFile(url, await this.#authorization());
-        const { protocol, hostname } = new URL(url);
-        if (protocol === "https:" && FILE_HOSTS.test(hostname)) return fetchFile(url, {});
-        throw new ProviderCallError("A file", { status: 403, reason: "it is not at Microsoft" });
-      }
-    };
   }
 
   async #activities(
