@@ -19,7 +19,7 @@ test("a PING is answered with a PONG", async () => {
   expect([response.status, await response.json()]).toEqual([200, { type: 1 }]);
 });
 
-test("a command shows its question at once, and its answer calls nobody by a mention", async () => {
+test("a command shows its question at once, and its answer mentions no user", async () => {
   const host = await openBot("discord", [reply(text("Hello @everyone"))]);
   const response = await host.fetch(discord().says("who is there?", { url, guild: "50", channel: "500" }));
   expect(await response.json()).toMatchObject({ type: 4, data: { content: "> **/ask** who is there?" } });

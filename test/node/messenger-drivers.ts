@@ -9,7 +9,6 @@ import { FakeDiscord, FakeSlack, FakeTeams, FakeTelegram, type FakeProvider } fr
 export interface How {
   readonly by?: "ada" | "grace" | "bot";
   readonly in?: "direct" | "group";
-  readonly file?: { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array };
 }
 
 export type Definition = Partial<Omit<MessengerDefinition, "adapter" | "provider" | "userName">>;
@@ -58,8 +57,7 @@ export function telegramDriver(): Driver {
     url,
     ...(how.in === "group" && { chatId: -100, chatType: "group" as const }),
     ...(how.by === "grace" && { from: GRACE }),
-    ...(how.by === "bot" && { from: { ...GRACE, is_bot: true } }),
-    ...(how.file && { file: how.file })
+    ...(how.by === "bot" && { from: { ...GRACE, is_bot: true } })
   });
   return {
     name: "telegram",
@@ -83,12 +81,11 @@ export function telegramDriver(): Driver {
 export function slackDriver(): Driver {
   const fake = new FakeSlack({ token: "xoxb-test", signingSecret: "signing-secret" });
   const url = webhookUrl("slack");
-  const options = ({ by, in: place, file }: How = {}) => ({
+  const options = ({ by, in: place }: How = {}) => ({
     url,
     ...(place === "group" && { channel: "C100" }),
     ...(by === "grace" && { user: "U9" }),
-    ...(by === "bot" && { isBot: true }),
-    ...(file && { files: [{ name: file.name, mimetype: file.mediaType, bytes: file.bytes }] })
+    ...(by === "bot" && { isBot: true })
   });
   return {
     name: "slack",
@@ -139,12 +136,11 @@ export function discordDriver(): Driver {
 export function teamsDriver(): Driver {
   const fake = new FakeTeams({ appId: "app-1", appPassword: "app-secret" });
   const url = webhookUrl("teams");
-  const options = ({ by, in: place, file }: How = {}) => ({
+  const options = ({ by, in: place }: How = {}) => ({
     url,
     ...(place === "group" && { conversation: "19:channel@thread.tacv2;messageid=1" }),
     ...(by === "grace" && { user: "9" }),
-    ...(by === "bot" && { isBot: true }),
-    ...(file && { images: [{ mediaType: file.mediaType, bytes: file.bytes }] })
+    ...(by === "bot" && { isBot: true })
   });
   return {
     name: "teams",

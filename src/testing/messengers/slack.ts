@@ -19,7 +19,7 @@ export interface SlackUserOptions {
   readonly threadTs?: string;
   /** The message is another app's. */
   readonly isBot?: boolean;
-  readonly files?: readonly { readonly name: string; readonly mimetype: string; readonly bytes: Uint8Array }[];
+  readonly files?: readonly { readonly name: string; readonly mimetype: string; readonly size: number }[];
 }
 
 interface Block {
@@ -47,13 +47,13 @@ export class FakeSlack extends FakeProvider {
   readonly #token: string;
   readonly #signingSecret: string;
   readonly #messages: SlackMessage[] = [];
-  readonly #files = new Map<string, Uint8Array>();
   readonly #users = new Map([
     ["U7", { id: "U7", name: "ada", real_name: "Ada Lovelace" }],
     ["U9", { id: "U9", name: "grace", real_name: "Grace Hopper" }]
   ]);
   #clock = 1_790_000_000;
   #event = 1;
+  #file = 1;
 
   constructor(options: { readonly token: string; readonly signingSecret: string }) {
     super();
@@ -76,7 +76,7 @@ export class FakeSlack extends FakeProvider {
       type: !isDirect && text.includes("<@UBOT>") ? "app_mention" : "message",
       ...(isDirect && { channel_type: "im" }),
       ...(isBot ? { bot_id: "B1", app_id: "A2" } : { user }),
-      ...(files.length > 0 && { subtype: "file_share", files: files.map((file) => this.#file(file)) }),
+      ...(files.length > 0 && { subtype: "file_share", files: files.map((file) => this.#withId(file)) }),
       channel,
       text,
       ts: this.#ts(),
@@ -85,10 +85,9 @@ export class FakeSlack extends FakeProvider {
     return this.eventRequest(url, event);
   }
 
-  #file({ name, mimetype, bytes }: NonNullable<SlackUserOptions["files"]>[number]): object {
-    const id = `F${this.#files.size + 1}`;
-    this.#files.set(id, bytes);
-    return { id, name, mimetype, size: bytes.byteLength, url_private: `https://files.slack.com/files/${id}` };
+  #withId(file: NonNullable<SlackUserOptions["files"]>[number]): object {
+    const id = `F${this.#file++}`;
+    return { id, ...file, url_private: `https://files.slack.com/files/${id}` };
   }
 
   /** The webhook of a press on a button of the bot's newest message that has one of this label. */
@@ -168,11 +167,7 @@ export class FakeSlack extends FakeProvider {
   }
 
   protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
-    const isFile = new URL(request.url).pathname.startsWith("/files/");
-    if (request.headers.get("Authorization") !== `Bearer ${this.#token}`) {
-      return isFile ? new Response("Forbidden", { status: 403 }) : refused("invalid_auth");
-    }
-    if (isFile) return this.#download(name);
+    if (request.headers.get("Authorization") !== `Bearer ${this.#token}`) return refused("invalid_auth");
     switch (name) {
       case "chat.postMessage":
         return this.#post(body);
@@ -189,11 +184,6 @@ export class FakeSlack extends FakeProvider {
       default:
         return refused("unknown_method");
     }
-  }
-
-  #download(name: string): Response {
-    const bytes = this.#files.get(name);
-    return bytes ? new Response(bytes as Uint8Array<ArrayBuffer>) : new Response("Not Found", { status: 404 });
   }
 
   #post(body: Record<string, unknown>): Response {

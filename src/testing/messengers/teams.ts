@@ -17,7 +17,7 @@ export interface TeamsUserOptions {
   /** Begins the message with a mention of the bot. */
   readonly mention?: boolean;
   readonly isBot?: boolean;
-  readonly images?: readonly { readonly mediaType: string; readonly bytes: Uint8Array }[];
+  readonly images?: readonly { readonly mediaType: string }[];
 }
 
 interface CardAction {
@@ -48,7 +48,6 @@ export class FakeTeams extends FakeProvider {
   readonly #publicKey: KeyObject;
   readonly #privateKey: KeyObject;
   readonly #messages: TeamsMessage[] = [];
-  readonly #images: { readonly mediaType: string; readonly bytes: Uint8Array }[] = [];
   #next = 1;
 
   constructor(options: { readonly appId: string; readonly appPassword: string }) {
@@ -74,10 +73,10 @@ export class FakeTeams extends FakeProvider {
       ...this.#activity(options),
       text: mention ? `<at>Support</at> ${text}` : text,
       ...(mention && { entities: [{ type: "mention", mentioned: BOT, text: "<at>Support</at>" }] }),
-      attachments: images.map((image) => {
-        this.#images.push(image);
-        return { contentType: image.mediaType, contentUrl: `${SERVICE_URL}v3/images/${this.#images.length - 1}` };
-      })
+      attachments: images.map(({ mediaType }) => ({
+        contentType: mediaType,
+        contentUrl: `${SERVICE_URL}v3/images/${this.#next++}`
+      }))
     });
   }
 
@@ -158,7 +157,6 @@ export class FakeTeams extends FakeProvider {
     if (name === "token") return this.#grant(body);
     if (hostname !== new URL(SERVICE_URL).hostname) return refused(404, "Not found");
     if (request.headers.get("Authorization") !== "Bearer access-token") return refused(401, "Unauthorized");
-    if (pathname.includes("/images/")) return this.#image(name);
     const [, conversation = "", id] = /\/conversations\/([^/]+)\/activities(?:\/([^/]+))?/.exec(pathname) ?? [];
     if (name === "typing") return Response.json({ id: `typing-${this.#next++}` });
     if (name === "POST activities") return this.#post(decodeURIComponent(conversation), body);
@@ -174,11 +172,6 @@ export class FakeTeams extends FakeProvider {
     return isKnown
       ? Response.json({ access_token: "access-token", expires_in: 3_600, token_type: "Bearer" })
       : Response.json({ error: "invalid_client" }, { status: 401 });
-  }
-
-  #image(name: string): Response {
-    const image = this.#images[Number(name)];
-    return image ? new Response(image.bytes as Uint8Array<ArrayBuffer>) : refused(404, "Not found");
   }
 
   #post(conversation: string, body: Record<string, unknown>): Response {
