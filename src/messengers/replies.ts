@@ -227,15 +227,17 @@ export class Replies {
     if (turn.text.trim() !== "") await delivery.sayText(turn.text);
     else if (turn.failed) await delivery.append({ markdown: texts.error });
     const target = await this.#target([...turn.target]);
-    await this.#closeDecided(reply, target);
+    await this.#closeDecided(reply);
     await this.#end(reply, { target, path: [...turn.target], requestId: turn.requestId, isComplete: !turn.failed });
     this.#delivered(reply, delivery);
   }
 
   /** Questions that another surface answered. */
-  async #closeDecided(reply: MessengerReply, target: Target): Promise<void> {
+  async #closeDecided(reply: MessengerReply): Promise<void> {
     const { approvals } = this.#init;
     for (const asked of approvals.open(reply.messengerId, reply.threadId)) {
+      // A thread's questions may be those of several agents.
+      const target = await this.#target(asked.target);
       const stillWaits = (await target.pendingApprovals(asked.executionId)).length > 0;
       if (!stillWaits) this.#close(asked, "Decided elsewhere.");
     }

@@ -1,4 +1,4 @@
-// Several threads in one conversation: each answer belongs to the thread of its question.
+// Several threads in one conversation, and several conversations in one thread.
 import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { action } from "../../src/index.ts";
@@ -38,4 +38,30 @@ test("the answer after an approval is in the thread that asked, though another h
   const texts = (channel: string) => slack.messages(channel).map(({ text: shown }) => shown);
   expect(texts("D7").at(-1)).toBe("Deployed.");
   expect(texts("D9")).toEqual(["Good morning, Grace."]);
+});
+
+test("a decision in one conversation of a thread leaves the question of another open", async () => {
+  const deployed: string[] = [];
+  const deploy = action({
+    description: "Deploys.",
+    inputSchema: z.object({ ref: z.string() }),
+    kind: "durable-pause",
+    execute: ({ ref }) => void deployed.push(ref)
+  });
+  const parks = (ref: string) => [reply(toolCall("deploy", { ref })), reply(text("Please approve."))];
+  const host = await openBot("slack", [...parks("v1"), ...parks("v2"), reply(text("Second.")), reply(text("First."))], {
+    actions: () => ({ deploy }),
+    definition: { conversation: ({ message }) => ({ target: "subagent", name: message?.text ?? "" }) }
+  });
+  const slack = bot.driver.fake as FakeSlack;
+  const url = webhookUrl("slack");
+  for (const name of ["first", "second"]) {
+    await host.fetch(slack.says(name, { url }));
+    await answered(host);
+  }
+  for (const decided of [["v2"], ["v2", "v1"]]) {
+    await host.fetch(slack.presses("Approve", { url }));
+    await answered(host);
+    expect(deployed).toEqual(decided);
+  }
 });
