@@ -1,6 +1,7 @@
 // From a webhook to stored events. Verified first, then read by the adapter, then stored in one transaction with what the
 // adapter remembers of it; only then is the provider answered. Webhooks of one messenger are read one after another.
 import type { FeatureHost } from "../think/feature.ts";
+import { readText } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
 import {
   collectingChat,
@@ -26,6 +27,9 @@ import { MessengerState } from "./state.ts";
 
 /** What an adapter does beside its answer, such as acknowledging a press, may not hold up the webhook for longer. */
 const BACKGROUND_LIMIT_MS = 5_000;
+
+/** Bytes of a webhook's body. Callers are not known before it is read: signatures are of all of it. */
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 const TRIGGERS: Readonly<Record<MessengerEventKind, MessengerTrigger>> = {
   "direct-message": "direct-message",
@@ -77,9 +81,16 @@ export class Intake {
       return new Response("Method not allowed", { status: 405, headers: { Allow: "POST" } });
     // How an adapter is handed events by its own Gateway client: no request from outside may claim to be one.
     const isForwarded = request.headers.has("x-discord-gateway-token");
-    const refusal = isForwarded ? unauthorized() : await this.#refusal(request);
+    if (isForwarded) return unauthorized();
+    const body = await readText(request.body, MAX_BODY_BYTES);
+    if (body === undefined) {
+      console.warn(`A webhook of the messenger "${this.messenger.id}" has more than ${MAX_BODY_BYTES} bytes: refused.`);
+      return new Response("Content too large", { status: 413 });
+    }
+    const webhook = new Request(request.url, { method: "POST", headers: request.headers, body });
+    const refusal = await this.#refusal(webhook);
     if (refusal) return refusal;
-    const turn = this.#last.then(() => this.#take(request));
+    const turn = this.#last.then(() => this.#take(webhook));
     this.#last = turn.catch(() => undefined);
     return turn;
   }

@@ -38,6 +38,15 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     expect(shown()).toEqual([]);
   });
 
+  test("a body of more than 4 MiB is refused before it is verified", async () => {
+    const host = await openBot(name, []);
+    const { headers } = bot.driver.says("Hello");
+    const post = (bytes: number) =>
+      host.fetch(new Request(webhookUrl(name), { method: "POST", headers, body: "x".repeat(bytes) }));
+    expect((await post(4 * 1024 * 1024 + 1)).status).toBe(413);
+    expect((await post(4 * 1024 * 1024)).status).not.toBe(413);
+  });
+
   test("a webhook that comes twice, by racing requests or after a restart, is one turn and one reply", async () => {
     const host = await openBot(name, [reply(text("once")), reply(text("twice"))]);
     const request = bot.driver.says("Hello");

@@ -1,4 +1,4 @@
-// Whether a webhook is Microsoft's: a token that the Bot Framework signed for this app, checked before the body is read.
+// Whether a webhook is Microsoft's: a token that the Bot Framework signed for this app, checked before the body is parsed.
 // The keys are fetched once a day, and again for a key that is not known, at most once a minute.
 import { isObject, parseJson } from "../../util/json.ts";
 import { callProvider } from "../provider-call.ts";
