@@ -75,10 +75,12 @@ export interface Collected {
   readonly messages: { readonly threadId: string; readonly message: ChatMessage }[];
   readonly actions: ChatAction[];
   readonly commands: SlashCommand[];
+  /** Messages that the adapter is still parsing, or could not parse. */
+  unread: number;
 }
 
 export function nothingCollected(): Collected {
-  return { messages: [], actions: [], commands: [] };
+  return { messages: [], actions: [], commands: [], unread: 0 };
 }
 
 export interface CollectorInit {
@@ -141,10 +143,12 @@ export function collectingChat(init: CollectorInit): object {
     getLogger: () => LOGGER,
     processMessage: (...[, threadId, message, options]: ProcessMessageArguments) => {
       const into = collected();
+      into.unread += 1;
       return wait(
         (async () => {
           const parsed = typeof message === "function" ? await message() : message;
           into.messages.push({ threadId, message: parsed });
+          into.unread -= 1;
         })(),
         options
       );

@@ -111,6 +111,8 @@ export class Intake {
       this.#collected = collected;
       this.#state.stage();
       const response = await this.#read(adapter, request);
+      // Answered with a success, it would not be sent again.
+      if (collected.unread > 0) throw new Error("The adapter could not parse a message of it, or not in time.");
       if (response.ok) this.#inbox.transaction(() => this.#store(adapter, collected));
       return response;
     } catch (error) {
@@ -128,9 +130,16 @@ export class Intake {
     const work: Promise<unknown>[] = [];
     const response = await adapter.handleWebhook(request, { waitUntil: (promise) => void work.push(promise) });
     const limit = new AbortController();
-    const all = Promise.allSettled(work).finally(() => limit.abort());
+    const all = Promise.allSettled(work).then((results) => {
+      limit.abort();
+      for (const result of results) if (result.status === "rejected") this.#logBackground(result.reason);
+    });
     await Promise.race([all, this.#host.clock.sleep(BACKGROUND_LIMIT_MS, limit.signal).catch(() => undefined)]);
     return response;
+  }
+
+  #logBackground(error: unknown): void {
+    console.error(`The adapter of the messenger "${this.messenger.id}" failed beside its answer to a webhook.`, error);
   }
 
   #store(adapter: ChatAdapter, { messages, actions, commands }: Collected): void {
