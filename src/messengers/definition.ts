@@ -65,6 +65,15 @@ export interface MessengerDefinition {
   readonly debounceMs?: number;
 }
 
+/** What every provider of this package takes beside its own options. */
+export interface ProviderOptions extends Partial<
+  Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName">
+> {
+  readonly userName: string;
+  /** Default: the provider's own check. */
+  readonly verifyWebhook?: MessengerDefinition["verifyWebhook"];
+}
+
 export type Messenger = MessengerDefinition & CarriesFeature<MessengersFeature>;
 
 export type Messengers = Record<string, Messenger>;

@@ -1,27 +1,23 @@
 // Discord: webhooks verified by the application's key, slash commands as questions, answers posted and edited, approvals as
 // buttons. Over `fetch` alone: the provider needs no further package.
-import type { Messenger, MessengerDefinition } from "./definition.ts";
+import type { Messenger, ProviderOptions } from "./definition.ts";
 import { DiscordAdapter, type DiscordToken } from "./discord/adapter.ts";
 import { discordSignatureVerifier, isDiscordPublicKey } from "./discord/signature.ts";
 import { MessengerDefinitionError } from "./errors.ts";
-import { chatSdkMessenger } from "./messenger.ts";
+import { providerMessenger } from "./messenger.ts";
 
 /** Checked with Discord's documentation in November 2026: 2,000 characters, five writes in five seconds in a channel. */
 const FIRST_CHARS = 1_800;
 const FOLLOWUP_CHARS = 1_900;
 const EDIT_MS = 1_250;
 
-export interface DiscordMessengerOptions extends Partial<
-  Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName">
-> {
+export interface DiscordMessengerOptions extends ProviderOptions {
   /** The bot's token, or a function that is asked for it with every call. */
   readonly token: DiscordToken;
   /** Of the application's general page. */
   readonly applicationId: string;
   /** Of the same page: what webhooks are signed with. */
   readonly publicKey?: string;
-  readonly userName: string;
-  readonly verifyWebhook?: MessengerDefinition["verifyWebhook"];
   /** Default: Discord's own. */
   readonly apiUrl?: string;
 }
@@ -40,34 +36,23 @@ export interface DiscordMessengerOptions extends Partial<
  * }
  */
 export function discordMessenger(options: DiscordMessengerOptions): Messenger {
-  const { token, applicationId, publicKey, userName, verifyWebhook, apiUrl, delivery, capabilities, ...common } =
-    options;
+  const { token, applicationId, publicKey, apiUrl, ...common } = options;
   if (!token) throw new MessengerDefinitionError("discord", "it requires token");
   if (!applicationId) throw new MessengerDefinitionError("discord", "it requires applicationId");
-  if (!publicKey && verifyWebhook === undefined) {
+  if (!publicKey && common.verifyWebhook === undefined) {
     throw new MessengerDefinitionError("discord", "it requires publicKey, or an explicit verifyWebhook");
   }
   if (publicKey !== undefined && !isDiscordPublicKey(publicKey)) {
     throw new MessengerDefinitionError("discord", "its publicKey must be 64 hexadecimal digits");
   }
-  return chatSdkMessenger({
-    ...common,
+  return providerMessenger(common, {
     provider: "discord",
-    userName,
     adapter: () => new DiscordAdapter({ token, applicationId, ...(apiUrl !== undefined && { apiUrl }) }),
-    verifyWebhook: verifyWebhook ?? discordSignatureVerifier(publicKey ?? ""),
-    capabilities: {
-      canEditMessages: true,
-      canStream: true,
-      supportsActions: true,
-      supportsAttachments: true,
-      ...capabilities
-    },
+    verifyWebhook: discordSignatureVerifier(publicKey ?? ""),
     delivery: {
       visibleSoftLimit: FIRST_CHARS,
       followupLimit: FOLLOWUP_CHARS,
-      editIntervalMs: () => EDIT_MS,
-      ...delivery
+      editIntervalMs: () => EDIT_MS
     }
   });
 }

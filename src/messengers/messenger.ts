@@ -1,6 +1,6 @@
 // How the class gets a messenger. It carries the feature that serves it, so only a class with messengers loads that code.
 import { FEATURE } from "../think/feature.ts";
-import type { Messenger, MessengerDefinition, Messengers } from "./definition.ts";
+import type { Messenger, MessengerDefinition, Messengers, ProviderOptions } from "./definition.ts";
 import { MessengerDefinitionError } from "./errors.ts";
 import { openMessengers } from "./feature.ts";
 
@@ -25,4 +25,26 @@ export function chatSdkMessenger(definition: MessengerDefinition): Messenger {
     throw new MessengerDefinitionError(definition.provider, "it requires verifyWebhook");
   }
   return { ...definition, [FEATURE]: openMessengers };
+}
+
+/** What a provider of this package sets, as far as its options do not say otherwise. */
+export function providerMessenger(
+  options: ProviderOptions,
+  own: Omit<MessengerDefinition, keyof ProviderOptions> &
+    Pick<MessengerDefinition, "verifyWebhook" | "capabilities" | "delivery">
+): Messenger {
+  return chatSdkMessenger({
+    ...options,
+    ...own,
+    verifyWebhook: options.verifyWebhook ?? own.verifyWebhook,
+    capabilities: {
+      canEditMessages: true,
+      canStream: true,
+      supportsActions: true,
+      supportsAttachments: true,
+      ...own.capabilities,
+      ...options.capabilities
+    },
+    delivery: { ...own.delivery, ...options.delivery }
+  });
 }

@@ -1,8 +1,8 @@
 // Slack: webhooks verified by the signing secret, answers as Markdown blocks that are posted and edited, approvals as
 // buttons. Over `fetch` alone: the provider needs no further package.
-import type { Messenger, MessengerDefinition } from "./definition.ts";
+import type { Messenger, ProviderOptions } from "./definition.ts";
 import { MessengerDefinitionError } from "./errors.ts";
-import { chatSdkMessenger } from "./messenger.ts";
+import { providerMessenger } from "./messenger.ts";
 import { SlackAdapter, type SlackToken } from "./slack/adapter.ts";
 import { slackSignatureVerifier } from "./slack/signature.ts";
 
@@ -13,17 +13,13 @@ import { slackSignatureVerifier } from "./slack/signature.ts";
 const MESSAGE_CHARS = 3_500;
 const EDIT_MS = 1_200;
 
-export interface SlackMessengerOptions extends Partial<
-  Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName">
-> {
+export interface SlackMessengerOptions extends ProviderOptions {
   /** The bot token (`xoxb-…`), or a function that is asked for it with every call. */
   readonly token: SlackToken;
   /** Of the app's settings: what webhooks are signed with. */
   readonly signingSecret?: string;
-  readonly userName: string;
   /** The bot's own user id. Default: as Slack names it in its events. */
   readonly botUserId?: string;
-  readonly verifyWebhook?: MessengerDefinition["verifyWebhook"];
   /** Default: Slack's own. */
   readonly apiUrl?: string;
 }
@@ -41,35 +37,24 @@ export interface SlackMessengerOptions extends Partial<
  * }
  */
 export function slackMessenger(options: SlackMessengerOptions): Messenger {
-  const { token, signingSecret, userName, botUserId, verifyWebhook, apiUrl, delivery, capabilities, ...common } =
-    options;
+  const { token, signingSecret, botUserId, apiUrl, ...common } = options;
   if (!token) throw new MessengerDefinitionError("slack", "it requires token");
-  if (!signingSecret && verifyWebhook === undefined) {
+  if (!signingSecret && common.verifyWebhook === undefined) {
     throw new MessengerDefinitionError("slack", "it requires signingSecret, or an explicit verifyWebhook");
   }
-  return chatSdkMessenger({
-    ...common,
+  return providerMessenger(common, {
     provider: "slack",
-    userName,
     adapter: () =>
       new SlackAdapter({
         token,
         ...(botUserId !== undefined && { botUserId }),
         ...(apiUrl !== undefined && { apiUrl })
       }),
-    verifyWebhook: verifyWebhook ?? slackSignatureVerifier(signingSecret ?? ""),
-    capabilities: {
-      canEditMessages: true,
-      canStream: true,
-      supportsActions: true,
-      supportsAttachments: true,
-      ...capabilities
-    },
+    verifyWebhook: slackSignatureVerifier(signingSecret ?? ""),
     delivery: {
       visibleSoftLimit: MESSAGE_CHARS,
       followupLimit: MESSAGE_CHARS,
-      editIntervalMs: () => EDIT_MS,
-      ...delivery
+      editIntervalMs: () => EDIT_MS
     }
   });
 }

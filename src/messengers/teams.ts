@@ -1,8 +1,8 @@
 // Microsoft Teams: webhooks verified by the Bot Framework's signature, answers posted complete, approvals as cards with
 // buttons. Over `fetch` alone: the provider needs no further package.
-import type { Messenger, MessengerDefinition } from "./definition.ts";
+import type { Messenger, ProviderOptions } from "./definition.ts";
 import { MessengerDefinitionError } from "./errors.ts";
-import { chatSdkMessenger } from "./messenger.ts";
+import { providerMessenger } from "./messenger.ts";
 import { TeamsAdapter, type TeamsAdapterOptions } from "./teams/adapter.ts";
 import { teamsTokenVerifier } from "./teams/token.ts";
 
@@ -11,9 +11,7 @@ const FIRST_CHARS = 20_000;
 const FOLLOWUP_CHARS = 24_000;
 const EDIT_MS = 1_000;
 
-export interface TeamsMessengerOptions extends Partial<
-  Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName">
-> {
+export interface TeamsMessengerOptions extends ProviderOptions {
   /** Of the bot's registration. Webhooks are signed for it. */
   readonly appId: string;
   /** Its secret; or `token`, which is asked for an access token with every call. */
@@ -21,8 +19,6 @@ export interface TeamsMessengerOptions extends Partial<
   readonly token?: () => string | Promise<string>;
   /** Of a single-tenant app. */
   readonly tenantId?: string;
-  readonly userName: string;
-  readonly verifyWebhook?: MessengerDefinition["verifyWebhook"];
   /** Where answers may be sent beside Microsoft's own services: the app's token goes nowhere else. */
   readonly serviceUrls?: readonly string[];
   /** Where the Bot Framework's keys are found. Default: its own address. */
@@ -42,37 +38,27 @@ export interface TeamsMessengerOptions extends Partial<
  * }
  */
 export function teamsMessenger(options: TeamsMessengerOptions): Messenger {
-  const { appId, appPassword, token, tenantId, serviceUrls, openIdUrl, ...definition } = options;
-  const { userName, verifyWebhook, delivery, capabilities, ...common } = definition;
+  const { appId, appPassword, token, tenantId, serviceUrls, openIdUrl, ...common } = options;
   if (!appId) throw new MessengerDefinitionError("teams", "it requires appId");
   if (!appPassword && !token) throw new MessengerDefinitionError("teams", "it requires appPassword or token");
   const adapterOptions: TeamsAdapterOptions = {
     appId,
-    userName,
+    userName: common.userName,
     ...(appPassword !== undefined && { appPassword }),
     ...(token && { token }),
     ...(tenantId !== undefined && { tenantId }),
     ...(serviceUrls && { serviceUrls })
   };
-  return chatSdkMessenger({
-    ...common,
+  return providerMessenger(common, {
     provider: "teams",
-    userName,
     adapter: () => new TeamsAdapter(adapterOptions),
-    verifyWebhook: verifyWebhook ?? teamsTokenVerifier({ appId, ...(openIdUrl !== undefined && { openIdUrl }) }),
+    verifyWebhook: teamsTokenVerifier({ appId, ...(openIdUrl !== undefined && { openIdUrl }) }),
     // Every edit of a message in Teams marks it as edited: an answer is shown when it is complete.
-    capabilities: {
-      canEditMessages: true,
-      canStream: false,
-      supportsActions: true,
-      supportsAttachments: true,
-      ...capabilities
-    },
+    capabilities: { canStream: false },
     delivery: {
       visibleSoftLimit: FIRST_CHARS,
       followupLimit: FOLLOWUP_CHARS,
-      editIntervalMs: () => EDIT_MS,
-      ...delivery
+      editIntervalMs: () => EDIT_MS
     }
   });
 }

@@ -1,9 +1,9 @@
 // Telegram: webhooks verified by the secret token, answers posted and edited, approvals as inline buttons.
 import type { ChatAdapter } from "./chat-adapter.ts";
-import type { Messenger, MessengerDefinition } from "./definition.ts";
+import type { Messenger, ProviderOptions } from "./definition.ts";
 import { AdapterMissingError, MessengerDefinitionError } from "./errors.ts";
 import { LOGGER } from "./chat-adapter.ts";
-import { chatSdkMessenger } from "./messenger.ts";
+import { providerMessenger } from "./messenger.ts";
 import { isSameSecret } from "./verify.ts";
 
 /** Checked with the Bot API's documentation in November 2026: 4096 characters, about one message a second in a chat. */
@@ -16,15 +16,11 @@ const GROUP_EDIT_MS = 3_100;
 const ESCAPED = new Set("_*[]()~`>#+-=|{}.!\\");
 const SECRET_HEADER = "x-telegram-bot-api-secret-token";
 
-export interface TelegramMessengerOptions extends Partial<
-  Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName">
-> {
+export interface TelegramMessengerOptions extends ProviderOptions {
   /** From BotFather. */
   readonly token: string;
-  readonly userName: string;
   /** Given to `setWebhook`; Telegram sends it with every webhook. */
   readonly secretToken?: string;
-  readonly verifyWebhook?: MessengerDefinition["verifyWebhook"];
   /** Default: Telegram's own. */
   readonly apiUrl?: string;
   /** Only webhooks: polling would keep the object awake for ever. */
@@ -44,42 +40,22 @@ export interface TelegramMessengerOptions extends Partial<
  * }
  */
 export function telegramMessenger(options: TelegramMessengerOptions): Messenger {
-  const {
-    token,
-    userName,
-    secretToken,
-    verifyWebhook,
-    apiUrl,
-    mode = "webhook",
-    delivery,
-    capabilities,
-    ...common
-  } = options;
+  const { token, secretToken, apiUrl, mode = "webhook", ...common } = options;
   if (mode !== "webhook") throw new MessengerDefinitionError("telegram", "only the mode webhook is supported");
   if (!token) throw new MessengerDefinitionError("telegram", "it requires token");
-  if (!secretToken && verifyWebhook === undefined) {
+  if (!secretToken && common.verifyWebhook === undefined) {
     throw new MessengerDefinitionError("telegram", "it requires secretToken, or an explicit verifyWebhook");
   }
-  return chatSdkMessenger({
-    ...common,
+  return providerMessenger(common, {
     provider: "telegram",
-    userName,
-    adapter: () => openAdapter({ token, userName, secretToken, apiUrl }),
-    verifyWebhook: verifyWebhook ?? telegramSecretTokenVerifier(secretToken ?? ""),
-    capabilities: {
-      canEditMessages: true,
-      canStream: true,
-      supportsActions: true,
-      supportsAttachments: true,
-      ...capabilities
-    },
+    adapter: () => openAdapter({ token, userName: common.userName, secretToken, apiUrl }),
+    verifyWebhook: telegramSecretTokenVerifier(secretToken ?? ""),
     delivery: {
       visibleSoftLimit: TELEGRAM_STREAM_SOFT_LIMIT,
       followupLimit: TELEGRAM_FOLLOWUP_CHUNK_LIMIT,
       weight: { limit: MESSAGE_LIMIT, of: (character) => (ESCAPED.has(character) ? 2 : 1) },
       editIntervalMs: ({ isDirectMessage }) => (isDirectMessage ? PRIVATE_EDIT_MS : GROUP_EDIT_MS),
-      isExpectedDeliveryCompletion: isTelegramIgnorableDeliveryError,
-      ...delivery
+      isExpectedDeliveryCompletion: isTelegramIgnorableDeliveryError
     }
   });
 }
