@@ -200,7 +200,7 @@ export class ExtensionManager {
   }
 
   #entrypoint(modules: Loaded["modules"]): ExtensionEntrypoint {
-    return openIsolate<ExtensionEntrypoint>({ loader: this.#options.loader, modules, cpuMs: CPU_MS, isKept: false });
+    return openIsolate<ExtensionEntrypoint>({ loader: this.#options.loader, modules, cpuMs: CPU_MS });
   }
 
   #tool(extension: Loaded, { name, description, schema }: ExtensionToolDescriptor) {

@@ -1,6 +1,5 @@
 // Isolates for code that is not trusted: without the agent's bindings and, unless a gate is given, without network. What
 // runs inside can change everything in its own isolate; what must hold is checked by the functions it is given.
-import { sha256 } from "../host/blobs.ts";
 
 /** The last before isolates have Node's globals by default: code inside needs none of them. */
 const COMPATIBILITY_DATE = "2026-08-03";
@@ -16,42 +15,39 @@ interface LoadedIsolate {
   getEntrypoint(): unknown;
 }
 
+/** JavaScript as text, or a value that is imported as JSON. */
+export type IsolateModule = string | { readonly json: unknown };
+
 export interface IsolateInit {
   readonly loader: IsolateLoader;
-  /** JavaScript by module name; "main.js" has the entrypoint as its default export. */
-  readonly modules: Readonly<Record<string, string>>;
+  /** By name; "main.js" has the entrypoint as its default export. */
+  readonly modules: Readonly<Record<string, IsolateModule>>;
   readonly cpuMs: number;
   /** Where its requests go; null: nowhere. */
   readonly outbound?: object | null;
-  /** True: the same modules share one isolate as long as the platform keeps it. */
-  readonly isKept?: boolean;
 }
 
 /** The entrypoint of a loaded isolate. The caller names its methods: the modules are of this package. */
 export function openIsolate<Entrypoint>(init: IsolateInit): Entrypoint {
-  const { loader, modules, cpuMs, outbound = null, isKept = false } = init;
+  const { loader, modules, cpuMs, outbound = null } = init;
   const code = {
     compatibilityDate: COMPATIBILITY_DATE,
     mainModule: "main.js",
-    modules: Object.fromEntries(Object.entries(modules).map(([name, js]) => [name, { js }])),
+    modules: Object.fromEntries(
+      Object.entries(modules).map(([name, one]) => [name, typeof one === "string" ? { js: one } : one])
+    ),
     env: {},
     globalOutbound: outbound,
-    limits: { cpuMs, subRequests: MAX_SUB_REQUESTS }
+    limits: { cpuMs, ...(outbound && { subRequests: MAX_SUB_REQUESTS }) }
   };
   // The binding takes what is described here.
   const given = code as never;
-  const loaded =
-    !isKept && loader.load
-      ? loader.load(given)
-      : loader.get(isKept ? contentId(modules) : crypto.randomUUID(), () => given);
+  const loaded = loader.load ? loader.load(given) : loader.get(crypto.randomUUID(), () => given);
   return loaded.getEntrypoint() as Entrypoint;
 }
 
+/** Of an isolate whose requests go somewhere. Calls of the functions it is given are counted by those. */
 const MAX_SUB_REQUESTS = 50;
-
-function contentId(modules: IsolateInit["modules"]): string {
-  return sha256(JSON.stringify(Object.entries(modules).toSorted(([a], [b]) => (a < b ? -1 : 1))));
-}
 
 /** Ends a call to the other side, if the platform can. */
 export function disposeCall(call: object): void {

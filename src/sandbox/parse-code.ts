@@ -4,21 +4,10 @@ import type { Options, Program } from "acorn";
 import { lazyModule } from "../host/lazy-module.ts";
 import { errorMessage } from "../util/errors.ts";
 import type { Result } from "../util/result.ts";
+import { loadTransform } from "./load-transform.ts";
 import { visitSyntax } from "./spin-guard.ts";
 
 const loadParser = lazyModule(() => import("acorn"));
-
-type Transform = (text: string, options: { transforms: ["typescript"]; disableESTransforms: true }) => { code: string };
-
-/** Undefined: not installed. Bundlers leave an import inside of try...catch alone when the package is not there. */
-const loadTransform = lazyModule(async (): Promise<Transform | undefined> => {
-  try {
-    return (await import("sucrase")).transform;
-  } catch {
-    // TypeScript is then a syntax error, which names the package.
-    return undefined;
-  }
-});
 
 export interface ParsedCode {
   /** Without types. */

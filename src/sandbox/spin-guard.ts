@@ -5,7 +5,7 @@ import type { Program } from "acorn";
 import { isObject } from "../util/json.ts";
 
 /** Code that does not yield for so long is stopped: nothing else of the process runs meanwhile. */
-export const SPIN_LIMIT_MS = 2_000;
+const SPIN_LIMIT_MS = 2_000;
 /** The same in rounds, for where the clock stands still, as it does while a module is evaluated. */
 const SPIN_LIMIT_ROUNDS = 500_000_000;
 
@@ -89,6 +89,6 @@ function editsOf(node: SyntaxNode, tick: string): TextEdit[] {
   ];
 }
 
-function isSyntaxNode(value: unknown): value is SyntaxNode {
+export function isSyntaxNode(value: unknown): value is SyntaxNode {
   return isObject(value) && typeof value["type"] === "string" && typeof value["start"] === "number";
 }

@@ -3,16 +3,16 @@ import { env } from "cloudflare:workers";
 import { tool } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import type { IsolateLoader } from "../../src/sandbox/isolate.ts";
 import { encodeText } from "../../src/util/bytes.ts";
 import { resourceOf } from "../../src/skills/resource.ts";
 import { runner, type SkillRunnerOptions } from "../../src/skills/scripts/runner.ts";
-import type { ScriptLoader } from "../../src/skills/scripts/isolate.ts";
 import type { SkillScriptRequest } from "../../src/skills/scripts/script.ts";
 
 // Parsers are transformed and loaded on first use.
 vi.setConfig({ testTimeout: 60_000 });
 
-const loader = Reflect.get(env, "LOADER") as ScriptLoader;
+const loader = Reflect.get(env, "LOADER") as IsolateLoader;
 const skill = { name: "greet", description: "d", body: "SECRET BODY", metadata: { version: "3" } };
 
 type Files = Record<string, string | Uint8Array>;

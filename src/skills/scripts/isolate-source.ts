@@ -1,35 +1,11 @@
-// The two modules that every script is loaded with. They run where the script runs and can be tampered with by it: what
-// must hold is checked again by the agent.
-import { MAX_PRINTED_BYTES, MAX_SPIN_MS, MAX_SPIN_ROUNDS } from "./limits.ts";
-
-/**
- * Ends a script that does not yield: its timer cannot fire meanwhile. The clock of a local workerd goes on in a function;
- * where it stands still, as it does while a module is evaluated, rounds are counted. In production the platform's own
- * limit ends such a script too.
- */
-export const GUARD_SOURCE = `
-const now = Date.now, every = setInterval;
-let rounds = 0, last = 0, isOver = false, isStarted = false;
-export function start() {
-  if (isStarted) return;
-  isStarted = true;
-  last = now();
-  every(() => { last = now(); rounds = 0; }, 50);
-}
-export function tick() {
-  if (isOver) throw new Error("The script ran without a break for too long and was timed out.");
-  rounds += 1;
-  if ((rounds & 1023) === 0 && (now() - last > ${MAX_SPIN_MS} || rounds > ${MAX_SPIN_ROUNDS})) {
-    isOver = true;
-    tick();
-  }
-}
-`;
+// The module that runs a script. It runs where the script runs and can be tampered with by it: what must hold is checked
+// again by the agent.
+import { MAX_PRINTED_BYTES } from "./limits.ts";
 
 export function harnessSource(entry: string): string {
   return `
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { start } from "./guard.js";
+import { start, end } from "./guard.js";
 
 function show(value) {
   if (typeof value === "string") return value;
@@ -89,6 +65,8 @@ export default class extends WorkerEntrypoint {
       return { json: JSON.stringify(value), logs };
     } catch (thrown) {
       return { error: thrown instanceof Error ? thrown.message : String(thrown), logs };
+    } finally {
+      end();
     }
   }
 }

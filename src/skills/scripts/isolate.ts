@@ -1,40 +1,23 @@
 // JavaScript and TypeScript in an isolate of their own, one per run: without the agent's bindings and without network, with
 // nothing but the functions that the run is given. The deadline is kept from outside.
+import { disposeCall, openIsolate, type IsolateLoader } from "../../sandbox/isolate.ts";
 import { parseJson, isObject } from "../../util/json.ts";
 import { cutToBytes } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { SkillScriptError } from "../errors.ts";
 import { descriptorOf } from "../skill.ts";
 import type { Capabilities } from "./capabilities.ts";
-import { GUARD_SOURCE, harnessSource } from "./isolate-source.ts";
+import { harnessSource } from "./isolate-source.ts";
 import { MAX_PRINTED_BYTES, MAX_RESULT_CHARS } from "./limits.ts";
-import { GUARD_MODULE, scriptModules } from "./modules.ts";
+import { scriptModules } from "./modules.ts";
 import type { SkillScriptRequest } from "./script.ts";
-
-/** The last before isolates have Node's globals by default: a script needs none of them. */
-const COMPATIBILITY_DATE = "2026-08-03";
-
-interface LoadedCode {
-  readonly compatibilityDate: string;
-  readonly mainModule: string;
-  readonly modules: Record<string, { js: string } | { json: unknown }>;
-  readonly env: object;
-  readonly globalOutbound: null;
-  readonly limits: { readonly cpuMs: number };
-}
-
-/** What is used of a `worker_loaders` binding. */
-export interface ScriptLoader {
-  // The platform types what is loaded as any worker.
-  load(code: never): { getEntrypoint(): unknown };
-}
 
 interface ScriptEntrypoint {
   run(payload: object, host: object): Promise<unknown>;
 }
 
 export interface IsolateRun {
-  readonly loader: ScriptLoader;
+  readonly loader: IsolateLoader;
   readonly request: SkillScriptRequest;
   readonly capabilities: Capabilities;
   readonly timeoutMs: number;
@@ -53,16 +36,11 @@ export async function runInIsolate({
   const { skill, path, input, source: content, precompiled = false } = request;
   const resources = request.resources ?? [{ path, kind: "script" as const, content, precompiled }];
   const { entry, modules } = await scriptModules(path, resources);
-  const code: LoadedCode = {
-    compatibilityDate: COMPATIBILITY_DATE,
-    mainModule: "main.js",
-    modules: { ...modules, [GUARD_MODULE]: { js: GUARD_SOURCE }, "main.js": { js: harnessSource(entry) } },
-    env: {},
-    globalOutbound: null,
-    limits: { cpuMs: timeoutMs }
-  };
-  // The binding takes what LoadedCode describes, and the module above has the one entrypoint.
-  const entrypoint = loader.load(code as never).getEntrypoint() as ScriptEntrypoint;
+  const entrypoint = openIsolate<ScriptEntrypoint>({
+    loader,
+    modules: { ...modules, "main.js": harnessSource(entry) },
+    cpuMs: timeoutMs
+  });
   const files = Object.fromEntries(
     resources.flatMap((one) => (one.encoding === "base64" ? [] : [[one.path, one.content]]))
   );
@@ -73,7 +51,7 @@ export async function runInIsolate({
   try {
     return finished(await Promise.race([run, stopped]), capabilities);
   } finally {
-    disposeOf(run);
+    disposeCall(run);
   }
 }
 
@@ -127,10 +105,4 @@ function finished(returned: unknown, capabilities: Capabilities): unknown {
 /** JSON, as the model would be given it. */
 function plain(value: unknown): unknown {
   return value === undefined ? null : (JSON.parse(JSON.stringify(value) ?? "null") as unknown);
-}
-
-/** Ends the call on the other side, if the platform can. */
-function disposeOf(run: object): void {
-  const dispose: unknown = Reflect.get(run, Symbol.dispose);
-  if (typeof dispose === "function") dispose.call(run);
 }

@@ -13,10 +13,6 @@ export const MAX_HOST_CALLS = 1_000;
 /** Bytes of one file of the workspace that a script may read, and characters it may write. */
 export const MAX_WORKSPACE_FILE_BYTES = 10 * 1024 * 1024;
 export const DEFAULT_SCRIPT_TIMEOUT_MS = 30_000;
-/** A script that does not yield for so long is stopped: nothing else of the process runs meanwhile. */
-export const MAX_SPIN_MS = 2_000;
-/** The same in rounds of loops and calls of functions, for where the clock stands still. */
-export const MAX_SPIN_ROUNDS = 500_000_000;
 
 /** What is wrong with the name of an output file, if anything. */
 export function outputNameProblem(name: unknown): string | undefined {

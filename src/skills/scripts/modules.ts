@@ -1,28 +1,30 @@
 // The modules of a script: the script itself and the files of its skill that it imports, each as JavaScript with checks
 // that end a loop which does not yield. Imports are resolved here, so a script can import nothing but its skill's files.
 import { parse, type Program } from "acorn";
+import type { IsolateModule } from "../../sandbox/isolate.ts";
+import {
+  guardEdits,
+  isSyntaxNode,
+  SPIN_GUARD_MODULE,
+  SPIN_GUARD_SOURCE,
+  visitSyntax,
+  withTextEdits,
+  type SyntaxNode,
+  type TextEdit
+} from "../../sandbox/spin-guard.ts";
 import { errorMessage } from "../../util/errors.ts";
-import { isObject } from "../../util/json.ts";
 import { SkillScriptError } from "../errors.ts";
 import { extensionOf } from "../resource.ts";
 import type { SkillResource } from "../skill.ts";
 import { languageOf } from "./script.ts";
 import { stripTypes } from "./strip-types.ts";
 
-export const GUARD_MODULE = "guard.js";
 const MAX_MODULES = 100;
 
 export interface ScriptModules {
   /** Of the script itself. */
   readonly entry: string;
-  readonly modules: Readonly<Record<string, { js: string } | { json: unknown }>>;
-}
-
-interface Insertion {
-  readonly at: number;
-  /** Characters that are taken out. */
-  readonly length: number;
-  readonly text: string;
+  readonly modules: Readonly<Record<string, IsolateModule>>;
 }
 
 /** Throws SkillScriptError with what the author of the skill must change. */
@@ -30,7 +32,7 @@ export async function scriptModules(path: string, resources: readonly SkillResou
   const files = new Map(resources.flatMap((one) => (one.encoding === "base64" ? [] : [[one.path, one.content]])));
   const compiled = new Set(resources.flatMap((one) => (one.precompiled ? [one.path] : [])));
   const names = new Map<string, string>();
-  const modules: Record<string, { js: string } | { json: unknown }> = {};
+  const modules: Record<string, IsolateModule> = { [SPIN_GUARD_MODULE]: SPIN_GUARD_SOURCE };
   const pending: string[] = [];
   const mount = (file: string): string => {
     const known = names.get(file);
@@ -50,7 +52,7 @@ export async function scriptModules(path: string, resources: readonly SkillResou
       const from = file;
       const resolve = (specifier: string) => `./${mount(resolved(files, from, specifier))}`;
       const isTyped = languageOf(extensionOf(file)) === "typescript" && !compiled.has(file);
-      modules[name] = { js: await guardedModule(file, source, { resolve, isTyped, needsDefault: file === path }) };
+      modules[name] = await guardedModule(file, source, { resolve, isTyped, needsDefault: file === path });
     }
   }
   return { entry, modules };
@@ -73,11 +75,9 @@ async function guardedModule(file: string, source: string, options: ModuleOption
     );
   let tick = "tick";
   while (text.includes(tick)) tick += "_";
-  const insertions: Insertion[] = [];
-  visit(program, (node) => {
-    insertions.push(...specifierInsertions(node, resolve), ...guardInsertions(node, tick));
-  });
-  return `import { tick as ${tick} } from "./${GUARD_MODULE}";${withInsertions(text, insertions)}`;
+  const edits = guardEdits(program, tick);
+  visitSyntax(program, (node) => edits.push(...specifierEdits(node, resolve)));
+  return `import { tick as ${tick} } from "./${SPIN_GUARD_MODULE}";${withTextEdits(text, edits)}`;
 }
 
 function parsed(file: string, text: string): Program {
@@ -109,10 +109,10 @@ function resolved(files: ReadonlyMap<string, string>, from: string, specifier: s
   return found;
 }
 
-function specifierInsertions(node: Node, resolve: (specifier: string) => string): Insertion[] {
+function specifierEdits(node: SyntaxNode, resolve: (specifier: string) => string): TextEdit[] {
   if (!/^(Import|Export)/.test(node.type)) return [];
   const { source } = node;
-  if (!isNode(source) || source.type !== "Literal" || typeof source["value"] !== "string") return [];
+  if (!isSyntaxNode(source) || source.type !== "Literal" || typeof source["value"] !== "string") return [];
   const { start, end, value } = source;
   return [{ at: start, length: end - start, text: JSON.stringify(resolve(value)) }];
 }
@@ -124,56 +124,6 @@ function hasDefaultExport({ body }: Program): boolean {
       (node.type === "ExportNamedDeclaration" &&
         node.specifiers.some(({ exported }) => exported.type === "Identifier" && exported.name === "default"))
   );
-}
-
-// ── Checks ──
-
-const LOOPS = ["ForStatement", "ForInStatement", "ForOfStatement", "WhileStatement", "DoWhileStatement"];
-
-/** A check at the start of each round of a loop and of each function. */
-function guardInsertions(node: Node, tick: string): Insertion[] {
-  const { body } = node;
-  const isLoop = LOOPS.includes(node.type);
-  const isFunction = /^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type);
-  if ((!isLoop && !isFunction) || !isNode(body)) return [];
-  if (body.type === "BlockStatement") return [{ at: body.start + 1, length: 0, text: `${tick}();` }];
-  const [open, close] = isLoop ? [`{${tick}();`, "}"] : [`(${tick}(),`, ")"];
-  return [
-    { at: body.start, length: 0, text: open },
-    { at: body.end, length: 0, text: close }
-  ];
-}
-
-function withInsertions(text: string, insertions: readonly Insertion[]): string {
-  const pieces: string[] = [];
-  let at = 0;
-  // Sorting keeps the order of those at one place: what closes comes from the inside out, as `visit` goes.
-  for (const one of insertions.toSorted((a, b) => a.at - b.at)) {
-    pieces.push(text.slice(at, one.at), one.text);
-    at = one.at + one.length;
-  }
-  return [...pieces, text.slice(at)].join("");
-}
-
-// ── The syntax tree ──
-
-interface Node {
-  readonly type: string;
-  readonly start: number;
-  readonly end: number;
-  readonly [field: string]: unknown;
-}
-
-function isNode(value: unknown): value is Node {
-  return isObject(value) && typeof value["type"] === "string" && typeof value["start"] === "number";
-}
-
-/** Children first. */
-function visit(value: unknown, found: (node: Node) => void): void {
-  if (Array.isArray(value)) for (const one of value) visit(one, found);
-  if (!isNode(value)) return;
-  for (const [key, child] of Object.entries(value)) if (key !== "type") visit(child, found);
-  found(value);
 }
 
 function parsedJson(file: string, text: string): unknown {

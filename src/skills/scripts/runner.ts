@@ -1,10 +1,10 @@
 // What runs scripts of skills: each run has a deadline and its own capabilities, and ends with both. What runs a language
 // is loaded with its first script.
 import { lazyModule } from "../../host/lazy-module.ts";
+import type { IsolateLoader } from "../../sandbox/isolate.ts";
 import { SkillScriptError } from "../errors.ts";
 import { extensionOf, isResourcePath } from "../resource.ts";
 import { Capabilities, type CapabilityOptions } from "./capabilities.ts";
-import type { ScriptLoader } from "./isolate.ts";
 import { DEFAULT_SCRIPT_TIMEOUT_MS } from "./limits.ts";
 import { languageOf, SCRIPT_EXTENSIONS, type SkillScriptRequest, type SkillScriptRunner } from "./script.ts";
 
@@ -13,7 +13,7 @@ const loadShellRunner = lazyModule(() => import("./shell.ts"));
 
 export interface SkillRunnerOptions extends CapabilityOptions {
   /** The `worker_loaders` binding, which JavaScript and TypeScript need. */
-  readonly loader?: ScriptLoader;
+  readonly loader?: IsolateLoader;
   /** Milliseconds a script may run; 30,000 by default. */
   readonly timeout?: number;
 }
