@@ -8,6 +8,7 @@ import type { ActionApprovalDescriptor } from "../think/actions.ts";
 import type { FeatureHost } from "../think/feature.ts";
 import type { CutOffCall } from "../turn/hooks.ts";
 import type { EngineTurn } from "../turn/turn.ts";
+import { byteLength } from "../util/bytes.ts";
 import { errorMessage } from "../util/errors.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
@@ -20,6 +21,7 @@ import { normalizeCode, type RunnableCode } from "./normalize.ts";
 import { shownOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
 import { connectorContext, ExecutionPass, type PassEnd } from "./pass.ts";
 import { programModules } from "./program.ts";
+import { isJsonSchema } from "./schema-types.ts";
 import { decodeValue, encodeValue, MAX_DURABLE_VALUE_BYTES } from "./value-codec.ts";
 
 /** How long a run waits for a human. */
@@ -84,7 +86,7 @@ export class Executions {
     code: string,
     call: { toolCallId: string; signal: AbortSignal }
   ): Promise<ExecutionOutcome> {
-    const size = new TextEncoder().encode(code).byteLength;
+    const size = byteLength(code);
     if (size > MAX_DURABLE_VALUE_BYTES)
       return failedRun("", `The code has ${size} bytes; at most ${MAX_DURABLE_VALUE_BYTES} are run.`);
     const definition = this.runtimes.get(runtime);
@@ -156,8 +158,7 @@ export class Executions {
       clock,
       timeoutMs: definition.timeoutMs,
       signal,
-      expiresAt: () => (definition.pausedTtlMs === false ? null : clock.now() + definition.pausedTtlMs),
-      onPaused: () => undefined
+      expiresAt: () => (definition.pausedTtlMs === false ? null : clock.now() + definition.pausedTtlMs)
     });
     const methods = connectors.map(({ name, tools }) => ({ name, methods: [...tools.keys()] }));
     const payload = { connectors: methods, missing: snippets.missing };
@@ -181,9 +182,7 @@ export class Executions {
   }
 
   async validate(schema: unknown, value: unknown): Promise<Result<unknown, string>> {
-    const isPlain =
-      isObject(schema) && !("~standard" in schema) && !("jsonSchema" in schema) && !("validate" in schema);
-    if (isPlain) {
+    if (isJsonSchema(schema)) {
       const problem = schemaProblem(schema, value, { path: "args", depth: 0 });
       return problem === undefined ? { ok: true, value } : { ok: false, error: problem };
     }

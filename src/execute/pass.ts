@@ -33,8 +33,6 @@ export interface PassInit {
   readonly signal: AbortSignal;
   /** When a call that waits expires; null: never. */
   readonly expiresAt: () => number | null;
-  /** A call was recorded as waiting. */
-  readonly onPaused: () => void;
 }
 
 /** How the code ended, before anything is written about it. */
@@ -288,13 +286,12 @@ export class ExecutionPass {
   }
 
   #pause({ batch }: Asked, write: () => void): Answer {
-    const { store, execution, expiresAt, onPaused } = this.#init;
+    const { store, execution, expiresAt } = this.#init;
     store.atomically(() => {
       write();
       store.pause(execution.id, expiresAt());
     });
     this.#pausedBatch = batch;
-    onPaused();
     return { paused: true };
   }
 

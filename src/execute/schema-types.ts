@@ -14,14 +14,18 @@ export function typeText(schema: unknown): string {
 /** What the AI SDK would send to a provider. */
 export function jsonSchemaOf(schema: unknown): unknown {
   if (!isObject(schema)) return undefined;
-  const isPlain = !("~standard" in schema) && !("jsonSchema" in schema) && !("validate" in schema);
-  if (isPlain && typeof schema !== "function") return schema;
+  if (isJsonSchema(schema)) return schema;
   try {
     return asSchema(schema as never).jsonSchema;
   } catch {
     // A type for the prompt is not worth a failed turn.
     return undefined;
   }
+}
+
+/** JSON Schema as an object, and nothing that the AI SDK would have to read. */
+export function isJsonSchema(schema: unknown): schema is Record<string, unknown> {
+  return isObject(schema) && !("~standard" in schema) && !("jsonSchema" in schema) && !("validate" in schema);
 }
 
 function typeOf(schema: unknown, depth: number): string {

@@ -1,5 +1,6 @@
 // Values of the log as text: JSON, with bytes, big integers, dates and undefined kept apart. What the text says is what a
 // call is run with, so a value that crossed from an isolate is read from here and never used as it came.
+import { byteLength, encodeBase64 } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
 
@@ -12,7 +13,7 @@ const TAG = "$everthink";
 export function encodeValue(value: unknown): Result<string, string> {
   try {
     const text = JSON.stringify(plain(value, 0)) ?? "null";
-    const isShort = text.length <= MAX_DURABLE_VALUE_BYTES && utf8Length(text) <= MAX_DURABLE_VALUE_BYTES;
+    const isShort = text.length <= MAX_DURABLE_VALUE_BYTES && byteLength(text) <= MAX_DURABLE_VALUE_BYTES;
     return isShort ? { ok: true, value: text } : { ok: false, error: tooLarge() };
   } catch (error) {
     return { ok: false, error: error instanceof UnsupportedValue ? error.message : "it cannot be written down" };
@@ -55,7 +56,7 @@ function plainObject(value: object, depth: number): unknown {
   const bytes = bytesOf(value);
   if (bytes) {
     if (bytes.byteLength > MAX_DURABLE_VALUE_BYTES) throw new UnsupportedValue(tooLarge());
-    return { [TAG]: "bytes", value: toBase64(bytes) };
+    return { [TAG]: "bytes", value: encodeBase64(bytes) };
   }
   if (value instanceof Error) return { name: value.name, message: value.message };
   if (value instanceof Promise || value instanceof ReadableStream)
@@ -97,16 +98,6 @@ function bytesOf(value: object): Uint8Array | undefined {
   return undefined;
 }
 
-function toBase64(bytes: Uint8Array): string {
-  const pieces: string[] = [];
-  for (let at = 0; at < bytes.length; at += 8_192) pieces.push(String.fromCharCode(...bytes.subarray(at, at + 8_192)));
-  return btoa(pieces.join(""));
-}
-
 function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
-}
-
-function utf8Length(text: string): number {
-  return new TextEncoder().encode(text).byteLength;
 }

@@ -1,4 +1,5 @@
 // Resources of a skill by path: which paths are valid, what kind of file each is, and how its bytes become text. Pure.
+import { encodeBase64 } from "../util/bytes.ts";
 import type { SkillResource, SkillResourceDescriptor, SkillResourceKind } from "./skill.ts";
 
 export const SKILL_FILE = "SKILL.md";
@@ -84,7 +85,7 @@ export function resourceOf(path: string, bytes: Uint8Array): SkillResource {
   const described = describeResource(path, bytes.byteLength);
   const text = described.encoding === "text" ? lenientText(bytes) : strictText(bytes);
   return text === undefined
-    ? { ...described, encoding: "base64", content: toBase64(bytes) }
+    ? { ...described, encoding: "base64", content: encodeBase64(bytes) }
     : { ...described, encoding: "text", content: text };
 }
 
@@ -106,11 +107,4 @@ function strictText(bytes: Uint8Array): string | undefined {
     // Not UTF-8: it is handed out as base64.
     return undefined;
   }
-}
-
-export function toBase64(bytes: Uint8Array): string {
-  const pieces: string[] = [];
-  for (let at = 0; at < bytes.length; at += 0x8000)
-    pieces.push(String.fromCharCode(...bytes.subarray(at, at + 0x8000)));
-  return btoa(pieces.join(""));
 }

@@ -1,13 +1,13 @@
 // Bash scripts in the interpreter of the package just-bash, over a file system of their own: the input and the files of the
 // skill are there, and what is left in /output is part of the result.
-import { cutToBytes, decodeText } from "../../util/bytes.ts";
+import { cutToBytes, decodeText, encodeBase64 } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import type { ShellCommand, ShellFileSystem, ShellResult } from "../../workspace/bash/interpreter.ts";
 import { loadShell } from "../../workspace/bash/load-shell.ts";
 import { EXECUTION_LIMITS } from "../../workspace/bash/run-script.ts";
 import { timedSignal } from "../../workspace/bash/timed-signal.ts";
 import { SkillScriptError } from "../errors.ts";
-import { bytesOf, isResourcePath, SKILL_FILE, toBase64 } from "../resource.ts";
+import { bytesOf, isResourcePath, SKILL_FILE } from "../resource.ts";
 import { descriptorOf } from "../skill.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { MAX_PRINTED_BYTES, outputFileProblem } from "./limits.ts";
@@ -136,7 +136,7 @@ function outputFile(path: string, bytes: Uint8Array): SkillOutputFile {
     return { path, encoding: "text", content };
   } catch {
     // Not text.
-    return { path, encoding: "base64", content: toBase64(bytes) };
+    return { path, encoding: "base64", content: encodeBase64(bytes) };
   }
 }
 
