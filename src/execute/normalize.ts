@@ -2,25 +2,21 @@
 // blocks, arrow functions and default exports; all of them mean "run this and give me the last value".
 import type { Program } from "acorn";
 import { parseCode, type ParsedCode } from "../sandbox/parse-code.ts";
-import { guardEdits, withTextEdits, type TextEdit } from "../sandbox/spin-guard.ts";
+import { spinGuardOf, withTextEdits, type TextEdit } from "../sandbox/spin-guard.ts";
 import type { Result } from "../util/result.ts";
-
-/** The name of the check inside the code; longer if the code uses it. */
-const TICK = "tick";
 
 export interface RunnableCode {
   /** An expression whose value is a function of the input. */
   readonly expression: string;
-  readonly tick: string;
+  /** What a module with the expression must begin with. */
+  readonly importLine: string;
 }
 
 export async function normalizeCode(code: string): Promise<Result<RunnableCode, string>> {
   const parsed = await parseCode(withoutFence(code));
   if (!parsed.ok) return parsed;
-  const { text, program } = parsed.value;
-  let tick = TICK;
-  while (text.includes(tick)) tick += "_";
-  return { ok: true, value: { tick, expression: functionOf(parsed.value, guardEdits(program, tick)) } };
+  const { importLine, edits } = spinGuardOf(parsed.value.text, parsed.value.program);
+  return { ok: true, value: { importLine, expression: functionOf(parsed.value, edits) } };
 }
 
 function withoutFence(code: string): string {

@@ -1,6 +1,7 @@
 // The modules that a run is loaded with. They run where the code runs and can be tampered with by it: what must hold is
 // checked by the functions of the pass. Calls are numbered here, when the code makes them, so that calls side by side get
 // the same numbers in every pass; answers are delivered in the order in which they were first given.
+import { CAPTURED_CONSOLE, REMOVED_GLOBALS } from "../sandbox/harness-source.ts";
 import { SPIN_GUARD_MODULE, SPIN_GUARD_SOURCE } from "../sandbox/spin-guard.ts";
 import type { RunnableCode } from "./normalize.ts";
 
@@ -28,8 +29,8 @@ export function programModules({ code, connectors, snippets }: ProgramInit): Rec
   };
 }
 
-function codeModule({ expression, tick }: RunnableCode, globals: string): string {
-  return `import { tick as ${tick} } from "./${SPIN_GUARD_MODULE}";\nexport default (${globals}) => ${expression};\n`;
+function codeModule({ expression, importLine }: RunnableCode, globals: string): string {
+  return `${importLine}\nexport default (${globals}) => ${expression};\n`;
 }
 
 const HARNESS = `import { WorkerEntrypoint } from "cloudflare:workers";
@@ -38,25 +39,8 @@ import code from "./code.js";
 
 const snippets = { __proto__: null, /*SNIPPETS*/ };
 const later = setTimeout;
-const GONE = ["fetch", "WebSocket", "EventSource", "caches", "navigator", "Cloudflare", "connect", "process", "require"];
-
-function show(value) {
-  if (typeof value === "string") return value;
-  if (value instanceof Error) return value.stack ?? value.message;
-  try { return JSON.stringify(value) ?? String(value); } catch { return String(value); }
-}
-
-function openConsole(logs) {
-  let printed = 0;
-  const print = (prefix) => (...values) => {
-    if (logs.length >= ${MAX_LOG_LINES} || printed > ${MAX_LOG_CHARS}) return;
-    const line = prefix + values.map(show).join(" ");
-    printed += line.length + 1;
-    logs.push(printed > ${MAX_LOG_CHARS} ? line.slice(0, 200) + " [further output is cut]" : line);
-  };
-  const [log, warn, error] = [print(""), print("[warn] "), print("[error] ")];
-  return { log, info: log, debug: log, trace: log, dir: log, table: log, warn, error, assert: () => {} };
-}
+${REMOVED_GLOBALS}
+${CAPTURED_CONSOLE}
 
 class ExecutionPaused extends Error {
   constructor() {
@@ -158,7 +142,7 @@ async function execute({ connectors, missing, input }, host, logs) {
   const stuck = new Promise((_, reject) => { failed = reject; });
   const calls = new Calls(host, () => failed(new Error("replay divergence: the code did not repeat the calls it had made")));
   const values = connectors.map(({ name, methods }) => connectorObject(calls, name, methods));
-  const console = openConsole(logs);
+  const console = capturedConsole(logs, { maxLines: ${MAX_LOG_LINES}, maxChars: ${MAX_LOG_CHARS} });
   const codemode = {
     search: (query) => unwrapped(host.search(String(query))),
     describe: (target) => unwrapped(host.describe(String(target))),
@@ -183,7 +167,7 @@ function passed(value) {
 
 export default class extends WorkerEntrypoint {
   async run(payload, host) {
-    for (const name of GONE) for (let at = globalThis; at; at = Object.getPrototypeOf(at)) delete at[name];
+    removeGlobals();
     const logs = [];
     start();
     try {

@@ -1,7 +1,9 @@
 // The modules of an extension. They run where its code runs and can be tampered with by it: what must hold is checked by
 // the functions it is given.
-import { guardEdits, SPIN_GUARD_MODULE, SPIN_GUARD_SOURCE, withTextEdits } from "../sandbox/spin-guard.ts";
+import { BRIDGED_FETCH, REMOVED_GLOBALS } from "../sandbox/harness-source.ts";
 import { parseCode } from "../sandbox/parse-code.ts";
+import { SPIN_GUARD_MODULE, SPIN_GUARD_SOURCE, spinGuardOf, withTextEdits } from "../sandbox/spin-guard.ts";
+import { byteLength } from "../util/bytes.ts";
 import { ExtensionError } from "./errors.ts";
 
 /** Bytes of a source. */
@@ -11,7 +13,7 @@ export const FORMAT =
 
 /** Throws ExtensionError with line and column. */
 export async function extensionModules(name: string, source: string): Promise<Record<string, string>> {
-  if (new TextEncoder().encode(source).byteLength > MAX_SOURCE_BYTES)
+  if (byteLength(source) > MAX_SOURCE_BYTES)
     throw new ExtensionError(`The source of "${name}" has more than ${MAX_SOURCE_BYTES} bytes.`);
   // Bare braces are a block to the parser.
   const given = /^\s*\{/.test(source) ? `(${source})` : source;
@@ -21,14 +23,13 @@ export async function extensionModules(name: string, source: string): Promise<Re
   const [only, ...more] = program.body;
   const isObject = only?.type === "ExpressionStatement" && only.expression.type === "ObjectExpression";
   if (!isObject || more.length > 0) throw new ExtensionError(FORMAT);
-  let tick = "tick";
-  while (text.includes(tick)) tick += "_";
+  const { importLine, edits } = spinGuardOf(text, program);
   const { start, end } = only.expression;
-  const inside = guardEdits(program, tick).map((edit) => ({ ...edit, at: edit.at - start }));
+  const inside = edits.map((edit) => ({ ...edit, at: edit.at - start }));
   const expression = withTextEdits(text.slice(start, end), inside);
   return {
     "main.js": HARNESS,
-    "source.js": `import { tick as ${tick} } from "./${SPIN_GUARD_MODULE}";\nexport default (() => (${expression}));\n`,
+    "source.js": `${importLine}\nexport default (() => (${expression}));\n`,
     [SPIN_GUARD_MODULE]: SPIN_GUARD_SOURCE
   };
 }
@@ -37,8 +38,9 @@ const HARNESS = `import { WorkerEntrypoint } from "cloudflare:workers";
 import { start, end } from "./guard.js";
 import source from "./source.js";
 
-const GONE = ["fetch", "WebSocket", "EventSource", "caches", "navigator", "Cloudflare", "connect", "process", "require"];
-for (const name of GONE) for (let at = globalThis; at; at = Object.getPrototypeOf(at)) delete at[name];
+${REMOVED_GLOBALS}
+${BRIDGED_FETCH}
+removeGlobals();
 let loaded;
 const definition = () => (loaded ??= source());
 
@@ -56,15 +58,11 @@ function hostOf(functions) {
 
 function openFetch(functions) {
   if (!functions.hasNetwork) return;
-  globalThis.fetch = async (input, init) => {
-    const request = new Request(input, init);
-    const { url, method, headers } = request;
-    const body = method === "GET" || method === "HEAD" ? undefined : await request.text();
-    const { error, value } = await functions.call("fetch", [url, { method, headers: Object.fromEntries(headers), body }]);
+  globalThis.fetch = bridgedFetch(async (url, options) => {
+    const { error, value } = await functions.call("fetch", [url, options]);
     if (error !== undefined) throw new TypeError(error);
-    const isEmpty = [101, 204, 205, 304].includes(value.status);
-    return new Response(isEmpty ? null : value.body, { status: value.status, headers: value.headers });
-  };
+    return value;
+  });
 }
 
 async function answered(work) {

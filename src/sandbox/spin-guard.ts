@@ -48,11 +48,19 @@ export interface SyntaxNode {
   readonly [field: string]: unknown;
 }
 
-/** The edits that put the checks in. */
-export function guardEdits(program: Program, tick: string): TextEdit[] {
+export interface SpinGuard {
+  /** What the module must begin with. */
+  readonly importLine: string;
+  readonly edits: TextEdit[];
+}
+
+/** What puts the checks into a text. The name of the check is one that the text does not use. */
+export function spinGuardOf(text: string, program: Program): SpinGuard {
+  let tick = "tick";
+  while (text.includes(tick)) tick += "_";
   const edits: TextEdit[] = [];
   visitSyntax(program, (node) => edits.push(...editsOf(node, tick)));
-  return edits;
+  return { importLine: `import { tick as ${tick} } from "./${SPIN_GUARD_MODULE}";`, edits };
 }
 
 export function withTextEdits(text: string, edits: readonly TextEdit[]): string {

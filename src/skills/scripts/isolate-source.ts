@@ -1,5 +1,6 @@
 // The module that runs a script. It runs where the script runs and can be tampered with by it: what must hold is checked
 // again by the agent.
+import { BRIDGED_FETCH, CAPTURED_CONSOLE } from "../../sandbox/harness-source.ts";
 import { MAX_PRINTED_BYTES } from "./limits.ts";
 
 export function harnessSource(entry: string): string {
@@ -7,11 +8,8 @@ export function harnessSource(entry: string): string {
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { start, end } from "./guard.js";
 
-function show(value) {
-  if (typeof value === "string") return value;
-  if (value instanceof Error) return value.stack ?? value.message;
-  try { return JSON.stringify(value) ?? String(value); } catch { return String(value); }
-}
+${CAPTURED_CONSOLE}
+${BRIDGED_FETCH}
 
 export default class extends WorkerEntrypoint {
   async run(payload, functions) {
@@ -24,23 +22,8 @@ export default class extends WorkerEntrypoint {
       }
     });
     const logs = [];
-    let printed = 0;
-    const print = (prefix) => (...values) => {
-      if (printed > ${MAX_PRINTED_BYTES}) return;
-      const line = prefix + values.map(show).join(" ");
-      printed += line.length + 1;
-      logs.push(printed > ${MAX_PRINTED_BYTES} ? line.slice(0, 200) + " [further output is cut]" : line);
-    };
-    const [log, warn, error] = [print(""), print("[warn] "), print("[error] ")];
-    globalThis.console = { log, info: log, debug: log, trace: log, dir: log, table: log, warn, error, assert: () => {} };
-    if (payload.hasNetwork) globalThis.fetch = async (input, init) => {
-      const request = new Request(input, init);
-      const { url, method, headers } = request;
-      const body = method === "GET" || method === "HEAD" ? undefined : await request.text();
-      const answer = await host.fetch(url, { method, headers: Object.fromEntries(headers), body });
-      const isEmpty = [101, 204, 205, 304].includes(answer.status);
-      return new Response(isEmpty ? null : answer.body, { status: answer.status, headers: answer.headers });
-    };
+    globalThis.console = capturedConsole(logs, { maxLines: Infinity, maxChars: ${MAX_PRINTED_BYTES} });
+    if (payload.hasNetwork) globalThis.fetch = bridgedFetch((url, options) => host.fetch(url, options));
     const call = (name, input = {}) => host.tool(name, input);
     const tools = new Proxy({ call }, {
       get: (own, name) => name === "call" ? call : typeof name === "string" && name !== "then" ? (input) => call(name, input) : own[name]

@@ -3,10 +3,10 @@
 import { parse, type Program } from "acorn";
 import type { IsolateModule } from "../../sandbox/isolate.ts";
 import {
-  guardEdits,
   isSyntaxNode,
   SPIN_GUARD_MODULE,
   SPIN_GUARD_SOURCE,
+  spinGuardOf,
   visitSyntax,
   withTextEdits,
   type SyntaxNode,
@@ -73,11 +73,9 @@ async function guardedModule(file: string, source: string, options: ModuleOption
     throw new SkillScriptError(
       `${file} must have a function as its default export: export default function run(input, ctx) { … }`
     );
-  let tick = "tick";
-  while (text.includes(tick)) tick += "_";
-  const edits = guardEdits(program, tick);
+  const { importLine, edits } = spinGuardOf(text, program);
   visitSyntax(program, (node) => edits.push(...specifierEdits(node, resolve)));
-  return `import { tick as ${tick} } from "./${SPIN_GUARD_MODULE}";${withTextEdits(text, edits)}`;
+  return `${importLine}${withTextEdits(text, edits)}`;
 }
 
 function parsed(file: string, text: string): Program {
