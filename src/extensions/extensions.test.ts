@@ -63,15 +63,15 @@ test("3: names become prefixes; empty ones and colliding ones are refused", asyn
 });
 
 test.each([
-  ["({ greet: { execute: () => 1 } })", "Invalid extension source format"],
-  ["1 + 1", "Invalid extension source format"],
-  ["({ tools: { a: { } } })", "no execute function"],
-  ["({ tools: { 'bad name': { execute() {} } } })", "cannot be used"],
-  ["({ tools: { get a() { throw new Error('early') } } })", "early"],
-  ["({\n tools: { a: { execute() { return 1 + } } }\n})", "line 2"],
-  [`({ tools: { a: { execute: () => import("node:fs") } } })`, "imported"],
-  [`({ tools: {}, x: "${"y".repeat(270_000)}" })`, "more than 262144 bytes"]
-])("4: a source that is no extension is refused and nothing is stored: %s", async (source, message) => {
+  ["Invalid extension source format", "({ greet: { execute: () => 1 } })"],
+  ["Invalid extension source format", "1 + 1"],
+  ["no execute function", "({ tools: { a: { } } })"],
+  ["cannot be used", "({ tools: { 'bad name': { execute() {} } } })"],
+  ["early", "({ tools: { get a() { throw new Error('early') } } })"],
+  ["line 2", "({\n tools: { a: { execute() { return 1 + } } }\n})"],
+  ["imported", `({ tools: { a: { execute: () => import("node:fs") } } })`],
+  ["more than 262144 bytes", `({ tools: {}, x: "${"y".repeat(270_000)}" })`]
+])("4: a source that is no extension is refused and nothing is stored: %s", async (message, source) => {
   const storage = new Storage();
   const manager = open({ storage });
   await expect(manager.load(greeter, source)).rejects.toThrow(message);
@@ -137,6 +137,30 @@ test("7: one that cannot be loaded again is listed as failed and keeps no other 
     "ruined failed"
   ]);
   expect(await manager.unload("broken")).toBe(true);
+});
+
+test("of two that are loaded at once under one name or one prefix, one is loaded and stored", async () => {
+  for (const names of [
+    ["a-b", "a-b"],
+    ["a-b", "a_b"]
+  ]) {
+    const storage = new Storage();
+    const manager = open({ storage });
+    const loads = await Promise.allSettled(names.map((name) => manager.load({ name, version: "1.0.0" }, GREETER)));
+    expect(loads.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect(manager.list()).toHaveLength(1);
+    expect(storage.kept.size).toBe(1);
+  }
+});
+
+test("what could not be read at the first restore is there after the second", async () => {
+  const storage = new Storage();
+  await open({ storage }).load(greeter, GREETER);
+  const manager = open({ storage });
+  vi.spyOn(storage, "list").mockRejectedValueOnce(new Error("busy"));
+  await expect(manager.restore()).rejects.toThrow("busy");
+  await manager.restore();
+  expect(manager.list()).toMatchObject([{ name: "greeter", status: "loaded" }]);
 });
 
 test("a storage that fails undoes the load", async () => {
@@ -222,6 +246,15 @@ test("15: the model loads within the ceiling only, and not more than ten", async
     loaded: false,
     error: expect.stringContaining("At most 10")
   });
+});
+
+test("15: nor do more than ten of one step, whose calls run side by side", async () => {
+  const manager = open();
+  const { load_extension } = createExtensionTools({ manager });
+  const options = { toolCallId: "c", messages: [], context: {} } as never;
+  const requests = Array.from({ length: 12 }, (_, n) => ({ name: `e${n}`, version: "1.0.0", source: GREETER }));
+  await Promise.all(requests.map((request) => load_extension.execute?.(request, options)));
+  expect(manager.list()).toHaveLength(10);
 });
 
 test("15: with approval on, loading asks a human, or asks the developer's function whether to", () => {

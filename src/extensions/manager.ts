@@ -97,7 +97,7 @@ export class ExtensionManager {
   async load(manifest: ExtensionManifest, source: string): Promise<ExtensionInfo> {
     const extension = await this.#opened(manifest, source);
     const { name } = extension.manifest;
-    this.#loaded.set(name, extension);
+    this.#admit(extension);
     try {
       await this.#options.storage?.put(STORED_PREFIX + name, { manifest: extension.manifest, source });
     } catch (error) {
@@ -117,7 +117,11 @@ export class ExtensionManager {
 
   /** Loads what is stored, once. One that cannot be loaded is listed as failed; the others are loaded. */
   restore(): Promise<void> {
-    return (this.#restored ??= this.#restore());
+    return (this.#restored ??= this.#restore().catch((error: unknown) => {
+      // The storage failed, and may answer the next time.
+      this.#restored = undefined;
+      throw error;
+    }));
   }
 
   /** In the order in which they were loaded; then those that failed. */
@@ -157,8 +161,7 @@ export class ExtensionManager {
       try {
         const { manifest, source } = isObject(value) ? value : {};
         if (typeof source !== "string") throw new ExtensionError("What is stored of it cannot be read.");
-        const extension = await this.#opened(checkManifest(manifest), source);
-        this.#loaded.set(name, extension);
+        this.#admit(await this.#opened(checkManifest(manifest), source));
       } catch (error) {
         console.error(`The extension "${name}" could not be loaded again:`, error);
         const permissions = { network: [], workspace: "none" as const };
@@ -174,20 +177,30 @@ export class ExtensionManager {
     }
   }
 
+  /** Checked and described, and not loaded yet. */
   async #opened(given: ExtensionManifest, source: string): Promise<Loaded> {
     const manifest = checkManifest(given);
     const { name } = manifest;
-    if (this.#loaded.has(name)) throw new ExtensionError(`The extension "${name}" is already loaded.`);
     const prefix = sanitizeName(name);
-    const other = [...this.#loaded.values()].find((one) => one.prefix === prefix);
-    if (other) throw new ExtensionError(`"${name}" would have the same tool names as "${other.manifest.name}".`);
+    this.#refuseClash(name, prefix);
     const modules = await extensionModules(name, source);
     const tools = describedTools(name, await this.#describe(modules));
     const taken = tools.find((tool) => this.#options.reservedNames?.includes(`${prefix}_${tool.name}`));
     if (taken) throw new ExtensionError(`The agent has a tool "${prefix}_${taken.name}" already.`);
-    // While it was described another of its name may have been loaded.
-    if (this.#loaded.has(name)) throw new ExtensionError(`The extension "${name}" is already loaded.`);
     return { manifest, source, prefix, modules, tools };
+  }
+
+  /** While it was described another of its name may have been loaded: nothing is awaited between the check and this. */
+  #admit(extension: Loaded): void {
+    const { name } = extension.manifest;
+    this.#refuseClash(name, extension.prefix);
+    this.#loaded.set(name, extension);
+  }
+
+  #refuseClash(name: string, prefix: string): void {
+    if (this.#loaded.has(name)) throw new ExtensionError(`The extension "${name}" is already loaded.`);
+    const other = [...this.#loaded.values()].find((one) => one.prefix === prefix);
+    if (other) throw new ExtensionError(`"${name}" would have the same tool names as "${other.manifest.name}".`);
   }
 
   async #describe(modules: Loaded["modules"]): Promise<unknown> {

@@ -53,12 +53,13 @@ export interface ExtensionTools {
  */
 export function createExtensionTools(options: ExtensionToolsOptions): ExtensionTools {
   const { manager, approval = false } = options;
+  const loading = new Set<LoadExtensionInput>();
   return {
     load_extension: tool({
       description: DESCRIPTION,
       inputSchema: checked<LoadExtensionInput>(LOAD_SCHEMA),
       needsApproval: typeof approval === "function" ? (request: LoadExtensionInput) => approval(request) : approval,
-      execute: (request) => load(options, request)
+      execute: (request) => load(options, request, loading)
     }),
     list_extensions: tool({
       description: "Lists the extensions that are loaded, with the names of their tools.",
@@ -85,7 +86,8 @@ export function createExtensionTools(options: ExtensionToolsOptions): ExtensionT
 
 async function load(
   { manager, ceiling = {} }: ExtensionToolsOptions,
-  request: LoadExtensionInput
+  request: LoadExtensionInput,
+  loading: Set<LoadExtensionInput>
 ): Promise<LoadExtensionOutput> {
   const { name, version, description, source, workspace_access: workspace = "none", network = [] } = request;
   try {
@@ -98,13 +100,18 @@ async function load(
     const most = { workspace: ceiling.workspace ?? "read", network: ceiling.network ?? [] };
     const beyond = beyondCeiling(manifest.permissions, most);
     if (beyond !== undefined) throw new ExtensionError(`An extension of yours may not have ${beyond}.`);
-    if (manager.list().filter((one) => isByModel(manager, one.name)).length >= MAX_MODEL_EXTENSIONS)
+    const loaded = manager.list().filter((one) => isByModel(manager, one.name));
+    // Calls of one step run side by side.
+    if (loaded.length + loading.size >= MAX_MODEL_EXTENSIONS)
       throw new ExtensionError(`At most ${MAX_MODEL_EXTENSIONS} extensions are loaded; unload one first.`);
+    loading.add(request);
     const { tools } = await manager.load({ ...manifest, origin: "model" }, source);
     const message = `Loaded. From the next turn on you can call ${tools.join(", ")}.`;
     return { loaded: true, name, prefix: sanitizeName(name), version, tools, message };
   } catch (error) {
     return { loaded: false, error: errorMessage(error) };
+  } finally {
+    loading.delete(request);
   }
 }
 
