@@ -62,42 +62,28 @@ export interface Snippet {
   readonly connectors: readonly string[];
 }
 
-interface ExecutionRow {
-  id: string;
-  runtime: string;
-  code: string;
-  status: ExecutionStatus;
-  result: string | null;
-  error: string | null;
-  logs: string | null;
-  connectors: string;
-  created_at: number;
-  updated_at: number;
-  tool_call_id: string;
-  turn_id: string;
-  request_id: string;
-  message_id: string;
-  is_late: number;
-  is_placed: number;
-  due_at: number | null;
-  progress: number;
-  idle_passes: number;
-}
+/** As the statements below name its columns. */
+type ExecutionRow = Omit<Execution, "executionId" | "action" | "logs" | "connectors" | "isLate" | "isPlaced"> & {
+  readonly logs: string | null;
+  readonly connectors: string;
+  readonly isLate: number;
+  readonly isPlaced: number;
+};
 
-interface LogRow {
-  seq: number;
-  connector: string;
-  method: string;
-  args: string;
-  result: string | null;
-  requires_approval: number;
-  ephemeral: number;
-  state: LogState;
-  settled_order: number | null;
-  edited_args: string | null;
-  decided_by: string | null;
-  may_have_run: number;
-}
+const EXECUTION_COLUMNS = `id, runtime, code, status, result, error, logs, connectors, created_at AS createdAt,
+  updated_at AS updatedAt, tool_call_id AS toolCallId, turn_id AS turnId, request_id AS requestId,
+  message_id AS messageId, is_late AS isLate, is_placed AS isPlaced, due_at AS dueAt, progress,
+  idle_passes AS idlePasses`;
+
+type LogRow = Omit<LogEntry, "requiresApproval" | "isEphemeral" | "mayHaveRun"> & {
+  readonly requiresApproval: number;
+  readonly isEphemeral: number;
+  readonly mayHaveRun: number;
+};
+
+const LOG_COLUMNS = `seq, connector, method, args, result, requires_approval AS requiresApproval,
+  ephemeral AS isEphemeral, state, settled_order AS "order", edited_args AS editedArgs, decided_by AS decidedBy,
+  may_have_run AS mayHaveRun`;
 
 export interface ExecutionPlace {
   readonly toolCallId: string;
@@ -291,11 +277,13 @@ export class ExecutionStore {
   // ── The log ──
 
   log(id: string): LogEntry[] {
-    return this.#sql.all<LogRow>("SELECT * FROM cm_log WHERE execution_id = ? ORDER BY seq", id).map(entryOf);
+    return this.#sql
+      .all<LogRow>(`SELECT ${LOG_COLUMNS} FROM cm_log WHERE execution_id = ? ORDER BY seq`, id)
+      .map(entryOf);
   }
 
   entry(id: string, seq: number): LogEntry | undefined {
-    const row = this.#sql.one<LogRow>("SELECT * FROM cm_log WHERE execution_id = ? AND seq = ?", id, seq);
+    const row = this.#sql.one<LogRow>(`SELECT ${LOG_COLUMNS} FROM cm_log WHERE execution_id = ? AND seq = ?`, id, seq);
     return row && entryOf(row);
   }
 
@@ -402,50 +390,30 @@ export class ExecutionStore {
   }
 
   #read(where: string, ...values: (string | number)[]): Execution[] {
-    return this.#sql.all<ExecutionRow>(`SELECT * FROM cm_executions ${where}`, ...values).map(executionOf);
+    return this.#sql
+      .all<ExecutionRow>(`SELECT ${EXECUTION_COLUMNS} FROM cm_executions ${where}`, ...values)
+      .map(executionOf);
   }
 }
 
 function executionOf(row: ExecutionRow): Execution {
   return {
-    id: row.id,
+    ...row,
     executionId: row.id,
     action: row.runtime,
-    runtime: row.runtime,
-    code: row.code,
-    status: row.status,
-    result: row.result,
-    error: row.error,
     logs: textsOf(row.logs),
     connectors: textsOf(row.connectors),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    toolCallId: row.tool_call_id,
-    turnId: row.turn_id,
-    requestId: row.request_id,
-    messageId: row.message_id,
-    isLate: row.is_late === 1,
-    isPlaced: row.is_placed === 1,
-    dueAt: row.due_at,
-    progress: row.progress,
-    idlePasses: row.idle_passes
+    isLate: row.isLate === 1,
+    isPlaced: row.isPlaced === 1
   };
 }
 
 function entryOf(row: LogRow): LogEntry {
   return {
-    seq: row.seq,
-    connector: row.connector,
-    method: row.method,
-    args: row.args,
-    result: row.result,
-    requiresApproval: row.requires_approval === 1,
-    isEphemeral: row.ephemeral === 1,
-    state: row.state,
-    order: row.settled_order,
-    editedArgs: row.edited_args,
-    decidedBy: row.decided_by,
-    mayHaveRun: row.may_have_run === 1
+    ...row,
+    requiresApproval: row.requiresApproval === 1,
+    isEphemeral: row.isEphemeral === 1,
+    mayHaveRun: row.mayHaveRun === 1
   };
 }
 
