@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { errorMessage } from "../../util/errors.ts";
 import { requireFreeAddress } from "./address-check.ts";
 import type { ServeArguments } from "./arguments.ts";
 import { type Build, readBuild } from "./build.ts";
@@ -138,7 +139,7 @@ async function keepRunning({ options, environment, launch, plug, studio }: Runni
           const data = relative(workingFolder, launch.folders[DATA_SERVICE] ?? "") || ".";
           const origin = `http://${hostAndPort(reachableHost(host), port)}`;
           log.say(`Ready: ${origin}/ (data: ${data}; Ctrl-C stops it)`);
-          if (studio) log.say(`Studio: ${await studio.start(environment.studioFolder, origin)}`);
+          if (studio) await startBeside(studio, { folder: environment.studioFolder, origin, log });
         }
         hasListened = true;
         return running;
@@ -153,6 +154,18 @@ async function keepRunning({ options, environment, launch, plug, studio }: Runni
     { healthTimeoutMs, graceMs },
     signals
   );
+}
+
+/** The app is up already, and goes on being supervised without the page. */
+async function startBeside(
+  studio: ServedStudio,
+  { folder, origin, log }: { folder: string; origin: string; log: Log }
+): Promise<void> {
+  try {
+    log.say(`Studio: ${await studio.start(folder, origin)}`);
+  } catch (error) {
+    log.warn(`${errorMessage(error)} The app runs without it.`);
+  }
 }
 
 /** Untrusted code can stop a process only where there is a loader: there agents are told when the last one froze. */

@@ -5,6 +5,9 @@ import { kebabCase } from "../../util/kebab.ts";
 import { UsageError } from "../serve/errors.ts";
 import { STUDIO_PORT, type StudioTarget } from "./studio-server.ts";
 
+/** The variable by which a class without an authorizeInspection() of its own lets Studio in; see think/inspection.ts. */
+export const INSPECTION_VARIABLE = "EVERTHINK_INSPECTION_KEY";
+
 export const STUDIO_HELP = `everthink studio [agent] [instance] [options]
 
 Opens a page on this machine that looks inside a running agent. The app must let it: see docs/inspection.md.
@@ -15,7 +18,7 @@ Opens a page on this machine that looks inside a running agent. The app must let
   --url <origin>           where the app runs, such as https://app.example.com
   --host <host:port>       the same without a scheme; localhost:5173
   --protocol <ws|wss>      wss for a --host that has TLS
-  --token <key>            sent as a bearer token; without it EVERTHINK_INSPECTION_KEY of the environment
+  --token <key>            sent as a bearer token; without it ${INSPECTION_VARIABLE} of the environment
   --query <name=value>     added to every request; may be repeated
   --route-prefix <path>    agents
   --port <number>          ${STUDIO_PORT}, or the next free one of 20; 0 takes any
@@ -58,7 +61,7 @@ export function parseStudioArguments(
     target: {
       origin: originOf(values),
       prefix: (values["route-prefix"] ?? "agents").replaceAll(/^\/+|\/+$/g, ""),
-      token: values.token ?? environment["EVERTHINK_INSPECTION_KEY"],
+      token: values.token ?? environment[INSPECTION_VARIABLE],
       query: Object.fromEntries((values.query ?? []).map(pairOf))
     }
   };

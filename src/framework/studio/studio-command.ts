@@ -3,11 +3,8 @@ import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { kebabCase } from "../../util/kebab.ts";
 import type { Binding } from "../serve/worker-manifest.ts";
-import { parseStudioArguments, STUDIO_HELP } from "./studio-arguments.ts";
+import { INSPECTION_VARIABLE, parseStudioArguments, STUDIO_HELP } from "./studio-arguments.ts";
 import { startStudio, STUDIO_PORT, type RunningStudio } from "./studio-server.ts";
-
-/** The variable by which a class without an authorizeInspection() of its own lets Studio in; see think/inspection.ts. */
-export const INSPECTION_VARIABLE = "EVERTHINK_INSPECTION_KEY";
 
 export interface StudioPlace {
   /** The built page. */

@@ -12,13 +12,16 @@ import { request as httpsRequest } from "node:https";
 import { readFile } from "node:fs/promises";
 import { once } from "node:events";
 import { extname, join, sep } from "node:path";
+import { pipeline } from "node:stream";
+import { errorMessage } from "../../util/errors.ts";
 import { isLoopback } from "../../util/loopback.ts";
+import { AddressError } from "../serve/errors.ts";
 
 export const STUDIO_PORT = 4321;
 /** Ports that are tried, one after the other. */
-export const STUDIO_PORTS = 20;
+const STUDIO_PORTS = 20;
 /** Sent by the page with everything that changes something. */
-export const STUDIO_HEADER = "x-everthink-studio";
+const STUDIO_HEADER = "x-everthink-studio";
 
 const CONFIG_PATH = "/__studio/config.json";
 const PROXY = /^\/__studio\/agents\/((?:[^/?#]+\/){1,12}inspect\/v1\/[^#]*)$/;
@@ -50,7 +53,7 @@ export interface RunningStudio {
   close(): Promise<void>;
 }
 
-/** Throws when none of the ports is free. */
+/** Throws an AddressError when none of the ports is free. */
 export async function startStudio(options: StudioOptions): Promise<RunningStudio> {
   const server = createServer((request, response) => {
     respond(request, response, options).catch((error: unknown) => {
@@ -81,9 +84,17 @@ async function listen(server: Server, first: number): Promise<number> {
       const address = server.address();
       return typeof address === "object" && address !== null ? address.port : port;
     } catch (error) {
-      if (port >= last) throw error;
+      if (port >= last) throw noFreePort(error, { first, last });
     }
   }
+}
+
+function noFreePort(error: unknown, { first, last }: { first: number; last: number }): Error {
+  const ports = first === last ? `port ${first}` : `any port from ${first} to ${last}`;
+  return new AddressError(
+    `Studio cannot listen on ${ports} of 127.0.0.1: ${errorMessage(error)}.`,
+    "End another Studio, or choose another port: everthink studio --port <number>"
+  );
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse, options: StudioOptions): Promise<void> {
@@ -175,7 +186,8 @@ async function proxy(
   response.on("close", () => upstream.destroy());
   upstream.on("response", (answer) => {
     response.writeHead(answer.statusCode ?? 502, { "content-type": "application/json", "cache-control": "no-store" });
-    answer.pipe(response);
+    // An app that dies in the middle must not leave the page waiting for the rest: this ends the page's request too.
+    pipeline(answer, response, () => {});
   });
   upstream.on("error", () => sendError(response, 502, `The app at ${target.origin} cannot be reached.`));
   upstream.end(body);
