@@ -20,7 +20,7 @@ import { wranglerTypesArguments } from "./commands/declarations.ts";
 import { mergedPackage, packageName, randomProjectName } from "./init/new-project.ts";
 import { listStarters, starterFiles } from "./init/starters.ts";
 import { COMMANDS, dispatch } from "./main.ts";
-import { printable } from "./message-text.ts";
+import { messageText, printable } from "./message-text.ts";
 import { agentTarget, CONNECTION_OPTIONS, targetUrl } from "./target.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
@@ -314,5 +314,14 @@ describe("answers in the terminal", () => {
 
   test("a model cannot move the cursor or set the title", () => {
     expect(printable("a\u001b[2Jb\u0007c\td\n")).toBe("a[2Jbc\td\n");
+    const call = {
+      type: "tool-pay\u001b[2J",
+      toolCallId: "c",
+      input: {},
+      state: "output-error",
+      errorText: "\u001b]0;x"
+    };
+    const shown = messageText(assistant({ type: "text", text: "\u001b[2Jgone" }, call));
+    expect(shown).toBe("assistant: [2Jgone\n┌ pay[2J {}\n└ failed: ]0;x");
   });
 });

@@ -5,6 +5,7 @@ import { createThinkProject } from "../framework/project/project.ts";
 import type { RoutedManifest } from "../framework/server-entry/agent-path.ts";
 import { CommandError, type CliContext, type ParsedArguments } from "./cli-context.ts";
 import { resolve } from "node:path";
+import { printable } from "./message-text.ts";
 import { agentTarget, targetUrl, type AgentTarget } from "./target.ts";
 
 const CONNECT_LIMIT_MS = 15_000;
@@ -25,19 +26,20 @@ export function targetOf(parsed: ParsedArguments, context: CliContext): AgentTar
 
 export async function connectClient(target: AgentTarget, { signal }: CliContext): Promise<ThinkClient> {
   const client = createThinkClient({ url: targetUrl(target), query: target.query });
+  let timer: NodeJS.Timeout | undefined;
   const isConnected = await new Promise<boolean>((settle) => {
-    const timer = setTimeout(() => settle(false), CONNECT_LIMIT_MS);
+    timer = setTimeout(() => settle(false), CONNECT_LIMIT_MS);
     const look = () => {
       const { connection, identity } = client.getSnapshot();
       if (identity !== undefined) settle(true);
       else if (connection === "refused") settle(false);
-      else return;
-      clearTimeout(timer);
     };
     client.subscribe(look);
     signal.addEventListener("abort", () => settle(false), { once: true });
     look();
   });
+  // Also after Ctrl-C: a timer that is left would keep the process for the rest of its time.
+  clearTimeout(timer);
   if (isConnected) return client;
   const { connectionError } = client.getSnapshot();
   client.close();
@@ -45,7 +47,7 @@ export async function connectClient(target: AgentTarget, { signal }: CliContext)
 }
 
 export function connectionFailure(target: AgentTarget, reason: string | undefined): CommandError {
-  const said = reason === undefined ? "" : ` ${reason}`;
+  const said = reason === undefined ? "" : ` ${printable(reason)}`;
   return new CommandError(
     `No connection to ${targetUrl(target)}.${said}`,
     "Is the server running (everthink dev)? Name it with --url or --host; a server that wants a login takes --token."

@@ -1,4 +1,4 @@
-// Messages for a terminal: the text, and each tool call as a card of two lines. Pure.
+// Messages for a terminal: the text, and each tool call as a card of two lines, without control characters. Pure.
 import type { UIMessage } from "ai";
 import { isToolPart, toolNameOf, type ToolPart } from "../model/tool-part.ts";
 
@@ -6,6 +6,10 @@ import { isToolPart, toolNameOf, type ToolPart } from "../model/tool-part.ts";
 const SHOWN_CHARACTERS = 300;
 
 export function toolCard(part: ToolPart): string {
+  return printable(cardText(part));
+}
+
+function cardText(part: ToolPart): string {
   const head = `┌ ${toolNameOf(part)} ${shortJson(part.input)}`;
   switch (part.state) {
     case "output-available":
@@ -26,7 +30,7 @@ export function messageText({ role, parts }: UIMessage): string {
     if (part.type === "text") return [part.text];
     return isToolPart(part) ? [toolCard(part)] : [];
   });
-  return `${role === "user" ? "you" : role}: ${shown.join("\n")}`;
+  return printable(`${role === "user" ? "you" : role}: ${shown.join("\n")}`);
 }
 
 /** One line; control characters of a server's text could rewrite the terminal. */
@@ -36,7 +40,7 @@ export function shortJson(value: unknown): string {
   return printable(cut);
 }
 
-/** Without escape sequences: what a model writes must not move the cursor or change the title. */
+/** Without escape sequences: what a model or server writes must not move the cursor or change the title. */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return text.replace(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, "");

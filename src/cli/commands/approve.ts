@@ -1,7 +1,7 @@
 // `everthink approve`: decides over what an agent waits for.
 import { CommandError, parseCommandLine, type CommandDefinition } from "../cli-context.ts";
 import { connectClient, targetOf } from "../connect.ts";
-import { shortJson } from "../message-text.ts";
+import { printable, shortJson } from "../message-text.ts";
 import { CONNECTION_HELP, CONNECTION_OPTIONS } from "../target.ts";
 import type { ThinkClient } from "../../client/index.ts";
 import { errorMessage } from "../../util/errors.ts";
@@ -46,7 +46,7 @@ export const approveCommand: CommandDefinition = {
       const isApproved = !parsed.flag("reject");
       const output = await (isApproved ? client.approve(id) : client.reject(id, parsed.text("reason"))).catch(
         (error: unknown) => {
-          throw new CommandError(`${id} was not decided: ${errorMessage(error)}`);
+          throw new CommandError(printable(`${id} was not decided: ${errorMessage(error)}`));
         }
       );
       if (parsed.flag("json")) context.print(JSON.stringify({ id, approved: isApproved, output: output ?? null }));
@@ -86,5 +86,5 @@ async function whatWaits(client: ThinkClient): Promise<Waiting[]> {
 
 function listed(waiting: readonly Waiting[]): string {
   if (waiting.length === 0) return "Nothing waits for an approval.";
-  return waiting.map(({ id, action, input }) => `${id}  ${action} ${shortJson(input)}`).join("\n");
+  return printable(waiting.map(({ id, action, input }) => `${id}  ${action} ${shortJson(input)}`).join("\n"));
 }

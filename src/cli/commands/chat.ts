@@ -2,6 +2,7 @@
 // server interrupt the view only, and the next `chat` shows the rest.
 import { createInterface, type Interface } from "node:readline/promises";
 import type { ThinkClient, WaitingApproval } from "../../client/index.ts";
+import { errorMessage } from "../../util/errors.ts";
 import { AnswerPrinter } from "../answer-printer.ts";
 import {
   CommandError,
@@ -84,10 +85,10 @@ async function sendOnce(
   } else {
     printer.show(messages);
     printer.endLine();
-    if (error !== undefined) context.note(`The turn failed: ${error}`);
+    if (error !== undefined) context.note(printable(`The turn failed: ${error}`));
     for (const waiting of pendingApprovals) {
       const id = waiting.executionId ?? waiting.callId;
-      context.note(`${question(waiting)}\nDecide: everthink approve ${decideWith} ${id}`);
+      context.note(printable(`${question(waiting)}\nDecide: everthink approve ${decideWith} ${id}`));
     }
   }
   if (pendingApprovals.length > 0) return PARKED;
@@ -98,7 +99,7 @@ async function converse(client: ThinkClient, context: CliContext, history: numbe
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   const printer = new AnswerPrinter(context.stream);
   const { messages, identity, status } = client.getSnapshot();
-  context.note(`${identity?.agent ?? "agent"} ${identity?.name ?? ""} (Ctrl-C leaves)`);
+  context.note(printable(`${identity?.agent ?? "agent"} ${identity?.name ?? ""} (Ctrl-C leaves)`));
   for (const message of messages.slice(messages.length - Math.min(history, messages.length))) {
     context.print(messageText(message));
   }
@@ -134,7 +135,7 @@ async function follow(client: ThinkClient, terminal: Terminal): Promise<void> {
   terminal.printer.show(client.getSnapshot().messages);
   terminal.printer.endLine();
   const { error } = client.getSnapshot();
-  if (error !== undefined) terminal.context.note(`The turn failed: ${error}`);
+  if (error !== undefined) terminal.context.note(printable(`The turn failed: ${error}`));
   await decide(client, terminal);
 }
 
@@ -144,7 +145,7 @@ async function decide(client: ThinkClient, terminal: Terminal): Promise<void> {
     if (answer === undefined) return;
     const isApproved = /^y(es)?$/i.test(answer.trim());
     await (isApproved ? client.approve(waiting.callId) : client.reject(waiting.callId)).catch((error: unknown) => {
-      terminal.context.note(`It was not decided: ${String(error)}`);
+      terminal.context.note(printable(`It was not decided: ${errorMessage(error)}`));
     });
     await follow(client, terminal);
     return;
@@ -154,8 +155,8 @@ async function decide(client: ThinkClient, terminal: Terminal): Promise<void> {
 function question({ toolName, input, descriptor }: WaitingApproval): string {
   const given: unknown =
     typeof descriptor === "object" && descriptor !== null ? Reflect.get(descriptor, "summary") : "";
-  const summary = typeof given === "string" && given !== "" ? `│ ${printable(given)}\n` : "";
-  return `┌ ${toolName} ${shortJson(input)}\n${summary}└ waits for your approval`;
+  const summary = typeof given === "string" && given !== "" ? `│ ${given}\n` : "";
+  return printable(`┌ ${toolName} ${shortJson(input)}\n${summary}└ waits for your approval`);
 }
 
 /** Undefined when the terminal is gone. */

@@ -2,7 +2,7 @@
 import type { UIMessage } from "ai";
 import { parseCommandLine, wholeNumber, type CommandDefinition } from "../cli-context.ts";
 import { connectionFailure, targetOf } from "../connect.ts";
-import { messageText, shortJson } from "../message-text.ts";
+import { messageText, printable, shortJson } from "../message-text.ts";
 import { CONNECTION_HELP, CONNECTION_OPTIONS, targetUrl, type AgentTarget } from "../target.ts";
 
 const HELP = `everthink state <agent> [instance] [options]
@@ -42,7 +42,8 @@ export const stateCommand: CommandDefinition = {
       return 0;
     }
     context.print(`Endpoint  ${endpoint}`);
-    context.print(`Identity  ${seen.identity ? `${seen.identity.agent} ${seen.identity.name}` : "not sent"}`);
+    const { identity } = seen;
+    context.print(printable(`Identity  ${identity ? `${identity.agent} ${identity.name}` : "not sent"}`));
     context.print(`State     ${seen.state === undefined ? "none" : shortJson(seen.state)}`);
     context.print(`Messages  ${messages.length} of ${seen.messages.length}`);
     for (const message of messages) context.print(messageText(message));
