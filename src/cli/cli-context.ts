@@ -10,7 +10,6 @@ export interface CliContext {
   readonly startersFolder: string;
   /** Whether a person sits at the terminal and can be asked. */
   readonly isInteractive: boolean;
-  readonly env: Readonly<Record<string, string | undefined>>;
   /** A line on standard output: the result. */
   print(text: string): void;
   /** A line on standard error: progress, notes. */

@@ -50,7 +50,6 @@ async function run(...args: string[]): Promise<{ code: number; output: string; n
     version: "1.2.3",
     startersFolder,
     isInteractive: false,
-    env: {},
     print: (text) => (output += `${text}\n`),
     stream: (text) => (output += text),
     note: (text) => (notes += `${text}\n`),
@@ -238,6 +237,10 @@ describe("init", () => {
     const { output, code } = await run("inspect", "--root", "shop");
     expect(code).toBe(0);
     expect(output).toContain("/api/agents/assistant/*");
+    // No server is there: what counts is the address it tried.
+    await expect(run("state", "assistant", "--root", "shop", "--host", "127.0.0.1:1")).rejects.toThrow(
+      "No connection to http://127.0.0.1:1/api/agents/assistant/default."
+    );
     expect(output).toContain("Diagnostics\n  none");
   });
 

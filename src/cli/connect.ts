@@ -1,10 +1,11 @@
 // A client for a command: connected, or a failure that says where it tried.
+import { resolve } from "node:path";
 import { createThinkClient, type ThinkClient } from "../client/index.ts";
 import { discoverThinkApp } from "../framework/manifest/discover.ts";
 import { createThinkProject } from "../framework/project/project.ts";
 import type { RoutedManifest } from "../framework/server-entry/agent-path.ts";
 import { CommandError, type CliContext, type ParsedArguments } from "./cli-context.ts";
-import { resolve } from "node:path";
+import { routePrefixOf } from "./load-project.ts";
 import { printable } from "./message-text.ts";
 import { agentTarget, targetUrl, type AgentTarget } from "./target.ts";
 
@@ -13,7 +14,9 @@ const CONNECT_LIMIT_MS = 15_000;
 /** Agents of the folder a command runs in; without a project there are none, and names are used as given. */
 export function localManifest(parsed: ParsedArguments, { cwd }: CliContext): RoutedManifest {
   try {
-    return createThinkProject({ root: resolve(cwd, parsed.text("root") ?? ".") }).manifest;
+    const root = resolve(cwd, parsed.text("root") ?? ".");
+    const routePrefix = routePrefixOf(parsed, root);
+    return createThinkProject({ root, ...(routePrefix !== undefined && { routePrefix }) }).manifest;
   } catch {
     // No project here: the command may still name an agent of a server.
     return discoverThinkApp({ files: [] });

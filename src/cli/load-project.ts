@@ -11,8 +11,7 @@ export const PROJECT_OPTIONS = {
   root: { type: "string" },
   "route-prefix": { type: "string" },
   "allow-non-virtual-main": { type: "boolean" },
-  env: { type: "string" },
-  help: { type: "boolean", short: "h" }
+  env: { type: "string" }
 } as const;
 
 export function rootOf(parsed: ParsedArguments, { cwd }: CliContext): string {
@@ -24,7 +23,7 @@ export function rootOf(parsed: ParsedArguments, { cwd }: CliContext): string {
 export async function loadProject(parsed: ParsedArguments, context: CliContext): Promise<ThinkProject> {
   const root = rootOf(parsed, context);
   const parse = await loadParser(root);
-  const routePrefix = parsed.text("route-prefix") ?? prefixOfPlugin(root);
+  const routePrefix = routePrefixOf(parsed, root);
   const environment = parsed.text("env");
   const allowNonVirtualMain = parsed.flag("allow-non-virtual-main");
   return createThinkProject({
@@ -40,12 +39,17 @@ export async function loadProject(parsed: ParsedArguments, context: CliContext):
 /** The parser of Vite; undefined in a project without it, whose sources are then not looked at. */
 export async function loadParser(root: string): Promise<ModuleParser | undefined> {
   try {
-    const path = createRequire(join(root, "package.json")).resolve("vite");
-    const vite = (await import(pathToFileURL(path).href)) as { parseSync?: ModuleParser };
+    const vite = (await importFrom(root, "vite")) as { parseSync?: ModuleParser };
     return vite.parseSync;
   } catch {
     return undefined; // Not installed.
   }
+}
+
+/** A package as the project itself would import it. */
+export async function importFrom(root: string, specifier: string): Promise<unknown> {
+  const path = createRequire(join(root, "package.json")).resolve(specifier);
+  return import(pathToFileURL(path).href);
 }
 
 const VITE_CONFIGS = ["ts", "mts", "js", "mjs"].map((extension) => `vite.config.${extension}`);
@@ -59,8 +63,10 @@ function usesMergedConfig(root: string): boolean {
   return /\bthinkWorkerConfig\s*\(/.test(viteConfigText(root));
 }
 
-function prefixOfPlugin(root: string): string | undefined {
-  return /\bthink\s*\(\s*\{[^}]*\broutePrefix\s*:\s*["'`]([^"'`]+)["'`]/.exec(viteConfigText(root))?.[1];
+/** As given, or as the plugin has it; undefined for the usual one. */
+export function routePrefixOf(parsed: ParsedArguments, root: string): string | undefined {
+  const given = parsed.text("route-prefix");
+  return given ?? /\bthink\s*\(\s*\{[^}]*\broutePrefix\s*:\s*["'`]([^"'`]+)["'`]/.exec(viteConfigText(root))?.[1];
 }
 
 export function viteConfigText(root: string): string {

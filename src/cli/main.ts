@@ -52,7 +52,6 @@ export async function runEverthink(args: readonly string[], place: CliPlace): Pr
     version: place.version,
     startersFolder: place.startersFolder,
     isInteractive: process.stdin.isTTY === true && process.stdout.isTTY === true && !process.env["CI"],
-    env: process.env,
     print: (text) => void process.stdout.write(`${text}\n`),
     note: (text) => void process.stderr.write(`${text}\n`),
     stream: (text) => void process.stdout.write(text),

@@ -10,8 +10,7 @@ export const CONNECTION_OPTIONS = {
   token: { type: "string" },
   query: { type: "string", multiple: true },
   root: { type: "string" },
-  "route-prefix": { type: "string" },
-  help: { type: "boolean", short: "h" }
+  "route-prefix": { type: "string" }
 } as const;
 
 export const CONNECTION_HELP = `  --url <origin>         where the server is, such as https://app.example.com

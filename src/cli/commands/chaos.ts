@@ -1,9 +1,7 @@
 // `everthink chaos`: the crash matrix on the user's own agent. The scenario is a module of the project; it runs in Node on
 // the in-process host of everthink/testing, through the project's own Vite.
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import {
   CommandError,
   parseCommandLine,
@@ -11,7 +9,7 @@ import {
   type CliContext,
   type CommandDefinition
 } from "../cli-context.ts";
-import { PROJECT_OPTIONS, rootOf } from "../load-project.ts";
+import { importFrom, PROJECT_OPTIONS, rootOf } from "../load-project.ts";
 
 const HELP = `everthink chaos [scenario] [options]
 
@@ -141,9 +139,4 @@ async function projectVite(root: string): Promise<ViteModule> {
   } catch {
     throw new CommandError("Vite is not installed in this project.", "Install it: npm install --save-dev vite");
   }
-}
-
-async function importFrom(root: string, specifier: string): Promise<unknown> {
-  const path = createRequire(join(root, "package.json")).resolve(specifier);
-  return import(pathToFileURL(path).href);
 }

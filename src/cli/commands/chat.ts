@@ -71,8 +71,11 @@ async function sendOnce(
   const printer = new AnswerPrinter(context.stream);
   printer.skip(client.getSnapshot().messages);
   const leave = isJson ? () => {} : client.subscribe(() => printer.show(client.getSnapshot().messages));
+  const stop = () => void client.stop();
+  context.signal.addEventListener("abort", stop, { once: true });
   const { outcome, error } = await client.send(message);
   await settled(client);
+  context.signal.removeEventListener("abort", stop);
   leave();
   const { pendingApprovals, messages } = client.getSnapshot();
   if (isJson) {

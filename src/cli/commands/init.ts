@@ -41,8 +41,7 @@ const OPTIONS = {
   yes: { type: "boolean", short: "y" },
   install: { type: "boolean" },
   package: { type: "string" },
-  "dry-run": { type: "boolean" },
-  help: { type: "boolean", short: "h" }
+  "dry-run": { type: "boolean" }
 } as const;
 
 /** What may be in a folder that counts as empty. */
