@@ -14,6 +14,7 @@ import {
 import { connectClient, targetOf } from "../connect.ts";
 import { messageText, printable, shortJson } from "../message-text.ts";
 import { CONNECTION_HELP, CONNECTION_OPTIONS } from "../target.ts";
+import { decided, isBusy, settled } from "../turn-end.ts";
 
 const HELP = `everthink chat <agent> [instance] [options]
 
@@ -37,7 +38,6 @@ const OPTIONS = {
 
 const DEFAULT_HISTORY = 4;
 const PARKED = 2;
-const BUSY: readonly string[] = ["running", "queued", "recovering"];
 
 export const chatCommand: CommandDefinition = {
   name: "chat",
@@ -101,17 +101,17 @@ async function sendOnce(
 async function converse(client: ThinkClient, context: CliContext, history: number): Promise<number> {
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   const printer = new AnswerPrinter(context.stream);
-  const { messages, identity, status } = client.getSnapshot();
+  const { messages, identity } = client.getSnapshot();
   context.note(printable(`${identity?.agent ?? "agent"} ${identity?.name ?? ""} (Ctrl-C leaves)`));
   for (const message of messages.slice(messages.length - Math.min(history, messages.length))) {
     context.print(messageText(message));
   }
   printer.skip(messages);
   const leave = client.subscribe(() => printer.show(client.getSnapshot().messages));
-  const stopOrLeave = () => (BUSY.includes(client.getSnapshot().status) ? void client.stop() : lines.close());
+  const stopOrLeave = () => (isBusy(client) ? void client.stop() : lines.close());
   lines.on("SIGINT", stopOrLeave);
   try {
-    if (BUSY.includes(status)) await follow(client, { context, lines, printer });
+    if (isBusy(client)) await follow(client, { context, lines, printer });
     else await decide(client, { context, lines, printer });
     for (;;) {
       const text = await ask(lines, "> ");
@@ -147,7 +147,8 @@ async function decide(client: ThinkClient, terminal: Terminal): Promise<void> {
     const answer = await ask(terminal.lines, `${question(waiting)}\nApprove? [y/N] `);
     if (answer === undefined) return;
     const isApproved = /^y(es)?$/i.test(answer.trim());
-    await (isApproved ? client.approve(waiting.callId) : client.reject(waiting.callId)).catch((error: unknown) => {
+    const decision = () => (isApproved ? client.approve(waiting.callId) : client.reject(waiting.callId));
+    await decided(client, decision).catch((error: unknown) => {
       terminal.context.note(printable(`It was not decided: ${errorMessage(error)}`));
     });
     await follow(client, terminal);
@@ -166,21 +167,6 @@ function question({ toolName, input, descriptor }: WaitingApproval): string {
 async function ask(lines: Interface, prompt: string): Promise<string | undefined> {
   const closed = new Promise<undefined>((end) => lines.once("close", () => end(undefined)));
   return Promise.race([lines.question(prompt).catch(() => undefined), closed]);
-}
-
-/** When nothing is running or about to. A lost connection is waited out: the client comes back by itself. */
-async function settled(client: ThinkClient): Promise<void> {
-  await new Promise<void>((end) => {
-    const look = () => {
-      const { status, connection } = client.getSnapshot();
-      if (connection === "refused" || (connection === "open" && !BUSY.includes(status))) {
-        leave();
-        end();
-      }
-    };
-    const leave = client.subscribe(look);
-    queueMicrotask(look);
-  });
 }
 
 async function readAll(stream: NodeJS.ReadStream): Promise<string> {
