@@ -137,9 +137,12 @@ export class AgentRuntime implements AgentCore {
 
   /** A facet has no alarm: its root wakes it. */
   #openSchema(isFacet: boolean): MetaRow {
-    const { clock, ids, options } = this;
+    const { agent, clock, ids, options } = this;
     return openSchema(this.sql, {
-      parts: takeoverPartsOf(this.agent),
+      // Read by a take-over only: no other start collects them.
+      get parts() {
+        return takeoverPartsOf(agent);
+      },
       lossyKinds: options.allowLossyTakeover,
       now: () => clock.now(),
       newId: () => ids.next(),

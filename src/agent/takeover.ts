@@ -11,7 +11,7 @@ import { SCHEDULE_TABLES } from "./schedules/schedule-table.ts";
 import { STATE_TABLES } from "./state.ts";
 import { WAKE_TABLES } from "./tree/child-wakes.ts";
 import { CHILDREN_TABLES } from "./tree/children.ts";
-import { pathKey, type AgentPath, type AgentPathStep } from "./tree/path.ts";
+import { parsePathKey, pathKey, type AgentPath, type AgentPathStep } from "./tree/path.ts";
 import { WORKFLOW_TABLES } from "./workflows/workflow-table.ts";
 
 const contributed = new WeakMap<object, readonly TakeoverPart[]>();
@@ -93,7 +93,8 @@ interface OriginalJob {
 
 /**
  * Schedules that the original makes for itself. Buffers of streams have no counterpart, declared tasks are made anew from
- * the class, and what continues a turn is read by the part that carries turns.
+ * the class, and what continues a turn is read by the part that carries turns, which refuses one that it cannot read. No
+ * fixture has `_chatRecoveryRetry`.
  */
 const OWN_CALLBACKS =
   /^_(?:cleanupStreamBuffers|chatRecovery(?:Continue|Retry)|cfRunSubmission|runDeclaredScheduledTask\w*)$/;
@@ -210,7 +211,7 @@ function carrySchedules(context: TakeoverContext, rows: readonly OwnedSchedule[]
 }
 
 /** A schedule that is there already stays as it is. */
-export function insertSchedules(sql: Sql, rows: readonly CarriedSchedule[]): void {
+function insertSchedules(sql: Sql, rows: readonly CarriedSchedule[]): void {
   const table = new TableSet(sql, SCHEDULE_TABLES);
   for (const { id, callback, payload, type, detail, timeMs, retry } of rows) {
     const parsed = parseJson(payload);
@@ -308,8 +309,9 @@ function queued({ sql, has }: TakeoverContext): QueuedItem[] {
 
 /** Runs of the original that are the turns of a chat. */
 export const CHAT_RUN_PREFIX = "__cf_internal_chat_turn";
-const CHAT_RECOVERY_TASK = "__cf_internal_chat_recovery";
-const OPEN_TASK = "state IN ('pending', 'running', 'waiting')";
+/** A task of the newer layout that goes on with a turn. */
+export const CHAT_RECOVERY_TASK = "__cf_internal_chat_recovery";
+export const OPEN_TASK = "state IN ('pending', 'running', 'waiting')";
 
 const FIBERS: TakeoverPart = {
   kind: "fibers",
@@ -407,17 +409,17 @@ export function undeliveredSchedules(
   sql: Sql,
   child: AgentPathStep
 ): { path: AgentPath; schedules: CarriedSchedule[] }[] {
+  // The path goes on with a bracket or a comma, which "~" comes after: a range of the key, since this is asked before
+  // each call of a child.
   const prefix = `${SCHEDULES_OF}${pathKey([child]).slice(0, -1)}`;
   const rows = new TableSet(sql, TAKEOVER_TABLES).all<{ key: string; value: string }>(
-    "SELECT key, value FROM cf_takeover WHERE substr(key, 1, length(?1)) = ?1",
-    prefix
+    "SELECT key, value FROM cf_takeover WHERE key >= ? AND key < ?",
+    prefix,
+    `${prefix}~`
   );
   // Written by `handDown` only.
   return rows.map(({ key, value }) => ({
-    path: (JSON.parse(key.slice(SCHEDULES_OF.length)) as [string, string][]).map(([className, name]) => ({
-      className,
-      name
-    })),
+    path: parsePathKey(key.slice(SCHEDULES_OF.length)),
     schedules: JSON.parse(value) as CarriedSchedule[]
   }));
 }

@@ -111,30 +111,21 @@ export function isOriginalObject(tables: Iterable<string>): boolean {
   return [...tables].some((name) => ORIGINAL_TABLES.test(name) && !LIBRARY_TABLES.test(name));
 }
 
-/** What of the object cannot be carried. Reads only. */
-export function findRefusals(
-  sql: Sql,
-  tables: ReadonlySet<string>,
-  init: Omit<TakeoverInit, "arm">
-): { readonly refused: TakeoverLoss[]; readonly lost: TakeoverLoss[] } {
+/** Throws OriginalObjectError with what cannot be carried. Returns what the class gives up. Reads only. */
+export function refuseUncarried(sql: Sql, tables: ReadonlySet<string>, init: TakeoverInit): TakeoverLoss[] {
   const context = contextOf(sql, tables, init);
-  const found = init.parts.flatMap(({ kind, refuses }) =>
+  const { parts, lossyKinds } = init;
+  const found = parts.flatMap(({ kind, refuses }) =>
     (refuses?.(context) ?? []).filter(({ rows }) => rows > 0).map((refusal) => ({ kind, ...refusal }))
   );
   const unknown = [...tables]
-    .filter((name) => ORIGINAL_TABLES.test(name) && !init.parts.some((part) => reads(part, name)))
+    .filter((name) => ORIGINAL_TABLES.test(name) && !parts.some((part) => reads(part, name)))
     .map((name) => ({ kind: UNKNOWN_TABLES, what: name, rows: context.count(name) }))
     .filter(({ rows }) => rows > 0);
   const all = [...found, ...unknown];
-  const mayLose = ({ kind }: TakeoverLoss) => init.lossyKinds.includes(kind);
-  return { refused: all.filter((one) => !mayLose(one)), lost: all.filter(mayLose) };
-}
-
-/** Throws OriginalObjectError. Returns what the class gives up. */
-export function refuseUncarried(sql: Sql, tables: ReadonlySet<string>, init: TakeoverInit): TakeoverLoss[] {
-  const { refused, lost } = findRefusals(sql, tables, init);
+  const refused = all.filter(({ kind }) => !lossyKinds.includes(kind));
   if (refused.length > 0) throw new OriginalObjectError(refused);
-  return lost;
+  return all;
 }
 
 /** Part of the transaction that makes the object ours, once nothing is refused. */
@@ -144,11 +135,12 @@ export function takeOverOriginal(
   init: TakeoverInit
 ): TakeoverReport {
   const context = contextOf(sql, tables, init);
-  const kinds = init.parts.flatMap(({ kind, carry }) => {
+  const { parts } = init;
+  const kinds = parts.flatMap(({ kind, carry }) => {
     const counted = carry(context);
     return counted && counted.found > 0 ? [{ kind, ...counted }] : [];
   });
-  dropTables({ sql, tables, lost, parts: init.parts });
+  dropTables({ sql, tables, lost, parts });
   refuseOriginal(sql);
   sql.catalog.refresh();
   const report: TakeoverReport = { takenOverAt: context.now, kinds, lost };
@@ -158,7 +150,7 @@ export function takeOverOriginal(
   return report;
 }
 
-function contextOf(sql: Sql, tables: ReadonlySet<string>, init: Omit<TakeoverInit, "arm">): TakeoverContext {
+function contextOf(sql: Sql, tables: ReadonlySet<string>, init: TakeoverInit): TakeoverContext {
   return {
     sql,
     now: init.now(),

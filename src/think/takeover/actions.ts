@@ -109,24 +109,23 @@ function carryApproval({ sql, newId }: TakeoverContext, row: OriginalApproval): 
   const text = canonicalJson(input);
   const requestId = row.request_id ?? "";
   const descriptor = row.descriptor_json ?? JSON.stringify(describe(row, input));
-  const place = placeOf(sql, row.execution_id);
   new TableSet(sql, PAUSE_TABLES).run(
     `INSERT INTO cf_action_pauses (execution_id, state, action, tool_call_id, turn_id, request_id, message_id, input,
        input_hash, descriptor, grant_snapshot, created_at) VALUES (?, 'parked', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[row.execution_id, row.action_name, row.tool_call_id, place.turnId ?? newId(), requestId, place.messageId],
+    ...[row.execution_id, row.action_name, row.tool_call_id, newId(), requestId, answerOf(sql, row.execution_id)],
     // The grant of its turn was not stored; what the action requires is checked again when it is approved.
     ...[text, sha256(text), descriptor, JSON.stringify({ allowed: true }), row.created_at]
   );
 }
 
 /** The answer that shows the paused output. Empty: it is not in the transcript any more. */
-function placeOf(sql: Sql, executionId: string): { messageId: string; turnId?: string } {
+function answerOf(sql: Sql, executionId: string): string {
   const stored = sql.one<{ id: string }>(
     `SELECT id FROM assistant_messages WHERE session_id = '' AND role = 'assistant' AND instr(content, ?) > 0
      ORDER BY sequence DESC LIMIT 1`,
     executionId
   );
-  return { messageId: stored?.id ?? "" };
+  return stored?.id ?? "";
 }
 
 function describe(row: OriginalApproval, input: Json) {

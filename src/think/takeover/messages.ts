@@ -8,6 +8,7 @@ import type { TakeoverPart } from "../../host/takeover.ts";
 import { encodeMessage, keepFull, messageOwner } from "../../session/message-body.ts";
 import { parseStoredMessage, type SessionMessage } from "../../session/session-message.ts";
 import { moveOriginalSession } from "../../session/take-over.ts";
+import { encodeBase64 } from "../../util/bytes.ts";
 import { isObject } from "../../util/json.ts";
 
 const NEWER = "cf_agents_session_messages";
@@ -135,12 +136,5 @@ function dataUrl(sql: Sql, hash: string): string | undefined {
     bytes.set(data, at);
     at += data.byteLength;
   }
-  return `data:${meta.type};base64,${base64(bytes)}`;
-}
-
-function base64(bytes: Uint8Array): string {
-  let binary = "";
-  // In pieces: a call takes a limited number of arguments.
-  for (let at = 0; at < bytes.length; at += 32_768) binary += String.fromCharCode(...bytes.subarray(at, at + 32_768));
-  return btoa(binary);
+  return `data:${meta.type};base64,${encodeBase64(bytes)}`;
 }

@@ -1,7 +1,7 @@
 // Turns of the original that its last process did not end. Each becomes a turn that was admitted and whose first attempt
 // was cut off, with the chunks that were stored as its partial answer: recovery goes on as for a turn of ours. A call that
 // was under way is recorded as started, so that it is never run again.
-import { CHAT_RUN_PREFIX } from "../../agent/takeover.ts";
+import { CHAT_RECOVERY_TASK, CHAT_RUN_PREFIX, OPEN_TASK } from "../../agent/takeover.ts";
 import { Blobs } from "../../host/blobs.ts";
 import type { Sql } from "../../host/ports.ts";
 import type { TakeoverContext, TakeoverPart } from "../../host/takeover.ts";
@@ -23,8 +23,6 @@ interface InterruptedTurn {
   readonly stash?: Json;
 }
 
-const RECOVERY_TASK = "__cf_internal_chat_recovery";
-const OPEN = "state IN ('pending', 'running', 'waiting')";
 const STREAMS = [
   "cf_ai_chat_stream_metadata",
   "cf_ai_chat_stream_chunks",
@@ -36,10 +34,14 @@ const STREAMS = [
 export const TURNS: TakeoverPart = {
   kind: "turns",
   tables: STREAMS,
-  refuses: ({ count }) => [
+  refuses: (context) => [
     {
       what: "turns of children that the original is recovering",
-      rows: count("cf_agents_schedules", "callback LIKE '\\_chatRecovery%' ESCAPE '\\' AND owner_path IS NOT NULL")
+      rows: recoverySchedules(context).filter(isOfChild).length
+    },
+    {
+      what: "turns that the original is recovering and does not name",
+      rows: recoveryData(context).filter(({ data }) => typeof data["originalRequestId"] !== "string").length
     }
   ],
   carry(context) {
@@ -89,20 +91,7 @@ function tasks({ sql, has }: TakeoverContext): InterruptedTurn[] {
 
 /** The partial answer is a message already, or there was none. */
 function recoveries(context: TakeoverContext): InterruptedTurn[] {
-  const { sql, has } = context;
-  const older = has("cf_agents_schedules")
-    ? sql
-        .all<{ payload: string | null; at: number }>(
-          `SELECT payload, created_at * 1000 AS at FROM cf_agents_schedules
-           WHERE callback LIKE '\\_chatRecovery%' ESCAPE '\\' AND owner_path IS NULL`
-        )
-        .map(({ payload, at }) => ({ data: objectIn(payload), at }))
-    : [];
-  const newer = taskInputs(context, RECOVERY_TASK).map(({ input, at }) => ({
-    data: isObject(input["data"]) ? input["data"] : {},
-    at
-  }));
-  return [...older, ...newer].flatMap(({ data, at }): InterruptedTurn[] => {
+  return recoveryData(context).flatMap(({ data, at }): InterruptedTurn[] => {
     const { originalRequestId: requestId, targetAssistantId: answer } = data;
     if (typeof requestId !== "string") return [];
     if (typeof answer !== "string") return [{ requestId, startedAt: at, continuation: false }];
@@ -110,10 +99,39 @@ function recoveries(context: TakeoverContext): InterruptedTurn[] {
   });
 }
 
+function recoveryData(context: TakeoverContext): { data: Record<string, unknown>; at: number }[] {
+  const older = recoverySchedules(context)
+    .filter((row) => !isOfChild(row))
+    .map(({ payload, created_at }) => ({ data: objectIn(payload), at: created_at * 1000 }));
+  const newer = taskInputs(context, CHAT_RECOVERY_TASK).map(({ input, at }) => ({
+    data: isObject(input["data"]) ? input["data"] : {},
+    at
+  }));
+  return [...older, ...newer];
+}
+
+interface RecoverySchedule {
+  readonly payload: string | null;
+  readonly created_at: number;
+  /** The first versions did not have it. */
+  readonly owner_path?: string | null;
+}
+
+function recoverySchedules({ sql, has }: TakeoverContext): RecoverySchedule[] {
+  if (!has("cf_agents_schedules")) return [];
+  return sql.all<RecoverySchedule>(
+    "SELECT * FROM cf_agents_schedules WHERE callback LIKE '\\_chatRecovery%' ESCAPE '\\'"
+  );
+}
+
+function isOfChild({ owner_path: path = null }: RecoverySchedule): boolean {
+  return path !== null;
+}
+
 function taskInputs({ sql, has }: Pick<TakeoverContext, "sql" | "has">, definition: string) {
   if (!has("cf_agents_task_runs")) return [];
   const rows = sql.all<{ input: string | null; at: number }>(
-    `SELECT input, created_at AS at FROM cf_agents_task_runs WHERE definition = ? AND ${OPEN}`,
+    `SELECT input, created_at AS at FROM cf_agents_task_runs WHERE definition = ? AND ${OPEN_TASK}`,
     definition
   );
   return rows.map(({ input, at }) => ({ input: objectIn(input), at }));
