@@ -1,13 +1,15 @@
-// The inspection API as a part of every class: one route, and nothing else until it is asked. Who may ask is decided before
-// the path is looked at and before any of the code behind it is loaded.
+// The inspection API as a part of every class: one route, and nothing else until it is asked. Access is decided before
+// anything of the agent is read and before the code that reads it is loaded.
 import { lazyModule } from "../host/lazy-module.ts";
 import { isObject } from "../util/json.ts";
 import type { Feature, FeatureFactory } from "./feature.ts";
 import type { ThinkRuntime } from "./runtime.ts";
+import { WarnOnce } from "./warn-once.ts";
 
 /** The variable whose value opens the API to a client that has it. */
-export const INSPECTION_KEY = "EVERTHINK_INSPECTION_KEY";
+const INSPECTION_KEY = "EVERTHINK_INSPECTION_KEY";
 const MIN_KEY_CHARS = 16;
+const warnings = new WarnOnce();
 
 const loadSource = lazyModule(() => import("./inspection-source.ts"));
 const loadHttp = lazyModule(() => import("../inspect/inspect-http.ts"));
@@ -39,7 +41,11 @@ async function respond(
 /** Compared in full, so that the time it takes says nothing about the key. */
 export function hasInspectionKey(request: Request, env: unknown): boolean {
   const key: unknown = isObject(env) ? env[INSPECTION_KEY] : undefined;
-  if (typeof key !== "string" || key.length < MIN_KEY_CHARS) return false;
+  if (typeof key !== "string" || key === "") return false;
+  if (key.length < MIN_KEY_CHARS) {
+    warnings.warn(`${INSPECTION_KEY} has fewer than ${MIN_KEY_CHARS} characters and opens nothing: set a longer one.`);
+    return false;
+  }
   const given = /^Bearer\s+(\S+)$/i.exec(request.headers.get("Authorization") ?? "")?.[1] ?? "";
   let difference = given.length ^ key.length;
   for (let index = 0; index < key.length; index += 1) {

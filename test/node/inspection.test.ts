@@ -45,7 +45,9 @@ describe("who may look", () => {
   });
 
   test("without the variable, or with a short one, no key opens it", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
     for (const key of ["", "short"]) expect((await request(open([echo], { key }), "agent", key)).status).toBe(403);
+    expect(warn.mock.calls).toEqual([[expect.stringContaining("has fewer than 16 characters and opens nothing")]]);
   });
 
   test("the class decides, and is given what is asked for; anything but true refuses", async () => {

@@ -2,13 +2,15 @@ import type { LanguageModel } from "ai";
 import { Think } from "everthink";
 import type { InspectionAccess, TurnsView, TurnTimeline } from "everthink/inspect";
 
-export class Assistant extends Think<{ ADMIN_TOKEN: string }> {
+export class Assistant extends Think<{ ADMIN_TOKEN?: string }> {
   override getModel(): LanguageModel {
     return "openai/gpt-5";
   }
 
   override authorizeInspection(request: Request, access: InspectionAccess) {
-    return access === "read" && request.headers.get("Authorization") === `Bearer ${this.env.ADMIN_TOKEN}`;
+    const { ADMIN_TOKEN = "" } = this.env;
+    // A variable that is not set opens nothing.
+    return access === "read" && ADMIN_TOKEN !== "" && request.headers.get("Authorization") === `Bearer ${ADMIN_TOKEN}`;
   }
 }
 
