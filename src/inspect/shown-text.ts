@@ -2,8 +2,8 @@
 import type { ShownText } from "./views.ts";
 
 /** Characters of one text in a view. */
-export const SHOWN_CHARS = 20_000;
-export const PREVIEW_CHARS = 160;
+const SHOWN_CHARS = 20_000;
+const PREVIEW_CHARS = 160;
 
 /** A text as it is, anything else as JSON. */
 export function shownText(value: unknown, maxChars: number = SHOWN_CHARS, from = 0): ShownText {

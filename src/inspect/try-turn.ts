@@ -9,8 +9,8 @@ import { canonicalJson, type Json } from "../util/json.ts";
 import { shownText } from "./shown-text.ts";
 import type { TriedCall, TriedRun, TryRequest } from "./views.ts";
 
-export const MAX_TRIED_STEPS = 10;
-export const TRY_TIMEOUT_MS = 120_000;
+const MAX_TRIED_STEPS = 10;
+const TRY_TIMEOUT_MS = 120_000;
 
 export interface TryInput {
   readonly sdk: Sdk;

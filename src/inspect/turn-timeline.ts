@@ -1,5 +1,6 @@
 // One turn on a time scale, from its records. Pure: the same records give the same timeline, and records of other turns
 // change nothing. Where records are gone, `timelineOfHistory` shows what is kept longer.
+import { addStepUsage, NO_USAGE } from "../journal/folds/turn-fold.ts";
 import type { TurnHistory } from "../journal/history.ts";
 import type {
   AttemptEnded,
@@ -8,14 +9,12 @@ import type {
   CallStarted,
   JournalRecord,
   ReadableRecord,
-  SequencedRecord,
-  StepUsage
+  SequencedRecord
 } from "../journal/records.ts";
 import { shownText } from "./shown-text.ts";
 import type {
   ApprovalTimeline,
   AttemptTimeline,
-  CallStatus,
   CallTimeline,
   StepTimeline,
   InspectedTurnStatus,
@@ -35,14 +34,6 @@ interface Draft extends Omit<Mutable<RecordedTimeline>, "attempts"> {
   readonly calls: Map<string, Mutable<CallTimeline>>;
 }
 
-export const UNKNOWN_USAGE: StepUsage = {
-  inputTokens: null,
-  outputTokens: null,
-  totalTokens: null,
-  reasoningTokens: null,
-  cachedInputTokens: null
-};
-
 /** The timeline of the turn with this id; records come in order. */
 export function foldTimeline(turnId: string, entries: Iterable<SequencedRecord>): RecordedTimeline {
   const draft: Draft = {
@@ -61,7 +52,7 @@ export function foldTimeline(turnId: string, entries: Iterable<SequencedRecord>)
     messageId: null,
     queueMs: null,
     attempts: [],
-    usage: UNKNOWN_USAGE,
+    usage: NO_USAGE,
     grant: null,
     cancel: null,
     calls: new Map()
@@ -254,19 +245,7 @@ function finishStep(
   step.finishedAt = at;
   step.finishReason = finishReason;
   step.usage = usage;
-  draft.usage = addedUsage(draft.usage, usage);
-}
-
-export function addedUsage(first: StepUsage, second: StepUsage): StepUsage {
-  const sum = (one: number | null, other: number | null) =>
-    one === null && other === null ? null : (one ?? 0) + (other ?? 0);
-  return {
-    inputTokens: sum(first.inputTokens, second.inputTokens),
-    outputTokens: sum(first.outputTokens, second.outputTokens),
-    totalTokens: sum(first.totalTokens, second.totalTokens),
-    reasoningTokens: sum(first.reasoningTokens, second.reasoningTokens),
-    cachedInputTokens: sum(first.cachedInputTokens, second.cachedInputTokens)
-  };
+  draft.usage = addStepUsage(draft.usage, usage);
 }
 
 function applyToCall(draft: Draft, record: ReadableRecord): void {
@@ -383,7 +362,7 @@ function stepsOfHistory(
   ];
 }
 
-/** With the names of those who decided, where the ledger of actions has them. */
+/** With the names that were given with decisions, where the ledger of actions has them. */
 export function withApprovers(
   timeline: RecordedTimeline,
   approverOf: (callId: string) => ApproverNote | undefined
@@ -416,8 +395,4 @@ function approved(call: CallTimeline, note: ApproverNote | undefined): CallTimel
       answeredAt: approval.answeredAt ?? note.settledAt
     }
   };
-}
-
-export function isOpenStatus(status: CallStatus): boolean {
-  return status === "running" || status === "waiting";
 }

@@ -23,8 +23,10 @@ import { kebabCase } from "../util/kebab.ts";
 import type { ThinkRuntime } from "./runtime.ts";
 import { actionsOf } from "./approvals.ts";
 
-/** What is read of the journal for one turn. */
+/** What is read of the journal for one turn, and at a time. */
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;
+const PAGE_BYTES = 1024 * 1024;
+const PAGE_RECORDS = 4_096;
 /** History rows that are looked through for a turn of which only the id is known. */
 const SEARCHED_PAGES = 50;
 const PAGE = 100;
@@ -219,9 +221,11 @@ export class InspectedTurns {
   #recordsOf(turnId: string, after: number, upTo = Number.MAX_SAFE_INTEGER): SequencedRecord[] {
     const records: SequencedRecord[] = [];
     let left = MAX_RECORD_BYTES;
-    for (const page of this.#reader.pages({ after, turnIds: new Set([turnId]) })) {
+    // Pages of the default number of records would reach the limit long before its bytes.
+    const limits = { maxBytes: PAGE_BYTES, maxRecords: PAGE_RECORDS };
+    for (const page of this.#reader.pages({ after, turnIds: new Set([turnId]), ...limits })) {
       records.push(...page.entries);
-      left -= 1024 * 1024;
+      left -= PAGE_BYTES;
       if (page.cursor >= upTo || left <= 0) break;
     }
     return records;

@@ -86,7 +86,8 @@ export interface StepsView {
   readonly lastUsage: StepUsage;
 }
 
-const NO_USAGE: StepUsage = {
+/** No provider has reported anything. */
+export const NO_USAGE: StepUsage = {
   inputTokens: null,
   outputTokens: null,
   totalTokens: null,

@@ -98,7 +98,7 @@ export class SessionContext {
     return this.#prompt.freeze();
   }
 
-  /** The same, without keeping anything: for those who only look. */
+  /** The same, without keeping anything: for inspectors and estimates. */
   peekSections(): Promise<readonly PromptBlock[]> {
     return this.#prompt.peek();
   }
