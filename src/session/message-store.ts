@@ -8,6 +8,7 @@ import { moveToBranch } from "./branches.ts";
 import { recordChange, RUNNER, USER_CODE, type ChangeOrigin } from "./change-log.ts";
 import { findCalls } from "./find-calls.ts";
 import type { StoredForms } from "./full-message.ts";
+import { childrenOf, exactTotals, locate, type Location } from "./location.ts";
 import {
   encodeMessage,
   encodeShortened,
@@ -47,15 +48,6 @@ import { deleteFromTree, recoverLeaf, replaceAsBranch } from "./tree-surgery.ts"
 export interface SizedMessage {
   readonly message: SessionMessage;
   readonly sizeBytes: number;
-}
-
-/** Where a message is, seen from the newest one. */
-export interface Location {
-  readonly isOnPath: boolean;
-  /** The message's child on the active path. */
-  readonly child?: MessageHeader;
-  /** Sums over the messages between it and the newest one. */
-  readonly below: PathTotals;
 }
 
 export class MessageStore implements SessionProvider {
@@ -149,7 +141,7 @@ export class MessageStore implements SessionProvider {
   getBranches(messageId: string): SessionMessage[] {
     const parent = this.rows.header(messageId);
     if (parent === undefined) return [];
-    const children = this.childrenOf(parent, this.locate(parent)).map(({ id }) => id);
+    const children = childrenOf(this, parent, this.locate(parent)).map(({ id }) => id);
     const rows = this.rows.rows(children);
     return children.flatMap((id) => {
       const row = rows.get(id);
@@ -346,36 +338,18 @@ export class MessageStore implements SessionProvider {
 
   /** Walks up from the newest message: short for recent ones. */
   locate(target: MessageHeader): Location {
-    let child: MessageHeader | undefined;
-    let below = ZERO_TOTALS;
-    for (const header of this.leafId === null ? [] : this.rows.path(this.leafId)) {
-      if (header.id === target.id) return { isOnPath: true, below, ...(child && { child }) };
-      if (header.sequence < target.sequence) break;
-      child = header;
-      below = addTotals(below, ownTotals(header));
-    }
-    return { isOnPath: false, below };
-  }
-
-  /** Oldest first. Constant for the active path; a scan for an only child elsewhere. */
-  childrenOf(parent: MessageHeader, { isOnPath, child }: Location): MessageHeader[] {
-    const siblings = this.rows.branches(parent.id);
-    if (siblings.length > 0) return siblings;
-    const onlyChild = isOnPath ? child : this.rows.scanForChild(parent.id);
-    return onlyChild === undefined ? [] : [onlyChild];
+    return locate(this, target);
   }
 
   hasChildren(id: string): boolean {
     const header = id === this.leafId ? undefined : this.rows.header(id);
-    return header !== undefined && this.childrenOf(header, this.locate(header)).length > 0;
+    return header !== undefined && childrenOf(this, header, this.locate(header)).length > 0;
   }
 
-  /** Sums of the path that ends at a message, exact wherever it is. */
-  exactTotals(target: MessageHeader, location: Location): PathTotals {
-    return location.isOnPath ? subtractTotals(this.totals(), location.below) : sumTotals(this.rows.path(target.id));
+  /** The owner of a message's blobs. */
+  ownerOf(id: string): string {
+    return messageOwner(this.scope.sessionId, id);
   }
-
-  readonly ownerOf = (id: string): string => messageOwner(this.scope.sessionId, id);
 
   release(header: MessageHeader): void {
     if (header.fullHash !== null) this.scope.host.blobs.release(this.ownerOf(header.id));
@@ -416,10 +390,10 @@ export class MessageStore implements SessionProvider {
     if (leaf !== undefined) this.overlays.leafMoves(parent?.id ?? null);
     if (parent === undefined) return { totals: ZERO_TOTALS, isBranch: true };
     const location = this.locate(parent);
-    const children = this.childrenOf(parent, location);
+    const children = childrenOf(this, parent, location);
     const only = children[0];
     if (only?.isBranch === 0) this.rows.replaceHeader({ ...only, isBranch: 1 });
-    return { totals: this.exactTotals(parent, location), isBranch: children.length > 0 };
+    return { totals: exactTotals(this, parent, location), isBranch: children.length > 0 };
   }
 
   #insert(

@@ -4,6 +4,7 @@
 import type { ConversationRow } from "../journal/conversation.ts";
 import { byteLength } from "../util/bytes.ts";
 import { recordChange } from "./change-log.ts";
+import { childrenOf, exactTotals } from "./location.ts";
 import { encodeMessage, fullRefOf, keepFull, readFull } from "./message-body.ts";
 import type { MessageHeader, MessageRow } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
@@ -83,8 +84,8 @@ export function replaceAsBranch(
   const before = store.rows.row(edit.message.id);
   if (before === undefined) return;
   const location = store.locate(before);
-  const children = store.childrenOf(before, location);
-  const above = subtractTotals(store.exactTotals(before, location), ownTotals(before));
+  const children = childrenOf(store, before, location);
+  const above = subtractTotals(exactTotals(store, before, location), ownTotals(before));
   if (children.length === 0) store.overlays.uncover(before);
   store.overlays.leafMoves(before.parentId);
   if (children.length > 0) {
@@ -144,7 +145,7 @@ export function recoverLeaf(store: MessageStore, lost: string): string | null {
     store.overlays.leafMoves(leafId);
     row.leaf = leafId;
     if (recovered) {
-      const totals = store.exactTotals(recovered, { isOnPath: false, below: ZERO_TOTALS });
+      const totals = exactTotals(store, recovered, { isOnPath: false, below: ZERO_TOTALS });
       store.rows.replaceHeader(withTotals(recovered, totals));
     }
     recordChange(store.scope, { by: "runner", why: "newest-message-lost" }, { change: "repaired", ids: [lost] });

@@ -1,0 +1,83 @@
+// Rows that the original writes and no fixture has, put into objects of the fixtures before they are opened.
+import { expect, test } from "vitest";
+import type { TestHost } from "../../src/testing/index.ts";
+import { Assistant, call, Counter, LAYOUTS, load, openHost, type Layout } from "../takeover/kit.ts";
+
+function opened(layout: Layout, file: string): TestHost {
+  const host = openHost();
+  load(host, layout, file);
+  return host;
+}
+
+/** Found, carried. */
+async function counts(host: TestHost, object: string, name: string): Promise<Record<string, string>> {
+  const { kinds } = await call<{ kinds: { kind: string; found: number; carried: number }[] }>(host, [
+    object,
+    name,
+    "getTakeoverReport"
+  ]);
+  return Object.fromEntries(kinds.map(({ kind, found, carried }) => [kind, `${found}/${carried}`]));
+}
+
+const transcript = (host: TestHost) => call<object[]>(host, ["assistant", "branches", "transcript"]);
+
+test.each(LAYOUTS)("workflows that an object of %s had started keep id, name and status", async (layout) => {
+  const host = opened(layout, "Counter.plain");
+  const rows = [
+    ["w1", "waiting", null],
+    ["w2", "terminated", "stopped"],
+    ["w3", "complete", null]
+  ] as const;
+  for (const [id, status, error] of rows) {
+    host.sql(
+      Counter,
+      "plain",
+      `INSERT INTO cf_agents_workflows (id, workflow_id, workflow_name, status, metadata, error_message, created_at, updated_at)
+       VALUES (?, ?, 'LETTERS', ?, '{"to":"Ada"}', ?, 1794829774, 1794829775)`,
+      ...[`row-${id}`, id, status, error]
+    );
+  }
+  expect(await counts(host, "counter", "plain")).toMatchObject({ workflows: "3/3" });
+  const found = (id: string) => call(host, ["counter", "plain", "getWorkflow"], id);
+  const carried = { workflowName: "LETTERS", metadata: { to: "Ada" } };
+  expect(await found("w1")).toMatchObject({ ...carried, status: "running" });
+  expect(await found("w2")).toMatchObject({ ...carried, status: "errored" });
+  expect(await found("w3")).toMatchObject({ ...carried, status: "complete" });
+});
+
+test("a message that the newer layout keeps in pieces is put together", async () => {
+  const host = opened("layout-b", "Assistant.branches");
+  const change = (statement: string, ...values: string[]) => host.sql(Assistant, "branches", statement, ...values);
+  const before = await transcript(opened("layout-b", "Assistant.branches"));
+  const [row] = host.sql<{ id: string; content: string }>(
+    Assistant,
+    "branches",
+    "SELECT id, content FROM cf_agents_session_messages ORDER BY seq LIMIT 1"
+  );
+  if (!row) throw new Error("The fixture has no message.");
+  const { id, content } = row;
+  for (const [index, piece] of [content.slice(0, 10), content.slice(10)].entries()) {
+    change(
+      "INSERT INTO cf_agents_session_message_chunks SELECT session_id, id, ?, ? FROM cf_agents_session_messages WHERE id = ?",
+      String(index),
+      piece,
+      id
+    );
+  }
+  change("UPDATE cf_agents_session_messages SET content = '', content_chunks = 2 WHERE id = ?", id);
+  expect(await transcript(host)).toEqual(before);
+});
+
+test("a recovery that names no turn is refused, and one of the first versions is carried", async () => {
+  const broken = opened("layout-a", "Assistant.recovering");
+  const ofTurn = "callback = '_chatRecoveryContinue'";
+  broken.sql(Assistant, "recovering", `UPDATE cf_agents_schedules SET payload = '{}' WHERE ${ofTurn}`);
+  await expect(broken.get(Assistant, "recovering")).rejects.toThrow(
+    "turns that the original is recovering and does not name (1 row)"
+  );
+  const older = opened("layout-a", "Assistant.recovering");
+  for (const column of ["owner_path", "owner_path_key"]) {
+    older.sql(Assistant, "recovering", `ALTER TABLE cf_agents_schedules DROP COLUMN ${column}`);
+  }
+  expect(await counts(older, "assistant", "recovering")).toMatchObject({ turns: "1/1" });
+});
