@@ -3,12 +3,17 @@
 import type { UIMessage } from "ai";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { SubAgentClass } from "../agent/tree/sub-agent-stub.ts";
-import type { AgentToolChunk } from "../agent-tools/chunk-feed.ts";
-import { inputText, type AgentToolRunInspection, type RunProgress } from "../agent-tools/own-run.ts";
-import type { AgentToolRetention } from "../agent-tools/ports.ts";
-import { agentToolsOf, type AgentToolParts } from "../agent-tools/registry.ts";
-import type { AgentToolRunInfo, AgentToolValue, RunAgentToolOptions, RunAgentToolResult } from "../agent-tools/run.ts";
-import type { ClearAgentToolRunsOptions } from "../agent-tools/run-table.ts";
+import type { AgentToolChunk } from "../agent/agent-tools/chunk-feed.ts";
+import { inputText, type AgentToolRunInspection, type RunProgress } from "../agent/agent-tools/own-run.ts";
+import type { AgentToolRetention } from "../agent/agent-tools/ports.ts";
+import { agentToolsOf, type AgentToolParts } from "../agent/agent-tools/registry.ts";
+import type {
+  AgentToolRunInfo,
+  AgentToolValue,
+  RunAgentToolOptions,
+  RunAgentToolResult
+} from "../agent/agent-tools/run.ts";
+import type { ClearAgentToolRunsOptions } from "../agent/agent-tools/run-table.ts";
 import { NotStartedError } from "./errors.ts";
 import { PlainChatAgent } from "./plain-chat-agent.ts";
 

@@ -2,10 +2,10 @@
 // neither has no row of it.
 import type { UIMessage } from "ai";
 import { runtimeOf } from "../agent/runtime.ts";
-import { ChildRuns } from "../agent-tools/child-runs.ts";
-import { OWN_RUN_TABLES, OwnRuns } from "../agent-tools/own-run.ts";
-import { provideAgentTools } from "../agent-tools/registry.ts";
-import { RUN_TABLES } from "../agent-tools/run-table.ts";
+import { ChildRuns } from "../agent/agent-tools/child-runs.ts";
+import { OWN_RUN_TABLES, OwnRuns } from "../agent/agent-tools/own-run.ts";
+import { provideAgentTools } from "../agent/agent-tools/registry.ts";
+import { RUN_TABLES } from "../agent/agent-tools/run-table.ts";
 import { AgentToolsAgent } from "./agent-tools-agent.ts";
 import type { Feature, FeatureFactory, FeatureHost } from "./feature.ts";
 import { checkMessages } from "./turn-input.ts";

@@ -2,7 +2,7 @@
 // keeps and the stored messages. Reads with a reader of its own, which sets nothing aside: a damaged row is left to the
 // agent.
 import type { UIMessage } from "ai";
-import { agentToolsOf } from "../agent-tools/registry.ts";
+import { agentToolsOf } from "../agent/agent-tools/registry.ts";
 import { shownMessage, callsOf, messagePreview } from "../inspect/shown-messages.ts";
 import { shownText } from "../inspect/shown-text.ts";
 import {

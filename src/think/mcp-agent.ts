@@ -8,7 +8,7 @@ import type {
   McpServerOptions,
   McpServersState,
   McpToolInfo
-} from "../mcp/index.ts";
+} from "../agent/mcp/index.ts";
 import { mcpOf } from "./mcp.ts";
 import { WorkspaceAgent } from "./workspace-agent.ts";
 

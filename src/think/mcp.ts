@@ -3,10 +3,10 @@
 // leaves a note in the prompt, never the turn. An agent without servers has no table and no part in a turn.
 import { pathBelowAgent } from "../agent/own-path.ts";
 import { runtimeOf } from "../agent/runtime.ts";
-import { callbackUrlOf } from "../mcp/callback-url.ts";
-import { loadProtocol } from "../mcp/connection.ts";
-import { McpManager } from "../mcp/manager.ts";
-import { MCP_TABLES, McpStore } from "../mcp/server-store.ts";
+import { callbackUrlOf } from "../agent/mcp/callback-url.ts";
+import { loadProtocol } from "../agent/mcp/connection.ts";
+import { McpManager } from "../agent/mcp/manager.ts";
+import { MCP_TABLES, McpStore } from "../agent/mcp/server-store.ts";
 import { NotStartedError } from "./errors.ts";
 import type { Feature, FeatureHost, TurnPart } from "./feature.ts";
 

@@ -1,14 +1,14 @@
 // What a Think carries over from the original besides what every agent does, in the order in which it is carried: turns
 // and approvals refer to messages.
-import { OWN_RUN_TABLES } from "../../agent-tools/own-run.ts";
-import { RUN_TABLES } from "../../agent-tools/run-table.ts";
+import { OWN_RUN_TABLES } from "../../agent/agent-tools/own-run.ts";
+import { RUN_TABLES } from "../../agent/agent-tools/run-table.ts";
 import type { TakeoverContext, TakeoverPart } from "../../host/takeover.ts";
 import type { Sql } from "../../host/ports.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { Conversation } from "../../journal/conversation.ts";
-import { storedOptions, type McpServerOptions } from "../../mcp/server-record.ts";
-import { MCP_TABLES } from "../../mcp/server-store.ts";
-import { normalizeUrl } from "../../mcp/url-guard.ts";
+import { storedOptions, type McpServerOptions } from "../../agent/mcp/server-record.ts";
+import { MCP_TABLES } from "../../agent/mcp/server-store.ts";
+import { normalizeUrl } from "../../agent/mcp/url-guard.ts";
 import { isObject, parseJson, type Json } from "../../util/json.ts";
 import { parseClientTools, type ClientToolSchema } from "../client-tools.ts";
 import { CONFIG_KEY, CONFIG_TABLES } from "../config.ts";
