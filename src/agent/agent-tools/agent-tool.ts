@@ -1,5 +1,6 @@
 // A sub-agent as a tool of the AI SDK. The tool holds no state: what runs, and what came of it, is the agent's.
 import type { Tool } from "ai";
+import { installedSdk } from "../../model/index.ts";
 import { getCurrentAgent } from "../context.ts";
 import type { SubAgentClass } from "../tree/sub-agent-stub.ts";
 import { AGENT_TOOL, type AgentToolDefinition, type AgentToolOptions } from "./definition.ts";
@@ -26,17 +27,22 @@ export function agentTool<Input, Output = string>(
   childClass: SubAgentClass,
   options: AgentToolOptions<Input, Output>
 ): Tool<Input, Output | AgentToolFailure> {
-  const { description, inputSchema, ...rest } = options;
-  const definition: AgentToolDefinition = { childClass, options: { description, ...rest } };
+  const { inputSchema, outputSchema, ...rest } = options;
+  const { description } = rest;
+  const definition: AgentToolDefinition = {
+    childClass,
+    options: rest,
+    ...(outputSchema && { validate: (output: unknown) => installedSdk().validateInput(outputSchema, output) })
+  };
   const tool = {
     description,
     inputSchema,
     execute: async (input: Input, { toolCallId, abortSignal }: { toolCallId: string; abortSignal?: AbortSignal }) => {
       const { agent } = getCurrentAgent();
-      const runs = agent && childRunsOf(agent);
-      if (!runs) throw new AgentToolContextError();
+      if (!agent) throw new AgentToolContextError();
       // The schema of the tool says what it is.
-      return (await runs.callTool(definition, { input, toolCallId, signal: abortSignal })) as Output | AgentToolFailure;
+      return (await childRunsOf(agent).callTool(definition, { input, toolCallId, signal: abortSignal })) as
+        Output | AgentToolFailure;
     },
     [AGENT_TOOL]: definition
   };

@@ -4,16 +4,18 @@
 import type { Connection } from "../connections/connection.ts";
 import { currentDurable } from "../context.ts";
 import type { SubAgentClass } from "../tree/sub-agent-stub.ts";
+import { sha256 } from "../../host/blobs.ts";
 import { happensWithin } from "../../host/deadline.ts";
 import type { CallOutcome } from "../../journal/records.ts";
 import type { TurnOutcome } from "../../turn/turn.ts";
 import { isObject, type Json } from "../../util/json.ts";
 import { AGENT_TOOL, displayOfTool, type AgentToolDefinition } from "./definition.ts";
 import { ChildLink } from "./child-link.ts";
+import { takesRuns } from "./child-methods.ts";
 import { AgentToolClassError } from "./errors.ts";
 import { RunEvents } from "./events.ts";
 import { LiveRun, type RunRequest } from "./live-run.ts";
-import type { RunsInit } from "./ports.ts";
+import { NO_CONVERSATION, type RunConversation, type RunsInit } from "./ports.ts";
 import {
   isHardTerminal,
   isOpenRun,
@@ -43,6 +45,8 @@ const CLEARED = "clearing agent tool run";
 const OWNER_ENDED = "The turn that started the run has ended.";
 
 export class ChildRuns {
+  /** Set by an agent that has one, before its start is over. */
+  conversation: RunConversation = NO_CONVERSATION;
   readonly table: RunTable;
   readonly #init: RunsInit;
   readonly #link: ChildLink;
@@ -91,7 +95,7 @@ export class ChildRuns {
   ): Promise<unknown> {
     const { input, toolCallId, signal } = call;
     const { childClass, options } = definition;
-    const messageId = this.#init.turns.current()?.messageId ?? "";
+    const messageId = this.conversation.currentTurn()?.messageId ?? sha256(valueText(input) ?? "");
     const { detached, noProgressMs } = options;
     const result = await this.run(childClass, {
       input,
@@ -102,7 +106,7 @@ export class ChildRuns {
       ...(detached !== undefined && { detached }),
       ...(noProgressMs !== undefined && { noProgressMs })
     });
-    return this.#toolOutput(result, options.outputSchema);
+    return toolOutput(result, definition);
   }
 
   /** Whether a call whose attempt is over has a child that knows more, or may still get one. */
@@ -125,7 +129,7 @@ export class ChildRuns {
     if (!known) return undefined;
     const result = await this.#again(known, { input, isNew: false, signal });
     if (signal.aborted) return undefined;
-    const output = await this.#toolOutput(result, definition?.options.outputSchema);
+    const output = await toolOutput(result, definition);
     return { kind: "output", output: JSON.parse(valueText(output) ?? "null") as Json };
   }
 
@@ -239,7 +243,7 @@ export class ChildRuns {
     return this.#write(childClass, {
       ...options,
       runId,
-      turnId: isDetached ? null : (this.#init.turns.current()?.turnId ?? null),
+      turnId: isDetached ? null : (this.conversation.currentTurn()?.turnId ?? null),
       background: isDetached ? (detached === true ? {} : detached) : undefined
     });
   }
@@ -283,7 +287,7 @@ export class ChildRuns {
   /** Why a run must not begin. Its child never hears of it. */
   #refusal(childClass: SubAgentClass, row: RunRow, signal: AbortSignal | undefined): RunEnd | undefined {
     if (signal?.aborted && row.detached === null) return { status: "aborted", error: "cancelled" };
-    if (typeof Reflect.get(childClass.prototype as object, "readAgentToolRun") !== "function") {
+    if (!takesRuns(childClass)) {
       return { status: "error", error: new AgentToolClassError(childClass.name).message };
     }
     if (this.#slots.hasRoom) return undefined;
@@ -313,14 +317,14 @@ export class ChildRuns {
   }
 
   #watch(row: RunRow, request: RunRequest): LiveRun {
-    const { runtime, settings, hooks, turns } = this.#init;
+    const { runtime, settings, hooks } = this.#init;
     const live = new LiveRun({
       row,
       request,
       runtime,
       settings,
       hooks,
-      turns,
+      conversation: this.conversation,
       table: this.table,
       slots: this.#slots,
       link: this.#link,
@@ -385,7 +389,7 @@ export class ChildRuns {
   }
 
   async #report(row: RunRow): Promise<void> {
-    await reportRun(this.#init, row);
+    await reportRun({ ...this.#init, conversation: this.conversation }, row);
     this.table.reported(row.run_id);
   }
 
@@ -435,7 +439,7 @@ export class ChildRuns {
   #isLeft(row: RunRow): boolean {
     if (this.#live.has(row.run_id)) return false;
     if (!isOpenRun(row.status) || row.cancel !== null || row.turn_id === null) return true;
-    return !this.#init.turns.isOpen(row.turn_id);
+    return !this.conversation.isOpen(row.turn_id);
   }
 
   #isDue({ run_id }: RunRow): boolean {
@@ -458,16 +462,9 @@ export class ChildRuns {
   }
 
   #definition(toolName: string): AgentToolDefinition | undefined {
-    const tool = this.#init.hooks.toolNamed(toolName);
+    const tool = this.conversation.toolNamed(toolName);
     // Only tools of `agentTool()` have a member of this name.
     return isObject(tool) && AGENT_TOOL in tool ? (tool[AGENT_TOOL] as AgentToolDefinition) : undefined;
-  }
-
-  async #toolOutput(result: RunAgentToolResult, schema: unknown): Promise<unknown> {
-    if (schema === undefined || result.status !== "completed") return toolOutputOf(result);
-    if (result.output === undefined) return toolOutputOf(result, { ok: false });
-    const parsed = await this.#init.validate(schema, result.output);
-    return toolOutputOf(result, parsed.ok ? { ok: true, value: parsed.value } : { ok: false });
   }
 
   /** Best effort: a client is not kept waiting for a child. */
@@ -481,4 +478,12 @@ export class ChildRuns {
       return [];
     }
   }
+}
+
+/** What the model reads of a run. */
+async function toolOutput(result: RunAgentToolResult, definition: AgentToolDefinition | undefined): Promise<unknown> {
+  if (!definition?.validate || result.status !== "completed") return toolOutputOf(result);
+  if (result.output === undefined) return toolOutputOf(result, { ok: false });
+  const parsed = await definition.validate(result.output);
+  return toolOutputOf(result, parsed.ok ? { ok: true, value: parsed.value } : { ok: false });
 }

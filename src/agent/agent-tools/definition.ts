@@ -1,6 +1,7 @@
 // What makes a tool an agent tool: the child's class and how it is run, carried by the tool itself. After a crash the
 // parent finds it by the tool's name and goes on with the call.
 import type { FlexibleSchema } from "ai";
+import type { Result } from "../../util/result.ts";
 import type { SubAgentClass } from "../tree/sub-agent-stub.ts";
 import type { AgentToolDisplay, BackgroundRun } from "./run.ts";
 
@@ -26,7 +27,9 @@ export interface AgentToolOptions<Input = unknown, Output = unknown> {
 
 export interface AgentToolDefinition {
   readonly childClass: SubAgentClass;
-  readonly options: Omit<AgentToolOptions, "inputSchema" | "outputSchema"> & { readonly outputSchema?: unknown };
+  readonly options: Omit<AgentToolOptions, "inputSchema" | "outputSchema">;
+  /** What the tool's output schema makes of an output; absent: the tool has none, and returns the summary. */
+  readonly validate?: (output: unknown) => Promise<Result<unknown, unknown>>;
 }
 
 /** What a tool says about itself to clients. */

@@ -8,7 +8,7 @@ import type { ChildLink } from "./child-link.ts";
 import { follow, type Followed } from "./follow.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
 import type { AgentToolRunInspection } from "./own-run.ts";
-import type { RunHooks, RunSettings, RunTurns } from "./ports.ts";
+import type { RunConversation, RunHooks, RunSettings } from "./ports.ts";
 import { DEFAULT_BACKGROUND_MS, NEVER_STARTED, abortReasonText, type RunAgentToolResult, type RunEnd } from "./run.ts";
 import { backgroundOf, runInfo, type RunRow, type RunTable } from "./run-table.ts";
 import type { Slots } from "./slots.ts";
@@ -45,7 +45,7 @@ export interface LiveRunInit {
   readonly runtime: AgentRuntime;
   readonly settings: () => RunSettings;
   readonly hooks: RunHooks;
-  readonly turns: RunTurns;
+  readonly conversation: RunConversation;
   readonly table: RunTable;
   readonly slots: Slots;
   readonly link: ChildLink;
@@ -146,9 +146,9 @@ export class LiveRun {
 
   /** The end of an attempt is not that of its turn: the next attempt takes the run up where it is. */
   #aborted(reason: unknown): void {
-    const { turns, table } = this.#init;
+    const { conversation, table } = this.#init;
     const { turn_id: turnId, run_id: runId } = this.row;
-    if (turnId !== null && !turns.isStopped(turnId)) return this.stop({ kind: "detach" });
+    if (turnId !== null && !conversation.isStopped(turnId)) return this.stop({ kind: "detach" });
     const text = abortReasonText(reason);
     table.requestCancel(runId, text);
     this.stop({ kind: "cancel", reason: text });
@@ -223,7 +223,7 @@ export class LiveRun {
   }
 
   async #startChild(input: unknown): Promise<RunEnd | undefined> {
-    const { hooks, slots, link, turns, table, runtime } = this.#init;
+    const { hooks, slots, link, conversation, table, runtime } = this.#init;
     const { row } = this;
     await slots.take(row.run_id, this.#stop.signal);
     try {
@@ -234,7 +234,7 @@ export class LiveRun {
     }
     this.#stop.signal.throwIfAborted();
     try {
-      await link.start(row, input, row.turn_id === null ? Infinity : turns.tokensLeft(row.turn_id));
+      await link.start(row, input, row.turn_id === null ? Infinity : conversation.tokensLeft(row.turn_id));
     } catch (error) {
       this.#stop.signal.throwIfAborted();
       if (!(await this.#hasBegun())) return this.#notStarted(error);
@@ -272,11 +272,11 @@ export class LiveRun {
   }
 
   #progress(chunks: readonly AgentToolChunk[], run: AgentToolRunInspection): void {
-    const { table, turns, onChunks, onActivity, onOverspent } = this.#init;
+    const { table, conversation, onChunks, onActivity, onOverspent } = this.#init;
     const { run_id: runId, turn_id: turnId, status } = this.row;
     if (status === "starting" && !this.#init.request.isNew) table.began(runId);
     this.#begun.resolve();
-    this.tokens = Math.max(this.tokens, run.tokens);
+    this.tokens = Math.max(this.tokens, run.tokens ?? 0);
     this.isOver = run.status !== "running";
     if (chunks.length > 0) {
       this.lastEvent = Math.max(this.lastEvent, (chunks.at(-1)?.sequence ?? -1) + 1);
@@ -284,8 +284,8 @@ export class LiveRun {
       onChunks(chunks);
     }
     if (turnId === null) return;
-    if (chunks.length > 0) turns.beat(turnId);
-    if (turns.tokensLeft(turnId) <= 0) onOverspent(turnId);
+    if (chunks.length > 0) conversation.beat(turnId);
+    if (conversation.tokensLeft(turnId) <= 0) onOverspent(turnId);
   }
 
   get #noProgressMs(): number {
@@ -323,6 +323,6 @@ function childEnd({ status, summary, output, error, tokens }: AgentToolRunInspec
     ...(summary !== undefined && { summary }),
     ...(output !== undefined && { output }),
     ...(error !== undefined && { error }),
-    tokens
+    ...(tokens !== undefined && { tokens })
   };
 }

@@ -11,7 +11,14 @@ import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
 import { byteLength, encodeText } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
-import { cutText, valueText, RUN_OUTPUT_LIMIT_BYTES, abortReasonText, type AgentToolValue } from "./run.ts";
+import {
+  abortReasonText,
+  cutText,
+  MAX_WAIT_MS,
+  RUN_OUTPUT_LIMIT_BYTES,
+  valueText,
+  type AgentToolValue
+} from "./run.ts";
 import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
 import { storedChunks } from "./stored-chunks.ts";
 
@@ -19,13 +26,13 @@ import { storedChunks } from "./stored-chunks.ts";
 export interface AgentToolRunInspection {
   readonly runId: string;
   readonly status: "running" | "completed" | "error" | "aborted";
-  /** Of the turn that answers it. */
-  readonly requestId: string;
+  /** Of the turn that answers it. A child without conversation has none. */
+  readonly requestId?: string;
   readonly output?: AgentToolValue;
   readonly summary?: string;
   readonly error?: string;
-  /** Used so far, by the agents below included. */
-  readonly tokens: number;
+  /** Used so far, by the agents below included; absent where that is not counted. */
+  readonly tokens?: number;
   readonly startedAt: number;
   readonly completedAt?: number;
 }
@@ -108,8 +115,6 @@ interface OwnRunRow {
 const ANSWER_LIMIT_CHARS = 1024 * 1024;
 /** What is streamed is in the journal after this. A number that was given away before would come again after a crash. */
 const WRITTEN_MS = 550;
-/** A reader is answered after so long, whatever it asks for: it is then seen to be alive. */
-const MAX_WAIT_MS = 30_000;
 
 const SKIPPED = "Agent tool run was skipped before the child could finish.";
 const LOST = "The run was interrupted before the child could finish.";

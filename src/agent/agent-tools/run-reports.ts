@@ -1,10 +1,13 @@
 // Tells user code how a run ended: the class's hook, the method that a background run names, and the conversation.
-import type { RunsInit } from "./ports.ts";
+import type { RunConversation, RunsInit } from "./ports.ts";
 import type { RunAgentToolResult } from "./run.ts";
 import { backgroundOf, displayOf, runInfo, runResult, type RunRow } from "./run-table.ts";
 
 /** A throw is logged; the report counts as made. */
-export async function reportRun({ hooks, runtime }: RunsInit, row: RunRow): Promise<void> {
+export async function reportRun(
+  { hooks, runtime, conversation }: RunsInit & { readonly conversation: RunConversation },
+  row: RunRow
+): Promise<void> {
   const info = runInfo(row);
   const result = runResult(row);
   // The caller of one that never began was not promised anything.
@@ -12,7 +15,7 @@ export async function reportRun({ hooks, runtime }: RunsInit, row: RunRow): Prom
   const calls = [
     () => hooks.onFinish(info, result),
     ...(onFinish === undefined ? [] : [() => runtime.invoke(onFinish, info, result)]),
-    ...(notify ? [() => hooks.post(noticeOf(row, result), `agent-tool:${row.run_id}:${row.status}`)] : [])
+    ...(notify ? [() => conversation.post(noticeOf(row, result), `agent-tool:${row.run_id}:${row.status}`)] : [])
   ];
   for (const call of calls) {
     try {

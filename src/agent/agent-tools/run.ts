@@ -202,6 +202,9 @@ export function abortReasonText(reason: unknown): string {
   return typeof message === "string" && message !== "" ? message : "cancelled";
 }
 
+/** A parent that reads a run is answered after so long, whatever it asks for: its child is then seen to be alive. */
+export const MAX_WAIT_MS = 30_000;
+
 /** Bytes of a run's summary and of its error; beyond, they are cut. */
 export const TEXT_LIMIT_BYTES = 256 * 1024;
 /** Bytes of a run's output as JSON; a larger one fails the run. */

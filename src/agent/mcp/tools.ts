@@ -1,7 +1,8 @@
 // Tools of MCP servers as tools of the AI SDK. A call is sent with the signal of its turn and a deadline; the result is
 // the server's, as it came, and what the model reads of it are its texts, images and structured content. The SDK's form
 // of a tool is made once per listing.
-import { jsonSchema, type JSONSchema7, type Tool, type ToolSet } from "ai";
+import type { Tool, ToolSet } from "ai";
+import { plainJsonSchema } from "../../model/json-schema.ts";
 import { isObject, type Json } from "../../util/json.ts";
 import type { McpTool, McpToolAnnotations } from "./catalog.ts";
 import { McpRequestError } from "./errors.ts";
@@ -112,9 +113,9 @@ function converted(listed: ListedTool, info: McpToolInfo, call: CallMcpTool): To
     ...(title !== undefined && { title }),
     // Part of the tool's part in the message: what an approval card shows about it.
     metadata: { mcp: { ...source, ...(annotations !== undefined && { annotations: { ...annotations } }) } },
-    // Checked by checkToolSchema; the SDK's type knows fewer keywords than servers use.
-    inputSchema: jsonSchema<unknown>(inputSchema as JSONSchema7),
-    ...(outputSchema !== undefined && { outputSchema: jsonSchema<unknown>(outputSchema as JSONSchema7) }),
+    // Checked by checkToolSchema.
+    inputSchema: plainJsonSchema(inputSchema),
+    ...(outputSchema !== undefined && { outputSchema: plainJsonSchema(outputSchema) }),
     execute: async (input: unknown, { abortSignal }) => call(listed, input, abortSignal),
     toModelOutput: ({ output }) => modelOutput(output)
   };
