@@ -13,7 +13,7 @@ test.each([
   const made = plainJsonSchema(schema);
   expect(made).toEqual(ai.jsonSchema(schema));
   expect(Reflect.ownKeys(made).toSorted(byText)).toEqual(Reflect.ownKeys(ai.jsonSchema(schema)).toSorted(byText));
-  expect(ai.asSchema(made)).toBe(made);
+  expect(ai.asSchema(made as never)).toBe(made);
 });
 
 const byText = (a: string | symbol, b: string | symbol) => String(a).localeCompare(String(b));
