@@ -23,12 +23,13 @@ const BUILT_IN: readonly string[] = [
   "skills",
   "mcp",
   "chat-sdk",
-  "inspect"
+  "inspect",
+  "extensions"
 ];
 const FEATURES: readonly string[] = [
   "actions",
   "workflows",
-  "extensions",
+  "extension-tools",
   "execute",
   "channels",
   "messengers",
@@ -38,6 +39,7 @@ const FEATURES: readonly string[] = [
 const STANDS_ON: Readonly<Record<string, readonly string[]>> = {
   workflows: ["submissions"],
   execute: ["workspace"],
+  "extension-tools": ["extensions"],
   skills: ["workspace"],
   messengers: ["chat-sdk"]
 };

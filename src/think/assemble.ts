@@ -127,7 +127,8 @@ export class Assembly {
     const shown = { system, messages: [...draft.messages], continuation, ...(body !== undefined && { body }) };
     const tools = { ...draft.merged.tools };
     const context: TurnContext = withHidden(withDetails(shown, turn), { tools, model });
-    const config: TurnConfig = (await overrides.beforeTurn(context)) ?? {};
+    const own: TurnConfig = (await overrides.beforeTurn(context)) ?? {};
+    const config = await draft.parts.configured(context, own);
     const settled = this.#fitted(turn, input, { draft, settled: this.#settled(draft, config, turn) });
     const { signal } = context;
     const joined = await draft.parts.join(settled, () =>
