@@ -58,6 +58,7 @@ export interface HostBridgeInit {
 /** What an isolate is given with a call. */
 export interface HostFunctions {
   readonly names: readonly string[];
+  readonly maxCalls: number;
   readonly hasNetwork: boolean;
   readonly call: (name: unknown, args: unknown) => Promise<{ value: unknown } | { error: string }>;
 }
@@ -94,6 +95,7 @@ export function hostFunctions(manifest: CheckedManifest, init: HostBridgeInit, s
   };
   return {
     names: hasHost(permissions) && (init.workspace ?? init.conversation) ? Object.keys(methods) : [],
+    maxCalls: MAX_HOST_CALLS,
     hasNetwork: hosts.length > 0,
     call: async (name, args) => {
       try {

@@ -52,11 +52,15 @@ function handlerOf(name) {
   return undefined;
 }
 
+// Refused here already: thousands of calls at once would keep the other side busy with refusing them.
 function hostOf(functions) {
-  const names = functions.names;
+  const { names, maxCalls } = functions;
   if (names.length === 0) return null;
   const host = {};
+  let calls = 0;
   for (const name of names) host[name] = async (...args) => {
+    calls += 1;
+    if (calls > maxCalls) throw new Error("Extension error: at most " + maxCalls + " calls are answered.");
     const { error, value } = await functions.call(name, args);
     if (error !== undefined) throw new Error(error);
     return value;

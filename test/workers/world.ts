@@ -13,6 +13,7 @@ import type { Clerk } from "./clerk.ts";
 import type { Librarian } from "./librarian.ts";
 import type { Programmer } from "./coder.ts";
 import type { Captain } from "./crew.ts";
+import type { Extended } from "./extended.ts";
 import type { Releaser } from "./releaser.ts";
 import type { Talker } from "./talker.ts";
 import type { Triager, TriageParams } from "./triager.ts";
@@ -25,6 +26,7 @@ export interface TestEnv {
   Librarian: DurableObjectNamespace<Librarian>;
   Captain: DurableObjectNamespace<Captain>;
   Programmer: DurableObjectNamespace<Programmer>;
+  Extended: DurableObjectNamespace<Extended>;
   Releaser: DurableObjectNamespace<Releaser>;
   AIAssistant: DurableObjectNamespace<Marked>;
   BOOKS: DurableObjectNamespace<Library>;
