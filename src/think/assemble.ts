@@ -124,11 +124,16 @@ export class Assembly {
     const model = overrides.getModel();
     const system = renderPrompt(withCapabilities(draft.sections, draft.merged.layerOf));
     const { continuation, body } = turn;
-    const shown = { system, messages: [...draft.messages], continuation, ...(body !== undefined && { body }) };
+    const { modelHint } = draft.parts.asked;
+    const shown = {
+      ...{ system, messages: [...draft.messages], continuation },
+      ...(body !== undefined && { body }),
+      ...(modelHint !== undefined && { modelHint })
+    };
     const tools = { ...draft.merged.tools };
     const context: TurnContext = withHidden(withDetails(shown, turn), { tools, model });
     const own: TurnConfig = (await overrides.beforeTurn(context)) ?? {};
-    const config = await draft.parts.configured(context, own);
+    const config = await draft.parts.configured(context, own, this.#maxSteps(draft));
     const settled = this.#fitted(turn, input, { draft, settled: this.#settled(draft, config, turn) });
     const { signal } = context;
     const joined = await draft.parts.join(settled, () =>
@@ -327,13 +332,18 @@ export class Assembly {
       tools,
       // Wider in the options of the user's: the SDK passes provider options on as they are.
       settings: settings as ModelSettings,
-      maxSteps: maxSteps ?? draft.policy?.maxTurns ?? overrides.maxSteps,
+      maxSteps: maxSteps ?? this.#maxSteps(draft),
       ...(stopWhen !== undefined && { stopWhen }),
       sendReasoning: sendReasoning ?? overrides.sendReasoning,
       sendUsage: overrides.sendUsage,
       stall: this.#stall(chatStreamStallTimeoutMs),
       maxTokens: maxTurnTokens ?? overrides.maxTurnTokens
     };
+  }
+
+  /** Unless `beforeTurn` says otherwise. */
+  #maxSteps({ parts, policy }: Draft): number {
+    return parts.asked.maxSteps ?? policy?.maxTurns ?? this.#init.overrides.maxSteps;
   }
 
   /** A window that the user chose counts tools, as documented; ours is safe because it does not. */

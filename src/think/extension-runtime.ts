@@ -62,7 +62,7 @@ export class ExtensionRuntime {
     return {
       ...(Object.keys(tools).length > 0 && { tools: { extensions: tools } }),
       ...(manager.hooks.wants("beforeTurn") && {
-        configure: (context, config) => this.#configured(turn, { manager, context, config })
+        configure: (context, config, maxSteps) => this.#configured(turn, { manager, context, config, maxSteps })
       })
     };
   }
@@ -128,9 +128,14 @@ export class ExtensionRuntime {
   /** What `beforeTurn` of the class said, and what those of extensions say after it. */
   async #configured(
     turn: EngineTurn,
-    { manager, context, config }: { manager: ExtensionManager; context: TurnContext; config: TurnConfig }
+    {
+      manager,
+      context,
+      config,
+      maxSteps
+    }: { manager: ExtensionManager; context: TurnContext; config: TurnConfig; maxSteps: number }
   ): Promise<TurnConfig> {
-    const { owner, host } = this.#init;
+    const { host } = this.#init;
     const all = Object.keys({ ...context.tools, ...config.tools });
     let changed = config;
     const toolNames = () => changed.activeTools?.map(String) ?? all;
@@ -147,7 +152,7 @@ export class ExtensionRuntime {
       answered: ({ name, permissions }, answer) => {
         const bounds = {
           toolNames: permissions.turn === "rewrite" ? all : toolNames(),
-          maxSteps: changed.maxSteps ?? owner.overrides.maxSteps
+          maxSteps: changed.maxSteps ?? maxSteps
         };
         const changes = turnChangesOf(answer, permissions.turn, bounds);
         changed = mergeTurnChanges(changed, changes);

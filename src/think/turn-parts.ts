@@ -29,14 +29,21 @@ export class TurnParts {
     return this.#parts.flatMap(({ prompt = [] }) => prompt);
   }
 
+  /** What was asked for with the turn itself: of the first that says so. */
+  get asked(): Pick<TurnPart, "maxSteps" | "modelHint"> {
+    const maxSteps = this.#parts.find((part) => part.maxSteps !== undefined)?.maxSteps;
+    const modelHint = this.#parts.find((part) => part.modelHint !== undefined)?.modelHint;
+    return { ...(maxSteps !== undefined && { maxSteps }), ...(modelHint !== undefined && { modelHint }) };
+  }
+
   get resultReaders(): ResultReader[] {
     return this.#parts.flatMap(({ readResult }) => readResult ?? []);
   }
 
   /** What the class's `beforeTurn` said, as features change it. */
-  async configured(context: TurnContext, config: TurnConfig): Promise<TurnConfig> {
+  async configured(context: TurnContext, config: TurnConfig, maxSteps: number): Promise<TurnConfig> {
     let changed = config;
-    for (const part of this.#parts) changed = (await part.configure?.(context, changed)) ?? changed;
+    for (const part of this.#parts) changed = (await part.configure?.(context, changed, maxSteps)) ?? changed;
     return changed;
   }
 
