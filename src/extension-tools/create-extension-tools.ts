@@ -103,9 +103,8 @@ class ExtensionLoads {
     const isAsked = typeof approval === "function" ? await approval(request) : approval;
     if (!isAsked) return false;
     try {
-      const manifest = this.#manifestOf(request);
+      const { manifest, info } = await this.#checked(request);
       const { source } = request;
-      const info = await manager.check(manifest, source);
       if (this.reviews.size >= MAX_REMEMBERED_CALLS) this.reviews.clear();
       this.reviews.set(toolCallId, reviewOf(manager, { manifest, source, info }));
       return true;
@@ -125,8 +124,9 @@ class ExtensionLoads {
     // Not tried again: what was wrong may be right by now, and no human was asked.
     if (refused !== undefined) return { loaded: false, error: refused };
     try {
-      const manifest = this.#manifestOf(request);
+      this.#manifestOf(request);
       this.#loading.add(request);
+      const { manifest } = await this.#checked(request);
       const isNewVersion = isByModel(manager, name);
       const { tools } = await (isNewVersion ? manager.replace(manifest, source) : manager.load(manifest, source));
       const message = `Loaded. From the next turn on you can call ${tools.join(", ")}.`;
@@ -138,6 +138,14 @@ class ExtensionLoads {
     }
   }
 
+  /** Throws ExtensionError for what cannot be loaded. */
+  async #checked(request: LoadExtensionInput): Promise<{ manifest: CheckedManifest; info: ExtensionInfo }> {
+    const manifest = this.#manifestOf(request);
+    const info = await this.#options.manager.check(manifest, request.source);
+    if (info.tools.length === 0) throw new ExtensionError("An extension of yours must have tools.");
+    return { manifest, info };
+  }
+
   /** Throws ExtensionError for more than is allowed. */
   #manifestOf(request: LoadExtensionInput): CheckedManifest {
     const { manager, ceiling = {} } = this.#options;
@@ -147,6 +155,8 @@ class ExtensionLoads {
       version,
       ...(description !== undefined && { description }),
       permissions: { workspace, network },
+      // Its hooks would see everything that is said: none of them is called.
+      hooks: [],
       origin: "model"
     });
     const most = { ...NO_PERMISSIONS, workspace: ceiling.workspace ?? "read", network: ceiling.network || [] };

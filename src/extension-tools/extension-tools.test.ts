@@ -95,6 +95,19 @@ test("the model replaces what it loaded by a new version, and not what the appli
   });
 });
 
+test("hooks in what the model wrote are not called: they would see the whole conversation", async () => {
+  const manager = open();
+  const hooks = "hooks: { beforeTurn: () => ({}), afterToolCall() {} }";
+  expect(await load(manager, {}, { source: `({ tools: { a: { execute: () => 1 } }, ${hooks} })` })).toMatchObject({
+    loaded: true
+  });
+  expect([manager.getHookSubscribers("beforeTurn"), manager.getHookSubscribers("afterToolCall")]).toEqual([[], []]);
+  expect(await load(manager, {}, { name: "only", source: `({ ${hooks} })` })).toMatchObject({
+    loaded: false,
+    error: expect.stringContaining("must have tools")
+  });
+});
+
 test("the review of a new version names what is new, and shows the lines that changed", async () => {
   const manager = open();
   const before = "({\n  tools: {\n    greet: { execute: () => 'hello' },\n    old: { execute: () => 1 }\n  }\n})";

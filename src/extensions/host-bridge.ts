@@ -89,7 +89,9 @@ export function hostFunctions(manifest: CheckedManifest, init: HostBridgeInit, s
     const method = typeof name === "string" && Object.hasOwn(methods, name) ? methods[name] : undefined;
     if (!method) throw new Error("Extension error: there is no such function.");
     const value = await method(args);
-    const target = typeof args[0] === "string" ? args[0].slice(0, 200) : undefined;
+    // What a message says is no target.
+    const isNamed = name !== "sendMessage" && typeof args[0] === "string";
+    const target = isNamed ? String(args[0]).slice(0, 200) : undefined;
     init.emit?.({ name: extensionName, method: String(name), ...(target !== undefined && { target }) });
     return value;
   };
