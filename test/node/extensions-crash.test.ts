@@ -34,39 +34,32 @@ const steps: Record<Step, (host: Host) => Promise<unknown>> = {
   unload: async (host) => (await agentOf(host)).unload("x")
 };
 
-/** The state after a crash in a script, and that what is still missing can be done then. */
-test.each<[Step[], string[]]>([
-  [["load"], ["none", "1 one"]],
-  [
-    ["load", "note", "replace"],
-    ["none", "1 one", "2 two"]
-  ],
-  [
-    ["load", "note", "unload"],
-    ["none", "1 one"]
-  ]
+/** What was done before, what is killed, and the versions that may be there then. */
+test.each<[Step[], Step, string[]]>([
+  [[], "load", ["none", "1 one"]],
+  [["load", "note"], "replace", ["1 one", "2 two"]],
+  [["load", "note"], "unload", ["1 one", "none"]]
 ])(
-  "killed at any write of %s, an extension is one of its versions or none",
-  async (script, allowed) => {
+  "after %s, killed at any write of %s: it is one of its versions, whole, or none",
+  async (before, killed, allowed) => {
     const { points } = await everyCrash({
       create: async () => {
         const host = open();
         await agentOf(host);
+        for (const step of before) await steps[step](host);
         return host;
       },
-      script: async (host) => {
-        for (const step of script) await steps[step](host);
-      },
+      script: async (host) => void (await steps[killed](host)),
       finish: async (host) => {
         const agent = await agentOf(host);
         const [state] = (await agent.extensions()) ?? [];
-        const answer = JSON.parse((await agent.run("x_answer")).replace(/^undefined$/, "null")) as string | null;
-        expect(allowed).toContain(state === undefined ? "none" : `${state.split(" ")[1]} ${answer}`);
-        // What is left of the script, from where it was killed.
         const version = state?.split(" ")[1];
-        if (version === undefined && script.at(-1) !== "unload") await steps.load(host);
-        if (script.includes("replace") && version !== "2") await steps.replace(host);
-        if (script.at(-1) === "unload") await steps.unload(host);
+        const answer = JSON.parse((await agent.run("x_answer")).replace(/^undefined$/, "null")) as string | null;
+        expect(allowed).toContain(version === undefined ? "none" : `${version} ${answer}`);
+        // What was not done can be done now.
+        if (killed === "load" && version === undefined) await steps.load(host);
+        if (killed === "replace" && version !== "2") await steps.replace(host);
+        if (killed === "unload") await steps.unload(host);
         else await steps.note(host);
       },
       inspect: async (host) => ({
