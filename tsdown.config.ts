@@ -41,7 +41,7 @@ export default defineConfig({
     testing: "src/testing/index.ts",
     extensions: "src/extensions/index.ts",
     "tools/execute": "src/execute/index.ts",
-    "tools/extensions": "src/extensions/tools/index.ts",
+    "tools/extensions": "src/extension-tools/index.ts",
     "tools/workspace": "src/workspace/tools/index.ts",
     workflows: "src/workflows/index.ts",
     build: "src/framework/build/index.ts",

@@ -15,7 +15,7 @@ const inNode = [
   { find: "everthink/server-entry", replacement: source("./src/framework/server-entry/index.ts") },
   { find: "everthink/vite", replacement: source("./src/framework/vite/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
-  { find: "everthink/tools/extensions", replacement: source("./src/extensions/tools/index.ts") },
+  { find: "everthink/tools/extensions", replacement: source("./src/extension-tools/index.ts") },
   { find: "everthink/tools/execute", replacement: source("./src/execute/index.ts") },
   { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },
   { find: "everthink/messengers/teams", replacement: source("./src/messengers/teams.ts") },

@@ -83,6 +83,7 @@ export {
   defaultContextOverflowClassifier,
   retryAfterMs
 } from "./think/failure-classifier.ts";
+export type { ExtensionConfig } from "./extensions/manager.ts";
 export { Session } from "./session/session.ts";
 export { createCompactFunction } from "./session/compact-function.ts";
 export type {

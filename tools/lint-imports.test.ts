@@ -56,7 +56,7 @@ const refused: Case[] = [
   { from: "src/turn/runner.ts", specifier: "../think/think.ts", rule: "direction" },
   { from: "src/actions/ledger.ts", specifier: "../submissions/client.ts", rule: "direction" },
   { from: "src/submissions/client.ts", specifier: "../actions/index.ts", typeOnly: true, rule: "direction" },
-  { from: "src/think/think.ts", specifier: "../extensions/files.ts", rule: "direction" },
+  { from: "src/think/think.ts", specifier: "../execute/files.ts", rule: "direction" },
   { from: "src/submissions/manager.ts", specifier: "../think/think.ts", typeOnly: true, rule: "direction" },
   { from: "src/agent/agent.ts", specifier: "../testing/host.ts", rule: "direction" },
   { from: "src/index.ts", specifier: "./testing/index.ts", rule: "direction" },
@@ -108,7 +108,8 @@ describe("the import direction", () => {
               workflows: ["submissions"],
               skills: ["workspace"],
               execute: ["workspace"],
-              messengers: ["chat-sdk"]
+              messengers: ["chat-sdk"],
+              "extension-tools": ["extensions"]
             };
             const isNamed = named[folder]?.includes(target) ?? false;
             // The test kit is for tests.

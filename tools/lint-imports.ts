@@ -15,11 +15,19 @@ export interface Breach {
 }
 
 /** Part of every class, which gives them its public names. */
-const BUILT_IN: readonly string[] = ["submissions", "schedules", "workspace", "skills", "chat-sdk", "inspect"];
+const BUILT_IN: readonly string[] = [
+  "submissions",
+  "schedules",
+  "workspace",
+  "skills",
+  "chat-sdk",
+  "inspect",
+  "extensions"
+];
 const FEATURES: readonly string[] = [
   "actions",
   "workflows",
-  "extensions",
+  "extension-tools",
   "execute",
   "channels",
   "messengers",
@@ -29,6 +37,7 @@ const FEATURES: readonly string[] = [
 const STANDS_ON: Readonly<Record<string, readonly string[]>> = {
   workflows: ["submissions"],
   execute: ["workspace"],
+  "extension-tools": ["extensions"],
   skills: ["workspace"],
   messengers: ["chat-sdk"]
 };

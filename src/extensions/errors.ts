@@ -7,7 +7,7 @@ export class ExtensionError extends ThinkError {
     super({
       code: "extension-invalid",
       message,
-      hint: "An extension is an object with tools, loaded in an isolate of its own.",
+      hint: "An extension is an object with tools or hooks, loaded in an isolate of its own.",
       ...(cause !== undefined && { cause })
     });
   }

@@ -2,7 +2,6 @@
 import { expect, test, vi } from "vitest";
 import { createTestLoader } from "../testing/index.ts";
 import { ExtensionManager, sanitizeName, type ExtensionManagerOptions } from "./index.ts";
-import { createExtensionTools, type LoadExtensionInput } from "./tools/index.ts";
 
 const GREETER = `({ tools: {
   greet: { description: "Greets.", parameters: { who: { type: "string" } }, required: ["who"], execute: async ({ who }) => "hello " + who },
@@ -218,59 +217,4 @@ test("calls share nothing: what one leaves in its globals the next does not see"
   const manager = open();
   await manager.load(greeter, `({ tools: { count: { execute: () => (globalThis.n = (globalThis.n ?? 0) + 1) } } })`);
   expect([await call(manager, "greeter_count"), await call(manager, "greeter_count")]).toEqual([1, 1]);
-});
-
-const load = (manager: ExtensionManager, options: object, request: Partial<LoadExtensionInput>) => {
-  const tools = createExtensionTools({ manager, ...options });
-  const input = { name: "greeter", version: "1.0.0", source: GREETER, ...request };
-  return tools.load_extension.execute?.(input, {} as never);
-};
-
-test("15: the model loads within the ceiling only, and not more than ten", async () => {
-  const manager = open();
-  expect(await load(manager, {}, { workspace_access: "read-write" })).toMatchObject({
-    loaded: false,
-    error: expect.stringContaining("read-write")
-  });
-  expect(await load(manager, {}, { network: ["api.example.com"] })).toMatchObject({ loaded: false });
-  expect(
-    await load(manager, { ceiling: { network: ["*.example.com"] } }, { network: ["api.example.com"] })
-  ).toMatchObject({
-    loaded: true,
-    prefix: "greeter",
-    tools: ["greeter_greet", "greeter_fail"]
-  });
-  expect(await load(manager, {}, { name: "broken", source: "({" })).toMatchObject({ loaded: false });
-  for (let n = 0; n < 9; n++) expect(await load(manager, {}, { name: `e${n}` })).toMatchObject({ loaded: true });
-  expect(await load(manager, {}, { name: "more" })).toMatchObject({
-    loaded: false,
-    error: expect.stringContaining("At most 10")
-  });
-});
-
-test("15: nor do more than ten of one step, whose calls run side by side", async () => {
-  const manager = open();
-  const { load_extension } = createExtensionTools({ manager });
-  const options = { toolCallId: "c", messages: [], context: {} } as never;
-  const requests = Array.from({ length: 12 }, (_, n) => ({ name: `e${n}`, version: "1.0.0", source: GREETER }));
-  await Promise.all(requests.map((request) => load_extension.execute?.(request, options)));
-  expect(manager.list()).toHaveLength(10);
-});
-
-test("15: with approval on, loading asks a human, or asks the developer's function whether to", () => {
-  const manager = open();
-  expect(createExtensionTools({ manager, approval: true }).load_extension.needsApproval).toBe(true);
-  const approval = vi.fn(() => true);
-  const asked: unknown = createExtensionTools({ manager, approval }).load_extension.needsApproval;
-  expect(typeof asked === "function" && asked({ name: "x" }, {})).toBe(true);
-});
-
-test("the model unloads what it loaded, and nothing else", async () => {
-  const manager = open();
-  await manager.load({ ...greeter, name: "own" }, GREETER);
-  await load(manager, {}, { name: "mine" });
-  const { unload_extension: unload, list_extensions: list } = createExtensionTools({ manager });
-  expect(await unload.execute?.({ name: "own" }, {} as never)).toMatchObject({ unloaded: false });
-  expect(await unload.execute?.({ name: "mine" }, {} as never)).toEqual({ unloaded: true });
-  expect(await list.execute?.({}, {} as never)).toMatchObject({ count: 1, extensions: [{ name: "own" }] });
 });

@@ -1,39 +1,37 @@
-// Extensions: tools that are loaded at run time, each in an isolate of its own. What one may reach is decided here, at each
-// call; what it says about itself is not trusted.
+// Extensions: tools and hooks that are loaded at run time, each in an isolate of its own. What one may reach is decided at
+// each of its calls; what it says about itself is not trusted. Loading, replacing and unloading are one write each.
 import { dynamicTool, jsonSchema, type ToolSet } from "ai";
-import { disposeCall, openIsolate, type IsolateLoader } from "../sandbox/isolate.ts";
+import type { EventPayloads } from "../observe/events.ts";
+import type { IsolateLoader } from "../sandbox/isolate.ts";
 import { schemaProblem } from "../sandbox/json-schema.ts";
 import { errorMessage } from "../util/errors.ts";
 import { isObject } from "../util/json.ts";
 import { ExtensionError } from "./errors.ts";
+import { HookDispatch } from "./hook-dispatch.ts";
+import { blocksOf } from "./context-blocks.ts";
+import type { ExtensionConversation, ExtensionFiles, HostBridgeInit } from "./host-bridge.ts";
+import { callIsolate, openExtension } from "./isolate-call.ts";
 import {
   checkManifest,
+  contextLabelsOf,
   sanitizeName,
   type CheckedManifest,
+  type ExtensionHook,
   type ExtensionInfo,
   type ExtensionManifest
 } from "./manifest.ts";
-import { gatedFetch } from "./network-gate.ts";
-import { extensionModules, FORMAT } from "./program.ts";
+import {
+  checkServedBlocks,
+  openSource,
+  subscribedHooks,
+  type ExtensionToolDescriptor,
+  type OpenedSource
+} from "./open-source.ts";
+import { NO_PERMISSIONS } from "./permissions.ts";
 
 const STORED_PREFIX = "ext:";
 const DEFAULT_TOOL_TIMEOUT_MS = 30_000;
-const CPU_MS = 5_000;
-/** Calls of one run of a tool to files and network. */
-const MAX_HOST_CALLS = 200;
-const MAX_REQUESTS = 50;
-const MAX_WRITTEN_CHARS = 1_000_000;
-const MAX_TOOLS = 50;
-const TOOL_NAME = /^[A-Za-z_][\w-]{0,63}$/;
-
-/** The files that extensions with the permission may use. */
-export interface ExtensionFiles {
-  readFile(path: string): unknown;
-  writeFile(path: string, content: string): unknown;
-  readDir(path: string): unknown;
-  rm(path: string): unknown;
-  stat(path: string): unknown;
-}
+export const DEFAULT_HOOK_TIMEOUT_MS = 5_000;
 
 /** Where extensions are kept; `ctx.storage` of a Durable Object is one. */
 export interface ExtensionStorage {
@@ -42,6 +40,9 @@ export interface ExtensionStorage {
   list(options: { prefix: string }): Promise<Map<string, unknown>>;
 }
 
+/** What a manager reports; see `EventPayloads`. */
+export type ExtensionEvent = Extract<keyof EventPayloads, `extension:${string}`>;
+
 export interface ExtensionManagerOptions {
   /** The `worker_loaders` binding. */
   readonly loader: IsolateLoader;
@@ -49,31 +50,37 @@ export interface ExtensionManagerOptions {
   readonly storage?: ExtensionStorage;
   /** For extensions with the permission `workspace`. */
   readonly workspace?: ExtensionFiles;
+  /** For extensions with context blocks, and those that may read or write the conversation. */
+  readonly conversation?: ExtensionConversation;
   /** Milliseconds of one call of a tool; 30,000 by default. */
   readonly toolTimeout?: number;
+  /** Milliseconds of one call of a hook; 5,000 by default. */
+  readonly hookTimeout?: () => number;
   /** For extensions with the permission `network`. */
   readonly fetch?: typeof fetch;
   /** Names that tools of extensions may not take, such as those of the agent's own tools. */
-  readonly reservedNames?: readonly string[];
+  readonly reservedNames?: readonly string[] | (() => readonly string[]);
+  readonly emit?: <Type extends ExtensionEvent>(type: Type, payload: EventPayloads[Type]) => void;
+  /** Work that no caller waits for. */
+  readonly background?: (work: Promise<unknown>) => void;
 }
 
-export interface ExtensionToolDescriptor {
-  readonly name: string;
-  readonly description: string;
-  readonly schema: object;
+/** An extension as a class or an application writes it down. */
+export interface ExtensionConfig {
+  readonly manifest: ExtensionManifest;
+  readonly source: string;
 }
 
 interface Loaded {
   readonly manifest: CheckedManifest;
   readonly source: string;
   readonly prefix: string;
-  readonly modules: Readonly<Record<string, string>>;
+  readonly modules: OpenedSource["modules"];
   readonly tools: readonly ExtensionToolDescriptor[];
-}
-
-interface ExtensionEntrypoint {
-  describe(): Promise<unknown>;
-  call(name: string, args: string, functions: object): Promise<unknown>;
+  readonly hooks: readonly ExtensionHook[];
+  readonly blocks: OpenedSource["blocks"];
+  /** Goes up with each load, and is kept over restarts. */
+  readonly order: number;
 }
 
 /**
@@ -85,34 +92,88 @@ interface ExtensionEntrypoint {
  */
 export class ExtensionManager {
   readonly #options: ExtensionManagerOptions;
+  readonly #bridge: HostBridgeInit;
   readonly #loaded = new Map<string, Loaded>();
   readonly #failed = new Map<string, ExtensionInfo>();
+  readonly #unloadListeners: ((contextLabels: readonly string[]) => void)[] = [];
+  /** For the runtime of a class: calls the hooks of what is loaded. */
+  readonly hooks: HookDispatch;
   #restored: Promise<void> | undefined;
+  /** Changes come one after another. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: ExtensionManagerOptions) {
     this.#options = options;
+    const { workspace, conversation, loader, fetch, emit } = options;
+    this.#bridge = { workspace, conversation, fetch, emit: emit && ((event) => emit("extension:host", event)) };
+    this.hooks = new HookDispatch({
+      loader,
+      bridge: this.#bridge,
+      subscribers: (hook) => this.#subscribers(hook),
+      timeoutMs: () => this.#hookTimeoutMs(),
+      failed: (name, hook, error) => {
+        console.warn(`The hook ${hook} of the extension "${name}" failed, and the turn goes on without it: ${error}`);
+        emit?.("extension:failed", { name, hook, error });
+      },
+      background: options.background ?? ((work) => void work.catch(() => undefined))
+    });
   }
 
   /** Throws ExtensionError; then nothing is loaded or stored. */
   async load(manifest: ExtensionManifest, source: string): Promise<ExtensionInfo> {
-    const extension = await this.#opened(manifest, source);
-    const { name } = extension.manifest;
-    this.#admit(extension);
-    try {
-      await this.#options.storage?.put(STORED_PREFIX + name, { manifest: extension.manifest, source });
-    } catch (error) {
-      this.#loaded.delete(name);
-      throw new ExtensionError(`The extension "${name}" could not be stored.`, error);
-    }
-    this.#failed.delete(name);
-    return infoOf(extension);
+    const opened = await this.#opened({ manifest, source });
+    return this.#inTurn(async () => {
+      this.#refuseClash(opened);
+      await this.#join(opened);
+      return infoOf(opened);
+    });
   }
 
-  /** False if there is none of that name. Its tools fail from now on. */
-  async unload(name: string): Promise<boolean> {
-    const isKnown = this.#loaded.delete(name) || this.#failed.delete(name);
-    if (isKnown) await this.#options.storage?.delete(STORED_PREFIX + name);
-    return isKnown;
+  /** Another version in the place of the one that is loaded. Throws ExtensionError; then the old one stays. */
+  async replace(manifest: ExtensionManifest, source: string): Promise<ExtensionInfo> {
+    const opened = await this.#opened({ manifest, source });
+    const { name } = opened.manifest;
+    return this.#inTurn(async () => {
+      const old = this.#loaded.get(name);
+      if (!old) throw new ExtensionError(`The extension "${name}" is not loaded.`);
+      this.#refuseClash(opened, old);
+      await this.#removeBlocks(old, false);
+      try {
+        await this.#join({ ...opened, order: old.order });
+      } catch (error) {
+        this.#loaded.set(name, old);
+        await this.#addBlocks(old);
+        throw error;
+      }
+      return infoOf(opened);
+    });
+  }
+
+  /** False if there is none of that name. Its tools fail from now on, and its context blocks are deleted. */
+  unload(name: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const extension = this.#loaded.get(name);
+      if (!extension && !this.#failed.has(name)) return false;
+      // The row last: killed before it, the extension is there again, and can be unloaded again.
+      if (extension) await this.#removeBlocks(extension, true);
+      await this.#options.storage?.delete(STORED_PREFIX + name);
+      this.#loaded.delete(name);
+      this.#failed.delete(name);
+      this.#options.emit?.("extension:unloaded", { name });
+      const labels = extension ? contextLabelsOf(extension.manifest) : [];
+      for (const listener of this.#unloadListeners) listener(labels);
+      return true;
+    });
+  }
+
+  /** Called with the context labels of each extension that is unloaded. */
+  onUnload(listener: (contextLabels: readonly string[]) => void): void {
+    this.#unloadListeners.push(listener);
+  }
+
+  /** Loads what the class declares, in its order, and stores nothing. One that cannot be loaded is listed as failed. */
+  async loadStatic(configs: readonly ExtensionConfig[]): Promise<void> {
+    await this.#openAll(configs.map((config) => ({ name: nameOf(config), config: () => config })));
   }
 
   /** Loads what is stored, once. One that cannot be loaded is listed as failed; the others are loaded. */
@@ -138,6 +199,16 @@ export class ExtensionManager {
     return this.#loaded.get(name)?.source;
   }
 
+  /** Full labels of all context blocks. */
+  getContextLabels(): string[] {
+    return [...this.#loaded.values()].flatMap(({ manifest }) => contextLabelsOf(manifest));
+  }
+
+  /** Names of the extensions that a hook is sent to, in order. */
+  getHookSubscribers(hook: ExtensionHook): string[] {
+    return this.#subscribers(hook).map(({ manifest }) => manifest.name);
+  }
+
   /** One tool per tool of an extension, named `<prefix>_<tool>`. */
   getTools(): ToolSet {
     const tools: ToolSet = {};
@@ -148,72 +219,125 @@ export class ExtensionManager {
     return tools;
   }
 
-  /** Checks a manifest and a source as `load` does, and loads nothing. */
+  /** Checks a manifest and a source as `load` and `replace` do, and loads nothing. */
   async check(manifest: ExtensionManifest, source: string): Promise<ExtensionInfo> {
-    return infoOf(await this.#opened(manifest, source));
+    const opened = await this.#opened({ manifest, source });
+    this.#refuseClash(opened, this.#loaded.get(opened.manifest.name));
+    return infoOf(opened);
   }
+
+  // ── Loading ──
 
   async #restore(): Promise<void> {
     const stored = (await this.#options.storage?.list({ prefix: STORED_PREFIX })) ?? new Map<string, unknown>();
-    for (const [key, value] of stored) {
-      const name = key.slice(STORED_PREFIX.length);
-      if (this.#loaded.has(name)) continue;
-      try {
+    const entries = [...stored].map(([key, value]) => ({
+      name: key.slice(STORED_PREFIX.length),
+      order: isObject(value) && typeof value["order"] === "number" ? value["order"] : 0,
+      config: (): ExtensionConfig => {
         const { manifest, source } = isObject(value) ? value : {};
         if (typeof source !== "string") throw new ExtensionError("What is stored of it cannot be read.");
-        this.#admit(await this.#opened(checkManifest(manifest), source));
-      } catch (error) {
-        console.error(`The extension "${name}" could not be loaded again:`, error);
-        const permissions = { network: [], workspace: "none" as const };
-        this.#failed.set(name, {
-          name,
-          version: "",
-          tools: [],
-          permissions,
-          status: "failed",
-          error: errorMessage(error)
-        });
+        return { manifest: checkManifest(manifest), source };
       }
-    }
+    }));
+    // One of the class's own has its name, also if it could not be loaded.
+    const others = entries.filter(({ name }) => !this.#loaded.has(name) && !this.#failed.has(name));
+    await this.#openAll(others.toSorted((a, b) => a.order - b.order));
+  }
+
+  /** Opened side by side, and loaded in order. */
+  async #openAll(entries: readonly { name: string; config: () => ExtensionConfig; order?: number }[]): Promise<void> {
+    const opened = entries.map(async ({ config, order = 0 }) => ({ ...(await this.#opened(config())), order }));
+    const results = await Promise.allSettled(opened);
+    await this.#inTurn(async () => {
+      for (const [index, result] of results.entries()) {
+        const name = entries[index]?.name ?? "";
+        try {
+          if (result.status === "rejected") throw result.reason;
+          this.#refuseClash(result.value);
+          await this.#addBlocks(result.value);
+          this.#loaded.set(name, result.value);
+        } catch (error) {
+          this.#fail(name, error);
+        }
+      }
+    });
+  }
+
+  #fail(name: string, error: unknown): void {
+    console.error(`The extension "${name}" could not be loaded:`, error);
+    const message = errorMessage(error);
+    this.#options.emit?.("extension:failed", { name, error: message });
+    if (this.#loaded.has(name)) return;
+    this.#failed.set(name, {
+      name,
+      version: "",
+      tools: [],
+      contextLabels: [],
+      hooks: [],
+      permissions: NO_PERMISSIONS,
+      status: "failed",
+      error: message
+    });
   }
 
   /** Checked and described, and not loaded yet. */
-  async #opened(given: ExtensionManifest, source: string): Promise<Loaded> {
+  async #opened({ manifest: given, source }: ExtensionConfig): Promise<Loaded> {
     const manifest = checkManifest(given);
-    const { name } = manifest;
-    const prefix = sanitizeName(name);
-    this.#refuseClash(name, prefix);
-    const modules = await extensionModules(name, source);
-    const tools = describedTools(name, await this.#describe(modules));
-    const taken = tools.find((tool) => this.#options.reservedNames?.includes(`${prefix}_${tool.name}`));
+    const prefix = sanitizeName(manifest.name);
+    const opened = await openSource(this.#options.loader, manifest.name, source);
+    const { modules, tools, blocks } = opened;
+    const { reservedNames = [] } = this.#options;
+    const reserved = typeof reservedNames === "function" ? reservedNames() : reservedNames;
+    const taken = tools.find((tool) => reserved.includes(`${prefix}_${tool.name}`));
     if (taken) throw new ExtensionError(`The agent has a tool "${prefix}_${taken.name}" already.`);
-    return { manifest, source, prefix, modules, tools };
+    checkServedBlocks(manifest, opened);
+    const hooks = subscribedHooks(manifest, opened);
+    return { manifest, source, prefix, modules, tools, hooks, blocks, order: this.#nextOrder() };
   }
 
-  /** While it was described another of its name may have been loaded: nothing is awaited between the check and this. */
-  #admit(extension: Loaded): void {
-    const { name } = extension.manifest;
-    this.#refuseClash(name, extension.prefix);
+  #nextOrder(): number {
+    return Math.max(0, ...[...this.#loaded.values()].map(({ order }) => order)) + 1;
+  }
+
+  /** Blocks and row, or neither. */
+  async #join(extension: Loaded): Promise<void> {
+    const { manifest, source, order } = extension;
+    const { name } = manifest;
+    await this.#addBlocks(extension);
     this.#loaded.set(name, extension);
+    try {
+      await this.#options.storage?.put(STORED_PREFIX + name, { manifest, source, order });
+    } catch (error) {
+      this.#loaded.delete(name);
+      await this.#removeBlocks(extension, false);
+      throw new ExtensionError(`The extension "${name}" could not be stored.`, error);
+    }
+    this.#failed.delete(name);
+    this.#options.emit?.("extension:loaded", { name, version: manifest.version });
   }
 
-  #refuseClash(name: string, prefix: string): void {
-    if (this.#loaded.has(name)) throw new ExtensionError(`The extension "${name}" is already loaded.`);
-    const other = [...this.#loaded.values()].find((one) => one.prefix === prefix);
+  #refuseClash({ manifest: { name }, prefix }: Loaded, replaced?: Loaded): void {
+    const others = [...this.#loaded.values()].filter((one) => one !== replaced);
+    if (others.some((one) => one.manifest.name === name))
+      throw new ExtensionError(`The extension "${name}" is already loaded.`);
+    const other = others.find((one) => one.prefix === prefix);
     if (other) throw new ExtensionError(`"${name}" would have the same tool names as "${other.manifest.name}".`);
   }
 
-  async #describe(modules: Loaded["modules"]): Promise<unknown> {
-    const call = this.#entrypoint(modules).describe();
-    const answer = await this.#within(call, new AbortController().signal);
-    const { error, value } = isObject(answer) ? answer : {};
-    if (error !== undefined)
-      throw new ExtensionError(`The source threw while it was loaded: ${String(error).slice(0, 500)}`);
-    return value;
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => undefined);
+    return result;
   }
 
-  #entrypoint(modules: Loaded["modules"]): ExtensionEntrypoint {
-    return openIsolate<ExtensionEntrypoint>({ loader: this.#options.loader, modules, cpuMs: CPU_MS });
+  // ── Calls ──
+
+  #hookTimeoutMs(): number {
+    return this.#options.hookTimeout?.() ?? DEFAULT_HOOK_TIMEOUT_MS;
+  }
+
+  #subscribers(hook: ExtensionHook): Loaded[] {
+    return [...this.#loaded.values()].filter(({ hooks }) => hooks.includes(hook));
   }
 
   #tool(extension: Loaded, { name, description, schema }: ExtensionToolDescriptor) {
@@ -227,140 +351,54 @@ export class ExtensionManager {
             : { success: false, error: new TypeError(`Invalid input for ${name}: ${problem}`) };
         }
       }),
-      execute: (input, { abortSignal }) => this.#call(extension, name, { input, abortSignal })
+      execute: async (input, { abortSignal: signal }) => {
+        const { manifest, modules } = extension;
+        if (this.#loaded.get(manifest.name) !== extension)
+          throw new ExtensionError(`The extension "${manifest.name}" has been unloaded.`);
+        const problem = schemaProblem(schema, input);
+        if (problem !== undefined) throw new ExtensionError(`Invalid input for ${name}: ${problem}`);
+        const { loader, toolTimeout: timeoutMs = DEFAULT_TOOL_TIMEOUT_MS } = this.#options;
+        // An isolate that has only this call.
+        const isolate = openExtension(loader, modules);
+        return callIsolate({ manifest, bridge: this.#bridge, timeoutMs, signal }, (functions) =>
+          isolate.call(name, JSON.stringify(input ?? {}), functions)
+        );
+      }
     });
   }
 
-  async #call(
-    extension: Loaded,
-    tool: string,
-    { input, abortSignal }: { input: unknown; abortSignal?: AbortSignal | undefined }
-  ): Promise<unknown> {
-    const { name } = extension.manifest;
-    if (this.#loaded.get(name) !== extension) throw new ExtensionError(`The extension "${name}" has been unloaded.`);
-    const schema = extension.tools.find((one) => one.name === tool)?.schema;
-    const problem = schemaProblem(schema, input);
-    if (problem !== undefined) throw new ExtensionError(`Invalid input for ${tool}: ${problem}`);
-    const over = new AbortController();
-    const signal = AbortSignal.any([over.signal, ...(abortSignal ? [abortSignal] : [])]);
-    const functions = this.#functions(extension, signal);
-    const call = this.#entrypoint(extension.modules).call(tool, JSON.stringify(input ?? {}), functions);
-    try {
-      const answer = await this.#within(call, signal);
-      const { error, value } = isObject(answer) ? answer : {};
-      if (error !== undefined) throw new Error(String(error).slice(0, 10_000));
-      return typeof value === "string" ? (JSON.parse(value) as unknown) : undefined;
-    } finally {
-      // Whatever goes on inside reaches nothing any more.
-      over.abort();
-      disposeCall(call);
-    }
+  // ── Context blocks ──
+
+  async #addBlocks(extension: Loaded): Promise<void> {
+    const { context, name } = extension.manifest;
+    if (context.length === 0) return;
+    const { conversation } = this.#options;
+    if (!conversation) throw new ExtensionError(`"${name}" has context blocks, and there is no conversation for them.`);
+    const { loader } = this.#options;
+    const timeoutMs = () => this.#hookTimeoutMs();
+    await conversation.addBlocks(blocksOf(extension, { loader, bridge: this.#bridge, timeoutMs }));
   }
 
-  /** Rejects at the deadline, and when the caller stops it. */
-  async #within(call: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
-    call.catch(() => undefined);
-    const timeoutMs = this.#options.toolTimeout ?? DEFAULT_TOOL_TIMEOUT_MS;
-    const { promise: stopped, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => reject(new ExtensionError(`The extension was timed out after ${timeoutMs} ms.`)),
-      timeoutMs
-    );
-    const stop = () => reject(new ExtensionError("The call was stopped."));
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      return await Promise.race([call, stopped]);
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-    }
-  }
-
-  // ── What an extension may reach ──
-
-  #functions({ manifest }: Loaded, signal: AbortSignal): object {
-    const { workspace, network } = manifest.permissions;
-    const files = this.#options.workspace;
-    const canRead = files !== undefined && workspace !== "none";
-    const canWrite = canRead && workspace === "read-write";
-    const names = canRead ? ["readFile", "listFiles", "writeFile", "deleteFile"] : [];
-    let calls = 0;
-    let requests = 0;
-    const run = async (name: unknown, args: readonly unknown[]): Promise<unknown> => {
-      if (signal.aborted) throw new Error("Extension error: the call is over.");
-      calls += 1;
-      if (calls > MAX_HOST_CALLS) throw new Error(`Extension error: at most ${MAX_HOST_CALLS} calls are answered.`);
-      if (name === "fetch") {
-        requests += 1;
-        if (network.length === 0) throw new Error("Extension error: no network permission.");
-        if (requests > MAX_REQUESTS) throw new Error(`Extension error: at most ${MAX_REQUESTS} requests are sent.`);
-        return await gatedFetch(network, args, { fetch: this.#options.fetch ?? fetch, signal });
-      }
-      if (!canRead) throw new Error('Extension error: no permission workspace "read".');
-      const isWrite = name === "writeFile" || name === "deleteFile";
-      if (isWrite && !canWrite) throw new Error('Extension error: no permission workspace "read-write".');
-      return await fileCall(files, name, args);
-    };
-    return {
-      names,
-      hasNetwork: network.length > 0,
-      call: async (name: unknown, args: unknown) => {
-        try {
-          return { value: await run(name, Array.isArray(args) ? args : []) };
-        } catch (error) {
-          return { error: errorMessage(error) };
-        }
-      }
-    };
+  async #removeBlocks({ manifest }: Loaded, isForGood: boolean): Promise<void> {
+    if (manifest.context.length > 0)
+      await this.#options.conversation?.removeBlocks(contextLabelsOf(manifest), isForGood);
   }
 }
 
-async function fileCall(files: ExtensionFiles, name: unknown, args: readonly unknown[]): Promise<unknown> {
-  const [path, content] = args;
-  if (typeof path !== "string") throw new TypeError("Extension error: a path is expected.");
-  switch (name) {
-    case "readFile":
-      return await files.readFile(path);
-    case "listFiles":
-      return await files.readDir(path);
-    case "writeFile":
-      if (typeof content !== "string" || content.length > MAX_WRITTEN_CHARS)
-        throw new TypeError(`Extension error: a text of at most ${MAX_WRITTEN_CHARS} characters is expected.`);
-      await files.writeFile(path, content);
-      return undefined;
-    case "deleteFile": {
-      const isThere = (await files.stat(path)) !== null;
-      if (isThere) await files.rm(path);
-      return isThere;
-    }
-    default:
-      throw new Error("Extension error: there is no such function.");
-  }
+function nameOf({ manifest }: ExtensionConfig): string {
+  const { name } = isObject(manifest) ? manifest : {};
+  return typeof name === "string" ? name : "";
 }
 
-function describedTools(extension: string, described: unknown): ExtensionToolDescriptor[] {
-  if (!Array.isArray(described) || described.length === 0) throw new ExtensionError(FORMAT);
-  if (described.length > MAX_TOOLS) throw new ExtensionError(`An extension has at most ${MAX_TOOLS} tools.`);
-  return described.map((one: unknown) => {
-    const { name, description, schema, isRunnable } = isObject(one) ? one : {};
-    if (typeof name !== "string" || !TOOL_NAME.test(name))
-      throw new ExtensionError(`"${extension}" has a tool whose name cannot be used: letters, digits and underscores.`);
-    if (isRunnable !== true) throw new ExtensionError(`The tool "${name}" of "${extension}" has no execute function.`);
-    return {
-      name,
-      description: String(description).slice(0, 2_000),
-      schema: isObject(schema) ? schema : { type: "object" }
-    };
-  });
-}
-
-function infoOf({ manifest, prefix, tools }: Loaded): ExtensionInfo {
+function infoOf({ manifest, prefix, tools, hooks }: Loaded): ExtensionInfo {
   const { name, version, description, permissions } = manifest;
   return {
     name,
     version,
     ...(description !== undefined && { description }),
     tools: tools.map((tool) => `${prefix}_${tool.name}`),
+    contextLabels: contextLabelsOf(manifest),
+    hooks,
     permissions,
     status: "loaded"
   };

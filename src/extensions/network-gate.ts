@@ -1,7 +1,7 @@
 // Requests of extensions: https to the hosts they may reach, each redirect checked again, without cookies, bounded.
 import { readText } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
-import { covers } from "./manifest.ts";
+import { covers } from "./permissions.ts";
 
 const MAX_RESPONSE_BYTES = 10 * 1024 * 1024;
 const MAX_REDIRECTS = 5;

@@ -111,6 +111,14 @@ export interface EventPayloads {
   "action:pause:rejected": { action: string; executionId: string };
   "action:pause:swept": { swept: number };
   "action:reply-attached": { action?: string; attachmentType: string };
+  "extension:loaded": { name: string; version: string };
+  "extension:unloaded": { name: string };
+  /** It could not be loaded, or one of its hooks failed. What it would have added is missing; nothing else. */
+  "extension:failed": { name: string; error: string; hook?: string };
+  /** An extension used the agent: `target` is the path or the label. */
+  "extension:host": { name: string; method: string; target?: string };
+  /** A `beforeTurn` hook changed these fields of a turn; `ignored` were not allowed or not usable. */
+  "extension:turn": { name: string; turnId: string; changed: string[]; ignored: string[] };
   "mcp:client:preconnect": { serverId: string };
   "mcp:client:connect": { url: string; transport: string; state: string; error?: string };
   "mcp:client:authorize": { serverId: string; authUrl: string; clientId?: string };
@@ -182,6 +190,7 @@ const PREFIXES: ReadonlyArray<readonly [prefix: string, channel: ChannelKey]> = 
   ["tool:", "message"],
   ["submission:", "message"],
   ["action:", "message"],
+  ["extension:", "message"],
   ["rpc:", "rpc"],
   ["state:", "state"],
   ["email:", "email"],

@@ -132,7 +132,8 @@ export class Assembly {
     };
     const tools = { ...draft.merged.tools };
     const context: TurnContext = withHidden(withDetails(shown, turn), { tools, model });
-    const config: TurnConfig = (await overrides.beforeTurn(context)) ?? {};
+    const own: TurnConfig = (await overrides.beforeTurn(context)) ?? {};
+    const config = await draft.parts.configured(context, own, this.#maxSteps(draft));
     const settled = this.#fitted(turn, input, { draft, settled: this.#settled(draft, config, turn) });
     const { signal } = context;
     const joined = await draft.parts.join(settled, () =>
@@ -331,13 +332,18 @@ export class Assembly {
       tools,
       // Wider in the options of the user's: the SDK passes provider options on as they are.
       settings: settings as ModelSettings,
-      maxSteps: maxSteps ?? draft.parts.asked.maxSteps ?? draft.policy?.maxTurns ?? overrides.maxSteps,
+      maxSteps: maxSteps ?? this.#maxSteps(draft),
       ...(stopWhen !== undefined && { stopWhen }),
       sendReasoning: sendReasoning ?? overrides.sendReasoning,
       sendUsage: overrides.sendUsage,
       stall: this.#stall(chatStreamStallTimeoutMs),
       maxTokens: maxTurnTokens ?? overrides.maxTurnTokens
     };
+  }
+
+  /** Unless `beforeTurn` says otherwise. */
+  #maxSteps({ parts, policy }: Draft): number {
+    return parts.asked.maxSteps ?? policy?.maxTurns ?? this.#init.overrides.maxSteps;
   }
 
   /** A window that the user chose counts tools, as documented; ours is safe because it does not. */

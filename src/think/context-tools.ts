@@ -14,6 +14,7 @@ type PromptSession = Pick<Session, "promptSections">;
 export function contextFeature(session: ContextSession): Feature {
   return {
     name: "context",
+    toolNames: ["set_context", "load_context", "unload_context", "search_context"],
     inTurn: async () => ({ tools: { context: await contextTools(session) } }),
     keepOutput: keptDocument
   };

@@ -10,17 +10,26 @@ import type { Connection } from "../agent/connections/connection.ts";
 import type { Blobs } from "../host/blobs.ts";
 import type { Clock, Ids, Sql } from "../host/ports.ts";
 import type { Quarantine } from "../host/quarantine.ts";
-import type { StepSettings, StepStart, StopWhen, TruncateOptions } from "../model/index.ts";
+import type {
+  ChunkEvent,
+  FinishedToolCall,
+  StepEnd,
+  StepSettings,
+  StepStart,
+  StopWhen,
+  ToolCallToRun,
+  TruncateOptions
+} from "../model/index.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
 import type { CallOutcome } from "../journal/records.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import type { AssembledTurn, CutOffCall, FinalAnswer } from "../turn/hooks.ts";
 import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
-import type { Json } from "../util/json.ts";
+import { isObject, type Json } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
 import type { ApprovalSource, ReplyAttachment } from "./actions.ts";
 import type { MessengerSet } from "./channels.ts";
-import type { TurnContext } from "./hooks.ts";
+import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { LateOutcomes } from "./late-outcomes.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import type { ResultReader } from "./read-result.ts";
@@ -76,6 +85,8 @@ export interface Feature {
   finalAnswer?(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined;
   /** A tool that only the package itself has a use for: the class's tool hooks are not called for it. */
   isOwnTool?(turn: EngineTurn, toolName: string): boolean;
+  /** What it sees of running turns, each time after the class's hook of that name. */
+  readonly observer?: TurnObserver;
   /** The outcome and the answer are stored. Also for turns of an earlier process. A throw is logged. */
   settled?(turn: TurnView, outcome: TurnOutcome): void;
   /** The conversation is emptied. Part of the transaction: a throw undoes the clear. */
@@ -121,6 +132,15 @@ export interface Feature {
 /** The layers a feature may bring tools in. The class's own, the client's and the turn's are not a feature's to give. */
 export type FeatureLayer = Exclude<ToolLayerName, "tools" | "client" | "turn">;
 
+/** Its methods never throw: a turn goes on whatever becomes of them. Awaited, but for `onChunk`. */
+export interface TurnObserver {
+  /** With the input that the class decided on. */
+  beforeToolCall(turn: EngineTurn, call: ToolCallToRun): Promise<void>;
+  afterToolCall(turn: EngineTurn, call: FinishedToolCall): Promise<void>;
+  onStepFinish(turn: EngineTurn, event: StepEnd): Promise<void>;
+  onChunk(turn: EngineTurn, event: ChunkEvent): void;
+}
+
 /** What a feature does in one attempt of a turn. */
 export interface TurnPart {
   readonly tools?: Readonly<Partial<Record<FeatureLayer, ToolSet>>>;
@@ -128,6 +148,11 @@ export interface TurnPart {
   readonly prompt?: readonly { readonly label: string; readonly text: string }[];
   /** Pages through outputs of its tools that were too long for the model. */
   readonly readResult?: ResultReader;
+  /**
+   * After the class's `beforeTurn`: what the turn is configured with, perhaps changed. `maxSteps` is what it has without a
+   * change. Never throws.
+   */
+  configure?(context: TurnContext, config: TurnConfig, maxSteps: number): Promise<TurnConfig>;
   /** Steps that were asked for with the turn. `beforeTurn` may say otherwise; a channel and the class may not. */
   readonly maxSteps?: number;
   /** The model that was asked for with the turn, by a name that `beforeTurn` knows. */
@@ -199,4 +224,12 @@ export interface FeatureHost {
   readonly rearm: () => void;
   /** Sends a frame to every client that follows the protocol. */
   readonly broadcast: (frame: object) => void;
+}
+
+/** The factory of the feature that a value carries. */
+export function carriedBy(value: unknown): FeatureFactory | undefined {
+  if (!isObject(value) || !(FEATURE in value)) return undefined;
+  const factory: unknown = value[FEATURE];
+  // Only descriptors of this package have a member of this name.
+  return typeof factory === "function" ? (factory as FeatureFactory) : undefined;
 }

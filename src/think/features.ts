@@ -15,7 +15,14 @@ import { canonicalJson, isObject, parseJson } from "../util/json.ts";
 import type { ActionsFeature, ApprovalSource, ReplyAttachment } from "./actions.ts";
 import type { MessengersFeature } from "./channels.ts";
 import { ActionMapError, FeatureClashError, MessengerMapError } from "./errors.ts";
-import { FEATURE, type ChannelPolicy, type Feature, type FeatureFactory, type FeatureHost } from "./feature.ts";
+import {
+  carriedBy,
+  type ChannelPolicy,
+  type Feature,
+  type FeatureFactory,
+  type FeatureHost,
+  type TurnObserver
+} from "./feature.ts";
 import type { OnStartDegradation } from "./overrides.ts";
 import { TurnParts } from "./turn-parts.ts";
 import { WarnOnce } from "./warn-once.ts";
@@ -294,6 +301,15 @@ export class Features {
     return this.#with("isOwnTool").some((feature) => feature.isOwnTool(turn, toolName));
   }
 
+  /** Of tools that no extension may take the place of. */
+  toolNames(): string[] {
+    return this.#with("toolNames").flatMap(({ toolNames }) => toolNames);
+  }
+
+  observers(): readonly TurnObserver[] {
+    return this.#with("observer").map(({ observer }) => observer);
+  }
+
   settled(turn: TurnView, outcome: TurnOutcome): void {
     for (const feature of this.#with("settled"))
       this.#guarded(feature, "settled", () => feature.settled(turn, outcome));
@@ -466,13 +482,6 @@ export class Features {
 
 function logFailure(feature: Feature | undefined, member: string, error: unknown): void {
   console.error(`The feature "${feature?.name}" failed in ${member}:`, error);
-}
-
-function carriedBy(value: unknown): FeatureFactory | undefined {
-  if (!isObject(value) || !(FEATURE in value)) return undefined;
-  const factory: unknown = value[FEATURE];
-  // Only descriptors of this package have a member of this name.
-  return typeof factory === "function" ? (factory as FeatureFactory) : undefined;
 }
 
 function keys(record: object | undefined): string[] {

@@ -2,14 +2,14 @@
 // what inspectors see is in src/inspect and in inspection-source.ts.
 import type { LanguageModel } from "ai";
 import type { InspectionAccess } from "../inspect/inspect-http.ts";
-import { ExecutionAgent } from "./execution-agent.ts";
+import { ExtensionAgent } from "./extension-agent.ts";
 import { hasInspectionKey } from "./inspection.ts";
 
 export abstract class InspectionAgent<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends ExecutionAgent<Env, State, Props> {
+> extends ExtensionAgent<Env, State, Props> {
   /**
    * Whether a request may look inside this agent, at `…/inspect/v1/…`. It sees everything: prompts, messages, files,
    * memory. `access` is "read", "decide" (answers approvals) or "try" (calls a model). Default: a request whose bearer token is

@@ -11,6 +11,10 @@ import type { ThinkOverrides } from "./overrides.ts";
 export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrides {
   return {
     plainChat: undefined,
+    extensionLoader: undefined,
+    extensionManager: undefined,
+    hookTimeout: 5_000,
+    getExtensions: () => [],
     openAIEndpoint: false,
     messageConcurrency: "queue",
     hydrationByteBudget: 0,

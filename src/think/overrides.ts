@@ -31,7 +31,7 @@ import type {
   TurnConfig,
   TurnContext
 } from "./hooks.ts";
-import type { SkillsAgent } from "./skills-agent.ts";
+import type { ExtensionAgent } from "./extension-agent.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -83,7 +83,11 @@ export interface ThinkOverrides
   extends
     ExecutionOverrides,
     Pick<
-      SkillsAgent,
+      ExtensionAgent,
+      | "extensionLoader"
+      | "extensionManager"
+      | "hookTimeout"
+      | "getExtensions"
       | "waitForMcpConnections"
       | "maxMcpTools"
       | "mcpApproval"
@@ -158,5 +162,6 @@ export type OptionalHook =
   | "authorizeSubmission"
   | "getScheduledTasks"
   | "getSkills"
+  | "getExtensions"
   | "getMessengers"
   | "configureChannels";

@@ -30,7 +30,9 @@ import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
 import { DeferredTurns } from "./deferred-turns.ts";
 import { CustomSessionError, NotStartedError } from "./errors.ts";
+import type { ExtensionStorage } from "../extensions/manager.ts";
 import { restoreExecutions } from "./executions.ts";
+import { extensionsOf } from "./extensions.ts";
 import type { FeatureFactory, FeatureHost } from "./feature.ts";
 import { Features } from "./features.ts";
 import { inspectionFeature } from "./inspection.ts";
@@ -67,6 +69,8 @@ export interface ThinkRuntimeInit {
   /** Its `repairInterruptedToolPart`, which is protected. */
   readonly repairPart: (part: UIMessage["parts"][number]) => UIMessage["parts"][number];
   readonly env: unknown;
+  /** Of the object: where extensions are kept. */
+  readonly storage: ExtensionStorage;
 }
 
 /** What a conversation is made of. Opened once `configureSession` has said which one it is. */
@@ -136,8 +140,9 @@ export class ThinkRuntime {
     for (const feature of this.parts.deferred.features()) this.features.add(feature);
     if (hasChannels(this.#init.isOverridden)) this.features.add(this.channels);
     this.features.add(approvalsFeature(this.overrides));
+    const extensions = extensionsOf(this, this.#init);
     const skills = this.#init.isOverridden("getSkills") ? [skillsFeature(this.session)] : [];
-    const tools = [workspaceFeature, mcpFeature, ...skills, this.#agentTools(), restoreExecutions];
+    const tools = [workspaceFeature, mcpFeature, ...extensions, ...skills, this.#agentTools(), restoreExecutions];
     const builtIn = [...tools, inspectionFeature(this)];
     await this.features.start([...builtIn, ...this.overrides.getFeatures()]);
   }

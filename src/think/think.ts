@@ -146,7 +146,7 @@ export abstract class Think<
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     const repairPart = (part: UIMessage["parts"][number]) => this.repairInterruptedToolPart(part);
-    provideRuntime(this, { isOverridden: (hook) => isOverridden(this, hook), repairPart, env });
+    provideRuntime(this, { isOverridden: (hook) => isOverridden(this, hook), repairPart, env, storage: ctx.storage });
   }
 
   // ── Override points ──

@@ -17,11 +17,19 @@ describe("merging tool layers", () => {
   test("every later layer wins over every earlier one, in whatever order they are given", () => {
     for (const [index, loser] of TOOL_LAYERS.entries()) {
       for (const winner of TOOL_LAYERS.slice(index + 1)) {
-        if (loser === "actions" && winner === "client") continue;
+        if ((loser === "actions" && winner === "client") || winner === "extensions") continue;
         const merged = mergeToolLayers([layer(winner, "a"), layer(loser, "a")], ALLOWED);
         expect(origins(merged.tools)).toEqual({ a: winner });
         expect(merged.collisions).toEqual([{ toolName: "a", winner, loser }]);
       }
+    }
+  });
+
+  test("an extension's tool never takes the place of the class's own, of an action or of a file tool", () => {
+    for (const earlier of ["workspace", "tools", "actions"] as const) {
+      const merged = mergeToolLayers([layer("extensions", "a", "b"), layer(earlier, "a")], ALLOWED);
+      expect(origins(merged.tools)).toEqual({ a: earlier, b: "extensions" });
+      expect(merged.collisions).toEqual([{ toolName: "a", winner: earlier, loser: "extensions" }]);
     }
   });
 

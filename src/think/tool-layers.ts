@@ -3,7 +3,7 @@
 // Pure.
 import type { Tool, ToolSet } from "ai";
 
-/** Where a turn's tools come from, in order of precedence: a later layer overrides an earlier one. */
+/** Where a turn's tools come from, in order of precedence: a later layer overrides an earlier one; `extensions` none. */
 export const TOOL_LAYERS = [
   "workspace",
   "tools",
@@ -51,7 +51,9 @@ export function mergeToolLayers(layers: readonly ToolLayer[], options: MergeOpti
       if (tool === undefined) continue;
       const earlier = layerOf.get(toolName);
       const isReplaceable = earlier === "client" || (options.clientOverrides && earlier !== "actions");
-      const gives = earlier !== undefined && layer.name === "client" && !isReplaceable;
+      // An extension that was loaded at run time, perhaps by the model, never stands in for a tool of the class.
+      const isGuest = layer.name === "extensions" || (layer.name === "client" && !isReplaceable);
+      const gives = earlier !== undefined && isGuest;
       if (earlier !== undefined) {
         collisions.push({ toolName, winner: gives ? earlier : layer.name, loser: gives ? layer.name : earlier });
       }

@@ -44,7 +44,14 @@ export interface TurnHooksInit {
   readonly overrides: ThinkOverrides;
   readonly features: Pick<
     Features,
-    "annotateRecovered" | "attachmentsOf" | "finalAnswer" | "isOwnTool" | "keepsOutcome" | "lateOutcome" | "runsTool"
+    | "annotateRecovered"
+    | "attachmentsOf"
+    | "finalAnswer"
+    | "isOwnTool"
+    | "keepsOutcome"
+    | "lateOutcome"
+    | "observers"
+    | "runsTool"
   >;
   readonly assembly: Pick<Assembly, "assemble">;
   /** Whether the class has a hook of its own. */
@@ -96,19 +103,26 @@ export class UserTurnHooks implements TurnHooks {
     // The call has the fields of the SDK's typed call; which of its members it is, the user's generic says.
     const context = callContext(call, turn) as Parameters<ThinkOverrides["beforeToolCall"]>[0];
     const decision = await this.#in(turn, () => overrides.beforeToolCall(context));
+    const input = decision?.action === "allow" && decision.input !== undefined ? decision.input : call.input;
+    for (const observer of features.observers()) await observer.beforeToolCall(turn, { ...call, input });
     if (decision === undefined || decision === null) return undefined;
     if (!DECISIONS.has(decision.action)) throw new ToolDecisionError(call.toolName, decision.action);
     return decision;
   }
 
-  async afterToolCall(turn: EngineTurn, { executedInput: _executed, ...call }: FinishedToolCall): Promise<void> {
+  async afterToolCall(turn: EngineTurn, finished: FinishedToolCall): Promise<void> {
     const { overrides, features } = this.#init;
+    const { executedInput: _executed, ...call } = finished;
     if (features.isOwnTool(turn, call.toolName)) return;
     // A call that was stopped has not failed.
     if (!call.success && !turn.signal.aborted) this.#log.toolFailed(call.error, { ...call, requestId: turn.requestId });
     // As above.
     const context = callContext(call, turn) as Parameters<ThinkOverrides["afterToolCall"]>[0];
-    await this.#in(turn, () => overrides.afterToolCall(context));
+    try {
+      await this.#in(turn, () => overrides.afterToolCall(context));
+    } finally {
+      for (const observer of features.observers()) await observer.afterToolCall(turn, finished);
+    }
   }
 
   describeFailure(error: unknown, context: FailureContext): string {
@@ -241,15 +255,28 @@ export class UserTurnHooks implements TurnHooks {
 
   #modelHooks(turn: EngineTurn): ModelCallHooks {
     const { overrides, isOverridden } = this.#init;
+    const observers = this.#init.features.observers();
     return {
       ...(isOverridden("beforeStep") && {
         prepareStep: (event: StepStart) => this.#in(turn, () => overrides.beforeStep(stepStartContext(event, turn)))
       }),
-      ...(isOverridden("onChunk") && {
-        onChunk: (event: ChunkEvent) => this.#in(turn, () => overrides.onChunk(chunkContext(event, turn)))
+      ...((isOverridden("onChunk") || observers.length > 0) && {
+        onChunk: async (event: ChunkEvent) => {
+          try {
+            if (isOverridden("onChunk")) await this.#in(turn, () => overrides.onChunk(chunkContext(event, turn)));
+          } finally {
+            for (const observer of observers) observer.onChunk(turn, event);
+          }
+        }
       }),
-      ...(isOverridden("onStepFinish") && {
-        onStepFinish: (event: StepEnd) => this.#in(turn, () => overrides.onStepFinish(stepEndContext(event, turn)))
+      ...((isOverridden("onStepFinish") || observers.length > 0) && {
+        onStepFinish: async (event: StepEnd) => {
+          try {
+            await this.#in(turn, () => overrides.onStepFinish(stepEndContext(event, turn)));
+          } finally {
+            for (const observer of observers) await observer.onStepFinish(turn, event);
+          }
+        }
       })
     };
   }

@@ -5,7 +5,7 @@ import type { ModelCallHooks, StepSettings, StepStart, StopWhen } from "../model
 import type { AssembledTurn } from "../turn/hooks.ts";
 import type { RecordedGrant } from "../turn/turn.ts";
 import type { FeatureLayer, TurnPart } from "./feature.ts";
-import type { TurnContext } from "./hooks.ts";
+import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { ResultReader } from "./read-result.ts";
 import type { ToolLayer } from "./tool-layers.ts";
 
@@ -38,6 +38,13 @@ export class TurnParts {
 
   get resultReaders(): ResultReader[] {
     return this.#parts.flatMap(({ readResult }) => readResult ?? []);
+  }
+
+  /** What the class's `beforeTurn` said, as features change it. */
+  async configured(context: TurnContext, config: TurnConfig, maxSteps: number): Promise<TurnConfig> {
+    let changed = config;
+    for (const part of this.#parts) changed = (await part.configure?.(context, changed, maxSteps)) ?? changed;
+    return changed;
   }
 
   /** The turn as features want it. Throws what their `begin` throws. */

@@ -9,6 +9,7 @@ import { answerScenarios } from "./scenarios/answers.ts";
 import { approvalScenarios } from "./scenarios/approvals.ts";
 import { backgroundScenarios } from "./scenarios/background.ts";
 import { conversationScenarios } from "./scenarios/conversations.ts";
+import { extensionScenarios } from "./scenarios/extensions.ts";
 import { fileScenarios } from "./scenarios/files.ts";
 import { memoryAndFailureScenarios } from "./scenarios/memory-and-failure.ts";
 import { phoneScenarios } from "./scenarios/phone.ts";
@@ -40,6 +41,7 @@ describe("the built assistant:", () => {
       ...pictureScenarios,
       ...fileScenarios,
       ...skillScenarios,
+      ...extensionScenarios,
       ...memoryAndFailureScenarios,
       ...backgroundScenarios,
       ...conversationScenarios,

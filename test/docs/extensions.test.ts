@@ -29,6 +29,9 @@ test("the model writes an extension, a human approves it, and the next turn uses
     override getModel() {
       return scriptedModel(script);
     }
+    async auditLog() {
+      return this.workspace.readFile("/audit.log");
+    }
   }
   const host = createTestHost({ agents: { Scripted }, env: { LOADER: createTestLoader() } });
   const agent = await host.get(Scripted, "a");
@@ -49,4 +52,6 @@ test("the model writes an extension, a human approves it, and the next turn uses
     await host.get(Scripted, "a")
   ).saveMessages([{ id: "use", role: "user", parts: [{ type: "text", text: "use" }] }]);
   expect((await parts()).find(({ toolCallId }) => toolCallId === "s")?.output).toBe("HELLO");
+  const log = await (await host.get(Scripted, "a")).auditLog();
+  expect(log).toBe("load_extension done\nvoice_shout done\n");
 });

@@ -14,6 +14,7 @@ import type { Librarian } from "./librarian.ts";
 import type { Programmer } from "./coder.ts";
 import type { Captain } from "./crew.ts";
 import type { Harbour } from "./harbour.ts";
+import type { Extended } from "./extended.ts";
 import type { Releaser } from "./releaser.ts";
 import type { Talker } from "./talker.ts";
 import type { Triager, TriageParams } from "./triager.ts";
@@ -27,6 +28,7 @@ export interface TestEnv {
   Captain: DurableObjectNamespace<Captain>;
   Harbour: DurableObjectNamespace<Harbour>;
   Programmer: DurableObjectNamespace<Programmer>;
+  Extended: DurableObjectNamespace<Extended>;
   Releaser: DurableObjectNamespace<Releaser>;
   AIAssistant: DurableObjectNamespace<Marked>;
   BOOKS: DurableObjectNamespace<Library>;

@@ -16,6 +16,7 @@ import {
   type ToolCallResultContext,
   type TurnContext
 } from "everthink";
+import { createExtensionTools } from "everthink/tools/extensions";
 import { getAgentByName, type Connection, type StateSource } from "everthink/agent";
 import { diagnosticsObservability, type AgentEvent, type Observability } from "everthink/observe";
 import type {
@@ -68,6 +69,7 @@ export class Assistant extends Think<Env, AssistantState> {
     name: () => this.name,
     onChange: ({ path }) => this.broadcast(JSON.stringify({ type: "files", path } satisfies FilesNote))
   });
+  override extensionLoader = this.env.LOADER;
   override chatRecovery = { maxInterruptedAttempts: MAX_PULLED_PLUGS };
   override observability: Observability = {
     emit: (event) => {
@@ -102,7 +104,10 @@ export class Assistant extends Think<Env, AssistantState> {
       now: () => Date.now(),
       pause: (signal) => pause(paceMs(this.env) * PROGRESS_PACE, signal)
     });
-    return { ...tools, ...teamTools };
+    const { extensionManager: manager } = this;
+    // What the model writes for itself is shown to a person first.
+    const extensionTools = manager ? createExtensionTools({ manager, approval: true }) : {};
+    return { ...tools, ...teamTools, ...extensionTools };
   }
 
   /** A page may open the colleagues that were asked, and make no others. */

@@ -8,7 +8,7 @@ export type ModelEnv = { readonly [Name in (typeof MODEL_VARIABLES)[number]]?: s
 export interface Env extends ModelEnv {
   Assistant: DurableObjectNamespace<Assistant>;
   Directory: DurableObjectNamespace<Directory>;
-  /** For scripts of skills; not there in tests without workerd. */
+  /** For scripts of skills and extensions; not there in tests without workerd. */
   LOADER?: WorkerLoader;
 }
 

@@ -1,23 +1,33 @@
 import type { LanguageModel } from "ai";
-import { Think } from "everthink";
-import { ExtensionManager } from "everthink/extensions";
+import { Think, type ExtensionConfig } from "everthink";
 import { createExtensionTools } from "everthink/tools/extensions";
 
+const AUDIT = `({
+  hooks: {
+    afterToolCall: async ({ toolName, success }, host) => {
+      const log = (await host.readFile("/audit.log")) ?? "";
+      await host.writeFile("/audit.log", log + toolName + (success ? " done" : " failed") + "\\n");
+    }
+  }
+})`;
+
 export class Tinkerer extends Think<{ LOADER: WorkerLoader }> {
-  extensions = new ExtensionManager({ loader: this.env.LOADER, storage: this.ctx.storage, workspace: this.workspace });
+  override extensionLoader = this.env.LOADER;
 
   override getModel(): LanguageModel {
     return "openai/gpt-5";
   }
 
-  override async onStart() {
-    await this.extensions.restore();
+  override getExtensions(): ExtensionConfig[] {
+    return [{ manifest: { name: "audit", version: "1.0.0", permissions: { workspace: "read-write" } }, source: AUDIT }];
   }
 
   override getTools() {
-    return {
-      ...createExtensionTools({ manager: this.extensions, approval: true }),
-      ...this.extensions.getTools()
-    };
+    const { extensionManager: manager } = this;
+    return manager ? createExtensionTools({ manager, approval: true }) : {};
+  }
+
+  async addExtension({ manifest, source }: ExtensionConfig) {
+    await this.extensionManager?.load(manifest, source);
   }
 }

@@ -1,5 +1,6 @@
 // A question to a person, where the call stands. A parked action says that it can wait, and takes a reason with a no.
 import { useState } from "react";
+import { ExtensionReview } from "./extension-review.tsx";
 import { approvalElementId, useDecisions } from "./decisions.ts";
 import { approvalWords, isParked, mcpSource, toolName, type ToolPart } from "./tool-part.ts";
 
@@ -38,6 +39,7 @@ export function ApprovalCard({ part }: { part: ToolPart }) {
           .
         </p>
       )}
+      <ExtensionReview part={part} />
       {parked && isOpen && <p className="approval-note">It waits as long as it takes. You may close this page.</p>}
       {progress.step === "failed" && <p className="tool-failure">{progress.why}</p>}
       {!isOpen && progress.step !== "failed" && <p className="approval-note">Decided; the outcome follows.</p>}

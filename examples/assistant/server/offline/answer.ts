@@ -21,6 +21,7 @@ import { serverTool } from "./topics/server-tool.ts";
 import { logEntry, passage } from "./topics/skills.ts";
 import { story } from "./topics/story.ts";
 import { critique, research, team } from "./topics/team.ts";
+import { improveWindTool, wind, writeWindTool } from "./topics/wind.ts";
 
 /** The first that fits answers; the last fits always. */
 const TOPICS: readonly Topic[] = [
@@ -32,6 +33,9 @@ const TOPICS: readonly Topic[] = [
   serverTool,
   passage,
   logEntry,
+  writeWindTool,
+  improveWindTool,
+  wind,
   script,
   fileWork,
   listFiles,

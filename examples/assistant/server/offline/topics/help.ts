@@ -8,6 +8,7 @@ const HELP = `I am the built-in offline model of this demonstration: a small scr
 
 ${LIST}
 - **Another skill**: Write an entry into the log.
+- **A tool of its own**: Write yourself a tool that judges the wind.
 - **Markdown**: Show me some markdown.
 - **Arithmetic**: What is 12 * (3 + 4)?
 - **MCP servers**: add one in the panel, then call a tool by its name: Use echo with "hello".

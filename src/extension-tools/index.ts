@@ -6,3 +6,5 @@ export {
   type LoadExtensionInput,
   type LoadExtensionOutput
 } from "./create-extension-tools.ts";
+export type { LoadExtensionApproval, ReviewedExtension } from "./load-approval.ts";
+export type { DiffLine } from "./source-diff.ts";
