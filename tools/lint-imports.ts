@@ -37,7 +37,7 @@ const FEATURES: readonly string[] = [
 /** What one feature stands on. */
 const STANDS_ON: Readonly<Record<string, readonly string[]>> = {
   workflows: ["submissions"],
-  execute: ["workspace"],
+  execute: ["workspace", "mcp"],
   skills: ["workspace"],
   messengers: ["chat-sdk"]
 };
