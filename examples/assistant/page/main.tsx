@@ -10,6 +10,7 @@ import "./styles/plug.css";
 import "./styles/conversation.css";
 import "./styles/markdown.css";
 import "./styles/parts.css";
+import "./styles/code.css";
 import "./styles/team.css";
 import "./styles/composer.css";
 import "./styles/panel.css";

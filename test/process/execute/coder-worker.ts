@@ -1,6 +1,5 @@
 // An agent whose model writes code, in a process that is killed or freezes. What its tools do is counted outside of the
 // process: the name of a conversation begins with the port of what counts.
-import { jsonSchema, tool } from "ai";
 import { Think } from "everthink";
 import { routeAgentRequest } from "everthink/agent";
 import { CodemodeRuntime, type Connector, type ConnectorContext, type UnknownOutcome } from "everthink/codemode";
@@ -36,8 +35,7 @@ export class Coder extends Think<Env> {
   }
 
   override getTools() {
-    const direct = tool({ inputSchema: jsonSchema({ type: "object" }), execute: () => 1 });
-    return { execute: createExecuteTool(this, { connectors: [this.#world()] }), direct };
+    return { execute: createExecuteTool(this, { connectors: [this.#world()] }) };
   }
 
   #world(): Connector {
