@@ -40,6 +40,7 @@ export default defineConfig({
     "messengers/telegram": "src/messengers/telegram.ts",
     testing: "src/testing/index.ts",
     extensions: "src/extensions/index.ts",
+    codemode: "src/execute/codemode/index.ts",
     "tools/execute": "src/execute/index.ts",
     "tools/extensions": "src/extension-tools/index.ts",
     "tools/workspace": "src/workspace/tools/index.ts",

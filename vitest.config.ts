@@ -16,6 +16,7 @@ const inNode = [
   { find: "everthink/vite", replacement: source("./src/framework/vite/index.ts") },
   { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
   { find: "everthink/tools/extensions", replacement: source("./src/extension-tools/index.ts") },
+  { find: "everthink/codemode", replacement: source("./src/execute/codemode/index.ts") },
   { find: "everthink/tools/execute", replacement: source("./src/execute/index.ts") },
   { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },
   { find: "everthink/messengers/teams", replacement: source("./src/messengers/teams.ts") },

@@ -1,9 +1,7 @@
-// What code can find out about what it may call: declarations made from schemas, up to a size, and search for the rest.
+// What code can find out about what it may call: declarations made from schemas, and search.
 import type { ConnectorTool, OpenConnector } from "./connector.ts";
 import { typeText } from "./schema-types.ts";
 
-/** Characters of declarations in the tool's description; with more, the model searches. */
-export const MAX_DESCRIBED_CHARS = 8_000;
 const MAX_RESULTS = 50;
 const MAX_SUMMARY_CHARS = 200;
 
@@ -35,6 +33,9 @@ export interface Described {
   readonly kind: "connector" | "method" | "snippet" | "unknown";
 }
 
+/** What declarations are made of. */
+export type DeclaredTool = Pick<ConnectorTool, "description" | "inputSchema" | "outputSchema">;
+
 export class ConnectorCatalog {
   readonly #connectors: readonly OpenConnector[];
   readonly #snippets: readonly CatalogSnippet[];
@@ -55,7 +56,7 @@ export class ConnectorCatalog {
   describe(target: string): Described {
     const connector = this.#connectors.find(({ name }) => name === target);
     if (connector)
-      return { path: target, ...noted(connector.instructions), types: declaration(connector), kind: "connector" };
+      return { path: target, ...noted(connector.instructions), types: declarationOf(connector), kind: "connector" };
     const [name, method = ""] = target.split(".", 2);
     const tool = this.#connectors.find((one) => one.name === name)?.tools.get(method);
     if (tool) return { path: target, ...noted(tool.description), types: signature(method, tool), kind: "method" };
@@ -65,12 +66,6 @@ export class ConnectorCatalog {
       return { path: target, ...noted(snippet.description), types, kind: "snippet" };
     }
     return { path: target, types: `"${target}" was not found. Use codemode.search(query).`, kind: "unknown" };
-  }
-
-  /** Of everything, if it is short enough. */
-  declarations(): string | undefined {
-    const text = this.#connectors.map(declaration).join("\n");
-    return text.length <= MAX_DESCRIBED_CHARS ? text : undefined;
   }
 
   #methods(): Omit<FoundMethod, "score">[] {
@@ -98,7 +93,8 @@ function noted(description: string | undefined): { description?: string } {
   return description === undefined ? {} : { description };
 }
 
-function declaration({ name, tools }: OpenConnector): string {
+/** Of a connector and all its methods. */
+export function declarationOf({ name, tools }: { name: string; tools: ReadonlyMap<string, DeclaredTool> }): string {
   const methods = [...tools].map(([method, tool]) => {
     const note = tool.description === undefined ? "" : `  /** ${oneLine(tool.description)} */\n`;
     return `${note}  ${signature(method, tool)};`;
@@ -106,7 +102,17 @@ function declaration({ name, tools }: OpenConnector): string {
   return `declare const ${name}: {\n${methods.join("\n")}\n};`;
 }
 
-function signature(method: string, { inputSchema, outputSchema }: ConnectorTool): string {
+/**
+ * TypeScript declarations of functions that JSON Schemas describe.
+ *
+ * @example
+ * generateTypesFromJsonSchema({ add: { inputSchema: { type: "object", properties: { a: { type: "number" } } } } });
+ */
+export function generateTypesFromJsonSchema(tools: Readonly<Record<string, DeclaredTool>>, name = "tools"): string {
+  return declarationOf({ name, tools: new Map(Object.entries(tools)) });
+}
+
+function signature(method: string, { inputSchema, outputSchema }: DeclaredTool): string {
   const result = outputSchema === undefined ? "unknown" : typeText(outputSchema);
   return `${method}(args: ${typeText(inputSchema)}): Promise<${result}>`;
 }

@@ -43,7 +43,7 @@ export interface Connector {
   instructions?(): string | undefined;
   tools(): MaybePromise<Readonly<Record<string, ConnectorTool>>>;
   /** May change each tool. */
-  tool?(name: string, tool: ConnectorTool): ConnectorTool;
+  tool?(name: string, tool: ConnectorTool): ConnectorTool | undefined;
   /** After every pass, also one that paused. */
   onPassEnd?(executionId: string, status: string): MaybePromise<void>;
   /** After the last one. */
@@ -90,10 +90,17 @@ export async function openConnectors(connectors: readonly Connector[]): Promise<
 function checkedTool(path: string, tool: ConnectorTool): ConnectorTool {
   if (!isObject(tool) || typeof tool.execute !== "function")
     throw new ExecuteDefinitionError(`${path} has no execute function.`);
-  const gate = tool.requiresApproval;
+  // A tool of the AI SDK may be given as it is: what it says about approvals holds here too.
+  const needs: unknown = Reflect.get(tool, "needsApproval");
+  const gate = tool.requiresApproval ?? (needs === undefined ? undefined : gateOf(needs));
   if (tool.replay === "reexecute" && gate !== undefined && gate !== false)
     throw new ExecuteDefinitionError(`${path} cannot need an approval and be run again in every pass.`);
-  return tool;
+  return gate === tool.requiresApproval ? tool : { ...tool, requiresApproval: gate };
+}
+
+/** Of `needsApproval`: in both majors a boolean or a function of the input. */
+function gateOf(needs: unknown): NonNullable<ConnectorTool["requiresApproval"]> {
+  return typeof needs === "function" ? async (args: unknown) => Boolean(await needs(args, {})) : needs === true;
 }
 
 /** A name that code can write: `get-user` becomes `get_user`. */
@@ -140,16 +147,13 @@ export class ToolSetConnector implements Connector {
 
   #method(toolName: string, tool: Tool): ConnectorTool {
     const { description, inputSchema, outputSchema } = tool;
-    // In both majors a boolean or a function of the input.
-    const needs: unknown = tool.needsApproval;
-    const gate = typeof needs === "function" ? async (args: unknown) => Boolean(await needs(args, {})) : needs === true;
     const unknown: unknown = Reflect.get(tool, "onUnknownOutcome");
     const revert: unknown = Reflect.get(tool, "revert");
     return {
       ...(typeof description === "string" && { description }),
       inputSchema,
       ...(outputSchema !== undefined && { outputSchema }),
-      requiresApproval: gate,
+      requiresApproval: gateOf(tool.needsApproval),
       ...(isUnknownOutcome(unknown) && { onUnknownOutcome: unknown }),
       execute: (input, context) => this.#run(toolName, tool, { input, context }),
       ...(typeof revert === "function" && {

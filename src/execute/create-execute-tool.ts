@@ -6,8 +6,9 @@ import { FEATURE } from "../think/feature.ts";
 import { thinkRuntimeOf } from "../think/runtime.ts";
 import { isObject } from "../util/json.ts";
 import type { WorkspaceFsLike } from "../workspace/workspace-like.ts";
-import { ConnectorCatalog } from "./catalog.ts";
-import { ToolSetConnector, type Connector, type OpenConnector } from "./connector.ts";
+import type { CodemodeConnector } from "./codemode/codemode-connector.ts";
+import { ToolSetConnector, type Connector } from "./connector.ts";
+import { executeDescription } from "./description.ts";
 import { ExecuteDefinitionError } from "./errors.ts";
 import type { ExecutionDecision } from "./execution-approvals.ts";
 import { DEFAULT_PAUSED_TTL_MS } from "./executions.ts";
@@ -19,7 +20,8 @@ import {
   type Snippet
 } from "./execution-store.ts";
 import { DEFINITION, executionsIn, openExecute, type OpenExecutions, type UnboundDefinition } from "./feature.ts";
-import { shownOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
+import type { ExecutionOutcome, PendingCall } from "./outcome.ts";
+import { executorRunner, isolateRunner, type CodeExecutor } from "./runner.ts";
 import { isFileSystem, StateConnector } from "./state-connector.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -31,7 +33,9 @@ export interface CreateExecuteToolOptions {
   /** Files, as `state.*`; those of the agent if it is given one. */
   readonly state?: WorkspaceFsLike;
   /** Further namespaces. */
-  readonly connectors?: readonly Connector[];
+  readonly connectors?: readonly (Connector | CodemodeConnector)[];
+  /** Runs the code in place of isolates of the loader. */
+  readonly executor?: CodeExecutor;
   /** The `worker_loaders` binding; `env.LOADER` of an agent. */
   readonly loader?: IsolateLoader;
   /** Milliseconds of one pass, without what it repeats of the log; 30,000 by default. */
@@ -44,6 +48,10 @@ export interface CreateExecuteToolOptions {
   readonly name?: string;
   /** How long a run waits for a human; 24 hours by default. False: for ever. */
   readonly pausedTtlMs?: number | false;
+  /** Ended runs that are kept; 50 by default. */
+  readonly maxExecutions?: number;
+  /** What the model is shown of a result, in place of its first 24,000 characters. The record keeps the result. */
+  readonly transformResult?: (result: unknown) => unknown;
   /** The Durable Object's state. Not needed: the agent that runs the tool is known. */
   readonly ctx?: object;
 }
@@ -114,8 +122,11 @@ export function createExecuteRuntime(
   const definition = definitionOf(options, agent !== undefined);
   const runtime = new RuntimeHandle(definition, { agent, description: options.description });
   if (agent) agent.codemode = runtime;
-  const own = definition.tools ? [new ToolSetConnector(definition.tools)] : [];
-  return { runtime, connectors: [...own, ...definition.connectors], tool: runtime.tool() };
+  return { runtime, connectors: connectorsOf(definition), tool: runtime.tool() };
+}
+
+function connectorsOf({ tools, connectors }: UnboundDefinition): Connector[] {
+  return [...(tools ? [new ToolSetConnector(tools)] : []), ...connectors];
 }
 
 function isAgent(source: object): source is ExecuteToolAgent {
@@ -135,12 +146,17 @@ function optionsOf(agent: ExecuteToolAgent): CreateExecuteToolOptions {
 }
 
 function definitionOf(options: CreateExecuteToolOptions, isOfAgent: boolean): UnboundDefinition {
-  const { tools, state, connectors = [], loader, name = "execute" } = options;
-  if (!loader) {
+  const { tools, state, loader, executor, name = "execute" } = options;
+  // A class of ours has all that a connector has; only its subclasses may call some of it protected.
+  const connectors = (options.connectors ?? []) as readonly Connector[];
+  const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
+  const outbound = options.globalOutbound ?? null;
+  const runner = executor ? executorRunner(executor) : loader && isolateRunner({ loader, cpuMs: timeoutMs, outbound });
+  if (!runner) {
     throw new ExecuteDefinitionError(
       isOfAgent
         ? "The agent has no LOADER binding to run code with."
-        : "createExecuteTool needs a loader to run code with.",
+        : "createExecuteTool needs a loader, or an executor, to run code with.",
       'Add "worker_loaders": [{ "binding": "LOADER" }] to the Wrangler configuration.'
     );
   }
@@ -150,12 +166,13 @@ function definitionOf(options: CreateExecuteToolOptions, isOfAgent: boolean): Un
     throw new ExecuteDefinitionError("There is nothing that code could call: give tools, state or connectors.");
   return {
     name,
-    loader,
+    runner,
     tools,
     connectors: all,
-    timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
-    outbound: options.globalOutbound ?? null,
-    pausedTtlMs: options.pausedTtlMs ?? DEFAULT_PAUSED_TTL_MS
+    timeoutMs,
+    pausedTtlMs: options.pausedTtlMs ?? DEFAULT_PAUSED_TTL_MS,
+    maxExecutions: options.maxExecutions ?? DEFAULT_MAX_EXECUTIONS,
+    transformResult: options.transformResult
   };
 }
 
@@ -180,7 +197,7 @@ class RuntimeHandle implements ExecuteRuntime {
 
   tool(options: { description?: string } = {}): Tool<ExecuteInput, ExecutionOutcome> {
     const made = tool({
-      description: options.description ?? this.#description ?? description(this[DEFINITION]),
+      description: options.description ?? this.#description ?? executeDescription(connectorsOf(this[DEFINITION])),
       inputSchema: jsonSchema<ExecuteInput>(
         {
           type: "object",
@@ -195,7 +212,10 @@ class RuntimeHandle implements ExecuteRuntime {
       execute: async ({ code }: ExecuteInput, { toolCallId, abortSignal }) => {
         const signal = abortSignal ?? new AbortController().signal;
         const { executions } = this.#open();
-        return shownOutcome(await executions.execute(this.name, code, { toolCallId, signal }));
+        return executions.shown(
+          { runtime: this.name },
+          await executions.execute(this.name, code, { toolCallId, signal })
+        );
       }
     });
     return Object.assign(made, { [FEATURE]: openExecute, [DEFINITION]: this[DEFINITION] }) as Tool<
@@ -272,26 +292,4 @@ function checkedInput(value: unknown) {
   return isObject(value) && typeof value["code"] === "string"
     ? { success: true as const, value: { code: value["code"] } }
     : { success: false as const, error: new TypeError('"code" must be a text.') };
-}
-
-/** What the model reads. Declarations as far as they fit; the rest is found by search. */
-function description(definition: UnboundDefinition): string {
-  const own = definition.tools ? [new ToolSetConnector(definition.tools)] : [];
-  const sources: Connector[] = [...own, ...definition.connectors];
-  const opened = sources.flatMap((source): OpenConnector[] => {
-    const tools = source.tools();
-    if (tools instanceof Promise) return [];
-    return [
-      { name: source.name(), instructions: source.instructions?.(), tools: new Map(Object.entries(tools)), source }
-    ];
-  });
-  const declared = opened.length === sources.length ? new ConnectorCatalog(opened, []).declarations() : undefined;
-  const hints = sources.map((source) => source.instructions?.() ?? `${source.name()}.*`);
-  return [
-    "Runs JavaScript or TypeScript in a sandbox and returns the value of the last expression. Use it to call several tools in one go.",
-    `The only globals besides standard JavaScript are: ${[...sources.map((one) => one.name()), "codemode"].join(", ")}. There is no fetch, no import, no file system but these. Each method takes one object and returns a promise: await it.`,
-    "codemode.search(query) finds methods, codemode.describe(path) shows their types, codemode.run(name, input) runs a saved snippet.",
-    "A call that needs an approval pauses the run, which goes on by itself when a human has decided: do not send the code again. The code is then run again from the top with the recorded results, so wrap what differs each time in codemode.step(name, () => Math.random()).",
-    ...(declared === undefined ? hints : [declared])
-  ].join("\n");
 }

@@ -16,7 +16,7 @@ import {
   type Executions,
   type ExecutionsInit
 } from "./executions.ts";
-import { shownOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
+import type { ExecutionOutcome, PendingCall } from "./outcome.ts";
 import { encodeValue } from "./value-codec.ts";
 
 export interface ExecutionDecision extends ApprovalDecision {
@@ -63,6 +63,8 @@ export class ExecutionApprovals {
     const ready = await this.#decidable(id, "not paused");
     if (!ready.ok) return failedRun(id, ready.error);
     const execution = ready.value;
+    const unopened = await this.#openProblem(execution);
+    if (unopened !== undefined) return failedRun(id, unopened);
     const entry = this.#waiting(id).find(({ seq }) => decision.seq === undefined || seq === decision.seq);
     if (!entry) return failedRun(id, "Nothing was done: that call is no longer pending.");
     const edited = await this.#editedArgs(execution, entry, decision);
@@ -78,9 +80,8 @@ export class ExecutionApprovals {
     if (!won) return failedRun(id, "Nothing was done: the run is not paused any more.");
     this.#init.emit("action:pause:approved", { action: callPath(entry), executionId: id });
     const { origin = getCurrentAgent().connection } = decision;
-    return shownOutcome(
-      await this.#init.inAgent(() => this.#executions.pass(id, new AbortController().signal, origin))
-    );
+    const outcome = await this.#init.inAgent(() => this.#executions.pass(id, new AbortController().signal, origin));
+    return this.#executions.shown(execution, outcome);
   }
 
   async reject(id: string, decision: ExecutionDecision): Promise<ExecutionOutcome> {
@@ -122,6 +123,16 @@ export class ExecutionApprovals {
       definition.connectors.map((one) => ({ name: one.name() }))
     );
     return missing === undefined ? { ok: true, value: execution } : { ok: false, error: missing };
+  }
+
+  /** A connector may not be there just now, such as a server that is down: the run waits on, and can be approved later. */
+  async #openProblem({ runtime }: Execution): Promise<string | undefined> {
+    try {
+      await this.#init.inAgent(() => openConnectors(this.#executions.runtimes.get(runtime)?.connectors ?? []));
+      return undefined;
+    } catch (error) {
+      return `Nothing was done: ${errorMessage(error)}`;
+    }
   }
 
   #waiting(id: string): LogEntry[] {

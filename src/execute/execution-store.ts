@@ -115,8 +115,11 @@ export class ExecutionStore {
 
   // ── Executions ──
 
-  /** Its id. Ended runs beyond the newest 50 are deleted with it. */
-  create(init: ExecutionPlace & { runtime: string; code: string; connectors: readonly string[] }): string {
+  /** Its id. Ended runs beyond the newest `keep` are deleted with it. */
+  create(
+    init: ExecutionPlace & { runtime: string; code: string; connectors: readonly string[] },
+    keep: number
+  ): string {
     const now = this.#clock.now();
     const id = `exec_${String(now).padStart(16, "0")}_${this.#ids.next()}`;
     this.atomically(() => {
@@ -134,7 +137,7 @@ export class ExecutionStore {
         init.requestId,
         init.messageId
       );
-      this.prune(DEFAULT_MAX_EXECUTIONS);
+      this.prune(keep);
     });
     return id;
   }

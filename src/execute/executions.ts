@@ -2,7 +2,6 @@
 // outcome that comes after its turn, its place in the transcript and the turn that goes on are one transaction. A process
 // that dies in between finds the run in the state it had reached and goes on by the rules of the log.
 import type { CallOutcome } from "../journal/records.ts";
-import type { IsolateLoader } from "../sandbox/isolate.ts";
 import { schemaProblem } from "../sandbox/json-schema.ts";
 import type { ActionApprovalDescriptor } from "../think/actions.ts";
 import type { FeatureHost } from "../think/feature.ts";
@@ -17,10 +16,10 @@ import { ConnectorCatalog } from "./catalog.ts";
 import { openConnectors, type Connector, type OpenConnector } from "./connector.ts";
 import { RollbackError } from "./errors.ts";
 import { ExecutionStore, type Execution, type ExecutionPlace, type LogEntry } from "./execution-store.ts";
-import { normalizeCode, type RunnableCode } from "./normalize.ts";
+import { runnableCode, type RunnableCode } from "./normalize.ts";
 import { shownOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
 import { connectorContext, ExecutionPass, type PassEnd } from "./pass.ts";
-import { programModules } from "./program.ts";
+import type { CodeRunner } from "./runner.ts";
 import { isJsonSchema } from "./schema-types.ts";
 import { decodeValue, encodeValue, MAX_DURABLE_VALUE_BYTES } from "./value-codec.ts";
 
@@ -34,11 +33,14 @@ export const REJECTED = "Rejected by user";
 /** What a runtime runs code with. */
 export interface RuntimeDefinition {
   readonly name: string;
-  readonly loader: IsolateLoader;
+  readonly runner: CodeRunner;
   readonly connectors: readonly Connector[];
   readonly timeoutMs: number;
-  readonly outbound: object | null;
   readonly pausedTtlMs: number | false;
+  /** Ended runs that are kept. */
+  readonly maxExecutions: number;
+  /** What the model is shown of a result. */
+  readonly transformResult: ((result: unknown) => unknown) | undefined;
 }
 
 /** What the class adds to the description of a run that waits. */
@@ -91,11 +93,11 @@ export class Executions {
       return failedRun("", `The code has ${size} bytes; at most ${MAX_DURABLE_VALUE_BYTES} are run.`);
     const definition = this.runtimes.get(runtime);
     if (!definition) return failedRun("", `There is no runtime "${runtime}".`);
-    const parsed = await normalizeCode(code);
+    const parsed = await runnableCode(code);
     if (!parsed.ok) return failedRun("", parsed.error);
     const connectors = definition.connectors.map((one) => one.name());
     const place = { ...this.#place(call.toolCallId), runtime, code, connectors };
-    const id = this.store.create(place);
+    const id = this.store.create(place, definition.maxExecutions);
     return this.pass(id, call.signal);
   }
 
@@ -143,11 +145,10 @@ export class Executions {
     const { clock } = this.#init;
     const missing = missingConnector(execution.connectors, connectors);
     if (missing !== undefined) return { kind: "error", error: missing, logs: [] };
-    const code = await normalizeCode(execution.code);
+    const code = await runnableCode(execution.code);
     if (!code.ok) return { kind: "error", error: code.error, logs: [] };
     const snippets = await this.#snippets(connectors);
     const names = connectors.map(({ name }) => name);
-    const modules = programModules({ code: code.value, connectors: names, snippets: snippets.runnable });
     this.store.beginPass(execution.id);
     const pass = new ExecutionPass({
       execution,
@@ -156,13 +157,14 @@ export class Executions {
       catalog: new ConnectorCatalog(connectors, this.store.snippets()),
       validate: (schema, value) => this.validate(schema, value),
       clock,
+      runner: definition.runner,
       timeoutMs: definition.timeoutMs,
       signal,
       expiresAt: () => (definition.pausedTtlMs === false ? null : clock.now() + definition.pausedTtlMs)
     });
     const methods = connectors.map(({ name, tools }) => ({ name, methods: [...tools.keys()] }));
     const payload = { connectors: methods, missing: snippets.missing };
-    return pass.run({ loader: definition.loader, modules, payload, outbound: definition.outbound });
+    return pass.run({ code: code.value, connectors: names, snippets: snippets.runnable, payload });
   }
 
   /** Those that can be read; of those whose connectors are not there, why they cannot run. */
@@ -172,7 +174,7 @@ export class Executions {
     const runnable = new Map<string, RunnableCode>();
     const missing: Record<string, string> = {};
     for (const snippet of this.store.snippets()) {
-      const code = await normalizeCode(snippet.code);
+      const code = await runnableCode(snippet.code);
       if (!code.ok) continue;
       runnable.set(snippet.name, code.value);
       const problem = missingConnector(snippet.connectors, connectors);
@@ -261,6 +263,11 @@ export class Executions {
     }
   }
 
+  /** As the model and the transcript are given it. */
+  shown({ runtime }: Pick<Execution, "runtime">, outcome: ExecutionOutcome): ExecutionOutcome {
+    return shownOutcome(outcome, this.runtimes.get(runtime)?.transformResult);
+  }
+
   pendingCalls(id: string): PendingCall[] {
     return this.store.log(id).flatMap((entry) => (entry.state === "pending" ? [pendingCall(id, entry)] : []));
   }
@@ -273,12 +280,12 @@ export class Executions {
     if (execution.turnId === "") return this.store.placed(id);
     const outcome = this.outcomeOf(execution);
     // Encoded and read again: what the transcript holds is JSON.
-    const output = JSON.parse(JSON.stringify(shownOutcome(outcome))) as Json;
+    const output = JSON.parse(JSON.stringify(this.shown(execution, outcome))) as Json;
     const isPaused = outcome.status === "paused";
     const descriptor = isPaused ? this.descriptorOf(execution) : undefined;
     const placed = conversation.replaceOutput(execution, output, descriptor && { approvalDescriptor: descriptor });
     if (placed === "not-yet") return;
-    if (placed === "gone" && !isPaused) conversation.note(noteText(execution, outcome));
+    if (placed === "gone" && !isPaused) conversation.note(noteText(execution, this.shown(execution, outcome)));
     if (placed !== "already-resolved" && !isPaused) conversation.continueTurn(execution, origin);
     this.store.placed(id);
   }
@@ -320,7 +327,7 @@ export class Executions {
       execution.status === "running"
         ? await (this.active.get(execution.id) ?? this.#goOn(execution, turn.signal))
         : this.outcomeOf(execution);
-    return { kind: "output", output: JSON.parse(JSON.stringify(shownOutcome(outcome))) as Json };
+    return { kind: "output", output: JSON.parse(JSON.stringify(this.shown(execution, outcome))) as Json };
   }
 
   async #goOn(execution: Execution, signal = new AbortController().signal): Promise<ExecutionOutcome> {
@@ -461,7 +468,7 @@ export function callPath({ connector, method }: Pick<LogEntry, "connector" | "me
 
 function noteText({ id }: Execution, outcome: ExecutionOutcome): string {
   return truncateText(
-    `The execution ${id}, which waited for approval, has an outcome: ${JSON.stringify(shownOutcome(outcome))}`,
+    `The execution ${id}, which waited for approval, has an outcome: ${JSON.stringify(outcome)}`,
     MAX_NOTE_CHARS
   );
 }

@@ -12,11 +12,23 @@ export interface RunnableCode {
   readonly importLine: string;
 }
 
-export async function normalizeCode(code: string): Promise<Result<RunnableCode, string>> {
+export async function runnableCode(code: string): Promise<Result<RunnableCode, string>> {
   const parsed = await parseCode(withoutFence(code));
   if (!parsed.ok) return parsed;
   const { importLine, edits } = spinGuardOf(parsed.value.text, parsed.value.program);
   return { ok: true, value: { importLine, expression: functionOf(parsed.value, edits) } };
+}
+
+/**
+ * What a model wrote, as the text of one function: without a fence, without types, returning its last value. Code that
+ * cannot be read is wrapped as it is, and fails where it is run.
+ *
+ * @example
+ * await normalizeCode("1 + 1"); // "(async (input) => {\nreturn (1 + 1);\n})"
+ */
+export async function normalizeCode(code: string): Promise<string> {
+  const parsed = await parseCode(withoutFence(code));
+  return parsed.ok ? functionOf(parsed.value, []) : `(async (input) => {\n${withoutFence(code)}\n})`;
 }
 
 function withoutFence(code: string): string {

@@ -75,23 +75,41 @@ export function truncatePausedExecutionOutput<Output>(output: Output): Output {
   return { ...output, pending } as Output;
 }
 
-/** As the model is given it. */
-export function shownOutcome(outcome: ExecutionOutcome): ExecutionOutcome {
+/** As the model is given it; `transform` takes the place of cutting a result. */
+export function shownOutcome(
+  outcome: ExecutionOutcome,
+  transform: (result: unknown) => unknown = truncateResult
+): ExecutionOutcome {
   if (outcome.status === "paused") {
     return { ...truncatePausedExecutionOutput(outcome), message: WAITS };
   }
   if (outcome.status !== "completed" || outcome.result === undefined) return outcome;
-  return { ...outcome, result: shownResult(outcome.result) };
+  return { ...outcome, result: shownResult(outcome.result, transform) };
 }
 
 const WAITS =
   "The run waits for a human's approval and goes on by itself. Do not send the code again; tell the user what waits.";
 
-function shownResult(result: unknown): unknown {
+function shownResult(result: unknown, transform: (result: unknown) => unknown): unknown {
   try {
-    return truncateToolOutput(result, MAX_SHOWN_RESULT_CHARS);
+    return transform(result);
   } catch {
     // What cannot be shortened is shown as it is.
     return result;
   }
+}
+
+/**
+ * A result that is short enough for a model; a short one as it is. It keeps its shape, and what was cut says so.
+ *
+ * @example
+ * const shown = truncateResult(rows, { maxChars: 4_000 });
+ */
+export function truncateResult(result: unknown, { maxChars = MAX_SHOWN_RESULT_CHARS } = {}): unknown {
+  return truncateToolOutput(result, maxChars);
+}
+
+/** The same for a text. */
+export function truncateResponse(text: string, options: { maxChars?: number } = {}): string {
+  return String(truncateResult(text, options));
 }

@@ -3,7 +3,6 @@
 // the boundary that must hold: numbers, names and arguments come from code that is not trusted.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../host/ports.ts";
-import { disposeCall, openIsolate, type IsolateLoader } from "../sandbox/isolate.ts";
 import { errorMessage } from "../util/errors.ts";
 import { canonicalJson, isObject } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
@@ -11,7 +10,8 @@ import type { ConnectorCatalog } from "./catalog.ts";
 import type { ConnectorContext, ConnectorTool, OpenConnector } from "./connector.ts";
 import type { Execution, ExecutionStore } from "./execution-store.ts";
 import { decideCall, type CallDecision } from "./log-decision.ts";
-import { MAX_LOG_CHARS, MAX_LOG_LINES } from "./program.ts";
+import { MAX_LOG_CHARS, MAX_LOG_LINES, type ProgramInit } from "./program.ts";
+import type { CodeRunner, PassFunctions } from "./runner.ts";
 import { decodeValue, encodeValue } from "./value-codec.ts";
 
 /** Calls of one run, steps included. */
@@ -29,6 +29,7 @@ export interface PassInit {
   readonly catalog: ConnectorCatalog;
   readonly validate: (schema: unknown, value: unknown) => Promise<Result<unknown, string>>;
   readonly clock: Clock;
+  readonly runner: CodeRunner;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** When a call that waits expires; null: never. */
@@ -56,11 +57,8 @@ interface Asked {
   readonly args: string;
 }
 
-export interface PassProgram {
-  readonly loader: IsolateLoader;
-  readonly modules: Readonly<Record<string, string>>;
+export interface PassProgram extends ProgramInit {
   readonly payload: object;
-  readonly outbound?: object | null;
 }
 
 export class ExecutionPass {
@@ -88,23 +86,17 @@ export class ExecutionPass {
     if (settled.length === 0) this.#replayed.resolve();
   }
 
-  async run({ loader, modules, payload, outbound }: PassProgram): Promise<PassEnd> {
-    const { signal, timeoutMs } = this.#init;
+  async run({ payload, ...program }: PassProgram): Promise<PassEnd> {
+    const { signal, runner } = this.#init;
     const stop = () => this.#stopped.abort(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
-    let call: Promise<unknown> | undefined;
+    let call: ReturnType<CodeRunner["start"]> | undefined;
     try {
       if (signal.aborted) return { kind: "aborted", logs: [] };
-      const entrypoint = openIsolate<{ run(payload: object, host: object): Promise<unknown> }>({
-        loader,
-        modules,
-        cpuMs: timeoutMs,
-        outbound: outbound ?? null
-      });
-      call = entrypoint.run(payload, this.#functions());
+      call = runner.start(program, payload, this.#functions());
       // A late failure of a run that was given up is not an unhandled one.
-      call.catch(() => undefined);
-      const returned = await Promise.race([call, this.#deadline(), aborted(signal)]);
+      call.ended.catch(() => undefined);
+      const returned = await Promise.race([call.ended, this.#deadline(), aborted(signal)]);
       return await this.#ended(returned);
     } catch (error) {
       return this.#failed(errorMessage(error));
@@ -113,7 +105,7 @@ export class ExecutionPass {
       this.#stopped.abort();
       this.#over.abort();
       signal.removeEventListener("abort", stop);
-      if (call) disposeCall(call);
+      call?.dispose();
     }
   }
 
@@ -163,7 +155,7 @@ export class ExecutionPass {
 
   // ── What the isolate can call ──
 
-  #functions(): object {
+  #functions(): PassFunctions {
     const { catalog } = this.#init;
     const found = async (work: () => unknown) => {
       try {
@@ -174,8 +166,8 @@ export class ExecutionPass {
     };
     return {
       call: (asked: unknown) => this.#track(() => this.#call(isObject(asked) ? asked : {})),
-      step: (seq: unknown, name: unknown) => this.#track(async () => this.#step(seq, name)),
-      stepDone: (seq: unknown, done: unknown) => this.#track(async () => this.#stepDone(seq, done)),
+      step: (asked: unknown) => this.#track(async () => this.#step(isObject(asked) ? asked : {})),
+      stepDone: (done: unknown) => this.#track(async () => this.#stepDone(isObject(done) ? done : {})),
       search: (query: unknown) => found(() => catalog.search(String(query))),
       describe: (target: unknown) => found(() => catalog.describe(String(target)))
     };
@@ -344,7 +336,7 @@ export class ExecutionPass {
 
   // ── Steps ──
 
-  #step(seq: unknown, name: unknown): Answer | { run: true } {
+  #step({ seq, name }: Record<string, unknown>): Answer | { run: true } {
     const { store, execution } = this.#init;
     if (!isCount(seq)) return { refused: "This is not a step." };
     const args = JSON.stringify(String(name).slice(0, 200));
@@ -369,12 +361,11 @@ export class ExecutionPass {
     }
   }
 
-  #stepDone(seq: unknown, done: unknown): Answer {
+  #stepDone({ seq, value, error }: Record<string, unknown>): Answer {
     const { store, execution } = this.#init;
     const entry = isCount(seq) ? store.entry(execution.id, seq) : undefined;
     if (!isCount(seq) || entry?.connector !== STEP || entry.state !== "executing")
       return { refused: "This is not a step." };
-    const { value, error } = isObject(done) ? done : {};
     if (error !== undefined)
       return this.#settle(seq, { error: { name: "Error", message: String(error).slice(0, MAX_ERROR_CHARS) } });
     return this.#settle(seq, { value });

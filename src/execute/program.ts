@@ -22,24 +22,42 @@ export function programModules({ code, connectors, snippets }: ProgramInit): Rec
   const imports = named.map(({ file }, index) => `import snippet${index} from "./${file}";`).join("\n");
   const table = named.map(({ name }, index) => `${JSON.stringify(name)}: snippet${index}`).join(", ");
   return {
-    "main.js": `${imports}\n${HARNESS.replace("/*SNIPPETS*/", table)}`,
+    "main.js": `${imports}\n${MAIN.replace("/*SNIPPETS*/", () => table)}`,
     "code.js": codeModule(code, globals),
     ...Object.fromEntries(named.map(({ file, one }) => [file, codeModule(one, globals)])),
     [SPIN_GUARD_MODULE]: SPIN_GUARD_SOURCE
   };
 }
 
+/** The same as the text of one function, for what takes no modules: it finds the functions of the pass as `host`. */
+export function programText({ code, connectors, snippets }: ProgramInit, payload: object, host: string): string {
+  const globals = [...connectors, "codemode", "console"].join(", ");
+  const named = [...snippets].map(([name, one]) => `${JSON.stringify(name)}: ${inlineModule(one, globals)}`);
+  // The code stands outside of what runs it, and sees none of its names.
+  return `async () => {
+const given = { code: ${inlineModule(code, globals)}, snippets: { __proto__: null, ${named.join(",\n")} } };
+return await (async (given) => {
+${SPIN_GUARD_SOURCE.replaceAll(/^export /gm, "")}
+const code = given.code(tick), snippets = { __proto__: null };
+for (const name in given.snippets) snippets[name] = given.snippets[name](tick);
+${RUN_PASS}
+return await runPass(${JSON.stringify(payload)}, ${host});
+})(given);
+}`;
+}
+
+function inlineModule({ expression, importLine }: RunnableCode, globals: string): string {
+  const guard = /tick as (\w+) /.exec(importLine)?.[1] ?? "tick";
+  return `(${guard}) => (${globals}) => ${expression}`;
+}
+
 function codeModule({ expression, importLine }: RunnableCode, globals: string): string {
   return `${importLine}\nexport default (${globals}) => ${expression};\n`;
 }
 
-const HARNESS = `import { WorkerEntrypoint } from "cloudflare:workers";
-import { start, end } from "./guard.js";
-import code from "./code.js";
-
-const snippets = { __proto__: null, /*SNIPPETS*/ };
+/** Runs `code`, which it finds beside `snippets`, `start` and `end`, with the functions of a pass. */
+const RUN_PASS = `
 const later = setTimeout;
-${REMOVED_GLOBALS}
 ${CAPTURED_CONSOLE}
 
 class ExecutionPaused extends Error {
@@ -67,10 +85,10 @@ class Calls {
   step(name, work) {
     const seq = this.#seq++;
     return this.#answered(async () => {
-      const known = await this.#host.step(seq, name);
+      const known = await this.#host.step({ seq, name });
       if (!known.run) return known;
-      try { return await this.#host.stepDone(seq, { value: await work() }); }
-      catch (error) { return await this.#host.stepDone(seq, { error: String(error?.message ?? error) }); }
+      try { return await this.#host.stepDone({ seq, value: await work() }); }
+      catch (error) { return await this.#host.stepDone({ seq, error: String(error?.message ?? error) }); }
     });
   }
 
@@ -165,19 +183,31 @@ function passed(value) {
   try { return structuredClone(value); } catch { return JSON.parse(JSON.stringify(value) ?? "null"); }
 }
 
+async function runPass(payload, host) {
+  const logs = [];
+  start();
+  try {
+    return { value: passed(await execute(payload, host, logs)), logs };
+  } catch (error) {
+    const isError = error instanceof Error;
+    return { error: { name: isError ? String(error.name) : "Error", message: isError ? String(error.message) : String(error) }, logs };
+  } finally {
+    end();
+  }
+}
+`;
+
+const MAIN = `import { WorkerEntrypoint } from "cloudflare:workers";
+import { start, end } from "./guard.js";
+import code from "./code.js";
+
+const snippets = { __proto__: null, /*SNIPPETS*/ };
+${REMOVED_GLOBALS}
+${RUN_PASS}
 export default class extends WorkerEntrypoint {
   async run(payload, host) {
     removeGlobals();
-    const logs = [];
-    start();
-    try {
-      return { value: passed(await execute(payload, host, logs)), logs };
-    } catch (error) {
-      const isError = error instanceof Error;
-      return { error: { name: isError ? String(error.name) : "Error", message: isError ? String(error.message) : String(error) }, logs };
-    } finally {
-      end();
-    }
+    return await runPass(payload, host);
   }
 }
 `;

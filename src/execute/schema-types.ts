@@ -34,6 +34,8 @@ function typeOf(schema: unknown, depth: number): string {
   if ("const" in schema) return JSON.stringify(schema["const"]);
   const variants = schema["anyOf"] ?? schema["oneOf"];
   if (Array.isArray(variants)) return variants.map((one) => typeOf(one, depth + 1)).join(" | ");
+  if (Array.isArray(schema["allOf"]))
+    return schema["allOf"].map((one) => bracketed(typeOf(one, depth + 1))).join(" & ");
   const { type } = schema;
   if (Array.isArray(type)) return type.map((one) => typeOf({ ...schema, type: one }, depth + 1)).join(" | ");
   switch (type) {
@@ -49,7 +51,10 @@ function typeOf(schema: unknown, depth: number): string {
     case "array":
       return `${bracketed(typeOf(schema["items"], depth + 1))}[]`;
     default:
-      return isObject(schema["properties"]) ? objectType(schema, depth) : type === "object" ? "object" : "unknown";
+      if (isObject(schema["properties"])) return objectType(schema, depth);
+      if (isObject(schema["additionalProperties"]))
+        return `Record<string, ${typeOf(schema["additionalProperties"], depth + 1)}>`;
+      return type === "object" ? "object" : "unknown";
   }
 }
 

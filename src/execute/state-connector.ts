@@ -2,6 +2,7 @@
 // recorded and happen once.
 import type { WorkspaceFsLike } from "../workspace/workspace-like.ts";
 import type { Connector, ConnectorTool } from "./connector.ts";
+import { applyEditPlan, planEdits, textDiff, type EditPlan, type FileEdit } from "./state-edits.ts";
 
 /** Files that a search looks into. */
 const MAX_SEARCHED_FILES = 500;
@@ -18,11 +19,14 @@ const REQUIRED_METHODS = [
   "appendFile",
   "exists",
   "stat",
+  "lstat",
   "mkdir",
   "readDir",
   "rm",
   "cp",
   "mv",
+  "symlink",
+  "readlink",
   "glob"
 ] as const;
 
@@ -57,6 +61,8 @@ export class StateConnector implements Connector {
       readFileBytes: read("Bytes of a file; null if there is none.", ["path"], ({ path }) => files.readFileBytes(path)),
       exists: read("Whether there is a file or directory.", ["path"], ({ path }) => files.exists(path)),
       stat: read("Type, size and times; null if there is nothing.", ["path"], ({ path }) => files.stat(path)),
+      lstat: read("The same of a link itself.", ["path"], ({ path }) => files.lstat(path)),
+      readlink: read("Where a link leads.", ["path"], ({ path }) => files.readlink(path)),
       readdir: read("Entries of a directory.", ["path"], ({ path }) => files.readDir(path)),
       glob: read("Files and directories that match a pattern.", ["pattern"], ({ pattern }) => files.glob(pattern)),
       readJson: read("A JSON file, parsed; null if there is none.", ["path"], async ({ path }) => {
@@ -66,19 +72,25 @@ export class StateConnector implements Connector {
       searchFiles: read("Lines that contain a text, in the files of a pattern.", ["pattern", "query"], (args) =>
         searchFiles(files, args)
       ),
+      diff: read("How a file differs from another, as unified diff.", ["path", "otherPath"], (args) =>
+        diffFiles(files, args)
+      ),
+      diffContent: read("How a file differs from a text.", ["path", "content"], async ({ path, content }) =>
+        textDiff((await files.readFile(path)) ?? "", content, { before: path, after: path })
+      ),
       writeFile: write("Writes a text file.", ["path", "content"], ({ path, content }) =>
         files.writeFile(path, content)
       ),
       writeFileBytes: write("Writes bytes to a file.", ["path", "bytes"], ({ path, bytes }) =>
         files.writeFileBytes(path, bytesArgument(bytes))
       ),
-      appendFile: write("Appends text to a file.", ["path", "content"], ({ path, content }) =>
+      appendFile: once("Appends text to a file.", ["path", "content"], ({ path, content }) =>
         files.appendFile(path, content)
       ),
       writeJson: write("Writes a value as JSON.", ["path", "value"], ({ path, value }) =>
         files.writeFile(path, `${JSON.stringify(value, null, 2)}\n`)
       ),
-      replaceInFiles: write("Replaces a text in the files of a pattern; answers how often, by path.", REPLACE, (args) =>
+      replaceInFiles: once("Replaces a text in the files of a pattern; answers how often, by path.", REPLACE, (args) =>
         replaceInFiles(files, args)
       ),
       mkdir: write("Makes a directory and those above it.", ["path"], ({ path }) =>
@@ -90,10 +102,75 @@ export class StateConnector implements Connector {
       cp: write("Copies a file or directory.", ["src", "dest"], ({ src, dest }) =>
         files.cp(src, dest, { recursive: true })
       ),
-      mv: write("Moves a file or directory.", ["src", "dest"], ({ src, dest }) => files.mv(src, dest))
+      mv: once("Moves a file or directory.", ["src", "dest"], ({ src, dest }) => files.mv(src, dest)),
+      symlink: once("Makes a link.", ["target", "path"], ({ target, path }) => files.symlink(target, path)),
+      ...editMethods(files)
     };
   }
 }
+
+/** Several files at once: planned and looked at, then applied whole or not at all. */
+function editMethods(files: WorkspaceFsLike): Record<string, ConnectorTool> {
+  const edits = (args: unknown) => (args as { edits: FileEdit[] }).edits;
+  const options = (args: unknown) => ({ dryRun: (args as { dryRun?: boolean }).dryRun === true });
+  return {
+    planEdits: {
+      description:
+        "What edits would change, with a diff of each file. Nothing is written; apply it with applyEditPlan.",
+      inputSchema: { type: "object", properties: { edits: EDITS }, required: ["edits"] },
+      execute: (args) => planEdits(files, edits(args))
+    },
+    applyEditPlan: {
+      description: "Writes what planEdits planned, all or nothing; fails if a file has changed since.",
+      inputSchema: { type: "object", properties: { plan: PLAN, dryRun: { type: "boolean" } }, required: ["plan"] },
+      execute: (args) => applyEditPlan(files, (args as { plan: EditPlan }).plan, options(args))
+    },
+    applyEdits: {
+      description: "Plans and applies edits, all or nothing.",
+      inputSchema: { type: "object", properties: { edits: EDITS, dryRun: { type: "boolean" } }, required: ["edits"] },
+      onUnknownOutcome: "fail",
+      execute: async (args) => applyEditPlan(files, await planEdits(files, edits(args)), options(args))
+    }
+  };
+}
+
+const TEXT = { type: "string" };
+/** A whole text, a value as JSON, or a text in place of another. */
+const EDITS = {
+  type: "array",
+  items: {
+    anyOf: [
+      {
+        type: "object",
+        properties: { path: TEXT, search: TEXT, replacement: TEXT },
+        required: ["path", "search", "replacement"]
+      },
+      { type: "object", properties: { path: TEXT, content: TEXT }, required: ["path", "content"] },
+      { type: "object", properties: { path: TEXT, value: {} }, required: ["path", "value"] }
+    ]
+  }
+};
+const PLAN = {
+  type: "object",
+  properties: {
+    edits: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          path: TEXT,
+          changed: { type: "boolean" },
+          content: TEXT,
+          diff: TEXT,
+          base: { type: ["string", "null"] }
+        },
+        required: ["path", "changed", "content", "diff", "base"]
+      }
+    },
+    totalChanged: { type: "number" }
+  },
+  required: ["edits", "totalChanged"]
+};
 
 const REPLACE = ["pattern", "search", "replacement"] as const;
 
@@ -111,6 +188,15 @@ function write<Name extends string>(
   run: (args: Record<Name, string>) => unknown
 ): ConnectorTool {
   return method(description, names, run);
+}
+
+/** A change that has another effect when it is made twice: the code is told that it may have been made. */
+function once<Name extends string>(
+  description: string,
+  names: readonly Name[],
+  run: (args: Record<Name, string>) => unknown
+): ConnectorTool {
+  return { ...method(description, names, run), onUnknownOutcome: "fail" };
 }
 
 function method<Name extends string>(
@@ -140,6 +226,15 @@ function bytesArgument(value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value;
   if (Array.isArray(value)) return Uint8Array.from(value as number[]);
   throw new TypeError('"bytes" must be a Uint8Array or a list of numbers.');
+}
+
+async function diffFiles(
+  files: WorkspaceFsLike,
+  { path, otherPath }: Record<"path" | "otherPath", string>
+): Promise<string> {
+  const [before, after] = [await files.readFile(path), await files.readFile(otherPath)];
+  if (before === null || after === null) throw new TypeError(`${before === null ? path : otherPath} does not exist.`);
+  return textDiff(before, after, { before: path, after: otherPath });
 }
 
 async function searchFiles(

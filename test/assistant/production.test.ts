@@ -15,6 +15,7 @@ import { memoryAndFailureScenarios } from "./scenarios/memory-and-failure.ts";
 import { phoneScenarios } from "./scenarios/phone.ts";
 import { pictureScenarios } from "./scenarios/pictures.ts";
 import { plugScenarios } from "./scenarios/plug.ts";
+import { programScenarios } from "./scenarios/programs.ts";
 import { serverScenarios } from "./scenarios/servers.ts";
 import { skillScenarios } from "./scenarios/skills.ts";
 import { teamScenarios } from "./scenarios/team.ts";
@@ -36,6 +37,7 @@ describe("the built assistant:", () => {
       ...toolScenarios,
       ...teamScenarios,
       ...approvalScenarios,
+      ...programScenarios,
       ...serverScenarios,
       ...versionScenarios,
       ...pictureScenarios,

@@ -1,16 +1,22 @@
 // The conversation that the crash matrix plays: text, reasoning, an action and a tool in parallel of which one fails, a
 // sub-agent as a tool, which has a tool of its own, a client tool, an action behind an approval, one whose approval comes
-// after another question, structured output, a regeneration and a clear. Everything an answer consists of is in the plans.
-import { Output, tool } from "ai";
+// after another question, code that calls two tools and waits for a human at the second, structured output, a regeneration
+// and a clear. Everything an answer consists of is in the plans.
+import { Output, tool, type UIMessage } from "ai";
 import { z } from "zod";
+import { createExecuteTool } from "../../src/execute/index.ts";
 import { action, agentTool, Think, type TurnConfig, type TurnContext } from "../../src/index.ts";
 import {
+  createTestLoader,
   planModel,
   type AnswerPlans,
   type ChaosSession,
   type PromptMessage,
   type Scenario
 } from "../../src/testing/index.ts";
+
+/** The second call waits for a human. */
+const PRINT = `const pages = await tools.layOut({ tickets: 2 }); await tools.print({ pages })`;
 
 const PLANS: AnswerPlans = {
   "Who are you?": (prompt) => {
@@ -53,6 +59,7 @@ const PLANS: AnswerPlans = {
     const call = { calls: [{ tool: "pay", input: { amount: 2 } }] };
     return [{ text: "As long as it takes." }, ...(isCalledHere ? [call] : []), later];
   },
+  "Print the tickets.": [{ calls: [{ tool: "execute", input: { code: PRINT } }] }, { text: "They are printed." }],
   "Sum it up as data.": [{ text: JSON.stringify({ city: "Paris", nights: 2, paid: true }) }],
   "Still there?": [{ text: "Always." }]
 };
@@ -106,6 +113,38 @@ export class Guide extends Think {
   }
 }
 
+/** Counted once per key, as a service counts that is given one: code may make a call again whose record a kill took. */
+async function keyedEffect(name: string, options: object): Promise<void> {
+  await boundary();
+  const key = `${name} ${String(Reflect.get(options, "idempotencyKey"))}`;
+  if (!keys.has(key)) counted[name] = (counted[name] ?? 0) + 1;
+  keys.add(key);
+  await boundary();
+}
+
+const keys = new Set<string>();
+
+const printing = {
+  layOut: tool({
+    inputSchema: z.object({ tickets: z.number() }),
+    execute: async ({ tickets }, options) => {
+      await keyedEffect("layOut", options);
+      return tickets * 2;
+    }
+  }),
+  print: Object.assign(
+    tool({
+      inputSchema: z.object({ pages: z.number() }),
+      needsApproval: true,
+      execute: async ({ pages }, options) => {
+        await keyedEffect("print", options);
+        return { printed: pages };
+      }
+    }),
+    { onUnknownOutcome: "retry" }
+  )
+};
+
 export class Traveller extends Think {
   override getModel() {
     return planModel(PLANS, { boundary: () => boundary(), pieceLength: 7 });
@@ -117,6 +156,7 @@ export class Traveller extends Think {
         description: "Asks a guide",
         inputSchema: z.object({ about: z.string() })
       }),
+      execute: createExecuteTool({ tools: printing, loader: createTestLoader() }),
       bookTrain: tool({
         inputSchema: z.object({ city: z.string() }),
         execute: async ({ city }): Promise<{ booked: string }> => {
@@ -159,6 +199,27 @@ export class Traveller extends Think {
   }
 }
 
+/** Approves code that waits, over RPC. Nothing waits where a kill cut the call off before the run was stored. */
+async function approveRun(session: ChaosSession): Promise<void> {
+  const paused = pausedRuns(session.messages);
+  if (paused.length === 0) return;
+  await session.step({
+    name: "approve the code",
+    send: (client) => {
+      for (const id of paused) client.send({ type: "rpc", id, method: "approveExecution", args: [id] });
+    },
+    isReached: ({ messages }) => pausedRuns(messages).length === 0
+  });
+}
+
+function pausedRuns(messages: readonly UIMessage[]): string[] {
+  const outputs = messages.flatMap(({ parts }) => parts.map((part): unknown => Reflect.get(part, "output")));
+  return outputs.flatMap((output) => {
+    const { status, executionId } = (output ?? {}) as { status?: string; executionId?: string };
+    return status === "paused" && executionId !== undefined ? [executionId] : [];
+  });
+}
+
 const locate = { name: "locate", description: "Where the user is", parameters: { type: "object" } };
 
 async function conversation(session: ChaosSession): Promise<void> {
@@ -173,6 +234,8 @@ async function conversation(session: ChaosSession): Promise<void> {
   await session.ask("Pay the tip.");
   await session.ask("Can it wait?");
   await session.approve("pay");
+  await session.ask("Print the tickets.");
+  await approveRun(session);
   await session.ask("Sum it up as data.", { asData: true });
   await session.ask("Who are you?");
   await session.regenerate({ tone: "different" });
@@ -188,6 +251,7 @@ export const trip: Scenario = {
   begin: (run) => {
     counted = {};
     cutOffLookups = 0;
+    keys.clear();
     boundary = run.boundary;
   },
   // A look-up that the sub-agent's model saw as cut off may not have happened; one that was not must have, once.

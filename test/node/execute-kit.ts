@@ -31,6 +31,8 @@ interface Scene {
   /** In place of one that plays the script. */
   model?: ReturnType<typeof scriptedModel>;
   options: (agent: Coder) => CreateExecuteToolOptions;
+  /** In place of the tool that is made with the options. */
+  tools?: () => ToolSet;
   /** Side effects, in the order in which they happened. */
   effects: string[];
   before: (call: ToolCallContext) => ToolCallDecision | void;
@@ -58,6 +60,7 @@ export class Coder extends Think<Env> {
     return scene.model ?? scriptedModel(scene.script);
   }
   override getTools(): ToolSet {
+    if (scene.tools) return scene.tools();
     const { runtime, tool: execute } = createExecuteRuntime(this, scene.options(this));
     this.runtime = runtime;
     return { execute };
@@ -133,6 +136,7 @@ export function open(steps: Step[], options: Scene["options"] | CreateExecuteToo
   Object.assign(scene, {
     script: createScript(steps),
     model: undefined,
+    tools: undefined,
     frozenUntil: 0,
     options: given,
     effects: [],

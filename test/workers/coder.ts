@@ -7,7 +7,7 @@ import { reply, scriptedModel, text, toolCall } from "../../src/testing/model/in
 
 export class Programmer extends Think {
   override workspaceTools = false;
-  effects: string[] = [];
+  readonly effects: string[] = [];
 
   override getModel() {
     const code = `const sum = await tools.add({ a: 2, b: 3 }); await tools.deploy({ ref: "v" + sum })`;
@@ -41,6 +41,14 @@ export class Programmer extends Think {
       execute: (values: object) => Object.values(values).map((value: object) => value.constructor.name)
     });
     return createExecuteRuntime(this, { tools: { add, deploy, echo, kinds }, timeout });
+  }
+
+  async made(): Promise<string[]> {
+    return this.effects;
+  }
+
+  async executions() {
+    return structuredClone(this.make().runtime.executions());
   }
 
   async run(code: string, timeout?: number): Promise<ExecutionOutcome> {

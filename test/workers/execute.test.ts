@@ -104,6 +104,54 @@ describe("hostile code", () => {
     expect(await run("1 + 1")).toMatchObject({ result: 2 });
   });
 
+  test("cannot make a call of another run, of its own conversation or of another", async () => {
+    const other = await programmer();
+    await other.saveMessages([{ id: "q", role: "user", parts: [{ type: "text", text: "go" }] }]);
+    const [pending] = await other.pendingExecutions();
+    const id = JSON.stringify(pending?.executionId);
+    // What a call says about itself is not asked: whose it is follows from the functions that its isolate was given.
+    const forged = `const seen = [];
+      for (const args of [{ executionId: ${id}, seq: 1, ref: "v5" }, { a: 1, b: 2, executionId: ${id}, agent: "other" }])
+        for (const method of ["add", "deploy"]) { try { await tools[method](args) } catch (e) { seen.push(e.name) } }
+      seen`;
+    await run(forged);
+    expect(await other.pendingExecutions()).toEqual([pending]);
+    expect(await other.made()).toEqual([]);
+    // Nothing that leads to an agent, a stub or the platform is within reach of what the code is given.
+    const reach = `const names = new Set();
+      const look = (value, depth) => {
+        if (value === null || (typeof value !== "object" && typeof value !== "function") || depth > 4) return;
+        for (const key of Reflect.ownKeys(value)) {
+          names.add(String(key));
+          let child; try { child = value[key] } catch {}
+          if (value !== globalThis || key === "tools") look(child, depth + 1);
+        }
+      };
+      [tools, state, codemode, console, globalThis].forEach((one) => look(one, 0));
+      ["env", "ctx", "LOADER", "getAgentByName", "idFromName", "storage", "host", "run"].filter((name) => names.has(name))`;
+    // "run" is codemode.run.
+    expect(await run(reach)).toMatchObject({ result: ["run"] });
+  });
+
+  test("that outlives its run gets nothing of the functions it kept, whatever it calls", async () => {
+    const agent = await programmer();
+    const code = `const kept = tools.add; globalThis.kept = kept;
+      setTimeout(async () => { for (let i = 0; i < 50; i++) await kept({ a: i, b: 1 }).catch(() => {}) }, 10); 1`;
+    expect(await agent.run(code)).toMatchObject({ result: 1 });
+    await agent.run("await new Promise((resolve) => setTimeout(resolve, 100)); 1");
+    const [, first] = (await agent.executions()) as { log: unknown[] }[];
+    expect(first?.log).toEqual([]);
+  });
+
+  test("cannot change what its own approval was asked for", async () => {
+    const agent = await programmer();
+    const paused = (await agent.run(`const args = { ref: "shown" };
+      const call = tools.deploy(args); args.ref = "other"; await call`)) as { executionId: string };
+    expect(await agent.pendingExecutions()).toMatchObject([{ args: { ref: "shown" } }]);
+    await agent.approveExecution(paused.executionId);
+    expect(await agent.made()).toEqual(["deploy shown"]);
+  });
+
   test("does not get at the host after its end", async () => {
     const code = `setTimeout(() => tools.deploy({ ref: "late" }).catch(() => {}), 20); 1`;
     expect(await run(code)).toMatchObject({ result: 1 });

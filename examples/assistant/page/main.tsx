@@ -11,6 +11,7 @@ import "./styles/conversation.css";
 import "./styles/markdown.css";
 import "./styles/parts.css";
 import "./styles/extensions.css";
+import "./styles/code.css";
 import "./styles/team.css";
 import "./styles/composer.css";
 import "./styles/panel.css";

@@ -8,6 +8,7 @@ import {
   type ChatResponseResult,
   type McpApproval,
   type McpToolInfo,
+  type PendingExecution,
   type PrepareStepContext,
   type ReadJournalOptions,
   type Session,
@@ -16,11 +17,14 @@ import {
   type ToolCallResultContext,
   type TurnContext
 } from "everthink";
+import type { ToolSet } from "ai";
 import { createExtensionTools } from "everthink/tools/extensions";
 import { getAgentByName, type Connection, type StateSource } from "everthink/agent";
 import { diagnosticsObservability, type AgentEvent, type Observability } from "everthink/observe";
+import type { ExecuteRuntime } from "everthink/tools/execute";
 import type {
   AssistantState,
+  CalledFromCode,
   DemoTask,
   FileListing,
   FilesNote,
@@ -31,6 +35,7 @@ import type {
 import { ruleOf, TOOL_RULES, type ToolRule } from "../shared/tool-rules.ts";
 import { noteActions } from "./actions.ts";
 import { assistantModel } from "./assistant-model.ts";
+import { calledFrom, codeRuntime, PUBLISH_SUMMARY } from "./code.ts";
 import { DIRECTORY_NAME, paceMs, type Env } from "./env.ts";
 import { failureForPeople } from "./failure.ts";
 import { fileListing, lastChangeOf } from "./files.ts";
@@ -61,7 +66,7 @@ export class Assistant extends Think<Env, AssistantState> {
   /** Besides those of Think. */
   static override callables = [
     ...["readJournal", "listFiles", "lastChange", "connectServer", "forgetServer", "ruleTool"],
-    ...["submitMessages", "cancelSubmission", "listTasks", "setTask", "runTask"]
+    ...["submitMessages", "cancelSubmission", "listTasks", "setTask", "runTask", "calledFromCode"]
   ];
   override initialState: AssistantState = { model: statusOf(chooseModel(this.env)) };
   override workspace: Workspace = new Workspace({
@@ -79,6 +84,7 @@ export class Assistant extends Think<Env, AssistantState> {
   };
   readonly #notes = new Notebook(this);
   readonly #recent: PanelNote[] = [];
+  #code: ExecuteRuntime | undefined;
 
   override onStart(): void {
     this.#notes.open();
@@ -107,7 +113,29 @@ export class Assistant extends Think<Env, AssistantState> {
     const { extensionManager: manager } = this;
     // What the model writes for itself is shown to a person first.
     const extensionTools = manager ? createExtensionTools({ manager, approval: true }) : {};
-    return { ...tools, ...teamTools, ...extensionTools };
+    return { ...tools, ...teamTools, ...extensionTools, ...this.#codeTools(tools) };
+  }
+
+  /** Programs of the model, where there is a loader to run them. */
+  #codeTools(tools: ToolSet): ToolSet {
+    if (!this.env.LOADER) return {};
+    const { runtime, tool } = codeRuntime(this, {
+      notes: this.#notes,
+      tools,
+      publish: (note) => this.#publish(note)
+    });
+    this.#code = runtime;
+    return { execute: tool };
+  }
+
+  override describePausedExecution({ method }: PendingExecution) {
+    return method === "publish_note" ? { summary: PUBLISH_SUMMARY, risk: "low" as const } : undefined;
+  }
+
+  /** What a program has called so far. */
+  async calledFromCode(executionId: string): Promise<CalledFromCode[]> {
+    this.getTools();
+    return calledFrom(this.#code, executionId);
   }
 
   /** A page may open the colleagues that were asked, and make no others. */

@@ -76,6 +76,14 @@ export interface FilesNote {
   path: string;
 }
 
+/** A call that a program of the model made. */
+export interface CalledFromCode {
+  /** "tools.take_note" */
+  name: string;
+  /** "applied", "pending", "failed", … */
+  state: string;
+}
+
 /** A recurring task as the page shows it. */
 export interface DemoTask {
   taskId: string;

@@ -13,6 +13,10 @@ export const SUGGESTIONS: readonly Suggestion[] = [
   { title: "Ask before deleting", prompt: 'Take a note that says "buy oil for the lamp", then delete it.' },
   { title: "Wait for a decision", prompt: 'Take a note that says "the lamp is lit", then publish it on the board.' },
   {
+    title: "Write a program",
+    prompt: "Write a program that works out the oil for 12 nights at 7 litres, notes it, and publishes the note."
+  },
+  {
     title: "Work with files",
     prompt: "Write a packing list into a file, correct it, search it, and sort it with bash."
   },

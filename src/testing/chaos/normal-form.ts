@@ -63,10 +63,15 @@ function normalPart(part: MessagePart, options: NormalFormOptions): NormalPart {
     name,
     state: part.state,
     input: part.input,
-    ...(part.output !== undefined && { output: part.output }),
+    ...(part.output !== undefined && { output: withoutRunIds(part.output) }),
     ...(part.errorText !== undefined && { error: part.errorText }),
     ...(part.approval?.approved !== undefined && { approved: part.approval.approved })
   };
+}
+
+/** The id of a run of code says when it began. */
+function withoutRunIds(output: unknown): unknown {
+  return JSON.parse(JSON.stringify(output).replaceAll(/"exec_\d{16}_[\w-]+"/g, '"(run)"'));
 }
 
 function withoutIds(part: MessagePart): unknown {

@@ -47,9 +47,10 @@ export function useConversation(id: string, isPanelOpen: boolean) {
   const interruption = seen ?? (busy && isRecovering ? toldInterruption(status) : undefined);
   const read = useCallback((after: number, limit: number) => call("readJournal", [{ after, limit }]), [call]);
   const journal = useJournal({ isWatched: isPanelOpen && connection === "open", isWriting: busy, read });
+  const calledFromCode = useCallback((executionId: string) => call("calledFromCode", [executionId]), [call]);
   const decisions = useMemo(
-    (): Decisions => ({ pending: pendingApprovals, approve, reject }),
-    [pendingApprovals, approve, reject]
+    (): Decisions => ({ pending: pendingApprovals, approve, reject, calledFromCode }),
+    [pendingApprovals, approve, reject, calledFromCode]
   );
   const background = useBackground(think, isPanelOpen);
   return {

@@ -2,17 +2,21 @@
 // can be decided; a card whose call is not in the list is a memory.
 import { createContext, useContext } from "react";
 import type { WaitingApproval } from "everthink/client";
+import type { CalledFromCode } from "../../shared/demo.ts";
 
 export interface Decisions {
   readonly pending: readonly WaitingApproval[];
   approve(id: string): Promise<unknown>;
   reject(id: string, reason?: string): Promise<unknown>;
+  /** What a program of the model has called so far. */
+  calledFromCode(executionId: string): Promise<readonly CalledFromCode[]>;
 }
 
 const NOBODY: Decisions = {
   pending: [],
   approve: () => Promise.resolve(),
-  reject: () => Promise.resolve()
+  reject: () => Promise.resolve(),
+  calledFromCode: () => Promise.resolve([])
 };
 
 export const DecisionsContext = createContext<Decisions>(NOBODY);

@@ -1,4 +1,6 @@
 // One call of a tool: a line that says what and how far, and behind it everything that went in and came out.
+import { CodeCard } from "../code/code-card.tsx";
+import { isProgram } from "../code/program-part.ts";
 import { DiffView } from "../files/diff-view.tsx";
 import { Icon, type IconName } from "../icons.tsx";
 import { RunCards } from "../team/run-card.tsx";
@@ -33,6 +35,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
   const { diff, output } = withDiff(part.output);
   const skill = skillOf(part);
   const isActive = isActivation(part);
+  const shownElsewhere = [...(skill === undefined ? [] : ["name"]), ...(isProgram(part) ? ["code"] : [])];
   const isAsking = part.state === "approval-requested" || isParked(part);
   return (
     <div role="group" aria-label={`Tool ${name}`} className="tool-card" data-state={part.state} data-tone={tone}>
@@ -48,7 +51,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
               {skill}
             </span>
           )}
-          <span className="tool-input">{inputLine(part.input, skill === undefined ? [] : ["name"])}</span>
+          <span className="tool-input">{inputLine(part.input, shownElsewhere)}</span>
           {/* The check mark says "done" to everybody who sees it. */}
           <span className={tone === "done" && !isActive ? "only-heard" : "tool-word"}>{word}</span>
           <Icon name="chevron" size={16} />
@@ -60,6 +63,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
           {failure !== undefined && <JsonView label="Error" value={failure} />}
         </div>
       </details>
+      {isProgram(part) && <CodeCard part={part} />}
       {progress !== undefined && <Progress value={progress} name={name} />}
       <RunCards callId={part.toolCallId} />
       {failure !== undefined && <p className="tool-failure">{failure}</p>}

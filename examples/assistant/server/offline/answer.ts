@@ -17,6 +17,7 @@ import { newYear } from "./topics/new-year.ts";
 import { existingNote, listNotes, newNote } from "./topics/notes.ts";
 import { picture } from "./topics/picture.ts";
 import { primes } from "./topics/primes.ts";
+import { program } from "./topics/program.ts";
 import { serverTool } from "./topics/server-tool.ts";
 import { logEntry, passage } from "./topics/skills.ts";
 import { story } from "./topics/story.ts";
@@ -31,6 +32,7 @@ const TOPICS: readonly Topic[] = [
   research,
   critique,
   serverTool,
+  program,
   passage,
   logEntry,
   writeWindTool,

@@ -1,7 +1,9 @@
 // The report that follows when somebody has decided over a parked action, perhaps days and many questions later. Each
 // decision is reported once: what stands in the conversation already is not said again. Pure.
 import type { AnswerPart, Call, Exchange } from "./conversation.ts";
+import { trouble } from "./topic.ts";
 import { publishedSentence } from "./topics/notes.ts";
+import { CODE_TOOL, programSentence } from "./topics/program.ts";
 
 /** Empty when all is told: a crash may come after the last word. */
 export function decisionReport(exchanges: readonly Exchange[]): string {
@@ -15,9 +17,15 @@ export function decisionReport(exchanges: readonly Exchange[]): string {
 
 function decisions(parts: readonly AnswerPart[]): string[] {
   return parts.flatMap((part) => {
-    if (part.type !== "call" || part.tool !== "publish_note") return [];
-    return isOpen(part) ? [] : [publishedSentence(part)];
+    if (part.type !== "call" || isOpen(part)) return [];
+    if (part.tool === "publish_note") return [publishedSentence(part)];
+    return part.tool === CODE_TOOL ? [decidedProgram(part)] : [];
   });
+}
+
+function decidedProgram({ outcome }: Call): string {
+  if (outcome === undefined || outcome.kind === "waiting") return "";
+  return outcome.kind === "done" ? programSentence(outcome.value) : trouble("The program did not end well", outcome);
 }
 
 function isOpen({ outcome }: Call): boolean {
