@@ -133,10 +133,7 @@ describe.each(["http", "socket"] as const)("over %s", (way) => {
   });
 
   test("a decision over a call is answered with its outcome and the rest of the answer, also without streaming", async () => {
-    const { host, over } = open([
-      reply(text("May I? "), toolCall("pay", {}, { id: "c1" })),
-      reply(text("Paid it."))
-    ]);
+    const { host, over } = open([reply(text("May I? "), toolCall("pay", {}, { id: "c1" })), reply(text("Paid it."))]);
     const agent = toAISDKAgent({ transport: over(way) });
     const question = { role: "user" as const, content: "Pay" };
     const asked = await agent.generate({ messages: [question] });
