@@ -11,7 +11,8 @@ import { Conversation } from "../../browser/conversation.ts";
 import type { ShownMessage } from "../../browser/page/chat-view.tsx";
 import { SLOW_WORDS } from "../../browser/reply-plan.ts";
 import { until } from "../../browser/until.ts";
-import { Chat, usePlainChat, usePublishedChat } from "../../clients/newest/chats.ts";
+import { Chat, usePlainChat } from "../../clients/newest/plain-page.ts";
+import { newest } from "../../clients/newest/published.ts";
 import { startWorker, type WorkerServer } from "../workerd-process.ts";
 import { renderHook } from "./hook-stage.ts";
 import { Terminal } from "./terminal.ts";
@@ -139,10 +140,10 @@ function publishedPage(name: string) {
   const target = { host: new URL(server.url).host, agent: "ChatAgent", name };
   return new HookPage("useAgentChat", async () => {
     const page = await renderHook(
-      () => usePublishedChat(target),
+      () => newest.useChatPage(target),
       () => null
     );
-    return { current: () => page.current, unmount: page.unmount };
+    return { current: () => page.current.chat, unmount: page.unmount };
   });
 }
 
