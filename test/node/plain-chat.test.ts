@@ -15,7 +15,6 @@ import {
   failInBand,
   reasoning,
   reply,
-  scriptedModel,
   source,
   text,
   toolCall,
@@ -23,6 +22,7 @@ import {
   type Script,
   type Step
 } from "../../src/testing/index.ts";
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import {
   answerText,
   expectAsStored,
@@ -39,7 +39,7 @@ let effects: string[] = [];
 
 class Chat extends Think {
   override getModel() {
-    return process.env["AI_MAJOR"] === "6" ? scriptedModel(script, { specification: "v3" }) : scriptedModel(script);
+    return installedModel(script);
   }
 
   override getTools() {
