@@ -23,7 +23,7 @@ export default defineConfig({
   entry: {
     index: "src/index.ts",
     agent: "src/agent/index.ts",
-    "agent-tools": "src/agent-tools/index.ts",
+    "agent-tools": "src/agent/agent-tools/index.ts",
     "ai-sdk": "src/model/agent-bridge/index.ts",
     inspect: "src/inspect/index.ts",
     observe: "src/observe/index.ts",

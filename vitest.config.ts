@@ -37,7 +37,7 @@ const fastStreamsOfSource = { name: "fast-streams-of-source", enforce: "pre" as 
 const MOVED_IMPORTS: Readonly<Record<string, string>> = {
   "@cloudflare/think": source("./src/index.ts"),
   agents: source("./src/agent/index.ts"),
-  "agents/agent-tools": source("./src/agent-tools/index.ts")
+  "agents/agent-tools": source("./src/agent/agent-tools/index.ts")
 };
 const movedProject = {
   name: "moved-project",

@@ -40,7 +40,7 @@ export {
   type ClearAgentToolRunsOptions,
   type RunAgentToolOptions,
   type RunAgentToolResult
-} from "./agent-tools/index.ts";
+} from "./agent/agent-tools/index.ts";
 export type {
   AddedMcpServer,
   McpApproval,
@@ -61,7 +61,7 @@ export type {
   McpTool,
   McpToolAnnotations,
   McpToolInfo
-} from "./mcp/index.ts";
+} from "./agent/mcp/index.ts";
 export { defineChannels, messengerChannel } from "./think/channels.ts";
 export type {
   ChannelCapabilities,

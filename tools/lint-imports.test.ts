@@ -20,9 +20,9 @@ const allowed: Case[] = [
   { from: "src/turn/runner.ts", specifier: "../model/adapter.ts" },
   { from: "src/agent/agent.ts", specifier: "../host/ports.ts" },
   { from: "src/think/think.ts", specifier: "../agent/agent.ts" },
-  { from: "src/think/think.ts", specifier: "../mcp/manager.ts" },
+  { from: "src/think/think.ts", specifier: "../submissions/manager.ts" },
   { from: "src/actions/ledger.ts", specifier: "../think/registry.ts" },
-  { from: "src/framework/manifest.ts", specifier: "../mcp/client.ts" },
+  { from: "src/framework/manifest.ts", specifier: "../submissions/client.ts" },
   { from: "src/testing/host.ts", specifier: "../agent/agent.ts" },
   { from: "src/index.ts", specifier: "./think/think.ts" },
   { from: "src/index.ts", specifier: "./actions/index.ts" },
@@ -54,10 +54,10 @@ const refused: Case[] = [
   { from: "src/chat/frames.ts", specifier: "../agent/agent.ts", rule: "direction" },
   { from: "src/agent/agent.ts", specifier: "../chat/frames.ts", rule: "direction" },
   { from: "src/turn/runner.ts", specifier: "../think/think.ts", rule: "direction" },
-  { from: "src/actions/ledger.ts", specifier: "../mcp/client.ts", rule: "direction" },
-  { from: "src/mcp/client.ts", specifier: "../actions/index.ts", typeOnly: true, rule: "direction" },
+  { from: "src/actions/ledger.ts", specifier: "../submissions/client.ts", rule: "direction" },
+  { from: "src/submissions/client.ts", specifier: "../actions/index.ts", typeOnly: true, rule: "direction" },
   { from: "src/think/think.ts", specifier: "../extensions/files.ts", rule: "direction" },
-  { from: "src/mcp/manager.ts", specifier: "../think/think.ts", typeOnly: true, rule: "direction" },
+  { from: "src/submissions/manager.ts", specifier: "../think/think.ts", typeOnly: true, rule: "direction" },
   { from: "src/agent/agent.ts", specifier: "../testing/host.ts", rule: "direction" },
   { from: "src/index.ts", specifier: "./testing/index.ts", rule: "direction" },
   { from: "src/framework/manifest.ts", specifier: "../testing/host.ts", rule: "direction" },
@@ -103,7 +103,7 @@ describe("the import direction", () => {
           for (const target of targets) {
             const rule = ruleFor({ from: `src/${folder}/one.ts`, specifier: `../${target}/two.ts` });
             // Features never import each other, those of every class included.
-            const areFeatures = folders.includes("actions") && targets.includes("mcp");
+            const areFeatures = folders.includes("actions") && targets.includes("submissions");
             const named: Record<string, readonly string[]> = {
               workflows: ["submissions"],
               skills: ["workspace"],

@@ -15,16 +15,7 @@ export interface Breach {
 }
 
 /** Part of every class, which gives them its public names. */
-const BUILT_IN: readonly string[] = [
-  "agent-tools",
-  "submissions",
-  "schedules",
-  "workspace",
-  "skills",
-  "mcp",
-  "chat-sdk",
-  "inspect"
-];
+const BUILT_IN: readonly string[] = ["submissions", "schedules", "workspace", "skills", "chat-sdk", "inspect"];
 const FEATURES: readonly string[] = [
   "actions",
   "workflows",

@@ -1,10 +1,13 @@
-// What becomes of the data that every agent of the original has: state, schedules, queue, fibers, children, workflows.
-// One part per kind, for both layouts of its tables. Classes that keep more contribute further parts (`contributeTakeover`).
+// What becomes of the data that every agent of the original has: state, schedules, queue, fibers, children, workflows; MCP
+// servers and runs of children are in their own folders. One part per kind, for both layouts of its tables. Classes that keep
+// more contribute further parts (`contributeTakeover`).
 import type { Sql } from "../host/ports.ts";
 import { TableSet } from "../host/table-set.ts";
 import { TAKEOVER_TABLES, type TakeoverContext, type TakeoverPart } from "../host/takeover.ts";
 import { canonicalJson, isObject, parseJson } from "../util/json.ts";
+import { CHILD_RUNS } from "./agent-tools/take-over.ts";
 import { FIBER_TABLES } from "./fibers/fiber-table.ts";
+import { MCP_SERVERS } from "./mcp/take-over.ts";
 import { QUEUE_TABLES } from "./queue/queue-table.ts";
 import { dedupKey, type ScheduleType } from "./schedules/schedule-row.ts";
 import { SCHEDULE_TABLES } from "./schedules/schedule-table.ts";
@@ -465,5 +468,7 @@ export const EVERY_AGENT_TAKEOVER: readonly TakeoverPart[] = [
   QUEUE,
   FIBERS,
   CHILDREN,
-  WORKFLOWS
+  WORKFLOWS,
+  MCP_SERVERS,
+  CHILD_RUNS
 ];

@@ -1,12 +1,11 @@
-// Runs of sub-agents as a feature of every Think: a parent of its children, and a child of its parent. A class that uses
-// neither has no row of it.
+// What runs of sub-agents have to do with a conversation: turns that wait for children, and, as a child itself, the turn
+// that answers a parent. A class that uses neither has no row of it.
 import type { UIMessage } from "ai";
 import { runtimeOf } from "../agent/runtime.ts";
-import { ChildRuns } from "../agent-tools/child-runs.ts";
-import { OWN_RUN_TABLES, OwnRuns } from "../agent-tools/own-run.ts";
-import { provideAgentTools } from "../agent-tools/registry.ts";
-import { RUN_TABLES } from "../agent-tools/run-table.ts";
-import { AgentToolsAgent } from "./agent-tools-agent.ts";
+import { OWN_RUN_TABLES, OwnRuns } from "../agent/agent-tools/own-run.ts";
+import { childRunsOf } from "../agent/agent-tools/registry.ts";
+import { RUN_TABLES } from "../agent/agent-tools/run-table.ts";
+import { provideOwnRuns, type ChildRunAgent } from "./child-run-agent.ts";
 import type { Feature, FeatureFactory, FeatureHost } from "./feature.ts";
 import { checkMessages } from "./turn-input.ts";
 
@@ -23,33 +22,18 @@ export function agentToolsFeature(init: AgentToolsInit): FeatureFactory {
 function openAgentTools(host: FeatureHost, { message, post }: AgentToolsInit): Feature {
   const { turns } = host;
   // Every Think is one.
-  const agent = host.agent as AgentToolsAgent;
-  const runtime = runtimeOf(agent);
-  const children: ChildRuns = new ChildRuns({
-    runtime,
-    settings: () => ({
-      maxConcurrent: agent.maxConcurrentAgentTools,
-      maxQueued: agent.maxQueuedAgentTools,
-      noProgressMs: agent.agentToolNoProgressMs,
-      retention: agent.agentToolRetention
-    }),
-    hooks: {
-      onStart: (run) => agent.onAgentToolStart(run),
-      onFinish: (run, result) => agent.onAgentToolFinish(run, result),
-      wantsFinish: agent.onAgentToolFinish !== AgentToolsAgent.prototype.onAgentToolFinish,
-      post,
-      toolNamed: (name) => toolNamed(host, name)
-    },
-    turns: {
-      current: () => turns.current(),
-      isOpen: (turnId) => turns.isTurnOpen(turnId),
-      isStopped: (turnId) => turns.isStopped(turnId),
-      beat: (turnId) => turns.beat(turnId),
-      // Between attempts the class's own limit is what is known.
-      tokensLeft: (turnId) => turns.tokensLeft(turnId) ?? host.overrides.maxTurnTokens - children.tokensOf(turnId)
-    },
-    validate: host.validate
-  });
+  const agent = host.agent as ChildRunAgent;
+  const children = childRunsOf(agent);
+  children.conversation = {
+    currentTurn: () => turns.current(),
+    isOpen: (turnId) => turns.isTurnOpen(turnId),
+    isStopped: (turnId) => turns.isStopped(turnId),
+    beat: (turnId) => turns.beat(turnId),
+    // Between attempts the class's own limit is what is known.
+    tokensLeft: (turnId) => turns.tokensLeft(turnId) ?? host.overrides.maxTurnTokens - children.tokensOf(turnId),
+    post,
+    toolNamed: (name) => toolNamed(host, name)
+  };
   const own = new OwnRuns({
     sql: host.sql,
     clock: host.clock,
@@ -60,18 +44,17 @@ function openAgentTools(host: FeatureHost, { message, post }: AgentToolsInit): F
     message,
     inAgent: host.inAgent,
     background: host.background,
-    report: (error) => runtime.report(error),
+    report: (error) => runtimeOf(agent).report(error),
     childTokens: (turnId) => children.tokensOf(turnId),
     childActivityAt: () => children.activeAt
   });
-  provideAgentTools(agent, { children, own });
+  provideOwnRuns(agent, own);
   return {
     name: "agent-tools",
     tables: [...RUN_TABLES, ...OWN_RUN_TABLES],
     ready: () => own.resume(),
-    stop: () => children.stop(),
-    nextWake: (nowMs) => earliest(children.nextWake(nowMs), own.nextWake(nowMs)),
-    runDue: async () => void (await Promise.all([children.runDue(), own.runDue()])),
+    nextWake: (nowMs) => own.nextWake(nowMs),
+    runDue: () => own.runDue(),
     inTurn: ({ turnId, requestId }) => {
       const limit = own.tokenLimit(requestId);
       return { tokens: { used: () => children.tokensOf(turnId), ...(limit !== undefined && { limit }) } };
@@ -82,8 +65,7 @@ function openAgentTools(host: FeatureHost, { message, post }: AgentToolsInit): F
       own.settled(turn, outcome);
       children.settled(turn.turnId, outcome);
     },
-    cleared: () => children.cleared(),
-    connected: (connection) => children.connected(connection)
+    cleared: () => children.cleared()
   };
 }
 
@@ -102,8 +84,4 @@ function checkedMessage(given: unknown): UIMessage {
   const [message] = checkMessages([given]);
   if (!message) throw new TypeError("A message was expected.");
   return message;
-}
-
-function earliest(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

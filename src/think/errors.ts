@@ -79,7 +79,7 @@ export class NotStartedError extends ThinkError {
     super({
       code: "not-started",
       message: "This agent has not started yet.",
-      hint: `Messages, turns and MCP servers of ${className} are not available in its constructor or in configureSession().`
+      hint: `Messages and turns of ${className} are not available in its constructor or in configureSession().`
     });
   }
 }

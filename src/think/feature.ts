@@ -110,8 +110,6 @@ export interface Feature {
    * URL that does not contain it. Undefined leaves the request to the class.
    */
   respond?(request: Request, path: string): MaybePromise<Response | undefined>;
-  /** What a new client is sent about MCP servers. */
-  mcpServers?(): object;
   /** Frames of clients by `type`. Those of readonly connections are refused. */
   readonly frames?: Readonly<Record<string, FrameHandler>>;
   /** A client that follows the protocol has connected. */

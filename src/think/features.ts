@@ -389,12 +389,6 @@ export class Features {
     if (failed.length > 0) throw failed[0];
   }
 
-  /** The content of `cf_agent_mcp_servers`; undefined: no feature has any. */
-  mcpServers(): object | undefined {
-    const [feature] = this.#with("mcpServers");
-    return feature && this.#guarded(feature, "mcpServers", () => feature.mcpServers());
-  }
-
   #respond(request: Request): Promise<Response | undefined> | undefined {
     const isComplete = this.#init.bringers.size === this.#brought.size;
     if (isComplete && this.#with("routes").length === 0 && this.#with("respond").length === 0) return undefined;

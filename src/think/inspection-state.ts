@@ -18,7 +18,7 @@ import { errorMessage } from "../util/errors.ts";
 import { parseJson } from "../util/json.ts";
 import { Workspace } from "../workspace/workspace.ts";
 import { readConfig } from "./config.ts";
-import { mcpOf } from "./mcp.ts";
+import { mcpOf } from "../agent/mcp/open-mcp.ts";
 import type { ThinkRuntime } from "./runtime.ts";
 
 const LISTED = 200;

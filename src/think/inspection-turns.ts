@@ -2,7 +2,7 @@
 // keeps and the stored messages. Reads with a reader of its own, which sets nothing aside: a damaged row is left to the
 // agent.
 import type { UIMessage } from "ai";
-import { agentToolsOf } from "../agent-tools/registry.ts";
+import { childRunsOf } from "../agent/agent-tools/registry.ts";
 import { shownMessage, callsOf, messagePreview } from "../inspect/shown-messages.ts";
 import { shownText } from "../inspect/shown-text.ts";
 import {
@@ -253,7 +253,7 @@ export class InspectedTurns {
   }
 
   #childRuns(callIds: ReadonlySet<string>): ChildRun[] {
-    const runs = agentToolsOf(this.#runtime.overrides)?.children.list(MAX_RUNS) ?? [];
+    const runs = childRunsOf(this.#runtime.overrides).list(MAX_RUNS);
     return runs
       .filter(({ parentToolCallId }) => parentToolCallId !== undefined && callIds.has(parentToolCallId))
       .map(({ runId, agentType, parentToolCallId, status, inputPreview, startedAt, completedAt }) => ({

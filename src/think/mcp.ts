@@ -1,83 +1,26 @@
-// MCP servers as a feature of every agent: what is stored is connected at the start in the background, tools join each
-// turn, clients are sent every change, and the callbacks of logins are answered. A server that is down costs its tools and
-// leaves a note in the prompt, never the turn. An agent without servers has no table and no part in a turn.
-import { pathBelowAgent } from "../agent/own-path.ts";
-import { runtimeOf } from "../agent/runtime.ts";
-import { callbackUrlOf } from "../mcp/callback-url.ts";
-import { loadProtocol } from "../mcp/connection.ts";
-import { McpManager } from "../mcp/manager.ts";
-import { MCP_TABLES, McpStore } from "../mcp/server-store.ts";
-import { NotStartedError } from "./errors.ts";
+// What MCP servers have to do with turns: their tools join each one, under the class's approval policy. A server that is down
+// costs its tools and leaves a note in the prompt, never the turn. The servers themselves are a part of every `Agent`.
+import type { McpManager } from "../agent/mcp/manager.ts";
+import { mcpOf } from "../agent/mcp/open-mcp.ts";
+import { MCP_TABLES } from "../agent/mcp/server-store.ts";
 import type { Feature, FeatureHost, TurnPart } from "./feature.ts";
 
-const managers = new WeakMap<object, McpManager>();
-
-/** The MCP servers of an agent. Throws NotStartedError in its constructor and in `configureSession`. */
-export function mcpOf(agent: object): McpManager {
-  const manager = managers.get(agent);
-  if (manager === undefined) throw new NotStartedError(agent.constructor.name);
-  return manager;
-}
-
 export function mcpFeature(host: FeatureHost): Feature {
-  const { agent } = host;
-  const manager = openManager(host);
-  managers.set(agent, manager);
-  const end = broadcastChanges(host, manager);
+  const { agent, sql } = host;
+  /** Undefined: there are none. */
+  const servers = () => {
+    const manager = sql.catalog.has(MCP_TABLES) ? mcpOf(agent) : undefined;
+    return manager?.isEmpty === false ? manager : undefined;
+  };
   return {
     name: "mcp",
     tables: MCP_TABLES,
-    start: () => manager.restore(),
-    // What `onStart` has registered.
-    ready: () => manager.restore(),
-    stop: () => {
-      end();
-      void manager.closeAllConnections();
+    inTurn: () => {
+      const manager = servers();
+      return manager && partOf(host, manager);
     },
-    inTurn: () => (manager.isEmpty ? undefined : partOf(host, manager)),
-    untilConnected: (timeoutMs) => manager.waitForConnections({ timeout: timeoutMs }),
-    runsTool: (toolName) => manager.hasToolNamed(toolName),
-    respond: (request) => {
-      if (manager.isEmpty) return undefined;
-      const isOwnRoute = pathBelowAgent(request.url, runtimeOf(agent)) === "/callback";
-      return manager.handleCallbackRequest(request, { isOwnRoute });
-    },
-    mcpServers: () => manager.state()
-  };
-}
-
-function openManager({ agent, overrides, sql, clock, ids, emit, background, inAgent }: FeatureHost): McpManager {
-  return new McpManager({
-    store: new McpStore(sql),
-    clock,
-    ids,
-    fetch: (url, init) => overrides.mcpFetch(url, init),
-    loadProtocol,
-    callbackUrlOf: (options) => callbackUrlOf(agent, options),
-    // Outside of the agent's context its methods are entered, which takes a promise.
-    createOAuthProvider: (callbackUrl) =>
-      runtimeOf(agent).enterContext(() => overrides.createMcpOAuthProvider(callbackUrl)),
-    emit,
-    warn: (warning) => console.warn(warning),
-    background: (work) => background(inAgent(async () => work))
-  });
-}
-
-/** Changes that come together are sent together. */
-function broadcastChanges(host: FeatureHost, manager: McpManager): () => void {
-  let isDue = false;
-  const end = manager.onServerStateChanged(() => {
-    if (isDue) return;
-    isDue = true;
-    queueMicrotask(() => {
-      if (!isDue) return;
-      isDue = false;
-      host.broadcast({ type: "cf_agent_mcp_servers", mcp: manager.state() });
-    });
-  });
-  return () => {
-    isDue = false;
-    end();
+    untilConnected: async (timeoutMs) => servers()?.waitForConnections({ timeout: timeoutMs }),
+    runsTool: (toolName) => servers()?.hasToolNamed(toolName) ?? false
   };
 }
 

@@ -3,14 +3,14 @@ import type { ToolLoopAgent, ToolSet } from "ai";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import { inProcessTransport } from "../chat/index.ts";
 import { toAISDKAgent, type AISDKAgentOptions } from "../model/agent-bridge/index.ts";
-import { McpAgent } from "./mcp-agent.ts";
+import { McpTurnAgent } from "./mcp-turn-agent.ts";
 import { plainChatOf } from "./plain-chat.ts";
 
 export abstract class PlainChatAgent<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends McpAgent<Env, State, Props> {
+> extends McpTurnAgent<Env, State, Props> {
   /**
    * Whether pages and programs that have the AI SDK alone may chat, over HTTP and WebSockets below `…/chat`. Left alone it
    * is on; over HTTP only for a class without an `onConnect` of its own, which no such request passes.

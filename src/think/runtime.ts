@@ -354,7 +354,6 @@ export class ThinkRuntime {
   /** Wakes, requests, frames and the end of the start. */
   #joinAgent({ store, journal, transcript, turns }: ThinkParts): void {
     const { agent, features, hooks } = this;
-    agent.connections.mcpServers = () => features.mcpServers();
     agent.wakes.add(() => journal.retention.nextSweepAt());
     agent.wakes.add((nowMs) => turns.nextWake(nowMs, agent.options.keepAliveIntervalMs));
     agent.wakes.add((nowMs) => features.nextWake(nowMs));

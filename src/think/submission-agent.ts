@@ -12,14 +12,14 @@ import type {
   SubmitMessagesResult
 } from "../submissions/submissions.ts";
 import { ownMetadata } from "../submissions/request.ts";
-import { AgentToolsAgent } from "./agent-tools-agent.ts";
+import { ChildRunAgent } from "./child-run-agent.ts";
 import { thinkRuntimeOf } from "./runtime.ts";
 
 export abstract class SubmissionAgent<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends AgentToolsAgent<Env, State, Props> {
+> extends ChildRunAgent<Env, State, Props> {
   /** How long ended submissions are kept, looked at when the agent starts. Default: until they are deleted. */
   submissionRetentionMs: number | undefined = undefined;
 

@@ -1,9 +1,9 @@
 // The conversation that the crash matrix plays: text, reasoning, an action and a tool in parallel of which one fails, a
-// client tool, an action behind an approval, one whose approval comes after another question, structured output, a
-// regeneration and a clear. Everything an answer consists of is in the plans.
+// sub-agent as a tool, which has a tool of its own, a client tool, an action behind an approval, one whose approval comes
+// after another question, structured output, a regeneration and a clear. Everything an answer consists of is in the plans.
 import { Output, tool } from "ai";
 import { z } from "zod";
-import { action, Think, type TurnConfig, type TurnContext } from "../../src/index.ts";
+import { action, agentTool, Think, type TurnConfig, type TurnContext } from "../../src/index.ts";
 import {
   planModel,
   type AnswerPlans,
@@ -29,6 +29,10 @@ const PLANS: AnswerPlans = {
       ]
     },
     { reasoning: "No train, but a room.", text: "The hotel is booked, the train is full." }
+  ],
+  "Ask a guide.": [
+    { text: "One moment. ", calls: [{ tool: "askGuide", input: { about: "the Louvre" } }] },
+    { text: "It is closed on Tuesdays, says the guide." }
   ],
   "Where am I?": [
     { text: "Let me see. ", calls: [{ tool: "locate", input: { precise: true } }] },
@@ -58,16 +62,48 @@ function waits({ role, content }: PromptMessage): boolean {
   return role === "tool" && JSON.stringify(content).includes("waits for the user's decision");
 }
 
+/** What the sub-agent is asked, and does: its own tool is called once, whatever happens to it or to its parent. */
+const GUIDE_PLANS: AnswerPlans = {
+  [JSON.stringify({ about: "the Louvre" }, null, 2)]: (prompt) => {
+    if (prompt.some(isCutOff)) cutOffLookups += 1;
+    return [{ text: "I look it up. ", calls: [{ tool: "lookUp", input: {} }] }, { text: "Closed on Tuesdays." }];
+  }
+};
+
+/** The model is told that a call did not come to its end. */
+function isCutOff({ role, content }: PromptMessage): boolean {
+  return role === "tool" && JSON.stringify(content).includes("interrupted");
+}
+
 const summary = Output.object({ schema: z.object({ city: z.string(), nights: z.number(), paid: z.boolean() }) });
 
 let counted: Record<string, number> = {};
 let boundary = async () => {};
+let cutOffLookups = 0;
 
 /** A side effect with an await before and after it, so that a kill can fall on either side. */
 async function effect(name: string): Promise<void> {
   await boundary();
   counted[name] = (counted[name] ?? 0) + 1;
   await boundary();
+}
+
+export class Guide extends Think {
+  override getModel() {
+    return planModel(GUIDE_PLANS, { boundary: () => boundary(), pieceLength: 7 });
+  }
+
+  override getTools() {
+    return {
+      lookUp: tool({
+        inputSchema: z.object({}),
+        execute: async () => {
+          await effect("lookUp");
+          return { closed: "Tuesday" };
+        }
+      })
+    };
+  }
 }
 
 export class Traveller extends Think {
@@ -77,6 +113,10 @@ export class Traveller extends Think {
 
   override getTools() {
     return {
+      askGuide: agentTool(Guide, {
+        description: "Asks a guide",
+        inputSchema: z.object({ about: z.string() })
+      }),
       bookTrain: tool({
         inputSchema: z.object({ city: z.string() }),
         execute: async ({ city }): Promise<{ booked: string }> => {
@@ -125,6 +165,7 @@ async function conversation(session: ChaosSession): Promise<void> {
   await session.ask("Who are you?");
   await session.ask("Why is the sky blue?");
   await session.ask("Book the trip.");
+  await session.ask("Ask a guide.");
   await session.ask("Where am I?", { clientTools: [locate] });
   await session.answer({ tool: "locate", output: { city: "Rome" } });
   await session.ask("Pay the bill.");
@@ -142,10 +183,13 @@ async function conversation(session: ChaosSession): Promise<void> {
 /** The whole scenario: hand it to `chaos()`. */
 export const trip: Scenario = {
   agent: Traveller,
+  exports: [Guide],
   conversation,
   begin: (run) => {
     counted = {};
+    cutOffLookups = 0;
     boundary = run.boundary;
   },
-  effects: () => counted
+  // A look-up that the sub-agent's model saw as cut off may not have happened; one that was not must have, once.
+  effects: () => ({ ...counted, lookUp: counted["lookUp"] ?? Math.min(1, cutOffLookups) })
 };

@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import { afterEach, expect, test, vi } from "vitest";
 import { createTestHost, planModel, reply, scriptedModel, text, toolCall } from "everthink/testing";
-import { Assistant, Critic, models, Researcher } from "./examples/agent-tools.ts";
+import { Assistant, Critic, models, Newsroom, Researcher } from "./examples/agent-tools.ts";
 
 afterEach(() => {
   models.clear();
@@ -42,6 +42,14 @@ test("compare() runs one child per topic, and the same ones when it is called ag
   expect(await assistant.compare(["tides", "winds"])).toEqual(["moon", "sun"]);
   expect(await assistant.compare(["tides", "winds"])).toEqual(["moon", "sun"]);
   expect(await assistant.listAgentToolRuns()).toHaveLength(2);
+});
+
+test("the newsroom, which has no conversation, has a report of a child, and the same one when it asks again", async () => {
+  models.set("researcher", scriptedModel([reply(text("The moon pulls."))]));
+  const host = createTestHost({ agents: { Newsroom }, exports: [Researcher] });
+  const newsroom = await host.get(Newsroom, "daily");
+  expect(await newsroom.report("tides")).toBe("The moon pulls.");
+  expect(await newsroom.report("tides")).toBe("The moon pulls.");
 });
 
 test("the critic's structured output is the tool's output, and a survey reports into the chat", async () => {

@@ -2,9 +2,10 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createScript, createTestHost, reply, scriptedModel, text } from "everthink/testing";
-import { textResult } from "../../src/mcp/raw-mcp.test-support.ts";
-import { serveMcp } from "../../src/mcp/served-mcp.test-support.ts";
+import { textResult } from "../../src/agent/mcp/raw-mcp.test-support.ts";
+import { serveMcp } from "../../src/agent/mcp/served-mcp.test-support.ts";
 import { CarefulResearcher } from "./examples/mcp-approval.ts";
+import { Indexer } from "./examples/mcp-plain.ts";
 import { Redirecting, Researcher } from "./examples/mcp.ts";
 
 afterEach(() => vi.restoreAllMocks());
@@ -31,6 +32,12 @@ test("the first example has the server's tools in its turns", async () => {
   await agent.saveMessages([{ id: "u", role: "user", parts: [{ type: "text", text: "Look it up." }] }]);
   const offered = script.calls[0]?.tools?.map(({ name }) => name);
   expect(offered).toEqual(expect.arrayContaining(["tool_docs_search", "tool_docs_publish"]));
+});
+
+test("an agent without a conversation calls a server's tool", async () => {
+  serveDocs();
+  const host = createTestHost({ agents: { Indexer } });
+  expect(await (await host.get(Indexer, "a")).search("tides")).toMatchObject({ content: [{ text: "found" }] });
 });
 
 test("the policy lets what only reads run, asks for the rest, and hides other servers", () => {

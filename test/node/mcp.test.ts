@@ -316,15 +316,6 @@ describe("an agent that never adds a server", () => {
   const script = createScript([reply(text("Hello."))]);
   class Plain extends Think {
     override workspaceTools = false;
-    readonly early: unknown;
-    constructor(...given: ConstructorParameters<typeof Think>) {
-      super(...given);
-      try {
-        this.early = this.mcp;
-      } catch (error) {
-        this.early = String(error);
-      }
-    }
     override getModel() {
       return scriptedModel(script);
     }
@@ -332,7 +323,7 @@ describe("an agent that never adds a server", () => {
       throw new Error("nothing may be asked for");
     };
     async shown() {
-      return { early: this.early, servers: this.getMcpServers() as object };
+      return this.getMcpServers() as object;
     }
     async removeNothing() {
       await this.removeMcpServer("nothing");
@@ -345,10 +336,7 @@ describe("an agent that never adds a server", () => {
     await plain.saveMessages([user("Hello?")]);
     await plain.removeNothing();
     await host.restart();
-    expect(await (await host.get(Plain, "a")).shown()).toEqual({
-      early: expect.stringContaining("has not started"),
-      servers: { servers: {}, tools: [], prompts: [], resources: [] }
-    });
+    expect(await (await host.get(Plain, "a")).shown()).toEqual({ servers: {}, tools: [], prompts: [], resources: [] });
     expect(JSON.stringify(script.calls[0]?.prompt)).not.toContain("MCP");
     expect(script.calls[0]?.tools ?? []).toEqual([]);
     const tables = host.sql(Plain, "a", "SELECT name FROM sqlite_master WHERE name LIKE 'cf_mcp%'");

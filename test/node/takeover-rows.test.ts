@@ -45,6 +45,31 @@ test.each(LAYOUTS)("workflows that an object of %s had started keep id, name and
   expect(await found("w3")).toMatchObject({ ...carried, status: "complete" });
 });
 
+test.each(LAYOUTS)(
+  "MCP servers and runs of children of an agent of %s without a conversation are carried",
+  async (layout) => {
+    const host = opened(layout, "Counter.plain");
+    host.sql(
+      Counter,
+      "plain",
+      `INSERT INTO cf_agents_mcp_servers (id, name, server_url, callback_url)
+     VALUES ('docs', 'docs', 'https://docs.example.com/mcp', 'http://localhost/callback')`
+    );
+    host.sql(
+      Counter,
+      "plain",
+      `INSERT INTO cf_agent_tool_runs (run_id, agent_type, status, summary, display_order, started_at, completed_at)
+     VALUES ('r', 'Researcher', 'completed', 'The moon pulls.', 0, 1, 2)`
+    );
+    expect(await counts(host, "counter", "plain")).toMatchObject({ "mcp-servers": "1/1", "agent-tool-runs": "1/1" });
+    expect(await call(host, ["counter", "plain", "getMcpServers"])).toMatchObject({
+      servers: { docs: { name: "docs", server_url: "https://docs.example.com/mcp" } }
+    });
+    const run = await call(host, ["counter", "plain", "inspectAgentToolRun"], "r");
+    expect(run).toMatchObject({ status: "completed", summary: "The moon pulls." });
+  }
+);
+
 test("a message that the newer layout keeps in pieces is put together", async () => {
   const host = opened("layout-b", "Assistant.branches");
   const change = (statement: string, ...values: string[]) => host.sql(Assistant, "branches", statement, ...values);

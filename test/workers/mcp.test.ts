@@ -3,10 +3,10 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { openSql } from "../../src/host/sql.ts";
-import { loadProtocol } from "../../src/mcp/connection.ts";
-import { McpManager } from "../../src/mcp/manager.ts";
-import { serveMcp } from "../../src/mcp/served-mcp.test-support.ts";
-import { McpStore } from "../../src/mcp/server-store.ts";
+import { loadProtocol } from "../../src/agent/mcp/connection.ts";
+import { McpManager } from "../../src/agent/mcp/manager.ts";
+import { serveMcp } from "../../src/agent/mcp/served-mcp.test-support.ts";
+import { McpStore } from "../../src/agent/mcp/server-store.ts";
 import { env, inside, rawStub, uniqueName } from "./world.ts";
 
 function weather() {

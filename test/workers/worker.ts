@@ -6,6 +6,7 @@ export { Witness } from "../conformance/witness.ts";
 export { Bot } from "./bot.ts";
 export { Clerk } from "./clerk.ts";
 export { Programmer } from "./coder.ts";
+export { Harbour } from "./harbour.ts";
 export { Librarian } from "./librarian.ts";
 export { Captain, Sailor } from "./crew.ts";
 export { Releaser } from "./releaser.ts";

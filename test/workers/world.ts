@@ -13,6 +13,7 @@ import type { Clerk } from "./clerk.ts";
 import type { Librarian } from "./librarian.ts";
 import type { Programmer } from "./coder.ts";
 import type { Captain } from "./crew.ts";
+import type { Harbour } from "./harbour.ts";
 import type { Releaser } from "./releaser.ts";
 import type { Talker } from "./talker.ts";
 import type { Triager, TriageParams } from "./triager.ts";
@@ -24,6 +25,7 @@ export interface TestEnv {
   Witness: DurableObjectNamespace<Witness>;
   Librarian: DurableObjectNamespace<Librarian>;
   Captain: DurableObjectNamespace<Captain>;
+  Harbour: DurableObjectNamespace<Harbour>;
   Programmer: DurableObjectNamespace<Programmer>;
   Releaser: DurableObjectNamespace<Releaser>;
   AIAssistant: DurableObjectNamespace<Marked>;

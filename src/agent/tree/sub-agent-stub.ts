@@ -6,10 +6,15 @@ import { UnknownSubAgentError } from "./sub-agent-errors.ts";
 /** A class that can be a sub-agent. */
 export type SubAgentClass<T extends Agent = Agent> = abstract new (ctx: DurableObjectState, env: never) => T;
 
+/** What a parent asks of a child about its run: for the parent, although the base class has the names. */
+type RunNames = "inspectAgentToolRun" | "cancelAgentToolRun" | "readAgentToolRun";
+
 /** The user's own methods, as seen from another object: every one is asynchronous. */
 export type SubAgentStub<T extends Agent> = {
   [
-    Name in Exclude<keyof T, keyof Agent> as T[Name] extends (...args: never[]) => unknown ? Name : never
+    Name in Exclude<keyof T, Exclude<keyof Agent, RunNames>> as T[Name] extends (...args: never[]) => unknown
+      ? Name
+      : never
   ]: T[Name] extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Awaited<Result>> : never;
 } & { fetch(request: Request): Promise<Response> };
 

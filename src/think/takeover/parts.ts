@@ -1,14 +1,12 @@
 // What a Think carries over from the original besides what every agent does, in the order in which it is carried: turns
 // and approvals refer to messages.
-import { OWN_RUN_TABLES } from "../../agent-tools/own-run.ts";
-import { RUN_TABLES } from "../../agent-tools/run-table.ts";
+import { OWN_RUN_TABLES } from "../../agent/agent-tools/own-run.ts";
+import { RUN_TABLES } from "../../agent/agent-tools/run-table.ts";
+import { KNOWN_RUN, OPEN_RUN } from "../../agent/agent-tools/take-over.ts";
 import type { TakeoverContext, TakeoverPart } from "../../host/takeover.ts";
 import type { Sql } from "../../host/ports.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { Conversation } from "../../journal/conversation.ts";
-import { storedOptions, type McpServerOptions } from "../../mcp/server-record.ts";
-import { MCP_TABLES } from "../../mcp/server-store.ts";
-import { normalizeUrl } from "../../mcp/url-guard.ts";
 import { isObject, parseJson, type Json } from "../../util/json.ts";
 import { parseClientTools, type ClientToolSchema } from "../client-tools.ts";
 import { CONFIG_KEY, CONFIG_TABLES } from "../config.ts";
@@ -61,100 +59,25 @@ function rememberClient(conversation: Conversation, { tools, body }: { tools: un
   });
 }
 
-// ── MCP servers ──
-
-interface OriginalServer {
-  id: string;
-  name: string;
-  server_url: string;
-  callback_url: string;
-  client_id: string | null;
-  auth_url: string | null;
-  server_options: string | null;
-}
-
-const MCP_SERVERS: TakeoverPart = {
-  kind: "mcp-servers",
-  tables: ["cf_agents_mcp_servers"],
-  refuses: ({ sql, has }) => {
-    if (!has("cf_agents_mcp_servers")) return [];
-    const rows = sql.all<OriginalServer>("SELECT * FROM cf_agents_mcp_servers");
-    const bound = rows.filter(({ server_url: url }) => !URL.canParse(url) || !/^https?:/.test(url));
-    return bound.map(({ name, server_url: url }) => ({ what: `MCP server "${name}" at ${url}`, rows: 1 }));
-  },
-  carry({ sql, has }) {
-    if (!has("cf_agents_mcp_servers")) return undefined;
-    const rows = sql.all<OriginalServer>("SELECT * FROM cf_agents_mcp_servers ORDER BY rowid");
-    rows.forEach((row, index) => {
-      new TableSet(sql, MCP_TABLES).run(
-        `INSERT INTO cf_mcp_servers (id, name, url, url_key, callback_url, client_id, auth_url, options, position)
-         VALUES (?, ?, ?, ?, ?, ?, NULL, ?, ?)`,
-        // The login was kept elsewhere and is asked for again, so neither the client id nor a login under way is of use.
-        ...[row.id, row.name, row.server_url, normalizeUrl(new URL(row.server_url)), row.callback_url, null],
-        ...[JSON.stringify(optionsOf(row)), index + 1]
-      );
-    });
-    return { found: rows.length, carried: rows.length, left: 0 };
-  }
-};
-
-function optionsOf({ server_options: text }: OriginalServer) {
-  const parsed = text === null ? undefined : parseJson(text);
-  if (!parsed?.ok || !isObject(parsed.value)) return storedOptions({});
-  const { client, transport, retry } = parsed.value as McpServerOptions;
-  try {
-    return storedOptions({ ...(client && { client }), ...(transport && { transport }), ...(retry && { retry }) });
-  } catch (error) {
-    console.warn("Options of an MCP server are not those that everthink takes; it gets the defaults.", error);
-    return storedOptions({});
-  }
-}
-
 // ── Agents as tools ──
 
-const KNOWN_RUN = "status IN ('starting', 'running', 'completed', 'error', 'aborted', 'interrupted')";
-const OPEN_RUN = "status IN ('starting', 'running')";
-
-const UNREPORTED = `detached = 1 AND (${OPEN_RUN} OR (finish_delivered_at IS NULL AND give_up_delivered_at IS NULL))`;
-
-/** The first versions had no background runs. */
-function hasDetachedRuns(sql: Sql, has: TakeoverContext["has"]): boolean {
-  const columns = has("cf_agent_tool_runs") ? sql.all<{ name: string }>("PRAGMA table_info(cf_agent_tool_runs)") : [];
-  return columns.some(({ name }) => name === "detached");
-}
-
-const AGENT_TOOLS: TakeoverPart = {
+const OWN_RUNS: TakeoverPart = {
   kind: "agent-tool-runs",
-  tables: ["cf_agent_tool_runs", "cf_agent_tool_child_runs"],
-  refuses: ({ sql, has, count }) => [
+  tables: ["cf_agent_tool_child_runs"],
+  refuses: ({ count }) => [
     {
-      what: "runs of agent tools with an unknown status",
-      rows: count("cf_agent_tool_runs", `NOT ${KNOWN_RUN}`) + count("cf_agent_tool_child_runs", `NOT ${KNOWN_RUN}`)
-    },
-    {
-      what: "background runs of agent tools whose end was not reported",
-      rows: hasDetachedRuns(sql, has) ? count("cf_agent_tool_runs", UNREPORTED) : 0
+      what: "runs as an agent tool with an unknown status",
+      rows: count("cf_agent_tool_child_runs", `NOT ${KNOWN_RUN}`)
     }
   ],
   carry(context) {
-    const runs = carryRuns(context);
+    const { sql } = context;
+    // One that is open goes on with the turn that waits for it.
+    new TableSet(sql, RUN_TABLES).change(`UPDATE cf_child_runs SET turn_id = ? WHERE ${OPEN_RUN}`, openTurnId(sql));
     const own = carryOwnRuns(context);
-    return { found: runs + own, carried: runs + own, left: 0 };
+    return own === 0 ? undefined : { found: own, carried: own, left: 0 };
   }
 };
-
-/** One that is open goes on with the turn that waits for it. */
-function carryRuns({ sql, count }: TakeoverContext): number {
-  if (count("cf_agent_tool_runs") === 0) return 0;
-  return new TableSet(sql, RUN_TABLES).run(
-    `INSERT INTO cf_child_runs (run_id, ordinal, class_name, call_id, turn_id, preview, display, display_order, status,
-       summary, output, error, still_running, started_at, completed_at)
-     SELECT run_id, ROW_NUMBER() OVER (ORDER BY started_at, rowid), agent_type, parent_tool_call_id,
-       CASE WHEN ${OPEN_RUN} THEN ? END, input_preview, display_metadata, display_order, status, summary, output_json,
-       error_message, child_still_running, started_at, completed_at FROM cf_agent_tool_runs`,
-    openTurnId(sql)
-  ).changed;
-}
 
 function carryOwnRuns({ sql, count }: TakeoverContext): number {
   if (count("cf_agent_tool_child_runs") === 0) return 0;
@@ -220,8 +143,7 @@ export const THINK_TAKEOVER: readonly TakeoverPart[] = [
   NOTIFICATIONS,
   LEDGER,
   APPROVALS,
-  MCP_SERVERS,
-  AGENT_TOOLS,
+  OWN_RUNS,
   FILES,
   NEWER_FILES,
   TASKS

@@ -87,6 +87,7 @@ export class Round {
   async #converse(): Promise<void> {
     await this.#ask(QUESTIONS.sky);
     await this.#ask(QUESTIONS.book);
+    await this.#ask(QUESTIONS.guide);
     const locate = { name: "locate", description: "Where the user is", parameters: { type: "object" } };
     await this.#ask(QUESTIONS.where, { clientTools: [locate] });
     await this.#answer("locate", { city: "Rome" });

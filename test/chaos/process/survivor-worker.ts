@@ -1,13 +1,13 @@
 // The agent that is killed: a Think with a model that goes on from wherever the prompt stands, and tools that count their
 // side effects in the object's own database, so that the counts survive what the process does not.
 import { tool, type ToolSet } from "ai";
-import { Think, type TurnConfig, type TurnContext } from "everthink";
+import { agentTool, Think, type TurnConfig, type TurnContext } from "everthink";
 import { routeAgentRequest } from "everthink/agent";
 import { z } from "zod";
 import { decodeFrame, unpackBatch } from "../../../src/journal/batch.ts";
 import { planModel } from "../../../src/testing/model/plan-model.ts";
 import { ok } from "../../../src/util/result.ts";
-import { DIFFERENTLY, type Effect, type Facts, PLANS } from "./trip.ts";
+import { DIFFERENTLY, type Effect, type Facts, GUIDE_PLANS, PLANS } from "./trip.ts";
 
 interface Env {
   Survivor: DurableObjectNamespace<Survivor>;
@@ -24,6 +24,8 @@ export class Survivor extends Think<Env> {
   static override options = { keepAliveIntervalMs: 300 };
 
   override onStart(): void {
+    this
+      .sql`CREATE TABLE IF NOT EXISTS guides (call_id TEXT, request_id TEXT, ended INTEGER, PRIMARY KEY (call_id, request_id))`;
     this.sql`CREATE TABLE IF NOT EXISTS effects (call_id TEXT PRIMARY KEY, tool TEXT, began INTEGER, ended INTEGER)`;
   }
 
@@ -47,6 +49,10 @@ export class Survivor extends Think<Env> {
           throw new Error(`The train to ${input.city} is full.`);
         }
       }),
+      askGuide: agentTool(Guide, {
+        description: "Asks a guide",
+        inputSchema: z.object({ about: z.string() })
+      }),
       pay: tool({
         inputSchema: z.object({ amount: z.number() }),
         needsApproval: true,
@@ -56,6 +62,18 @@ export class Survivor extends Think<Env> {
         }
       })
     };
+  }
+
+  guideBegan(runId: string, requestId: string): void {
+    this.sql`INSERT OR IGNORE INTO guides VALUES (${this.#callOf(runId)}, ${requestId}, 0)`;
+  }
+
+  guideEnded(runId: string): void {
+    this.sql`UPDATE guides SET ended = 1 WHERE call_id = ${this.#callOf(runId)}`;
+  }
+
+  #callOf(runId: string): string {
+    return this.listAgentToolRuns().find((run) => run.runId === runId)?.parentToolCallId ?? runId;
   }
 
   override async beforeTurn({ body, system }: TurnContext): Promise<TurnConfig> {
@@ -69,7 +87,9 @@ export class Survivor extends Think<Env> {
       ? this.sql<{ turns: string }>`SELECT open_turns AS turns FROM cf_conversations`
       : [];
     const facts: Facts = {
-      effects: this.sql<Effect>`SELECT call_id AS callId, tool, began, ended FROM effects`,
+      // Of a sub-agent it is counted how many of its turns have begun for one call.
+      effects: this.sql<Effect>`SELECT call_id AS callId, tool, began, ended FROM effects UNION ALL
+        SELECT call_id, 'askGuide', COUNT(*), MAX(ended) FROM guides GROUP BY call_id`,
       settled: this.#settled(),
       openTurns: open.flatMap(({ turns }) => (turns === "[]" ? [] : [turns]))
     };
@@ -99,6 +119,22 @@ export class Survivor extends Think<Env> {
     this.sql`INSERT INTO effects VALUES (${callId}, ${name}, 1, 0) ON CONFLICT DO UPDATE SET began = began + 1`;
     await scheduler.wait(TOOL_MS);
     this.sql`UPDATE effects SET ended = ended + 1 WHERE call_id = ${callId}`;
+  }
+}
+
+/** A child of the agent that is killed, and killed with it. What it did is counted where its clear does not reach. */
+export class Guide extends Think<Env> {
+  override getModel() {
+    return planModel(GUIDE_PLANS, { boundary: () => scheduler.wait(PIECE_MS), pieceLength: 8 });
+  }
+
+  override async beforeTurn({ requestId }: TurnContext): Promise<void> {
+    await (await this.parentAgent(Survivor)).guideBegan(this.name, requestId);
+  }
+
+  /** Asked before the run's end is written. */
+  override async getAgentToolOutput(): Promise<undefined> {
+    await (await this.parentAgent(Survivor)).guideEnded(this.name);
   }
 }
 

@@ -1,11 +1,12 @@
 // What is said in a round of the SIGKILL tests, for the worker and for the client: questions, the model's plans, and the
-// tools. Everything that can be cut off is in it: text, reasoning, parallel tools of which one fails, a client tool, an
-// approval, a regeneration and a clear.
+// tools. Everything that can be cut off is in it: text, reasoning, parallel tools of which one fails, a sub-agent as a tool, a
+// client tool, an approval, a regeneration and a clear.
 import type { AnswerPlans } from "../../../src/testing/model/plan.ts";
 
 export const QUESTIONS = {
   sky: "Why is the sky blue?",
   book: "Book the trip.",
+  guide: "Ask a guide.",
   where: "Where am I?",
   pay: "Pay the bill.",
   who: "Who are you?",
@@ -32,6 +33,10 @@ export const PLANS: AnswerPlans = {
     },
     { reasoning: "No train, but a room.", text: "The hotel is booked, but the train is full." }
   ],
+  [QUESTIONS.guide]: [
+    { text: "One moment. ", calls: [{ tool: "askGuide", input: { about: "the Louvre" } }] },
+    { text: "The guide says that it is closed on Tuesdays." }
+  ],
   [QUESTIONS.where]: [
     { text: "Let me see. ", calls: [{ tool: "locate", input: { precise: true } }] },
     { text: "You are in Rome, near the river." }
@@ -45,6 +50,13 @@ export const PLANS: AnswerPlans = {
     return [{ text: isSecond ? "Somebody else, and glad to be of help." : "An assistant that nothing can stop." }];
   },
   [QUESTIONS.there]: [{ text: "Always, whatever happens." }]
+};
+
+/** What the sub-agent is asked, and answers. */
+export const GUIDE_PLANS: AnswerPlans = {
+  [JSON.stringify({ about: "the Louvre" }, null, 2)]: [
+    { reasoning: "It is a museum.", text: "The Louvre is closed on Tuesdays, and open late on Fridays." }
+  ]
 };
 
 /** A side effect, counted where it happened. */

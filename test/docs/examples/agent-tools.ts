@@ -2,6 +2,7 @@
 import type { LanguageModel, UIMessage } from "ai";
 import { Output } from "ai";
 import { agentTool, Think, type AgentToolRunInfo, type RunAgentToolResult } from "everthink";
+import { Agent } from "everthink/agent";
 import { createThinkClient } from "everthink/client";
 import { z } from "zod";
 
@@ -59,6 +60,16 @@ export class Assistant extends Think {
     const runs = topics.map((query) => this.runAgentTool(Researcher, { input: { query }, runId: `compare:${query}` }));
     const results = await Promise.all(runs);
     return results.map(({ status, summary, error }) => (status === "completed" ? summary : error));
+  }
+}
+
+export class Newsroom extends Agent {
+  async report(topic: string) {
+    const { status, summary } = await this.runAgentTool(Researcher, {
+      input: { query: topic },
+      runId: `report:${topic}`
+    });
+    return status === "completed" ? summary : undefined;
   }
 }
 

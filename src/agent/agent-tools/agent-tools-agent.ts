@@ -1,0 +1,99 @@
+// What every class has for runs of sub-agents as tools: its settings, its hooks, and the names by which it runs, reads and
+// stops them. Declarations and delegation. What a `Think` has as the child of such a run is `ChildRunAgent`.
+import { assertCallerMayChange } from "../connections/readonly.ts";
+import { McpAgent } from "../mcp/mcp-agent.ts";
+import { runtimeOf } from "../runtime.ts";
+import type { SubAgentClass } from "../tree/sub-agent-stub.ts";
+import { readChildMethods } from "./child-methods.ts";
+import type { AgentToolRunInspection, RunProgress } from "./own-run.ts";
+import type { AgentToolRetention } from "./ports.ts";
+import { childRunsOf } from "./registry.ts";
+import type { AgentToolRunInfo, AgentToolValue, RunAgentToolOptions, RunAgentToolResult } from "./run.ts";
+import type { ClearAgentToolRunsOptions } from "./run-table.ts";
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** Runs that `listAgentToolRuns` returns. */
+const LIST_LIMIT = 200;
+
+export abstract class AgentToolsAgent<
+  Env = unknown,
+  State = unknown,
+  Props extends Record<string, unknown> = Record<string, unknown>
+> extends McpAgent<Env, State, Props> {
+  /** Children that may work at the same time. A run above it waits, if `maxQueuedAgentTools` allows, or is an error. */
+  maxConcurrentAgentTools: number = Infinity;
+
+  /** Runs that may wait for one of `maxConcurrentAgentTools` to end, in order. Default 0: none waits. */
+  maxQueuedAgentTools: number = 0;
+
+  /**
+   * A run is given up as "interrupted" when its child shows no sign of life for so long. Left alone it is 10 minutes, and 2
+   * minutes for a child that an earlier process started.
+   */
+  agentToolNoProgressMs: number | undefined = undefined;
+
+  /** What is kept of runs that are over, with their children. Default: everything. */
+  agentToolRetention: AgentToolRetention = {};
+
+  /** Called before a child begins. A throw is the run's error, and the child does not begin. */
+  onAgentToolStart(_run: AgentToolRunInfo): MaybePromise<void> {}
+
+  /** Called when a run is over: once, after a crash at least once. The run's caller waits for it. A throw is logged. */
+  onAgentToolFinish(_run: AgentToolRunInfo, _result: RunAgentToolResult): MaybePromise<void> {}
+
+  /**
+   * Runs a chat agent as a child and waits for its answer. What goes wrong with the child is a result, not a throw. Clients
+   * of this agent see what the child says while it works.
+   *
+   * @example
+   * const result = await this.runAgentTool(Researcher, { input: { query: "tides" } });
+   * if (result.status === "completed") console.log(result.summary);
+   */
+  async runAgentTool<Input = unknown, Output = AgentToolValue>(
+    childClass: SubAgentClass,
+    options: RunAgentToolOptions<Input>
+  ): Promise<RunAgentToolResult<Output>> {
+    assertCallerMayChange(this);
+    // What the child returned; its type is the caller's word.
+    return (await childRunsOf(this).run(childClass, options)) as RunAgentToolResult<Output>;
+  }
+
+  /** Whether this agent has such a run: for `onBeforeSubAgent`, so that clients can only open children that exist. */
+  hasAgentToolRun(childClass: SubAgentClass | string, runId: string): boolean {
+    return childRunsOf(this).has(typeof childClass === "string" ? childClass : childClass.name, runId);
+  }
+
+  /** The newest runs of this agent's children, oldest first; at most 200. */
+  listAgentToolRuns(): AgentToolRunInfo[] {
+    return childRunsOf(this).list(LIST_LIMIT);
+  }
+
+  /** Deletes runs with their children. Those that are open are stopped first. */
+  async clearAgentToolRuns(options?: ClearAgentToolRunsOptions): Promise<void> {
+    assertCallerMayChange(this);
+    await childRunsOf(this).clear(options);
+  }
+
+  /** A run that this agent has of a child; for a `Think` also one that a parent asked of it. Null: there is no such run. */
+  async inspectAgentToolRun(
+    runId: string
+  ): Promise<AgentToolRunInspection | (AgentToolRunInfo & RunAgentToolResult) | null> {
+    return childRunsOf(this).inspect(runId) ?? null;
+  }
+
+  /** Stops such a run, with everything below it. Nothing for one that is over. */
+  async cancelAgentToolRun(runId: string, reason?: string): Promise<void> {
+    assertCallerMayChange(this);
+    await childRunsOf(this).cancel(runId, reason ?? "cancelled");
+  }
+
+  /**
+   * Called by a parent: what is new after a chunk, and how the run is. Waits so long for something new. A class without
+   * conversation that runs as a tool has the methods it reads by: `startAgentToolRun`, `inspectAgentToolRun`,
+   * `cancelAgentToolRun` and, to stream, `getAgentToolChunks`.
+   */
+  async readAgentToolRun(runId: string, options?: { afterSequence?: number; waitMs?: number }): Promise<RunProgress> {
+    return readChildMethods(this, runtimeOf(this).clock, { runId, ...options });
+  }
+}

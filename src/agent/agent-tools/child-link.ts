@@ -1,0 +1,52 @@
+// The way from a parent to the child of a run. Every call is one message down the tree with plain data; a child that the
+// parent does not have is an answer, not an error.
+import type { AgentRuntime } from "../runtime.ts";
+import { isUnknownChild, type Invoked } from "../tree/internal.ts";
+import type { AgentPathStep } from "../tree/path.ts";
+import type { RunProgress } from "./own-run.ts";
+import type { RunRow } from "./run-table.ts";
+
+/** Methods that every child has: see `AgentToolsAgent`. */
+type ChildMethod = "startAgentToolRun" | "cancelAgentToolRun" | "readAgentToolRun";
+
+const NO_RUN: RunProgress = { run: null, chunks: [], more: false, idleMs: 0 };
+
+export class ChildLink {
+  readonly #runtime: AgentRuntime;
+
+  constructor(runtime: AgentRuntime) {
+    this.#runtime = runtime;
+  }
+
+  /** Makes the child if there is none, and has it accept the run. */
+  async start(row: RunRow, input: unknown, maxTokens: number): Promise<void> {
+    await this.#runtime.tree.spawn(childOf(row));
+    const limit = Number.isFinite(maxTokens) ? { maxTokens } : {};
+    await this.#ask(row, "startAgentToolRun", input, { runId: row.run_id, ...limit });
+  }
+
+  async read(row: RunRow, options: { afterSequence: number; waitMs: number }): Promise<RunProgress> {
+    // Every child answers with this.
+    return ((await this.#ask(row, "readAgentToolRun", row.run_id, options)) as RunProgress | undefined) ?? NO_RUN;
+  }
+
+  async cancel(row: RunRow, reason: string): Promise<void> {
+    await this.#ask(row, "cancelAgentToolRun", row.run_id, reason);
+  }
+
+  /** With its storage and everything below it. */
+  async remove(row: RunRow): Promise<void> {
+    await this.#runtime.tree.remove(childOf(row));
+  }
+
+  /** Undefined: there is no such child. */
+  async #ask(row: RunRow, method: ChildMethod, ...args: unknown[]): Promise<unknown> {
+    const answer = await this.#runtime.tree.pass([childOf(row)], { op: "invoke", method, args });
+    // `invoke` is always answered like this.
+    return isUnknownChild(answer) ? undefined : (answer as Invoked).result;
+  }
+}
+
+function childOf({ class_name: className, run_id: name }: RunRow): AgentPathStep {
+  return { className, name };
+}

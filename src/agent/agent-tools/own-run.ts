@@ -1,0 +1,451 @@
+// The child's side: a run that a parent asked for is one turn of this agent, known by the parent's run id. The row and the
+// turn are accepted in one transaction, so that the same run never starts twice; how the turn ended is written to the row
+// when user code has said what came of it, and found again after a crash. A parent reads, it never holds a stream open.
+import type { UIMessage } from "ai";
+import { happensWithin } from "../../host/deadline.ts";
+import { Cached } from "../../host/cached.ts";
+import type { Clock, Ids, Sql } from "../../host/ports.ts";
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
+import type { TurnEngine } from "../../turn/engine.ts";
+import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
+import { byteLength, encodeText } from "../../util/bytes.ts";
+import { errorMessage } from "../../util/errors.ts";
+import { parseJson } from "../../util/json.ts";
+import {
+  abortReasonText,
+  cutText,
+  MAX_WAIT_MS,
+  RUN_OUTPUT_LIMIT_BYTES,
+  valueText,
+  type AgentToolValue
+} from "./run.ts";
+import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
+import { storedChunks } from "./stored-chunks.ts";
+
+/** A run as its child knows it. */
+export interface AgentToolRunInspection {
+  readonly runId: string;
+  readonly status: "running" | "completed" | "error" | "aborted";
+  /** Of the turn that answers it. A child without conversation has none. */
+  readonly requestId?: string;
+  readonly output?: AgentToolValue;
+  readonly summary?: string;
+  readonly error?: string;
+  /** Used so far, by the agents below included; absent where that is not counted. */
+  readonly tokens?: number;
+  readonly startedAt: number;
+  readonly completedAt?: number;
+}
+
+/** What a parent is answered. */
+export interface RunProgress {
+  /** Null: there is no such run. */
+  readonly run: AgentToolRunInspection | null;
+  readonly chunks: readonly AgentToolChunk[];
+  /** More chunks are there: the answer would have been too large. */
+  readonly more: boolean;
+  /** Time since the last sign of life. */
+  readonly idleMs: number;
+}
+
+/** The child's own words about its runs. */
+export interface OwnRunMethods {
+  formatAgentToolInput(input: unknown): string | UIMessage | Promise<string | UIMessage>;
+  getAgentToolOutput(runId: string): unknown;
+  getAgentToolSummary(runId: string, output: unknown): string | undefined | Promise<string | undefined>;
+}
+
+export interface OwnRunsInit {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly turns: TurnEngine;
+  readonly methods: OwnRunMethods;
+  /** Throws for what is not a message. */
+  readonly checkMessage: (message: unknown) => UIMessage;
+  readonly message: (messageId: string) => UIMessage | undefined;
+  /** Runs work in the agent's context, kept alive until it ends. */
+  readonly inAgent: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly background: (work: Promise<unknown>) => void;
+  readonly report: (error: unknown) => Promise<void>;
+  /** Tokens that a turn's own children have used, and when one of them last said something. */
+  readonly childTokens: (turnId: string) => number;
+  readonly childActivityAt: () => number;
+}
+
+export const OWN_RUN_TABLES: readonly TableDefinition[] = [
+  // Bound: one row per run that parents asked of this agent, which is one for a child of theirs. Deleted: with the agent.
+  {
+    name: "cf_own_runs",
+    create: [
+      `CREATE TABLE cf_own_runs (
+        run_id TEXT PRIMARY KEY,
+        request_id TEXT NOT NULL,
+        turn_id TEXT NOT NULL,
+        message_id TEXT,
+        status TEXT NOT NULL,
+        output TEXT,
+        summary TEXT,
+        error TEXT,
+        tokens INTEGER NOT NULL DEFAULT 0,
+        max_tokens INTEGER,
+        started_at INTEGER NOT NULL,
+        completed_at INTEGER
+      ) WITHOUT ROWID`
+    ]
+  }
+];
+
+interface OwnRunRow {
+  readonly run_id: string;
+  readonly request_id: string;
+  readonly turn_id: string;
+  readonly message_id: string | null;
+  readonly status: AgentToolRunInspection["status"];
+  readonly output: string | null;
+  readonly summary: string | null;
+  readonly error: string | null;
+  readonly tokens: number;
+  readonly max_tokens: number | null;
+  readonly started_at: number;
+  readonly completed_at: number | null;
+}
+
+/** Of chunks in one answer. */
+const ANSWER_LIMIT_CHARS = 1024 * 1024;
+/** What is streamed is in the journal after this. A number that was given away before would come again after a crash. */
+const WRITTEN_MS = 550;
+
+const SKIPPED = "Agent tool run was skipped before the child could finish.";
+const LOST = "The run was interrupted before the child could finish.";
+const NO_OUTPUT = "The run's output could not be read.";
+const LARGE_OUTPUT = "The run's output is too large.";
+
+export class OwnRuns {
+  readonly #init: OwnRunsInit;
+  readonly #table: TableSet;
+  readonly #running: Cached<readonly OwnRunRow[]>;
+  /** By request. Kept while a parent follows the run. */
+  readonly #feeds = new Map<string, ChunkFeed>();
+  readonly #ending = new Map<string, Promise<void>>();
+  #isListening = false;
+
+  constructor(init: OwnRunsInit) {
+    this.#init = init;
+    this.#table = new TableSet(init.sql, OWN_RUN_TABLES);
+    this.#running = new Cached(init.sql, () =>
+      this.#table.all<OwnRunRow>("SELECT * FROM cf_own_runs WHERE status = 'running'")
+    );
+  }
+
+  has(runId: string): boolean {
+    return this.#row(runId) !== undefined;
+  }
+
+  /** Durable when it resolves. A known run is not started again. */
+  async start(
+    input: unknown,
+    { runId, maxTokens }: { runId: string; maxTokens?: number }
+  ): Promise<RunProgress["run"]> {
+    if (!this.#row(runId)) {
+      const { methods, checkMessage, ids } = this.#init;
+      const formatted = await methods.formatAgentToolInput(input);
+      const message: unknown =
+        typeof formatted === "string"
+          ? { id: ids.next(), role: "user", parts: [{ type: "text", text: formatted }] }
+          : formatted;
+      this.#admit(runId, checkMessage(message), maxTokens);
+    }
+    return this.inspect(runId);
+  }
+
+  /** Formatting takes its time: another call may have started it meanwhile. */
+  #admit(runId: string, message: UIMessage, maxTokens: number | undefined): void {
+    const { turns, ids, clock, sql } = this.#init;
+    if (this.#row(runId)) return;
+    this.#listen();
+    const requestId = ids.next();
+    // Nothing is streamed yet: the feed has everything from the first chunk on.
+    this.#feeds.set(requestId, new ChunkFeed(-1, clock.now()));
+    sql.transaction(() => {
+      const { turnId } = turns.admit({
+        requestId,
+        trigger: "agent-tool",
+        input: [message],
+        ...(turns.body && { body: turns.body }),
+        clientTools: turns.clientTools
+      });
+      const limit = maxTokens === undefined || !Number.isFinite(maxTokens) ? null : Math.max(0, Math.floor(maxTokens));
+      this.#table.run(
+        "INSERT INTO cf_own_runs (run_id, request_id, turn_id, status, max_tokens, started_at) VALUES (?, ?, ?, 'running', ?, ?)",
+        ...[runId, requestId, turnId, limit, clock.now()]
+      );
+    });
+    this.#running.drop();
+  }
+
+  /** Null: there is no such run. One whose turn is over without a word in the row is settled first. */
+  async inspect(runId: string): Promise<AgentToolRunInspection | null> {
+    const row = this.#row(runId);
+    if (row && this.#isCutOff(row)) await this.#reconcile(row);
+    const known = row && this.#row(runId);
+    return known ? this.#inspection(known) : null;
+  }
+
+  /** Stops the run, wherever its turn is. Nothing for one that is over or unknown. */
+  async cancel(runId: string, reason?: string): Promise<void> {
+    const row = this.#row(runId);
+    if (row?.status !== "running") return;
+    this.#table.change("UPDATE cf_own_runs SET error = ? WHERE run_id = ? AND error IS NULL", reason ?? null, runId);
+    this.#init.turns.cancel(row.request_id, reason);
+    if (this.#isCutOff(row)) await this.#reconcile(row);
+  }
+
+  /** What came after a chunk; waits for it so long. */
+  async read(runId: string, options: { afterSequence?: number; waitMs?: number } = {}): Promise<RunProgress> {
+    const { afterSequence = -1, waitMs = 0 } = options;
+    const row = this.#row(runId);
+    if (!row) return { run: null, chunks: [], more: false, idleMs: 0 };
+    if (row.status === "running" && waitMs > 0) await this.#untilNew(row, afterSequence, waitMs);
+    // First the state: everything that a finished run has streamed is then there.
+    const run = await this.inspect(runId);
+    const { chunks, more } = this.#chunks(row, afterSequence, run?.status === "running");
+    return { run, chunks, more, idleMs: this.#idleMs(row) };
+  }
+
+  /** Until a chunk after this one is stored, the run ends, or the time is over. */
+  async #untilNew(row: OwnRunRow, after: number, waitMs: number): Promise<void> {
+    const { clock } = this.#init;
+    const until = clock.now() + Math.min(waitMs, MAX_WAIT_MS);
+    for (let leftMs = until - clock.now(); leftMs > 0; leftMs = until - clock.now()) {
+      if (this.#row(row.run_id)?.status !== "running") return;
+      const feed = this.#feed(row, after);
+      if (feed.after(after, this.#storedCount(row)).length > 0) return;
+      if (feed.isReadTo(after)) await happensWithin(leftMs, feed.changed, clock);
+      else await happensWithin(Math.min(leftMs, WRITTEN_MS), feed.ended, clock);
+    }
+  }
+
+  /** Of a run whose turn is over, all of them. */
+  #storedCount({ request_id }: OwnRunRow): number {
+    return this.#init.turns.storedChunks(request_id) ?? Infinity;
+  }
+
+  /** The stored chunks after a cursor, and those that follow, as lines of JSON; ends with the run. Leaving it does not stop the run. */
+  tail(runId: string, { afterSequence = -1 }: { afterSequence?: number } = {}): ReadableStream<Uint8Array> {
+    let after = afterSequence;
+    return new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          for (;;) {
+            const { run, chunks, more } = await this.read(runId, { afterSequence: after, waitMs: MAX_WAIT_MS });
+            for (const chunk of chunks) controller.enqueue(encodeText(`${JSON.stringify(chunk)}\n`));
+            after = chunks.at(-1)?.sequence ?? after;
+            if (run?.status !== "running" && !more) return controller.close();
+            if (chunks.length > 0) return;
+          }
+        }
+      },
+      { highWaterMark: 0 }
+    );
+  }
+
+  // ── Life of the agent ──
+
+  settled(turn: TurnView, outcome: TurnOutcome): void {
+    if (turn.trigger !== "agent-tool") return;
+    const row = this.#running.value.find(({ request_id }) => request_id === turn.requestId);
+    if (row) this.#init.background(this.#end(row, outcome));
+  }
+
+  /** A crash came between the end of a turn and the word in its row. */
+  resume(): void {
+    for (const row of this.#unsettled()) this.#init.background(this.#reconcile(row));
+  }
+
+  nextWake(nowMs: number): number | null {
+    return this.#unsettled().some((row) => !this.#ending.has(row.run_id)) ? nowMs : null;
+  }
+
+  async runDue(): Promise<void> {
+    await Promise.all(this.#unsettled().map((row) => this.#reconcile(row)));
+  }
+
+  /** What a turn of a run may use, from its parent's budget. */
+  tokenLimit(requestId: string): number | undefined {
+    if (!this.#table.exists) return undefined;
+    return this.#running.value.find((row) => row.request_id === requestId)?.max_tokens ?? undefined;
+  }
+
+  #unsettled(): readonly OwnRunRow[] {
+    return this.#table.exists ? this.#running.value.filter((row) => this.#isCutOff(row)) : [];
+  }
+
+  /** Its turn is over, and its row does not say so. */
+  #isCutOff({ status, turn_id }: OwnRunRow): boolean {
+    return status === "running" && !this.#init.turns.isTurnOpen(turn_id);
+  }
+
+  #reconcile(row: OwnRunRow): Promise<void> {
+    const outcome = this.#init.turns.outcomeOf(row.request_id);
+    return this.#end(row, outcome ?? { status: "error", error: LOST, streamed: false });
+  }
+
+  /** Once at a time: user code is asked what came of the run. */
+  #end(row: OwnRunRow, outcome: TurnOutcome): Promise<void> {
+    const known = this.#ending.get(row.run_id);
+    if (known) return known;
+    const ending = this.#init
+      .inAgent(async () => this.#write(row, outcome, await this.#endOf(row, outcome)))
+      .finally(() => this.#ending.delete(row.run_id));
+    this.#ending.set(row.run_id, ending);
+    return ending;
+  }
+
+  async #endOf(
+    row: OwnRunRow,
+    outcome: TurnOutcome
+  ): Promise<Pick<OwnRunEnd, "status" | "output" | "summary" | "error">> {
+    const { status, reason } = outcome;
+    if (status === "error") return { status, error: cutText(outcome.error ?? LOST) };
+    if (status === "skipped" || reason === "cleared") return { status: "error", error: SKIPPED };
+    // What the parent said when it stopped the run is in the row.
+    if (status === "aborted") return { status, error: this.#row(row.run_id)?.error ?? abortReasonText(reason) };
+    try {
+      const output = (await this.#init.methods.getAgentToolOutput(row.run_id)) ?? outcome.output;
+      const text = output === undefined ? null : (valueText(output) ?? null);
+      if (text !== null && byteLength(text) > RUN_OUTPUT_LIMIT_BYTES) return { status: "error", error: LARGE_OUTPUT };
+      const said = await this.#init.methods.getAgentToolSummary(row.run_id, output);
+      const summary = said ?? (answerText(outcome.message) || asText(output));
+      return { status: "completed", output: text, summary: cutText(String(summary)) };
+    } catch (error) {
+      await this.#init.report(error);
+      return { status: "error", error: NO_OUTPUT };
+    }
+  }
+
+  #write(
+    row: OwnRunRow,
+    { message }: TurnOutcome,
+    end: Pick<OwnRunEnd, "status" | "output" | "summary" | "error">
+  ): void {
+    const { clock } = this.#init;
+    this.#table.change(
+      `UPDATE cf_own_runs SET status = ?, output = ?, summary = ?, error = ?, message_id = ?, tokens = ?, completed_at = ?
+       WHERE run_id = ? AND status = 'running'`,
+      ...[end.status, end.output ?? null, end.summary ?? null, end.error ?? null, message?.id ?? null],
+      ...[this.#tokens(row), clock.now(), row.run_id]
+    );
+    this.#running.drop();
+    this.#feeds.get(row.request_id)?.end(clock.now());
+  }
+
+  #tokens({ request_id, turn_id }: OwnRunRow): number {
+    return this.#init.turns.usedTokens(request_id) + this.#init.childTokens(turn_id);
+  }
+
+  #inspection(row: OwnRunRow): AgentToolRunInspection {
+    const output = row.output === null ? undefined : parseJson(row.output);
+    return {
+      runId: row.run_id,
+      status: row.status,
+      requestId: row.request_id,
+      // Parsed JSON.
+      ...(output?.ok && { output: output.value as AgentToolValue }),
+      ...(row.summary !== null && { summary: row.summary }),
+      ...(row.error !== null && row.status !== "running" && { error: row.error }),
+      tokens: row.status === "running" ? this.#tokens(row) : row.tokens,
+      startedAt: row.started_at,
+      ...(row.completed_at !== null && { completedAt: row.completed_at })
+    };
+  }
+
+  #row(runId: string): OwnRunRow | undefined {
+    return this.#table.one<OwnRunRow>("SELECT * FROM cf_own_runs WHERE run_id = ?", runId);
+  }
+
+  // ── Chunks ──
+
+  #listen(): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    const { turns, clock } = this.#init;
+    turns.listen({ chunk: (turn, chunk) => this.#feeds.get(turn.requestId)?.push(chunk, clock.now()) });
+  }
+
+  /** Of a run whose turn is open: what is in memory, or what the journal has with everything that follows. */
+  #feed(row: OwnRunRow, after: number): ChunkFeed {
+    const known = this.#feeds.get(row.request_id);
+    if (known?.covers(after)) return known;
+    this.#listen();
+    const feed = new ChunkFeed(after, known?.activeAt ?? this.#init.clock.now());
+    this.#feeds.set(row.request_id, feed);
+    known?.release();
+    for (const chunk of this.#stored(row)) if (chunk.sequence > after) feed.add(chunk);
+    return feed;
+  }
+
+  #chunks(row: OwnRunRow, after: number, isRunning: boolean): Pick<RunProgress, "chunks" | "more"> {
+    const known = this.#feeds.get(row.request_id);
+    if (known?.covers(after)) {
+      const taken = upTo(known.after(after, this.#storedCount(row)), ANSWER_LIMIT_CHARS);
+      if (!isRunning && !taken.more) this.#feeds.delete(row.request_id);
+      return taken;
+    }
+    const stored = [...this.#stored(row)].filter(({ sequence }) => sequence > after);
+    return upTo(stored, ANSWER_LIMIT_CHARS);
+  }
+
+  /** As they were streamed, as long as that is kept; after that, as the stored answer would be. */
+  *#stored({ request_id, run_id }: OwnRunRow): Generator<AgentToolChunk, void, undefined> {
+    const replay = this.#init.turns.replay(request_id);
+    if (replay) {
+      for (const { seq, body } of replay.chunks) yield { sequence: seq, body };
+      return;
+    }
+    const messageId = this.#row(run_id)?.message_id ?? null;
+    const message = messageId === null ? undefined : this.#init.message(messageId);
+    for (const [sequence, chunk] of (message ? storedChunks(message) : []).entries()) {
+      yield { sequence, body: JSON.stringify(chunk) };
+    }
+  }
+
+  #idleMs(row: OwnRunRow): number {
+    const { clock, childActivityAt } = this.#init;
+    const activeAt = this.#feeds.get(row.request_id)?.activeAt ?? 0;
+    return clock.now() - Math.max(activeAt, childActivityAt(), row.completed_at ?? row.started_at);
+  }
+}
+
+interface OwnRunEnd {
+  readonly status: AgentToolRunInspection["status"];
+  readonly output?: string | null;
+  readonly summary?: string;
+  readonly error?: string;
+}
+
+function upTo(chunks: readonly AgentToolChunk[], limitChars: number): Pick<RunProgress, "chunks" | "more"> {
+  let chars = 0;
+  const over = chunks.findIndex(({ body }, index) => (chars += body.length) > limitChars && index > 0);
+  return over < 0 ? { chunks, more: false } : { chunks: chunks.slice(0, over), more: true };
+}
+
+/** The text of the answer, its parts joined by newlines. */
+function answerText(message: UIMessage | undefined): string {
+  const texts = message?.parts.flatMap((part) => (part.type === "text" && part.text !== "" ? [part.text] : [])) ?? [];
+  return texts.join("\n");
+}
+
+function asText(output: unknown): string {
+  return typeof output === "string" ? output : (valueText(output) ?? "");
+}
+
+/** What `formatAgentToolInput` does by default. */
+export function inputText(input: unknown): string {
+  if (typeof input === "string") return input;
+  try {
+    return JSON.stringify(input, null, 2) ?? "";
+  } catch (error) {
+    throw new TypeError(`The input of an agent tool cannot be written as JSON: ${errorMessage(error)}`);
+  }
+}

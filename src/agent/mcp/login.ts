@@ -1,0 +1,226 @@
+// Logging in to one MCP server: OAuth with PKCE and dynamic registration, by the rules of `@modelcontextprotocol/client`.
+// A login under way is a row: its state (single use, ten minutes) and the verifier that belongs to this state alone, so
+// two windows do not disturb each other and a restart loses nothing. Several requests that are refused at once lead to
+// one refresh of the token, because a refresh token can be used once.
+import type { OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/client";
+import type { Clock, Ids } from "../../host/ports.ts";
+import { isObject } from "../../util/json.ts";
+import type { ClientSdk } from "./client-package.ts";
+import type { McpOAuthProvider } from "./credentials.ts";
+import { McpAuthorizationError } from "./errors.ts";
+import type { Fetch } from "./guarded-fetch.ts";
+import type { McpStore } from "./server-store.ts";
+
+/** How long a user has for the login page. */
+export const LOGIN_LIFETIME_MS = 10 * 60_000;
+
+export interface LoginInit {
+  readonly sdk: ClientSdk;
+  readonly store: McpStore;
+  readonly serverId: string;
+  readonly serverUrl: URL;
+  readonly provider: McpOAuthProvider;
+  readonly fetch: Fetch;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** The user has to visit this page. */
+  readonly onAuthorizationUrl: (url: string) => void;
+}
+
+/** A login as its row keeps it, between the page that starts it and the callback that ends it. */
+interface PendingLogin {
+  readonly verifier: string;
+  readonly resourceMetadataUrl?: string;
+  readonly scope?: string;
+}
+
+export interface Refusal {
+  readonly response: Response;
+  readonly fetchFn: Fetch;
+}
+
+export class Login {
+  readonly #init: LoginInit;
+  /** One at a time: see the top. */
+  #running: Promise<void> | undefined;
+  /** The token that was sent with the request of each refused response. */
+  readonly #sent = new WeakMap<Response, string | null>();
+
+  constructor(init: LoginInit) {
+    this.#init = init;
+  }
+
+  /** `fetch` that remembers which token the server refused. */
+  watch(fetch: Fetch): Fetch {
+    return async (url, init) => {
+      const response = await fetch(url, init);
+      if (response.status === 401) this.#sent.set(response, new Headers(init?.headers).get("authorization"));
+      return response;
+    };
+  }
+
+  /** For the transport: the token to send, if there is one. */
+  async token(): Promise<string | undefined> {
+    const tokens = await this.#init.provider.tokens();
+    const token = isObject(tokens) ? tokens["access_token"] : undefined;
+    return typeof token === "string" ? token : undefined;
+  }
+
+  /**
+   * For the transport: the server refused a request. Returns when it is worth sending it again; throws the package's
+   * UnauthorizedError when the user has to log in, whose page `onAuthorizationUrl` was given.
+   */
+  async onUnauthorized(refusal: Refusal): Promise<void> {
+    if (this.#running === undefined) {
+      const token = await this.token();
+      const sent = this.#sent.get(refusal.response);
+      // Another request has renewed the token since.
+      if (token !== undefined && sent !== undefined && sent !== `Bearer ${token}`) return;
+    }
+    this.#running ??= this.#authorize(refusal).finally(() => {
+      this.#running = undefined;
+    });
+    await this.#running;
+  }
+
+  /** Ends a login with the code that the callback brought. Throws what went wrong. */
+  async finish(login: unknown, code: string, iss: string | undefined): Promise<void> {
+    const { sdk, serverUrl, fetch } = this.#init;
+    const pending = pendingLoginOf(login);
+    const flow = this.#flow({ codeVerifier: () => pending.verifier });
+    const result = await sdk.auth(flow, {
+      serverUrl,
+      authorizationCode: code,
+      ...(iss !== undefined && { iss }),
+      ...(pending.scope !== undefined && { scope: pending.scope }),
+      ...(pending.resourceMetadataUrl !== undefined && { resourceMetadataUrl: new URL(pending.resourceMetadataUrl) }),
+      fetchFn: fetch
+    });
+    if (result !== "AUTHORIZED") throw new McpAuthorizationError("The server did not accept the login.");
+  }
+
+  async #authorize({ response, fetchFn }: Refusal): Promise<void> {
+    const { sdk, serverUrl, provider } = this.#init;
+    const { resourceMetadataUrl, scope } = sdk.extractWWWAuthenticateParams(response);
+    const before = await provider.tokens();
+    const canRefresh = isObject(before) && typeof before["refresh_token"] === "string";
+    // Without tokens this is a new login, which must not go to an authorization server that was replaced since.
+    if (!canRefresh) await (provider as Partial<OAuthClientProvider>).invalidateCredentials?.("discovery");
+    const page = new LoginPage(this.#init, { resourceMetadataUrl: resourceMetadataUrl?.href, scope });
+    const watched = watchPosts(fetchFn);
+    const result = await sdk.auth(this.#flow(page.methods()), {
+      serverUrl,
+      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+      ...(scope !== undefined && { scope }),
+      fetchFn: watched.fetch
+    });
+    if (result === "AUTHORIZED") return;
+    // The package takes any failed refresh for a reason to log in again. While the token endpoint is down it is not one.
+    if (canRefresh && watched.failure !== undefined) throw watched.failure;
+    page.open();
+    throw unauthorized(sdk);
+  }
+
+  /** The provider with our part of a login in place of its own. */
+  #flow(own: Partial<OAuthClientProvider>): OAuthClientProvider {
+    const { provider } = this.#init;
+    return new Proxy(provider, {
+      get(target, key) {
+        if (Object.hasOwn(own, key)) return Reflect.get(own, key);
+        const value: unknown = Reflect.get(target, key, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+      // A provider of ours has the methods that a login of ours needs.
+      has: (target, key) => Object.hasOwn(own, key) || Reflect.has(target, key)
+    }) as McpOAuthProvider & OAuthClientProvider;
+  }
+}
+
+/** The start of one login: collects what the package says about it, and makes it durable when the page is shown. */
+class LoginPage {
+  readonly #init: LoginInit;
+  readonly #params: { resourceMetadataUrl: string | undefined; scope: string | undefined };
+  readonly #nonce: string;
+  #verifier = "";
+  #url = "";
+
+  constructor(init: LoginInit, params: { resourceMetadataUrl: string | undefined; scope: string | undefined }) {
+    this.#init = init;
+    this.#params = params;
+    this.#nonce = init.ids.next();
+  }
+
+  methods(): Partial<OAuthClientProvider> {
+    return {
+      state: () => `${this.#nonce}.${this.#init.serverId}`,
+      saveCodeVerifier: (verifier) => {
+        this.#verifier = verifier;
+      },
+      codeVerifier: () => this.#verifier,
+      redirectToAuthorization: (url) => {
+        this.#url = checkedPage(url).href;
+      }
+    };
+  }
+
+  /** State, verifier and address in one transaction: an address without its state would lead nowhere. */
+  open(): void {
+    const { store, serverId, clock, onAuthorizationUrl } = this.#init;
+    const { resourceMetadataUrl, scope } = this.#params;
+    const now = clock.now();
+    const value: PendingLogin = {
+      verifier: this.#verifier,
+      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+      ...(scope !== undefined && { scope })
+    };
+    store.transaction(() => {
+      store.writeLogin(serverId, this.#nonce, { value, expiresAt: now + LOGIN_LIFETIME_MS, now });
+      store.update(serverId, { authUrl: this.#url });
+    });
+    onAuthorizationUrl(this.#url);
+  }
+}
+
+/** Shown to users as a link: anything but a web page could run code in theirs. */
+function checkedPage(url: URL): URL {
+  if (url.protocol === "https:" || url.protocol === "http:") return url;
+  throw new McpAuthorizationError("The server's login page is not a web page.");
+}
+
+function watchPosts(fetch: Fetch): { fetch: Fetch; readonly failure: unknown } {
+  let failure: unknown;
+  const watched: Fetch = async (url, init) => {
+    try {
+      const response = await fetch(url, init);
+      if (init?.method === "POST" && response.status >= 500) {
+        failure = new McpAuthorizationError(`The authorization server answered with status ${response.status}.`);
+      }
+      return response;
+    } catch (error) {
+      if (init?.method === "POST") failure = error;
+      throw error;
+    }
+  };
+  return {
+    fetch: watched,
+    get failure() {
+      return failure;
+    }
+  };
+}
+
+function unauthorized(sdk: ClientSdk): UnauthorizedError {
+  return new sdk.UnauthorizedError("The user has to log in.");
+}
+
+function pendingLoginOf(login: unknown): PendingLogin {
+  if (!isObject(login) || typeof login["verifier"] !== "string") {
+    throw new McpAuthorizationError("This login was not started here, or has ended.");
+  }
+  const { verifier, resourceMetadataUrl, scope } = login;
+  return {
+    verifier: verifier as string,
+    ...(typeof resourceMetadataUrl === "string" && { resourceMetadataUrl }),
+    ...(typeof scope === "string" && { scope })
+  };
+}
