@@ -39,12 +39,6 @@ export interface RecoveringTurn {
   readonly since: number;
 }
 
-export interface EndedTurn {
-  readonly requestId: string;
-  /** Of its answer, if it left one. */
-  readonly messageId: string;
-}
-
 export class TurnEngine {
   readonly #store: TurnStore;
   readonly #runner: TurnRunner;
@@ -312,13 +306,11 @@ export class TurnEngine {
     return open?.view ?? this.#answers.armedOf(messageId);
   }
 
-  /** The newest turn of all if it is over, as long as its records are kept. */
-  lastEnded(): EndedTurn | undefined {
+  /** The id that the answer of the newest turn has, if that turn is over and its records are kept. */
+  lastAnswerId(): string | undefined {
     const found = this.#store.init.journal.folds.newestEnded();
     const fold = found && this.#store.readTurn(found.turnId, found.firstSequence);
-    if (!fold?.admission || !fold.outcome) return undefined;
-    const { requestId, turnId: id, messageId } = fold.admission;
-    return { requestId: requestId ?? id, messageId };
+    return fold?.outcome ? fold.admission?.messageId : undefined;
   }
 
   /** Any turn of this generation is running or queued. */

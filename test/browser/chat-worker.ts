@@ -15,6 +15,7 @@ interface Env {
 const details = z.object({ detail: z.string() });
 
 export class ChatAgent extends Think<Env> {
+  override openAIEndpoint = true;
   readonly #gate = new Gate();
   #answers = 0;
   #mails = 0;

@@ -1,13 +1,9 @@
 // A Vite page with `@ai-sdk/react` and `ai` alone in a real browser, against a real workerd process that is killed in the
 // middle of an answer: over HTTP and over a WebSocket, the page ends with the stored messages.
-import { spawn, type ChildProcessByStdio } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { stripVTControlCharacters } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { build, preview, type PreviewServer } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -17,7 +13,6 @@ import { Conversation } from "./conversation.ts";
 import { SLOW_WORDS } from "./reply-plan.ts";
 import { until } from "./until.ts";
 
-const TERMINAL = fileURLToPath(new URL("../clients/newest/connect/terminal.ts", import.meta.url));
 const ROOT = fileURLToPath(new URL("../clients/newest/plain", import.meta.url));
 
 let browser: Browser;
@@ -139,56 +134,3 @@ describe.each(["http", "socket"])("a page over %s", (over) => {
     await tab.page.close();
   });
 });
-
-test("a terminal talks to the same conversation as a page, and a second one does not take its place", async () => {
-  const tab = await PlainTab.open("terminal", "socket");
-  await tab.ask("first");
-  await tab.reads("You said: first (answer 1)", "ready");
-  for (const [number, question] of ["hello", "other"].entries()) {
-    const terminal = new Terminal(`${server.url}/agents/chat-agent/terminal/chat`);
-    await terminal.shows(">");
-    terminal.type(question);
-    await terminal.shows(question);
-    terminal.type("\r");
-    await terminal.shows(`You said: ${question} (answer ${number + 2})`);
-    await terminal.leave();
-  }
-  await tab.page.reload();
-  await tab.reads("You said: other (answer 3)", "ready");
-  await tab.agrees();
-  expect((await tab.seen()).messages.length).toBe(6);
-  await tab.page.close();
-});
-
-/** `@ai-sdk/tui` in a process of its own, as the documentation starts it. */
-class Terminal {
-  readonly #process: ChildProcessByStdio<Writable, Readable, null>;
-  #screen = "";
-
-  constructor(url: string) {
-    this.#process = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", TERMINAL, url], {
-      stdio: ["pipe", "pipe", "inherit"]
-    });
-    this.#process.stdout.on("data", (data: Buffer) => (this.#screen += data.toString()));
-  }
-
-  type(keys: string): void {
-    this.#process.stdin.write(keys);
-  }
-
-  async shows(text: string): Promise<void> {
-    await until({
-      what: `the terminal shows ${text}`,
-      // Without colours and cursor movements.
-      look: async () => stripVTControlCharacters(this.#screen),
-      fits: (screen) => screen.includes(text),
-      tell: (screen) => screen.slice(-1_000)
-    });
-  }
-
-  async leave(): Promise<void> {
-    const ended = once(this.#process, "exit");
-    this.#process.kill("SIGKILL");
-    await ended;
-  }
-}

@@ -1,6 +1,8 @@
 // What the tests use of the published clients, in the shape both generations share. Each generation's folder binds it
 // to the package installed there; that the bindings type-check is part of the test.
 
+import type { Chat } from "../browser/page/chat-view.tsx";
+
 /** Methods of the Room worker as a typed client sees them. */
 export interface RoomStub {
   add(amount: number): Promise<number>;
@@ -112,5 +114,7 @@ export interface Generation {
   useAgent<State>(options: HookOptions<State>): HookResult<State>;
   /** `agent`: what `useAgent` returned. */
   useAgentToolEvents(options: { agent: unknown }): AgentToolRuns;
+  /** `useAgent` and `useAgentChat`, as a page has them. */
+  useChatPage(options: HookOptions): { readonly agent: Callable & { readonly state: unknown }; readonly chat: Chat };
   fetch(options: FetchOptions, init?: RequestInit): Promise<Response>;
 }

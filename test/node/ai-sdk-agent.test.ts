@@ -132,6 +132,21 @@ describe.each(["http", "socket"] as const)("over %s", (way) => {
     expect((await storedMessages(host)).length).toBe(2);
   });
 
+  test("a decision over a call is answered with its outcome and the rest of the answer, also without streaming", async () => {
+    const { host, over } = open([reply(text("May I? "), toolCall("pay", {}, { id: "c1" })), reply(text("Paid it."))]);
+    const agent = toAISDKAgent({ transport: over(way) });
+    const question = { role: "user" as const, content: "Pay" };
+    const asked = await agent.generate({ messages: [question] });
+    const request = asked.content.find((part) => part.type === "tool-approval-request");
+    const approvalId = request?.approvalId ?? "";
+    const decided = { type: "tool-approval-response" as const, approvalId, approved: true, providerExecuted: true };
+    const messages = [question, ...asked.response.messages, { role: "tool" as const, content: [decided] }];
+    const result = await later(host, agent.generate({ messages }));
+    expect(result.text).toBe("Paid it.");
+    expect(result.toolResults).toMatchObject([{ toolCallId: "c1", input: {}, output: "pay" }]);
+    expect(effects).toEqual(["pay"]);
+  });
+
   test("a failure is the SDK's error, in the class's words, and is not asked again", async () => {
     vi.spyOn(console, "error").mockReturnValue();
     const { host, over } = open([reply(text("half"), failInBand(new Error("boom")))]);

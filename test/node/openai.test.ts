@@ -150,6 +150,21 @@ describe("chat.completions", () => {
     expect(JSON.stringify(script.calls[1]?.prompt)).toContain("snow");
   });
 
+  test("results of tools that are posted again are answered with what has followed from them", async () => {
+    const { host, openai } = open([
+      reply(text("Let me see. "), toolCall("weather", {}, { id: "c1" })),
+      reply(text("It snows."))
+    ]);
+    const tools = [{ type: "function" as const, function: WEATHER }];
+    await openai.chat.completions.create({ model: "chat", messages: [question("hi")], tools });
+    const messages = [{ role: "tool" as const, tool_call_id: "c1", content: "snow" }];
+    for (let round = 0; round < 2; round += 1) {
+      const answer = await later(host, openai.chat.completions.create({ model: "chat", messages, tools }));
+      expect(answer.choices[0]).toMatchObject({ finish_reason: "stop", message: { content: "It snows." } });
+    }
+    expect(script.calls.length).toBe(2);
+  });
+
   test("streams calls of the client's tools as the official helper reads them", async () => {
     const { openai } = open([reply(text("Let me see. "), toolCall("weather", { town: "Oslo" }, { id: "c1" }))]);
     const runner = openai.chat.completions.stream({

@@ -7,6 +7,7 @@ import {
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think } from "../../src/index.ts";
+import { RETENTION } from "../../src/journal/retention.ts";
 import {
   createGate,
   createScript,
@@ -72,10 +73,14 @@ class Counting extends Chat {
   override sendUsage = true;
 }
 
+class Brief extends Chat {
+  override maxSteps = 1;
+}
+
 function open(steps: Step[]) {
   script = createScript(steps);
   effects = [];
-  const host = createTestHost({ agents: { Chat, Counting } });
+  const host = createTestHost({ agents: { Chat, Counting, Brief } });
   return { host, network: new PlainNetwork(host) };
 }
 
@@ -166,6 +171,18 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     await expectAsStored(page, host);
     expect(page.messages.length).toBe(2);
     expect(answerText(page)).toContain("Oslo!");
+  });
+
+  test("that sends answered calls by itself sends an answer that ended with a call of the server's once", async () => {
+    const { host, network } = open([reply(text("One step. "), toolCall("note", { what: "x" }))]);
+    let posts = 0;
+    const sendAutomaticallyWhen: typeof lastAssistantMessageIsCompleteWithToolCalls = (chat) =>
+      lastAssistantMessageIsCompleteWithToolCalls(chat) && (posts += 1) < 5;
+    const page = network.open({ ...way, address: "/agents/brief/a", sendAutomaticallyWhen });
+    await page.sendMessage({ text: "hi" });
+    await settle(host);
+    expect([page.status, posts, script.calls.length, effects]).toEqual(["ready", 1, 1, ["x"]]);
+    await expectAsStored(page, host, "brief");
   });
 
   test("reports that a tool of its own failed", async () => {
@@ -262,16 +279,46 @@ describe.each(WAYS)("a page with %s", (_name, way) => {
     expect(page.messages.length).toBe(2);
   });
 
-  test("a page that comes back finds nothing to resume once it has everything", async () => {
-    const { host, network } = open([reply(text("one"))]);
-    const page = network.open(way);
+  test("pages that were rendered before the end of an answer and resume just after it are sent all of it", async () => {
+    const gate = createGate();
+    const { host, network } = open([
+      reply(text("first "), gate.wait(), text("second"), toolCall("place", {}, { id: "c1" }))
+    ]);
+    const asking = network.open(way);
+    const asked = asking.sendMessage({ text: "hi" });
+    await gate.reached;
+    await settle(host);
+    const messages = await stored(host);
+    gate.open();
+    await asked;
+    for (const late of ["one", "another"]) {
+      const calls: string[] = [];
+      const page = network.open({
+        ...way,
+        messages,
+        onToolCall: ({ toolCall: { toolCallId } }) => void calls.push(toolCallId)
+      });
+      await page.resumeStream();
+      expect([late, page.status, answerText(page), calls]).toEqual([late, "ready", "first second", ["c1"]]);
+      await expectAsStored(page, host);
+    }
+  });
+
+  test("a page that has everything shows the same after it has resumed, and nothing is resumed much later", async () => {
+    const { host, network } = open([reply(text("one"), toolCall("note", { what: "x" })), reply(text("two"))]);
+    const calls: string[] = [];
+    const page = network.open({ ...way, onToolCall: ({ toolCall: { toolCallId } }) => void calls.push(toolCallId) });
     await page.resumeStream();
     expect([page.status, page.messages]).toEqual(["ready", []]);
     await page.sendMessage({ text: "hi" });
-    const before = page.messages;
+    const before = calls.length;
     await page.resumeStream();
-    expect(page.messages).toBe(before);
+    expect([page.status, calls.length, effects]).toEqual(["ready", before, ["x"]]);
     await expectAsStored(page, host);
+    await host.advance(RETENTION.contentTtlMs + 1);
+    const { messages } = page;
+    await page.resumeStream();
+    expect(page.messages).toBe(messages);
   });
 
   test("the process dies in the middle: the page resumes and ends with the stored answer", async () => {

@@ -265,7 +265,7 @@ describe("a reader", () => {
     expect(words(await stored(host))).toEqual(["u1", "first second"]);
   });
 
-  test("that lost an answer may still fetch it when another was sent all of it, once", async () => {
+  test("that lost an answer may still fetch it when another was sent all of it, however often", async () => {
     const gate = createGate();
     const host = open([reply(text("first "), gate.wait(), text("second"))]);
     const path = "/agents/chat/a/chat/page/stream";
@@ -275,9 +275,10 @@ describe("a reader", () => {
     await lost.body?.cancel();
     gate.open();
     expect(await asked.text()).toContain("second");
-    const again = await host.fetch(path);
-    expect([again.status, (await again.text()).includes("second")]).toEqual([200, true]);
-    expect((await host.fetch(path)).status).toBe(204);
+    for (let round = 0; round < 2; round += 1) {
+      const again = await host.fetch(path);
+      expect([again.status, (await again.text()).includes("second")]).toEqual([200, true]);
+    }
   });
 
   test("that comes back while an answer goes on is sent one beginning, although two turns wrote it", async () => {

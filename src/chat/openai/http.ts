@@ -102,7 +102,7 @@ function send(
   const reader = init.chat.reader({ sink: new AnswerReader(events, usage) });
   if (reply) reply.onLeave = () => reader.cut();
   const { answers, tools } = asked;
-  const shown = answers.length > 0 ? holderOf(answers[0]?.toolCallId, init.transcript()) : undefined;
+  const shown = answers.length > 0 ? shownWith(answers, init.transcript()) : undefined;
   if (answers.length > 0 && !shown && asked.question.length === 0) return refuse(new UnknownCallError().message, 400);
   const isQuestion = asked.question.length > 0;
   const messages = isQuestion ? [questionOf(request, asked, init)] : shown ? [shown] : [];
@@ -125,8 +125,15 @@ function questionOf(request: Request, { question }: OpenAIRequest, { newId, tran
   return { id: isRepeated && newest ? newest.id : newId(), role: "user", parts };
 }
 
-function holderOf(toolCallId: string | undefined, messages: readonly UIMessage[]): UIMessage | undefined {
-  return messages.findLast(({ parts }) => parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId));
+/** The answer with these calls as its client was sent it: what has followed by now is not part of it. */
+function shownWith(answers: OpenAIRequest["answers"], messages: readonly UIMessage[]): UIMessage | undefined {
+  const isAnswered = (part: UIMessage["parts"][number]) =>
+    isToolPart(part) && answers.some(({ toolCallId }) => toolCallId === part.toolCallId);
+  const message = messages.findLast(({ parts }) => parts.some(isAnswered));
+  if (!message) return undefined;
+  const last = message.parts.findLastIndex(isAnswered);
+  const next = message.parts.findIndex(({ type }, index) => type === "step-start" && index > last);
+  return next === -1 ? message : { ...message, parts: message.parts.slice(0, next) };
 }
 
 function headOf({ model, includesUsage }: OpenAIRequest, { newId, clock }: OpenAIInit): Head {

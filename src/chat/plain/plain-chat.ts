@@ -1,7 +1,7 @@
 // Plain AI SDK clients: each request is answered by one stream of chunks. The same commands and the same listeners as the
 // `cf_agent_*` protocol, without its frames: what is asked goes through `Submit`, what is answered through the engine, and
 // what is sent is what the engine reports. A client that leaves stops nothing; one that comes back is sent all of it.
-import type { UIMessage } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import type { StepUsage } from "../../journal/records.ts";
 import { isToolPart, messageChunks, openingChunks, partsAfter } from "../../model/index.ts";
 import type { TurnEngine } from "../../turn/engine.ts";
@@ -15,9 +15,6 @@ import { PlainReader, type PlainReaderInit } from "./reader.ts";
 
 /** Clients that are sent an answer at one time. */
 export const READER_LIMIT = 1_000;
-
-/** Turns whose readers were cut off that are remembered. */
-const REMEMBERED_TURNS = 64;
 
 export interface PlainChatInit {
   readonly turns: TurnEngine;
@@ -35,8 +32,6 @@ const FOLLOWING: PlainResult = { kind: "following" };
 export class PlainChat implements TurnListener {
   readonly #init: PlainChatInit;
   readonly #readers = new Set<PlainReader>();
-  /** Of the newest turns: whether a reader left before it had everything. */
-  readonly #ends = new Map<string, "delivered" | "cut">();
 
   constructor(init: PlainChatInit) {
     this.#init = init;
@@ -44,7 +39,7 @@ export class PlainChat implements TurnListener {
   }
 
   reader(init: Omit<PlainReaderInit, "onCut">): PlainReader {
-    return new PlainReader({ ...init, onCut: (reader) => this.#cut(reader) });
+    return new PlainReader({ ...init, onCut: (reader) => void this.#readers.delete(reader) });
   }
 
   // ── What clients ask ──
@@ -113,7 +108,6 @@ export class PlainChat implements TurnListener {
     for (const reader of this.#of(turn)) {
       this.#readers.delete(reader);
       finish(reader, outcome);
-      if (reader.requestId !== undefined) this.#note(reader.requestId, "delivered");
     }
     this.#releaseForgotten();
   }
@@ -159,8 +153,11 @@ export class PlainChat implements TurnListener {
     // Nothing goes on before the other calls are answered.
     if (next && stored && !isHalfAnswered(stored)) this.#join(reader, { ...next, messageId: shown.id });
     else {
-      // Another client's answer came first, and the conversation has gone on from it.
-      if (stored && !next) reader.chunks(partsAfter(stored, shown.parts.length));
+      if (!next) {
+        // Another client's answer came first, and the conversation has gone on from it.
+        if (stored) reader.chunks(partsAfter(stored, shown.parts.length));
+        reader.chunks(stepOver(shown.id));
+      }
       reader.end();
     }
     return FOLLOWING;
@@ -258,14 +255,15 @@ export class PlainChat implements TurnListener {
     return true;
   }
 
-  /** The newest answer, if a client may have lost the stream of it. Unknown after a restart: then it is sent once more. */
+  /**
+   * The newest answer, while its records are kept. What the client shows is not known: it may have lost the stream, or been
+   * rendered before the end. One that has all of it shows the same afterwards.
+   */
   #replayEnded(reader: PlainReader): boolean {
     const { turns } = this.#init;
-    const ended = turns.lastEnded();
     const answer = turns.transcript().at(-1);
-    if (!ended || this.#ends.get(ended.requestId) === "delivered" || answer?.id !== ended.messageId) return false;
+    if (!answer || turns.lastAnswerId() !== answer.id) return false;
     reader.chunks(messageChunks(answer));
-    if (reader.isOpen) this.#ends.set(ended.requestId, "delivered");
     reader.end();
     return true;
   }
@@ -285,21 +283,6 @@ export class PlainChat implements TurnListener {
       reader.end();
     }
   }
-
-  #cut(reader: PlainReader): void {
-    this.#readers.delete(reader);
-    if (reader.requestId !== undefined) this.#note(reader.requestId, "cut");
-  }
-
-  /** A turn that one reader lost is not delivered because another had it. */
-  #note(requestId: string, end: "delivered" | "cut"): void {
-    if (end === "delivered" && this.#ends.get(requestId) === "cut") return;
-    this.#ends.delete(requestId);
-    this.#ends.set(requestId, end);
-    if (this.#ends.size <= REMEMBERED_TURNS) return;
-    const oldest = this.#ends.keys().next();
-    if (!oldest.done) this.#ends.delete(oldest.value);
-  }
 }
 
 function finish(reader: PlainReader, outcome: TurnOutcome): void {
@@ -307,6 +290,14 @@ function finish(reader: PlainReader, outcome: TurnOutcome): void {
   if (outcome.status === "error") return reader.fail(outcome.error ?? "The turn failed.");
   if (outcome.status === "aborted") reader.chunks([{ type: "abort" }]);
   reader.end();
+}
+
+/**
+ * A client that posts as soon as all calls of the last step have outcomes would post the same answer for ever: the step is
+ * over. It takes note of a new step with the next chunk that changes the message.
+ */
+function stepOver(messageId: string): UIMessageChunk[] {
+  return [{ type: "start-step" }, { type: "finish-step" }, { type: "start", messageId }];
 }
 
 /** Calls of the conversation that wait for an answer from outside. */

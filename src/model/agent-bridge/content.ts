@@ -2,11 +2,16 @@
 import type {
   LanguageModelV3Content,
   LanguageModelV3GenerateResult,
-  LanguageModelV3StreamPart
+  LanguageModelV3StreamPart,
+  LanguageModelV3ToolResult
 } from "@ai-sdk/provider";
+import type { UIMessage } from "ai";
+import { isToolPart } from "../tool-part.ts";
 
+/** `shown` is what the answer had before: a result of one of its calls is of use with that call only. */
 export async function contentOf(
-  stream: ReadableStream<LanguageModelV3StreamPart>
+  stream: ReadableStream<LanguageModelV3StreamPart>,
+  shown: UIMessage | undefined
 ): Promise<LanguageModelV3GenerateResult> {
   const content: LanguageModelV3Content[] = [];
   const texts = new Map<string, { type: "text" | "reasoning"; text: string }>();
@@ -34,7 +39,9 @@ export async function contentOf(
       case "source":
       case "file":
         // What is not final yet is of use while it streams only.
-        if (part.type !== "tool-result" || part.preliminary !== true) content.push(part);
+        if (part.type === "tool-result" && part.preliminary === true) break;
+        if (part.type === "tool-result") content.push(...earlierCall(part, shown));
+        content.push(part);
         break;
       case "error":
         throw part.error;
@@ -47,6 +54,13 @@ export async function contentOf(
   }
   const { finishReason, usage } = end ?? { finishReason: OTHER, usage: NONE };
   return { content, finishReason, usage, warnings: [] };
+}
+
+function earlierCall({ toolCallId, toolName }: LanguageModelV3ToolResult, shown: UIMessage | undefined) {
+  const call = shown?.parts.find((part) => isToolPart(part) && part.toolCallId === toolCallId);
+  if (!call || !isToolPart(call)) return [];
+  const input = JSON.stringify(call.input) ?? "{}";
+  return [{ type: "tool-call" as const, toolCallId, toolName, input, providerExecuted: true, dynamic: true }];
 }
 
 const OTHER = { unified: "other", raw: undefined } as const;

@@ -63,7 +63,8 @@ export class AgentModel implements LanguageModelV3 {
   }
 
   async doGenerate(options: LanguageModelV3CallOptions): Promise<LanguageModelV3GenerateResult> {
+    const shown = this.#answer;
     const { stream } = await this.doStream(options);
-    return contentOf(stream);
+    return contentOf(stream, shown);
   }
 }

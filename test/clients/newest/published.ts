@@ -1,3 +1,4 @@
+import { useAgentChat } from "@cloudflare/ai-chat/react";
 import { AgentClient, agentFetch } from "agents/client";
 import { useAgent, useAgentToolEvents } from "agents/react";
 import type { Room } from "../../process/clients/room-worker.ts";
@@ -11,5 +12,9 @@ export const newest: Generation = {
   connectToRoom: (options: ClientOptions<RoomState>) => new AgentClient<Room>(options),
   useAgent: <State>(options: HookOptions<State>) => useAgent<State>(options),
   useAgentToolEvents: ({ agent }) => useAgentToolEvents({ agent: agent as ReturnType<typeof useAgent> }),
+  useChatPage: (options) => {
+    const agent = useAgent(options);
+    return { agent, chat: useAgentChat({ agent }) };
+  },
   fetch: (options, init) => agentFetch(options, init)
 };
