@@ -1,6 +1,7 @@
 // What a messenger is to the class: how it is declared, checked, and which defaults hold.
 import type { CarriesFeature } from "../think/feature.ts";
 import type { MessengersFeature } from "../think/channels.ts";
+import type { MessengerAttachmentPolicy } from "./attachments.ts";
 import type { ChatAdapter } from "./chat-adapter.ts";
 import { MessengerDefinitionError } from "./errors.ts";
 import type { MessengerAuthor, MessengerCapabilities, MessengerEvent } from "./event.ts";
@@ -57,6 +58,8 @@ export interface MessengerDefinition {
   readonly verifyWebhook: false | ((request: Request) => MaybePromise<boolean | Response>);
   readonly capabilities?: MessengerCapabilities;
   readonly delivery?: MessengerDeliveryPolicy;
+  /** Files of users that the model is given (default: images and PDF); `false`: it only reads their names. */
+  readonly attachments?: MessengerAttachmentPolicy | false;
   /** Answers other bots in groups, too. Default false: two bots would answer each other for ever. */
   readonly respondToBots?: boolean;
   /** Names the speaker in a group's messages; null or empty: no name. */

@@ -4,12 +4,15 @@ import { runtimeOf } from "../agent/runtime.ts";
 import type { MessengerCall, MessengersFeature } from "../think/channels.ts";
 import type { FeatureHost, TurnPart } from "../think/feature.ts";
 import { AskedApprovals } from "./approvals.ts";
+import { fetchAttachment } from "./attachments.ts";
 import { normalizeMessengers, type MessengerDefinition } from "./definition.ts";
+import { MessengerDefinitionError } from "./errors.ts";
 import { TurnFollower } from "./follower.ts";
 import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
 import { Replies } from "./replies.ts";
 import { sweepState } from "./state.ts";
+import { Uploads } from "./uploads.ts";
 
 const SWEEP_PAUSE_MS = 3_600_000;
 
@@ -22,7 +25,13 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
   const inbox = new Inbox(host.sql, now);
   const intakes = normalizeMessengers(definitions).map((messenger) => new Intake({ messenger, host, inbox }));
   const intakeOf = (id: string) => intakes.find(({ messenger }) => messenger.id === id);
-  const replies = new Replies({ host, inbox, approvals: new AskedApprovals(host.sql, now), intakeOf });
+  const replies = new Replies({
+    host,
+    inbox,
+    approvals: new AskedApprovals(host.sql, now),
+    uploads: new Uploads(host.blobs),
+    intakeOf
+  });
   const follower = new TurnFollower(host);
   const isRoot = () => !runtimeOf(host.agent).identity.isFacet;
   let sweptAt = 0;
@@ -58,7 +67,13 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
       replies.drive();
       return response;
     },
-    receive
+    receive,
+    async fetchAttachment(messengerId, attachment) {
+      const intake = intakeOf(messengerId);
+      if (!intake) throw new MessengerDefinitionError(messengerId, "it is not declared");
+      const bytes = await fetchAttachment(await intake.adapter(), attachment);
+      return bytes.slice().buffer;
+    }
   };
 
   async function receive(call: MessengerCall): Promise<void> {

@@ -207,8 +207,8 @@ function mentions(text: string, names: readonly (string | undefined)[]): boolean
 }
 
 /** A slash command is a message that the provider has parsed. */
-function messageOf({ command, text, triggerId, user, raw }: SlashCommand): ChatMessage {
+function messageOf({ command, text, triggerId, user, attachments = [], raw }: SlashCommand): ChatMessage {
   const given = isObject(raw) ? (raw["message_id"] ?? raw["id"]) : undefined;
   const id = triggerId ?? (typeof given === "number" || typeof given === "string" ? String(given) : command);
-  return { id: `command:${id}`, text: `${command} ${text}`.trim(), author: user, isMention: true };
+  return { id: `command:${id}`, text: `${command} ${text}`.trim(), author: user, attachments, isMention: true };
 }

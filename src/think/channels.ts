@@ -2,6 +2,7 @@
 // `configureChannels()` and `getMessengers()`; `web` is always there. Types, the rules of the declaration, and the
 // feature that gives turns their policy. Messengers themselves are a feature of their own.
 import type { ToolSet } from "ai";
+import type { FetchableAttachment } from "./channel-agent.ts";
 import type { CarriesFeature, ChannelPolicy, Feature } from "./feature.ts";
 import { ChannelDefinitionError } from "./errors.ts";
 
@@ -89,6 +90,8 @@ export interface MessengerOrigin {
 export interface MessengersFeature extends Feature {
   /** Asked of the root, by itself and by its sub-agents. Durable when it resolves; the provider may get it later. */
   receive(call: MessengerCall): Promise<void>;
+  /** Asked of the root. */
+  fetchAttachment(messengerId: string, attachment: FetchableAttachment): Promise<ArrayBuffer>;
 }
 
 export interface MessengerNotice {

@@ -47,16 +47,6 @@ test("a slash command is a question", async () => {
   expect(JSON.stringify(bot.script.calls[0]?.prompt)).toContain("/ask the answer?");
 });
 
-test("the model reads the name, type and size of a file, and not its private address", async () => {
-  const host = await openBot("slack", [reply(text("I see."))]);
-  const files = [{ name: "plan.pdf", mimetype: "application/pdf", size: 1_200 }];
-  await host.fetch(slack().says("Look", { url, files }));
-  await answered(host);
-  const prompt = JSON.stringify(bot.script.calls[0]?.prompt);
-  expect(prompt).toContain("- plan.pdf (application/pdf, 1200 bytes)");
-  expect(prompt).not.toContain("files.slack.com");
-});
-
 test("an edited or deleted message, and the bot's own, start no turn", async () => {
   const host = await openBot("slack", [reply(text("never"))]);
   const event = { type: "message", channel: "D7", user: "U7", text: "Hello", ts: "1790000600.000100" };

@@ -27,15 +27,6 @@ test("an answer is shown when it is complete; until then the bot types", async (
   expect(teams().texts()).toEqual(["A long beginning of an answer that goes on."]);
 });
 
-test("the model reads the type of an image, and not its address", async () => {
-  const host = await openBot("teams", [reply(text("I see."))]);
-  await host.fetch(teams().says("Look", { url, images: [{ mediaType: "image/png" }] }));
-  await answered(host);
-  const prompt = JSON.stringify(bot.script.calls[0]?.prompt);
-  expect(prompt).toContain("(image/png)");
-  expect(prompt).not.toContain("/images/");
-});
-
 test("the keys are read once for many webhooks, and an unknown key does not read them again at once", async () => {
   const host = await openBot("teams", [reply(text("one")), reply(text("two"))]);
   for (const said of ["Hello", "Again"]) {

@@ -1,6 +1,6 @@
 // What Discord sends by webhook, in the words of the Chat SDK. Pure: it is verified before.
 import { isObject, parseJson } from "../../util/json.ts";
-import type { ChatAction, ChatAuthor, SlashCommand } from "../chat-adapter.ts";
+import type { ChatAction, ChatAttachment, ChatAuthor, SlashCommand } from "../chat-adapter.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -14,6 +14,8 @@ export type DiscordWebhook =
 const PING = 1;
 const COMMAND = 2;
 const COMPONENT = 3;
+/** The kind of an option that is a file. */
+const ATTACHMENT_OPTION = 11;
 
 /** Separates a button's id from its value. */
 export const VALUE_MARK = ":";
@@ -53,6 +55,7 @@ function commandOf(interaction: Fields): DiscordWebhook {
     command: {
       command: `/${textOf(data["name"])}`,
       text: optionsText(data["options"]),
+      attachments: Object.values(fieldsOf(fieldsOf(data["resolved"])["attachments"])).map(attachmentOf),
       channelId: discordThreadId(textOf(interaction["guild_id"]), channel),
       triggerId: id,
       user: authorOf(userOf(interaction), fieldsOf(interaction["member"]))
@@ -63,7 +66,9 @@ function commandOf(interaction: Fields): DiscordWebhook {
 /** The values a user gave, in order, those of sub-commands included. */
 function optionsText(options: unknown): string {
   const texts = (Array.isArray(options) ? options : []).map((option) => {
-    const { name, value, options: nested } = fieldsOf(option);
+    const { name, type, value, options: nested } = fieldsOf(option);
+    // Its value is an id of what is in `resolved`.
+    if (type === ATTACHMENT_OPTION) return "";
     return nested === undefined ? String(value ?? "") : `${textOf(name)} ${optionsText(nested)}`;
   });
   return texts.filter((text) => text.trim() !== "").join(" ");
@@ -84,6 +89,16 @@ function actionOf(interaction: Fields): DiscordWebhook {
       triggerId: textOf(interaction["id"]),
       user: authorOf(userOf(interaction), fieldsOf(interaction["member"]))
     }
+  };
+}
+
+function attachmentOf(value: unknown): ChatAttachment {
+  const { id, filename, content_type: mimeType, size, url } = fieldsOf(value);
+  return {
+    ...(textOf(filename) && { name: textOf(filename) }),
+    ...(textOf(mimeType) && { mimeType: textOf(mimeType) }),
+    ...(typeof size === "number" && { size }),
+    fetchMetadata: { id: textOf(id), url: textOf(url) }
   };
 }
 

@@ -1,6 +1,14 @@
 // Slack as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
-import type { ChatAdapter, ChatCard, ChatMessage, ChatPostable, CollectingChat } from "../chat-adapter.ts";
-import { callProvider, ProviderCallError } from "../provider-call.ts";
+import type {
+  ChatAdapter,
+  ChatAttachment,
+  ChatCard,
+  ChatFile,
+  ChatMessage,
+  ChatPostable,
+  CollectingChat
+} from "../chat-adapter.ts";
+import { callProvider, checkFileUrl, fetchFile, ProviderCallError } from "../provider-call.ts";
 import { cardBlocks, cardText } from "./blocks.ts";
 import { isSlackDirect, readSlackWebhook, slackThread } from "./webhook.ts";
 
@@ -19,6 +27,8 @@ const NAME_TTL_MS = 24 * 3_600_000;
 /** Names are a courtesy: Slack waits three seconds for the answer to its webhook. */
 const NAME_TIMEOUT_MS = 1_000;
 const SLACK_API = "https://slack.com/api";
+/** The token, and files, are sent to these hosts only. */
+const SLACK_HOSTS = /^(.+\.)?slack(-gov)?\.com$/;
 /** Answers that say that Slack failed, not that the message cannot be sent. */
 const FAILED_THERE = new Set([
   "internal_error",
@@ -95,6 +105,8 @@ export class SlackAdapter implements ChatAdapter {
 
   async postMessage(threadId: string, message: ChatPostable): Promise<{ id: string }> {
     const { channel, threadTs } = slackThread(threadId);
+    const files = typeof message === "object" && "markdown" in message ? (message.files ?? []) : [];
+    if (files.length > 0) return { id: await this.#share(threadId, files) };
     const { ts } = await this.#call("chat.postMessage", {
       channel,
       ...(threadTs !== "" && { thread_ts: threadTs }),
@@ -102,6 +114,27 @@ export class SlackAdapter implements ChatAdapter {
       ...contentOf(message)
     });
     return { id: String(ts) };
+  }
+
+  /** Only the last of its calls shows the files: what fails before leaves no trace in the chat. */
+  async #share(threadId: string, files: readonly ChatFile[]): Promise<string> {
+    const { channel, threadTs } = slackThread(threadId);
+    const shared: { id: string; title: string }[] = [];
+    for (const { data, filename, mimeType } of files) {
+      const place = await this.#call(
+        "files.getUploadURLExternal",
+        new URLSearchParams({ filename, length: String(data.byteLength) })
+      );
+      const url = checkFileUrl(String(place["upload_url"]), SLACK_HOSTS, this.#options.apiUrl);
+      await callProvider("upload", url, { method: "POST", headers: { "Content-Type": mimeType }, body: data });
+      shared.push({ id: String(place["file_id"]), title: filename });
+    }
+    await this.#call("files.completeUploadExternal", {
+      files: shared,
+      channel_id: channel,
+      ...(threadTs !== "" && { thread_ts: threadTs })
+    });
+    return shared.map(({ id }) => id).join(",");
   }
 
   async editMessage(threadId: string, messageId: string, message: ChatPostable): Promise<void> {
@@ -122,15 +155,27 @@ export class SlackAdapter implements ChatAdapter {
     return `slack:${slackThread(threadId).channel}`;
   }
 
-  async #call(method: string, body: object, signal?: AbortSignal): Promise<Record<string, unknown>> {
+  rehydrateAttachment(attachment: ChatAttachment): ChatAttachment {
+    const { url = "" } = attachment.fetchMetadata ?? {};
+    const fetchData = async () =>
+      fetchFile(checkFileUrl(url, SLACK_HOSTS, this.#options.apiUrl), await this.#authorization());
+    return { ...attachment, fetchData };
+  }
+
+  async #authorization(): Promise<{ Authorization: string }> {
     const { token } = this.#options;
+    return { Authorization: `Bearer ${typeof token === "function" ? await token() : token}` };
+  }
+
+  async #call(method: string, body: object, signal?: AbortSignal): Promise<Record<string, unknown>> {
+    const isForm = body instanceof URLSearchParams;
     const answer = await callProvider(method, `${this.#options.apiUrl ?? SLACK_API}/${method}`, {
       method: "POST",
       headers: {
-        Authorization: `Bearer ${typeof token === "function" ? await token() : token}`,
-        "Content-Type": "application/json; charset=utf-8"
+        ...(await this.#authorization()),
+        ...(!isForm && { "Content-Type": "application/json; charset=utf-8" })
       },
-      body: JSON.stringify(body),
+      body: isForm ? body : JSON.stringify(body),
       ...(signal && { signal })
     });
     if (answer["ok"] === true) return answer;

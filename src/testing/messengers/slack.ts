@@ -1,7 +1,14 @@
 // Slack's Web API and its webhooks for tests: it checks what it is sent as the real one documents it, keeps what a user
 // would see, signs what a user does, and fails on request.
 import { createHmac } from "node:crypto";
-import { FakeProvider, type FakeMessage, type ProviderCall, type ProviderFailure } from "./provider.ts";
+import {
+  FakeProvider,
+  fileResponse,
+  type FakeFile,
+  type FakeMessage,
+  type ProviderCall,
+  type ProviderFailure
+} from "./provider.ts";
 
 const MARKDOWN_CHARS = 12_000;
 const SECTION_CHARS = 3_000;
@@ -19,7 +26,7 @@ export interface SlackUserOptions {
   readonly threadTs?: string;
   /** The message is another app's. */
   readonly isBot?: boolean;
-  readonly files?: readonly { readonly name: string; readonly mimetype: string; readonly size: number }[];
+  readonly files?: readonly FakeFile[];
 }
 
 interface Block {
@@ -42,6 +49,8 @@ interface SlackMessage extends FakeMessage {
  * expect(slack.texts()).toEqual(["Hello, Ada!"]);
  */
 export class FakeSlack extends FakeProvider {
+  /** Where its files are. */
+  filesUrl = "https://files.slack.com";
   readonly postCall = "chat.postMessage";
   readonly editCall = "chat.update";
   readonly #token: string;
@@ -51,9 +60,10 @@ export class FakeSlack extends FakeProvider {
     ["U7", { id: "U7", name: "ada", real_name: "Ada Lovelace" }],
     ["U9", { id: "U9", name: "grace", real_name: "Grace Hopper" }]
   ]);
+  /** Of users, and of the bot while they are not shared. */
+  readonly #files: FakeFile[] = [];
   #clock = 1_790_000_000;
   #event = 1;
-  #file = 1;
 
   constructor(options: { readonly token: string; readonly signingSecret: string }) {
     super();
@@ -85,9 +95,10 @@ export class FakeSlack extends FakeProvider {
     return this.eventRequest(url, event);
   }
 
-  #withId(file: NonNullable<SlackUserOptions["files"]>[number]): object {
-    const id = `F${this.#file++}`;
-    return { id, ...file, url_private: `https://files.slack.com/files/${id}` };
+  #withId(file: FakeFile): object {
+    const id = `F${this.#files.push(file)}`;
+    const { name, mediaType: mimetype, bytes } = file;
+    return { id, name, mimetype, size: bytes.byteLength, url_private: `${this.filesUrl}/files/${id}` };
   }
 
   /** The webhook of a press on a button of the bot's newest message that has one of this label. */
@@ -167,8 +178,20 @@ export class FakeSlack extends FakeProvider {
   }
 
   protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
-    if (request.headers.get("Authorization") !== `Bearer ${this.#token}`) return refused("invalid_auth");
+    const { pathname } = new URL(request.url);
+    // The address is the permission.
+    if (pathname.startsWith("/upload/")) return this.#upload(name, request);
+    const isAllowed = request.headers.get("Authorization") === `Bearer ${this.#token}`;
+    // Slack shows its login there.
+    if (pathname.startsWith("/files/")) {
+      return isAllowed ? fileResponse(this.#file(name)) : Response.redirect("https://slack.com/signin", 302);
+    }
+    if (!isAllowed) return refused("invalid_auth");
     switch (name) {
+      case "files.getUploadURLExternal":
+        return this.#uploadUrl(body, request);
+      case "files.completeUploadExternal":
+        return this.#share(body);
       case "chat.postMessage":
         return this.#post(body);
       case "chat.update":
@@ -184,6 +207,47 @@ export class FakeSlack extends FakeProvider {
       default:
         return refused("unknown_method");
     }
+  }
+
+  #file(id: string): FakeFile | undefined {
+    return this.#files[Number(id.slice(1)) - 1];
+  }
+
+  /** Takes a form, not JSON. */
+  #uploadUrl({ filename, length }: Record<string, unknown>, request: Request): Response {
+    const isForm = (request.headers.get("Content-Type") ?? "").includes("application/x-www-form-urlencoded");
+    if (!isForm || typeof filename !== "string" || !(Number(length) > 0)) return refused("invalid_arguments");
+    const id = `F${this.#files.push({ name: filename, mediaType: `length ${String(length)}`, bytes: new Uint8Array() })}`;
+    return Response.json({ ok: true, file_id: id, upload_url: `${this.filesUrl}/upload/${id}` });
+  }
+
+  async #upload(id: string, request: Request): Promise<Response> {
+    const file = this.#file(id);
+    const bytes = new Uint8Array(await request.arrayBuffer());
+    if (!file || file.mediaType !== `length ${bytes.byteLength}`) return new Response("Bad Request", { status: 400 });
+    const mediaType = request.headers.get("Content-Type") ?? "";
+    this.#files[Number(id.slice(1)) - 1] = { ...file, bytes, mediaType };
+    return new Response(`OK - ${bytes.byteLength}`);
+  }
+
+  #share(body: Record<string, unknown>): Response {
+    const given = Array.isArray(body["files"]) ? (body["files"] as { id?: string }[]) : [];
+    const files = given.flatMap(({ id = "" }) => this.#file(id) ?? []);
+    const channel = body["channel_id"];
+    if (typeof channel !== "string" || !/^[CDG]/.test(channel)) return refused("channel_not_found");
+    if (given.length === 0 || files.length !== given.length) return refused("file_not_found");
+    const message: SlackMessage = {
+      id: this.#ts(),
+      channel,
+      threadTs: typeof body["thread_ts"] === "string" ? body["thread_ts"] : "",
+      text: "",
+      files,
+      actions: [],
+      buttons: [],
+      versions: [""]
+    };
+    this.#messages.push(message);
+    return Response.json({ ok: true, files: given });
   }
 
   #post(body: Record<string, unknown>): Response {
