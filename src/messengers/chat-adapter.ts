@@ -110,6 +110,7 @@ type ProcessMessageArguments = [
 
 /** As far as the adapters of this package use it. */
 export interface CollectingChat {
+  getUserName(): string;
   getState(): { get(key: string): Promise<unknown>; set(key: string, value: unknown, ttlMs?: number): Promise<void> };
   processMessage(adapter: unknown, threadId: string, message: ChatMessage): Promise<void>;
   processAction(action: ChatAction): Promise<void>;

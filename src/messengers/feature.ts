@@ -1,11 +1,12 @@
 // Messengers as a feature of an agent. The root has the webhooks, the inbox and the replies; in every agent of its tree
 // the feature follows turns that go on after the messenger's own reply.
 import { runtimeOf } from "../agent/runtime.ts";
+import type { FetchableAttachment } from "../think/channel-agent.ts";
 import type { MessengerCall, MessengersFeature } from "../think/channels.ts";
 import type { FeatureHost, TurnPart } from "../think/feature.ts";
 import { AskedApprovals } from "./approvals.ts";
 import { fetchAttachment } from "./attachments.ts";
-import { normalizeMessengers, type MessengerDefinition } from "./definition.ts";
+import { normalizeMessengers, type MessengerConnection, type MessengerDefinition } from "./definition.ts";
 import { MessengerDefinitionError } from "./errors.ts";
 import { TurnFollower } from "./follower.ts";
 import { Inbox } from "./inbox.ts";
@@ -33,6 +34,7 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
     intakeOf
   });
   const follower = new TurnFollower(host);
+  let connections: readonly MessengerConnection[] = [];
   const isRoot = () => !runtimeOf(host.agent).identity.isFacet;
   let sweptAt = 0;
   const sweep = () => {
@@ -46,13 +48,25 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
     tables: TABLES,
     ready() {
       follower.resume();
-      if (isRoot()) replies.drive();
+      if (!isRoot()) return;
+      replies.drive();
+      connections = intakes.flatMap((intake) => intake.connection(replies.drive.bind(replies)) ?? []);
+      for (const connection of connections) connection.drive();
     },
-    stop: () => replies.stop(),
-    nextWake: () => earliest(isRoot() ? replies.nextWake() : null, follower.nextWake()),
+    stop() {
+      replies.stop();
+      for (const connection of connections) connection.stop();
+    },
+    nextWake: (at) =>
+      [isRoot() ? replies.nextWake() : null, follower.nextWake(), ...connections.map((one) => one.nextWake(at))].reduce(
+        earliest,
+        null
+      ),
     async runDue() {
       follower.report();
-      if (isRoot()) replies.drive();
+      if (!isRoot()) return;
+      replies.drive();
+      for (const connection of connections) connection.drive();
     },
     inTurn: (turn): TurnPart | undefined => {
       if (!turn.continuation || turn.channel === undefined || !intakeOf(turn.channel)) return undefined;
@@ -68,12 +82,7 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
       return response;
     },
     receive,
-    async fetchAttachment(messengerId, attachment) {
-      const intake = intakeOf(messengerId);
-      if (!intake) throw new MessengerDefinitionError(messengerId, "it is not declared");
-      const bytes = await fetchAttachment(await intake.adapter(), attachment);
-      return bytes.slice().buffer;
-    }
+    fetchAttachment: (messengerId, attachment) => fetchOf(messengerId, intakeOf(messengerId), attachment)
   };
 
   async function receive(call: MessengerCall): Promise<void> {
@@ -87,6 +96,15 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
     }
     replies.drive();
   }
+}
+
+async function fetchOf(
+  messengerId: string,
+  intake: Intake | undefined,
+  attachment: FetchableAttachment
+): Promise<ArrayBuffer> {
+  if (!intake) throw new MessengerDefinitionError(messengerId, "it is not declared");
+  return (await fetchAttachment(await intake.adapter(), attachment)).slice().buffer;
 }
 
 function earliest(a: number | null, b: number | null): number | null {

@@ -194,7 +194,8 @@ export class Replies {
     const stopTyping = typingWhile({
       clock: this.#init.host.clock,
       type: () => adapter.startTyping?.(reply.threadId),
-      isNeeded: () => !delivery.hasPosts
+      isNeeded: () => !delivery.hasPosts,
+      repeatMs: messenger.delivery.typingIntervalMs
     });
     try {
       return await target.answerMessenger(

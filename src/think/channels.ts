@@ -13,6 +13,13 @@ export type ChannelKind = "web" | "messenger" | "voice" | "custom";
 /** How far a notice is from the turn's answer. */
 export type DeliveryKind = "final" | "interim" | "notice" | "command";
 
+/** How far the delivery of a reply is. */
+export interface DeliveryTag {
+  readonly stage: string;
+  readonly kind: DeliveryKind;
+  readonly turnEnded: boolean;
+}
+
 export interface ChannelCapabilities {
   readonly canEditMessages?: boolean;
   readonly canStream?: boolean;

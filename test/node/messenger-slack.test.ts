@@ -1,9 +1,9 @@
 // What is Slack's own.
 import { afterEach, expect, test, vi } from "vitest";
-import slackMessenger from "../../src/messengers/slack.ts";
+import slackMessenger, { type SlackWorkspace } from "../../src/messengers/slack.ts";
 import { slackText } from "../../src/messengers/slack/webhook.ts";
-import { reply, text, type FakeSlack } from "../../src/testing/index.ts";
-import { webhookUrl } from "./messenger-drivers.ts";
+import { FakeSlack, reply, text, type Step } from "../../src/testing/index.ts";
+import { slackDriver, webhookUrl, type Driver } from "./messenger-drivers.ts";
 import { answered, bot, openBot } from "./messenger-providers-kit.ts";
 
 afterEach(() => {
@@ -34,6 +34,33 @@ test("app_mention and message for one message, and a retry of either, are one re
       .messages()
       .map(({ text: shown, threadTs }) => [shown, threadTs])
   ).toEqual([["once", "1790000500.000100"]]);
+});
+
+test("an app in two workspaces answers each with its own token, over a restart and for files too", async () => {
+  const asked: unknown[] = [];
+  const token = (workspace: SlackWorkspace) => {
+    asked.push(workspace);
+    return `xoxb-${workspace.teamId}`;
+  };
+  const fake = new FakeSlack({ token: ["xoxb-T1", "xoxb-T2"], signingSecret: "signing-secret" });
+  const driver: Driver = {
+    ...slackDriver(),
+    fake,
+    messenger: (definition) =>
+      slackMessenger({ token, signingSecret: "signing-secret", userName: "support_bot", ...definition })
+  };
+  const bytes = new TextEncoder().encode("the plan");
+  const files = [{ name: "plan.txt", mediaType: "text/plain", bytes }];
+  const step: Step = (call) => reply(text(JSON.stringify(call.prompt).includes("the plan") ? "two" : "one"));
+  const host = await openBot("slack", [step, step], { driver });
+  await host.fetch(fake.says("Hello", { url, channel: "D1", team: "T1" }));
+  await host.fetch(fake.says("<@UBOT> read", { url, channel: "C2", team: "T2", files }));
+  await host.restart();
+  await answered(host, 20_000);
+  expect(fake.messages("D1").map(({ text: shown, token: used }) => [shown, used])).toEqual([["one", "xoxb-T1"]]);
+  expect(fake.messages("C2").map(({ text: shown, token: used }) => [shown, used])).toEqual([["two", "xoxb-T2"]]);
+  expect(asked).not.toContainEqual({});
+  expect(JSON.stringify(bot.script.calls.map(({ prompt }) => prompt))).toContain("@support_bot read");
 });
 
 test("a slash command is a question", async () => {

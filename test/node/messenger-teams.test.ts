@@ -19,9 +19,11 @@ test("an answer is shown when it is complete; until then the bot types", async (
     reply(text("A long beginning of an answer that goes on"), slow.wait(), text("."))
   ]);
   await asks(host, "Hello");
-  await answered(host, 10_000);
+  await answered(host, 0);
+  await host.advance(10_000);
   expect(teams().texts()).toEqual([]);
-  expect(teams().calls.filter(({ name }) => name === "typing").length).toBeGreaterThan(1);
+  // After 0.6 s, and every three seconds from then on.
+  expect(teams().calls.filter(({ name }) => name === "typing")).toHaveLength(4);
   slow.open();
   await answered(host);
   expect(teams().texts()).toEqual(["A long beginning of an answer that goes on."]);

@@ -7,7 +7,7 @@ import {
   type CollectingChat
 } from "../chat-adapter.ts";
 import { callProvider, checkFileUrl, fetchFile } from "../provider-call.ts";
-import { discordThread, readDiscordWebhook, VALUE_MARK } from "./payloads.ts";
+import { discordThread, gatewayMessage, readDiscordWebhook, VALUE_MARK } from "./payloads.ts";
 
 export type DiscordToken = string | (() => string | Promise<string>);
 
@@ -66,6 +66,12 @@ export class DiscordAdapter implements ChatAdapter {
       case "other":
         return Response.json({ type: MESSAGE, data: { content: "This is not supported.", flags: 64 } });
     }
+  }
+
+  /** The Gateway's MESSAGE_CREATE. */
+  async receive(data: unknown): Promise<void> {
+    const received = gatewayMessage(data, this.botUserId);
+    if (received) await this.#chat?.processMessage(this, received.threadId, received.message);
   }
 
   async postMessage(threadId: string, message: ChatPostable): Promise<{ id: string }> {

@@ -1,6 +1,6 @@
-// What Discord sends by webhook, in the words of the Chat SDK. Pure: it is verified before.
+// What Discord sends, by webhook and by its Gateway, in the words of the Chat SDK. Pure: it is verified before.
 import { isObject, parseJson } from "../../util/json.ts";
-import type { ChatAction, ChatAttachment, ChatAuthor, SlashCommand } from "../chat-adapter.ts";
+import type { ChatAction, ChatAttachment, ChatAuthor, ChatMessage, SlashCommand } from "../chat-adapter.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -107,15 +107,43 @@ function userOf(interaction: Fields): Fields {
   return fieldsOf(fieldsOf(interaction["member"])["user"] ?? interaction["user"]);
 }
 
-function authorOf(user: Fields, member: Fields): ChatAuthor {
+function authorOf(user: Fields, member: Fields, botUserId?: string): ChatAuthor {
   const userName = textOf(user["username"]);
   const fullName = textOf(member["nick"]) || textOf(user["global_name"]);
+  const userId = textOf(user["id"]);
   return {
-    userId: textOf(user["id"]),
+    userId,
     ...(userName && { userName }),
     ...(fullName && { fullName }),
     isBot: user["bot"] === true,
-    isMe: false
+    isMe: userId === botUserId
+  };
+}
+
+/** Of the Gateway's MESSAGE_CREATE; undefined: nothing a user wrote. */
+export function gatewayMessage(
+  data: unknown,
+  botUserId: string
+): { readonly threadId: string; readonly message: ChatMessage } | undefined {
+  const fields = fieldsOf(data);
+  const id = textOf(fields["id"]);
+  const channel = textOf(fields["channel_id"]);
+  // 0: a message, 19: a reply to one. Others say that a user joined, and the like.
+  const isWritten = fields["type"] === undefined || fields["type"] === 0 || fields["type"] === 19;
+  if (id === "" || channel === "" || !isWritten) return undefined;
+  const mentions = Array.isArray(fields["mentions"]) ? fields["mentions"] : [];
+  const isMention = mentions.some((user) => fieldsOf(user)["id"] === botUserId);
+  const sentAt = new Date(textOf(fields["timestamp"]));
+  return {
+    threadId: discordThreadId(textOf(fields["guild_id"]), channel),
+    message: {
+      id,
+      text: textOf(fields["content"]),
+      author: authorOf(fieldsOf(fields["author"]), fieldsOf(fields["member"]), botUserId),
+      attachments: (Array.isArray(fields["attachments"]) ? fields["attachments"] : []).map(attachmentOf),
+      ...(!Number.isNaN(sentAt.getTime()) && { metadata: { dateSent: sentAt } }),
+      ...(isMention && { isMention })
+    }
   };
 }
 

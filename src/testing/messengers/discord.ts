@@ -10,6 +10,8 @@ import {
   type ProviderFailure
 } from "./provider.ts";
 
+import { FakeDiscordGateway } from "./discord-gateway.ts";
+
 const CONTENT_CHARS = 2_000;
 const CUSTOM_ID_CHARS = 100;
 const BUTTONS_PER_ROW = 5;
@@ -64,12 +66,15 @@ export class FakeDiscord extends FakeProvider {
   readonly #files: FakeFile[] = [];
   /** Where users' files are. */
   filesUrl = "https://cdn.discordapp.com";
+  /** Its Gateway: give `gateway.WebSocket` to the code under test. */
+  readonly gateway: FakeDiscordGateway;
   #next = 1_000;
 
   constructor(options: { readonly token: string; readonly applicationId: string }) {
     super();
     this.#token = options.token;
     this.#applicationId = options.applicationId;
+    this.gateway = new FakeDiscordGateway(options.token);
     const { publicKey, privateKey } = generateKeyPairSync("ed25519");
     this.#privateKey = privateKey;
     this.publicKey = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url").toString("hex");
@@ -117,6 +122,25 @@ export class FakeDiscord extends FakeProvider {
       type: 3,
       data: { component_type: 2, custom_id: button.custom_id },
       message: { id: message.id, content: message.text }
+    });
+  }
+
+  /** A message that a user writes in a channel, by the Gateway. `mention` begins it with a mention of the bot. */
+  writes(
+    text: string,
+    options: Omit<DiscordUserOptions, "url" | "command"> & { readonly mention?: boolean } = {}
+  ): void {
+    const { guild, channel = "700", user = "7", mention = false, files = [] } = options;
+    this.gateway.dispatch("MESSAGE_CREATE", {
+      id: String(this.#next++),
+      type: 0,
+      channel_id: channel,
+      ...(guild !== undefined && { guild_id: guild, member: {} }),
+      content: mention ? `<@${this.#applicationId}> ${text}` : text,
+      mentions: mention ? [{ id: this.#applicationId, username: "support", bot: true }] : [],
+      author: USERS[user] ?? { id: user },
+      attachments: files.map((file) => this.#attachment(file)),
+      timestamp: "2026-11-16T12:00:00.000000+00:00"
     });
   }
 

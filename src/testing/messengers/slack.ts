@@ -26,6 +26,8 @@ export interface SlackUserOptions {
   readonly threadTs?: string;
   /** The message is another app's. */
   readonly isBot?: boolean;
+  /** The workspace (default `T1`). */
+  readonly team?: string;
   readonly files?: readonly FakeFile[];
 }
 
@@ -38,6 +40,8 @@ interface Block {
 interface SlackMessage extends FakeMessage {
   readonly channel: string;
   readonly threadTs: string;
+  /** That it was posted with. */
+  readonly token: string;
   actions: { label: string; actionId: string; value: string }[];
 }
 
@@ -53,7 +57,7 @@ export class FakeSlack extends FakeProvider {
   filesUrl = "https://files.slack.com";
   readonly postCall = "chat.postMessage";
   readonly editCall = "chat.update";
-  readonly #token: string;
+  readonly #tokens: readonly string[];
   readonly #signingSecret: string;
   readonly #messages: SlackMessage[] = [];
   readonly #users = new Map([
@@ -65,9 +69,10 @@ export class FakeSlack extends FakeProvider {
   #clock = 1_790_000_000;
   #event = 1;
 
-  constructor(options: { readonly token: string; readonly signingSecret: string }) {
+  /** Several tokens: those of the workspaces it is installed in. */
+  constructor(options: { readonly token: string | readonly string[]; readonly signingSecret: string }) {
     super();
-    this.#token = options.token;
+    this.#tokens = typeof options.token === "string" ? [options.token] : options.token;
     this.#signingSecret = options.signingSecret;
   }
 
@@ -92,7 +97,7 @@ export class FakeSlack extends FakeProvider {
       ts: this.#ts(),
       ...(threadTs !== undefined && { thread_ts: threadTs })
     };
-    return this.eventRequest(url, event);
+    return this.eventRequest(url, event, options.team);
   }
 
   #withId(file: FakeFile): object {
@@ -109,6 +114,7 @@ export class FakeSlack extends FakeProvider {
     if (!message || !pressed) throw new Error(`No message with a button "${label}".`);
     return this.pressRequest(url, {
       type: "block_actions",
+      team: { id: options.team ?? "T1" },
       user: { ...this.#users.get(user), id: user },
       channel: { id: channel },
       message: { ts: message.id, ...(message.threadTs !== "" && { thread_ts: message.threadTs }) },
@@ -123,14 +129,14 @@ export class FakeSlack extends FakeProvider {
   }
 
   /** An event as Slack sends it, with its signature. */
-  eventRequest(url: string, event: object): Request {
+  eventRequest(url: string, event: object, team = "T1"): Request {
     const payload = {
       type: "event_callback",
-      team_id: "T1",
+      team_id: team,
       api_app_id: "A1",
       event_id: `Ev${this.#event++}`,
       event_time: this.#clock,
-      authorizations: [{ team_id: "T1", user_id: "UBOT", is_bot: true }],
+      authorizations: [{ team_id: team, user_id: "UBOT", is_bot: true }],
       event
     };
     return this.signed(url, JSON.stringify(payload));
@@ -181,7 +187,8 @@ export class FakeSlack extends FakeProvider {
     const { pathname } = new URL(request.url);
     // The address is the permission.
     if (pathname.startsWith("/upload/")) return this.#upload(name, request);
-    const isAllowed = request.headers.get("Authorization") === `Bearer ${this.#token}`;
+    const [, token = ""] = (request.headers.get("Authorization") ?? "").split("Bearer ");
+    const isAllowed = this.#tokens.includes(token);
     // Slack shows its login there.
     if (pathname.startsWith("/files/")) {
       return isAllowed ? fileResponse(this.#file(name)) : Response.redirect("https://slack.com/signin", 302);
@@ -191,9 +198,9 @@ export class FakeSlack extends FakeProvider {
       case "files.getUploadURLExternal":
         return this.#uploadUrl(body, request);
       case "files.completeUploadExternal":
-        return this.#share(body);
+        return this.#share(body, token);
       case "chat.postMessage":
-        return this.#post(body);
+        return this.#post(body, token);
       case "chat.update":
         return this.#update(body);
       case "chat.delete":
@@ -230,7 +237,7 @@ export class FakeSlack extends FakeProvider {
     return new Response(`OK - ${bytes.byteLength}`);
   }
 
-  #share(body: Record<string, unknown>): Response {
+  #share(body: Record<string, unknown>, token: string): Response {
     const given = Array.isArray(body["files"]) ? (body["files"] as { id?: string }[]) : [];
     const files = given.flatMap(({ id = "" }) => this.#file(id) ?? []);
     const channel = body["channel_id"];
@@ -240,6 +247,7 @@ export class FakeSlack extends FakeProvider {
       id: this.#ts(),
       channel,
       threadTs: typeof body["thread_ts"] === "string" ? body["thread_ts"] : "",
+      token,
       text: "",
       files,
       actions: [],
@@ -250,7 +258,7 @@ export class FakeSlack extends FakeProvider {
     return Response.json({ ok: true, files: given });
   }
 
-  #post(body: Record<string, unknown>): Response {
+  #post(body: Record<string, unknown>, token: string): Response {
     const problem = problemOf(body);
     if (problem) return refused(problem);
     const text = shownText(body);
@@ -258,6 +266,7 @@ export class FakeSlack extends FakeProvider {
       id: this.#ts(),
       channel: String(body["channel"]),
       threadTs: typeof body["thread_ts"] === "string" ? body["thread_ts"] : "",
+      token,
       text,
       actions: actionsOf(body),
       buttons: actionsOf(body).map(({ label }) => label),

@@ -16,7 +16,6 @@ const IMAGE_BYTES = 1024 * 1024;
 const IMAGE_TYPES = ["image/png", "image/jpeg", "image/gif"];
 const FILE_INFO = "application/vnd.microsoft.teams.file.download.info";
 const FILES_URL = "https://contoso-my.sharepoint.com/download.aspx";
-const SERVICE_URL = "https://smba.trafficmanager.net/emea/";
 const CARD = "application/vnd.microsoft.card.adaptive";
 const BOT = { id: "28:bot", name: "Support" };
 
@@ -54,6 +53,10 @@ const NAMES: Record<string, string> = { "7": "Ada Lovelace", "9": "Grace Hopper"
  * expect(teams.texts()).toEqual(["Hello, Ada!"]);
  */
 export class FakeTeams extends FakeProvider {
+  /** Where answers are sent, and images are. */
+  serviceUrl = "https://smba.trafficmanager.net/emea/";
+  /** Where its keys are. */
+  keysUrl = "https://login.botframework.com/v1/.well-known/keys";
   readonly postCall = "POST activities";
   readonly editCall = "PUT activities";
   readonly #appId: string;
@@ -94,7 +97,7 @@ export class FakeTeams extends FakeProvider {
   #attachment(file: FakeFile): object {
     const id = this.#files.push(file);
     if (file.mediaType.startsWith("image/")) {
-      return { contentType: file.mediaType, contentUrl: `${SERVICE_URL}v3/attachments/${id}/views/original` };
+      return { contentType: file.mediaType, contentUrl: `${this.serviceUrl}v3/attachments/${id}/views/original` };
     }
     const fileType = file.name.split(".").at(-1);
     const downloadUrl = `${FILES_URL}?UniqueId=${id}&tempauth=signed`;
@@ -120,7 +123,7 @@ export class FakeTeams extends FakeProvider {
       id: `activity-${this.#next++}`,
       timestamp: "2026-11-16T12:00:00.000Z",
       channelId: "msteams",
-      serviceUrl: SERVICE_URL,
+      serviceUrl: this.serviceUrl,
       from: isBot
         ? { id: "28:other", name: "Other bot" }
         : { id: `29:${user}`, aadObjectId: user, name: NAMES[user] ?? user },
@@ -137,7 +140,7 @@ export class FakeTeams extends FakeProvider {
       aud: this.#appId,
       nbf: now,
       exp: now + 3_600,
-      serviceurl: SERVICE_URL,
+      serviceurl: this.serviceUrl,
       ...claims
     });
     return new Request(url, {
@@ -172,12 +175,12 @@ export class FakeTeams extends FakeProvider {
   protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
     const { hostname, pathname } = new URL(request.url);
     if (name === "openidconfiguration") {
-      return Response.json({ jwks_uri: "https://login.botframework.com/v1/.well-known/keys" });
+      return Response.json({ jwks_uri: this.keysUrl });
     }
     if (name === "keys") return Response.json({ keys: [{ ...this.#publicKey.export({ format: "jwk" }), kid: "k1" }] });
     if (name === "token") return this.#grant(body);
     if (hostname === new URL(FILES_URL).hostname) return this.#download(request);
-    if (hostname !== new URL(SERVICE_URL).hostname) return refused(404, "Not found");
+    if (hostname !== new URL(this.serviceUrl).hostname) return refused(404, "Not found");
     if (request.headers.get("Authorization") !== "Bearer access-token") return refused(401, "Unauthorized");
     const [, image] = /\/v3\/attachments\/(\d+)\/views\/original$/.exec(pathname) ?? [];
     if (image !== undefined) return fileResponse(this.#files[Number(image) - 1]);
