@@ -72,6 +72,7 @@ export type {
   ChannelKind,
   ChannelText,
   DeliveryKind,
+  DeliveryTag,
   MessengerOrigin,
   MessengerSet,
   ThinkChannels

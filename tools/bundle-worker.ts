@@ -25,6 +25,10 @@ export const WORKER_BUILD = {
   mainFields: ["module", "main"],
   // Of the optional peers none is part of a project that does not say so.
   external: ["cloudflare:*", "node:*", "just-bash"],
+  // As Wrangler does for Workers with nodejs_compat: the Chat SDK's adapters name Node's modules without a prefix.
+  alias: Object.fromEntries(
+    ["async_hooks", "crypto", "dns", "http", "https", "net", "stream", "zlib"].map((name) => [name, `node:${name}`])
+  ),
   // A class's name is its identity: it is looked up in ctx.exports and sent to clients.
   keepNames: true,
   // The repository's own tsconfig maps imports to src/; a user's build does not have it.

@@ -9,6 +9,7 @@ export type {
   ChannelKind,
   ChannelText,
   DeliveryKind,
+  DeliveryTag,
   MessengerOrigin,
   MessengerSet,
   ThinkChannels

@@ -11,6 +11,7 @@ export interface ChatAuthor {
 }
 
 export interface ChatAttachment {
+  readonly type?: string;
   readonly name?: string;
   readonly mimeType?: string;
   readonly size?: number;
@@ -44,11 +45,19 @@ export interface SlashCommand {
   readonly channelId: string;
   readonly triggerId?: string | undefined;
   readonly user: ChatAuthor;
+  readonly attachments?: readonly ChatAttachment[];
   readonly raw?: unknown;
 }
 
-/** Plain text, Markdown, or a card with buttons. */
-export type ChatPostable = string | { readonly markdown: string } | { readonly card: ChatCard };
+/** Plain text, Markdown with or without files, or a card with buttons. */
+export type ChatPostable =
+  string | { readonly markdown: string; readonly files?: readonly ChatFile[] } | { readonly card: ChatCard };
+
+export interface ChatFile {
+  readonly data: ArrayBuffer;
+  readonly filename: string;
+  readonly mimeType: string;
+}
 
 export interface ChatCard {
   readonly type: "card";
@@ -68,6 +77,8 @@ export interface ChatAdapter {
   isDM?(threadId: string): boolean;
   channelIdFromThreadId?(threadId: string): string;
   onThreadSubscribe?(threadId: string): Promise<void>;
+  /** The attachment with `fetchData`, made from what was stored of it. Reads from the provider's own hosts only. */
+  rehydrateAttachment?(attachment: never): ChatAttachment;
 }
 
 /** What one webhook brought. */
@@ -99,6 +110,7 @@ type ProcessMessageArguments = [
 
 /** As far as the adapters of this package use it. */
 export interface CollectingChat {
+  getUserName(): string;
   getState(): { get(key: string): Promise<unknown>; set(key: string, value: unknown, ttlMs?: number): Promise<void> };
   processMessage(adapter: unknown, threadId: string, message: ChatMessage): Promise<void>;
   processAction(action: ChatAction): Promise<void>;

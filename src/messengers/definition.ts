@@ -1,6 +1,8 @@
 // What a messenger is to the class: how it is declared, checked, and which defaults hold.
+import type { Clock } from "../host/ports.ts";
 import type { CarriesFeature } from "../think/feature.ts";
 import type { MessengersFeature } from "../think/channels.ts";
+import type { MessengerAttachmentPolicy } from "./attachments.ts";
 import type { ChatAdapter } from "./chat-adapter.ts";
 import { MessengerDefinitionError } from "./errors.ts";
 import type { MessengerAuthor, MessengerCapabilities, MessengerEvent } from "./event.ts";
@@ -33,8 +35,29 @@ export interface MessengerDeliveryPolicy {
   readonly splitText?: (text: string) => string[];
   /** Time between two edits of one message. */
   readonly editIntervalMs?: (event: { readonly isDirectMessage: boolean }) => number;
+  /** Time between two typing indicators, while there is no text yet (default 4 s). */
+  readonly typingIntervalMs?: number;
   /** An error of an edit that only says that there was nothing to change. */
   readonly isExpectedDeliveryCompletion?: (error: unknown) => boolean;
+}
+
+/** A connection that the root agent itself keeps to the provider, beside webhooks. */
+export interface MessengerConnection {
+  /** Opens it, if it is not open. */
+  drive(): void;
+  stop(): void;
+  nextWake(nowMs: number): number | null;
+}
+
+export interface MessengerConnectionInit {
+  readonly agentName: string;
+  readonly clock: Clock;
+  /** Runs work in the agent's context, kept alive until it ends. */
+  readonly run: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Stores what the adapter is given as a webhook's, and what `commit` remembers, in one transaction. */
+  readonly receive: (read: (adapter: ChatAdapter) => Promise<void>, commit: () => void) => Promise<void>;
+  readonly remember: (key: string, value: object | undefined) => void;
+  readonly recall: (key: string) => unknown;
 }
 
 export interface MessengerDefinition {
@@ -57,17 +80,21 @@ export interface MessengerDefinition {
   readonly verifyWebhook: false | ((request: Request) => MaybePromise<boolean | Response>);
   readonly capabilities?: MessengerCapabilities;
   readonly delivery?: MessengerDeliveryPolicy;
+  /** Files of users that the model is given (default: images and PDF); `false`: it only reads their names. */
+  readonly attachments?: MessengerAttachmentPolicy | false;
   /** Answers other bots in groups, too. Default false: two bots would answer each other for ever. */
   readonly respondToBots?: boolean;
   /** Names the speaker in a group's messages; null or empty: no name. */
   readonly channelSpeakerLabel?: (author: MessengerAuthor) => string | null;
+  /** For providers that do not send every message by webhook; undefined: not of this agent. */
+  readonly connect?: (init: MessengerConnectionInit) => MessengerConnection | undefined;
   /** Messages of a thread that come within this time are one question (default 600). */
   readonly debounceMs?: number;
 }
 
 /** What every provider of this package takes beside its own options. */
 export interface ProviderOptions extends Partial<
-  Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName">
+  Omit<MessengerDefinition, "adapter" | "provider" | "verifyWebhook" | "userName" | "connect">
 > {
   readonly userName: string;
   /** Default: the provider's own check. */

@@ -149,6 +149,18 @@ export class Delivery {
     else if (!this.#mayBeWhole(post, message)) await this.#add(0, message, true);
   }
 
+  /** A file cannot be posted as a beginning: it is posted once. */
+  async postOnce(message: ChatPostable): Promise<"posted" | "refused" | "not known"> {
+    try {
+      if (this.#posts.length === 0) await this.#place(0, message, true);
+    } catch (error) {
+      if (!(error instanceof GivenUpError)) throw error;
+      this.#failure = error.cause;
+      return "refused";
+    }
+    return typeof this.#posts[0]?.id === "string" ? "posted" : "not known";
+  }
+
   /** A text that is complete from its beginning, in as many messages as it needs. */
   async sayText(text: string): Promise<void> {
     await this.#converge(this.#init.split(text), true);
@@ -328,5 +340,6 @@ function beginningOf(message: ChatPostable): string {
 
 function textOf(message: ChatPostable): string {
   if (typeof message === "string") return message;
-  return "markdown" in message ? message.markdown : JSON.stringify(message.card);
+  if ("card" in message) return JSON.stringify(message.card);
+  return [message.markdown, ...(message.files ?? []).map(({ filename }) => filename)].join("\n");
 }

@@ -1,7 +1,8 @@
 // Discord: webhooks verified by the application's key, slash commands as questions, answers posted and edited, approvals as
 // buttons. Over `fetch` alone: the provider needs no further package.
-import type { Messenger, ProviderOptions } from "./definition.ts";
+import type { Messenger, MessengerConnectionInit, ProviderOptions } from "./definition.ts";
 import { DiscordAdapter, type DiscordToken } from "./discord/adapter.ts";
+import { DiscordGateway } from "./discord/gateway.ts";
 import { discordSignatureVerifier, isDiscordPublicKey } from "./discord/signature.ts";
 import { MessengerDefinitionError } from "./errors.ts";
 import { providerMessenger } from "./messenger.ts";
@@ -18,6 +19,11 @@ export interface DiscordMessengerOptions extends ProviderOptions {
   readonly applicationId: string;
   /** Of the same page: what webhooks are signed with. */
   readonly publicKey?: string;
+  /**
+   * Opens the Gateway, by which ordinary messages come, from the agent of this name and no other: Discord sends every message
+   * to each connection, and several agents would answer it. That agent never sleeps. Default: commands and buttons only.
+   */
+  readonly gateway?: false | { readonly agent: string; readonly url?: string };
   /** Default: Discord's own. */
   readonly apiUrl?: string;
 }
@@ -36,7 +42,7 @@ export interface DiscordMessengerOptions extends ProviderOptions {
  * }
  */
 export function discordMessenger(options: DiscordMessengerOptions): Messenger {
-  const { token, applicationId, publicKey, apiUrl, ...common } = options;
+  const { token, applicationId, publicKey, apiUrl, gateway = false, ...common } = options;
   if (!token) throw new MessengerDefinitionError("discord", "it requires token");
   if (!applicationId) throw new MessengerDefinitionError("discord", "it requires applicationId");
   if (!publicKey && common.verifyWebhook === undefined) {
@@ -49,6 +55,12 @@ export function discordMessenger(options: DiscordMessengerOptions): Messenger {
     provider: "discord",
     adapter: () => new DiscordAdapter({ token, applicationId, ...(apiUrl !== undefined && { apiUrl }) }),
     verifyWebhook: discordSignatureVerifier(publicKey ?? ""),
+    ...(gateway && {
+      connect: (init: MessengerConnectionInit) =>
+        init.agentName === gateway.agent
+          ? new DiscordGateway(init, { token, ...(gateway.url !== undefined && { url: gateway.url }) })
+          : undefined
+    }),
     delivery: {
       visibleSoftLimit: FIRST_CHARS,
       followupLimit: FOLLOWUP_CHARS,

@@ -1,15 +1,19 @@
 // Messengers as a feature of an agent. The root has the webhooks, the inbox and the replies; in every agent of its tree
 // the feature follows turns that go on after the messenger's own reply.
 import { runtimeOf } from "../agent/runtime.ts";
+import type { FetchableAttachment } from "../think/channel-agent.ts";
 import type { MessengerCall, MessengersFeature } from "../think/channels.ts";
 import type { FeatureHost, TurnPart } from "../think/feature.ts";
 import { AskedApprovals } from "./approvals.ts";
-import { normalizeMessengers, type MessengerDefinition } from "./definition.ts";
+import { fetchAttachment } from "./attachments.ts";
+import { normalizeMessengers, type MessengerConnection, type MessengerDefinition } from "./definition.ts";
+import { MessengerDefinitionError } from "./errors.ts";
 import { TurnFollower } from "./follower.ts";
 import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
 import { Replies } from "./replies.ts";
 import { sweepState } from "./state.ts";
+import { Uploads } from "./uploads.ts";
 
 const SWEEP_PAUSE_MS = 3_600_000;
 
@@ -22,8 +26,15 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
   const inbox = new Inbox(host.sql, now);
   const intakes = normalizeMessengers(definitions).map((messenger) => new Intake({ messenger, host, inbox }));
   const intakeOf = (id: string) => intakes.find(({ messenger }) => messenger.id === id);
-  const replies = new Replies({ host, inbox, approvals: new AskedApprovals(host.sql, now), intakeOf });
+  const replies = new Replies({
+    host,
+    inbox,
+    approvals: new AskedApprovals(host.sql, now),
+    uploads: new Uploads(host.blobs),
+    intakeOf
+  });
   const follower = new TurnFollower(host);
+  let connections: readonly MessengerConnection[] = [];
   const isRoot = () => !runtimeOf(host.agent).identity.isFacet;
   let sweptAt = 0;
   const sweep = () => {
@@ -37,13 +48,25 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
     tables: TABLES,
     ready() {
       follower.resume();
-      if (isRoot()) replies.drive();
+      if (!isRoot()) return;
+      replies.drive();
+      connections = intakes.flatMap((intake) => intake.connection(replies.drive.bind(replies)) ?? []);
+      for (const connection of connections) connection.drive();
     },
-    stop: () => replies.stop(),
-    nextWake: () => earliest(isRoot() ? replies.nextWake() : null, follower.nextWake()),
+    stop() {
+      replies.stop();
+      for (const connection of connections) connection.stop();
+    },
+    nextWake: (at) =>
+      [isRoot() ? replies.nextWake() : null, follower.nextWake(), ...connections.map((one) => one.nextWake(at))].reduce(
+        earliest,
+        null
+      ),
     async runDue() {
       follower.report();
-      if (isRoot()) replies.drive();
+      if (!isRoot()) return;
+      replies.drive();
+      for (const connection of connections) connection.drive();
     },
     inTurn: (turn): TurnPart | undefined => {
       if (!turn.continuation || turn.channel === undefined || !intakeOf(turn.channel)) return undefined;
@@ -58,7 +81,8 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
       replies.drive();
       return response;
     },
-    receive
+    receive,
+    fetchAttachment: (messengerId, attachment) => fetchOf(messengerId, intakeOf(messengerId), attachment)
   };
 
   async function receive(call: MessengerCall): Promise<void> {
@@ -72,6 +96,15 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
     }
     replies.drive();
   }
+}
+
+async function fetchOf(
+  messengerId: string,
+  intake: Intake | undefined,
+  attachment: FetchableAttachment
+): Promise<ArrayBuffer> {
+  if (!intake) throw new MessengerDefinitionError(messengerId, "it is not declared");
+  return (await fetchAttachment(await intake.adapter(), attachment)).slice().buffer;
 }
 
 function earliest(a: number | null, b: number | null): number | null {

@@ -7,6 +7,7 @@ import { InboxFullError } from "./errors.ts";
 import type { FollowedTurn } from "../think/channels.ts";
 import type { MessengerEvent } from "./event.ts";
 import type { ChatPostable } from "./chat-adapter.ts";
+import type { KeptFile } from "./uploads.ts";
 
 /** Events that may wait for their reply. */
 const MAX_WAITING = 10_000;
@@ -58,6 +59,7 @@ export interface Post {
 export type ReplyJob =
   | { readonly do: "answer"; readonly events: readonly MessengerEvent[] }
   | { readonly do: "say"; readonly message: ChatPostable }
+  | { readonly do: "upload"; readonly file: KeptFile }
   /** Changes the message that another reply posted. */
   | { readonly do: "change"; readonly of: string; readonly message: ChatPostable }
   | { readonly do: "press"; readonly event: MessengerEvent }

@@ -10,7 +10,25 @@ export {
   type MessengerTrigger,
   type NormalizedMessenger
 } from "./definition.ts";
-export type { ChatAdapter, ChatCard, ChatPostable } from "./chat-adapter.ts";
+export type { MessengerAttachmentPolicy } from "./attachments.ts";
+export type { ChatAdapter, ChatCard, ChatFile, ChatPostable } from "./chat-adapter.ts";
+export {
+  deliverMessengerReply,
+  type DeliverReplyOptions,
+  type MessengerReplySurface,
+  type MessengerReplyTarget
+} from "./deliver-reply.ts";
+export {
+  defaultDeliveryTag,
+  MESSENGER_REPLY_FIBER_NAME,
+  messengerReplyFailureMode,
+  messengerReplyRecoveryMode,
+  messengerReplySnapshot,
+  parseMessengerReplySnapshot,
+  type MessengerReplySnapshot,
+  type MessengerReplyStage
+} from "./reply-snapshot.ts";
+export { TextStreamCallback, type TextStreamOptions } from "./text-stream.ts";
 export {
   EMPTY_MESSENGER_RESPONSE,
   ERROR_MESSENGER_RESPONSE,
@@ -21,6 +39,10 @@ export {
   idempotencyKeyForEvent,
   messengerContextFromEvent,
   serializableMessengerEvent,
+  toMessengerAttachment,
+  toMessengerAuthor,
+  toMessengerMessage,
+  toMessengerThread,
   toMessengerUserMessage,
   type MessengerAction,
   type MessengerAttachment,

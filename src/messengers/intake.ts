@@ -1,5 +1,6 @@
 // From a webhook to stored events. Verified first, then read by the adapter, then stored in one transaction with what the
 // adapter remembers of it; only then is the provider answered. Webhooks of one messenger are read one after another.
+import { runtimeOf } from "../agent/runtime.ts";
 import type { FeatureHost } from "../think/feature.ts";
 import { readText } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
@@ -12,7 +13,7 @@ import {
   type Collected
 } from "./chat-adapter.ts";
 import { APPROVE_ACTION, REJECT_ACTION } from "./approvals.ts";
-import type { MessengerTrigger, NormalizedMessenger } from "./definition.ts";
+import type { MessengerConnection, MessengerTrigger, NormalizedMessenger } from "./definition.ts";
 import {
   idempotencyKeyForEvent,
   serializableMessengerEvent,
@@ -90,7 +91,27 @@ export class Intake {
     const webhook = new Request(request.url, { method: "POST", headers: request.headers, body });
     const refusal = await this.#refusal(webhook);
     if (refusal) return refusal;
-    const turn = this.#last.then(() => this.#take(webhook));
+    return this.#inTurn(() => this.#take(webhook));
+  }
+
+  /** The connection that this messenger keeps itself, if it has one. */
+  connection(received: () => void): MessengerConnection | undefined {
+    const { clock, inAgent, agent } = this.#host;
+    return this.messenger.connect?.({
+      agentName: runtimeOf(agent).identity.name,
+      clock,
+      run: inAgent,
+      receive: async (read, commit) => {
+        await this.#inTurn(() => this.#collect(read, commit));
+        received();
+      },
+      remember: (key, value) => this.#state.remember(key, value),
+      recall: (key) => this.#state.recall(key)
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
     this.#last = turn.catch(() => undefined);
     return turn;
   }
@@ -104,25 +125,40 @@ export class Intake {
     return verdict ? undefined : unauthorized();
   }
 
-  async #take(request: Request): Promise<Response> {
+  /** Stores what the adapter makes of it, unless `read` answers a failure. */
+  async #collect<T extends Response | void>(
+    read: (adapter: ChatAdapter) => Promise<T>,
+    commit?: () => void
+  ): Promise<T> {
     const collected = nothingCollected();
     try {
       const adapter = await this.adapter();
       this.#collected = collected;
       this.#state.stage();
-      const response = await this.#read(adapter, request);
+      const response = await read(adapter);
       // Answered with a success, it would not be sent again.
       if (collected.unread > 0) throw new Error("The adapter could not parse a message of it, or not in time.");
-      if (response.ok) this.#inbox.transaction(() => this.#store(adapter, collected));
+      if (response === undefined || response.ok) {
+        this.#inbox.transaction(() => {
+          this.#store(adapter, collected);
+          commit?.();
+        });
+      }
       return response;
+    } finally {
+      this.#state.discard();
+    }
+  }
+
+  async #take(request: Request): Promise<Response> {
+    try {
+      return await this.#collect((adapter) => this.#read(adapter, request));
     } catch (error) {
       console.error(
         `A webhook of the messenger "${this.messenger.id}" was not stored; its provider will repeat it.`,
         error
       );
       return new Response("Service unavailable", { status: 503 });
-    } finally {
-      this.#state.discard();
     }
   }
 
@@ -207,8 +243,8 @@ function mentions(text: string, names: readonly (string | undefined)[]): boolean
 }
 
 /** A slash command is a message that the provider has parsed. */
-function messageOf({ command, text, triggerId, user, raw }: SlashCommand): ChatMessage {
+function messageOf({ command, text, triggerId, user, attachments = [], raw }: SlashCommand): ChatMessage {
   const given = isObject(raw) ? (raw["message_id"] ?? raw["id"]) : undefined;
   const id = triggerId ?? (typeof given === "number" || typeof given === "string" ? String(given) : command);
-  return { id: `command:${id}`, text: `${command} ${text}`.trim(), author: user, isMention: true };
+  return { id: `command:${id}`, text: `${command} ${text}`.trim(), author: user, attachments, isMention: true };
 }

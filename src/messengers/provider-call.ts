@@ -52,3 +52,37 @@ function reasonOf(body: Record<string, unknown>): string | undefined {
   const nested = typeof error === "object" && error !== null ? (error as { message?: unknown }).message : undefined;
   return typeof nested === "string" ? nested : undefined;
 }
+
+/** Of a file at a provider. */
+const MAX_FILE_BYTES = 25_000_000;
+const FILE_TIMEOUT_MS = 30_000;
+
+/**
+ * The bytes of a file at the provider; a larger one is refused while it is read. The caller has checked the address: where
+ * it redirects to is not followed, since the token would go there, too.
+ */
+export async function fetchFile(url: string, headers: Record<string, string>): Promise<ArrayBuffer> {
+  const response = await fetch(url, { headers, redirect: "manual", signal: AbortSignal.timeout(FILE_TIMEOUT_MS) });
+  if (!response.ok || !response.body) {
+    await response.body?.cancel();
+    throw new ProviderCallError("A file", { status: response.status || 400, reason: "it could not be read" });
+  }
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  // Leaving the loop cancels the body.
+  for await (const chunk of response.body as ReadableStream<Uint8Array<ArrayBuffer>>) {
+    size += chunk.byteLength;
+    if (size > MAX_FILE_BYTES) throw new ProviderCallError("A file", { status: 413, reason: "it is too large" });
+    chunks.push(chunk);
+  }
+  return new Blob(chunks).arrayBuffer();
+}
+
+/** Throws unless it is an https address of such a host, or of the origin that the messenger was given. */
+export function checkFileUrl(url: string, hosts: RegExp, givenOrigin?: string): string {
+  const { protocol, hostname, origin } = URL.canParse(url) ? new URL(url) : new URL("about:blank");
+  const isTheirs = protocol === "https:" && hosts.test(hostname);
+  const isGiven = givenOrigin !== undefined && origin === new URL(givenOrigin).origin;
+  if (isTheirs || isGiven) return url;
+  throw new ProviderCallError("A file", { status: 403, reason: "it is not at the provider" });
+}

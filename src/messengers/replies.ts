@@ -3,7 +3,7 @@
 import { runtimeOf } from "../agent/runtime.ts";
 import type { AgentPath } from "../agent/tree/path.ts";
 import type { ActionOutput, PendingApproval, ReplyAttachment } from "../think/actions.ts";
-import type { MessengerAnswer, MessengerQuestion } from "../think/channel-agent.ts";
+import type { MessengerAnswer, MessengerQuestion, ReplyFile } from "../think/channel-agent.ts";
 import type { FollowedTurn } from "../think/channels.ts";
 import type { FeatureHost } from "../think/feature.ts";
 import { outsideTurns } from "../turn/nesting.ts";
@@ -18,6 +18,8 @@ import {
   type AskedApproval,
   type AskedApprovals
 } from "./approvals.ts";
+import { readAttachments } from "./attachments.ts";
+import type { ChatPostable } from "./chat-adapter.ts";
 import type { NormalizedMessenger } from "./definition.ts";
 import { Delivery } from "./delivery.ts";
 import { GivenUpError, RetryLaterError } from "./delivery-errors.ts";
@@ -28,11 +30,15 @@ import type { Inbox, MessengerReply, ReplyJob } from "./inbox.ts";
 import type { Intake } from "./intake.ts";
 import { ReplyText } from "./reply-text.ts";
 import { typingWhile } from "./typing.ts";
+import type { KeptFile, Uploads } from "./uploads.ts";
 
 /** A reply that cannot be delivered is given up after this many tries: about a day. */
 const MAX_ATTEMPTS = 300;
 const RETRY = { baseMs: 1_000, maxMs: 300_000 };
 const EDIT_INTERVAL_MS = 1_000;
+
+/** What follows an answer. */
+type Attached = { readonly message: ChatPostable } | { readonly file: ReplyFile };
 
 /** What is used of the agent that answers, in this object or another. */
 interface Target {
@@ -41,6 +47,7 @@ interface Target {
   approveExecution(executionId: string, decision: { by: string; inputHash?: string }): Promise<ActionOutput>;
   rejectExecution(executionId: string, reason: undefined, decision: { by: string }): Promise<ActionOutput>;
   replyAttachments(requestId: string): ReplyAttachment[] | Promise<ReplyAttachment[]>;
+  replyFiles(requestId: string): Promise<ReplyFile[]>;
   cancelChat(requestId: string, reason?: string): void | Promise<void>;
 }
 
@@ -48,6 +55,7 @@ export interface RepliesInit {
   readonly host: FeatureHost;
   readonly inbox: Inbox;
   readonly approvals: AskedApprovals;
+  readonly uploads: Uploads;
   readonly intakeOf: (messengerId: string) => Intake | undefined;
 }
 
@@ -92,13 +100,17 @@ export class Replies {
   }
 
   #postpone(reply: MessengerReply, error: unknown): void {
-    const { host, inbox } = this.#init;
+    const { host, inbox, uploads } = this.#init;
     const { key, attempts, messengerId: messenger, threadId: thread } = reply;
     const asked = error instanceof RetryLaterError ? error.waitMs : 0;
     const retryInMs = Math.max(asked, backoffMs(attempts, RETRY));
     const isOver = error instanceof GivenUpError || attempts + 1 >= MAX_ATTEMPTS;
-    if (isOver) inbox.complete(key);
-    else inbox.postpone(key, host.clock.now() + retryInMs);
+    if (isOver) {
+      inbox.transaction(() => {
+        inbox.complete(key);
+        uploads.drop(key);
+      });
+    } else inbox.postpone(key, host.clock.now() + retryInMs);
     const cause = error instanceof Error ? (error.cause ?? error) : error;
     console.error(
       `A reply of the messenger "${messenger}" was not delivered${isOver ? "." : "; it is tried again."}`,
@@ -120,6 +132,8 @@ export class Replies {
         else await delivery.sayText(typeof job.message === "string" ? job.message : job.message.markdown);
         return this.#init.inbox.complete(reply.key);
       }
+      case "upload":
+        return this.#upload(reply, intake, job.file);
       case "change":
         return this.#change(reply, intake, job);
       case "press":
@@ -159,10 +173,13 @@ export class Replies {
     const { messenger } = intake;
     const adapter = await intake.adapter();
     const { botUserId } = adapter;
-    const message = toMessengerUserMessage(events, {
+    const said = toMessengerUserMessage(events, {
       ...(messenger.channelSpeakerLabel && { speakerLabel: messenger.channelSpeakerLabel }),
       ...(botUserId !== undefined && { bot: { userId: botUserId, userName: messenger.userName } })
     });
+    const { clock } = this.#init.host;
+    const { files, texts } = await readAttachments(events, { adapter, clock, policy: messenger.attachments });
+    const message = { ...said, parts: [...said.parts, ...texts.map((text) => ({ type: "text" as const, text }))] };
     const requestId = this.#init.host.ids.next();
     const text = new ReplyText();
     let isRefused = false;
@@ -177,10 +194,14 @@ export class Replies {
     const stopTyping = typingWhile({
       clock: this.#init.host.clock,
       type: () => adapter.startTyping?.(reply.threadId),
-      isNeeded: () => !delivery.hasPosts
+      isNeeded: () => !delivery.hasPosts,
+      repeatMs: messenger.delivery.typingIntervalMs
     });
     try {
-      return await target.answerMessenger({ message, channel: messenger.id, key: reply.key, requestId }, onText);
+      return await target.answerMessenger(
+        { message, channel: messenger.id, key: reply.key, requestId, ...(files.length > 0 && { files }) },
+        onText
+      );
     } finally {
       stopTyping();
       await delivery.stop();
@@ -195,28 +216,60 @@ export class Replies {
     const { inbox } = this.#init;
     const { target, path, requestId, isComplete } = ended;
     const approvals = (await target.pendingApprovals()).filter(({ descriptor }) => descriptor.requestId === requestId);
-    const attachments = isComplete ? await this.#rendered(await target.replyAttachments(requestId)) : [];
+    const attachments = isComplete ? await this.#attachments(target, requestId) : [];
     inbox.transaction(() => {
       inbox.complete(reply.key);
-      for (const [index, message] of attachments.entries()) {
-        inbox.add({ ...placeOf(reply), key: `${reply.key}:attachment:${index}`, job: { do: "say", message } });
+      for (const [index, attachment] of attachments.entries()) {
+        const key = `${reply.key}:attachment:${index}`;
+        const job: ReplyJob =
+          "file" in attachment
+            ? { do: "upload", file: this.#init.uploads.keep(key, attachment.file) }
+            : { do: "say", message: attachment.message };
+        inbox.add({ ...placeOf(reply), key, job });
       }
       for (const approval of approvals) this.#askApproval(reply, path, approval);
     });
   }
 
-  /** One that cannot be rendered does not stop the next. */
-  async #rendered(attachments: readonly ReplyAttachment[]): Promise<(string | { markdown: string })[]> {
-    const rendered = [];
-    for (const attachment of attachments) {
-      try {
-        const text = await this.#init.host.overrides.renderAttachment(attachment);
-        if (text !== undefined) rendered.push(typeof text === "string" ? text : { markdown: text.markdown });
-      } catch (error) {
-        console.error(`renderAttachment() failed for "${attachment.type}":`, error);
-      }
+  /** In the order in which they are sent: the model's own files, then what actions attached. */
+  async #attachments(target: Target, requestId: string): Promise<Attached[]> {
+    const files = await target.replyFiles(requestId);
+    const attached: Attached[] = files.filter((file) => file.attachment === undefined).map((file) => ({ file }));
+    for (const [index, attachment] of (await target.replyAttachments(requestId)).entries()) {
+      const message = await this.#rendered(attachment);
+      const file = files.find((one) => one.attachment === index);
+      if (message !== undefined) attached.push({ message });
+      else if (file) attached.push({ file });
     }
-    return rendered;
+    return attached;
+  }
+
+  /** One that cannot be rendered does not stop the next. */
+  async #rendered(attachment: ReplyAttachment): Promise<ChatPostable | undefined> {
+    try {
+      const text = await this.#init.host.overrides.renderAttachment(attachment);
+      return typeof text === "object" ? { markdown: text.markdown } : text;
+    } catch (error) {
+      console.error(`renderAttachment() failed for "${attachment.type}":`, error);
+      return undefined;
+    }
+  }
+
+  async #upload(reply: MessengerReply, intake: Intake, file: KeptFile): Promise<void> {
+    const { inbox, uploads } = this.#init;
+    const delivery = await this.#delivery(reply, intake, false);
+    const takesFiles = intake.messenger.capabilities.supportsAttachments !== false;
+    const outcome = takesFiles ? await delivery.postOnce(uploads.message(file)) : "refused";
+    if (outcome === "refused" && delivery.failure !== undefined) {
+      console.error(`The messenger "${reply.messengerId}" did not take the file "${file.name}".`, delivery.failure);
+    }
+    inbox.transaction(() => {
+      inbox.complete(reply.key);
+      uploads.drop(reply.key);
+      if (outcome === "posted") return;
+      const message = `The file ${file.name} ${outcome === "refused" ? "could not be sent here" : "may not have arrived"}.`;
+      inbox.add({ ...placeOf(reply), key: `${reply.key}:missing`, job: { do: "say", message } });
+    });
   }
 
   // ── Turns after a decision ──

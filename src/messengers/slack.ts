@@ -4,6 +4,7 @@ import type { Messenger, ProviderOptions } from "./definition.ts";
 import { MessengerDefinitionError } from "./errors.ts";
 import { providerMessenger } from "./messenger.ts";
 import { SlackAdapter, type SlackToken } from "./slack/adapter.ts";
+import type { SlackWorkspace } from "./slack/webhook.ts";
 import { slackSignatureVerifier } from "./slack/signature.ts";
 
 /**
@@ -14,7 +15,7 @@ const MESSAGE_CHARS = 3_500;
 const EDIT_MS = 1_200;
 
 export interface SlackMessengerOptions extends ProviderOptions {
-  /** The bot token (`xoxb-…`), or a function that is asked for it with every call. */
+  /** The bot token (`xoxb-…`), or a function that gives it for a workspace: an app may be installed in several. */
   readonly token: SlackToken;
   /** Of the app's settings: what webhooks are signed with. */
   readonly signingSecret?: string;
@@ -59,6 +60,7 @@ export function slackMessenger(options: SlackMessengerOptions): Messenger {
   });
 }
 
+export type { SlackToken, SlackWorkspace };
 export { slackSignatureVerifier } from "./slack/signature.ts";
 
 // oxlint-disable-next-line import/no-default-export -- the documented import of a provider is its default

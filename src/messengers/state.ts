@@ -52,6 +52,15 @@ export class MessengerState {
     this.#staged = undefined;
   }
 
+  remember(key: string, value: object | undefined): void {
+    if (value === undefined) this.#delete(key);
+    else this.#write(key, value, undefined);
+  }
+
+  recall(key: string): unknown {
+    return this.#read(key);
+  }
+
   subscribe(threadId: string): void {
     this.#write(`subscribed:${threadId}`, true, undefined);
   }

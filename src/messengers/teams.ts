@@ -10,6 +10,8 @@ import { teamsTokenVerifier } from "./teams/token.ts";
 const FIRST_CHARS = 20_000;
 const FOLLOWUP_CHARS = 24_000;
 const EDIT_MS = 1_000;
+/** Teams shows it for about three seconds. */
+const TYPING_MS = 3_000;
 
 export interface TeamsMessengerOptions extends ProviderOptions {
   /** Of the bot's registration. Webhooks are signed for it. */
@@ -58,7 +60,8 @@ export function teamsMessenger(options: TeamsMessengerOptions): Messenger {
     delivery: {
       visibleSoftLimit: FIRST_CHARS,
       followupLimit: FOLLOWUP_CHARS,
-      editIntervalMs: () => EDIT_MS
+      editIntervalMs: () => EDIT_MS,
+      typingIntervalMs: TYPING_MS
     }
   });
 }

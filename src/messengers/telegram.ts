@@ -93,6 +93,25 @@ export function telegramSecretTokenVerifier(secretToken: string): (request: Requ
   return (request) => isSameSecret(request.headers.get(SECRET_HEADER), secretToken);
 }
 
+/** The final edit changed nothing, because the visible limit was reached before. For `deliverMessengerReply`. */
+export function isExpectedTelegramFinalEditNoop(error: unknown, callback: { visibleLimitReached(): boolean }): boolean {
+  return isTelegramIgnorableDeliveryError(error) && callback.visibleLimitReached();
+}
+
+/** `telegram:<chat>`: all topics of one chat are in one shard; with a name of the adapter, `<name>:telegram:<chat>`. */
+export function defaultTelegramThreadShard(threadId: string, adapterName = "telegram"): string {
+  const segments = threadId.split(":");
+  // A business account's threads have its connection before the chat.
+  const shard = segments.slice(0, segments[1] === "biz" ? 3 : 2).join(":");
+  return adapterName === "telegram" ? shard : `${adapterName}:${shard}`;
+}
+
+/** The shard of a key of the Chat SDK's state; undefined: of no chat. */
+export function shardTelegramStateKey(key: string, adapterName = "telegram"): string | undefined {
+  const [, threadId] = /^dedupe:(telegram:[^:]+(?::[^:]+)?)/.exec(key) ?? [];
+  return threadId === undefined ? undefined : defaultTelegramThreadShard(threadId, adapterName);
+}
+
 /** An edit to the text that is there already. */
 export function isTelegramIgnorableDeliveryError(error: unknown): boolean {
   return error instanceof Error && /message is not modified/i.test(error.message);

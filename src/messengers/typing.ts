@@ -9,15 +9,17 @@ export interface TypingInit {
   readonly clock: Clock;
   readonly type: () => Promise<void> | undefined;
   readonly isNeeded: () => boolean;
+  /** Default 4 s. */
+  readonly repeatMs?: number | undefined;
 }
 
 /** Returns the function that ends it. */
-export function typingWhile({ clock, type, isNeeded }: TypingInit): () => void {
+export function typingWhile({ clock, type, isNeeded, repeatMs = REPEAT_MS }: TypingInit): () => void {
   const end = new AbortController();
   const show = async (): Promise<void> => {
     for (let count = 0; count < MAX_REPEATS && isNeeded() && !end.signal.aborted; count += 1) {
       await type();
-      await clock.sleep(REPEAT_MS, end.signal);
+      await clock.sleep(repeatMs, end.signal);
     }
   };
   show().catch(() => undefined);

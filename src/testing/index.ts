@@ -24,6 +24,7 @@ export { FakeTeams, type TeamsUserOptions } from "./messengers/teams.ts";
 export { FakeSlack, type SlackUserOptions } from "./messengers/slack.ts";
 export {
   FakeProvider,
+  type FakeFile,
   type FakeMessage,
   type ProviderFailure,
   type ProviderFault,

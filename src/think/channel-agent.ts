@@ -30,6 +30,35 @@ export interface MessengerQuestion {
   readonly key: string;
   /** Under which a turn that this call starts can be cancelled. */
   readonly requestId: string;
+  /** Become file parts of the message, and files of the workspace. */
+  readonly files?: readonly MessengerFile[];
+}
+
+/** A file that a user sent. */
+export interface MessengerFile {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+  /** Where the workspace keeps it. */
+  readonly path: string;
+}
+
+/** A file of an answer, for a messenger. */
+export interface ReplyFile {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+  /** Which of the turn's attachments it is; absent: the model's own. */
+  readonly attachment?: number;
+}
+
+/** As much of an attachment as is needed to fetch it again. */
+export interface FetchableAttachment {
+  readonly name?: string;
+  readonly mediaType?: string;
+  readonly size?: number;
+  readonly url?: string;
+  readonly fetchMetadata?: Record<string, string>;
 }
 
 export interface MessengerAnswer {
@@ -67,6 +96,19 @@ export abstract class ChannelAgent<
   /** Sends a text without a model turn. Resolves when it is durable; throws if there is no way to that channel. */
   async deliverNotice(text: ChannelText, options: DeliverNoticeOptions = {}): Promise<void> {
     await channelRuntimeOf(this).deliver(text, options);
+  }
+
+  /**
+   * The bytes of a file that a user sent, fetched from the provider, also after a restart and in a sub-agent.
+   * `messengerId`: default that of the running turn, or of the newest message. Throws what the provider's adapter throws.
+   */
+  async fetchMessengerAttachment(attachment: FetchableAttachment, messengerId?: string): Promise<ArrayBuffer> {
+    return channelRuntimeOf(this).fetchAttachment(attachment, messengerId);
+  }
+
+  /** For the messengers of this package: the files of a turn's answer. */
+  replyFiles(requestId: string): Promise<ReplyFile[]> {
+    return channelRuntimeOf(this).replyFiles(requestId);
   }
 
   /** For the messengers of this package: runs one turn and reports its text as it grows. */

@@ -21,3 +21,8 @@ function originOf(message: UIMessage | undefined): MessengerOrigin | undefined {
   // Reserved: clients cannot set it, so what is there is what the messenger stored.
   return stored as object as MessengerOrigin;
 }
+
+/** The question with the note that `messengerOriginOf` reads. */
+export function ofMessenger(message: UIMessage, context: MessengerOrigin): UIMessage {
+  return { ...message, metadata: { ...(isObject(message.metadata) && message.metadata), messenger: context } };
+}

@@ -5,9 +5,17 @@ import { runtimeOf } from "../agent/runtime.ts";
 import { parentStub } from "../agent/tree/parent.ts";
 import { idempotencyId } from "../turn/idempotency.ts";
 import type { TurnListener } from "../turn/listener.ts";
-import type { ChannelAgent, DeliverNoticeOptions, MessengerAnswer, MessengerQuestion } from "./channel-agent.ts";
+import type {
+  ChannelAgent,
+  DeliverNoticeOptions,
+  FetchableAttachment,
+  MessengerAnswer,
+  MessengerQuestion,
+  ReplyFile
+} from "./channel-agent.ts";
+import { replyFilesOf, withFiles } from "./channel-files.ts";
 import { messengerOriginOf } from "./channel-origin.ts";
-import type { ChannelContext, ChannelText, MessengerCall, MessengerOrigin } from "./channels.ts";
+import type { ChannelContext, ChannelText, MessengerCall, MessengerOrigin, MessengersFeature } from "./channels.ts";
 import { NoSurfaceError } from "./errors.ts";
 import { thinkRuntimeOf, type ThinkRuntime } from "./runtime.ts";
 import { turnInput } from "./turn-input.ts";
@@ -17,17 +25,17 @@ export const OUT_OF_BAND = "[Delivered out of band] ";
 
 const runtimes = new WeakMap<object, ChannelRuntime>();
 
-export function channelRuntimeOf(agent: object): ChannelRuntime {
+export function channelRuntimeOf(agent: ChannelAgent): ChannelRuntime {
   const known = runtimes.get(agent) ?? new ChannelRuntime(agent, thinkRuntimeOf(agent));
   runtimes.set(agent, known);
   return known;
 }
 
 export class ChannelRuntime {
-  readonly #agent: object;
+  readonly #agent: ChannelAgent;
   readonly #think: ThinkRuntime;
 
-  constructor(agent: object, think: ThinkRuntime) {
+  constructor(agent: ChannelAgent, think: ThinkRuntime) {
     this.#agent = agent;
     this.#think = think;
   }
@@ -92,16 +100,41 @@ export class ChannelRuntime {
 
   /** Done here in the root; otherwise passed to it. */
   async receive(call: MessengerCall): Promise<void> {
+    const root = this.#root();
+    if (root) return root.messengerCall(call);
+    await this.#messengers(call.do === "post" ? call.notice.messengerId : call.turn.messengerId).receive(call);
+  }
+
+  async fetchAttachment(attachment: FetchableAttachment, messengerId: string | undefined): Promise<ArrayBuffer> {
+    const id = messengerId ?? this.messengerOrigin()?.messengerId;
+    if (id === undefined) throw new NoSurfaceError("", "no messenger is behind this conversation; name one");
+    // Functions and what the provider sent do not cross to another object.
+    const { name, mediaType, size, url, fetchMetadata } = attachment;
+    const plainAttachment = JSON.parse(
+      JSON.stringify({ name, mediaType, size, url, fetchMetadata })
+    ) as FetchableAttachment;
+    const root = this.#root();
+    return root
+      ? root.fetchMessengerAttachment(plainAttachment, id)
+      : this.#messengers(id).fetchAttachment(id, plainAttachment);
+  }
+
+  #root() {
     const { identity } = this.#think.agent;
     const [root] = identity.parentPath;
-    if (root) {
-      const stub = parentStub<ChannelAgent>(runtimeOf(this.#agent), root.className, identity.parentPath.length);
-      return stub.messengerCall(call);
-    }
+    return root && parentStub<ChannelAgent>(runtimeOf(this.#agent), root.className, identity.parentPath.length);
+  }
+
+  #messengers(channel: string): MessengersFeature {
     const messengers = this.#think.features.broughtBy("getMessengers");
-    const channel = call.do === "post" ? call.notice.messengerId : call.turn.messengerId;
     if (!messengers) throw new NoSurfaceError(channel, "the root agent has no messengers");
-    await messengers.receive(call);
+    return messengers;
+  }
+
+  async replyFiles(requestId: string): Promise<ReplyFile[]> {
+    const { workspace } = this.#agent;
+    const chunks = this.#think.parts.turns.replay(requestId)?.chunks ?? [];
+    return replyFilesOf({ chunks, attachments: this.#agent.replyAttachments(requestId), workspace });
   }
 
   // ── A messenger's question ──
@@ -111,11 +144,14 @@ export class ChannelRuntime {
    * only while its first attempt runs; the answer has all of it.
    */
   async answer(
-    { message, channel, key, requestId }: MessengerQuestion,
+    { message, channel, key, requestId, files = [] }: MessengerQuestion,
     onText: (delta: string) => unknown
   ): Promise<MessengerAnswer> {
     const { turns } = this.#think.parts;
     const { ids } = this.#think.agent;
+    const id = idempotencyId("turn", key);
+    const isKnown = files.length === 0 || turns.requestOf(id) !== undefined;
+    const question = isKnown ? message : await withFiles(message, files, this.#agent.workspace);
     let isStreaming = true;
     const listener: TurnListener = {
       chunk: (turn, { body }) => {
@@ -128,10 +164,10 @@ export class ChannelRuntime {
     try {
       const ticket = turns.admit({
         requestId,
-        idempotencyId: idempotencyId("turn", key),
+        idempotencyId: id,
         trigger: "rpc",
         channel,
-        input: turnInput(message, { newId: () => ids.next(), channel }),
+        input: turnInput(question, { newId: () => ids.next(), channel }),
         origin: undefined
       });
       const { status, message: answer } = await ticket.settled;

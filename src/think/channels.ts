@@ -2,6 +2,7 @@
 // `configureChannels()` and `getMessengers()`; `web` is always there. Types, the rules of the declaration, and the
 // feature that gives turns their policy. Messengers themselves are a feature of their own.
 import type { ToolSet } from "ai";
+import type { FetchableAttachment } from "./channel-agent.ts";
 import type { CarriesFeature, ChannelPolicy, Feature } from "./feature.ts";
 import { ChannelDefinitionError } from "./errors.ts";
 
@@ -11,6 +12,13 @@ export type ChannelKind = "web" | "messenger" | "voice" | "custom";
 
 /** How far a notice is from the turn's answer. */
 export type DeliveryKind = "final" | "interim" | "notice" | "command";
+
+/** How far the delivery of a reply is. */
+export interface DeliveryTag {
+  readonly stage: string;
+  readonly kind: DeliveryKind;
+  readonly turnEnded: boolean;
+}
 
 export interface ChannelCapabilities {
   readonly canEditMessages?: boolean;
@@ -89,6 +97,8 @@ export interface MessengerOrigin {
 export interface MessengersFeature extends Feature {
   /** Asked of the root, by itself and by its sub-agents. Durable when it resolves; the provider may get it later. */
   receive(call: MessengerCall): Promise<void>;
+  /** Asked of the root. */
+  fetchAttachment(messengerId: string, attachment: FetchableAttachment): Promise<ArrayBuffer>;
 }
 
 export interface MessengerNotice {

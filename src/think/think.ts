@@ -52,6 +52,8 @@ import type {
   SaveMessagesResult,
   TurnResult
 } from "./programmatic.ts";
+import { ofMessenger } from "./channel-origin.ts";
+import type { MessengerOrigin } from "./channels.ts";
 import { InspectionAgent } from "./inspection-agent.ts";
 import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
@@ -285,6 +287,15 @@ export abstract class Think<
   /** Runs a turn and streams it to a callback. Resolves when the turn is over, however it ended. */
   async chat(input: ChatInput, callback: StreamCallback, options?: ChatOptions): Promise<void> {
     return changing(this).startTurn((turns) => turns.chat(input, callback, options));
+  }
+
+  /** As `chat`, for a question that came through a messenger: its channel, and what `getMessengerContext()` answers. */
+  async chatWithMessengerContext(
+    message: UIMessage,
+    callback: StreamCallback,
+    ...[context, options]: [context: MessengerOrigin, options?: ChatOptions]
+  ): Promise<void> {
+    return this.chat(ofMessenger(message, context), callback, { ...options, channel: context.messengerId });
   }
 
   /** Adds messages, runs a turn and waits for its end. A function is given the transcript when the turn's time comes. */

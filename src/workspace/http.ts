@@ -4,7 +4,7 @@
 // Whatever is stored is sent as a download that no browser runs in the agent's origin. Who may ask is the class's to say.
 import { errorCode, fileFailure } from "./tools/failure.ts";
 import { nameOf, normalizePath } from "./paths.ts";
-import { DEFAULT_BYTES_TYPE } from "./media-type.ts";
+import { DEFAULT_BYTES_TYPE } from "../util/media-type.ts";
 import { MAX_FILE_BYTES } from "./store/contents.ts";
 import type { FileStat } from "./store/entries.ts";
 import { Workspace } from "./workspace.ts";

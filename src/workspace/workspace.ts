@@ -5,7 +5,7 @@ import { decodeText, encodeText } from "../util/bytes.ts";
 import { countLines, MAX_DIFF_LINES, unifiedDiff } from "./diff.ts";
 import { FileError, isDirectory, missing } from "./errors.ts";
 import { type EventSource, report } from "./events.ts";
-import { DEFAULT_BYTES_TYPE, DEFAULT_TEXT_TYPE, typeOfName } from "./media-type.ts";
+import { DEFAULT_BYTES_TYPE, DEFAULT_TEXT_TYPE, typeOfName } from "../util/media-type.ts";
 import { type ObjectBucket, ObjectStore } from "./object-store.ts";
 import { normalizePath, ROOT } from "./paths.ts";
 import { openStore, type SharedStore } from "./shared-store.ts";

@@ -4,11 +4,19 @@ import discordMessenger from "../../src/messengers/discord.ts";
 import slackMessenger from "../../src/messengers/slack.ts";
 import teamsMessenger from "../../src/messengers/teams.ts";
 import telegramMessenger from "../../src/messengers/telegram.ts";
-import { FakeDiscord, FakeSlack, FakeTeams, FakeTelegram, type FakeProvider } from "../../src/testing/index.ts";
+import {
+  FakeDiscord,
+  FakeSlack,
+  FakeTeams,
+  FakeTelegram,
+  type FakeFile,
+  type FakeProvider
+} from "../../src/testing/index.ts";
 
 export interface How {
   readonly by?: "ada" | "grace" | "bot";
   readonly in?: "direct" | "group";
+  readonly file?: FakeFile;
 }
 
 export type Definition = Partial<Omit<MessengerDefinition, "adapter" | "provider" | "userName">>;
@@ -57,7 +65,8 @@ export function telegramDriver(): Driver {
     url,
     ...(how.in === "group" && { chatId: -100, chatType: "group" as const }),
     ...(how.by === "grace" && { from: GRACE }),
-    ...(how.by === "bot" && { from: { ...GRACE, is_bot: true } })
+    ...(how.by === "bot" && { from: { ...GRACE, is_bot: true } }),
+    ...(how.file && { file: how.file })
   });
   return {
     name: "telegram",
@@ -81,11 +90,12 @@ export function telegramDriver(): Driver {
 export function slackDriver(): Driver {
   const fake = new FakeSlack({ token: "xoxb-test", signingSecret: "signing-secret" });
   const url = webhookUrl("slack");
-  const options = ({ by, in: place }: How = {}) => ({
+  const options = ({ by, in: place, file }: How = {}) => ({
     url,
     ...(place === "group" && { channel: "C100" }),
     ...(by === "grace" && { user: "U9" }),
-    ...(by === "bot" && { isBot: true })
+    ...(by === "bot" && { isBot: true }),
+    ...(file && { files: [file] })
   });
   return {
     name: "slack",
@@ -106,10 +116,11 @@ export function slackDriver(): Driver {
 export function discordDriver(): Driver {
   const fake = new FakeDiscord({ token: "bot-token", applicationId: "1" });
   const url = webhookUrl("discord");
-  const options = ({ by, in: place }: How = {}) => ({
+  const options = ({ by, in: place, file }: How = {}) => ({
     url,
     ...(place === "group" && { guild: "50", channel: "500" }),
-    ...(by === "grace" && { user: "9" })
+    ...(by === "grace" && { user: "9" }),
+    ...(file && { files: [file] })
   });
   return {
     name: "discord",
@@ -136,11 +147,12 @@ export function discordDriver(): Driver {
 export function teamsDriver(): Driver {
   const fake = new FakeTeams({ appId: "app-1", appPassword: "app-secret" });
   const url = webhookUrl("teams");
-  const options = ({ by, in: place }: How = {}) => ({
+  const options = ({ by, in: place, file }: How = {}) => ({
     url,
     ...(place === "group" && { conversation: "19:channel@thread.tacv2;messageid=1" }),
     ...(by === "grace" && { user: "9" }),
-    ...(by === "bot" && { isBot: true })
+    ...(by === "bot" && { isBot: true }),
+    ...(file && { files: [file] })
   });
   return {
     name: "teams",

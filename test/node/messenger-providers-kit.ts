@@ -35,6 +35,10 @@ export class Support extends Think {
     return bot.mayDecide(context);
   }
 
+  keptUploads() {
+    return this.sql<{ owner: string }>`SELECT owner FROM cf_blob_owners WHERE owner LIKE 'messenger-upload%'`;
+  }
+
   override getMessengers() {
     return { [bot.driver.name]: bot.driver.messenger(bot.definition) };
   }

@@ -1,9 +1,9 @@
 // What is Slack's own.
 import { afterEach, expect, test, vi } from "vitest";
-import slackMessenger from "../../src/messengers/slack.ts";
+import slackMessenger, { type SlackWorkspace } from "../../src/messengers/slack.ts";
 import { slackText } from "../../src/messengers/slack/webhook.ts";
-import { reply, text, type FakeSlack } from "../../src/testing/index.ts";
-import { webhookUrl } from "./messenger-drivers.ts";
+import { FakeSlack, reply, text, type Step } from "../../src/testing/index.ts";
+import { slackDriver, webhookUrl, type Driver } from "./messenger-drivers.ts";
 import { answered, bot, openBot } from "./messenger-providers-kit.ts";
 
 afterEach(() => {
@@ -36,6 +36,33 @@ test("app_mention and message for one message, and a retry of either, are one re
   ).toEqual([["once", "1790000500.000100"]]);
 });
 
+test("an app in two workspaces answers each with its own token, over a restart and for files too", async () => {
+  const asked: unknown[] = [];
+  const token = (workspace: SlackWorkspace) => {
+    asked.push(workspace);
+    return `xoxb-${workspace.teamId}`;
+  };
+  const fake = new FakeSlack({ token: ["xoxb-T1", "xoxb-T2"], signingSecret: "signing-secret" });
+  const driver: Driver = {
+    ...slackDriver(),
+    fake,
+    messenger: (definition) =>
+      slackMessenger({ token, signingSecret: "signing-secret", userName: "support_bot", ...definition })
+  };
+  const bytes = new TextEncoder().encode("the plan");
+  const files = [{ name: "plan.txt", mediaType: "text/plain", bytes }];
+  const step: Step = (call) => reply(text(JSON.stringify(call.prompt).includes("the plan") ? "two" : "one"));
+  const host = await openBot("slack", [step, step], { driver });
+  await host.fetch(fake.says("Hello", { url, channel: "D1", team: "T1" }));
+  await host.fetch(fake.says("<@UBOT> read", { url, channel: "C2", team: "T2", files }));
+  await host.restart();
+  await answered(host, 20_000);
+  expect(fake.messages("D1").map(({ text: shown, token: used }) => [shown, used])).toEqual([["one", "xoxb-T1"]]);
+  expect(fake.messages("C2").map(({ text: shown, token: used }) => [shown, used])).toEqual([["two", "xoxb-T2"]]);
+  expect(asked).not.toContainEqual({});
+  expect(JSON.stringify(bot.script.calls.map(({ prompt }) => prompt))).toContain("@support_bot read");
+});
+
 test("a slash command is a question", async () => {
   const host = await openBot("slack", [reply(text("42."))]);
   const form = { command: "/ask", text: "the answer?", channel_id: "D7", user_id: "U7", trigger_id: "t.1" };
@@ -45,16 +72,6 @@ test("a slash command is a question", async () => {
   await answered(host);
   expect(slack().texts()).toEqual(["42."]);
   expect(JSON.stringify(bot.script.calls[0]?.prompt)).toContain("/ask the answer?");
-});
-
-test("the model reads the name, type and size of a file, and not its private address", async () => {
-  const host = await openBot("slack", [reply(text("I see."))]);
-  const files = [{ name: "plan.pdf", mimetype: "application/pdf", size: 1_200 }];
-  await host.fetch(slack().says("Look", { url, files }));
-  await answered(host);
-  const prompt = JSON.stringify(bot.script.calls[0]?.prompt);
-  expect(prompt).toContain("- plan.pdf (application/pdf, 1200 bytes)");
-  expect(prompt).not.toContain("files.slack.com");
 });
 
 test("an edited or deleted message, and the bot's own, start no turn", async () => {

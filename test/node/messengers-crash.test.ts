@@ -135,3 +135,38 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     for (const outcome of outcomes) expect(outcome).toEqual([1, 1]);
   });
 });
+
+test("a user's file reaches the model, and the answer's file the chat once at most, wherever the process dies", async () => {
+  const bytes = new Uint8Array([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3]);
+  const chart = action({
+    description: "Draws.",
+    inputSchema: z.object({}),
+    execute: (_input, { attachReply }) => {
+      attachReply({ type: "file", data: "AQID", name: "chart.bin" });
+      return "drawn";
+    }
+  });
+  const step: Step = (call) => {
+    const prompt = JSON.stringify(call.prompt);
+    if (!prompt.includes('"image/jpeg"')) return reply(text("No picture."));
+    if (!prompt.includes('"tool-result"')) return reply(toolCall("chart", {}));
+    // A call that a crash cut off is not made again, and has attached nothing.
+    return reply(text(prompt.includes("drawn") ? "Here." : "Cut off."));
+  };
+  const outcomes = await killEverywhere({
+    name: "slack",
+    steps: () => Array.from({ length: 30 }, () => step),
+    changes: { actions: () => ({ chart }), definition: { conversation: "self" } },
+    webhook: async () => bot.driver.says("Draw this", { file: { name: "cat.jpg", mediaType: "image/jpeg", bytes } }),
+    inspect: () => {
+      const messages = bot.driver.fake.messages();
+      const files = messages.flatMap((message) => message.files ?? []).length;
+      const count = (...texts: string[]) => messages.filter((message) => texts.includes(message.text)).length;
+      const expected = count("Cut off.") === 1 ? 0 : 1;
+      const isTold = count("The file chart.bin may not have arrived.") === 1;
+      return [count("Here.", "Cut off."), files <= expected, files === expected || isTold];
+    }
+  });
+  expect(outcomes.length).toBeGreaterThan(10);
+  for (const outcome of outcomes) expect(outcome).toEqual([1, true, true]);
+});

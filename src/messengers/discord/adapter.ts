@@ -1,7 +1,13 @@
 // Discord as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
-import { cardParts, type ChatAdapter, type ChatPostable, type CollectingChat } from "../chat-adapter.ts";
-import { callProvider } from "../provider-call.ts";
-import { discordThread, readDiscordWebhook, VALUE_MARK } from "./payloads.ts";
+import {
+  cardParts,
+  type ChatAdapter,
+  type ChatAttachment,
+  type ChatPostable,
+  type CollectingChat
+} from "../chat-adapter.ts";
+import { callProvider, checkFileUrl, fetchFile } from "../provider-call.ts";
+import { discordThread, gatewayMessage, readDiscordWebhook, VALUE_MARK } from "./payloads.ts";
 
 export type DiscordToken = string | (() => string | Promise<string>);
 
@@ -13,6 +19,8 @@ export interface DiscordAdapterOptions {
 }
 
 const DISCORD_API = "https://discord.com/api/v10";
+/** Where users' files are, by addresses that hold the permission to read them. */
+const FILE_HOSTS = /^(cdn|media)\.discordapp\.(com|net)$/;
 /** Of a message's text. */
 const CONTENT_CHARS = 2_000;
 const MAX_ECHO_CHARS = 300;
@@ -60,8 +68,14 @@ export class DiscordAdapter implements ChatAdapter {
     }
   }
 
+  /** The Gateway's MESSAGE_CREATE. */
+  async receive(data: unknown): Promise<void> {
+    const received = gatewayMessage(data, this.botUserId);
+    if (received) await this.#chat?.processMessage(this, received.threadId, received.message);
+  }
+
   async postMessage(threadId: string, message: ChatPostable): Promise<{ id: string }> {
-    const { id } = await this.#call("POST", `/channels/${channelOf(threadId)}/messages`, contentOf(message));
+    const { id } = await this.#call("POST", `/channels/${channelOf(threadId)}/messages`, bodyOf(message));
     return { id: String(id) };
   }
 
@@ -86,17 +100,38 @@ export class DiscordAdapter implements ChatAdapter {
     return `discord:${guild}:${channel}`;
   }
 
+  rehydrateAttachment(attachment: ChatAttachment): ChatAttachment {
+    const { url = "" } = attachment.fetchMetadata ?? {};
+    const fetchData = async () => fetchFile(checkFileUrl(url, FILE_HOSTS, this.#options.apiUrl), {});
+    return { ...attachment, fetchData };
+  }
+
   async #call(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
     const { token, apiUrl = DISCORD_API } = this.#options;
+    const isForm = body instanceof FormData;
     return callProvider(`${method} ${path}`, `${apiUrl}${path}`, {
       method,
       headers: {
         Authorization: `Bot ${typeof token === "function" ? await token() : token}`,
-        ...(body && { "Content-Type": "application/json" })
+        // A form's own boundary is part of its type.
+        ...(body && !isForm && { "Content-Type": "application/json" })
       },
-      ...(body && { body: JSON.stringify(body) })
+      ...(body && { body: isForm ? body : JSON.stringify(body) })
     });
   }
+}
+
+/** Files are parts of a form, beside the message. */
+function bodyOf(message: ChatPostable): object {
+  const files = typeof message === "object" && "markdown" in message ? (message.files ?? []) : [];
+  if (files.length === 0) return contentOf(message);
+  const form = new FormData();
+  const attachments = files.map(({ filename }, id) => ({ id, filename }));
+  form.append("payload_json", JSON.stringify({ ...contentOf(message), attachments }));
+  for (const [index, { data, filename, mimeType }] of files.entries()) {
+    form.append(`files[${index}]`, new Blob([data], { type: mimeType }), filename);
+  }
+  return form;
 }
 
 function channelOf(threadId: string): string {

@@ -1,6 +1,6 @@
-// What Discord sends by webhook, in the words of the Chat SDK. Pure: it is verified before.
+// What Discord sends, by webhook and by its Gateway, in the words of the Chat SDK. Pure: it is verified before.
 import { isObject, parseJson } from "../../util/json.ts";
-import type { ChatAction, ChatAuthor, SlashCommand } from "../chat-adapter.ts";
+import type { ChatAction, ChatAttachment, ChatAuthor, ChatMessage, SlashCommand } from "../chat-adapter.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -14,6 +14,8 @@ export type DiscordWebhook =
 const PING = 1;
 const COMMAND = 2;
 const COMPONENT = 3;
+/** The kind of an option that is a file. */
+const ATTACHMENT_OPTION = 11;
 
 /** Separates a button's id from its value. */
 export const VALUE_MARK = ":";
@@ -53,6 +55,7 @@ function commandOf(interaction: Fields): DiscordWebhook {
     command: {
       command: `/${textOf(data["name"])}`,
       text: optionsText(data["options"]),
+      attachments: Object.values(fieldsOf(fieldsOf(data["resolved"])["attachments"])).map(attachmentOf),
       channelId: discordThreadId(textOf(interaction["guild_id"]), channel),
       triggerId: id,
       user: authorOf(userOf(interaction), fieldsOf(interaction["member"]))
@@ -63,7 +66,9 @@ function commandOf(interaction: Fields): DiscordWebhook {
 /** The values a user gave, in order, those of sub-commands included. */
 function optionsText(options: unknown): string {
   const texts = (Array.isArray(options) ? options : []).map((option) => {
-    const { name, value, options: nested } = fieldsOf(option);
+    const { name, type, value, options: nested } = fieldsOf(option);
+    // Its value is an id of what is in `resolved`.
+    if (type === ATTACHMENT_OPTION) return "";
     return nested === undefined ? String(value ?? "") : `${textOf(name)} ${optionsText(nested)}`;
   });
   return texts.filter((text) => text.trim() !== "").join(" ");
@@ -87,20 +92,58 @@ function actionOf(interaction: Fields): DiscordWebhook {
   };
 }
 
+function attachmentOf(value: unknown): ChatAttachment {
+  const { id, filename, content_type: mimeType, size, url } = fieldsOf(value);
+  return {
+    ...(textOf(filename) && { name: textOf(filename) }),
+    ...(textOf(mimeType) && { mimeType: textOf(mimeType) }),
+    ...(typeof size === "number" && { size }),
+    fetchMetadata: { id: textOf(id), url: textOf(url) }
+  };
+}
+
 /** In a server the user is part of the member, in direct messages not. */
 function userOf(interaction: Fields): Fields {
   return fieldsOf(fieldsOf(interaction["member"])["user"] ?? interaction["user"]);
 }
 
-function authorOf(user: Fields, member: Fields): ChatAuthor {
+function authorOf(user: Fields, member: Fields, botUserId?: string): ChatAuthor {
   const userName = textOf(user["username"]);
   const fullName = textOf(member["nick"]) || textOf(user["global_name"]);
+  const userId = textOf(user["id"]);
   return {
-    userId: textOf(user["id"]),
+    userId,
     ...(userName && { userName }),
     ...(fullName && { fullName }),
     isBot: user["bot"] === true,
-    isMe: false
+    isMe: userId === botUserId
+  };
+}
+
+/** Of the Gateway's MESSAGE_CREATE; undefined: nothing a user wrote. */
+export function gatewayMessage(
+  data: unknown,
+  botUserId: string
+): { readonly threadId: string; readonly message: ChatMessage } | undefined {
+  const fields = fieldsOf(data);
+  const id = textOf(fields["id"]);
+  const channel = textOf(fields["channel_id"]);
+  // 0: a message, 19: a reply to one. Others say that a user joined, and the like.
+  const isWritten = fields["type"] === undefined || fields["type"] === 0 || fields["type"] === 19;
+  if (id === "" || channel === "" || !isWritten) return undefined;
+  const mentions = Array.isArray(fields["mentions"]) ? fields["mentions"] : [];
+  const isMention = mentions.some((user) => fieldsOf(user)["id"] === botUserId);
+  const sentAt = new Date(textOf(fields["timestamp"]));
+  return {
+    threadId: discordThreadId(textOf(fields["guild_id"]), channel),
+    message: {
+      id,
+      text: textOf(fields["content"]),
+      author: authorOf(fieldsOf(fields["author"]), fieldsOf(fields["member"]), botUserId),
+      attachments: (Array.isArray(fields["attachments"]) ? fields["attachments"] : []).map(attachmentOf),
+      ...(!Number.isNaN(sentAt.getTime()) && { metadata: { dateSent: sentAt } }),
+      ...(isMention && { isMention })
+    }
   };
 }
 

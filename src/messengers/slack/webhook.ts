@@ -4,10 +4,20 @@ import type { ChatAction, ChatAttachment, ChatMessage, SlashCommand } from "../c
 
 export type SlackWebhook =
   | { readonly kind: "challenge"; readonly challenge: string }
+  | (SlackEvent & { readonly workspace: SlackWorkspace })
+  | { readonly kind: "other" };
+
+type SlackEvent =
   | { readonly kind: "message"; readonly threadId: string; readonly message: ChatMessage; readonly botUserId?: string }
   | { readonly kind: "action"; readonly action: ChatAction }
-  | { readonly kind: "command"; readonly command: SlashCommand }
-  | { readonly kind: "other" };
+  | { readonly kind: "command"; readonly command: SlashCommand };
+
+/** Where an app is installed. */
+export interface SlackWorkspace {
+  readonly teamId?: string;
+  /** Of an app that is installed for a whole organisation. */
+  readonly enterpriseId?: string;
+}
 
 type Fields = Record<string, unknown>;
 
@@ -48,15 +58,28 @@ function eventOf(payload: Fields): SlackWebhook {
   const threadTs = stringOf(event["thread_ts"]);
   // A direct message is one conversation; in a channel each message begins a thread.
   const threadId = slackThreadId(channel, threadTs === "" && !isSlackDirect(channel) ? ts : threadTs);
+  const { team_id: installedIn = payload["team_id"], enterprise_id: enterprise } = fieldsOf(authorization);
+  const workspace = workspaceOf(installedIn, enterprise);
   return {
     kind: "message",
+    workspace,
     threadId,
-    message: messageOf(event, { botUserId, appId: payload["api_app_id"] }),
+    message: messageOf(event, { botUserId, appId: payload["api_app_id"], workspace }),
     ...(botUserId !== "" && { botUserId })
   };
 }
 
-function messageOf(event: Fields, { botUserId, appId }: { botUserId: string; appId: unknown }): ChatMessage {
+function workspaceOf(team: unknown, enterprise: unknown): SlackWorkspace {
+  return {
+    ...(stringOf(team) && { teamId: stringOf(team) }),
+    ...(stringOf(enterprise) && { enterpriseId: stringOf(enterprise) })
+  };
+}
+
+function messageOf(
+  event: Fields,
+  { botUserId, appId, workspace }: { botUserId: string; appId: unknown; workspace: SlackWorkspace }
+): ChatMessage {
   const userId = stringOf(event["user"]) || stringOf(event["bot_id"]);
   const isOwnApp = event["app_id"] !== undefined && event["app_id"] === appId;
   const ts = stringOf(event["ts"]);
@@ -68,19 +91,19 @@ function messageOf(event: Fields, { botUserId, appId }: { botUserId: string; app
       isBot: event["bot_id"] !== undefined,
       isMe: (botUserId !== "" && userId === botUserId) || (event["bot_id"] !== undefined && isOwnApp)
     },
-    attachments: listOf(event["files"]).map((file) => attachmentOf(fieldsOf(file))),
+    attachments: listOf(event["files"]).map((file) => attachmentOf(fieldsOf(file), workspace)),
     metadata: { dateSent: new Date(Number(ts) * 1_000) },
     ...(event["type"] === "app_mention" && { isMention: true })
   };
 }
 
-function attachmentOf(file: Fields): ChatAttachment {
+function attachmentOf(file: Fields, workspace: SlackWorkspace): ChatAttachment {
   const { id, name, mimetype, size, url_private: url } = file;
   return {
     ...(typeof name === "string" && { name }),
     ...(typeof mimetype === "string" && { mimeType: mimetype }),
     ...(typeof size === "number" && { size }),
-    fetchMetadata: { id: stringOf(id), url: stringOf(url) }
+    fetchMetadata: { id: stringOf(id), url: stringOf(url), ...workspace }
   };
 }
 
@@ -96,6 +119,7 @@ function interactionOf(payload: Fields): SlackWebhook {
   const name = stringOf(user["name"]) || stringOf(user["username"]);
   return {
     kind: "action",
+    workspace: workspaceOf(fieldsOf(payload["team"])["id"], fieldsOf(payload["enterprise"])["id"]),
     action: {
       actionId: pressed["action_id"],
       messageId: ts,
@@ -112,6 +136,7 @@ function commandOf(form: Record<string, string>): SlackWebhook {
   if (!command || !channel || !userId) return { kind: "other" };
   return {
     kind: "command",
+    workspace: workspaceOf(form["team_id"], form["enterprise_id"]),
     command: {
       command,
       text,

@@ -1,6 +1,14 @@
 // Teams as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
-import { cardParts, type ChatAdapter, type ChatPostable, type CollectingChat } from "../chat-adapter.ts";
-import { callProvider, ProviderCallError } from "../provider-call.ts";
+import { encodeBase64 } from "../../util/bytes.ts";
+import {
+  cardParts,
+  type ChatAdapter,
+  type ChatAttachment,
+  type ChatFile,
+  type ChatPostable,
+  type CollectingChat
+} from "../chat-adapter.ts";
+import { callProvider, checkFileUrl, fetchFile, ProviderCallError } from "../provider-call.ts";
 import { readTeamsWebhook, teamsThread } from "./activity.ts";
 
 export interface TeamsAdapterOptions {
@@ -20,6 +28,11 @@ const SCOPE = "https://api.botframework.com/.default";
 const CARD = "application/vnd.microsoft.card.adaptive";
 /** The app's token is sent to these hosts only. */
 const SERVICE_HOSTS = /^(smba\.trafficmanager\.net|(.+\.)?botframework\.(com|us)|(.+\.)?teams\.microsoft\.(com|us))$/;
+/** Where users' files are, by addresses that hold the permission to read them. */
+const FILE_HOSTS = /\.sharepoint(-df)?\.(com|us)$/;
+/** Bots may put these into a message. Other files need the user's consent and a place in OneDrive. */
+const INLINE_IMAGES = /^image\/(png|jpeg|gif)$/;
+const INLINE_BYTES = 1_000_000;
 /** A token is renewed before its end. */
 const RENEW_BEFORE_MS = 300_000;
 
@@ -67,6 +80,14 @@ export class TeamsAdapter implements ChatAdapter {
 
   channelIdFromThreadId(threadId: string): string {
     return threadId;
+  }
+
+  /** Images are at the service, for the app's token; files have an address of their own. */
+  rehydrateAttachment(attachment: ChatAttachment): ChatAttachment {
+    const { url = "" } = attachment.fetchMetadata ?? {};
+    const fetchData = async () =>
+      this.#isService(url) ? fetchFile(url, await this.#authorization()) : fetchFile(checkFileUrl(url, FILE_HOSTS), {});
+    return { ...attachment, fetchData };
   }
 
   async #activities(
@@ -119,8 +140,10 @@ export class TeamsAdapter implements ChatAdapter {
 /** Attachments in every case: an edit without them would keep a card. */
 function contentOf(message: ChatPostable): object {
   if (typeof message === "string") return { type: "message", textFormat: "plain", text: message, attachments: [] };
-  if ("markdown" in message)
-    return { type: "message", textFormat: "markdown", text: message.markdown, attachments: [] };
+  if ("markdown" in message) {
+    const attachments = (message.files ?? []).map(inlineImage);
+    return { type: "message", textFormat: "markdown", text: message.markdown, attachments };
+  }
   const { title, texts, buttons } = cardParts(message.card);
   const content = {
     type: "AdaptiveCard",
@@ -138,4 +161,12 @@ function contentOf(message: ChatPostable): object {
     }))
   };
   return { type: "message", summary: title ?? "", attachments: [{ contentType: CARD, content }] };
+}
+
+function inlineImage({ data, filename, mimeType }: ChatFile): object {
+  if (!INLINE_IMAGES.test(mimeType) || data.byteLength > INLINE_BYTES) {
+    throw new ProviderCallError("A file", { status: 400, reason: "a bot can send only images of up to 1 MB" });
+  }
+  const contentUrl = `data:${mimeType};base64,${encodeBase64(new Uint8Array(data))}`;
+  return { contentType: mimeType, name: filename, contentUrl };
 }

@@ -1,11 +1,21 @@
 // Discord's REST API and its interactions for tests: it checks what it is sent as the real one documents it, keeps what a
 // user would see, signs what a user does, and fails on request.
 import { generateKeyPairSync, sign, type KeyObject } from "node:crypto";
-import { FakeProvider, type FakeMessage, type ProviderCall, type ProviderFailure } from "./provider.ts";
+import {
+  FakeProvider,
+  fileResponse,
+  type FakeFile,
+  type FakeMessage,
+  type ProviderCall,
+  type ProviderFailure
+} from "./provider.ts";
+
+import { FakeDiscordGateway } from "./discord-gateway.ts";
 
 const CONTENT_CHARS = 2_000;
 const CUSTOM_ID_CHARS = 100;
 const BUTTONS_PER_ROW = 5;
+const FILES_BYTES = 10 * 1024 * 1024;
 
 export interface DiscordUserOptions {
   readonly url: string;
@@ -17,6 +27,7 @@ export interface DiscordUserOptions {
   readonly user?: string;
   /** Of the slash command (default `ask`). */
   readonly command?: string;
+  readonly files?: readonly FakeFile[];
 }
 
 interface Button {
@@ -52,12 +63,18 @@ export class FakeDiscord extends FakeProvider {
   readonly #token: string;
   readonly #applicationId: string;
   readonly #messages: DiscordMessage[] = [];
+  readonly #files: FakeFile[] = [];
+  /** Where users' files are. */
+  filesUrl = "https://cdn.discordapp.com";
+  /** Its Gateway: give `gateway.WebSocket` to the code under test. */
+  readonly gateway: FakeDiscordGateway;
   #next = 1_000;
 
   constructor(options: { readonly token: string; readonly applicationId: string }) {
     super();
     this.#token = options.token;
     this.#applicationId = options.applicationId;
+    this.gateway = new FakeDiscordGateway(options.token);
     const { publicKey, privateKey } = generateKeyPairSync("ed25519");
     this.#privateKey = privateKey;
     this.publicKey = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url").toString("hex");
@@ -72,10 +89,27 @@ export class FakeDiscord extends FakeProvider {
 
   /** The webhook of a slash command. Sent twice, it is the same command twice. */
   says(text: string, options: DiscordUserOptions): Request {
+    const attachments = (options.files ?? []).map((file) => this.#attachment(file));
     return this.interaction(options, {
       type: 2,
-      data: { name: options.command ?? "ask", options: [{ name: "question", type: 3, value: text }] }
+      data: {
+        name: options.command ?? "ask",
+        options: [
+          { name: "question", type: 3, value: text },
+          ...attachments.map(({ id }, index) => ({ name: `file${index}`, type: 11, value: id }))
+        ],
+        ...(attachments.length > 0 && {
+          resolved: { attachments: Object.fromEntries(attachments.map((one) => [one.id, one])) }
+        })
+      }
     });
+  }
+
+  #attachment(file: FakeFile): { id: string } {
+    const id = String(this.#files.push(file));
+    const { name: filename, mediaType, bytes } = file;
+    const url = `${this.filesUrl}/attachments/700/${id}?ex=1&is=1&hm=signed`;
+    return { id, ...{ filename, content_type: mediaType, size: bytes.byteLength, url } };
   }
 
   /** The webhook of a press on a button of the bot's newest message that has one of this label. */
@@ -88,6 +122,25 @@ export class FakeDiscord extends FakeProvider {
       type: 3,
       data: { component_type: 2, custom_id: button.custom_id },
       message: { id: message.id, content: message.text }
+    });
+  }
+
+  /** A message that a user writes in a channel, by the Gateway. `mention` begins it with a mention of the bot. */
+  writes(
+    text: string,
+    options: Omit<DiscordUserOptions, "url" | "command"> & { readonly mention?: boolean } = {}
+  ): void {
+    const { guild, channel = "700", user = "7", mention = false, files = [] } = options;
+    this.gateway.dispatch("MESSAGE_CREATE", {
+      id: String(this.#next++),
+      type: 0,
+      channel_id: channel,
+      ...(guild !== undefined && { guild_id: guild, member: {} }),
+      content: mention ? `<@${this.#applicationId}> ${text}` : text,
+      mentions: mention ? [{ id: this.#applicationId, username: "support", bot: true }] : [],
+      author: USERS[user] ?? { id: user },
+      attachments: files.map((file) => this.#attachment(file)),
+      timestamp: "2026-11-16T12:00:00.000000+00:00"
     });
   }
 
@@ -137,8 +190,14 @@ export class FakeDiscord extends FakeProvider {
   }
 
   protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname.startsWith("/attachments/")) {
+      // A token has no place here: the address is the permission.
+      const isAllowed = searchParams.get("hm") === "signed" && !request.headers.has("Authorization");
+      return fileResponse(isAllowed ? this.#files[Number(pathname.split("/").at(-1)) - 1] : undefined);
+    }
     if (request.headers.get("Authorization") !== `Bot ${this.#token}`) return refused(401, "401: Unauthorized");
-    const [, channel = "", , id] = /\/channels\/(\d+)\/(\w+)(?:\/(\d+))?/.exec(new URL(request.url).pathname) ?? [];
+    const [, channel = "", , id] = /\/channels\/(\d+)\/(\w+)(?:\/(\d+))?/.exec(pathname) ?? [];
     if (name === "POST typing") return new Response(null, { status: 204 });
     if (name === "POST messages") return this.#post(channel, body);
     const message = this.#messages.find((one) => one.id === id && one.channel === channel);
@@ -148,13 +207,22 @@ export class FakeDiscord extends FakeProvider {
     return new Response(null, { status: 204 });
   }
 
-  #post(channel: string, body: Record<string, unknown>): Response {
-    const problem = problemOf(body);
+  #post(channel: string, sent: Record<string, unknown>): Response {
+    const files = Object.keys(sent)
+      .filter((name) => /^files\[\d+\]$/.test(name))
+      .map((name) => sent[name] as FakeFile);
+    const body =
+      typeof sent["payload_json"] === "string" ? (JSON.parse(sent["payload_json"]) as Record<string, unknown>) : sent;
+    if (files.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) > FILES_BYTES) {
+      return refused(413, "Request entity too large");
+    }
+    const problem = problemOf(body, files.length);
     if (problem) return refused(400, problem);
     const message: DiscordMessage = {
       id: String(this.#next++),
       channel,
       text: "",
+      files,
       row: [],
       buttons: [],
       versions: []
@@ -164,7 +232,7 @@ export class FakeDiscord extends FakeProvider {
   }
 
   #edit(message: DiscordMessage, body: Record<string, unknown>): Response {
-    const problem = problemOf(body);
+    const problem = problemOf(body, message.files?.length ?? 0);
     if (problem) return refused(400, problem);
     // What an edit leaves out stays as it is.
     if (body["content"] !== undefined) message.text = String(body["content"]);
@@ -180,9 +248,9 @@ function buttonsOf(body: Record<string, unknown>): Button[] {
   return rows.flatMap(({ components = [] }) => components);
 }
 
-function problemOf(body: Record<string, unknown>): string | undefined {
+function problemOf(body: Record<string, unknown>, fileCount: number): string | undefined {
   const content = typeof body["content"] === "string" ? body["content"] : "";
-  if (content.trim() === "") return "Cannot send an empty message";
+  if (content.trim() === "" && fileCount === 0) return "Cannot send an empty message";
   if (content.length > CONTENT_CHARS) return "Invalid Form Body";
   const buttons = buttonsOf(body);
   const isBad = buttons.some(({ custom_id = "" }) => custom_id === "" || custom_id.length > CUSTOM_ID_CHARS);

@@ -19,10 +19,18 @@ export interface ProviderFailure {
  */
 export type ProviderFault = ProviderFailure | "lost" | "unanswered" | "silent";
 
+/** A file in a chat, of a user or of the bot. */
+export interface FakeFile {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
 /** A message of the bot as the chat shows it now. */
 export interface FakeMessage {
   readonly id: string | number;
   text: string;
+  readonly files?: readonly FakeFile[];
   /** The labels of its buttons. */
   buttons: readonly string[];
   /** Every text it had, the first one included. */
@@ -119,8 +127,9 @@ export abstract class FakeProvider {
 }
 
 async function bodyOf(request: Request): Promise<Record<string, unknown>> {
-  const text = await request.clone().text();
   const type = request.headers.get("Content-Type") ?? "";
+  if (type.includes("multipart/form-data")) return formOf(await request.clone().formData());
+  const text = await request.clone().text();
   if (type.includes("application/x-www-form-urlencoded")) return Object.fromEntries(new URLSearchParams(text));
   try {
     const parsed: unknown = JSON.parse(text === "" ? "{}" : text);
@@ -128,4 +137,26 @@ async function bodyOf(request: Request): Promise<Record<string, unknown>> {
   } catch {
     return {};
   }
+}
+
+/** Files as `FakeFile`, other fields as texts. */
+async function formOf(form: FormData): Promise<Record<string, unknown>> {
+  const body: Record<string, unknown> = {};
+  for (const [name, value] of form.entries()) {
+    // Workers and Node differ in the type of an entry.
+    const part: string | File = value;
+    body[name] = typeof part === "string" ? part : await fakeFile(part);
+  }
+  return body;
+}
+
+async function fakeFile(file: File): Promise<FakeFile> {
+  return { name: file.name, mediaType: file.type, bytes: new Uint8Array(await file.arrayBuffer()) };
+}
+
+/** The bytes of a file as a provider serves them. */
+export function fileResponse(file: FakeFile | undefined): Response {
+  return file
+    ? new Response(file.bytes as Uint8Array<ArrayBuffer>, { headers: { "Content-Type": file.mediaType } })
+    : new Response("Not Found", { status: 404 });
 }

@@ -1,7 +1,14 @@
 // Slack's Web API and its webhooks for tests: it checks what it is sent as the real one documents it, keeps what a user
 // would see, signs what a user does, and fails on request.
 import { createHmac } from "node:crypto";
-import { FakeProvider, type FakeMessage, type ProviderCall, type ProviderFailure } from "./provider.ts";
+import {
+  FakeProvider,
+  fileResponse,
+  type FakeFile,
+  type FakeMessage,
+  type ProviderCall,
+  type ProviderFailure
+} from "./provider.ts";
 
 const MARKDOWN_CHARS = 12_000;
 const SECTION_CHARS = 3_000;
@@ -19,7 +26,9 @@ export interface SlackUserOptions {
   readonly threadTs?: string;
   /** The message is another app's. */
   readonly isBot?: boolean;
-  readonly files?: readonly { readonly name: string; readonly mimetype: string; readonly size: number }[];
+  /** The workspace (default `T1`). */
+  readonly team?: string;
+  readonly files?: readonly FakeFile[];
 }
 
 interface Block {
@@ -31,6 +40,8 @@ interface Block {
 interface SlackMessage extends FakeMessage {
   readonly channel: string;
   readonly threadTs: string;
+  /** That it was posted with. */
+  readonly token: string;
   actions: { label: string; actionId: string; value: string }[];
 }
 
@@ -42,22 +53,26 @@ interface SlackMessage extends FakeMessage {
  * expect(slack.texts()).toEqual(["Hello, Ada!"]);
  */
 export class FakeSlack extends FakeProvider {
+  /** Where its files are. */
+  filesUrl = "https://files.slack.com";
   readonly postCall = "chat.postMessage";
   readonly editCall = "chat.update";
-  readonly #token: string;
+  readonly #tokens: readonly string[];
   readonly #signingSecret: string;
   readonly #messages: SlackMessage[] = [];
   readonly #users = new Map([
     ["U7", { id: "U7", name: "ada", real_name: "Ada Lovelace" }],
     ["U9", { id: "U9", name: "grace", real_name: "Grace Hopper" }]
   ]);
+  /** Of users, and of the bot while they are not shared. */
+  readonly #files: FakeFile[] = [];
   #clock = 1_790_000_000;
   #event = 1;
-  #file = 1;
 
-  constructor(options: { readonly token: string; readonly signingSecret: string }) {
+  /** Several tokens: those of the workspaces it is installed in. */
+  constructor(options: { readonly token: string | readonly string[]; readonly signingSecret: string }) {
     super();
-    this.#token = options.token;
+    this.#tokens = typeof options.token === "string" ? [options.token] : options.token;
     this.#signingSecret = options.signingSecret;
   }
 
@@ -82,12 +97,13 @@ export class FakeSlack extends FakeProvider {
       ts: this.#ts(),
       ...(threadTs !== undefined && { thread_ts: threadTs })
     };
-    return this.eventRequest(url, event);
+    return this.eventRequest(url, event, options.team);
   }
 
-  #withId(file: NonNullable<SlackUserOptions["files"]>[number]): object {
-    const id = `F${this.#file++}`;
-    return { id, ...file, url_private: `https://files.slack.com/files/${id}` };
+  #withId(file: FakeFile): object {
+    const id = `F${this.#files.push(file)}`;
+    const { name, mediaType: mimetype, bytes } = file;
+    return { id, name, mimetype, size: bytes.byteLength, url_private: `${this.filesUrl}/files/${id}` };
   }
 
   /** The webhook of a press on a button of the bot's newest message that has one of this label. */
@@ -98,6 +114,7 @@ export class FakeSlack extends FakeProvider {
     if (!message || !pressed) throw new Error(`No message with a button "${label}".`);
     return this.pressRequest(url, {
       type: "block_actions",
+      team: { id: options.team ?? "T1" },
       user: { ...this.#users.get(user), id: user },
       channel: { id: channel },
       message: { ts: message.id, ...(message.threadTs !== "" && { thread_ts: message.threadTs }) },
@@ -112,14 +129,14 @@ export class FakeSlack extends FakeProvider {
   }
 
   /** An event as Slack sends it, with its signature. */
-  eventRequest(url: string, event: object): Request {
+  eventRequest(url: string, event: object, team = "T1"): Request {
     const payload = {
       type: "event_callback",
-      team_id: "T1",
+      team_id: team,
       api_app_id: "A1",
       event_id: `Ev${this.#event++}`,
       event_time: this.#clock,
-      authorizations: [{ team_id: "T1", user_id: "UBOT", is_bot: true }],
+      authorizations: [{ team_id: team, user_id: "UBOT", is_bot: true }],
       event
     };
     return this.signed(url, JSON.stringify(payload));
@@ -167,10 +184,23 @@ export class FakeSlack extends FakeProvider {
   }
 
   protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
-    if (request.headers.get("Authorization") !== `Bearer ${this.#token}`) return refused("invalid_auth");
+    const { pathname } = new URL(request.url);
+    // The address is the permission.
+    if (pathname.startsWith("/upload/")) return this.#upload(name, request);
+    const [, token = ""] = (request.headers.get("Authorization") ?? "").split("Bearer ");
+    const isAllowed = this.#tokens.includes(token);
+    // Slack shows its login there.
+    if (pathname.startsWith("/files/")) {
+      return isAllowed ? fileResponse(this.#file(name)) : Response.redirect("https://slack.com/signin", 302);
+    }
+    if (!isAllowed) return refused("invalid_auth");
     switch (name) {
+      case "files.getUploadURLExternal":
+        return this.#uploadUrl(body, request);
+      case "files.completeUploadExternal":
+        return this.#share(body, token);
       case "chat.postMessage":
-        return this.#post(body);
+        return this.#post(body, token);
       case "chat.update":
         return this.#update(body);
       case "chat.delete":
@@ -186,7 +216,49 @@ export class FakeSlack extends FakeProvider {
     }
   }
 
-  #post(body: Record<string, unknown>): Response {
+  #file(id: string): FakeFile | undefined {
+    return this.#files[Number(id.slice(1)) - 1];
+  }
+
+  /** Takes a form, not JSON. */
+  #uploadUrl({ filename, length }: Record<string, unknown>, request: Request): Response {
+    const isForm = (request.headers.get("Content-Type") ?? "").includes("application/x-www-form-urlencoded");
+    if (!isForm || typeof filename !== "string" || !(Number(length) > 0)) return refused("invalid_arguments");
+    const id = `F${this.#files.push({ name: filename, mediaType: `length ${String(length)}`, bytes: new Uint8Array() })}`;
+    return Response.json({ ok: true, file_id: id, upload_url: `${this.filesUrl}/upload/${id}` });
+  }
+
+  async #upload(id: string, request: Request): Promise<Response> {
+    const file = this.#file(id);
+    const bytes = new Uint8Array(await request.arrayBuffer());
+    if (!file || file.mediaType !== `length ${bytes.byteLength}`) return new Response("Bad Request", { status: 400 });
+    const mediaType = request.headers.get("Content-Type") ?? "";
+    this.#files[Number(id.slice(1)) - 1] = { ...file, bytes, mediaType };
+    return new Response(`OK - ${bytes.byteLength}`);
+  }
+
+  #share(body: Record<string, unknown>, token: string): Response {
+    const given = Array.isArray(body["files"]) ? (body["files"] as { id?: string }[]) : [];
+    const files = given.flatMap(({ id = "" }) => this.#file(id) ?? []);
+    const channel = body["channel_id"];
+    if (typeof channel !== "string" || !/^[CDG]/.test(channel)) return refused("channel_not_found");
+    if (given.length === 0 || files.length !== given.length) return refused("file_not_found");
+    const message: SlackMessage = {
+      id: this.#ts(),
+      channel,
+      threadTs: typeof body["thread_ts"] === "string" ? body["thread_ts"] : "",
+      token,
+      text: "",
+      files,
+      actions: [],
+      buttons: [],
+      versions: [""]
+    };
+    this.#messages.push(message);
+    return Response.json({ ok: true, files: given });
+  }
+
+  #post(body: Record<string, unknown>, token: string): Response {
     const problem = problemOf(body);
     if (problem) return refused(problem);
     const text = shownText(body);
@@ -194,6 +266,7 @@ export class FakeSlack extends FakeProvider {
       id: this.#ts(),
       channel: String(body["channel"]),
       threadTs: typeof body["thread_ts"] === "string" ? body["thread_ts"] : "",
+      token,
       text,
       actions: actionsOf(body),
       buttons: actionsOf(body).map(({ label }) => label),

@@ -1,10 +1,21 @@
 // The Bot Framework's service for Teams, for tests: it checks what it is sent as the real one documents it, keeps what a
 // user would see, signs what a user does, and fails on request.
 import { generateKeyPairSync, sign, type KeyObject } from "node:crypto";
-import { FakeProvider, type FakeMessage, type ProviderCall, type ProviderFailure } from "./provider.ts";
+import {
+  FakeProvider,
+  fileResponse,
+  type FakeFile,
+  type FakeMessage,
+  type ProviderCall,
+  type ProviderFailure
+} from "./provider.ts";
 
 const MAX_BYTES = 80 * 1024;
-const SERVICE_URL = "https://smba.trafficmanager.net/emea/";
+/** Of an image in a message: it does not count as text. */
+const IMAGE_BYTES = 1024 * 1024;
+const IMAGE_TYPES = ["image/png", "image/jpeg", "image/gif"];
+const FILE_INFO = "application/vnd.microsoft.teams.file.download.info";
+const FILES_URL = "https://contoso-my.sharepoint.com/download.aspx";
 const CARD = "application/vnd.microsoft.card.adaptive";
 const BOT = { id: "28:bot", name: "Support" };
 
@@ -17,7 +28,8 @@ export interface TeamsUserOptions {
   /** Begins the message with a mention of the bot. */
   readonly mention?: boolean;
   readonly isBot?: boolean;
-  readonly images?: readonly { readonly mediaType: string }[];
+  /** Images are at the service; other files in the user's OneDrive. */
+  readonly files?: readonly FakeFile[];
 }
 
 interface CardAction {
@@ -41,6 +53,10 @@ const NAMES: Record<string, string> = { "7": "Ada Lovelace", "9": "Grace Hopper"
  * expect(teams.texts()).toEqual(["Hello, Ada!"]);
  */
 export class FakeTeams extends FakeProvider {
+  /** Where answers are sent, and images are. */
+  serviceUrl = "https://smba.trafficmanager.net/emea/";
+  /** Where its keys are. */
+  keysUrl = "https://login.botframework.com/v1/.well-known/keys";
   readonly postCall = "POST activities";
   readonly editCall = "PUT activities";
   readonly #appId: string;
@@ -48,6 +64,7 @@ export class FakeTeams extends FakeProvider {
   readonly #publicKey: KeyObject;
   readonly #privateKey: KeyObject;
   readonly #messages: TeamsMessage[] = [];
+  readonly #files: FakeFile[] = [];
   #next = 1;
 
   constructor(options: { readonly appId: string; readonly appPassword: string }) {
@@ -68,16 +85,23 @@ export class FakeTeams extends FakeProvider {
 
   /** The webhook of a message. Sent twice, it is the same message twice. */
   says(text: string, options: TeamsUserOptions): Request {
-    const { mention = false, images = [] } = options;
+    const { mention = false, files = [] } = options;
     return this.activityRequest(options.url, {
       ...this.#activity(options),
       text: mention ? `<at>Support</at> ${text}` : text,
       ...(mention && { entities: [{ type: "mention", mentioned: BOT, text: "<at>Support</at>" }] }),
-      attachments: images.map(({ mediaType }) => ({
-        contentType: mediaType,
-        contentUrl: `${SERVICE_URL}v3/images/${this.#next++}`
-      }))
+      attachments: files.map((file) => this.#attachment(file))
     });
+  }
+
+  #attachment(file: FakeFile): object {
+    const id = this.#files.push(file);
+    if (file.mediaType.startsWith("image/")) {
+      return { contentType: file.mediaType, contentUrl: `${this.serviceUrl}v3/attachments/${id}/views/original` };
+    }
+    const fileType = file.name.split(".").at(-1);
+    const downloadUrl = `${FILES_URL}?UniqueId=${id}&tempauth=signed`;
+    return { contentType: FILE_INFO, name: file.name, content: { downloadUrl, uniqueId: String(id), fileType } };
   }
 
   /** The webhook of a press on a button of the bot's newest message that has one of this label. */
@@ -99,7 +123,7 @@ export class FakeTeams extends FakeProvider {
       id: `activity-${this.#next++}`,
       timestamp: "2026-11-16T12:00:00.000Z",
       channelId: "msteams",
-      serviceUrl: SERVICE_URL,
+      serviceUrl: this.serviceUrl,
       from: isBot
         ? { id: "28:other", name: "Other bot" }
         : { id: `29:${user}`, aadObjectId: user, name: NAMES[user] ?? user },
@@ -116,7 +140,7 @@ export class FakeTeams extends FakeProvider {
       aud: this.#appId,
       nbf: now,
       exp: now + 3_600,
-      serviceurl: SERVICE_URL,
+      serviceurl: this.serviceUrl,
       ...claims
     });
     return new Request(url, {
@@ -151,12 +175,15 @@ export class FakeTeams extends FakeProvider {
   protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
     const { hostname, pathname } = new URL(request.url);
     if (name === "openidconfiguration") {
-      return Response.json({ jwks_uri: "https://login.botframework.com/v1/.well-known/keys" });
+      return Response.json({ jwks_uri: this.keysUrl });
     }
     if (name === "keys") return Response.json({ keys: [{ ...this.#publicKey.export({ format: "jwk" }), kid: "k1" }] });
     if (name === "token") return this.#grant(body);
-    if (hostname !== new URL(SERVICE_URL).hostname) return refused(404, "Not found");
+    if (hostname === new URL(FILES_URL).hostname) return this.#download(request);
+    if (hostname !== new URL(this.serviceUrl).hostname) return refused(404, "Not found");
     if (request.headers.get("Authorization") !== "Bearer access-token") return refused(401, "Unauthorized");
+    const [, image] = /\/v3\/attachments\/(\d+)\/views\/original$/.exec(pathname) ?? [];
+    if (image !== undefined) return fileResponse(this.#files[Number(image) - 1]);
     const [, conversation = "", id] = /\/conversations\/([^/]+)\/activities(?:\/([^/]+))?/.exec(pathname) ?? [];
     if (name === "typing") return Response.json({ id: `typing-${this.#next++}` });
     if (name === "POST activities") return this.#post(decodeURIComponent(conversation), body);
@@ -174,17 +201,39 @@ export class FakeTeams extends FakeProvider {
       : Response.json({ error: "invalid_client" }, { status: 401 });
   }
 
+  /** The app's token has no place here: the address is the permission. */
+  #download(request: Request): Response {
+    const { searchParams } = new URL(request.url);
+    const isAllowed = searchParams.get("tempauth") === "signed" && !request.headers.has("Authorization");
+    return fileResponse(isAllowed ? this.#files[Number(searchParams.get("UniqueId")) - 1] : undefined);
+  }
+
   #post(conversation: string, body: Record<string, unknown>): Response {
-    const message = { id: `message-${this.#next++}`, conversation, text: "", actions: [], buttons: [], versions: [] };
+    const files = imagesOf(body);
+    const message: TeamsMessage = {
+      id: `message-${this.#next++}`,
+      conversation,
+      text: "",
+      files,
+      actions: [],
+      buttons: [],
+      versions: []
+    };
     const answer = this.#show(message, body);
     if (answer.ok) this.#messages.push(message);
     return answer;
   }
 
   #show(message: TeamsMessage, body: Record<string, unknown>): Response {
-    if (JSON.stringify(body).length * 2 > MAX_BYTES) return refused(413, "RequestEntityTooLarge");
+    const images = imagesOf(body);
+    const isBadImage = images.some(
+      ({ mediaType, bytes }) => !IMAGE_TYPES.includes(mediaType) || bytes.byteLength > IMAGE_BYTES
+    );
+    if (isBadImage) return refused(400, "BadArgument");
+    const size = JSON.stringify(body, (key, value: unknown) => (key === "contentUrl" ? "" : value)).length * 2;
+    if (size > MAX_BYTES) return refused(413, "RequestEntityTooLarge");
     const text = shownText(body);
-    if (body["type"] !== "message" || text.trim() === "") return refused(400, "BadSyntax");
+    if (body["type"] !== "message" || (text.trim() === "" && images.length === 0)) return refused(400, "BadSyntax");
     message.text = text;
     // What an edit leaves out stays as it is.
     if (body["attachments"] !== undefined) message.actions = cardsOf(body).flatMap(({ actions = [] }) => actions);
@@ -204,6 +253,16 @@ function cardsOf(body: Record<string, unknown>): Card[] {
   return (attachments as { contentType?: string; content?: Card }[]).flatMap(({ contentType, content }) =>
     contentType === CARD && content ? [content] : []
   );
+}
+
+function imagesOf(body: Record<string, unknown>): FakeFile[] {
+  const attachments = Array.isArray(body["attachments"]) ? body["attachments"] : [];
+  return (attachments as { contentType?: string; contentUrl?: string; name?: string }[]).flatMap((one) => {
+    const [, base64] = /^data:[^,]*;base64,(.*)$/s.exec(one.contentUrl ?? "") ?? [];
+    if (base64 === undefined) return [];
+    const bytes = new Uint8Array(Buffer.from(base64, "base64"));
+    return [{ name: one.name ?? "", mediaType: one.contentType ?? "", bytes }];
+  });
 }
 
 function shownText(body: Record<string, unknown>): string {

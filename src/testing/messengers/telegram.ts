@@ -1,11 +1,22 @@
 // A Telegram Bot API for tests: it checks what it is sent as the real one documents it, keeps what a user would see, and
 // fails on request. Give its `fetch` to the code under test, or let it listen on a port.
 import { randomInt } from "node:crypto";
-import { FakeProvider, type FakeMessage, type ProviderFailure, type ProviderCall } from "./provider.ts";
+import {
+  FakeProvider,
+  fileResponse,
+  type FakeFile,
+  type FakeMessage,
+  type ProviderCall,
+  type ProviderFailure
+} from "./provider.ts";
 
 const TEXT_LIMIT = 4_096;
 const RICH_LIMIT = 32_768;
 const CALLBACK_LIMIT_BYTES = 64;
+const CAPTION_LIMIT = 1_024;
+/** Larger files of users cannot be read by bots, larger documents not sent. */
+const DOWNLOAD_BYTES = 20 * 1024 * 1024;
+const DOCUMENT_BYTES = 50 * 1024 * 1024;
 /** Outside code and links these are only allowed behind a backslash in MarkdownV2. */
 const UNESCAPED = /(?<!\\)[#+\-=|{}.!]/;
 
@@ -30,6 +41,8 @@ export interface TelegramUserOptions {
     readonly is_bot?: boolean;
   };
   readonly chatType?: "private" | "group";
+  /** The message is a photo (`image/jpeg`) or a document with the text as its caption. */
+  readonly file?: FakeFile;
 }
 
 const ADA = { id: 7, first_name: "Ada", last_name: "Lovelace", username: "ada", is_bot: false };
@@ -48,6 +61,7 @@ export class FakeTelegram extends FakeProvider {
   readonly #secretToken: string;
   readonly #userName: string;
   readonly #messages: TelegramMessage[] = [];
+  readonly #files: FakeFile[] = [];
   readonly chatActions: { chatId: number; action: string }[] = [];
   readonly acknowledged: string[] = [];
   webhook: { url: string; secretToken?: string } | undefined;
@@ -74,7 +88,7 @@ export class FakeTelegram extends FakeProvider {
 
   /** The webhook of a message. Sent twice, it is the same message twice. */
   says(text: string, options: TelegramUserOptions & { readonly url: string }): Request {
-    const { chatId = 7, from = ADA, chatType = "private" } = options;
+    const { chatId = 7, from = ADA, chatType = "private", file } = options;
     return this.webhookRequest(options.url, {
       update_id: this.#nextUpdate++,
       message: {
@@ -86,12 +100,21 @@ export class FakeTelegram extends FakeProvider {
           type: chatType,
           ...(chatType === "private" ? { first_name: from.first_name } : { title: "Group" })
         },
-        text,
+        ...(file ? { caption: text, ...this.#media(file) } : { text }),
         ...(text.startsWith("/") && {
           entities: [{ type: "bot_command", offset: 0, length: text.split(" ")[0]?.length ?? 1 }]
         })
       }
     });
+  }
+
+  #media(file: FakeFile): object {
+    this.#files.push(file);
+    const id = String(this.#files.length);
+    const known = { file_id: `file-${id}`, file_unique_id: `unique-${id}`, file_size: file.bytes.byteLength };
+    return file.mediaType === "image/jpeg"
+      ? { photo: [{ ...known, width: 800, height: 600 }] }
+      : { document: { ...known, file_name: file.name, mime_type: file.mediaType } };
   }
 
   /** The webhook of a press on a button of the bot's newest message that has one of this label. */
@@ -145,7 +168,9 @@ export class FakeTelegram extends FakeProvider {
   }
 
   protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
-    if (!new URL(request.url).pathname.startsWith(`/bot${this.#token}/`)) return failure(401, "Unauthorized");
+    const { pathname } = new URL(request.url);
+    if (pathname.startsWith(`/file/bot${this.#token}/`)) return fileResponse(this.#files[Number(name) - 1]);
+    if (!pathname.startsWith(`/bot${this.#token}/`)) return failure(401, "Unauthorized");
     switch (name) {
       case "getMe":
         return success({ id: 1, is_bot: true, first_name: "Support", username: this.#userName });
@@ -153,6 +178,10 @@ export class FakeTelegram extends FakeProvider {
         return success({ url: this.webhook?.url ?? "", has_custom_certificate: false, pending_update_count: 0 });
       case "setWebhook":
         return this.#setWebhook(body);
+      case "getFile":
+        return this.#getFile(String(body["file_id"]));
+      case "sendDocument":
+        return this.#sendDocument(body);
       case "sendMessage":
       case "sendRichMessage":
         return this.#send(body);
@@ -181,6 +210,34 @@ export class FakeTelegram extends FakeProvider {
       return failure(400, "Bad Request: secret token is invalid");
     this.webhook = { url, ...(isSecret && { secretToken }) };
     return success(true);
+  }
+
+  #getFile(id: string): Response {
+    const number = id.replace(/^file-/, "");
+    const file = this.#files[Number(number) - 1];
+    if (!file) return failure(400, "Bad Request: invalid file_id");
+    if (file.bytes.byteLength > DOWNLOAD_BYTES) return failure(400, "Bad Request: file is too big");
+    return success({ file_id: id, file_size: file.bytes.byteLength, file_path: `documents/${number}` });
+  }
+
+  #sendDocument(body: Record<string, unknown>): Response {
+    const file = body["document"] as FakeFile | undefined;
+    const caption = String(body["caption"] ?? "");
+    if (!Number.isFinite(Number(body["chat_id"]))) return failure(400, "Bad Request: chat not found");
+    if (!file?.bytes?.byteLength) return failure(400, "Bad Request: file must be non-empty");
+    if (file.bytes.byteLength > DOCUMENT_BYTES) return failure(413, "Request Entity Too Large");
+    if (caption.length > CAPTION_LIMIT) return failure(400, "Bad Request: message caption is too long");
+    const message: TelegramMessage = {
+      id: this.#nextMessage++,
+      chatId: Number(body["chat_id"]),
+      text: caption,
+      files: [file],
+      keyboard: [],
+      buttons: [],
+      versions: [caption]
+    };
+    this.#messages.push(message);
+    return success(resultOf(message));
   }
 
   #send(body: Record<string, unknown>): Response {

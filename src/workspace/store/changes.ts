@@ -1,7 +1,7 @@
 // Many changes at once, as a script leaves them: one transaction, in which each change is made or named as refused. A
 // file that another writer changed since the caller saw it is not overwritten.
 import { FileError, notDirectory } from "../errors.ts";
-import { isTextContent } from "../media-type.ts";
+import { isTextContent } from "../../util/media-type.ts";
 import { parentOf } from "../paths.ts";
 import { checkExpected, type StagedContent } from "./contents.ts";
 import { type EntryRow, findEntry, hasChildren, locate } from "./entries.ts";

@@ -2,7 +2,7 @@
 // refuses has changed nothing.
 import { isDirectory } from "../errors.ts";
 import { checkedLength, nameOf, parentOf, ROOT } from "../paths.ts";
-import { DEFAULT_BYTES_TYPE, DEFAULT_TEXT_TYPE, typeOfName } from "../media-type.ts";
+import { DEFAULT_BYTES_TYPE, DEFAULT_TEXT_TYPE, typeOfName } from "../../util/media-type.ts";
 import {
   appendChunks,
   checkExpected,

@@ -3,7 +3,7 @@
 import { tool, type Tool } from "ai";
 import { countLines } from "../diff.ts";
 import { WorkLimitError } from "../match/automaton.ts";
-import { isTextType, namedType } from "../media-type.ts";
+import { isTextType, namedType } from "../../util/media-type.ts";
 import type { FileInfo } from "../store/entries.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
 import { toolInput } from "./input.ts";

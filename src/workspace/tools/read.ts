@@ -2,7 +2,7 @@
 import { tool, type Tool } from "ai";
 import { toolMediaPart } from "../../model/tool-media.ts";
 import { decodeText, encodeBase64 } from "../../util/bytes.ts";
-import { isImageType, isTextType, mediaTypeOf } from "../media-type.ts";
+import { isImageType, isTextType, mediaTypeOf } from "../../util/media-type.ts";
 import { nameOf, normalizePath } from "../paths.ts";
 import { fileFailure, orFailure, type ToolFailure } from "./failure.ts";
 import { toolInput } from "./input.ts";

@@ -10,9 +10,10 @@ import {
   reply,
   scriptedModel,
   text,
+  toolCall,
   type Script
 } from "everthink/testing";
-import { Concierge, Everywhere, paged, Support } from "./messengers.ts";
+import { Concierge, Everywhere, paged, Support, Wider } from "./messengers.ts";
 
 await import("@chat-adapter/telegram");
 let script: Script = createScript([reply(text("Hello, Ada!"))]);
@@ -72,6 +73,42 @@ test.each(["slack", "discord", "teams"] as const)("one class answers in %s besid
   await host.fetch(fakes[provider].says("Hello", { url }));
   await host.advance(5_000);
   expect(fakes[provider].texts()).toEqual(["Hello, Ada!"]);
+});
+
+class ScriptedWider extends Wider {
+  override getModel() {
+    return scriptedModel(script);
+  }
+
+  override async onStart() {
+    await this.workspace.writeFileBytes?.("/charts/sales.png", PNG, "image/png");
+  }
+}
+
+const PNG = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0]);
+
+test("an action's file follows its answer, with the workspace's own token; the Gateway is open", async () => {
+  script = createScript([reply(toolCall("chart", {})), reply(text("Here."))]);
+  const slack = new FakeSlack({ token: "xoxb-test-T2", signingSecret: "signing" });
+  const discord = new FakeDiscord({ token: "bot", applicationId: "1" });
+  vi.stubGlobal("fetch", slack.fetch);
+  vi.stubGlobal("WebSocket", discord.gateway.WebSocket);
+  const env = {
+    SLACK_BOT_TOKEN: "xoxb-test",
+    SLACK_SIGNING_SECRET: "signing",
+    DISCORD_BOT_TOKEN: "bot",
+    DISCORD_APPLICATION_ID: "1",
+    DISCORD_PUBLIC_KEY: discord.publicKey
+  };
+  const host = createTestHost({ agents: { Wider: ScriptedWider }, env });
+  const url = "http://localhost/agents/wider/main/messengers/slack/webhook";
+  await host.fetch(slack.says("Show me", { url, team: "T2" }));
+  await host.advance(10_000);
+  expect(slack.messages().map(({ text: shown, files = [] }) => [shown, files.map(({ bytes }) => bytes)])).toEqual([
+    ["Here.", []],
+    ["", [PNG]]
+  ]);
+  expect(discord.gateway.connected).toBe(1);
 });
 
 test("a channel has its own instructions and surface", async () => {

@@ -3,9 +3,10 @@ import { defineChannels, type ChannelText } from "everthink/channels";
 import discordMessenger from "everthink/messengers/discord";
 import slackMessenger from "everthink/messengers/slack";
 import teamsMessenger from "everthink/messengers/teams";
-import { Think } from "everthink";
+import { action, Think } from "everthink";
 import { defineMessengers } from "everthink/messengers";
 import telegramMessenger from "everthink/messengers/telegram";
+import { z } from "zod";
 
 interface Env {
   TELEGRAM_BOT_TOKEN: string;
@@ -51,6 +52,41 @@ export class Everywhere extends Think<AllSecrets> {
       teams: teamsMessenger({
         appId: this.env.TEAMS_APP_ID,
         appPassword: this.env.TEAMS_APP_PASSWORD,
+        userName: "support"
+      })
+    });
+  }
+}
+
+export class Wider extends Think<AllSecrets> {
+  async tokenOf(teamId: string | undefined): Promise<string> {
+    return `${this.env.SLACK_BOT_TOKEN}-${teamId}`;
+  }
+
+  override getActions() {
+    const chart = action({
+      description: "Draws the sales as a chart.",
+      inputSchema: z.object({}),
+      execute: (_input, { attachReply }) => {
+        attachReply({ type: "file", path: "/charts/sales.png" });
+        return "The chart follows the answer.";
+      }
+    });
+    return { chart };
+  }
+
+  override getMessengers() {
+    return defineMessengers({
+      slack: slackMessenger({
+        token: ({ teamId }) => this.tokenOf(teamId),
+        signingSecret: this.env.SLACK_SIGNING_SECRET,
+        userName: "support"
+      }),
+      discord: discordMessenger({
+        token: this.env.DISCORD_BOT_TOKEN,
+        applicationId: this.env.DISCORD_APPLICATION_ID,
+        publicKey: this.env.DISCORD_PUBLIC_KEY,
+        gateway: { agent: "main" },
         userName: "support"
       })
     });

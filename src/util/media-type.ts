@@ -1,6 +1,5 @@
 // What kind of content a file has: by its name when it is written, by its first bytes where the stored type says
 // nothing. Pure.
-import { nameOf } from "./paths.ts";
 
 export const DEFAULT_TEXT_TYPE = "text/plain";
 export const DEFAULT_BYTES_TYPE = "application/octet-stream";
@@ -37,7 +36,7 @@ const BY_EXTENSION: Readonly<Record<string, string>> = Object.fromEntries(
 
 /** The type that a name stands for, if it does. */
 export function typeOfName(path: string): string | undefined {
-  const name = nameOf(path);
+  const name = path.slice(path.lastIndexOf("/") + 1);
   const dot = name.lastIndexOf(".");
   const extension = dot < 0 ? "" : name.slice(dot + 1).toLowerCase();
   return Object.hasOwn(BY_EXTENSION, extension) ? BY_EXTENSION[extension] : undefined;

@@ -1,0 +1,151 @@
+// Discord's Gateway for tests: sockets that say hello, take a session or resume one, and are sent what they missed.
+import { trackForeignWork } from "../inprocess/foreign-work.ts";
+
+const HEARTBEAT_MS = 41_250;
+const MESSAGE_CONTENT = 1 << 15;
+
+interface Dispatched {
+  readonly s: number;
+  readonly t: string;
+  readonly d: object;
+}
+
+export class FakeDiscordGateway {
+  /** Takes the place of the global `WebSocket`. */
+  readonly WebSocket: new (url: string) => FakeGatewaySocket;
+  /** What clients began: a new session, or one that goes on. */
+  readonly sessions: ("identify" | "resume")[] = [];
+  heartbeats = 0;
+  /** False: heartbeats stay without an answer. */
+  answersHeartbeats = true;
+  readonly #token: string;
+  readonly #sent: Dispatched[] = [];
+  readonly #open = new Set<FakeGatewaySocket>();
+  #session = 0;
+
+  constructor(token: string) {
+    this.#token = token;
+    const onOpen = (socket: FakeGatewaySocket) => this.#hello(socket);
+    this.WebSocket = class extends FakeGatewaySocket {
+      constructor(url: string) {
+        super(url, onOpen);
+      }
+    };
+  }
+
+  /** The sockets that have a session now. */
+  get connected(): number {
+    return this.#open.size;
+  }
+
+  /** Kept for those that resume. */
+  dispatch(t: string, d: object): void {
+    const dispatched = { s: this.#sent.length + 1, t, d };
+    this.#sent.push(dispatched);
+    for (const socket of this.#open) socket.deliver({ op: 0, ...dispatched });
+  }
+
+  /** The connection breaks; with a code, Discord says why. */
+  disconnect(code = 1006): void {
+    for (const socket of [...this.#open]) socket.end(code);
+  }
+
+  /** Any frame, such as `{ op: 7 }`: reconnect. */
+  sends(frame: object): void {
+    for (const socket of this.#open) socket.deliver(frame);
+  }
+
+  /** Sessions are forgotten: what resumes is told so. */
+  forgetSessions(): void {
+    this.#session += 1;
+    this.#sent.length = 0;
+  }
+
+  #hello(socket: FakeGatewaySocket): void {
+    socket.onFrame = (op, d) => this.#receive(socket, op, d);
+    socket.onEnd = () => this.#open.delete(socket);
+    socket.deliver({ op: 10, d: { heartbeat_interval: HEARTBEAT_MS } });
+  }
+
+  #receive(socket: FakeGatewaySocket, op: number, d: unknown): void {
+    const { token, intents, session_id: id, seq } = (d ?? {}) as Record<string, unknown>;
+    if (op === 1) {
+      this.heartbeats += 1;
+      if (this.answersHeartbeats) socket.deliver({ op: 11 });
+      return;
+    }
+    if (token !== this.#token) return socket.end(4004);
+    if (op === 2) {
+      // The content of messages is only for bots that ask for it.
+      if ((Number(intents) & MESSAGE_CONTENT) === 0) return socket.end(4014);
+      this.sessions.push("identify");
+      this.#open.add(socket);
+      const ready = { session_id: `session-${this.#session}`, resume_gateway_url: "wss://resume.discord.test" };
+      socket.deliver({
+        op: 0,
+        s: this.#sent.push({ s: this.#sent.length + 1, t: "READY", d: ready }),
+        t: "READY",
+        d: ready
+      });
+    } else if (op === 6) {
+      if (id !== `session-${this.#session}`) return socket.deliver({ op: 9, d: false });
+      this.sessions.push("resume");
+      this.#open.add(socket);
+      for (const sent of this.#sent) if (sent.s > Number(seq)) socket.deliver({ op: 0, ...sent });
+      socket.deliver({ op: 0, s: this.#sent.length, t: "RESUMED", d: {} });
+    } else socket.end(4001);
+  }
+}
+
+type Listener = (event: { readonly data?: unknown; readonly code?: number }) => void;
+
+/** As much of a WebSocket as a client uses. */
+export class FakeGatewaySocket {
+  readonly url: string;
+  onFrame: (op: number, d: unknown) => void = () => undefined;
+  onEnd: () => void = () => undefined;
+  readonly #listeners = new Map<string, Listener[]>();
+  #isOpen = true;
+
+  constructor(url: string, onOpen: (socket: FakeGatewaySocket) => void) {
+    this.url = url;
+    void this.#later(() => onOpen(this));
+  }
+
+  addEventListener(type: string, listener: Listener): void {
+    this.#listeners.set(type, [...(this.#listeners.get(type) ?? []), listener]);
+  }
+
+  send(data: string): void {
+    if (!this.#isOpen) throw new Error("The socket is closed.");
+    const { op, d } = JSON.parse(data) as { op: number; d: unknown };
+    void this.#later(() => this.onFrame(op, d));
+  }
+
+  close(code = 1000): void {
+    this.end(code);
+  }
+
+  deliver(frame: object): void {
+    void this.#later(() => this.#emit("message", { data: JSON.stringify(frame) }));
+  }
+
+  end(code: number): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.onEnd();
+    void this.#later(() => this.#emit("close", { code }), true);
+  }
+
+  #later(work: () => void, isEnd = false): Promise<void> {
+    return trackForeignWork(
+      Promise.resolve().then(() => {
+        if (this.#isOpen || isEnd) work();
+      })
+    );
+  }
+
+  #emit(type: string, event: { data?: unknown; code?: number }): void {
+    for (const listener of this.#listeners.get(type) ?? []) listener(event);
+  }
+}

@@ -1,0 +1,128 @@
+// Discord's Gateway: ordinary messages are answered like commands, and no end of the socket or of the process loses or
+// doubles one.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { reply, text, type FakeDiscord, type Step } from "../../src/testing/index.ts";
+import { discordDriver, type Driver } from "./messenger-drivers.ts";
+import discordMessenger from "../../src/messengers/discord.ts";
+import { answered, bot, openBot, Support, type Host } from "./messenger-providers-kit.ts";
+
+const logged: unknown[][] = [];
+
+beforeEach(() => {
+  logged.length = 0;
+  for (const level of ["error", "warn"] as const) {
+    vi.spyOn(console, level).mockImplementation((...line: unknown[]) => void logged.push(line));
+  }
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const discord = () => bot.driver.fake as FakeDiscord;
+const shown = () => discord().texts();
+
+/** Says what it was asked, by its last word. */
+const echo: Step = (call) => {
+  const [word = "nothing"] = /word-\w+/.exec(call.lastUserText ?? "") ?? [];
+  return reply(text(`You said ${word}.`));
+};
+
+async function connected(options: { agent?: string; token?: string; start?: boolean } = {}): Promise<Host> {
+  const { agent = "main", token = "bot-token", start = true } = options;
+  const base = discordDriver();
+  const fake = base.fake as FakeDiscord;
+  const driver: Driver = {
+    ...base,
+    messenger: (definition) =>
+      discordMessenger({
+        token,
+        applicationId: "1",
+        publicKey: fake.publicKey,
+        userName: "support_bot",
+        gateway: { agent },
+        ...definition
+      })
+  };
+  vi.stubGlobal("WebSocket", fake.gateway.WebSocket);
+  const host = await openBot(
+    "discord",
+    Array.from({ length: 30 }, () => echo),
+    { driver }
+  );
+  if (start) {
+    await (await host.get(Support, "main")).pendingApprovals();
+    await answered(host, 1_000);
+  }
+  return host;
+}
+
+test("a direct message and a mention are answered; other messages are not", async () => {
+  const host = await connected();
+  expect([discord().gateway.sessions, discord().gateway.connected]).toEqual([["identify"], 1]);
+  discord().writes("word-one");
+  await answered(host);
+  discord().writes("word-two", { guild: "50", channel: "500" });
+  discord().writes("word-three", { guild: "50", channel: "500", mention: true });
+  await answered(host);
+  expect(shown()).toEqual(["You said word-one.", "You said word-three."]);
+  expect(JSON.stringify(bot.script.calls[1]?.prompt)).toContain("Ada Lovelace: @support_bot word-three");
+});
+
+test.each([
+  ["breaks", (fake: FakeDiscord) => fake.gateway.disconnect()],
+  ["is asked to reconnect", (fake: FakeDiscord) => fake.gateway.sends({ op: 7 })],
+  ["does not answer heartbeats", (fake: FakeDiscord) => void (fake.gateway.answersHeartbeats = false)]
+])("a socket that %s is resumed, and what was written meanwhile is answered once", async (_how, end) => {
+  const host = await connected();
+  discord().writes("word-before");
+  await answered(host);
+  end(discord());
+  await host.advance(100_000);
+  discord().gateway.answersHeartbeats = true;
+  discord().writes("word-meanwhile");
+  await answered(host, 200_000);
+  discord().writes("word-after");
+  await answered(host);
+  expect(shown()).toEqual(["You said word-before.", "You said word-meanwhile.", "You said word-after."]);
+  expect(discord().gateway.sessions.slice(0, 2)).toEqual(["identify", "resume"]);
+  expect(discord().gateway.connected).toBe(1);
+});
+
+test("a message written while no process runs is answered once after the restart", async () => {
+  const host = await connected();
+  discord().writes("word-one");
+  await answered(host);
+  await host.restart();
+  discord().gateway.disconnect();
+  discord().writes("word-two");
+  await answered(host, 130_000);
+  expect(shown()).toEqual(["You said word-one.", "You said word-two."]);
+  expect(discord().gateway.sessions).toEqual(["identify", "resume"]);
+});
+
+test("a session that Discord has forgotten is begun anew", async () => {
+  const host = await connected();
+  discord().gateway.forgetSessions();
+  discord().gateway.disconnect();
+  await answered(host, 60_000);
+  expect(discord().gateway.sessions).toEqual(["identify", "identify"]);
+  discord().writes("word-again");
+  await answered(host);
+  expect(shown()).toEqual(["You said word-again."]);
+});
+
+test("a token that Discord refuses is not tried again and again, and the log says what to check", async () => {
+  const host = await connected({ token: "wrong" });
+  await host.advance(600_000);
+  expect(discord().gateway.sessions).toEqual([]);
+  expect(JSON.stringify(logged)).toContain("refused the bot (code 4004)");
+  expect(logged).toHaveLength(1);
+});
+
+test("an agent of another name opens none", async () => {
+  const host = await connected({ agent: "other" });
+  await host.advance(120_000);
+  expect(discord().gateway.sessions).toEqual([]);
+});
