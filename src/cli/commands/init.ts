@@ -23,7 +23,8 @@ const HELP = `everthink init [directory] [options]
 Makes a project from a starter, or adds an agent to the project in the current folder (one with a package.json). Files that
 exist are never overwritten.
 
-  --template <name>      basic, personal-assistant, coding-agent, customer-support, webhook-agent, business-workflow
+  --template <name>      basic, personal-assistant, coding-agent, customer-support, webhook-agent, business-workflow,
+                         telegram-bot, slack-bot
   --name <name>          of the package and the Worker; the folder's name without it
   --route-prefix <path>  /agents
   --yes, -y              asks nothing; without a directory it makes one with a random name

@@ -1,7 +1,7 @@
 import { tool } from "ai";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import type { ChatResponseResult } from "../../index.ts";
+import type { ChatResponseResult, ThinkScheduledTasks } from "../../index.ts";
 import { Think } from "../../think/think.ts";
 import {
   chaos,
@@ -63,7 +63,7 @@ class Forgetful extends Plain {
 
 /** Draws an id more when it repairs the row of its task. */
 class Punctual extends Plain {
-  override getScheduledTasks() {
+  override getScheduledTasks(): ThinkScheduledTasks {
     return { digest: { schedule: "every weekday at 17:00", prompt: "hi", timezone: "Europe/London" } };
   }
 }
@@ -127,7 +127,9 @@ test("an agent that repairs its scheduled task after a bad row has lost nothing"
 test("a message that is lost without an event is reported with the row and its content", async () => {
   const result = await chaos({ ...scenario(Lossy), modes: ["poison-row"], points: 24 });
   const lost = result.differences.filter(({ check }) => check === "silent loss");
-  expect(new Set(lost.map(({ point }) => point.replace(/^write \d+, /, "")))).toEqual(new Set(["settings.json of [1]"]));
+  expect(new Set(lost.map(({ point }) => point.replace(/^write \d+, /, "")))).toEqual(
+    new Set(["settings.json of [1]"])
+  );
   expect(lost.at(-1)?.actual).toContain("Hello there.");
 });
 

@@ -3,6 +3,7 @@
 import type { UIMessage } from "ai";
 import { isToolPart, toolNameOf } from "../../model/index.ts";
 import type { MessagePart } from "../../model/tool-part.ts";
+import { isObject } from "../../util/json.ts";
 
 export type NormalPart =
   | { readonly kind: "text" | "reasoning"; readonly text: string }
@@ -63,10 +64,17 @@ function normalPart(part: MessagePart, options: NormalFormOptions): NormalPart {
     name,
     state: part.state,
     input: part.input,
-    ...(part.output !== undefined && { output: part.output }),
+    ...(part.output !== undefined && { output: withoutExecution(part.output) }),
     ...(part.errorText !== undefined && { error: part.errorText }),
     ...(part.approval?.approved !== undefined && { approved: part.approval.approved })
   };
+}
+
+/** A parked call's output names its execution, under an id that the server mints. */
+function withoutExecution(output: unknown): unknown {
+  if (!isObject(output) || output["status"] !== "paused") return output;
+  const { executionId: _minted, ...rest } = output;
+  return rest;
 }
 
 function withoutIds(part: MessagePart): unknown {
