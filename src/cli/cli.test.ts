@@ -49,7 +49,6 @@ async function run(...args: string[]): Promise<{ code: number; output: string; n
     cwd: folder,
     version: "1.2.3",
     startersFolder,
-    isInteractive: false,
     print: (text) => (output += `${text}\n`),
     stream: (text) => (output += text),
     note: (text) => (notes += `${text}\n`),

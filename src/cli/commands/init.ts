@@ -76,10 +76,10 @@ function isEmpty(folder: string): boolean {
 
 async function fromStarter(root: string, parsed: ParsedArguments, context: CliContext): Promise<number> {
   const starters = listStarters(context.startersFolder);
-  const isAsked = context.isInteractive && !parsed.flag("yes");
+  const terminal = parsed.flag("yes") ? undefined : context.terminal;
   const fallback = isEmpty(root) && !parsed.flag("yes") ? "." : randomProjectName(Math.random);
   const given = { directory: parsed.positionals[0], template: parsed.text("template") };
-  const chosen = isAsked ? await askForProject({ given, fallback, starters }) : given;
+  const chosen = terminal ? await askForProject({ given, fallback, starters }, terminal) : given;
   if (chosen === undefined) return 1;
   const directory = chosen.directory ?? fallback;
   requireInside(root, directory);
