@@ -92,8 +92,10 @@ class ThinkPlugin {
    */
   #scanned(): string[] {
     const { appEntry = "src/server.{ts,tsx,js,mjs}", authorize } = this.#options;
-    const agents = ["agents/**/*.{ts,tsx,js,mjs}", "!agents/**/*.{test,spec}.*", "!agents/**/*.d.ts"];
-    return [...agents, appEntry, ...(authorize === undefined ? [] : [authorize])];
+    const agents = "agents/**/*.{ts,tsx,js,mjs}";
+    // Scripts of skills are no part of the Worker: what they import need not be installed.
+    const others = ["!agents/**/skills/**", "!agents/**/*.{test,spec}.*", "!agents/**/*.d.ts"];
+    return [agents, ...others, appEntry, ...(authorize === undefined ? [] : [authorize])];
   }
 
   #begin(): { warning?: string; errors: string[] } {

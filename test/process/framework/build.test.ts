@@ -152,7 +152,7 @@ describe("a project with agents", () => {
 
 describe("the development server", () => {
   test("an agent file that appears is reached, one that vanishes is 404, and types follow", async () => {
-    const project = new FrameworkProject({ "agents/support.ts": SPEAKER });
+    const project = new FrameworkProject({ "agents/support.ts": `import "zod";\n${SPEAKER}` });
     const { url, run } = await project.develop();
     const status = async (path: string) => (await fetch(url + path).catch(() => undefined))?.status;
     const untilAnswered = (path: string, isFound = true) =>
@@ -165,6 +165,8 @@ describe("the development server", () => {
         deadlineMs: 60_000
       });
     await untilAnswered("/agents/support/a");
+    // What the agents import was found before the first request.
+    expect(run.output).not.toMatch(/optimized: .*zod/);
     expect((await (await fetch(`${url}/__think/manifest`)).json()) as object).toMatchObject({ routePrefix: "/agents" });
 
     project.put({ "agents/broken.ts": "export const nothing = 1;\n" });
