@@ -6,6 +6,7 @@ interface Cell {
   readonly style: string;
 }
 
+// oxlint-disable-next-line no-control-regex
 const SEQUENCE = /\u001b\[([\d;?]*)([A-Za-z])/y;
 
 const PAPER =

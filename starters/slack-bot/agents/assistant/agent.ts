@@ -44,10 +44,8 @@ export default class Assistant extends Think<Cloudflare.Env> {
     };
   }
 
-  /** Yours to fill. */
-  async deploy(service: string) {
-    console.log(`${service} would be deployed now.`);
-  }
+  /** Yours to fill: nothing is deployed yet. */
+  async deploy(_service: string): Promise<void> {}
 
   // Each thread is a sub-agent with a conversation of its own. In channels it answers when it is mentioned.
   override getMessengers() {
