@@ -1,7 +1,8 @@
 import { tool } from "ai";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import type { ChatResponseResult, ThinkScheduledTasks } from "../../index.ts";
+import type { ThinkScheduledTasks } from "../../schedules/task.ts";
+import type { ChatResponseResult } from "../../think/hooks.ts";
 import { Think } from "../../think/think.ts";
 import {
   chaos,
