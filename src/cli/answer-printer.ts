@@ -6,15 +6,21 @@ import { printable, toolCard } from "./message-text.ts";
 
 const SETTLED: ReadonlySet<ToolPart["state"]> = new Set(["output-available", "output-error", "output-denied"]);
 
+/** Text in a colour, or as it is. */
+export type Paint = (format: "dim" | "green" | "yellow", text: string) => string;
+const plain: Paint = (_format, text) => text;
+
 export class AnswerPrinter {
   readonly #write: (text: string) => void;
+  readonly #paint: Paint;
   /** Printed text by message and part. */
   readonly #texts = new Map<string, string>();
   readonly #calls = new Set<string>();
   #isLineOpen = false;
 
-  constructor(write: (text: string) => void) {
+  constructor(write: (text: string) => void, paint: Paint = plain) {
     this.#write = write;
+    this.#paint = paint;
   }
 
   /** These were there before. */
@@ -59,6 +65,6 @@ export class AnswerPrinter {
     if (this.#calls.has(part.toolCallId)) return;
     this.#calls.add(part.toolCallId);
     this.endLine();
-    this.#write(`${toolCard(part)}\n`);
+    this.#write(`${this.#paint("dim", toolCard(part))}\n`);
   }
 }

@@ -1,15 +1,22 @@
 // What a command is given, and what it may fail with. Commands write through the context and never to the console, so that
 // tests read what a person would, and `--json` has standard output for itself.
+import type { Readable, Writable } from "node:stream";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { errorMessage, ThinkError } from "../util/errors.ts";
+
+export interface CliTerminal {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly hasColors: boolean;
+}
 
 export interface CliContext {
   /** Absolute. */
   readonly cwd: string;
   readonly version: string;
   readonly startersFolder: string;
-  /** Whether a person sits at the terminal and can be asked. */
-  readonly isInteractive: boolean;
+  /** Absent where no user can be asked: in a pipe, a script, or CI. */
+  readonly terminal?: CliTerminal;
   /** A line on standard output: the result. */
   print(text: string): void;
   /** A line on standard error: progress, notes. */

@@ -49,7 +49,6 @@ async function run(...args: string[]): Promise<{ code: number; output: string; n
     cwd: folder,
     version: "1.2.3",
     startersFolder,
-    isInteractive: false,
     print: (text) => (output += `${text}\n`),
     stream: (text) => (output += text),
     note: (text) => (notes += `${text}\n`),
@@ -159,13 +158,16 @@ describe("config and eject", () => {
   test("eject prints the code, writes it to a new file, and never over another", async () => {
     project({ "src/server.ts": "export default {};" });
     const { output } = await run("eject");
-    expect(output).toContain('import * as support_module0 from "../agents/support.ts";');
+    expect(output).toContain('import * as supportModule from "../agents/support.ts";');
     expect(output).toContain('import * as app from "./server.ts";');
     expect(output).toContain("export default createThinkWorkerEntry({");
     expect(output).not.toContain("virtual:");
     await run("eject", "src/entry.ts");
     expect(read("src/entry.ts")).toBe(output);
     await expect(run("eject", "src/entry.ts")).rejects.toThrow("exists, and is left as it is");
+    put({ "wrangler.jsonc": CONFIG.replace("virtual:everthink/entry", "src/entry.ts") });
+    await run("config", "--write");
+    expect(await run("inspect")).toMatchObject({ code: 0, output: expect.stringContaining("Diagnostics\n  none") });
     await expect(run("eject", "../entry.ts")).rejects.toThrow("outside of the project");
   });
 });
@@ -251,10 +253,19 @@ describe("init", () => {
       symlinkSync(join(repository, "node_modules"), join(folder, "app/node_modules"));
       expect((await run("types", "--check", "--root", "app")).code).toBe(0);
       expect((await run("inspect", "--root", "app")).output).toContain("Diagnostics\n  none");
+      expect((await run("init", "--help")).output).toContain(name);
       const files = [...starterFiles(startersFolder, name).keys()];
       expect(files).toEqual(expect.arrayContaining(["index.html", "test/assistant.test.ts", "test/chaos.ts"]));
     }
   );
+
+  test("a starter's package.json adds to the shared one, and its README goes on after it", async () => {
+    await run("init", "bot", "--template", "telegram-bot", "--no-install");
+    const { dependencies, scripts } = JSON.parse(read("bot/package.json")) as Record<string, Record<string, string>>;
+    expect(dependencies).toMatchObject({ "@chat-adapter/telegram": expect.any(String), everthink: "^1.2.3" });
+    expect(scripts?.["chaos"]).toBe("everthink chaos");
+    expect(read("bot/README.md")).toMatch(/^# bot\n[^]*npm run chaos[^]*\n\n## Telegram\n/);
+  });
 
   test.each([
     ["My Shop!", "my-shop"],

@@ -51,7 +51,7 @@ export async function runEverthink(args: readonly string[], place: CliPlace): Pr
     cwd: process.cwd(),
     version: place.version,
     startersFolder: place.startersFolder,
-    isInteractive: process.stdin.isTTY === true && process.stdout.isTTY === true && !process.env["CI"],
+    ...terminalOf(process),
     print: (text) => void process.stdout.write(`${text}\n`),
     note: (text) => void process.stderr.write(`${text}\n`),
     stream: (text) => void process.stdout.write(text),
@@ -66,6 +66,11 @@ export async function runEverthink(args: readonly string[], place: CliPlace): Pr
   } finally {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, onSignal);
   }
+}
+
+function terminalOf({ stdin, stdout, env }: NodeJS.Process): Pick<CliContext, "terminal"> {
+  if (!stdin.isTTY || !stdout.isTTY || env["CI"]) return {};
+  return { terminal: { input: stdin, output: stdout, hasColors: stdout.hasColors() } };
 }
 
 /** A command by its name; for tests, which bring a context of their own. */

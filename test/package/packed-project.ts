@@ -1,7 +1,16 @@
 // Packs the built package and installs the tarball in a new, empty project, as a user would get it. Everything lives in
 // one temporary directory, which `remove` deletes. `dist/` must have been built.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -46,6 +55,23 @@ export class PackedProject {
       JSON.stringify({ name: "project", private: true, type: "module" })
     );
     this.#npm(this.project, [...INSTALL, join(this.directory, this.report.filename)]);
+  }
+
+  /** Unpacks the package among links to the repository's packages, so that nothing is downloaded. Answers its folder. */
+  link(): string {
+    const modules = join(this.directory, "node_modules");
+    mkdirSync(modules);
+    for (const name of readdirSync(join(repository, "node_modules"))) {
+      if (name !== "everthink") symlinkSync(join(repository, "node_modules", name), join(modules, name));
+    }
+    return this.unpack(this.report.filename, "everthink");
+  }
+
+  unpack(tarball: string, name: string): string {
+    const folder = join(this.directory, "node_modules", name);
+    mkdirSync(folder);
+    execFileSync("tar", ["-xzf", join(this.directory, tarball), "-C", folder, "--strip-components=1"]);
+    return folder;
   }
 
   /** Copies a fixture of this folder into the project. */

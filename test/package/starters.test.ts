@@ -1,8 +1,8 @@
 // Every starter, made by `everthink init` of the packed package: it type checks, passes its test, builds, and answers. The
 // tarball is unpacked beside the repository's packages, so that nothing is downloaded; `npm run test:starters` does for all
 // of them what CI does for one: `everthink serve`, `wrangler dev` and `npm run chaos`.
-import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ServeRun } from "../process/served-project.ts";
@@ -20,14 +20,7 @@ const runs: ServeRun[] = [];
 
 beforeAll(() => {
   packed = new PackedProject();
-  const modules = join(packed.directory, "node_modules");
-  mkdirSync(join(modules, "everthink"), { recursive: true });
-  for (const name of readdirSync(join(repository, "node_modules"))) {
-    if (name !== "everthink") symlinkSync(join(repository, "node_modules", name), join(modules, name));
-  }
-  const tarball = join(packed.directory, packed.report.filename);
-  execFileSync("tar", ["-xzf", tarball, "-C", join(modules, "everthink"), "--strip-components=1"]);
-  command = join(modules, "everthink", "dist", "serve", "cli.js");
+  command = join(packed.link(), "dist", "serve", "cli.js");
 });
 afterAll(async () => {
   for (const { child } of runs) child.kill("SIGTERM");

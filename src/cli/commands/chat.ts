@@ -1,14 +1,16 @@
 // `everthink chat`: a conversation in the terminal. The agent keeps the turn: leaving, a lost connection or a crash of the
 // server interrupt the view only, and the next `chat` shows the rest.
 import { createInterface, type Interface } from "node:readline/promises";
+import { styleText } from "node:util";
 import type { ThinkClient, WaitingApproval } from "../../client/index.ts";
 import { errorMessage } from "../../util/errors.ts";
-import { AnswerPrinter } from "../answer-printer.ts";
+import { AnswerPrinter, type Paint } from "../answer-printer.ts";
 import {
   CommandError,
   parseCommandLine,
   wholeNumber,
   type CliContext,
+  type CliTerminal,
   type CommandDefinition
 } from "../cli-context.ts";
 import { connectClient, targetOf } from "../connect.ts";
@@ -47,15 +49,15 @@ export const chatCommand: CommandDefinition = {
     const parsed = parseCommandLine(args, { options: OPTIONS, positionals: 2, name: "chat" });
     const isJson = parsed.flag("json") ?? false;
     const given = parsed.text("message");
-    const isOnce = given !== undefined || isJson || !context.isInteractive;
+    const terminal = given === undefined && !isJson ? context.terminal : undefined;
     const history = wholeNumber("history", parsed.text("history"), DEFAULT_HISTORY);
-    const message = isOnce ? (given ?? (await readAll(process.stdin))).trim() : "";
-    if (isOnce && message === "") throw new CommandError("There is no message.", 'Give one: --message "Hello"');
+    const message = terminal ? "" : (given ?? (await readAll(process.stdin))).trim();
+    if (!terminal && message === "") throw new CommandError("There is no message.", 'Give one: --message "Hello"');
     const client = await connectClient(targetOf(parsed, context), context);
     try {
       await settled(client);
-      if (!isOnce) return await converse(client, context, history);
       const [agent = "", instance = "default"] = parsed.positionals;
+      if (terminal) return await converse(client, terminal, { title: `${agent} ${instance}`, history });
       return await sendOnce(client, message, { context, isJson, decideWith: `${agent} --instance ${instance}` });
     } finally {
       client.close();
@@ -98,27 +100,35 @@ async function sendOnce(
   return outcome === "completed" ? 0 : 1;
 }
 
-async function converse(client: ThinkClient, context: CliContext, history: number): Promise<number> {
-  const lines = createInterface({ input: process.stdin, output: process.stdout });
-  const printer = new AnswerPrinter(context.stream);
-  const { messages, identity } = client.getSnapshot();
-  context.note(printable(`${identity?.agent ?? "agent"} ${identity?.name ?? ""} (Ctrl-C leaves)`));
+async function converse(
+  client: ThinkClient,
+  { input, output, hasColors }: CliTerminal,
+  { title, history }: { readonly title: string; readonly history: number }
+): Promise<number> {
+  const paint: Paint = (format, text) => (hasColors ? styleText(format, text, { validateStream: false }) : text);
+  // Through readline: Ctrl-C is then a key, which stops the answer and not the command.
+  const lines = createInterface({ input, output, terminal: true });
+  const write = (text: string) => void output.write(text);
+  const printer = new AnswerPrinter(write, paint);
+  const terminal: Conversation = { write, lines, printer, paint };
+  const { messages } = client.getSnapshot();
+  write(`${paint("dim", printable(`${title} (Ctrl-C leaves)`))}\n`);
   for (const message of messages.slice(messages.length - Math.min(history, messages.length))) {
-    context.print(messageText(message));
+    write(`${messageText(message)}\n`);
   }
   printer.skip(messages);
   const leave = client.subscribe(() => printer.show(client.getSnapshot().messages));
   const stopOrLeave = () => (isBusy(client) ? void client.stop() : lines.close());
   lines.on("SIGINT", stopOrLeave);
   try {
-    if (isBusy(client)) await follow(client, { context, lines, printer });
-    else await decide(client, { context, lines, printer });
+    if (isBusy(client)) await follow(client, terminal);
+    else await decide(client, terminal);
     for (;;) {
-      const text = await ask(lines, "> ");
+      const text = await ask(lines, paint("green", "> "));
       if (text === undefined) return 0;
       if (text.trim() === "") continue;
-      void client.send(text);
-      await follow(client, { context, lines, printer });
+      await client.send(text);
+      await follow(client, terminal);
     }
   } finally {
     leave();
@@ -126,30 +136,32 @@ async function converse(client: ThinkClient, context: CliContext, history: numbe
   }
 }
 
-interface Terminal {
-  readonly context: CliContext;
+interface Conversation {
+  write(text: string): void;
   readonly lines: Interface;
   readonly printer: AnswerPrinter;
+  readonly paint: Paint;
 }
 
 /** To the end of the answer, with the questions it has. */
-async function follow(client: ThinkClient, terminal: Terminal): Promise<void> {
+async function follow(client: ThinkClient, terminal: Conversation): Promise<void> {
   await settled(client);
   terminal.printer.show(client.getSnapshot().messages);
   terminal.printer.endLine();
   const { error } = client.getSnapshot();
-  if (error !== undefined) terminal.context.note(printable(`The turn failed: ${error}`));
+  if (error !== undefined) terminal.write(printable(`The turn failed: ${error}\n`));
   await decide(client, terminal);
 }
 
-async function decide(client: ThinkClient, terminal: Terminal): Promise<void> {
+async function decide(client: ThinkClient, terminal: Conversation): Promise<void> {
   for (const waiting of client.getSnapshot().pendingApprovals) {
-    const answer = await ask(terminal.lines, `${question(waiting)}\nApprove? [y/N] `);
+    terminal.write(`${question(waiting)}\n`);
+    const answer = await ask(terminal.lines, terminal.paint("yellow", "Approve? [y/N] "));
     if (answer === undefined) return;
     const isApproved = /^y(es)?$/i.test(answer.trim());
     const decision = () => (isApproved ? client.approve(waiting.callId) : client.reject(waiting.callId));
     await decided(client, decision).catch((error: unknown) => {
-      terminal.context.note(printable(`It was not decided: ${errorMessage(error)}`));
+      terminal.write(printable(`It was not decided: ${errorMessage(error)}\n`));
     });
     await follow(client, terminal);
     return;

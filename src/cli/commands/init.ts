@@ -23,7 +23,8 @@ const HELP = `everthink init [directory] [options]
 Makes a project from a starter, or adds an agent to the project in the current folder (one with a package.json). Files that
 exist are never overwritten.
 
-  --template <name>      basic, personal-assistant, coding-agent, customer-support, webhook-agent, business-workflow
+  --template <name>      basic, personal-assistant, coding-agent, customer-support, webhook-agent, business-workflow,
+                         telegram-bot, slack-bot
   --name <name>          of the package and the Worker; the folder's name without it
   --route-prefix <path>  /agents
   --yes, -y              asks nothing; without a directory it makes one with a random name
@@ -75,10 +76,10 @@ function isEmpty(folder: string): boolean {
 
 async function fromStarter(root: string, parsed: ParsedArguments, context: CliContext): Promise<number> {
   const starters = listStarters(context.startersFolder);
-  const isAsked = context.isInteractive && !parsed.flag("yes");
+  const terminal = parsed.flag("yes") ? undefined : context.terminal;
   const fallback = isEmpty(root) && !parsed.flag("yes") ? "." : randomProjectName(Math.random);
   const given = { directory: parsed.positionals[0], template: parsed.text("template") };
-  const chosen = isAsked ? await askForProject({ given, fallback, starters }) : given;
+  const chosen = terminal ? await askForProject({ given, fallback, starters }, terminal) : given;
   if (chosen === undefined) return 1;
   const directory = chosen.directory ?? fallback;
   requireInside(root, directory);

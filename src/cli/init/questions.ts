@@ -1,4 +1,5 @@
-// What a person at a terminal is asked. Never reached without one.
+// What a user at a terminal is asked. Never reached without one.
+import type { CliTerminal } from "../cli-context.ts";
 import type { Starter } from "./starters.ts";
 
 export interface ProjectChoice {
@@ -12,24 +13,24 @@ export interface ProjectQuestion {
   readonly starters: readonly Starter[];
 }
 
-/** The answers; undefined when the person gave up. */
-export async function askForProject({
-  given,
-  fallback,
-  starters
-}: ProjectQuestion): Promise<ProjectChoice | undefined> {
+/** The answers; undefined when the user gave up. */
+export async function askForProject(
+  { given, fallback, starters }: ProjectQuestion,
+  { input, output }: Pick<CliTerminal, "input" | "output">
+): Promise<ProjectChoice | undefined> {
   const { cancel, intro, isCancel, select, text } = await import("@clack/prompts");
-  intro("everthink");
+  const place = { input, output };
+  intro("everthink", place);
   const directory =
-    given.directory ?? (await text({ message: "Where?", placeholder: fallback, defaultValue: fallback }));
+    given.directory ?? (await text({ message: "Where?", placeholder: fallback, defaultValue: fallback, ...place }));
   if (isCancel(directory)) {
-    cancel("Nothing was made.");
+    cancel("Nothing was made.", place);
     return undefined;
   }
   const options = starters.map(({ name, title }) => ({ value: name, label: name, hint: title }));
-  const template = given.template ?? (await select({ message: "Which starter?", options }));
+  const template = given.template ?? (await select({ message: "Which starter?", options, ...place }));
   if (isCancel(template)) {
-    cancel("Nothing was made.");
+    cancel("Nothing was made.", place);
     return undefined;
   }
   return { directory, template };

@@ -1,4 +1,5 @@
-// The starters that ship with the package: files that all of them share, and what each adds or replaces.
+// The starters that ship with the package: files that all of them share, and what each adds or replaces. The README of a
+// starter continues the shared one, and its package.json names what it needs besides.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
@@ -25,11 +26,22 @@ export function starterFiles(folder: string, name: string): Map<string, string> 
   for (const source of [join(folder, SHARED), join(folder, name)]) {
     for (const path of filesBelow(source)) {
       const target = relative(source, path).split(sep).join("/");
+      if (target === DESCRIPTION) continue;
+      const text = readFileSync(path, "utf8");
       // npm leaves files of that name out of a package.
-      if (target !== DESCRIPTION) files.set(target.replace(/^_gitignore$/, ".gitignore"), readFileSync(path, "utf8"));
+      files.set(target.replace(/^_gitignore$/, ".gitignore"), joined(target, files.get(target), text));
     }
   }
   return files;
+}
+
+/** A file of a starter with the shared one of its name. */
+function joined(path: string, shared: string | undefined, own: string): string {
+  if (shared !== undefined && path === "README.md") return `${shared}\n${own}`;
+  if (shared === undefined || path !== "package.json") return own;
+  const [base, more] = [shared, own].map((text) => JSON.parse(text) as { dependencies?: object });
+  const dependencies = Object.entries({ ...base?.dependencies, ...more?.dependencies }).sort();
+  return `${JSON.stringify({ ...base, dependencies: Object.fromEntries(dependencies) }, null, 2)}\n`;
 }
 
 function titleOf(file: string): string {

@@ -20,16 +20,22 @@ export interface GenerateOptions {
 /** The classes of all agents, under their generated names, and the registry that the router reads. */
 export function generateThinkAgentsModule(manifest: ThinkManifest, options: GenerateOptions = {}): string {
   const importOf = options.importOf ?? fromRoot;
-  const lines = [`import { thinkAgentClass } from ${quoted(SERVER_ENTRY)};`];
-  for (const [index, { sourcePath }] of manifest.agents.entries()) {
-    lines.push(`import * as ${moduleName(sourcePath, index)} from ${quoted(importOf(sourcePath))};`);
-  }
-  lines.push("");
-  for (const [index, { className, sourcePath }] of manifest.agents.entries()) {
-    const given = `{ className: ${quoted(className)}, path: ${quoted(sourcePath)} }`;
-    lines.push(`export const ${className} = thinkAgentClass(${moduleName(sourcePath, index)}, ${given});`);
-  }
-  lines.push("", `export const thinkAgentRegistry = ${json(manifest.agents.map(registryEntry))};`);
+  const names = moduleNames(manifest.agents);
+  const imports = manifest.agents.map(
+    ({ sourcePath }, index) => `import * as ${names[index]} from ${quoted(importOf(sourcePath))};`
+  );
+  const classes = manifest.agents.map(({ className, sourcePath }, index) => {
+    const given = `  className: ${quoted(className)},\n  path: ${quoted(sourcePath)}`;
+    return `export const ${className} = thinkAgentClass(${names[index]}, {\n${given}\n});`;
+  });
+  const lines = [
+    `import { thinkAgentClass } from ${quoted(SERVER_ENTRY)};`,
+    ...imports,
+    "",
+    ...classes,
+    "",
+    `export const thinkAgentRegistry = ${registry(manifest)};`
+  ];
   return `${lines.join("\n")}\n`;
 }
 
@@ -63,9 +69,8 @@ export function generateThinkEntry(manifest: ThinkManifest, options: GenerateOpt
 
 /** `thinkRouter` over the same registry, for the user's own handlers. */
 export function generateThinkRouterModule(manifest: ThinkManifest, options: GenerateOptions = {}): string {
-  const agents = json(manifest.agents.map(registryEntry));
   const given = [
-    `manifest: { routePrefix: ${quoted(manifest.routePrefix)}, agents: ${agents} }`,
+    `manifest: { routePrefix: ${quoted(manifest.routePrefix)}, agents: ${registry(manifest)} }`,
     ...(options.messengers === undefined ? [] : [`messengers: ${JSON.stringify(options.messengers)}`])
   ];
   return `import { createThinkRouter } from ${quoted(SERVER_ENTRY)};
@@ -98,18 +103,30 @@ export function generateThinkServerEntryModule(): string {
   return `export * from ${quoted(SERVER_ENTRY)};\n`;
 }
 
-function registryEntry(agent: ThinkManifestAgent): object {
-  const { id, className, kind, parentId, aliases, exportName, sourcePath, bindingName } = agent;
-  return { id, className, kind, parentId, aliases, exportName, bindingName, sourcePath };
+/** An array literal with an agent to a few lines, as it would be written by hand. */
+function registry({ agents }: ThinkManifest): string {
+  const entries = agents.map(({ id, className, kind, parentId, aliases, exportName, sourcePath, bindingName }) => {
+    const fields = { id, className, kind, parentId, aliases, exportName, bindingName, sourcePath };
+    const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+    const lines = given.map(([name, value]) => `    ${name}: ${oneLine(value)}`);
+    return `  {\n${lines.join(",\n")}\n  }`;
+  });
+  return entries.length === 0 ? "[]" : `[\n${entries.join(",\n")}\n]`;
+}
+
+function oneLine(value: unknown): string {
+  return Array.isArray(value) ? `[${value.map(oneLine).join(", ")}]` : lineSafe(JSON.stringify(value));
 }
 
 /** Readable in what is ejected, and never the name of something else. */
-function moduleName(path: string, index: number): string {
-  const words = path
-    .replace(/\.[^.]+$/, "")
-    .split("/")
-    .filter((part) => part !== "agents" && part !== "agent");
-  return `${words.join("_").replace(/[^A-Za-z\d]+/g, "_")}_module${index}`.replace(/^(\d)/, "_$1");
+function moduleNames(agents: readonly ThinkManifestAgent[]): string[] {
+  const plain = agents.map(
+    ({ id }) => `${id.replace(/[^A-Za-z\d]+(.)?/g, (_, next?: string) => next?.toUpperCase() ?? "")}Module`
+  );
+  return plain.map((name, index) => {
+    const isUnique = plain.indexOf(name) === plain.lastIndexOf(name) && /^[A-Za-z]/.test(name);
+    return isUnique ? name : `agent${index}${name}`;
+  });
 }
 
 function fromRoot(path: string): string {
@@ -120,7 +137,11 @@ function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-/** U+2028 and U+2029 are line ends in older JavaScript. */
 function json(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(/[\u2028\u2029]/g, (end) => (end === "\u2028" ? "\\u2028" : "\\u2029"));
+  return lineSafe(JSON.stringify(value, null, 2));
+}
+
+/** U+2028 and U+2029 are line ends in older JavaScript. */
+function lineSafe(text: string): string {
+  return text.replace(/[\u2028\u2029]/g, (end) => (end === "\u2028" ? "\\u2028" : "\\u2029"));
 }

@@ -165,10 +165,12 @@ function readManifest(
   return { manifest: isPinned ? discoverThinkApp({ ...options, classNames }) : plain, sources };
 }
 
-/** A Worker of a host framework re-exports the entry from a file of its own. */
+/** A Worker of a host framework re-exports the entry from a file of its own; an ejected one makes it itself. */
 function doesMainImportEntry(root: string, { main }: ThinkWorkerConfig): boolean {
   if (main === undefined || !existsSync(join(root, main))) return false;
-  return /["']virtual:(?:ever)?think\/entry["']/.test(readFileSync(join(root, main), "utf8"));
+  return /["'](?:virtual:(?:ever)?think\/entry|everthink\/server-entry)["']/.test(
+    readFileSync(join(root, main), "utf8")
+  );
 }
 
 function unreadableConfig({ path, error }: WranglerConfigResult): ThinkDiagnostic[] {

@@ -64,6 +64,7 @@ class ThinkPlugin {
     return {
       name: "everthink",
       enforce: "pre",
+      configEnvironment: (name) => (name === "client" ? undefined : { optimizeDeps: { entries: this.#scanned() } }),
       configResolved: (config) => {
         this.#config = config;
         this.#isDevelopment = config.command === "serve";
@@ -83,6 +84,18 @@ class ThinkPlugin {
         return name === undefined ? undefined : this.#generate(name);
       }
     };
+  }
+
+  /**
+   * Where Vite looks for packages before the development server starts. It cannot look into a virtual entry, so it would
+   * find them one by one while requests wait, and reload the Worker for each.
+   */
+  #scanned(): string[] {
+    const { appEntry = "src/server.{ts,tsx,js,mjs}", authorize } = this.#options;
+    const agents = "agents/**/*.{ts,tsx,js,mjs}";
+    // Scripts of skills are no part of the Worker: what they import need not be installed.
+    const others = ["!agents/**/skills/**", "!agents/**/*.{test,spec}.*", "!agents/**/*.d.ts"];
+    return [agents, ...others, appEntry, ...(authorize === undefined ? [] : [authorize])];
   }
 
   #begin(): { warning?: string; errors: string[] } {

@@ -1,6 +1,8 @@
 import { tool } from "ai";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
+import type { ThinkScheduledTasks } from "../../schedules/task.ts";
+import type { ChatResponseResult } from "../../think/hooks.ts";
 import { Think } from "../../think/think.ts";
 import {
   chaos,
@@ -60,6 +62,26 @@ class Forgetful extends Plain {
   }
 }
 
+/** Draws an id more when it repairs the row of its task. */
+class Punctual extends Plain {
+  override getScheduledTasks(): ThinkScheduledTasks {
+    return { digest: { schedule: "every weekday at 17:00", prompt: "hi", timezone: "Europe/London" } };
+  }
+}
+
+/** Deletes its answers while a setting is unreadable, and reports nothing. */
+class Lossy extends Plain {
+  override async onStart() {
+    this.sql`CREATE TABLE IF NOT EXISTS settings (id INTEGER PRIMARY KEY, json TEXT)`;
+    this.sql`INSERT OR IGNORE INTO settings VALUES (1, '{}')`;
+  }
+
+  override async onChatResponse({ message }: ChatResponseResult) {
+    const [settings] = this.sql<{ json: string }>`SELECT json FROM settings`;
+    if (settings?.json !== "{}") await this.session.deleteMessages([message.id]);
+  }
+}
+
 const scenario = (agent: Scenario["agent"], question = "hi"): Scenario => ({
   agent,
   conversation: (session) => session.ask(question),
@@ -96,6 +118,20 @@ test("an agent that a bad row keeps from starting is reported with the row", asy
   const result = await chaos({ ...scenario(Brittle), modes: ["poison-row"], points: 24 });
   const [difference] = result.differences.filter(({ check }) => check === "boots");
   expect(difference?.point).toContain("settings.json of [1]");
+});
+
+test("an agent that repairs its scheduled task after a bad row has lost nothing", async () => {
+  const result = await chaos({ ...scenario(Punctual), modes: ["poison-row"], points: 24 });
+  expect(result.differences, formatChaos(result)).toEqual([]);
+});
+
+test("a message that is lost without an event is reported with the row and its content", async () => {
+  const result = await chaos({ ...scenario(Lossy), modes: ["poison-row"], points: 24 });
+  const lost = result.differences.filter(({ check }) => check === "silent loss");
+  expect(new Set(lost.map(({ point }) => point.replace(/^write \d+, /, "")))).toEqual(
+    new Set(["settings.json of [1]"])
+  );
+  expect(lost.at(-1)?.actual).toContain("Hello there.");
 });
 
 test("only the points asked for are played", async () => {

@@ -7,6 +7,7 @@ import type { ModeResult } from "./chaos.ts";
 import type { ChaosCheck, ChaosDifference } from "./checks.ts";
 import { spread, type Disturbance } from "./disturbance.ts";
 import { EndOfConversation } from "./errors.ts";
+import { normalMessages } from "./normal-form.ts";
 import { playRun, type PlayedRun, type Scenario } from "./run.ts";
 import { ChaosSession } from "./session.ts";
 import type { Stage } from "./stage.ts";
@@ -66,7 +67,7 @@ async function findDeaths({ scenario, baseline, points }: CorruptionContext): Pr
     const afterwards = async (stage: Stage) => {
       const cells = textCells(stage.object);
       await answerAnother(stage);
-      found.push({ write, cells, survivors: (await stage.stored()).map(({ id }) => id) });
+      found.push({ write, cells, survivors: await contents(stage) });
     };
     await playRun(scenario, { ...dieThenEnd(write), afterwards });
   }
@@ -92,8 +93,8 @@ async function corruptOne(
       differ("boots", "the object boots and answers another question", errorMessage(error));
       return;
     }
-    const stored = new Set((await stage.stored()).map(({ id }) => id));
-    const lost = death.survivors.filter((id) => !stored.has(id));
+    const stored = new Set(await contents(stage));
+    const lost = death.survivors.filter((content) => !stored.has(content));
     if (lost.length > 0 && !events.some((type) => REPORTING_EVENTS.has(type))) {
       differ("silent loss", "no message is lost, or an event reports a bad row", `lost ${lost.join(", ")}`);
     }
@@ -107,6 +108,11 @@ async function corruptOne(
     stop();
   }
   return differences;
+}
+
+/** By content: a repair may draw an id, and every id that the server mints after it is another one. */
+async function contents(stage: Stage): Promise<string[]> {
+  return normalMessages(await stage.stored()).map((message) => JSON.stringify(message));
 }
 
 async function answerAnother(stage: Stage): Promise<void> {

@@ -49,3 +49,15 @@ test("a call that was cut off is equal to any outcome of the same call at the sa
   expect(maskInterrupted(normalMessages([answer([{ type: "text", text: "x" }])]), actual)).not.toEqual(actual);
   expect(failedCalls(cutOff)).toEqual([{ callId: "new", tool: "pay", error: "interrupted" }]);
 });
+
+test("the id of a parked execution does not count; what it waits for does", () => {
+  const parked = (executionId: string, action = "pay") =>
+    normalMessages([
+      answer([call("c", { state: "output-available", output: { status: "paused", executionId, action } })])
+    ]);
+  expect(parked("one")).toEqual(parked("other"));
+  expect(parked("one")).not.toEqual(parked("one", "deploy"));
+  const own = (executionId: string) =>
+    normalMessages([answer([call("c", { state: "output-available", output: { status: "done", executionId } })])]);
+  expect(own("one")).not.toEqual(own("other"));
+});

@@ -3,6 +3,7 @@
 import type { UIMessage } from "ai";
 import { isToolPart, toolNameOf } from "../../model/index.ts";
 import type { MessagePart } from "../../model/tool-part.ts";
+import { isObject } from "../../util/json.ts";
 
 export type NormalPart =
   | { readonly kind: "text" | "reasoning"; readonly text: string }
@@ -63,15 +64,18 @@ function normalPart(part: MessagePart, options: NormalFormOptions): NormalPart {
     name,
     state: part.state,
     input: part.input,
-    ...(part.output !== undefined && { output: withoutRunIds(part.output) }),
+    ...(part.output !== undefined && { output: withoutExecution(part.output) }),
     ...(part.errorText !== undefined && { error: part.errorText }),
     ...(part.approval?.approved !== undefined && { approved: part.approval.approved })
   };
 }
 
-/** The id of a run of code says when it began. */
-function withoutRunIds(output: unknown): unknown {
-  return JSON.parse(JSON.stringify(output).replaceAll(/"exec_\d{16}_[\w-]+"/g, '"(run)"'));
+/** The ids of executions are minted by the server: that of a parked call is in its output, that of code may be anywhere. */
+function withoutExecution(output: unknown): unknown {
+  const plain: unknown = JSON.parse(JSON.stringify(output).replaceAll(/"exec_\d{16}_[\w-]+"/g, '"(run)"'));
+  if (!isObject(plain) || plain["status"] !== "paused") return plain;
+  const { executionId: _minted, ...rest } = plain;
+  return rest;
 }
 
 function withoutIds(part: MessagePart): unknown {

@@ -50,8 +50,21 @@ export default agent({ model: "none", onRequest: (request, self) => Response.jso
 `,
   "src/server.ts": SERVER
 };
+
+/** What the agents of the app answer, however its entry came to be. */
+const ANSWERS = {
+  "/agents/support/a": { class: "ThinkAgent_Support", child: "ThinkSubAgent_Support_Researcher" },
+  "/agents/support/a/sub/researcher/x": { class: "ThinkSubAgent_Support_Researcher", name: "x" },
+  "/agents/teller/a": { class: "ThinkAgent_Teller" }
+};
+
+async function command(project: FrameworkProject, ...args: readonly string[]) {
+  const run = project.everthink(args);
+  return { code: await run.ended, output: run.output };
+}
+
 describe("a project with agents", () => {
-  test("is built and served with nothing about its agents in the Wrangler file; ejected, it does the same", async () => {
+  test("is built and served with nothing about its agents in the Wrangler file", async () => {
     const project = new FrameworkProject(APP);
     expect((await project.build()).error).toBe("");
     const built = JSON.parse(project.read("dist/app/wrangler.json")) as Record<string, unknown>;
@@ -63,13 +76,8 @@ describe("a project with agents", () => {
     ]);
     expect(project.read("wrangler.jsonc")).toBe(SMALLEST_CONFIG);
 
-    const expected = {
-      "/agents/support/a": { class: "ThinkAgent_Support", child: "ThinkSubAgent_Support_Researcher" },
-      "/agents/support/a/sub/researcher/x": { class: "ThinkSubAgent_Support_Researcher", name: "x" },
-      "/agents/teller/a": { class: "ThinkAgent_Teller" }
-    };
     const served = project.serve();
-    for (const [path, body] of Object.entries(expected)) expect(await served.json(path)).toEqual(body);
+    for (const [path, body] of Object.entries(ANSWERS)) expect(await served.json(path)).toEqual(body);
     expect(await served.json("/ids")).toEqual({
       ids: ["support", "support/researcher", "teller"],
       same: true,
@@ -80,6 +88,33 @@ describe("a project with agents", () => {
     expect((await served.fetch("/refused")).status).toBe(418);
     expect(await (await served.fetch("/side")).text()).toBe("side");
     expect((await served.fetch("/nothing")).status).toBe(404);
+    served.child.kill("SIGTERM");
+    await served.ended;
+  });
+
+  test("ejected, it is built without the plugin and answers the same", async () => {
+    const server = SERVER.replaceAll(/^import .* from "virtual:.*\n/gm, "").replace(
+      / {4}if \(pathname === "\/ids"[^]*?}\);\n/,
+      ""
+    );
+    expect(server).not.toContain("virtual:");
+    const project = new FrameworkProject({ ...APP, "src/server.ts": server });
+    expect(await command(project, "eject", "src/worker.ts")).toMatchObject({ code: 0 });
+    project.put({ "wrangler.jsonc": SMALLEST_CONFIG.replace("virtual:everthink/entry", "src/worker.ts") });
+    expect(await command(project, "config", "--write")).toEqual({ code: 0, output: "wrangler.jsonc written.\n" });
+    expect(await command(project, "inspect")).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/Diagnostics\n {2}none/)
+    });
+    expect((await project.build({ think: false, isConfigMerged: false })).error).toBe("");
+
+    const served = project.serve();
+    for (const [path, body] of Object.entries(ANSWERS)) expect(await served.json(path)).toEqual(body);
+    expect((await served.fetch("/refused")).status).toBe(418);
+    expect(await (await served.fetch("/side")).text()).toBe("side");
+    expect((await served.fetch("/nothing")).status).toBe(404);
+    expect((await served.fetch("/agents/support/a/sub/stranger/x")).status).toBe(404);
+    expect((await served.fetch("/agents/support/%E0")).status).toBe(400);
     served.child.kill("SIGTERM");
     await served.ended;
   });
@@ -117,7 +152,7 @@ describe("a project with agents", () => {
 
 describe("the development server", () => {
   test("an agent file that appears is reached, one that vanishes is 404, and types follow", async () => {
-    const project = new FrameworkProject({ "agents/support.ts": SPEAKER });
+    const project = new FrameworkProject({ "agents/support.ts": `import "zod";\n${SPEAKER}` });
     const { url, run } = await project.develop();
     const status = async (path: string) => (await fetch(url + path).catch(() => undefined))?.status;
     const untilAnswered = (path: string, isFound = true) =>
@@ -130,6 +165,8 @@ describe("the development server", () => {
         deadlineMs: 60_000
       });
     await untilAnswered("/agents/support/a");
+    // What the agents import was found before the first request.
+    expect(run.output).not.toMatch(/optimized: .*zod/);
     expect((await (await fetch(`${url}/__think/manifest`)).json()) as object).toMatchObject({ routePrefix: "/agents" });
 
     project.put({ "agents/broken.ts": "export const nothing = 1;\n" });

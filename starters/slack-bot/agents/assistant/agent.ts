@@ -1,0 +1,56 @@
+import { action, Think } from "everthink";
+import { defineMessengers } from "everthink/messengers";
+import slackMessenger from "everthink/messengers/slack";
+import { z } from "zod";
+import { offlineModel } from "../../models/offline-model.ts";
+
+export default class Assistant extends Think<Cloudflare.Env> {
+  override getModel() {
+    return offlineModel(
+      [
+        {
+          match: /deploy (\w+)/i,
+          steps: ([, service]) => [
+            { text: "I ask first. ", call: { tool: "deploy", input: { service } } },
+            { text: "It waits for a decision." }
+          ]
+        },
+        // What a model reads after a decision, perhaps days later.
+        { match: /has been decided/i, steps: () => [{ text: "The decision is carried out." }] },
+        { match: /hello|hi\b/i, steps: () => [{ text: "Hello! Say: deploy shop" }] }
+      ],
+      this.env.OFFLINE_PACE_MS
+    );
+  }
+
+  override getSystemPrompt() {
+    return "You answer in a team's chat. Be brief, and say what you did.";
+  }
+
+  // Asked with two buttons in the thread. It waits for days if need be, and is done once.
+  override getActions() {
+    return {
+      deploy: action({
+        description: "Deploys a service.",
+        inputSchema: z.object({ service: z.string() }),
+        kind: "durable-pause",
+        approvalSummary: "Deploy to production",
+        idempotencyKey: ({ ctx }) => `deploy:${ctx.toolCallId}`,
+        execute: async ({ service }) => {
+          await this.deploy(service);
+          return { deployed: service };
+        }
+      })
+    };
+  }
+
+  /** Yours to fill: nothing is deployed yet. */
+  async deploy(_service: string): Promise<void> {}
+
+  // Each thread is a sub-agent with a conversation of its own. In channels it answers when it is mentioned.
+  override getMessengers() {
+    const { SLACK_BOT_TOKEN: token, SLACK_SIGNING_SECRET: signingSecret } = this.env;
+    if (!token || !signingSecret) return {};
+    return defineMessengers({ slack: slackMessenger({ token, signingSecret, userName: "assistant" }) });
+  }
+}

@@ -1,0 +1,2 @@
+export const greeting = "Your bot, without Slack.";
+export const suggestions = ["Hello", "Deploy shop"];

@@ -1,0 +1,2 @@
+export const questions = ["Hello", "Deploy shop"];
+export const answered = "It waits for a decision.";

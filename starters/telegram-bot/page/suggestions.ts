@@ -1,0 +1,2 @@
+export const greeting = "Your bot, without Telegram.";
+export const suggestions = ["Hello", "What can you do?"];

@@ -1,0 +1,34 @@
+import { createTestHost, FakeTelegram } from "everthink/testing";
+import { afterEach, expect, test, vi } from "vitest";
+import Assistant from "../agents/assistant/agent.ts";
+
+// Loaded by the bot on first use: real time, which the clock of the test would not wait for.
+await import("@chat-adapter/telegram");
+
+const env = { TELEGRAM_BOT_TOKEN: "1:test", TELEGRAM_WEBHOOK_SECRET_TOKEN: "secret" };
+const url = "http://localhost/agents/assistant/main/messengers/telegram/webhook";
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+test("answers a message once, also when Telegram sends it again after a crash", async () => {
+  const telegram = new FakeTelegram({ token: "1:test", secretToken: "secret" });
+  vi.stubGlobal("fetch", telegram.fetch);
+  const host = createTestHost({ agents: { Assistant }, env });
+  const update = await telegram.says("Hello", { url }).json<object>();
+  expect((await host.fetch(telegram.webhookRequest(url, update))).status).toBe(200);
+  await host.restart();
+  await host.fetch(telegram.webhookRequest(url, update));
+  await host.advance(10_000);
+  expect(telegram.texts()).toEqual(["Hello! Ask me what I can do."]);
+});
+
+test("a message without the secret is refused", async () => {
+  const telegram = new FakeTelegram({ token: "1:test", secretToken: "another" });
+  vi.stubGlobal("fetch", telegram.fetch);
+  const host = createTestHost({ agents: { Assistant }, env });
+  expect((await host.fetch(telegram.says("Hello", { url }))).status).toBe(401);
+  await host.advance(10_000);
+  expect(telegram.texts()).toEqual([]);
+});
