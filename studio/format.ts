@@ -1,5 +1,5 @@
 // Numbers, times and whole turns as text.
-import type { ShownText, StepUsage, TurnTimeline } from "../src/inspect/index.ts";
+import type { Cost, ShownText, StepUsage, TurnTimeline } from "../src/inspect/index.ts";
 
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";
@@ -27,13 +27,36 @@ export function tokens({ inputTokens, outputTokens }: StepUsage): string {
   return `${(inputTokens ?? 0).toLocaleString("en")} in · ${(outputTokens ?? 0).toLocaleString("en")} out`;
 }
 
+/** Empty: not known. Small sums keep two digits that say something. */
+export function money(cost: Cost | null | undefined): string {
+  if (!cost) return "";
+  const { amount, currency } = cost;
+  const digits = { minimumFractionDigits: 2, maximumFractionDigits: amount < 1 ? 6 : 2, maximumSignificantDigits: 3 };
+  try {
+    return new Intl.NumberFormat("en", {
+      style: "currency",
+      currency,
+      ...digits,
+      roundingPriority: "morePrecision"
+    }).format(amount);
+  } catch {
+    // Not a currency code: the class wrote it.
+    return `${amount.toPrecision(3)} ${currency}`;
+  }
+}
+
+/** Tokens, and what they cost where it is known. */
+export function spent(usage: StepUsage, cost: Cost | null | undefined): string {
+  return [tokens(usage), money(cost)].filter(Boolean).join(" · ");
+}
+
 /** One turn as Markdown, for issues and messages. Content is fenced: it cannot become markup. */
 export function turnMarkdown(turn: TurnTimeline, address: string): string {
   const lines = [
     `## Turn \`${turn.turnId}\` of \`${address}\``,
     "",
     `- ${turn.status}${turn.error ? ` (${turn.error.code})` : ""}, ${turn.trigger ?? "?"}, ${new Date(turn.admittedAt ?? 0).toISOString()}`,
-    `- waited ${duration(turn.queueMs)}, tokens ${tokens(turn.usage)}`,
+    `- waited ${duration(turn.queueMs)}, tokens ${spent(turn.usage, turn.cost)}`,
     ""
   ];
   for (const message of turn.messages) {

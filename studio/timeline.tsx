@@ -9,7 +9,7 @@ import type {
   StepTimeline,
   TurnTimeline
 } from "../src/inspect/index.ts";
-import { bytes, clock, dateTime, duration, tokens } from "./format.ts";
+import { bytes, clock, dateTime, duration, money, spent, tokens } from "./format.ts";
 import { Badge, Text } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";
 
@@ -148,7 +148,7 @@ function Step({ step, turn, source, scale, onChild, attemptEnd }: StepProps) {
         from={startedAt}
         to={finishedAt ?? attemptEnd}
         mark={firstContentAt}
-        note={usage ? tokens(usage) : "cut off"}
+        note={usage ? spent(usage, step.cost) : "cut off"}
       >
         <dl className="pairs">
           <dt>First content</dt>
@@ -284,6 +284,7 @@ export function TurnFacts({ turn }: { turn: TurnTimeline }) {
         value={deaths > 0 ? `${turn.attempts.length}, ${deaths} died` : String(turn.attempts.length)}
       />
       <Fact name="tokens" value={tokens(turn.usage)} />
+      {turn.cost && <Fact name="cost" value={money(turn.cost)} />}
       <Fact name="written" value={written ?? "records are gone"} />
       <Fact name="from" value={turn.trigger ?? "–"} />
     </div>

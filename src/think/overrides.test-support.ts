@@ -46,6 +46,7 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     authorizeSubmission: () => false,
     authorizeInspection: () => false,
     inspectionModels: () => ({}),
+    inspectionPrices: () => ({}),
     getScheduledTasks: () => ({}),
     getDefaultTimezone: () => undefined,
     getMessengers: () => ({}),
@@ -67,6 +68,7 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     authorizeTurn: () => true,
     authorizeAction: () => true,
     authorizeApproval: () => true,
+    identifyApprover: () => undefined,
     classifyChatError: () => undefined,
     ...changes
   };
