@@ -14,6 +14,10 @@ export function bytes(count: number): string {
   return count < 1024 * 1024 ? `${(count / 1024).toFixed(1)} KB` : `${(count / 1024 / 1024).toFixed(1)} MB`;
 }
 
+export function count(number: number): string {
+  return number.toLocaleString("en");
+}
+
 export function clock(at: number | null): string {
   return at === null ? "–" : new Date(at).toLocaleTimeString([], { hour12: false });
 }
@@ -24,14 +28,14 @@ export function dateTime(at: number | null): string {
 
 export function tokens({ inputTokens, outputTokens }: StepUsage): string {
   if (inputTokens === null && outputTokens === null) return "–";
-  return `${(inputTokens ?? 0).toLocaleString("en")} in · ${(outputTokens ?? 0).toLocaleString("en")} out`;
+  return `${count(inputTokens ?? 0)} in · ${count(outputTokens ?? 0)} out`;
 }
 
 /** Empty: not known. Small sums keep two digits that say something. */
 export function money(cost: Cost | null | undefined): string {
   if (!cost) return "";
   const { amount, currency } = cost;
-  const digits = { minimumFractionDigits: 2, maximumFractionDigits: amount < 1 ? 6 : 2, maximumSignificantDigits: 3 };
+  const digits = { minimumFractionDigits: 2, maximumFractionDigits: amount < 1 ? 6 : 2, maximumSignificantDigits: 2 };
   try {
     return new Intl.NumberFormat("en", {
       style: "currency",

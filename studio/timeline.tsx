@@ -187,6 +187,7 @@ function Call({ call, turn, source, scale, onChild }: CallProps) {
         scale={scale}
         from={startedAt}
         to={settledAt}
+        isEndUnknown={status !== "running" && status !== "waiting"}
         note={status}
       >
         <Text label="Input" value={input} more={more("input", input)} />
@@ -240,14 +241,17 @@ interface RowProps {
   readonly mark?: number | null;
   readonly level?: number;
   readonly note?: string;
+  /** It has ended, and when is not kept; otherwise one without an end is still going on. */
+  readonly isEndUnknown?: boolean;
   readonly children?: ReactNode;
 }
 
-function Row({ label, kind, scale, from, to, mark, level = 0, note, children }: RowProps) {
+function Row({ label, kind, scale, from, to, mark, level = 0, note, isEndUnknown = false, children }: RowProps) {
   const [isOpen, setOpen] = useState(false);
   const at = (time: number) => `${Math.min(100, Math.max(0, ((time - scale.from) / (scale.to - scale.from)) * 100))}%`;
   const end = to ?? scale.to;
-  const length = from === null ? null : end - from;
+  const goesOn = end > scale.to || (to === null && isEndUnknown);
+  const length = from === null || (to === null && isEndUnknown) ? null : end - from;
   return (
     <div className={`row row-${kind}`}>
       <button className="row-head" aria-expanded={isOpen} disabled={!children} onClick={() => setOpen(!isOpen)}>
@@ -256,13 +260,17 @@ function Row({ label, kind, scale, from, to, mark, level = 0, note, children }: 
         </span>
         <span className="track">
           {from !== null && (
-            <span className="bar" style={{ left: at(from), width: `max(3px, calc(${at(end)} - ${at(from)}))` }} />
+            <span
+              className="bar"
+              data-goes-on={goesOn}
+              style={{ left: at(from), width: `max(3px, calc(${at(end)} - ${at(from)}))` }}
+            />
           )}
           {mark !== undefined && mark !== null && (
             <span className="mark" title="first content" style={{ left: at(mark) }} />
           )}
         </span>
-        <span className="row-time">{from === null ? "" : duration(length)}</span>
+        <span className="row-time">{length === null ? "" : duration(length)}</span>
         <span className="row-note">{note}</span>
       </button>
       {isOpen && <div className="row-body">{children}</div>}

@@ -1,6 +1,6 @@
 // Why a turn answered as it did: what the model was given, and who allowed what.
 import type { HistoryWindow, TurnWhy, WhySection, WhyTool } from "../src/inspect/index.ts";
-import { bytes } from "./format.ts";
+import { bytes, count } from "./format.ts";
 import { Badge, Text, VirtualList } from "./parts.tsx";
 
 const MATCHES: Readonly<Record<TurnWhy["prompt"]["match"], string>> = {
@@ -16,7 +16,7 @@ export function Why({ why }: { why: TurnWhy }) {
     <div className="why">
       <section>
         <h3>
-          Prompt <small>{`${prompt.tokens.toLocaleString("en")} tokens · ${bytes(prompt.sizeBytes)}`}</small>
+          Prompt <small>{`${count(prompt.tokens)} tokens · ${bytes(prompt.sizeBytes)}`}</small>
         </h3>
         <p>
           <Badge kind={prompt.match}>{prompt.match}</Badge> {MATCHES[prompt.match]}
@@ -73,7 +73,8 @@ function History({ history }: { history: HistoryWindow }) {
   return (
     <section>
       <h3>
-        History <small>{`${shownMessages} shown of ${storedMessages} stored (${bytes(storedBytes)})`}</small>
+        History{" "}
+        <small>{`${count(shownMessages)} shown of ${count(storedMessages)} stored (${bytes(storedBytes)})`}</small>
       </h3>
       {compactions.map((compaction) => (
         <details key={compaction.id} className="section">
