@@ -35,17 +35,12 @@ export function tokens({ inputTokens, outputTokens }: StepUsage): string {
 export function money(cost: Cost | null | undefined): string {
   if (!cost) return "";
   const { amount, currency } = cost;
-  const digits = { minimumFractionDigits: 2, maximumFractionDigits: amount < 1 ? 6 : 2, maximumSignificantDigits: 2 };
+  const digits = amount > 0 && amount < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
   try {
-    return new Intl.NumberFormat("en", {
-      style: "currency",
-      currency,
-      ...digits,
-      roundingPriority: "morePrecision"
-    }).format(amount);
+    return new Intl.NumberFormat("en", { style: "currency", currency, ...digits }).format(amount);
   } catch {
     // Not a currency code: the class wrote it.
-    return `${amount.toPrecision(3)} ${currency}`;
+    return `${amount.toPrecision(2)} ${currency}`;
   }
 }
 
