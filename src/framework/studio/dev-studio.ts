@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseVariables } from "../serve/variables.ts";
 import { INSPECTION_VARIABLE } from "./studio-arguments.ts";
-import { instancesOf, newInspectionKey, type ServedClass } from "./studio-command.ts";
+import { InstanceNames } from "./local-instances.ts";
+import { newInspectionKey } from "./studio-command.ts";
 import { startStudio, STUDIO_PORT, type RunningStudio } from "./studio-server.ts";
 
 /** Where Cloudflare's development servers keep objects, below the project: one folder per Worker and class. */
@@ -33,6 +34,8 @@ export class DevStudio {
   /** What the Worker must have as EVERTHINK_INSPECTION_KEY. */
   readonly key: string;
   #app: DevelopedApp | undefined;
+  /** While the server restarts it has no address: it comes back at the same one. */
+  #origin = "http://localhost:5173";
   #running: Promise<RunningStudio> | undefined;
 
   constructor(root: string) {
@@ -58,22 +61,21 @@ export class DevStudio {
   }
 
   #start({ root, agents, canWrite }: DevelopedApp): Promise<RunningStudio> {
-    const shown = agents.map(({ id, className }) => ({ id, label: className }));
+    const shown = agents.map(({ id }) => ({ id, label: id }));
+    const names = new InstanceNames();
     return startStudio({
       // Built, this code is beside the page's folder.
       folder: fileURLToPath(new URL("./studio", import.meta.url)),
-      target: () => ({
-        origin: this.#app?.origin() ?? "http://localhost:5173",
-        prefix: this.#app?.prefix ?? "agents",
-        token: this.key,
-        query: {}
-      }),
+      target: () => {
+        this.#origin = this.#app?.origin() ?? this.#origin;
+        return { origin: this.#origin, prefix: this.#app?.prefix ?? "agents", token: this.key, query: {} };
+      },
       agents: shown,
       agent: shown[0]?.id,
       instance: "default",
       canWrite,
       port: STUDIO_PORT,
-      instances: (agent) => instancesOf(shown, classesOf(root, agents))(agent)
+      instances: (agent) => names.in(foldersOf(root, agents.find(({ id }) => id === agent)?.className ?? ""))
     });
   }
 }
@@ -88,12 +90,10 @@ function ownKey(root: string): string | undefined {
 }
 
 /** Read anew for each list: a folder appears with the first object of its class. */
-function classesOf(root: string, agents: readonly DevelopedAgent[]): ServedClass[] {
+function foldersOf(root: string, className: string): string[] {
   const folder = join(root, OBJECTS_FOLDER);
   const names = existsSync(folder) ? readdirSync(folder) : [];
-  return agents.flatMap(({ className }) =>
-    names.filter((name) => name.endsWith(`-${className}`)).map((name) => ({ className, folder: join(folder, name) }))
-  );
+  return names.filter((name) => name.endsWith(`-${className}`)).map((name) => join(folder, name));
 }
 
 /** Best effort: the address is printed in any case. `BROWSER=none` opens nothing. */

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { kebabCase } from "../../util/kebab.ts";
 import type { Binding } from "../serve/worker-manifest.ts";
 import { INSPECTION_VARIABLE, parseStudioArguments, STUDIO_HELP } from "./studio-arguments.ts";
-import { InstanceNames, type LocalInstances } from "./local-instances.ts";
+import { InstanceNames } from "./local-instances.ts";
 import { startStudio, STUDIO_PORT, type RunningStudio } from "./studio-server.ts";
 
 export interface StudioPlace {
@@ -68,6 +68,7 @@ export class ServedStudio {
   async start(folder: string, origin: string): Promise<string> {
     const objects = this.bindings.flatMap((binding) => (binding.type === "object" ? [binding] : []));
     const agents = objects.map(({ name, className }) => ({ id: kebabCase(name), label: className }));
+    const names = new InstanceNames();
     this.#running = await startStudio({
       folder,
       target: () => ({ origin, prefix: "agents", token: this.#key, query: {} }),
@@ -76,9 +77,13 @@ export class ServedStudio {
       instance: "default",
       canWrite: this.#init.canWrite,
       port: STUDIO_PORT,
-      instances: instancesOf(agents, this.#init.classes)
+      instances: (agent) => names.in(this.#foldersOf(agents.find(({ id }) => id === agent)?.label))
     });
     return this.#running.url;
+  }
+
+  #foldersOf(className: string | undefined): string[] {
+    return this.#init.classes.filter((one) => one.className === className).map(({ folder }) => folder);
   }
 
   async close(): Promise<void> {
@@ -89,16 +94,4 @@ export class ServedStudio {
 /** Long enough that it cannot be guessed. */
 export function newInspectionKey(): string {
   return `${randomUUID()}${randomUUID()}`;
-}
-
-/** The objects on disk of an agent, by the class it is bound to. */
-export function instancesOf(
-  agents: readonly { readonly id: string; readonly label: string }[],
-  classes: readonly ServedClass[]
-): (agent: string) => Promise<LocalInstances> {
-  const names = new InstanceNames();
-  return (agent) => {
-    const className = agents.find(({ id }) => id === agent)?.label;
-    return names.in(classes.filter((one) => one.className === className).map(({ folder }) => folder));
-  };
 }
