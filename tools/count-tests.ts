@@ -1,13 +1,25 @@
-// `node tools/count-tests.ts <vitest json report> <vitest exit status> <other failures>`: prints `N passed, N failed` as
-// the last line of CI and exits 1 when anything failed. Counting is in test-count.ts.
+// `node tools/count-tests.ts <exit status of the last run> <other failures> <report>…`: prints `N passed, N failed` as the
+// last line of CI and exits 1 when anything failed. `--unfinished <report>` prints the arguments that run once more what a
+// lost process left without a result. Reports are those of ci-reporter.ts, counting is in test-count.ts.
 import { readFileSync } from "node:fs";
-import { countTests, type TestReport } from "./test-count.ts";
+import { countTests, unfinishedFiles, type TestReport } from "./test-count.ts";
 
-const [reportFile = "", exitStatus = "1", otherFailures = "0"] = process.argv.slice(2);
-const { passed, failed } = countTests(readReport(reportFile), Number(exitStatus));
-const allFailed = failed + Number(otherFailures);
-console.log(`${passed} passed, ${allFailed} failed`);
-process.exitCode = allFailed > 0 ? 1 : 0;
+const [first = "1", second = "0", ...reports] = process.argv.slice(2);
+if (first === "--unfinished") printUnfinished(readReport(second));
+else printCount(Number(first), Number(second));
+
+function printUnfinished(report: TestReport | undefined): void {
+  const files = report ? unfinishedFiles(report) : [];
+  for (const project of new Set(files.map((one) => one.project))) console.log(`--project=${project}`);
+  for (const file of new Set(files.map((one) => one.file))) console.log(file);
+}
+
+function printCount(exitStatus: number, otherFailures: number): void {
+  const { passed, failed } = countTests(reports.map(readReport), exitStatus);
+  const allFailed = failed + otherFailures;
+  console.log(`${passed} passed, ${allFailed} failed`);
+  process.exitCode = allFailed > 0 ? 1 : 0;
+}
 
 function readReport(file: string): TestReport | undefined {
   try {

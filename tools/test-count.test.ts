@@ -1,23 +1,52 @@
 import { expect, test } from "vitest";
-import { countTests, type TestReport } from "./test-count.ts";
+import { countTests, unfinishedFiles, type TestReport } from "./test-count.ts";
 
-function report(...files: [status: string, ...outcomes: string[]][]): TestReport {
+const LOST = "[vitest-pool]: Worker forks emitted error.";
+
+/** Files a, b, … with their outcomes; "broken" is a failure outside of the tests. */
+function report(files: string[][], errors: string[] = []): TestReport {
   return {
-    testResults: files.map(([status, ...outcomes]) => ({
-      status,
-      assertionResults: outcomes.map((outcome) => ({ status: outcome }))
+    errors,
+    files: files.map((outcomes, index) => ({
+      project: "node",
+      file: "abc".charAt(index),
+      isBroken: outcomes.includes("broken"),
+      outcomes: outcomes.filter((outcome) => outcome !== "broken")
     }))
   };
 }
 
+const lost = report([["passed"], ["passed", "pending"]], [LOST]);
+const again = (...outcomes: string[]) => ({
+  errors: [],
+  files: [{ project: "node", file: "b", isBroken: false, outcomes }]
+});
+
 test.each([
-  ["passing files", report(["passed", "passed", "passed"], ["passed", "passed"]), 0, { passed: 3, failed: 0 }],
-  ["skipped tests are neither", report(["passed", "passed", "skipped", "todo"]), 0, { passed: 1, failed: 0 }],
-  ["a failing test", report(["failed", "passed", "failed"]), 1, { passed: 1, failed: 1 }],
-  ["a file that did not load", report(["passed", "passed"], ["failed"]), 1, { passed: 1, failed: 1 }],
-  ["an error outside of any test", report(["passed", "passed"]), 1, { passed: 1, failed: 1 }],
-  ["no tests at all", report(), 0, { passed: 0, failed: 1 }],
-  ["no report", undefined, 1, { passed: 0, failed: 1 }]
+  ["passing files", [report([["passed", "passed"], ["passed"]])], 0, { passed: 3, failed: 0 }],
+  ["skipped tests are neither", [report([["passed", "skipped"]])], 0, { passed: 1, failed: 0 }],
+  ["a failing test", [report([["passed", "failed"]])], 1, { passed: 1, failed: 1 }],
+  ["a file that did not load", [report([["passed"], ["broken"]])], 1, { passed: 1, failed: 1 }],
+  ["an error outside of any test", [report([["passed"]], ["boom"])], 0, { passed: 1, failed: 1 }],
+  ["a status that nothing explains", [report([["passed"]])], 1, { passed: 1, failed: 1 }],
+  ["no tests at all", [report([])], 0, { passed: 0, failed: 1 }],
+  ["no report", [undefined], 1, { passed: 0, failed: 1 }],
+  ["a lost process", [lost], 1, { passed: 2, failed: 1 }],
+  ["a lost process whose file passes once more", [lost, again("passed", "passed")], 0, { passed: 3, failed: 0 }],
+  ["… fails once more", [lost, again("passed", "failed")], 1, { passed: 2, failed: 1 }],
+  ["… is lost once more", [lost, again("passed", "pending")], 1, { passed: 2, failed: 1 }],
+  ["… leaves no report", [lost, undefined], 1, { passed: 2, failed: 2 }],
+  [
+    "a lost process beside another error",
+    [{ ...lost, errors: [LOST, "boom"] }, again("passed")],
+    0,
+    { passed: 2, failed: 1 }
+  ],
+  ["a lost process that lost no test", [report([["passed"]], [LOST])], 0, { passed: 1, failed: 1 }]
 ])("%s", (_title, given, exitStatus, expected) => {
   expect(countTests(given, exitStatus)).toEqual(expected);
+});
+
+test("files of a lost process are named", () => {
+  expect(unfinishedFiles(lost).map(({ file }) => file)).toEqual(["b"]);
 });

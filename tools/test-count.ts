@@ -1,24 +1,53 @@
-// Counts a vitest JSON report so that nothing broken counts as fine: a file that could not be loaded, an error outside
-// of any test, a run without tests or without a report is one failure each.
+// Counts the reports of CI's test runs so that nothing broken counts as fine: a file that could not be loaded or was not
+// finished, an error outside of any test, a run without tests or without a report is one failure each.
+
+export interface FileReport {
+  readonly project: string;
+  readonly file: string;
+  /** It failed outside of its tests: it could not be loaded, or a hook of the file failed. */
+  readonly isBroken: boolean;
+  readonly outcomes: readonly string[];
+}
 
 export interface TestReport {
-  testResults: { status: string; assertionResults: { status: string }[] }[];
+  readonly files: readonly FileReport[];
+  /** Outside of any test. */
+  readonly errors: readonly string[];
 }
 
 export interface TestCount {
-  passed: number;
-  failed: number;
+  readonly passed: number;
+  readonly failed: number;
 }
 
-export function countTests(report: TestReport | undefined, exitStatus: number): TestCount {
+/** What Vitest says when the operating system ended the process that ran a file, as when Node itself crashes. */
+const LOST_PROCESS = /^\[vitest-pool\]: Worker \w+ emitted error/;
+
+/** Files whose process was lost: tests of theirs have no result. They may run once more. */
+export function unfinishedFiles(report: TestReport): FileReport[] {
+  return report.files.filter(({ outcomes }) => outcomes.includes("pending"));
+}
+
+/** In a later report, files of an earlier one have run again. `exitStatus` is of the last run. */
+export function countTests(reports: readonly (TestReport | undefined)[], exitStatus: number): TestCount {
+  const files = new Map<string, FileReport>();
   let passed = 0;
   let failed = 0;
-  for (const file of report?.testResults ?? []) {
-    const outcomes = file.assertionResults.map((test) => test.status);
+  for (const report of reports) {
+    for (const one of report?.files ?? []) files.set(`${one.project} ${one.file}`, one);
+    failed += report ? unexplainedErrors(report) : 1;
+  }
+  for (const { outcomes, isBroken } of files.values()) {
     const failedHere = outcomes.filter((outcome) => outcome === "failed").length;
     passed += outcomes.filter((outcome) => outcome === "passed").length;
-    failed += failedHere === 0 && file.status === "failed" ? 1 : failedHere;
+    failed += failedHere === 0 && (isBroken || outcomes.includes("pending")) ? 1 : failedHere;
   }
   const isUnexplained = failed === 0 && (exitStatus !== 0 || passed === 0);
   return { passed, failed: isUnexplained ? 1 : failed };
+}
+
+/** A lost process is counted by its file. */
+function unexplainedErrors(report: TestReport): number {
+  const lost = report.errors.filter((error) => LOST_PROCESS.test(error)).length;
+  return report.errors.length - Math.min(lost, unfinishedFiles(report).length);
 }

@@ -1,13 +1,13 @@
 // Records to a timeline, case by case.
 import { describe, expect, test } from "vitest";
-import { NO_USAGE } from "../journal/folds/turn-fold.ts";
+import { NO_STEP_USAGE } from "../journal/folds/turn-fold.ts";
 import type { TurnHistory } from "../journal/history.ts";
 import type { ReadableRecord, SequencedRecord } from "../journal/records.ts";
 import { callId, turnId } from "../util/ids.ts";
 import { foldTimeline, timelineOfHistory, withDecisions } from "./turn-timeline.ts";
 
 const ID = turnId("t");
-const USAGE = { ...NO_USAGE, inputTokens: 10, outputTokens: 2, totalTokens: 12 };
+const USAGE = { ...NO_STEP_USAGE, inputTokens: 10, outputTokens: 2, totalTokens: 12 };
 
 type Part<Type extends ReadableRecord["type"]> = Partial<Extract<ReadableRecord, { type: Type }>>;
 

@@ -1,6 +1,6 @@
 // One turn on a time scale, from its records. Pure: the same records give the same timeline, and records of other turns
 // change nothing. Where records are gone, `timelineOfHistory` shows what is kept longer.
-import { addStepUsage, NO_USAGE } from "../journal/folds/turn-fold.ts";
+import { addStepUsage, NO_STEP_USAGE } from "../journal/folds/turn-fold.ts";
 import type { TurnHistory } from "../journal/history.ts";
 import type {
   AttemptEnded,
@@ -53,7 +53,7 @@ export function foldTimeline(turnId: string, entries: Iterable<SequencedRecord>)
     messageId: null,
     queueMs: null,
     attempts: [],
-    usage: NO_USAGE,
+    usage: NO_STEP_USAGE,
     grant: null,
     cancel: null,
     calls: new Map()

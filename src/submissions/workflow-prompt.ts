@@ -20,6 +20,8 @@ export interface WorkflowPrompt {
   };
   /** Undefined: the text of the answer is the output. */
   readonly output?: { readonly schema: Record<string, unknown> };
+  readonly maxSteps?: number;
+  readonly modelHint?: string;
   /** Equal for the same prompt and schema. */
   readonly fingerprint: string;
 }
@@ -30,11 +32,13 @@ export function readWorkflowPrompt(metadata: string | null): WorkflowPrompt | un
   const given = parsed?.ok && isObject(parsed.value) ? parsed.value[PROMPT_KEY] : undefined;
   if (!isObject(given) || !isObject(given["workflow"])) return undefined;
   const { name, id, stepName, eventType } = given["workflow"];
-  const { output, fingerprint } = given;
+  const { output, maxSteps, modelHint, fingerprint } = given;
   if (typeof name !== "string" || typeof id !== "string" || typeof eventType !== "string") return undefined;
   return {
     workflow: { name, id, stepName: String(stepName), eventType },
     ...(isObject(output) && isObject(output["schema"]) && { output: { schema: output["schema"] } }),
+    ...(typeof maxSteps === "number" && { maxSteps }),
+    ...(typeof modelHint === "string" && { modelHint }),
     fingerprint: String(fingerprint)
   };
 }

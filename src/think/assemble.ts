@@ -124,7 +124,12 @@ export class Assembly {
     const model = overrides.getModel();
     const system = renderPrompt(withCapabilities(draft.sections, draft.merged.layerOf));
     const { continuation, body } = turn;
-    const shown = { system, messages: [...draft.messages], continuation, ...(body !== undefined && { body }) };
+    const { modelHint } = draft.parts.asked;
+    const shown = {
+      ...{ system, messages: [...draft.messages], continuation },
+      ...(body !== undefined && { body }),
+      ...(modelHint !== undefined && { modelHint })
+    };
     const tools = { ...draft.merged.tools };
     const context: TurnContext = withHidden(withDetails(shown, turn), { tools, model });
     const config: TurnConfig = (await overrides.beforeTurn(context)) ?? {};
@@ -326,7 +331,7 @@ export class Assembly {
       tools,
       // Wider in the options of the user's: the SDK passes provider options on as they are.
       settings: settings as ModelSettings,
-      maxSteps: maxSteps ?? draft.policy?.maxTurns ?? overrides.maxSteps,
+      maxSteps: maxSteps ?? draft.parts.asked.maxSteps ?? draft.policy?.maxTurns ?? overrides.maxSteps,
       ...(stopWhen !== undefined && { stopWhen }),
       sendReasoning: sendReasoning ?? overrides.sendReasoning,
       sendUsage: overrides.sendUsage,

@@ -130,6 +130,10 @@ export interface TurnPart {
   readonly prompt?: readonly { readonly label: string; readonly text: string }[];
   /** Pages through outputs of its tools that were too long for the model. */
   readonly readResult?: ResultReader;
+  /** Steps that were asked for with the turn. `beforeTurn` may say otherwise; a channel and the class may not. */
+  readonly maxSteps?: number;
+  /** The model that was asked for with the turn, by a name that `beforeTurn` knows. */
+  readonly modelHint?: string;
   /** The turn is assembled, `beforeTurn` included. A grant is recorded and holds for later attempts. */
   begin?(context: TurnContext, assembled: AssembledParts): MaybePromise<{ readonly grant?: RecordedGrant } | void>;
   /** Before each step, after the class's `beforeStep`: its settings win, those of later features over earlier ones. */

@@ -44,6 +44,8 @@ export interface TurnContext extends TurnDetails {
   readonly continuation: boolean;
   /** Custom fields of the client's request. */
   readonly body?: Record<string, unknown>;
+  /** The model that a workflow asked for, by a name of the class's own: return that `model`, or leave it. */
+  readonly modelHint?: string;
 }
 
 /** What `beforeTurn` may change. Everything the installed SDK's `streamText` accepts is accepted here. */

@@ -29,6 +29,13 @@ export class TurnParts {
     return this.#parts.flatMap(({ prompt = [] }) => prompt);
   }
 
+  /** What was asked for with the turn itself: of the first that says so. */
+  get asked(): Pick<TurnPart, "maxSteps" | "modelHint"> {
+    const maxSteps = this.#parts.find((part) => part.maxSteps !== undefined)?.maxSteps;
+    const modelHint = this.#parts.find((part) => part.modelHint !== undefined)?.modelHint;
+    return { ...(maxSteps !== undefined && { maxSteps }), ...(modelHint !== undefined && { modelHint }) };
+  }
+
   get resultReaders(): ResultReader[] {
     return this.#parts.flatMap(({ readResult }) => readResult ?? []);
   }

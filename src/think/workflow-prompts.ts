@@ -29,8 +29,8 @@ export function workflowPromptsFeature({ submissions, outbox, overrides }: Workf
     nextWake: () => outbox.nextWake(),
     runDue: async () => outbox.deliver(),
     inTurn(turn: EngineTurn) {
-      const schema = promptOf(turn)?.output?.schema;
-      return schema && partOf(name(), schema);
+      const prompt = promptOf(turn);
+      return prompt && { ...askedOf(prompt), ...(prompt.output && partOf(name(), prompt.output.schema)) };
     },
     finalAnswer(turn: TurnView, message: UIMessage | undefined) {
       const prompt = promptOf(turn);
@@ -38,6 +38,10 @@ export function workflowPromptsFeature({ submissions, outbox, overrides }: Workf
     },
     isOwnTool: (turn, toolName) => promptOf(turn)?.output !== undefined && toolName === name()
   };
+}
+
+function askedOf({ maxSteps, modelHint }: WorkflowPrompt): TurnPart {
+  return { ...(maxSteps !== undefined && { maxSteps }), ...(modelHint !== undefined && { modelHint }) };
 }
 
 function finalAnswer(prompt: WorkflowPrompt, message: UIMessage | undefined, toolName: string): FinalAnswer {

@@ -2,26 +2,14 @@ import { ALREADY_RECORDED } from "../session/change-log.ts";
 import { tool } from "ai";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import {
-  createGate,
-  failInBand,
-  reply,
-  scriptedModel,
-  stall,
-  text,
-  toolCall,
-  type Step
-} from "../testing/model/index.ts";
+import { createGate, failInBand, reply, stall, text, toolCall, type Step } from "../testing/model/index.ts";
+import { installedModel } from "../testing/model/installed-model.test-support.ts";
 import { MAX_ARMED } from "./answers.ts";
 import { NestedTurnError } from "./errors.ts";
 import { textOf, user, World, type WorldInit } from "./engine.test-support.ts";
 
-/** The suite runs on both majors of the SDK; see vitest.config.ts. */
-const modelOf = (steps: Step[]) =>
-  process.env["AI_MAJOR"] === "6" ? scriptedModel(steps, { specification: "v3" }) : scriptedModel(steps);
-
 function world(steps: Step[], init: Omit<WorldInit, "model"> = {}) {
-  const model = modelOf(steps);
+  const model = installedModel(steps);
   return Object.assign(new World({ ...init, model: () => model }), { model });
 }
 

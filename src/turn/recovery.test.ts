@@ -4,7 +4,8 @@ import { tool, type UIMessage } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { JournalReader } from "../journal/reader.ts";
-import { reply, scriptedModel, stall, text, toolCall, type Step } from "../testing/model/index.ts";
+import { reply, stall, text, toolCall, type Step } from "../testing/model/index.ts";
+import { installedModel } from "../testing/model/installed-model.test-support.ts";
 import type { Admission } from "./admit.ts";
 import { textOf, user, World, type WorldInit } from "./engine.test-support.ts";
 
@@ -117,12 +118,8 @@ test("who follows a stream that stalls inside a tool hears every chunk that is r
   expect(heard.map(({ body }) => JSON.parse(body).type)).toContain("tool-output-error");
 });
 
-/** The suite runs on both majors of the SDK; see vitest.config.ts. */
-const modelOf = (steps: Step[]) =>
-  process.env["AI_MAJOR"] === "6" ? scriptedModel(steps, { specification: "v3" }) : scriptedModel(steps);
-
 function world(steps: Step[], init: Partial<WorldInit> = {}) {
-  const model = modelOf(steps);
+  const model = installedModel(steps);
   return Object.assign(new World({ model: () => model, ...init }), { model });
 }
 

@@ -7,7 +7,8 @@ import { Blobs } from "../host/blobs.ts";
 import { openJournal } from "../journal/journal.ts";
 import { MemorySql } from "../journal/memory-sql.test-support.ts";
 import type { ReadableRecord } from "../journal/records.ts";
-import { createScript, fail, reply, scriptedModel, stall, text, toolCall, type Step } from "../testing/index.ts";
+import { createScript, fail, reply, stall, text, toolCall, type Step } from "../testing/index.ts";
+import { installedModel } from "../testing/model/installed-model.test-support.ts";
 import { user, World, type WorldInit } from "./engine.test-support.ts";
 import { FAILURE_PAUSE_MS, FAILURES_IN_A_ROW, hookPauseMs, MAX_FAILURE_PAUSE_MS } from "./retry-policy.ts";
 
@@ -115,9 +116,7 @@ test("no pause of the provider's own is longer than the longest", () => {
 
 function world(steps: Step[] | (() => Step), init: Partial<WorldInit> = {}) {
   const script = createScript(typeof steps === "function" ? Array.from({ length: 40 }, steps) : steps);
-  // The suite runs on both majors of the SDK; see vitest.config.ts.
-  const isOlder = process.env["AI_MAJOR"] === "6";
-  const model = isOlder ? scriptedModel(script, { specification: "v3" }) : scriptedModel(script);
+  const model = installedModel(script);
   return Object.assign(new World({ model: () => model, ...init }), { model });
 }
 

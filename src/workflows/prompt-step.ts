@@ -47,6 +47,10 @@ export interface PromptOptions<Output = unknown> {
   metadata?: Record<string, unknown>;
   /** Stamped on the message as `metadata.channel`. */
   channel?: string;
+  /** Steps this answer may take. Default: what the channel or the class allows. `beforeTurn` has the last word. */
+  maxSteps?: number;
+  /** A name that the agent's `beforeTurn` finds as `modelHint`, and returns the model for. */
+  model?: string;
 }
 
 export interface PromptStep {
@@ -150,7 +154,7 @@ interface Asked {
 /** Everything that is derived from the step. The same each time the workflow is replayed. */
 async function askedOf(init: PromptStepInit, name: string, options: PromptOptions): Promise<Asked> {
   const { workflowName, workflowId } = init;
-  const { prompt, output, key, metadata, channel } = options;
+  const { prompt, output, key, metadata, channel, maxSteps, model } = options;
   // Throws for a schema that JSON Schema cannot express. `asSchema` takes what the AI SDK takes.
   const schema = output && (await asSchema(output as Parameters<typeof asSchema>[0]).jsonSchema);
   const idempotencyKey = `think-workflow:${workflowName}:${workflowId}:${name}${key === undefined ? "" : `:${hash(key)}`}`;
@@ -159,6 +163,8 @@ async function askedOf(init: PromptStepInit, name: string, options: PromptOption
   const workflow: WorkflowPrompt = {
     workflow: { name: workflowName, id: workflowId, stepName: name, eventType },
     ...(schema && { output: { schema: schema as Record<string, unknown> } }),
+    ...(maxSteps !== undefined && { maxSteps }),
+    ...(model !== undefined && { modelHint: model }),
     fingerprint
   };
   return {

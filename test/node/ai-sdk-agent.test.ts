@@ -20,7 +20,6 @@ import {
   failInBand,
   reasoning,
   reply,
-  scriptedModel,
   source,
   text,
   toolCall,
@@ -29,6 +28,7 @@ import {
   type Step,
   type TestHost
 } from "../../src/testing/index.ts";
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import { PlainNetwork, settle, socketClass, storedMessages } from "./plain-kit.ts";
 
 let script: Script;
@@ -38,7 +38,7 @@ class Chat extends Think {
   override sendUsage = true;
   override chatRecovery = false;
   override getModel() {
-    return process.env["AI_MAJOR"] === "6" ? scriptedModel(script, { specification: "v3" }) : scriptedModel(script);
+    return installedModel(script);
   }
   override getTools() {
     const done = (what: string) => async () => {

@@ -17,13 +17,13 @@ import type { CompactFunction } from "../../src/session/index.ts";
 import {
   createScript,
   createTestHost,
-  scriptedModel,
   type RecordedCall,
   type Script,
   type Steps,
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext } from "../../src/think/chat-recovery.ts";
 import type { ContextOverflowOptions } from "../../src/think/overrides.ts";
 import { thinkRuntimeOf } from "../../src/think/runtime.ts";
@@ -70,7 +70,6 @@ function emptyScene(steps: Steps, settings: Settings): Scene {
 export const scene: Scene = emptyScene([], {});
 
 /** The suite runs on both majors of the SDK; see vitest.config.ts. */
-const isAi6 = process.env["AI_MAJOR"] === "6";
 
 export class Subject extends Think {
   override chatRecovery = scene.settings.recovery ?? true;
@@ -86,7 +85,7 @@ export class Subject extends Think {
   }
   override getModel() {
     const { clock } = thinkRuntimeOf(this).agent;
-    return isAi6 ? scriptedModel(scene.script, { clock, specification: "v3" }) : scriptedModel(scene.script, { clock });
+    return installedModel(scene.script, { clock });
   }
   override getTools(): ToolSet {
     return scene.settings.tools?.(this) ?? {};

@@ -1,12 +1,12 @@
 // A model that streams whatever a test tells it to, in the shape of the specification the suite runs with, and the list
 // of everything that can be wrong with one field of one part. The scripted model refuses to send most of this.
 import type { LanguageModel } from "ai";
+import { IS_AI_6 } from "../../src/testing/model/installed-model.test-support.ts";
 
 // Its odd warnings would be printed.
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
 /** The suite runs on both majors of the SDK; see vitest.config.ts. */
-export const IS_AI_6 = process.env["AI_MAJOR"] === "6";
 
 export type Part = Record<string, unknown>;
 

@@ -14,7 +14,6 @@ import {
   failInBand,
   reasoning,
   reply,
-  scriptedModel,
   source,
   text,
   toolCall,
@@ -22,6 +21,7 @@ import {
   type Script,
   type Step
 } from "../../src/testing/index.ts";
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import {
   answerText,
   expectAsStored,
@@ -38,7 +38,7 @@ let effects: string[] = [];
 
 class Chat extends Think {
   override getModel() {
-    return process.env["AI_MAJOR"] === "6" ? scriptedModel(script, { specification: "v3" }) : scriptedModel(script);
+    return installedModel(script);
   }
 
   override getTools() {

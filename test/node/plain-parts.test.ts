@@ -7,12 +7,12 @@ import {
   createScript,
   createTestHost,
   reply,
-  scriptedModel,
   source,
   text,
   type Script,
   type Step
 } from "../../src/testing/index.ts";
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import type { Feature } from "../../src/think/feature.ts";
 import {
   answerText,
@@ -42,7 +42,7 @@ const spelledOut: Feature = {
 
 class Chat extends Think {
   override getModel() {
-    return process.env["AI_MAJOR"] === "6" ? scriptedModel(script, { specification: "v3" }) : scriptedModel(script);
+    return installedModel(script);
   }
   override getFeatures() {
     return [() => spelledOut];

@@ -7,12 +7,12 @@ import { z } from "zod";
 import { Think } from "../../src/index.ts";
 import { normalisePart } from "../../src/model/normalise-part.ts";
 import { createTestHost, type TestSocket } from "../../src/testing/index.ts";
+import { IS_AI_6 } from "../../src/testing/model/installed-model.test-support.ts";
 import {
   Breaks,
   callingParts,
   fieldsOf,
   finish,
-  IS_AI_6,
   misbehavingModel,
   plainAnswer,
   spokenParts,

@@ -6,13 +6,13 @@ import { Think, type ChatResponseResult, type TurnConfig, type TurnContext } fro
 import {
   createScript,
   createTestHost,
-  scriptedModel,
   type RecordedCall,
   type Script,
   type Step,
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import type {
   ChatRecoveryConfig,
   ChatRecoveryContext,
@@ -67,8 +67,7 @@ export class Patient extends Think {
   }
   override getModel() {
     // The suite runs on both majors of the SDK; see vitest.config.ts.
-    const isOlder = process.env["AI_MAJOR"] === "6";
-    return isOlder ? scriptedModel(scene.script, { specification: "v3" }) : scriptedModel(scene.script);
+    return installedModel(scene.script);
   }
   override getTools(): ToolSet {
     return scene.behaviour.tools?.(this) ?? {};

@@ -10,12 +10,12 @@ import {
   everyCrash,
   planModel,
   reply,
-  scriptedModel,
   text,
   toolCall,
   type Script,
   type Step
 } from "../../src/testing/index.ts";
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import { manifestOf, MemoryBucket, skillFile } from "../../src/skills/skills.test-support.ts";
 
 // The crash run starts an agent per point.
@@ -41,7 +41,7 @@ const source = (changes: object = {}) => {
 
 class Plain extends Think {
   override getModel() {
-    return scriptedModel(script);
+    return installedModel(script);
   }
 
   override getSystemPrompt() {

@@ -9,7 +9,6 @@ import {
   everyCrash,
   failInBand,
   reply,
-  scriptedModel,
   text,
   toolCall,
   type Script,
@@ -17,10 +16,7 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
-
-/** The suite runs on both majors of the SDK; see vitest.config.ts. */
-const modelOf = (from: Script) =>
-  process.env["AI_MAJOR"] === "6" ? scriptedModel(from, { specification: "v3" }) : scriptedModel(from);
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 
 let script: Script;
 let effects: string[] = [];
@@ -28,7 +24,7 @@ let effects: string[] = [];
 /** Without a response hook: what every turn costs. */
 class Plain extends Think {
   override getModel() {
-    return modelOf(script);
+    return installedModel(script);
   }
 }
 
@@ -36,7 +32,7 @@ class Chat extends Think {
   responses: string[] = [];
 
   override getModel() {
-    return modelOf(script);
+    return installedModel(script);
   }
 
   override getTools() {

@@ -8,7 +8,6 @@ import {
   createScript,
   createTestHost,
   reply,
-  scriptedModel,
   text,
   toolCall,
   type Script,
@@ -16,6 +15,7 @@ import {
   type TestHost,
   type TestSocket
 } from "../../src/testing/index.ts";
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 
 let script: Script;
 let tools: ToolSet = {};
@@ -27,8 +27,7 @@ beforeEach(() => {
   tools = {};
   config = {};
   repair = undefined;
-  modelOf = () =>
-    process.env["AI_MAJOR"] === "6" ? scriptedModel(script, { specification: "v3" }) : scriptedModel(script);
+  modelOf = () => installedModel(script);
 });
 afterEach(() => void vi.restoreAllMocks());
 

@@ -32,6 +32,8 @@ export interface Ask {
   /** Asks a human instead of the model. */
   human?: boolean;
   cancelOnTimeout?: boolean;
+  maxSteps?: number;
+  model?: string;
 }
 
 /** What outlives the process. */
@@ -72,12 +74,14 @@ export class Support extends Think {
 export class Triage extends ThinkWorkflow<Support, { asks: Ask[] }> {
   override async run(event: AgentWorkflowEvent<{ asks: Ask[] }>, step: ThinkWorkflowStep) {
     const results: unknown[] = [];
-    for (const { name, prompt, key, plain, human, cancelOnTimeout } of event.payload.asks) {
+    for (const { name, prompt, key, plain, human, cancelOnTimeout, maxSteps, model } of event.payload.asks) {
       const options = {
         prompt,
         timeout: "1 hour" as const,
         ...(key !== undefined && { key }),
-        ...(cancelOnTimeout !== undefined && { cancelOnTimeout })
+        ...(cancelOnTimeout !== undefined && { cancelOnTimeout }),
+        ...(maxSteps !== undefined && { maxSteps }),
+        ...(model !== undefined && { model })
       };
       if (human) {
         results.push(await step.approval(name, { summary: prompt, input: { ticket: 7 }, risk: "high" }));

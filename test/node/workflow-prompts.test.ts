@@ -67,6 +67,23 @@ test("without a shape the result is the text of the answer", async () => {
   expect(platform.instance("w").output).toEqual(["Hello there."]);
 });
 
+test("a prompt says how many steps it may take and which model it wants; other prompts are as the class says", async () => {
+  const { host, platform } = open(() => reply(text("Looking."), toolCall("look", {})));
+  const hints: unknown[] = [];
+  vi.spyOn(Support.prototype, "getTools").mockReturnValue({
+    look: tool({ inputSchema: z.object({}), execute: async () => "flames" })
+  });
+  vi.spyOn(Support.prototype, "beforeTurn").mockImplementation(({ modelHint }) => void hints.push(modelHint));
+  vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  const agent = await supportOf(host);
+  const short = { name: "short", prompt: "x", plain: true, maxSteps: 2, model: "small" };
+  await agent.start([short, { name: "long", prompt: "y", plain: true }], "w");
+  await host.idle();
+  expect(platform.instance("w").status).toBe("complete");
+  expect(hints).toEqual(["small", undefined]);
+  expect(scene.script.calls).toHaveLength(2 + 10);
+});
+
 test("a loop with different keys submits each; a second workflow has prompts of its own", async () => {
   const { host, platform } = open();
   const agent = await supportOf(host);

@@ -9,12 +9,12 @@ import {
   createTestHost,
   everyCrash,
   reply,
-  scriptedModel,
   text,
   toolCall,
   type Script,
   type Step
 } from "../../src/testing/index.ts";
+import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 
 // The interpreter is a large module, and the crash run starts an agent per point.
 vi.setConfig({ testTimeout: 60_000 });
@@ -24,14 +24,11 @@ const ALL_TOOLS = [...FILE_TOOLS, "bash"];
 const LONG_PAGE = "a page of many words ".repeat(100);
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3);
 
-const modelOf = (from: Script) =>
-  process.env["AI_MAJOR"] === "6" ? scriptedModel(from, { specification: "v3" }) : scriptedModel(from);
-
 let script: Script;
 
 class Files extends Think {
   override getModel() {
-    return modelOf(script);
+    return installedModel(script);
   }
 
   async ask(words: string, picture?: Uint8Array): Promise<string> {

@@ -87,7 +87,7 @@ export interface StepsView {
 }
 
 /** No provider has reported anything. */
-export const NO_USAGE: StepUsage = {
+export const NO_STEP_USAGE: StepUsage = {
   inputTokens: null,
   outputTokens: null,
   totalTokens: null,
@@ -107,7 +107,7 @@ export function emptyTurn(turnId: TurnId): TurnFold {
     contentSequence: 0,
     nextChunk: 0,
     kept: [],
-    steps: { finished: 0, usage: NO_USAGE, lastUsage: NO_USAGE },
+    steps: { finished: 0, usage: NO_STEP_USAGE, lastUsage: NO_STEP_USAGE },
     models: [],
     readBy: [],
     grants: null,

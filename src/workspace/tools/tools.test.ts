@@ -11,6 +11,7 @@ import { createGrepTool } from "./grep.ts";
 import { createListTool } from "./list.ts";
 import { createReadTool } from "./read.ts";
 import { createWriteTool } from "./write.ts";
+import { IS_AI_6 } from "../../testing/model/installed-model.test-support.ts";
 
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13);
 const PDF = new TextEncoder().encode("%PDF-1.7 …");
@@ -133,7 +134,7 @@ describe("read", () => {
     expect(sent).toContain(base64(PNG));
     expect(sent).toContain(base64(PDF));
     expect(sent).toContain('"filename":"doc.pdf"');
-    expect(sent).toContain(process.env["AI_MAJOR"] === "6" ? '"type":"image-data"' : '"type":"file"');
+    expect(sent).toContain(IS_AI_6 ? '"type":"image-data"' : '"type":"file"');
     expect(JSON.stringify(messages)).not.toContain(base64(PNG));
     expect(warn).not.toHaveBeenCalled();
     warn.mockRestore();
