@@ -1,5 +1,6 @@
 // The root of the package: the class users extend, and the types of its hooks.
 export { Think } from "./think/think.ts";
+export type { ApprovalCaller } from "./think/approver.ts";
 export {
   action,
   isAction,

@@ -9,6 +9,7 @@ import type {
   TurnTimeline,
   TurnWhy
 } from "../src/inspect/index.ts";
+import { Agents } from "./agents.tsx";
 import { clock, dateTime, duration, turnMarkdown } from "./format.ts";
 import { Header } from "./header.tsx";
 import { Inbox } from "./inbox.tsx";
@@ -37,7 +38,7 @@ export function App({ config }: { config: StudioConfig }) {
   return (
     <div className="app">
       <Header {...{ config, route, go, source, agent, onFile: setFile }} />
-      {error ? (
+      {error && route.view !== "agents" ? (
         <Empty title="Nothing to show">{error}</Empty>
       ) : (
         <main>
@@ -130,7 +131,7 @@ function useTurns(source: ViewSource, version: unknown): Turns {
   return { list, changesOf, more };
 }
 
-/** 1 to 4: views. j and k: next and previous turn. */
+/** 1 to 5: views. j and k: next and previous turn. */
 function useKeys({
   route,
   go,
@@ -218,6 +219,13 @@ function Content(props: ContentProps) {
     return (
       <div className="content">
         {inbox.value && <Inbox inbox={inbox.value} source={source} canWrite={config.canWrite} onDecided={refresh} />}
+      </div>
+    );
+  }
+  if (route.view === "agents") {
+    return (
+      <div className="content">
+        <Agents config={config} route={route} go={props.go} source={source} version={version} />
       </div>
     );
   }

@@ -1,5 +1,5 @@
 // Numbers, times and whole turns as text.
-import type { ShownText, StepUsage, TurnTimeline } from "../src/inspect/index.ts";
+import type { Cost, ShownText, StepUsage, TurnTimeline } from "../src/inspect/index.ts";
 
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";
@@ -14,6 +14,10 @@ export function bytes(count: number): string {
   return count < 1024 * 1024 ? `${(count / 1024).toFixed(1)} KB` : `${(count / 1024 / 1024).toFixed(1)} MB`;
 }
 
+export function count(number: number): string {
+  return number.toLocaleString("en");
+}
+
 export function clock(at: number | null): string {
   return at === null ? "–" : new Date(at).toLocaleTimeString([], { hour12: false });
 }
@@ -24,7 +28,25 @@ export function dateTime(at: number | null): string {
 
 export function tokens({ inputTokens, outputTokens }: StepUsage): string {
   if (inputTokens === null && outputTokens === null) return "–";
-  return `${(inputTokens ?? 0).toLocaleString("en")} in · ${(outputTokens ?? 0).toLocaleString("en")} out`;
+  return `${count(inputTokens ?? 0)} in · ${count(outputTokens ?? 0)} out`;
+}
+
+/** Empty: not known. Small sums keep two digits that say something. */
+export function money(cost: Cost | null | undefined): string {
+  if (!cost) return "";
+  const { amount, currency } = cost;
+  const digits = amount > 0 && amount < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
+  try {
+    return new Intl.NumberFormat("en", { style: "currency", currency, ...digits }).format(amount);
+  } catch {
+    // Not a currency code: the class wrote it.
+    return `${amount.toPrecision(2)} ${currency}`;
+  }
+}
+
+/** Tokens, and what they cost where it is known. */
+export function spent(usage: StepUsage, cost: Cost | null | undefined): string {
+  return [tokens(usage), money(cost)].filter(Boolean).join(" · ");
 }
 
 /** One turn as Markdown, for issues and messages. Content is fenced: it cannot become markup. */
@@ -33,7 +55,7 @@ export function turnMarkdown(turn: TurnTimeline, address: string): string {
     `## Turn \`${turn.turnId}\` of \`${address}\``,
     "",
     `- ${turn.status}${turn.error ? ` (${turn.error.code})` : ""}, ${turn.trigger ?? "?"}, ${new Date(turn.admittedAt ?? 0).toISOString()}`,
-    `- waited ${duration(turn.queueMs)}, tokens ${tokens(turn.usage)}`,
+    `- waited ${duration(turn.queueMs)}, tokens ${spent(turn.usage, turn.cost)}`,
     ""
   ];
   for (const message of turn.messages) {

@@ -1,4 +1,4 @@
-// Which agent is looked at, the four views, export and import, light and dark.
+// Which agent is looked at, the views, export and import, light and dark.
 import { useEffect, useState } from "react";
 import type { AgentView } from "../src/inspect/index.ts";
 import { VIEWS, type Route } from "./route.ts";

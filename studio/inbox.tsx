@@ -1,6 +1,7 @@
 // Everything in this agent that waits for a person.
 import { useState } from "react";
-import type { InboxEntry, InboxView } from "../src/inspect/index.ts";
+import type { DecidedApproval, InboxEntry, InboxView } from "../src/inspect/index.ts";
+import { dateTime } from "./format.ts";
 import { Badge, Empty, Text } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";
 
@@ -20,8 +21,17 @@ const KINDS: Readonly<Record<InboxEntry["kind"], string>> = {
 
 export function Inbox({ inbox, source, canWrite, onDecided }: InboxProps) {
   const [kind, setKind] = useState("all");
+  const [name, setName] = useState(() => localStorage.getItem("studio-name") ?? "");
   const shown = inbox.approvals.filter((entry) => kind === "all" || entry.kind === kind);
-  if (inbox.approvals.length === 0) return <Empty title="Nothing waits">Approvals of every kind appear here.</Empty>;
+  const canDecide = canWrite && !source.isFile;
+  if (inbox.approvals.length === 0) {
+    return (
+      <div className="inbox">
+        <Empty title="Nothing waits">Approvals of every kind appear here.</Empty>
+        <Decided decided={inbox.decided ?? []} />
+      </div>
+    );
+  }
   return (
     <div className="inbox">
       <p className="filters" role="group" aria-label="Filter">
@@ -30,30 +40,66 @@ export function Inbox({ inbox, source, canWrite, onDecided }: InboxProps) {
             {one === "all" ? "All" : KINDS[one as InboxEntry["kind"]]}
           </button>
         ))}
+        {canDecide && (
+          <input
+            className="name"
+            aria-label="Your name, recorded with your decisions"
+            placeholder="Your name, recorded with decisions"
+            value={name}
+            onChange={({ target }) => {
+              setName(target.value);
+              localStorage.setItem("studio-name", target.value);
+            }}
+          />
+        )}
       </p>
       {shown.map((entry) => (
         <Entry
           key={entry.id}
           entry={entry}
           source={source}
-          canWrite={canWrite && !source.isFile}
+          canWrite={canDecide}
+          by={name.trim() || "Studio"}
           onDecided={onDecided}
         />
       ))}
+      <Decided decided={inbox.decided ?? []} />
     </div>
+  );
+}
+
+/** Files of an earlier Studio have none. */
+function Decided({ decided }: { decided: readonly DecidedApproval[] }) {
+  if (decided.length === 0) return null;
+  return (
+    <section className="decided">
+      <h3>
+        Decided <small>{decided.length}</small>
+      </h3>
+      <ul className="plain">
+        {decided.map(({ callId, approved, name, by, reason, at }) => (
+          <li key={callId}>
+            <Badge kind={approved ? "approved" : "denied"}>{approved ? "approved" : "rejected"}</Badge>{" "}
+            <code>{name}</code> by {by ?? "a client"}
+            {reason !== null && `: ${reason}`} <span className="faint">{dateTime(at)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
 interface EntryProps extends Omit<InboxProps, "inbox"> {
   readonly entry: InboxEntry;
+  readonly by: string;
 }
 
-function Entry({ entry, source, canWrite, onDecided }: EntryProps) {
+function Entry({ entry, source, canWrite, by, onDecided }: EntryProps) {
   const [reason, setReason] = useState("");
   const [error, setError] = useState<string>();
   const decide = (decision: "approve" | "reject") => {
     const { id, inputHash } = entry;
-    const body = { id, decision, by: "Studio", ...(reason && { reason }), ...(inputHash && { inputHash }) };
+    const body = { id, decision, by, ...(reason && { reason }), ...(inputHash && { inputHash }) };
     source.post("decide", body).then(onDecided, (failure: Error) => setError(failure.message));
   };
   return (

@@ -49,6 +49,16 @@ export async function readConfig(): Promise<StudioConfig> {
   return (await (await fetch("/__studio/config.json")).json()) as StudioConfig;
 }
 
+export interface Instances {
+  /** Undefined: Studio's server does not have the data. */
+  readonly instances?: readonly { readonly name: string; readonly changedAt: number; readonly sizeBytes: number }[];
+  readonly isCut?: boolean;
+}
+
+export async function readInstances(agent: string): Promise<Instances> {
+  return (await (await fetch(`/__studio/instances.json?agent=${encodeURIComponent(agent)}`)).json()) as Instances;
+}
+
 /** `address` is `<agent>/<instance>`, and for a sub-agent what follows it. */
 export function agentSource(address: string): ViewSource {
   const ask = async <View>(view: string, init?: RequestInit): Promise<View> => {

@@ -9,7 +9,7 @@ import type {
   StepTimeline,
   TurnTimeline
 } from "../src/inspect/index.ts";
-import { bytes, clock, dateTime, duration, tokens } from "./format.ts";
+import { bytes, clock, dateTime, duration, money, spent, tokens } from "./format.ts";
 import { Badge, Text } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";
 
@@ -148,7 +148,7 @@ function Step({ step, turn, source, scale, onChild, attemptEnd }: StepProps) {
         from={startedAt}
         to={finishedAt ?? attemptEnd}
         mark={firstContentAt}
-        note={usage ? tokens(usage) : "cut off"}
+        note={usage ? spent(usage, step.cost) : "cut off"}
       >
         <dl className="pairs">
           <dt>First content</dt>
@@ -187,6 +187,7 @@ function Call({ call, turn, source, scale, onChild }: CallProps) {
         scale={scale}
         from={startedAt}
         to={settledAt}
+        isEndUnknown={status !== "running" && status !== "waiting"}
         note={status}
       >
         <Text label="Input" value={input} more={more("input", input)} />
@@ -240,14 +241,17 @@ interface RowProps {
   readonly mark?: number | null;
   readonly level?: number;
   readonly note?: string;
+  /** It has ended, and when is not kept; otherwise one without an end is still going on. */
+  readonly isEndUnknown?: boolean;
   readonly children?: ReactNode;
 }
 
-function Row({ label, kind, scale, from, to, mark, level = 0, note, children }: RowProps) {
+function Row({ label, kind, scale, from, to, mark, level = 0, note, isEndUnknown = false, children }: RowProps) {
   const [isOpen, setOpen] = useState(false);
   const at = (time: number) => `${Math.min(100, Math.max(0, ((time - scale.from) / (scale.to - scale.from)) * 100))}%`;
   const end = to ?? scale.to;
-  const length = from === null ? null : end - from;
+  const goesOn = end > scale.to || (to === null && isEndUnknown);
+  const length = from === null || (to === null && isEndUnknown) ? null : end - from;
   return (
     <div className={`row row-${kind}`}>
       <button className="row-head" aria-expanded={isOpen} disabled={!children} onClick={() => setOpen(!isOpen)}>
@@ -256,13 +260,17 @@ function Row({ label, kind, scale, from, to, mark, level = 0, note, children }: 
         </span>
         <span className="track">
           {from !== null && (
-            <span className="bar" style={{ left: at(from), width: `max(3px, calc(${at(end)} - ${at(from)}))` }} />
+            <span
+              className="bar"
+              data-goes-on={goesOn}
+              style={{ left: at(from), width: `max(3px, calc(${at(end)} - ${at(from)}))` }}
+            />
           )}
           {mark !== undefined && mark !== null && (
             <span className="mark" title="first content" style={{ left: at(mark) }} />
           )}
         </span>
-        <span className="row-time">{from === null ? "" : duration(length)}</span>
+        <span className="row-time">{length === null ? "" : duration(length)}</span>
         <span className="row-note">{note}</span>
       </button>
       {isOpen && <div className="row-body">{children}</div>}
@@ -284,6 +292,7 @@ export function TurnFacts({ turn }: { turn: TurnTimeline }) {
         value={deaths > 0 ? `${turn.attempts.length}, ${deaths} died` : String(turn.attempts.length)}
       />
       <Fact name="tokens" value={tokens(turn.usage)} />
+      {turn.cost && <Fact name="cost" value={money(turn.cost)} />}
       <Fact name="written" value={written ?? "records are gone"} />
       <Fact name="from" value={turn.trigger ?? "–"} />
     </div>

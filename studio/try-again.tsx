@@ -1,8 +1,16 @@
 // A past turn again with changes, beside the original. What is changed here is sent to the fork and nowhere else.
 import { useState } from "react";
-import type { CallTimeline, TriedRun, TryRequest, TryView, TurnTimeline, TurnWhy } from "../src/inspect/index.ts";
-import { duration, tokens } from "./format.ts";
-import { Badge, Text } from "./parts.tsx";
+import type {
+  CallTimeline,
+  TriedRun,
+  TryRequest,
+  TryView,
+  TurnTimeline,
+  TurnWhy,
+  WindowEntry
+} from "../src/inspect/index.ts";
+import { duration, spent } from "./format.ts";
+import { Badge, Text, VirtualList } from "./parts.tsx";
 import { tryTurn, type ViewSource } from "./source.ts";
 
 interface TryAgainProps {
@@ -28,7 +36,7 @@ export function TryAgain({ turn, why, source, models }: TryAgainProps) {
   const [status, setStatus] = useState<"idle" | "running" | string>("idle");
   const run = () => {
     setStatus("running");
-    tryTurn(source, { turnId: turn.turnId, ...changes }).then(
+    tryTurn(source, { turnId: turn.turnId, ...changes, toolResults: resultsOf(calls, changes) }).then(
       (view) => {
         setResult(view);
         setStatus("idle");
@@ -55,6 +63,7 @@ export function TryAgain({ turn, why, source, models }: TryAgainProps) {
           onChange={(text) => setChanges({ ...changes, system: text })}
         />
         <Results calls={calls} changes={changes} onChange={setChanges} />
+        <HistoryChoice entries={why?.history.entries ?? []} changes={changes} onChange={setChanges} />
         {models.length > 0 && (
           <label>
             Model
@@ -100,10 +109,59 @@ function Field({ label, value, onChange }: { label: string; value: string; onCha
   );
 }
 
-interface ResultsProps {
-  readonly calls: readonly CallTimeline[];
+interface ChangesProps {
   readonly changes: Omit<TryRequest, "turnId">;
   readonly onChange: (changes: Omit<TryRequest, "turnId">) => void;
+}
+
+interface ResultsProps extends ChangesProps {
+  readonly calls: readonly CallTimeline[];
+}
+
+/** What was written for each call: a value where the original is one and the text still reads as JSON. */
+function resultsOf(calls: readonly CallTimeline[], { toolResults = {} }: ChangesProps["changes"]) {
+  const isValue = (id: string) => /^[[{]/.test(calls.find(({ callId }) => callId === id)?.output?.text ?? "");
+  return Object.fromEntries(
+    Object.entries(toolResults).map(([id, text]) => [id, isValue(id) ? parsed(String(text)) : text])
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Then it is a text.
+    return text;
+  }
+}
+
+/** Messages of the history that the fork goes without. */
+function HistoryChoice({ entries, changes, onChange }: ChangesProps & { entries: readonly WindowEntry[] }) {
+  const without = changes.without ?? [];
+  const toggle = (id: string) => {
+    const left = without.includes(id) ? without.filter((one) => one !== id) : [...without, id];
+    onChange({ ...changes, without: left });
+  };
+  if (entries.length === 0) return null;
+  return (
+    <fieldset className="history-choice">
+      <legend>
+        History <small>{without.length === 0 ? "every message is given" : `${without.length} left out`}</small>
+      </legend>
+      <VirtualList
+        items={entries}
+        rowHeight={30}
+        label="Messages the fork is given, newest first"
+        render={({ messageId, role, preview }) => (
+          <label className="choice" data-left-out={without.includes(messageId)}>
+            <input type="checkbox" checked={!without.includes(messageId)} onChange={() => toggle(messageId)} />
+            <span className="role">{role}</span>
+            <span className="preview">{preview}</span>
+          </label>
+        )}
+      />
+    </fieldset>
+  );
 }
 
 function Results({ calls, changes, onChange }: ResultsProps) {
@@ -123,7 +181,7 @@ function Run({ title, run }: { title: string; run: TriedRun }) {
       <header>
         <b>{title}</b>
         <Badge kind={run.status}>{run.status}</Badge>
-        <span className="faint">{`${run.modelId ?? ""} · ${tokens(run.usage)} · ${run.steps} steps · ${duration(run.durationMs)}`}</span>
+        <span className="faint">{`${run.modelId ?? ""} · ${spent(run.usage, run.cost)} · ${run.steps} steps · ${duration(run.durationMs)}`}</span>
       </header>
       <Text value={run.text} label="Answer" />
       {run.calls.map((call, index) => (

@@ -1,6 +1,6 @@
 // Why a turn answered as it did: what the model was given, and who allowed what.
 import type { HistoryWindow, TurnWhy, WhySection, WhyTool } from "../src/inspect/index.ts";
-import { bytes } from "./format.ts";
+import { bytes, count } from "./format.ts";
 import { Badge, Text, VirtualList } from "./parts.tsx";
 
 const MATCHES: Readonly<Record<TurnWhy["prompt"]["match"], string>> = {
@@ -10,19 +10,23 @@ const MATCHES: Readonly<Record<TurnWhy["prompt"]["match"], string>> = {
   unknown: "The prompt of now. Nothing is known of the turn's own."
 };
 
+const ROW_HEIGHT = 34;
+/** Longer lists scroll. */
+const WINDOW_HEIGHT = 260;
+
 export function Why({ why }: { why: TurnWhy }) {
   const { prompt } = why;
   return (
     <div className="why">
       <section>
         <h3>
-          Prompt <small>{`${prompt.tokens.toLocaleString("en")} tokens · ${bytes(prompt.sizeBytes)}`}</small>
+          Prompt <small>{`${count(prompt.tokens)} tokens · ${bytes(prompt.sizeBytes)}`}</small>
         </h3>
         <p>
           <Badge kind={prompt.match}>{prompt.match}</Badge> {MATCHES[prompt.match]}
         </p>
         {prompt.sections.map((section, index) => (
-          <Section key={index} section={section} total={prompt.sizeBytes} />
+          <Section key={index} section={section} total={prompt.tokens} />
         ))}
       </section>
       <History history={why.history} />
@@ -50,7 +54,7 @@ export function Why({ why }: { why: TurnWhy }) {
 }
 
 function Section({ section, total }: { section: WhySection; total: number }) {
-  const share = total === 0 ? 0 : (section.sizeBytes / total) * 100;
+  const share = total === 0 ? 0 : (section.tokens / total) * 100;
   return (
     <details className="section">
       <summary>
@@ -73,7 +77,8 @@ function History({ history }: { history: HistoryWindow }) {
   return (
     <section>
       <h3>
-        History <small>{`${shownMessages} shown of ${storedMessages} stored (${bytes(storedBytes)})`}</small>
+        History{" "}
+        <small>{`${count(shownMessages)} shown of ${count(storedMessages)} stored (${bytes(storedBytes)})`}</small>
       </h3>
       {compactions.map((compaction) => (
         <details key={compaction.id} className="section">
@@ -84,10 +89,10 @@ function History({ history }: { history: HistoryWindow }) {
           <Text value={compaction.summary} label="The model reads this in their place; the messages stay stored." />
         </details>
       ))}
-      <div className="window">
+      <div className="window" style={{ height: Math.min(WINDOW_HEIGHT, entries.length * ROW_HEIGHT + 2) }}>
         <VirtualList
           items={entries}
-          rowHeight={34}
+          rowHeight={ROW_HEIGHT}
           label="Messages the model was given, newest first"
           render={({ role, shown, preview, chars, wholeChars, cutCalls }) => (
             <p

@@ -69,9 +69,9 @@ const RESERVED: readonly { pattern: RegExp; folders: readonly string[]; rule: st
   },
   {
     pattern: /^node:sqlite$/,
-    folders: ["src/testing/", "src/framework/migrate/"],
+    folders: ["src/testing/", "src/framework/migrate/", "src/framework/studio/"],
     rule: "node-only",
-    why: "only the test kit, its in-process host and the command that tries a take-over run in Node"
+    why: "only the test kit, its in-process host and commands that read local data run in Node"
   },
   {
     pattern: /^node:(child_process|cluster|fs|fs\/promises|worker_threads)$/,

@@ -70,11 +70,14 @@ async function main(): Promise<number> {
   const dataDirectory = resolve(process.env.DATA_DIRECTORY || join(root, ".data", "assistant"));
   const place = ["--port", String(port), "--data", dataDirectory, "--grace", String(GRACE_SECONDS)];
   const given = process.argv.slice(2);
-  // For this machine only: the plug, and MCP servers and models at its own addresses. A page that is open to others does
-  // without the plug, and without reaching into this machine's network unless a model there was named.
+  // For this machine only: the plug, Studio, and MCP servers and models at its own addresses. A page that is open to others does
+  // without the first two, and without reaching into this machine's network unless a model there was named.
   const isOpenToOthers = given.some((option) => option.startsWith("--host"));
   const isNetworkNeeded = !isOpenToOthers || Boolean(process.env["OPENAI_COMPATIBLE_URL"]);
-  const own = [...(isOpenToOthers ? [] : ["--plug"]), ...(isNetworkNeeded ? ["--allow-private-network"] : [])];
+  const own = [
+    ...(isOpenToOthers ? [] : ["--plug", "--studio"]),
+    ...(isNetworkNeeded ? ["--allow-private-network"] : [])
+  ];
   const args = ["serve", exampleBuild, ...place, ...own, ...modelOptions(), ...given];
   await requireFreePort(args);
   buildWhatChanged();

@@ -1,6 +1,7 @@
 // The public names of everthink/inspect.
 export { INSPECTION_VERSION } from "./views.ts";
 export type { StepUsage } from "../journal/records.ts";
+export type { ModelPrices } from "./cost.ts";
 export type { InspectionAccess } from "./inspect-http.ts";
 export type {
   AgentView,
@@ -11,11 +12,14 @@ export type {
   ChildRun,
   ConversationSummary,
   ConversationsView,
+  Cost,
+  DecidedApproval,
   FileView,
   HistoryWindow,
   InboxEntry,
   InboxView,
   MemoryBlock,
+  ModelPrice,
   PolicyDecision,
   ShownChange,
   ShownCompaction,

@@ -6,6 +6,7 @@ import type { StepUsage } from "../journal/records.ts";
 import { callModel, isToolPart, toolNameOf, type ModelUsage, type Sdk, type ToolPart } from "../model/index.ts";
 import { errorMessage } from "../util/errors.ts";
 import { canonicalJson, type Json } from "../util/json.ts";
+import { costOf, type ModelPrices } from "./cost.ts";
 import { shownText } from "./shown-text.ts";
 import type { TriedCall, TriedRun, TryRequest } from "./views.ts";
 
@@ -19,6 +20,7 @@ export interface TryInput {
   readonly messages: ModelMessage[];
   readonly tools: ToolSet;
   readonly results: RecordedResults;
+  readonly prices: ModelPrices;
   readonly now: () => number;
   readonly signal: AbortSignal;
 }
@@ -39,11 +41,13 @@ export async function runFork(input: TryInput): Promise<TriedRun> {
   let text = "";
   for await (const chunk of call.chunks) if (chunk.type === "text-delta") text += chunk.delta;
   const outcome = await call.outcome;
+  const usage = usageOf(outcome.totalUsage);
   return {
     status: outcome.status,
     modelId: modelName(model),
     text: shownText(text),
-    usage: usageOf(outcome.totalUsage),
+    usage,
+    cost: costOf(input.prices, modelName(model), usage),
     steps: outcome.steps.length,
     durationMs: now() - startedAt,
     calls,

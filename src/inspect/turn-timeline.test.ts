@@ -4,7 +4,7 @@ import { NO_STEP_USAGE } from "../journal/folds/turn-fold.ts";
 import type { TurnHistory } from "../journal/history.ts";
 import type { ReadableRecord, SequencedRecord } from "../journal/records.ts";
 import { callId, turnId } from "../util/ids.ts";
-import { foldTimeline, timelineOfHistory, withApprovers } from "./turn-timeline.ts";
+import { foldTimeline, timelineOfHistory, withDecisions } from "./turn-timeline.ts";
 
 const ID = turnId("t");
 const USAGE = { ...NO_STEP_USAGE, inputTokens: 10, outputTokens: 2, totalTokens: 12 };
@@ -126,7 +126,7 @@ test("an approval shows when it was asked, when and how it was decided, and by w
     reason: "no"
   });
   const timeline = folded(ADMITTED, STARTED, started(1700, "c"), asked, answered);
-  const named = withApprovers(timeline, () => ({ by: "Ada", status: "refused", settledAt: 2801 }));
+  const named = withDecisions(timeline, () => ({ decidedBy: "Ada" }));
   expect(named.attempts[0]?.steps[0]?.calls[0]).toMatchObject({
     status: "denied",
     approval: { askedAt: 1800, answeredAt: 2800, approved: false, reason: "no", by: "Ada" }

@@ -16,13 +16,14 @@ import type {
   ApprovalTimeline,
   AttemptTimeline,
   CallTimeline,
+  DecidedApproval,
   StepTimeline,
   InspectedTurnStatus,
   TurnTimeline
 } from "./views.ts";
 
 /** What only the stored conversation and other tables know. */
-export type RecordedTimeline = Omit<TurnTimeline, "written" | "source" | "messages" | "childRuns" | "changes">;
+export type RecordedTimeline = Omit<TurnTimeline, "cost" | "written" | "source" | "messages" | "childRuns" | "changes">;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type StepDraft = Omit<Mutable<StepTimeline>, "calls"> & { calls: Mutable<CallTimeline>[] };
@@ -196,6 +197,7 @@ function stepOf(attempt: AttemptDraft, at: number): StepDraft {
     finishedAt: null,
     finishReason: null,
     usage: null,
+    cost: null,
     chunks: 0,
     calls: []
   };
@@ -268,8 +270,8 @@ function applyToCall(draft: Draft, record: ReadableRecord): void {
     case "approval-answered": {
       const call = draft.calls.get(record.callId);
       if (call?.approval?.approvalId !== record.approvalId) return;
-      const { approved, reason, at } = record;
-      call.approval = { ...call.approval, approved, reason, answeredAt: at };
+      const { approved, reason, at, decidedBy } = record;
+      call.approval = { ...call.approval, approved, reason, answeredAt: at, by: decidedBy ?? null };
       call.status = approved ? "running" : "denied";
       if (!approved) call.settledAt ??= at;
       return;
@@ -356,43 +358,52 @@ function stepsOfHistory(
       finishedAt: endedAt,
       finishReason: steps > 1 ? `${steps} steps` : null,
       usage,
+      cost: null,
       chunks: 0,
       calls
     }
   ];
 }
 
-/** With the names that were given with decisions, where the ledger of actions has them. */
-export function withApprovers(
+/** With decisions that came after the turn's records, and with names that its history keeps. */
+export function withDecisions(
   timeline: RecordedTimeline,
-  approverOf: (callId: string) => ApproverNote | undefined
+  laterOf: (callId: string) => LaterDecision | undefined
 ): RecordedTimeline {
   const attempts = timeline.attempts.map((attempt) => ({
     ...attempt,
     steps: attempt.steps.map((step) => ({
       ...step,
-      calls: step.calls.map((call) => approved(call, approverOf(call.callId)))
+      calls: step.calls.map((call) => decided(call, laterOf(call.callId)))
     }))
   }));
   return { ...timeline, attempts };
 }
 
-export interface ApproverNote {
-  readonly by: string | null;
-  readonly status: "pending" | "settled" | "refused";
-  readonly settledAt: number | null;
+export interface LaterDecision {
+  readonly decision?: DecidedApproval | undefined;
+  /** The call as the stored answer has it now. */
+  readonly stored?: CallTimeline | undefined;
+  /** Who decided while the turn ran. */
+  readonly decidedBy?: string | undefined;
 }
 
-function approved(call: CallTimeline, note: ApproverNote | undefined): CallTimeline {
-  if (!note || (note.by === null && call.approval === null)) return call;
-  const approval = call.approval ?? { approvalId: call.callId, askedAt: null, ...UNANSWERED };
+function decided(call: CallTimeline, later: LaterDecision | undefined): CallTimeline {
+  if (!later) return call;
+  const { decision, stored, decidedBy } = later;
+  // The turn was over when it was decided: what became of the call is in the stored answer.
+  const isLater = call.status === "waiting" && stored !== undefined && stored.status !== "waiting";
+  const now = isLater ? { ...call, status: stored.status, output: stored.output } : call;
+  if (!decision && (decidedBy === undefined || now.approval === null)) return now;
+  const approval = now.approval ?? { approvalId: call.callId, askedAt: null, ...UNANSWERED };
   return {
-    ...call,
+    ...now,
     approval: {
       ...approval,
-      by: note.by,
-      approved: approval.approved ?? note.status !== "refused",
-      answeredAt: approval.answeredAt ?? note.settledAt
+      by: approval.by ?? decision?.by ?? decidedBy ?? null,
+      approved: approval.approved ?? decision?.approved ?? null,
+      reason: approval.reason ?? decision?.reason ?? null,
+      answeredAt: approval.answeredAt ?? decision?.at ?? null
     }
   };
 }

@@ -20,6 +20,22 @@ export interface ShownText {
   readonly isCut: boolean;
 }
 
+/** What a million tokens of a model cost, as `inspectionPrices()` gives it. */
+export interface ModelPrice {
+  readonly input: number;
+  readonly output: number;
+  /** Of input that came from the provider's cache; without it, that costs as any other. */
+  readonly cachedInput?: number;
+  /** An ISO code; "USD" without it. */
+  readonly currency?: string;
+}
+
+export interface Cost {
+  readonly amount: number;
+  /** An ISO code. */
+  readonly currency: string;
+}
+
 /** `GET agent`: cheap, for clients that ask again and again. */
 export interface AgentView {
   readonly version: number;
@@ -94,6 +110,8 @@ export interface TurnSummary {
   readonly steps: number;
   readonly calls: number;
   readonly usage: StepUsage;
+  /** Null: the class gave no price for its model, or it used several. */
+  readonly cost: Cost | null;
   readonly models: readonly string[];
   /** The beginning of the question and of the answer. */
   readonly question: string | null;
@@ -120,6 +138,8 @@ export interface TurnTimeline {
   readonly queueMs: number | null;
   readonly attempts: readonly AttemptTimeline[];
   readonly usage: StepUsage;
+  /** Of the steps whose tokens are known; null: the class gave no price for one of their models. */
+  readonly cost: Cost | null;
   /** What `authorizeTurn` said; null: it was not asked, or its record is gone. */
   readonly grant: {
     readonly allowed: boolean;
@@ -165,6 +185,7 @@ export interface StepTimeline {
   readonly finishedAt: number | null;
   readonly finishReason: string | null;
   readonly usage: StepUsage | null;
+  readonly cost: Cost | null;
   readonly chunks: number;
   readonly calls: readonly CallTimeline[];
 }
@@ -189,7 +210,7 @@ export interface ApprovalTimeline {
   readonly answeredAt: number | null;
   readonly approved: boolean | null;
   readonly reason: string | null;
-  /** The name that was given with the decision; null: none was. */
+  /** The person, where the class knows it (`identifyApprover`) or a name was given; null: neither. */
   readonly by: string | null;
 }
 
@@ -302,6 +323,20 @@ export interface PolicyDecision {
 /** `GET inbox`. */
 export interface InboxView {
   readonly approvals: readonly InboxEntry[];
+  /** What was decided, newest first, at most 50. */
+  readonly decided: readonly DecidedApproval[];
+}
+
+export interface DecidedApproval {
+  readonly callId: string;
+  /** "action": it was parked. "tool": a call of a turn. */
+  readonly kind: "action" | "tool";
+  readonly name: string;
+  readonly approved: boolean;
+  /** The person, where the class knows it (`identifyApprover`) or a name was given; null: neither. */
+  readonly by: string | null;
+  readonly reason: string | null;
+  readonly at: number;
 }
 
 export interface InboxEntry {
@@ -440,6 +475,7 @@ export interface TriedRun {
   readonly modelId: string | null;
   readonly text: ShownText;
   readonly usage: StepUsage;
+  readonly cost: Cost | null;
   readonly steps: number;
   readonly durationMs: number | null;
   readonly calls: readonly TriedCall[];

@@ -57,6 +57,18 @@ describe("the row of a settled turn", () => {
     expect(row).not.toHaveProperty("isCut");
   });
 
+  test("names who decided while the turn ran, and has no such list otherwise", () => {
+    const { callId } = call("c1");
+    const asked = { ...SAMPLES["approval-asked"], callId };
+    const { approvalId } = asked;
+    const answered = { ...SAMPLES["approval-answered"], callId, approvalId, decidedBy: "Ada" };
+    const row = turnHistory(fold(admitted(), started(1), call("c1"), asked, answered, settled()));
+    expect(row?.deciders).toEqual([{ callId, decidedBy: "Ada" }]);
+    const { decidedBy: _, ...unnamed } = answered;
+    const other = turnHistory(fold(admitted(), started(1), call("c1"), asked, unnamed, settled()));
+    expect(other).not.toHaveProperty("deciders");
+  });
+
   test("does not exist before there is an outcome", () => {
     expect(turnHistory(fold(admitted(), started(1)))).toBeUndefined();
   });

@@ -44,6 +44,8 @@ export interface TurnHistory {
   readonly usage: StepUsage;
   readonly models: readonly string[];
   readonly tools: { readonly offered: readonly string[]; readonly called: readonly CalledTool[] };
+  /** Who decided over calls while the turn ran, where it is known. Later decisions are changes of the conversation. */
+  readonly deciders?: readonly Decider[];
   /** Equal for the same system prompt and tools; several if it changed during the turn. */
   readonly prompts: readonly string[];
   /** Lists are not complete: the row would have been too large. */
@@ -64,6 +66,11 @@ export interface CalledTool {
   readonly calls: number;
   /** Calls without a result: errors, refusals, and those of which nothing is known. */
   readonly failed: number;
+}
+
+export interface Decider {
+  readonly callId: string;
+  readonly decidedBy: string;
 }
 
 export const TURN_TABLES: readonly TableDefinition[] = [
@@ -257,7 +264,10 @@ function summary(turn: TurnFold, limit: number): TurnHistory | undefined {
   const prompts = [...new Set(turn.models.map(({ prompt }) => prompt))];
   const models = [...new Set(turn.models.map(({ modelId }) => modelId))];
   const inputMessageIds = admission?.inputMessageIds ?? [];
-  const isCut = [offered, called, prompts, models, inputMessageIds, attempts].some(({ length }) => length > limit);
+  const deciders = decidersOf(turn);
+  const isCut = [offered, called, deciders, prompts, models, inputMessageIds, attempts].some(
+    ({ length }) => length > limit
+  );
   const newest = <T>(list: readonly T[]) => list.slice(Math.max(0, list.length - limit));
   const names = (list: readonly string[]) => newest(list).map(named);
   return {
@@ -277,6 +287,7 @@ function summary(turn: TurnFold, limit: number): TurnHistory | undefined {
     usage: steps.usage,
     models: names(models),
     tools: { offered: names(offered), called: newest(called).map((tool) => ({ ...tool, name: named(tool.name) })) },
+    ...(deciders.length > 0 && { deciders: newest(deciders) }),
     prompts: names(prompts),
     ...(isCut && { isCut: true as const })
   };
@@ -288,6 +299,13 @@ function named(text: string): string {
 
 function attemptSummary({ kind, startedAt, end, endedAt, errorCode, retryAt }: AttemptView): AttemptSummary {
   return { kind, startedAt, end, endedAt, errorCode: errorCode && named(errorCode), retryAt };
+}
+
+function decidersOf({ calls }: TurnFold): Decider[] {
+  return [...calls.values()].flatMap(({ callId, approval }) => {
+    const decidedBy = approval?.decidedBy;
+    return decidedBy === undefined ? [] : [{ callId: named(callId), decidedBy: named(decidedBy) }];
+  });
 }
 
 function calledTools({ calls }: TurnFold): CalledTool[] {

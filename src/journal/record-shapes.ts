@@ -50,6 +50,11 @@ function nullable<T>(check: Check<T>): Check<T | null> {
   return (value): value is T | null => value === null || check(value);
 }
 
+/** A field that was added to a version: absent in what older builds wrote. */
+function optional<T>(check: Check<T>): Check<T | undefined> {
+  return (value): value is T | undefined => value === undefined || check(value);
+}
+
 function list<T>(check: Check<T>): Check<readonly T[]> {
   return (value): value is readonly T[] => Array.isArray(value) && value.every(check);
 }
@@ -152,7 +157,7 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
   },
   "approval-answered": {
     ...ofTurn,
-    body: { callId, approvalId, approved: flag, reason: nullable(text) }
+    body: { callId, approvalId, approved: flag, reason: nullable(text), decidedBy: optional(text) }
   },
   "model-called": { ...ofAttempt, body: { modelId: text, tools: list(text), prompt: text } },
   "step-finished": { ...ofAttempt, body: { step: count, finishReason: text, usage } },
@@ -197,7 +202,8 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       why: nullable(text),
       messageIds: list(text),
       count,
-      callId: nullable(text)
+      callId: nullable(text),
+      decidedBy: optional(text)
     }
   },
   "record-quarantined": {

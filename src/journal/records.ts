@@ -127,6 +127,8 @@ export interface ApprovalAnswered extends TurnRecord<"approval-answered"> {
   readonly approvalId: ApprovalId;
   readonly approved: boolean;
   readonly reason: string | null;
+  /** The name of the person, where the class knows it or one was given. */
+  readonly decidedBy?: string;
 }
 
 /** The model is about to be called. Written with whatever the attempt writes next. */
@@ -230,6 +232,8 @@ export interface ConversationChanged {
   /** How many messages were changed. */
   readonly count: number;
   readonly callId: string | null;
+  /** Of an approval: the name of the person, where the class knows it or one was given. */
+  readonly decidedBy?: string;
 }
 
 /** Stands where a row could not be read. The row itself was set aside. */

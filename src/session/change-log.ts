@@ -27,6 +27,8 @@ export interface ChangeAuthor {
   /** The turn it is part of. */
   readonly turnId?: string;
   readonly callId?: string;
+  /** The name of the person who decided. */
+  readonly decidedBy?: string;
   readonly place?: number;
 }
 
@@ -57,7 +59,8 @@ export function recordChange(
       why: origin.why ?? null,
       messageIds: ids.slice(0, MAX_NAMED_MESSAGES).map((id) => id.slice(0, MAX_ID_CHARS)),
       count: ids.length,
-      callId: origin.callId?.slice(0, MAX_ID_CHARS) ?? null
+      callId: origin.callId?.slice(0, MAX_ID_CHARS) ?? null,
+      ...(origin.decidedBy !== undefined && { decidedBy: origin.decidedBy })
     },
     origin.place
   );

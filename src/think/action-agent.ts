@@ -17,6 +17,7 @@ import {
   type PendingApproval,
   type ReplyAttachment
 } from "./actions.ts";
+import type { ApprovalCaller } from "./approver.ts";
 import type { ChannelText } from "./channels.ts";
 import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
 import { actionsOf, decideApproval, pendingApprovals } from "./approvals.ts";
@@ -50,6 +51,19 @@ export abstract class ActionAgent<
   /** Whether the caller may decide over a parked action. Default: every caller that can reach the agent. */
   authorizeApproval(_context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision> {
     return true;
+  }
+
+  /**
+   * Who decides over an approval, by the connection or request that the decision came with. The name is recorded with the
+   * decision, in place of one that the client sent. Default: not known.
+   *
+   * @example
+   * identifyApprover({ connection }: ApprovalCaller) {
+   *   return (connection?.state as { user?: string } | null)?.user;
+   * }
+   */
+  identifyApprover(_caller: ApprovalCaller): string | undefined {
+    return undefined;
   }
 
   /** A reply attachment as text, for channels that deliver text. Nothing: it is left out. */

@@ -11,6 +11,7 @@ import {
   type ApprovalDecision,
   type PendingApproval
 } from "./actions.ts";
+import { approverOf } from "./approver.ts";
 import type { Feature } from "./feature.ts";
 import { thinkRuntimeOf } from "./runtime.ts";
 
@@ -47,8 +48,10 @@ export function pendingApprovals(agent: object, executionId: string | undefined)
 export async function decideApproval(
   agent: object,
   executionId: string,
-  { isApproved, ...decision }: Decision & { readonly isApproved: boolean }
+  { isApproved, by: given, ...rest }: Decision & { readonly isApproved: boolean }
 ): Promise<ActionOutput> {
+  const by = approverOf(thinkRuntimeOf(agent).overrides, given);
+  const decision = { ...rest, ...(by !== undefined && { by }) };
   const [asked] = thinkRuntimeOf(agent).parts.deferred.approvals.waiting(executionId);
   if (asked) return decideQuestion(agent, asked, { isApproved, ...decision });
   const sources = thinkRuntimeOf(agent).features.approvals();

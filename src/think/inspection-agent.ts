@@ -1,6 +1,7 @@
 // What a class gets for inspectors: who may look, and which other models a past turn may be tried with. Declarations only;
 // what inspectors see is in src/inspect and in inspection-source.ts.
 import type { LanguageModel } from "ai";
+import type { ModelPrices } from "../inspect/cost.ts";
 import type { InspectionAccess } from "../inspect/inspect-http.ts";
 import { ExtensionAgent } from "./extension-agent.ts";
 import { hasInspectionKey } from "./inspection.ts";
@@ -26,6 +27,19 @@ export abstract class InspectionAgent<
 
   /** Models that "try again with changes" offers beside `getModel()`, by name. */
   inspectionModels(): Readonly<Record<string, LanguageModel>> {
+    return {};
+  }
+
+  /**
+   * What a million tokens of each model cost, by the model's id as the timeline shows it. Inspectors then see what turns
+   * cost. Default: none, and only tokens are shown.
+   *
+   * @example
+   * inspectionPrices() {
+   *   return { "gpt-5": { input: 1.25, cachedInput: 0.125, output: 10 } };
+   * }
+   */
+  inspectionPrices(): ModelPrices {
     return {};
   }
 }

@@ -30,6 +30,7 @@ import { isObject } from "../util/json.ts";
 import type { PendingApproval } from "./actions.ts";
 import type { TurnPreview } from "./assemble.ts";
 import { InspectedModelError } from "./errors.ts";
+import { decidedApprovals } from "./inspection-approvals.ts";
 import { inspectFile, inspectState } from "./inspection-state.ts";
 import { InspectedTurns, type FoundTurn } from "./inspection-turns.ts";
 import type { ThinkRuntime } from "./runtime.ts";
@@ -57,7 +58,7 @@ export class ThinkInspection implements InspectionSource {
       now: agent.clock.now(),
       head: this.#turns.head,
       openTurns: parts.store.scope.conversation.row.openTurns.length,
-      waitingApprovals: this.inbox().approvals.length,
+      waitingApprovals: this.#waiting().length,
       models: Object.keys(overrides.inspectionModels())
     };
   }
@@ -127,11 +128,7 @@ export class ThinkInspection implements InspectionSource {
   }
 
   inbox(): InboxView {
-    const waiting = pendingApprovals(this.#runtime.overrides, undefined).map(approvalEntry);
-    const parked = new Set(waiting.map(({ callId }) => callId));
-    const messages = this.#runtime.parts.transcript.messages().slice(-SEARCHED_MESSAGES);
-    const calls = waitingCalls(messages).filter(({ callId }) => !parked.has(callId));
-    return { approvals: [...waiting, ...calls] };
+    return { approvals: this.#waiting(), decided: decidedApprovals(this.#runtime) };
   }
 
   state(): Promise<StateView> {
@@ -143,10 +140,15 @@ export class ThinkInspection implements InspectionSource {
   }
 
   async decide({ id, isApproved, ...decision }: InspectionDecision): Promise<{ refused?: string }> {
-    const entry = this.inbox().approvals.find((one) => one.id === id);
+    const entry = this.#waiting().find((one) => one.id === id);
     if (!entry?.isDecidable) return { refused: "Nothing of this id waits for a decision." };
     if (entry.kind === "tool") {
-      const answer = { toolCallId: id, approved: isApproved, autoContinue: true };
+      const { reason, by } = decision;
+      const answer = {
+        ...{ toolCallId: id, approved: isApproved, autoContinue: true },
+        ...(reason !== undefined && { reason }),
+        ...(by !== undefined && { by })
+      };
       const outcome = this.#runtime.parts.turns.answerApproval(answer);
       return outcome.changed ? {} : { refused: outcome.refused?.message ?? "It was decided already." };
     }
@@ -157,7 +159,8 @@ export class ThinkInspection implements InspectionSource {
 
   async tryTurn(request: TryRequest, signal: AbortSignal): Promise<TryView | undefined> {
     const found = this.#turns.find(request.turnId);
-    if (!found) return undefined;
+    const timeline = this.#turns.turn(request.turnId);
+    if (!found || !timeline) return undefined;
     const { overrides, agent } = this.#runtime;
     const models = overrides.inspectionModels();
     if (request.model !== undefined && !Object.hasOwn(models, request.model)) {
@@ -174,10 +177,19 @@ export class ThinkInspection implements InspectionSource {
       messages: await preview.modelMessages(preview.shown),
       tools: preview.merged.tools,
       results: new RecordedResults(callPartsOf(answer), request.toolResults),
+      prices: overrides.inspectionPrices(),
       now: () => agent.clock.now(),
       signal
     });
-    return { original: originalRun(found, answer, modelName(overrides.getModel())), changed };
+    return { original: originalRun(timeline, answer, modelName(overrides.getModel())), changed };
+  }
+
+  #waiting(): InboxEntry[] {
+    const waiting = pendingApprovals(this.#runtime.overrides, undefined).map(approvalEntry);
+    const parked = new Set(waiting.map(({ callId }) => callId));
+    const messages = this.#runtime.parts.transcript.messages().slice(-SEARCHED_MESSAGES);
+    const calls = waitingCalls(messages).filter(({ callId }) => !parked.has(callId));
+    return [...waiting, ...calls];
   }
 
   /** The path before the turn's answer, within the byte budget, and where it ends. */
@@ -236,14 +248,15 @@ function approvalEntry({ executionId, source, descriptor, inputHash }: PendingAp
   };
 }
 
-function originalRun({ timeline }: FoundTurn, answer: UIMessage | undefined, currentModel: string | null): TriedRun {
+function originalRun(timeline: TurnTimeline, answer: UIMessage | undefined, currentModel: string | null): TriedRun {
   const calls = timeline.attempts.flatMap(({ steps }) => steps.flatMap((step) => step.calls));
-  const { startedAt, settledAt, status, usage, error } = timeline;
+  const { startedAt, settledAt, status, usage, cost, error } = timeline;
   return {
     status,
     modelId: timeline.attempts.findLast(({ modelId }) => modelId !== null)?.modelId ?? currentModel,
     text: shownText(textOf(answer)),
     usage,
+    cost,
     steps: timeline.attempts.reduce((count, { steps }) => count + steps.length, 0),
     durationMs: startedAt === null || settledAt === null ? null : settledAt - startedAt,
     calls: calls.map(({ toolName, input, output }) => ({ toolName, input, output, source: "ran" as const })),

@@ -3,25 +3,25 @@
 // agent.
 import type { UIMessage } from "ai";
 import { childRunsOf } from "../agent/agent-tools/registry.ts";
+import { costOf, withCosts } from "../inspect/cost.ts";
 import { shownMessage, callsOf, messagePreview } from "../inspect/shown-messages.ts";
 import { shownText } from "../inspect/shown-text.ts";
 import {
   foldTimeline,
   timelineOfHistory,
-  withApprovers,
-  type ApproverNote,
+  withDecisions,
+  type LaterDecision,
   type RecordedTimeline
 } from "../inspect/turn-timeline.ts";
 import type { CallPart } from "../inspect/inspect-http.ts";
-import type { ChildRun, ShownChange, ShownText, TurnsView, TurnSummary, TurnTimeline } from "../inspect/views.ts";
+import type { ChildRun, Cost, ShownChange, ShownText, TurnsView, TurnSummary, TurnTimeline } from "../inspect/views.ts";
 import { changeOf, turnOf, type KeptRow, type TurnHistory } from "../journal/history.ts";
 import { JournalReader } from "../journal/reader.ts";
 import type { SequencedRecord } from "../journal/records.ts";
 import { JournalRows } from "../journal/rows.ts";
 import { kebabCase } from "../util/kebab.ts";
-
 import type { ThinkRuntime } from "./runtime.ts";
-import { actionsOf } from "./approvals.ts";
+import { decidedApprovals } from "./inspection-approvals.ts";
 
 /** What is read of the journal for one turn, and at a time. */
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;
@@ -32,7 +32,6 @@ const SEARCHED_PAGES = 50;
 const PAGE = 100;
 const MAX_CHANGES = 200;
 const MAX_RUNS = 200;
-const MAX_LEDGER_ROWS = 500;
 
 /** A turn with what was found of it. */
 export interface FoundTurn {
@@ -104,6 +103,7 @@ export class InspectedTurns {
       steps: steps.filter(({ finishedAt }) => finishedAt !== null).length,
       calls: steps.reduce((count, { calls }) => count + calls.length, 0),
       usage,
+      cost: withCosts(timeline.attempts, this.#runtime.overrides.inspectionPrices()).cost,
       models: [...new Set(timeline.attempts.flatMap(({ modelId }) => modelId ?? []))],
       question: messagePreview(this.#message(timeline.inputMessageIds[0]) ?? admittedMessage(records)),
       answer: null
@@ -140,23 +140,32 @@ export class InspectedTurns {
       steps: history.steps,
       calls: history.tools.called.reduce((count, { calls }) => count + calls, 0),
       usage: history.usage,
+      cost: this.#costOf(history),
       models: history.models,
       question: messagePreview(this.#message(history.inputMessageIds[0])),
       answer: messagePreview(this.#message(history.messageId ?? undefined))
     };
   }
 
+  #costOf({ models, usage }: TurnHistory): Cost | null {
+    return models.length === 1 ? costOf(this.#runtime.overrides.inspectionPrices(), models[0], usage) : null;
+  }
+
   turn(turnId: string): TurnTimeline | undefined {
     const found = this.find(turnId);
     if (!found) return undefined;
     const { source, records } = found;
-    const timeline = withApprovers(found.timeline, this.#approvers());
-    const callIds = new Set(timeline.attempts.flatMap(({ steps }) => steps.flatMap(({ calls }) => calls.map(idOf))));
+    const callIds = new Set(
+      found.timeline.attempts.flatMap(({ steps }) => steps.flatMap(({ calls }) => calls.map(idOf)))
+    );
+    const timeline = withDecisions(found.timeline, this.#later(found, callIds));
+    const costed = withCosts(timeline.attempts, this.#runtime.overrides.inspectionPrices());
     const ids = [
       ...new Set([...timeline.inputMessageIds, ...(timeline.messageId === null ? [] : [timeline.messageId])])
     ];
     return {
       ...timeline,
+      ...costed,
       source,
       written: source === "records" ? this.#written(records) : null,
       messages: ids.flatMap((id) => this.#message(id) ?? []).map(shownMessage),
@@ -268,14 +277,16 @@ export class InspectedTurns {
       }));
   }
 
-  /** Who decided, by call; the ledger of actions has the names. */
-  #approvers(): (callId: string) => ApproverNote | undefined {
-    const ledger = actionsOf(this.#runtime.overrides)?.listActionLedger({ limit: MAX_LEDGER_ROWS }) ?? [];
-    const byCall = new Map(ledger.map((entry) => [entry.toolCallId, entry]));
-    return (callId) => {
-      const entry = byCall.get(callId);
-      return entry && { by: entry.approver, status: entry.status, settledAt: entry.settledAt };
-    };
+  /** What was decided over the turn's calls, by call. */
+  #later({ timeline, history }: FoundTurn, callIds: ReadonlySet<string>): (callId: string) => LaterDecision {
+    const decisions = new Map(decidedApprovals(this.#runtime, callIds).map((one) => [one.callId, one]));
+    const stored = new Map(callsOf(this.#message(timeline.messageId ?? undefined)).map((call) => [call.callId, call]));
+    const deciders = new Map(history?.deciders?.map(({ callId, decidedBy }) => [callId, decidedBy]));
+    return (callId) => ({
+      decision: decisions.get(callId),
+      stored: stored.get(callId),
+      decidedBy: deciders.get(callId)
+    });
   }
 }
 

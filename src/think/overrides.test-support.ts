@@ -50,6 +50,7 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     authorizeSubmission: () => false,
     authorizeInspection: () => false,
     inspectionModels: () => ({}),
+    inspectionPrices: () => ({}),
     getScheduledTasks: () => ({}),
     getDefaultTimezone: () => undefined,
     getMessengers: () => ({}),
@@ -71,6 +72,7 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     authorizeTurn: () => true,
     authorizeAction: () => true,
     authorizeApproval: () => true,
+    identifyApprover: () => undefined,
     classifyChatError: () => undefined,
     ...changes
   };

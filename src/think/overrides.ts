@@ -1,6 +1,7 @@
 // What the package asks of the user's class: its documented settings and override points, without the class. Modules
 // beside `think.ts` see this and not the class, so each can be read and tested alone.
 import type { LanguageModel, ToolSet } from "ai";
+import type { ModelPrices } from "../inspect/cost.ts";
 import type { InspectionAccess } from "../inspect/inspect-http.ts";
 import type { MessageConcurrency } from "../chat/index.ts";
 import type { TruncateOptions } from "../model/index.ts";
@@ -13,6 +14,7 @@ import type {
   ApprovalAuthorizationContext,
   ReplyAttachment
 } from "./actions.ts";
+import type { ApprovalCaller } from "./approver.ts";
 import type { ChannelText, MessengerSet, ThinkChannels } from "./channels.ts";
 import type { ExecutionOverrides } from "./executions.ts";
 import type { FeatureFactory } from "./feature.ts";
@@ -123,6 +125,7 @@ export interface ThinkOverrides
   authorizeSubmission(request: Request): MaybePromise<boolean>;
   authorizeInspection(request: Request, access: InspectionAccess): MaybePromise<boolean>;
   inspectionModels(): Readonly<Record<string, LanguageModel>>;
+  inspectionPrices(): ModelPrices;
   getScheduledTasks(): MaybePromise<ThinkScheduledTasks>;
   getDefaultTimezone(): MaybePromise<string | undefined>;
   beforeTurn(context: TurnContext): MaybePromise<TurnConfig | void>;
@@ -145,6 +148,7 @@ export interface ThinkOverrides
   authorizeTurn(context: TurnContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeApproval(context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
+  identifyApprover(caller: ApprovalCaller): string | undefined;
   classifyChatError(error: unknown, context?: ChatErrorContext): ChatErrorClassification | void;
 }
 

@@ -30,6 +30,7 @@ import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/r
 import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
+import { approverOf } from "./approver.ts";
 import type { Assembly } from "./assemble.ts";
 import { ToolDecisionError } from "./errors.ts";
 import { isFileRefusal, mayBeFileRefusal, retryAfterMs } from "./failure-classifier.ts";
@@ -197,6 +198,10 @@ export class UserTurnHooks implements TurnHooks {
 
   lateOutcome(turn: EngineTurn, call: CutOffCall): Promise<CallOutcome | undefined> {
     return this.#init.features.lateOutcome(turn, call);
+  }
+
+  approver(given: string | undefined): string | undefined {
+    return approverOf(this.#init.overrides, given);
   }
 
   toolKind(toolName: string): "server" | "client" | undefined {

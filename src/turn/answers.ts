@@ -42,6 +42,10 @@ export interface ApprovalAnswer {
   readonly toolCallId: string;
   readonly approved: boolean;
   readonly autoContinue: boolean;
+  /** Shown to the model with the decision. */
+  readonly reason?: string;
+  /** The name that came with the decision; one that the class knows takes its place. */
+  readonly by?: string;
   readonly origin?: unknown;
 }
 
@@ -51,6 +55,7 @@ type AnswerRecord = Omit<CallSettled, "turnId" | "at"> | Omit<ApprovalAnswered, 
 /** One answer, as it is applied to whatever message holds the call. */
 interface Applied extends Pick<ApprovalAnswer, "toolCallId" | "autoContinue" | "origin"> {
   readonly why: "tool-result" | "approval";
+  readonly decidedBy?: string | undefined;
   /** `isStored`: the message is not being streamed. */
   change(message: UIMessage, isStored: boolean): Answered;
   record(answered: UIMessage): AnswerRecord;
@@ -94,18 +99,21 @@ export class Answers {
     return answered;
   }
 
-  answerApproval({ toolCallId, approved, ...answer }: ApprovalAnswer): AnswerOutcome {
+  answerApproval({ toolCallId, approved, reason, by, ...answer }: ApprovalAnswer): AnswerOutcome {
+    const decidedBy = this.#store.init.hooks.approver?.(by);
     const answered = this.#answer({
       toolCallId,
       ...answer,
       why: "approval",
-      change: (message) => withApproval(message, toolCallId, approved),
+      decidedBy,
+      change: (message) => withApproval(message, toolCallId, { approved, ...(reason !== undefined && { reason }) }),
       record: (message) => ({
         type: "approval-answered",
         callId: callId(toolCallId),
         approvalId: approvalId(toolPartOf(message, toolCallId)?.approval?.id ?? toolCallId),
         approved,
-        reason: null
+        reason: reason ?? null,
+        ...(decidedBy !== undefined && { decidedBy })
       })
     });
     if (!answered.changed) {
@@ -194,7 +202,7 @@ export class Answers {
   }
 
   /** The first answer wins. One that comes while its message streams is applied to the stream, and recorded. */
-  #apply({ toolCallId, change, record, why, origin }: Applied): AnswerOutcome {
+  #apply({ toolCallId, change, record, why, decidedBy, origin }: Applied): AnswerOutcome {
     const { running, init } = this.#store;
     const streamed = running && toolPartOf(running.stream.unfinished, toolCallId) ? running : undefined;
     const message = streamed ? streamed.stream.unfinished : init.transcript.messageOfCall(toolCallId);
@@ -207,7 +215,10 @@ export class Answers {
       init.journal.writer.append([{ ...record(answered), turnId, at: this.#store.now() }]);
       streamed.stream.replace(answered);
     } else {
-      init.transcript.update(answered, { by, change: "answer-placed", why, callId: toolCallId });
+      init.transcript.update(answered, {
+        ...{ by, change: "answer-placed", why, callId: toolCallId },
+        ...(decidedBy !== undefined && { decidedBy })
+      });
     }
     init.conversation.afterCommit(() => this.#store.listeners.messageUpdated(answered));
     return { changed: true, message: answered };

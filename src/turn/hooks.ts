@@ -121,6 +121,8 @@ export interface TurnHooks {
    * calls in stored messages that no turn wrote. Never throws.
    */
   toolKind(toolName: string): "server" | "client" | undefined;
+  /** Who decides over an approval now: the name the class knows, otherwise the given one. Never throws. */
+  approver?(given: string | undefined): string | undefined;
   /** As `AssembledTurn.annotate`, for chunks that an earlier attempt did not get to write. Never throws. */
   annotateRepair?(chunk: UIMessageChunk): UIMessageChunk;
   /** How often a turn that outgrew the context window is compacted and begun anew; 0: never. */

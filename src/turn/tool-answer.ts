@@ -33,11 +33,15 @@ export function withToolResult(
   });
 }
 
-export function withApproval(message: UIMessage, toolCallId: string, approved: boolean): Answered {
+export function withApproval(
+  message: UIMessage,
+  toolCallId: string,
+  decision: { readonly approved: boolean; readonly reason?: string }
+): Answered {
   return withPart(message, toolCallId, (part) => {
     if (part.state !== "approval-requested") return "not-open";
-    const approval = { id: toolCallId, ...part.approval, approved };
-    return { ...part, state: approved ? "approval-responded" : "output-denied", approval };
+    const approval = { id: toolCallId, ...part.approval, ...decision };
+    return { ...part, state: decision.approved ? "approval-responded" : "output-denied", approval };
   });
 }
 

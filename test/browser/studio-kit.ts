@@ -1,7 +1,16 @@
 // An agent with a conversation that has something of everything Studio shows.
 import { tool, type LanguageModel, type UIMessage } from "ai";
 import { z } from "zod";
-import { action, agentTool, createCompactFunction, Think, type ActionSet, type Session } from "everthink";
+import {
+  action,
+  agentTool,
+  createCompactFunction,
+  Think,
+  type ActionSet,
+  type ApprovalCaller,
+  type Session
+} from "everthink";
+import type { Connection, ConnectionContext } from "everthink/agent";
 import {
   createTestHost,
   reply,
@@ -18,6 +27,8 @@ import {
 export const KEY = "a-key-of-the-operator-0123";
 
 const HOSTILE = `<img src=x onerror=alert(1)><script>alert(2)</script>\u001b[31mred `;
+/** More than 5 MB. */
+const HOSTILE_COPIES = 85_000;
 let deaths = 0;
 /** Models and tools take this long while the conversation is made; afterwards they answer at once. */
 let now: (() => number) | undefined;
@@ -44,7 +55,7 @@ const effects: string[] = [];
 
 export class Subject extends Think {
   override getModel(): LanguageModel {
-    return scriptedModel((call) => answer(call));
+    return scriptedModel((call) => answer(call), { modelId: "gpt-5-mini" });
   }
   override getTools() {
     return {
@@ -53,7 +64,7 @@ export class Subject extends Think {
         inputSchema: z.object({ at: z.string() }),
         execute: async ({ at }) => {
           await passing(900);
-          return at === "hostile" ? HOSTILE.repeat(700) : `seen ${at}`;
+          return at === "hostile" ? HOSTILE.repeat(HOSTILE_COPIES) : `seen ${at}`;
         }
       }),
       research: agentTool(Reader, { description: "Asks a reader.", inputSchema: z.object({ query: z.string() }) })
@@ -72,8 +83,30 @@ export class Subject extends Think {
           effects.push(`pay ${euros}`);
           return { paid: euros };
         }
+      }),
+      ship: action({
+        description: "Ships a parcel.",
+        inputSchema: z.object({ to: z.string() }),
+        approval: true,
+        approvalSummary: "Ship the parcel?",
+        execute: async ({ to }: { to: string }) => `shipped to ${to}`
       })
     };
+  }
+  /** As a user's page makes it over months: only words, so that it is made quickly. */
+  async fill(messages: number) {
+    for (let first = 0; first < messages; first += 500) {
+      await this.addMessages(Array.from({ length: 500 }, (_, index) => said(first + index)));
+    }
+  }
+  override inspectionPrices() {
+    return { "gpt-5-mini": { input: 1.25, output: 10 } };
+  }
+  override identifyApprover({ connection }: ApprovalCaller) {
+    return (connection?.state as { user?: string } | null | undefined)?.user;
+  }
+  override onConnect(connection: Connection, { request }: ConnectionContext) {
+    connection.setState({ user: new URL(request.url).searchParams.get("user") ?? "" });
   }
   override configureSession(session: Session) {
     return session
@@ -93,6 +126,10 @@ export class Subject extends Think {
     await this.workspace.writeFile("/notes.md", "first draft");
     await this.workspace.writeFile("/notes.md", "second draft");
     await this.schedule(3600, "wake", {});
+  }
+  newestCall(): string | undefined {
+    const { parts = [] } = this.messages.at(-1) ?? {};
+    return parts.flatMap((part) => ("toolCallId" in part ? [part.toolCallId] : []))[0];
   }
   async compact() {
     await this.session.compact();
@@ -124,6 +161,7 @@ function answer(call: RecordedCall) {
   if (prompt.includes("How is the sea")) return calls("look", { at: "sea" }, 80);
   if (prompt.includes("hostile")) return calls("look", { at: "hostile" }, 85);
   if (prompt.includes("reader")) return calls("research", { query: "tides" }, 70);
+  if (prompt.includes("Ship")) return calls("ship", { to: "Rome" }, 82);
   if (prompt.includes("Pay Ada")) return calls("pay", { euros: 5 }, 75);
   if (prompt.includes("Pay Bob")) return calls("pay", { euros: 7 }, 95);
   return says("three. That was all.", 60);
@@ -131,6 +169,19 @@ function answer(call: RecordedCall) {
 
 function question(words: string): UIMessage {
   return { id: `u-${words}`, role: "user", parts: [{ type: "text", text: words }] };
+}
+
+function said(index: number): UIMessage {
+  const role = index % 2 === 0 ? "user" : "assistant";
+  return { id: `m${index}`, role, parts: [{ type: "text", text: `Message ${index}: ${"words ".repeat(20)}` }] };
+}
+
+/** Another agent of the class: as many messages, and then turns. */
+export async function longConversation(host: StudioHost, { messages, turns }: { messages: number; turns: number }) {
+  const agent = await host.get(Subject, "long");
+  await agent.fill(messages);
+  for (let turn = 0; turn < turns; turn += 1) await agent.saveMessages([question(`Question ${turn}`)]);
+  await host.idle();
 }
 
 export interface StudioHost extends TestHost<{ Subject: DurableObjectNamespace<Subject> }> {
@@ -170,6 +221,13 @@ export async function conversationWithHistory(): Promise<StudioHost> {
   await advance(host, 20_000);
   await (await agent()).approveExecution(pending?.executionId ?? "", { by: "Grace" });
   await advance(host, 2000);
+  await say("Ship the parcel to Rome.");
+  const socket = await host.connect("/agents/subject/a?user=Ada");
+  const asked = await (await agent()).newestCall();
+  await advance(host, 5000);
+  socket.send({ type: "cf_agent_tool_approval", toolCallId: asked, approved: true, autoContinue: true });
+  await advance(host, 5000);
+  socket.close();
   await (await agent()).compact();
   await say("After the compaction: what else?");
   await say("Pay Bob seven euros.");

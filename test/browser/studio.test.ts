@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { launchBrowser } from "./browser.ts";
-import { conversationWithHistory, KEY, type StudioHost } from "./studio-kit.ts";
+import { conversationWithHistory, KEY, longConversation, type StudioHost } from "./studio-kit.ts";
 
 const cli = fileURLToPath(new URL("../../dist/serve/cli.js", import.meta.url));
 const shots = process.env["EVERTHINK_SCREENSHOTS"];
@@ -88,6 +88,18 @@ test("the timeline shows the deaths, what recovery decided, the calls, the child
   await page.getByRole("button", { name: /Pay Ada/ }).click();
   await rows().filter({ hasText: "approved by Grace" }).waitFor();
   await shot("timeline-approval");
+
+  // Decided on a page of the chat, by the person the class knows behind the connection.
+  await page
+    .getByRole("button", { name: /Ship the parcel/ })
+    .last()
+    .click();
+  await rows().filter({ hasText: "approved by Ada" }).waitFor();
+  await shot("timeline-approval-chat");
+
+  await page.getByRole("button", { name: /After the compaction/ }).click();
+  await page.locator(".timeline", { hasText: "Before this turn the history was compacted" }).waitFor();
+  await page.locator(".facts", { hasText: "$0.0" }).waitFor();
 });
 
 test("what agents and models wrote is text, and nothing of it runs", async () => {
@@ -99,8 +111,12 @@ test("what agents and models wrote is text, and nothing of it runs", async () =>
   expect(await output.textContent()).toContain("␛[31m");
   expect(await page.locator(".row-body img").count()).toBe(0);
   expect((await output.textContent())?.length).toBeLessThan(25_000);
+  // 5 MB: what was asked for is in the page, and no more.
+  const shown = await page.locator(".row-body").textContent();
+  expect(Number(/of ([\d,]+) characters/.exec(shown ?? "")?.[1]?.replaceAll(",", ""))).toBeGreaterThan(5_000_000);
   await page.getByRole("button", { name: "Show more" }).last().click();
   await vi.waitFor(async () => expect((await output.textContent())?.length).toBeGreaterThan(35_000));
+  expect((await page.content()).length).toBeLessThan(400_000);
 });
 
 test("a link leads to a turn and a view, and the keyboard goes through both", async () => {
@@ -130,6 +146,10 @@ test("a fork with changes runs beside the original and changes nothing", async (
   await page.getByRole("button", { name: /How is the sea/ }).click();
   await page.getByRole("button", { name: "Try again with changes" }).click();
   await page.getByLabel("Result of look").fill("seen fog");
+  const question = page.getByRole("group", { name: "History" }).getByLabel(/How is the sea/);
+  await question.uncheck();
+  await page.getByText("1 left out").waitFor();
+  await question.check();
   await page.getByRole("button", { name: "Run the fork" }).click();
   await page
     .locator(".side-by-side .card", { hasText: "With changes" })
@@ -173,9 +193,13 @@ test("the inbox asks in words, and approving runs the action once", async () => 
   await page.getByRole("heading", { name: "Pay this sum?" }).waitFor();
   await page.emulateMedia({ colorScheme: "dark" });
   await shot("inbox-dark");
+  await page.locator(".decided li", { hasText: "ship by Ada" }).waitFor();
+  await page.getByLabel("Your name, recorded with your decisions").fill("Lin");
   await page.getByRole("button", { name: "Approve" }).click();
   await page.getByText("Nothing waits").waitFor();
   expect(host.effects).toEqual(["pay 5", "pay 7"]);
+  await page.locator(".decided li", { hasText: "pay by Lin" }).waitFor();
+  await shot("inbox-empty-dark");
   await page.keyboard.press("1");
   await rows().first().waitFor();
   await shot("timeline-dark");
@@ -206,36 +230,78 @@ test("without --write the server passes on nothing that changes, and no path lea
   expect((await once(readonly.child, "exit"))[0]).toBe(0);
 });
 
-test("500 turns open with less than a second of script, and only what is in sight is in the page", async () => {
-  const summary = { requestId: null, trigger: "rpc", status: "completed", reason: null, errorCode: null, attempts: 1 };
-  const rest = { deaths: 0, steps: 1, calls: 0, models: [], usage: { inputTokens: 1, outputTokens: 1 }, startedAt: 0 };
-  const turn = (position: number) => ({
-    ...{ ...summary, ...rest, turnId: `t${position}`, position, admittedAt: position, settledAt: position },
-    ...{ question: `Question ${position}`, answer: "x".repeat(160) }
-  });
+test("the agents view has the conversations, and an honest text where the data is elsewhere", async () => {
+  await page.keyboard.press("5");
+  await page.getByText("The one without a name").waitFor();
+  await page.getByText("Which instances there are is known where their data is").waitFor();
+  await page.route("**/instances.json?*", (route) => route.fulfill({ json: { instances: INSTANCES, isCut: false } }));
+  await page.reload();
+  await page.getByText("300 instances").waitFor();
+  expect(await page.locator(".instance").count()).toBeLessThan(40);
+  await page.getByLabel("Find an instance of subject").fill("<b>");
+  await shot("agents-dark");
+  await page.locator(".instance").click();
+  await vi.waitFor(() => expect(page.url()).toContain(encodeURIComponent(encodeURIComponent("<b>bold</b>"))));
+  await page.goBack();
+  expect(failures).toEqual([]);
+});
+
+const INSTANCES = ["<b>bold</b>", ...Array.from({ length: 299 }, (_, index) => `user-${index}`)].map((name) => ({
+  ...{ name, changedAt: Date.UTC(2026, 10, 16, 9), sizeBytes: 32_768 }
+}));
+
+/** All of it for real takes minutes; the page is given the same answers either way. */
+const REAL_TURNS = process.env["EVERTHINK_LONG_TESTS"] === "1" ? 500 : 2;
+
+test("10,000 messages and 500 turns: less than a second of script, bounded memory, only what is in sight", async () => {
+  await longConversation(host, { messages: 10_000, turns: REAL_TURNS });
   const tab = await browser.newPage();
-  await tab.route("**/inspect/v1/turns?*", (route) => {
-    const before = Number(new URL(route.request().url()).searchParams.get("before") ?? 501);
-    const turns = Array.from({ length: Math.min(100, before - 1) }, (_, index) => turn(before - 1 - index));
-    const next = turns.at(-1)?.position ?? 1;
-    return route.fulfill({ json: { head: 1, turns, changes: [], ...(next > 1 && { next }) } });
-  });
-  await tab.goto(studio.url);
-  await tab.getByText("Question 500").waitFor();
+  if (REAL_TURNS < 500) await answerTurns(tab);
+  const session = await tab.context().newCDPSession(tab);
+  // Counts from here on.
+  await session.send("Performance.enable");
+  await tab.goto(`${studio.url}#at=subject/long`);
   const list = tab.locator(".turns .list");
-  for (let page = 0; page < 12; page += 1) await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+  await tab
+    .locator(".turn", { hasText: /^Question/ })
+    .first()
+    .waitFor();
   await vi.waitFor(
     async () => {
       await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-      expect(await tab.getByText("Question 1", { exact: true }).count()).toBe(1);
+      const height = await list.evaluate((element) => element.scrollHeight);
+      expect(height).toBeGreaterThanOrEqual(500 * 74);
     },
-    { timeout: 10_000 }
+    { timeout: 20_000 }
   );
-  const session = await tab.context().newCDPSession(tab);
-  await session.send("Performance.enable");
+  await list.evaluate((element) => element.scrollTo(0, 0));
+  await tab.locator(".turn").first().click();
+  await tab.keyboard.press("2");
+  await tab.getByText(/of 10,00\d stored/).waitFor();
+  await tab.keyboard.press("4");
+  await tab.locator(".state").waitFor();
+  await tab.keyboard.press("1");
+  await session.send("HeapProfiler.collectGarbage");
   const { metrics } = await session.send("Performance.getMetrics");
   const metric = (name: string) => metrics.find((one) => one.name === name)?.value ?? Infinity;
+  if (shots !== undefined) console.info({ script: metric("ScriptDuration"), heap: metric("JSHeapUsedSize") });
   expect(metric("ScriptDuration")).toBeLessThan(1);
+  expect(metric("JSHeapUsedSize")).toBeLessThan(40 * 1024 * 1024);
   expect(await tab.locator(".turn").count()).toBeLessThan(40);
   await tab.close();
 });
+
+/** The pages of a list of 500 turns, of which the agent has the newest. */
+async function answerTurns(tab: Page): Promise<void> {
+  await tab.route("**/inspect/v1/turns?*", async (route) => {
+    const { turns: real } = (await (await route.fetch()).json()) as { turns: Record<string, unknown>[] };
+    const before = Number(new URL(route.request().url()).searchParams.get("before") ?? 501);
+    const turns = Array.from({ length: Math.min(100, before - 1) }, (_, index) => {
+      const position = before - 1 - index;
+      const known = position === 500 ? real[0] : { turnId: `t${position}`, question: `Question ${position}` };
+      return { ...real[0], answer: "x".repeat(160), ...known, position };
+    });
+    const next = turns.at(-1)?.position ?? 1;
+    return route.fulfill({ json: { head: 1, turns, changes: [], ...(next > 1 && { next }) } });
+  });
+}

@@ -96,6 +96,28 @@ describe("turns", () => {
     expect(turn.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
+  test("what turns and steps cost is shown where the class gives the model's price, and only there", async () => {
+    const steps = [
+      reply(toolCall("look", { at: "sea" }), usage({ input: 1000, output: 100 })),
+      reply(text("blue"), usage({ input: 2000, output: 200 }))
+    ];
+    const host = open([...steps, ...steps]);
+    await ask(host, "sea?");
+    expect([(await newest(host)).cost, (await look<TurnsView>(host, "turns")).turns[0]?.cost]).toEqual([null, null]);
+    const modelId = (await newest(host)).attempts[0]?.modelId ?? "";
+    const prices = { [modelId]: { input: 2, output: 10 } };
+    vi.spyOn(Subject.prototype, "inspectionPrices").mockReturnValue(prices);
+    const turn = await newest(host);
+    expect(turn.attempts[0]?.steps.map(({ cost }) => cost?.amount.toFixed(4))).toEqual(["0.0030", "0.0060"]);
+    expect(turn.cost).toMatchObject({ currency: "USD", amount: expect.closeTo(0.009, 9) });
+    expect((await look<TurnsView>(host, "turns")).turns[0]?.cost?.amount).toBeCloseTo(0.009, 9);
+    const tried: TryView = await (await request(host, "try", KEY, { turnId: turn.turnId })).json();
+    expect([tried.original.cost?.amount, tried.changed.cost?.amount]).toEqual([
+      expect.closeTo(0.009, 9),
+      expect.closeTo(0.009, 9)
+    ]);
+  });
+
   test("a turn that was killed twice shows both deaths and what recovery decided", async () => {
     const host = open([reply(text("one "), stall()), reply(text("two "), stall()), reply(text("three"))]);
     const agent = await host.get(Subject, "a");
@@ -323,6 +345,23 @@ describe("try again with changes", () => {
     expect(JSON.stringify(scene.script.calls.at(-1)?.prompt)).toContain("lake?");
     expect(scene.effects).toEqual(["look sea"]);
     expect(await everything(host)).toEqual(before);
+  });
+
+  test("messages that are left out of the history are not given to the fork's model", async () => {
+    const host = open([reply(text("one")), reply(text("two")), reply(text("three"))]);
+    await ask(host, "a secret");
+    await ask(host, "and now?");
+    const { turnId } = await newest(host);
+    const { history } = await look<TurnWhy>(host, `turns/${turnId}/why`);
+    const without = history.entries.filter(({ preview }) => preview === "a secret").map(({ messageId }) => messageId);
+    expect(without).toHaveLength(1);
+    await request(host, "try", KEY, { turnId, without });
+    const given = JSON.stringify(scene.script.calls.at(-1)?.prompt);
+    expect([given.includes("a secret"), given.includes("one"), given.includes("and now?")]).toEqual([
+      false,
+      true,
+      true
+    ]);
   });
 
   test("a call that the original did not make ends the fork, and is not run", async () => {

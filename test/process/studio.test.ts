@@ -26,6 +26,9 @@ test("Studio of a served app looks inside its agents, and no other client can", 
   expect((await run.fetch("/agents/subject/a/inspect/v1/agent")).status).toBe(403);
   const config = (await (await fetch(`${studio}__studio/config.json`)).json()) as object;
   expect(config).toMatchObject({ agents: [{ id: "subject", label: "Subject" }], canWrite: false });
+  const listed = await fetch(`${studio}__studio/instances.json?agent=subject`);
+  expect(await listed.json()).toMatchObject({ instances: [{ name: "a" }], isCut: false });
+  expect(await (await fetch(`${studio}__studio/instances.json?agent=none`)).json()).toEqual({});
   // A name of another site that leads to this machine.
   const rebound = await once(get(studio, { headers: { host: "evil.example" } }), "response");
   expect((rebound as [IncomingMessage])[0].statusCode).toBe(403);

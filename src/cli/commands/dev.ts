@@ -9,6 +9,7 @@ import { PROJECT_OPTIONS, rootOf, viteConfigOf } from "../load-project.ts";
 const HELP = `everthink dev [options] [-- flags for vite dev]
 
 Runs the project with Vite: agents, Worker and page, reloaded as you edit. A new file below agents/ is taken up at once.
+Press s and Enter for Studio, which looks inside the running agents.
 
   --port <number>   5173
   --host <address>  localhost

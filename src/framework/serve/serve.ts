@@ -49,7 +49,13 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
     names: options.variables
   });
   const given = withFrozenBinding(declared);
-  const studio = options.studio && new ServedStudio(given, options.studio === "write");
+  const studio =
+    options.studio &&
+    new ServedStudio({
+      bindings: given,
+      canWrite: options.studio === "write",
+      classes: build.manifest.objects.map(({ className, key }) => ({ className, folder: join(dataFolder, key) }))
+    });
   const bindings = studio?.bindings ?? given;
   const binary = findWorkerd([workingFolder, build.folder]);
   await requireFreeAddress(options.host, options.port);

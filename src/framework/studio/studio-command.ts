@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { kebabCase } from "../../util/kebab.ts";
 import type { Binding } from "../serve/worker-manifest.ts";
 import { INSPECTION_VARIABLE, parseStudioArguments, STUDIO_HELP } from "./studio-arguments.ts";
+import { InstanceNames } from "./local-instances.ts";
 import { startStudio, STUDIO_PORT, type RunningStudio } from "./studio-server.ts";
 
 export interface StudioPlace {
@@ -34,42 +35,63 @@ export async function runStudio(args: readonly string[], place: StudioPlace): Pr
   await studio.close();
 }
 
+/** A Durable Object class with the folder that workerd keeps its objects in. */
+export interface ServedClass {
+  readonly className: string;
+  readonly folder: string;
+}
+
+export interface ServedStudioInit {
+  readonly bindings: readonly Binding[];
+  readonly canWrite: boolean;
+  readonly classes: readonly ServedClass[];
+}
+
 /** Studio of a served app: with a key that only this server and the app have, new at every start. */
 export class ServedStudio {
   readonly #key: string;
-  readonly #bindings: readonly Binding[];
-  readonly #canWrite: boolean;
+  readonly #init: ServedStudioInit;
+  /** With the key among them. */
+  readonly bindings: readonly Binding[];
   #running: RunningStudio | undefined;
 
-  constructor(bindings: readonly Binding[], canWrite: boolean) {
-    const own = bindings.find((binding) => binding.type === "secret" && binding.name === INSPECTION_VARIABLE);
-    this.#key = own?.type === "secret" ? own.value : `${randomUUID()}${randomUUID()}`;
-    this.#canWrite = canWrite;
-    const others = bindings.filter(({ name }) => name !== INSPECTION_VARIABLE);
-    this.#bindings = [...others, { type: "secret", name: INSPECTION_VARIABLE, value: this.#key }];
-  }
-
-  /** The Worker's, with the key among them. */
-  get bindings(): Binding[] {
-    return [...this.#bindings];
+  constructor(init: ServedStudioInit) {
+    this.#init = init;
+    const isKey = ({ name }: Binding) => name === INSPECTION_VARIABLE;
+    const own = init.bindings.find((binding) => binding.type === "secret" && isKey(binding));
+    this.#key = own?.type === "secret" ? own.value : newInspectionKey();
+    const others = init.bindings.filter((binding) => !isKey(binding));
+    this.bindings = [...others, { type: "secret", name: INSPECTION_VARIABLE, value: this.#key }];
   }
 
   /** Its address, once the app listens. */
   async start(folder: string, origin: string): Promise<string> {
-    const classes = this.#bindings.flatMap((binding) => (binding.type === "object" ? [binding] : []));
+    const objects = this.bindings.flatMap((binding) => (binding.type === "object" ? [binding] : []));
+    const agents = objects.map(({ name, className }) => ({ id: kebabCase(name), label: className }));
+    const names = new InstanceNames();
     this.#running = await startStudio({
       folder,
       target: () => ({ origin, prefix: "agents", token: this.#key, query: {} }),
-      agents: classes.map(({ name, className }) => ({ id: kebabCase(name), label: className })),
-      agent: classes[0] && kebabCase(classes[0].name),
+      agents,
+      agent: agents[0]?.id,
       instance: "default",
-      canWrite: this.#canWrite,
-      port: STUDIO_PORT
+      canWrite: this.#init.canWrite,
+      port: STUDIO_PORT,
+      instances: (agent) => names.in(this.#foldersOf(agents.find(({ id }) => id === agent)?.label))
     });
     return this.#running.url;
+  }
+
+  #foldersOf(className: string | undefined): string[] {
+    return this.#init.classes.filter((one) => one.className === className).map(({ folder }) => folder);
   }
 
   async close(): Promise<void> {
     await this.#running?.close();
   }
+}
+
+/** Long enough that it cannot be guessed. */
+export function newInspectionKey(): string {
+  return `${randomUUID()}${randomUUID()}`;
 }

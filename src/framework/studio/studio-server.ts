@@ -16,6 +16,7 @@ import { pipeline } from "node:stream";
 import { errorMessage } from "../../util/errors.ts";
 import { isLoopback } from "../../util/loopback.ts";
 import { AddressError } from "../serve/errors.ts";
+import type { LocalInstances } from "./local-instances.ts";
 
 export const STUDIO_PORT = 4321;
 /** Ports that are tried, one after the other. */
@@ -24,6 +25,7 @@ const STUDIO_PORTS = 20;
 const STUDIO_HEADER = "x-everthink-studio";
 
 const CONFIG_PATH = "/__studio/config.json";
+const INSTANCES_PATH = "/__studio/instances.json";
 const PROXY = /^\/__studio\/agents\/((?:[^/?#]+\/){1,12}inspect\/v1\/[^#]*)$/;
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
@@ -46,6 +48,8 @@ export interface StudioOptions {
   readonly instance: string;
   readonly canWrite: boolean;
   readonly port: number;
+  /** Of an agent of the list; without it, Studio knows none. */
+  readonly instances?: (agent: string) => Promise<LocalInstances>;
 }
 
 export interface RunningStudio {
@@ -105,6 +109,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
   }
   const path = (request.url ?? "/").split("?")[0] ?? "/";
   if (path === CONFIG_PATH) return sendConfig(response, options);
+  if (path === INSTANCES_PATH) return sendInstances(request, response, options);
   const proxied = PROXY.exec(request.url ?? "")?.[1];
   if (proxied !== undefined) return proxy(request, response, { path: proxied, options });
   if (path.startsWith("/__studio/")) return sendText(response, 404, "Not found");
@@ -117,6 +122,18 @@ function sendConfig(response: ServerResponse, { target, agents, agent, instance,
   const { origin, prefix } = target();
   const config = { target: { origin, prefix, agent: agent ?? null, instance }, agents, canWrite };
   send(response, 200, { type: "application/json", body: JSON.stringify(config) });
+}
+
+/** `{}`: they are not known here. */
+async function sendInstances(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { instances, agents }: StudioOptions
+): Promise<void> {
+  const asked = new URL(request.url ?? "", "http://localhost").searchParams.get("agent");
+  const agent = agents.find(({ id }) => id === asked);
+  const known = agent && instances ? await instances(agent.id) : {};
+  send(response, 200, { type: "application/json", body: JSON.stringify(known) });
 }
 
 /** A path of the page's files, of an unknown page (then it is the page), or one that leads elsewhere (404). */

@@ -17,6 +17,7 @@ import { formatDiagnostic, summarizeThinkManifest, type ThinkManifest } from "..
 import { createThinkProject, type ThinkProject, type ThinkProjectOptions } from "../project/project.ts";
 import { skillsImport } from "../skills/skills-import.ts";
 import { writeTypesFile } from "../project/types-file.ts";
+import { bindStudioKey, offerStudio } from "./studio-key.ts";
 import { holdBack, isConfigMerged } from "./worker-config-hook.ts";
 
 export interface ThinkPluginOptions extends Omit<
@@ -27,6 +28,8 @@ export interface ThinkPluginOptions extends Omit<
   readonly authorize?: string;
   /** The agent that gets `/messengers/<id>/webhook`, and the name of its object ("main" by default). */
   readonly messengers?: { readonly agent: string; readonly name?: string };
+  /** Key `s` of the development server opens Studio, which only reads, or with "write" also decides. Default "read". */
+  readonly studio?: "read" | "write" | false;
   /** Writes `everthink.d.ts` whenever the agents change in development. Default true. */
   readonly types?: boolean;
 }
@@ -64,6 +67,10 @@ class ThinkPlugin {
     return {
       name: "everthink",
       enforce: "pre",
+      config: ({ root = process.cwd() }, { command, isPreview }) => {
+        // Before the Worker's configuration is made. A build never gets the key.
+        if (command === "serve" && !isPreview && this.#options.studio !== false) offerStudio(root);
+      },
       configEnvironment: (name) => (name === "client" ? undefined : { optimizeDeps: { entries: this.#scanned() } }),
       configResolved: (config) => {
         this.#config = config;
@@ -74,7 +81,12 @@ class ThinkPlugin {
         if (warning !== undefined) this.warn(warning);
         if (errors.length > 0) this.error(errors.join("\n"));
       },
-      configureServer: (server) => this.#watch(server),
+      configureServer: (server) => {
+        this.#watch(server);
+        const { studio = "read" } = this.#options;
+        if (studio !== false)
+          bindStudioKey(server, { canWrite: studio === "write", manifest: () => this.#read().manifest });
+      },
       resolveId: (id) => {
         const name = VIRTUAL.exec(id)?.[1];
         return name === undefined ? undefined : `\0virtual:everthink/${name}`;

@@ -5,6 +5,8 @@ import { parseSync } from "vite";
 import { selectEnvironment } from "../config/merge.ts";
 import type { ThinkWorkerConfig } from "../config/worker-config.ts";
 import { createThinkProject, type ThinkProjectOptions } from "../project/project.ts";
+import { isObject } from "../../util/json.ts";
+import { INSPECTION_VARIABLE } from "../studio/studio-arguments.ts";
 
 /** Projects of this process whose configuration is merged: the plugin need not ask for what will be there. */
 const merged = new Set<string>();
@@ -23,6 +25,14 @@ const heldBack = new Map<string, ReadonlySet<string>>();
  */
 export function holdBack(root: string, classes: readonly string[]): void {
   heldBack.set(resolve(root), new Set(classes));
+}
+
+/** What inspectors of a development server must have, by project. Never set for a build. */
+const inspectionKeys = new Map<string, string>();
+
+/** From now on the Worker of this project has the key, unless its own configuration names one. */
+export function allowInspection(root: string, key: string): void {
+  inspectionKeys.set(resolve(root), key);
 }
 
 export interface WorkerConfigHookOptions extends Omit<ThinkProjectOptions, "root" | "parse" | "isConfigMerged"> {
@@ -51,6 +61,10 @@ export function thinkWorkerConfig(options: WorkerConfigHookOptions = {}): (confi
     // In place: a value that is returned would be merged list by list, and the user's entries be there twice.
     const parts = inferredParts(withoutClasses(workerConfig, heldBack.get(root)), user);
     for (const [key, value] of Object.entries(parts)) Reflect.set(config, key, value);
+    const inspectionKey = inspectionKeys.get(root);
+    if (inspectionKey === undefined) return;
+    const variables: unknown = Reflect.get(config, "vars");
+    Reflect.set(config, "vars", { ...(isObject(variables) && variables), [INSPECTION_VARIABLE]: inspectionKey });
   };
 }
 

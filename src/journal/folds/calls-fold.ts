@@ -34,6 +34,8 @@ export function canAdvance(from: CallState, to: CallState): boolean {
 export interface ApprovalView {
   readonly approvalId: ApprovalId;
   readonly descriptor: Json;
+  /** The name of the person who decided, if it is known. */
+  readonly decidedBy?: string;
 }
 
 export interface CallView {
@@ -94,10 +96,11 @@ function ask(call: CallView, record: ApprovalAsked): CallView {
 function answer(call: CallView, record: ApprovalAnswered): CallView {
   const { approval } = call;
   if (call.state !== "approval-requested" || approval?.approvalId !== record.approvalId) return call;
-  const { approved, reason } = record;
+  const { approved, reason, decidedBy } = record;
+  const decided = { ...call, approval: { ...approval, ...(decidedBy !== undefined && { decidedBy }) } };
   return approved
-    ? { ...call, state: "approval-responded" }
-    : { ...call, state: "denied", outcome: { kind: "denied", reason } };
+    ? { ...decided, state: "approval-responded" }
+    : { ...decided, state: "denied", outcome: { kind: "denied", reason } };
 }
 
 function settle(call: CallView, record: CallSettled): CallView {

@@ -1,6 +1,6 @@
 import type { LanguageModel } from "ai";
-import { Think } from "everthink";
-import type { InspectionAccess, TurnsView, TurnTimeline } from "everthink/inspect";
+import { Think, type ApprovalCaller } from "everthink";
+import type { InspectionAccess, ModelPrices, TurnsView, TurnTimeline } from "everthink/inspect";
 
 export class Assistant extends Think<{ ADMIN_TOKEN?: string }> {
   override getModel(): LanguageModel {
@@ -11,6 +11,18 @@ export class Assistant extends Think<{ ADMIN_TOKEN?: string }> {
     const { ADMIN_TOKEN = "" } = this.env;
     // A variable that is not set opens nothing.
     return access === "read" && ADMIN_TOKEN !== "" && request.headers.get("Authorization") === `Bearer ${ADMIN_TOKEN}`;
+  }
+}
+
+export class Companion extends Assistant {
+  // Who decides over approvals: what onConnect() wrote down about the connection, or the session of a request.
+  override identifyApprover({ connection }: ApprovalCaller) {
+    return (connection?.state as { user?: string } | null | undefined)?.user;
+  }
+
+  // Of a million tokens, by the model's id as the timeline shows it.
+  override inspectionPrices(): ModelPrices {
+    return { "gpt-5": { input: 1.25, cachedInput: 0.125, output: 10, currency: "USD" } };
   }
 }
 

@@ -1,0 +1,63 @@
+// Decisions over approvals, read for inspectors: which, when, by whom. When is a change of the conversation, what was
+// decided is in the stored call, and the name is in the change or in the ledger of actions.
+import type { UIMessage } from "ai";
+import type { DecidedApproval } from "../inspect/views.ts";
+import { changeOf } from "../journal/history.ts";
+import type { ConversationChanged } from "../journal/records.ts";
+import { isToolPart, toolNameOf, type ToolPart } from "../model/index.ts";
+import { isObject } from "../util/json.ts";
+import type { ActionLedgerEntry } from "./actions.ts";
+import { actionsOf } from "./approvals.ts";
+import type { ThinkRuntime } from "./runtime.ts";
+
+/** The newest that are listed. */
+export const LISTED_DECISIONS = 50;
+const MAX_CHANGES = 1000;
+const MAX_LEDGER_ROWS = 500;
+
+/** Newest first; of all calls, or of those that are asked for. */
+export function decidedApprovals(runtime: ThinkRuntime, callIds?: ReadonlySet<string>): DecidedApproval[] {
+  const changes = runtime.parts.journal.history.changes(0, MAX_CHANGES).flatMap((row) => changeOf(row) ?? []);
+  const asked = changes.filter(({ change, why, callId }) => {
+    if (change !== "answer-placed" || (why !== "approval" && why !== "action") || callId === null) return false;
+    return callIds?.has(callId) ?? true;
+  });
+  if (asked.length === 0) return [];
+  const ledger = actionsOf(runtime.overrides)?.listActionLedger({ limit: MAX_LEDGER_ROWS }) ?? [];
+  const entries = new Map(ledger.map((entry) => [entry.toolCallId, entry]));
+  // Code that waits more than once has several changes: the newest tells.
+  const newest = new Map(asked.map((change) => [change.callId ?? "", change]));
+  return [...newest.values()]
+    .toReversed()
+    .slice(0, LISTED_DECISIONS)
+    .flatMap((change) => decisionOf(change, partOf(runtime, change), entries.get(change.callId ?? "")) ?? []);
+}
+
+function partOf(runtime: ThinkRuntime, { messageIds, callId }: ConversationChanged): ToolPart | undefined {
+  const stored = messageIds[0] === undefined ? null : runtime.parts.store.getShown(messageIds[0]);
+  // Messages of an agent are the SDK's.
+  const parts = (stored as UIMessage | null)?.parts ?? [];
+  return parts.flatMap((part) => (isToolPart(part) && part.toolCallId === callId ? [part] : []))[0];
+}
+
+/** Undefined: the call is gone, or it waits again. */
+function decisionOf(
+  { at, why, callId, decidedBy }: ConversationChanged,
+  part: ToolPart | undefined,
+  entry: ActionLedgerEntry | undefined
+): DecidedApproval | undefined {
+  if (!part || callId === null) return undefined;
+  const output: Record<string, unknown> = isObject(part.output) ? part.output : {};
+  if (why === "action" && output["status"] === "paused") return undefined;
+  const isRefused = entry?.status === "refused" || output["status"] === "rejected" || output["status"] === "expired";
+  const reason: unknown = why === "approval" ? part.approval?.reason : isRefused ? output["reason"] : undefined;
+  return {
+    callId,
+    kind: why === "approval" ? "tool" : "action",
+    name: toolNameOf(part),
+    approved: why === "approval" ? part.approval?.approved === true : !isRefused,
+    by: decidedBy ?? entry?.approver ?? null,
+    reason: typeof reason === "string" ? reason.slice(0, 500) : null,
+    at: why === "action" ? (entry?.startedAt ?? at) : at
+  };
+}

@@ -1,0 +1,132 @@
+// The agents of the app, their instances as far as Studio's server can read them, and the conversations of the one shown.
+import { useEffect, useState } from "react";
+import type { ConversationsView } from "../src/inspect/index.ts";
+import { bytes, count, dateTime } from "./format.ts";
+import { Badge, Empty, useView, VirtualList } from "./parts.tsx";
+import type { Route } from "./route.ts";
+import { readInstances, type Instances, type StudioConfig, type ViewSource } from "./source.ts";
+
+interface AgentsProps {
+  readonly config: StudioConfig;
+  readonly route: Route;
+  readonly go: (route: Route) => void;
+  readonly source: ViewSource;
+  readonly version: unknown;
+}
+
+const ROW_HEIGHT = 36;
+/** Rows of one agent in sight; beyond it the list scrolls. */
+const SHOWN_ROWS = 12;
+
+export function Agents({ config, route, go, source, version }: AgentsProps) {
+  const open = (agent: string, name: string) =>
+    go({ at: `${agent}/${encodeURIComponent(name)}`, view: "timeline", turn: undefined });
+  return (
+    <div className="agents">
+      {!source.isFile && <Conversations source={source} version={version} />}
+      {config.agents.length === 0 && (
+        <Empty title="No list of agents">
+          Studio was started for an address without one. Write agent and instance into the field above.
+        </Empty>
+      )}
+      {config.agents.map(({ id, label }) => (
+        <Agent key={id} id={id} label={label} at={route.at} config={config} version={version} onOpen={open} />
+      ))}
+    </div>
+  );
+}
+
+function Conversations({ source, version }: Pick<AgentsProps, "source" | "version">) {
+  const { value, error } = useView<ConversationsView>(source, "conversations", version);
+  return (
+    <section className="panel">
+      <h3>
+        Conversations of <span className="mono">{source.address}</span>
+      </h3>
+      {error && <p className="faint">{error}</p>}
+      <ul className="plain">
+        {value?.conversations.map(({ id, isActive, messages, sizeBytes, openTurns, generation }) => (
+          <li key={id}>
+            <b>{id === "" ? "The one without a name" : id}</b> {isActive && <Badge kind="completed">active</Badge>}{" "}
+            {openTurns > 0 && (
+              <Badge kind="running">{openTurns === 1 ? "1 open turn" : `${openTurns} open turns`}</Badge>
+            )}{" "}
+            <span className="faint">
+              {[
+                messages !== undefined && `${count(messages)} messages`,
+                sizeBytes !== undefined && bytes(sizeBytes),
+                generation > 0 && `cleared ${generation === 1 ? "once" : `${generation} times`}`
+              ]
+                .filter(Boolean)
+                .join(" · ")}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface AgentProps extends Pick<AgentsProps, "config" | "version"> {
+  readonly id: string;
+  readonly label: string;
+  readonly at: string;
+  readonly onOpen: (agent: string, name: string) => void;
+}
+
+function Agent({ id, label, at, config, version, onOpen }: AgentProps) {
+  const [list, setList] = useState<Instances>();
+  const [filter, setFilter] = useState("");
+  useEffect(() => {
+    let isCurrent = true;
+    readInstances(id).then(
+      (read) => isCurrent && setList(read),
+      // The server is gone; the page says so elsewhere.
+      () => isCurrent && setList({})
+    );
+    return () => void (isCurrent = false);
+  }, [id, version]);
+  const all = list?.instances ?? [];
+  const shown = all.filter(({ name }) => name.toLowerCase().includes(filter.trim().toLowerCase()));
+  return (
+    <section className="panel">
+      <h3>
+        {label} {list?.instances && <small>{`${all.length}${list.isCut ? " or more" : ""} instances`}</small>}
+      </h3>
+      {list && !list.instances && (
+        <p className="faint">
+          {`Which instances there are is known where their data is: at ${config.target.origin}. Write a name into the field above.`}
+        </p>
+      )}
+      {list?.instances && all.length === 0 && <p className="faint">No instance has stored anything yet.</p>}
+      {all.length > SHOWN_ROWS && (
+        <input
+          aria-label={`Find an instance of ${label}`}
+          placeholder="Find by name"
+          value={filter}
+          onChange={({ target }) => setFilter(target.value)}
+        />
+      )}
+      {shown.length > 0 && (
+        <div className="instances" style={{ height: Math.min(shown.length, SHOWN_ROWS) * ROW_HEIGHT }}>
+          <VirtualList
+            items={shown}
+            rowHeight={ROW_HEIGHT}
+            label={`Instances of ${label}, newest first`}
+            render={({ name, changedAt, sizeBytes }) => (
+              <button
+                className="instance"
+                aria-current={at === `${id}/${encodeURIComponent(name)}`}
+                onClick={() => onOpen(id, name)}
+              >
+                <span className="mono">{name}</span>
+                <span className="faint">{dateTime(changedAt)}</span>
+                <span className="faint">{bytes(sizeBytes)}</span>
+              </button>
+            )}
+          />
+        </div>
+      )}
+    </section>
+  );
+}
