@@ -13,7 +13,8 @@ import {
   toolCall,
   type Script
 } from "everthink/testing";
-import { Concierge, Everywhere, paged, Support, Wider } from "./messengers.ts";
+import { Concierge, Everywhere, paged, Wider } from "./messengers.ts";
+import { Support } from "./telegram.ts";
 
 await import("@chat-adapter/telegram");
 let script: Script = createScript([reply(text("Hello, Ada!"))]);

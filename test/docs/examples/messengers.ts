@@ -5,25 +5,7 @@ import slackMessenger from "everthink/messengers/slack";
 import teamsMessenger from "everthink/messengers/teams";
 import { action, Think } from "everthink";
 import { defineMessengers } from "everthink/messengers";
-import telegramMessenger from "everthink/messengers/telegram";
 import { z } from "zod";
-
-interface Env {
-  TELEGRAM_BOT_TOKEN: string;
-  TELEGRAM_WEBHOOK_SECRET_TOKEN: string;
-}
-
-export class Support extends Think<Env> {
-  override getMessengers() {
-    return defineMessengers({
-      telegram: telegramMessenger({
-        token: this.env.TELEGRAM_BOT_TOKEN,
-        userName: "support_bot",
-        secretToken: this.env.TELEGRAM_WEBHOOK_SECRET_TOKEN
-      })
-    });
-  }
-}
 
 interface AllSecrets {
   SLACK_BOT_TOKEN: string;
