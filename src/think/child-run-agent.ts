@@ -2,12 +2,8 @@
 // Declarations and delegation; what they do lives in `agent/agent-tools/`. As a parent it is any `Agent`.
 import type { UIMessage } from "ai";
 import type { AgentToolChunk } from "../agent/agent-tools/chunk-feed.ts";
-import {
-  inputText,
-  type AgentToolRunInspection,
-  type OwnRuns,
-  type RunProgress
-} from "../agent/agent-tools/own-run.ts";
+import { inputText, type OwnRuns } from "../agent/agent-tools/own-run.ts";
+import type { AgentToolRunInspection, RunProgress } from "../agent/agent-tools/run-progress.ts";
 import type { AgentToolRunInfo, RunAgentToolResult } from "../agent/agent-tools/run.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import { NotStartedError } from "./errors.ts";

@@ -7,7 +7,7 @@ import { trip } from "./conversation.ts";
 vi.setConfig({ testTimeout: 30_000 });
 
 /** Of each disturbance, spread over the conversation. */
-const POINTS = 12;
+const POINTS = 8;
 const TIMEOUT_MS = 60_000;
 
 test.each(CHAOS_MODES)(

@@ -49,7 +49,7 @@ class Porter extends Agent {
   /** As a model call in user code would. */
   async lendAsTool(book: string): Promise<string> {
     const lend = this.mcp.getAITools({ serverId: "lib" })["tool_lib_lend"];
-    return JSON.stringify(await lend?.execute?.({ book }, { toolCallId: "c", messages: [], context: undefined }));
+    return JSON.stringify(await lend?.execute({ book }, { toolCallId: "c" }));
   }
 }
 

@@ -5,10 +5,15 @@ import { McpAgent } from "../mcp/mcp-agent.ts";
 import { runtimeOf } from "../runtime.ts";
 import type { SubAgentClass } from "../tree/sub-agent-stub.ts";
 import { readChildMethods } from "./child-methods.ts";
-import type { AgentToolRunInspection, RunProgress } from "./own-run.ts";
-import type { AgentToolRetention } from "./ports.ts";
+import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
 import { childRunsOf } from "./registry.ts";
-import type { AgentToolRunInfo, AgentToolValue, RunAgentToolOptions, RunAgentToolResult } from "./run.ts";
+import type {
+  AgentToolRetention,
+  AgentToolRunInfo,
+  AgentToolValue,
+  RunAgentToolOptions,
+  RunAgentToolResult
+} from "./run.ts";
 import type { ClearAgentToolRunsOptions } from "./run-table.ts";
 
 type MaybePromise<T> = T | Promise<T>;

@@ -3,7 +3,7 @@
 import type { AgentRuntime } from "../runtime.ts";
 import { isUnknownChild, type Invoked } from "../tree/internal.ts";
 import type { AgentPathStep } from "../tree/path.ts";
-import type { RunProgress } from "./own-run.ts";
+import type { RunProgress } from "./run-progress.ts";
 import type { RunRow } from "./run-table.ts";
 
 /** Methods that every child has: see `AgentToolsAgent`. */

@@ -2,7 +2,7 @@
 // its methods are asked again until there is something new.
 import type { Clock } from "../../host/ports.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
-import type { AgentToolRunInspection, RunProgress } from "./own-run.ts";
+import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
 import { MAX_WAIT_MS, type AgentToolRunInfo, type RunAgentToolResult } from "./run.ts";
 
 /** Between two questions. */

@@ -6,7 +6,7 @@ import type { Clock } from "../../host/ports.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import { ThinkError } from "../../util/errors.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
-import type { AgentToolRunInspection, RunProgress } from "./own-run.ts";
+import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
 
 /** How long a child that has nothing new holds an answer back. */
 export const POLL_MS = 20_000;

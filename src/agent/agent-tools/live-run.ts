@@ -7,7 +7,7 @@ import { errorMessage, ThinkError } from "../../util/errors.ts";
 import type { ChildLink } from "./child-link.ts";
 import { follow, type Followed } from "./follow.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
-import type { AgentToolRunInspection } from "./own-run.ts";
+import type { AgentToolRunInspection } from "./run-progress.ts";
 import type { RunConversation, RunHooks, RunSettings } from "./ports.ts";
 import { DEFAULT_BACKGROUND_MS, NEVER_STARTED, abortReasonText, type RunAgentToolResult, type RunEnd } from "./run.ts";
 import { backgroundOf, runInfo, type RunRow, type RunTable } from "./run-table.ts";

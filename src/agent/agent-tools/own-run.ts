@@ -20,33 +20,8 @@ import {
   type AgentToolValue
 } from "./run.ts";
 import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
+import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
 import { storedChunks } from "./stored-chunks.ts";
-
-/** A run as its child knows it. */
-export interface AgentToolRunInspection {
-  readonly runId: string;
-  readonly status: "running" | "completed" | "error" | "aborted";
-  /** Of the turn that answers it. A child without conversation has none. */
-  readonly requestId?: string;
-  readonly output?: AgentToolValue;
-  readonly summary?: string;
-  readonly error?: string;
-  /** Used so far, by the agents below included; absent where that is not counted. */
-  readonly tokens?: number;
-  readonly startedAt: number;
-  readonly completedAt?: number;
-}
-
-/** What a parent is answered. */
-export interface RunProgress {
-  /** Null: there is no such run. */
-  readonly run: AgentToolRunInspection | null;
-  readonly chunks: readonly AgentToolChunk[];
-  /** More chunks are there: the answer would have been too large. */
-  readonly more: boolean;
-  /** Time since the last sign of life. */
-  readonly idleMs: number;
-}
 
 /** The child's own words about its runs. */
 export interface OwnRunMethods {

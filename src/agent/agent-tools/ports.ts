@@ -1,7 +1,7 @@
 // What runs need of the agent they belong to, and of its class. Any agent has them: what only one with a conversation has
 // is a port of its own.
 import type { AgentRuntime } from "../runtime.ts";
-import type { AgentToolRunInfo, RunAgentToolResult } from "./run.ts";
+import type { AgentToolRetention, AgentToolRunInfo, RunAgentToolResult } from "./run.ts";
 
 /** The class's limits. Read when they are needed: they may change. */
 export interface RunSettings {
@@ -10,14 +10,6 @@ export interface RunSettings {
   /** Undefined: NO_PROGRESS_MS, or REATTACH_MS for a run of an earlier process. */
   readonly noProgressMs: number | undefined;
   readonly retention: AgentToolRetention;
-}
-
-/** What is kept of runs that are over. Default: everything, until `clearAgentToolRuns()`. */
-export interface AgentToolRetention {
-  /** The newest so many. */
-  readonly maxRuns?: number;
-  /** Those that ended less than so long ago. */
-  readonly maxAgeMs?: number;
 }
 
 /** The class's own code. */

@@ -85,6 +85,14 @@ export interface BackgroundRun {
 
 export const DEFAULT_BACKGROUND_MS = 24 * 3_600_000;
 
+/** What is kept of runs that are over. Default: everything, until `clearAgentToolRuns()`. */
+export interface AgentToolRetention {
+  /** The newest so many. */
+  readonly maxRuns?: number;
+  /** Those that ended less than so long ago. */
+  readonly maxAgeMs?: number;
+}
+
 export interface RunAgentToolOptions<Input = unknown> {
   /** Becomes the child's first message: a text as it is, anything else as JSON. Not stored by the parent. */
   readonly input: Input;

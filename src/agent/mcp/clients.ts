@@ -1,9 +1,8 @@
-// `this.mcp` as user code sees it.
-import type { ToolSet } from "ai";
+// `this.mcp` as user code sees it. Without the types of the AI SDK and of the client package: a class that uses neither is
+// type-checked without them.
 import type { McpPrompt, McpResource, McpResourceTemplate, McpTool } from "./catalog.ts";
-import type { McpConnectionState, McpConnectOutcome } from "./connection.ts";
+import type { McpConnectionState, McpConnectOutcome } from "./connection-state.ts";
 import type { McpFilter } from "./filter.ts";
-import type { McpOAuthCallbackOptions } from "./oauth-callback.ts";
 import type { McpServerOptions } from "./server-record.ts";
 import type { OfServer } from "./servers-view.ts";
 
@@ -29,6 +28,33 @@ export interface McpRequestOptions {
   timeoutMs?: number | undefined;
 }
 
+/** How a login ended. */
+export interface McpOAuthResult {
+  readonly serverId: string;
+  readonly authSuccess: boolean;
+  readonly authError?: string;
+}
+
+export interface McpOAuthCallbackOptions {
+  /** Answers the request itself; wins over the redirects. */
+  customHandler?: (result: McpOAuthResult) => Response | Promise<Response>;
+  /** Where the user goes after a login, resolved against the origin of the request. Default: that origin. */
+  successRedirect?: string;
+  /** Where the user goes when it failed; the reason is added as `error`. */
+  errorRedirect?: string;
+}
+
+/** A tool of a server as the AI SDK takes it. */
+export interface McpAITool {
+  readonly description?: string;
+  /** For the SDK only. */
+  readonly inputSchema: never;
+  execute(
+    input: unknown,
+    options: { readonly toolCallId: string; readonly abortSignal?: AbortSignal | undefined }
+  ): Promise<unknown>;
+}
+
 /** `this.mcp`: the servers of one agent, what they list, and requests to them. */
 export interface McpClients {
   /** Stores a server, unless it is stored, and returns its id. In `onStart()`: it connects when the start is over. */
@@ -50,7 +76,7 @@ export interface McpClients {
   listResources(filter?: McpFilter): OfServer<McpResource>[];
   listResourceTemplates(filter?: McpFilter): OfServer<McpResourceTemplate>[];
   /** The servers' tools for the AI SDK. Turns have them without it. */
-  getAITools(filter?: McpFilter): ToolSet;
+  getAITools(filter?: McpFilter): Record<string, McpAITool>;
   /** The server's result as it came, also where it reports an error. */
   callTool(
     call: { serverId: string; name: string; arguments?: Record<string, unknown> },

@@ -3,6 +3,7 @@
 // must survive a restart is in the server's row.
 import { retryPauseMs } from "../retry.ts";
 import { EMPTY_CATALOG, type McpCatalog } from "./catalog.ts";
+import type { McpConnectionState, McpConnectOutcome } from "./connection-state.ts";
 import { NO_TIMEOUT_MS, withinDeadline } from "./deadline.ts";
 import {
   BlockedUrlError,
@@ -16,15 +17,6 @@ import { IdleWatch } from "./idle.ts";
 import type { Link } from "./link.ts";
 import type { LoadProtocol, LoginAnswer, Protocol, ProtocolServices } from "./protocol.ts";
 import type { McpServerRecord } from "./server-record.ts";
-
-export type McpConnectionState =
-  "authenticating" | "connecting" | "connected" | "discovering" | "ready" | "failed" | "not-connected";
-
-/** What becomes of an attempt to connect. `connected`: the line is up, but the server's lists could not be read. */
-export type McpConnectOutcome =
-  | { readonly state: "ready" }
-  | { readonly state: "authenticating"; readonly authUrl: string }
-  | { readonly state: "connected" | "failed"; readonly error: string; readonly cause: unknown };
 
 export interface ConnectionServices extends ProtocolServices {
   readonly loadProtocol: LoadProtocol;

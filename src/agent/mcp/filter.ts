@@ -1,5 +1,5 @@
 // Which servers are meant. Several conditions must all hold; a list holds if one of its values does. Pure.
-import type { McpConnectionState } from "./connection.ts";
+import type { McpConnectionState } from "./connection-state.ts";
 
 export interface McpFilter {
   serverId?: string | readonly string[];

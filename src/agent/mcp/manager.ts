@@ -1,19 +1,21 @@
 // All MCP servers of one agent: which there are, their connections, and what they offer together. Rows are the truth
 // about servers; a connection in memory belongs to a row and is made anew after a restart, in the background.
-import type { ToolSet } from "ai";
+import type { Tool } from "ai";
 import { sameJson } from "../../util/json.ts";
 import type { McpCatalog, McpPrompt, McpResource, McpResourceTemplate, McpTool } from "./catalog.ts";
-import type { AddedMcpServer, McpClients, McpRequestOptions, McpServerInfo } from "./clients.ts";
-import { McpConnection, type ConnectionServices, type McpConnectOutcome } from "./connection.ts";
+import type {
+  AddedMcpServer,
+  McpAITool,
+  McpClients,
+  McpOAuthCallbackOptions,
+  McpRequestOptions,
+  McpServerInfo
+} from "./clients.ts";
+import { McpConnection, type ConnectionServices } from "./connection.ts";
+import type { McpConnectOutcome } from "./connection-state.ts";
 import { McpConnectError, McpOptionsError, McpPackageMissingError, UnknownMcpServerError } from "./errors.ts";
 import { matchesFilter, type McpFilter } from "./filter.ts";
-import {
-  callbackResponse,
-  callbackServer,
-  finishCallback,
-  isOpenLogin,
-  type McpOAuthCallbackOptions
-} from "./oauth-callback.ts";
+import { callbackResponse, callbackServer, finishCallback, isOpenLogin } from "./oauth-callback.ts";
 import {
   changedOptions,
   checkServerName,
@@ -152,8 +154,9 @@ export class McpManager implements McpClients {
   }
 
   /** The servers' tools for the AI SDK. */
-  getAITools(filter?: McpFilter): ToolSet {
-    return this.toolSet({ filter }).tools;
+  getAITools(filter?: McpFilter): Record<string, Tool & McpAITool> {
+    // The SDK's type says less: each of these has an `execute`.
+    return this.toolSet({ filter }).tools as Record<string, Tool & McpAITool>;
   }
 
   /** Whether the model's name for a tool is one of a stored server, also while the server is down. */

@@ -2,26 +2,12 @@
 // with a state of ours, and nothing about a connection changes before that state was found to be open: any client can ask
 // for this address.
 import type { Clock } from "../../host/ports.ts";
-import type { McpConnection, McpConnectionState } from "./connection.ts";
+import type { McpConnection } from "./connection.ts";
+import type { McpConnectionState } from "./connection-state.ts";
 import { cleanMessage, cleanText } from "./errors.ts";
+import type { McpOAuthCallbackOptions, McpOAuthResult } from "./clients.ts";
 import type { McpServerRecord } from "./server-record.ts";
 import type { McpStore } from "./server-store.ts";
-
-/** How a login ended. */
-export interface McpOAuthResult {
-  readonly serverId: string;
-  readonly authSuccess: boolean;
-  readonly authError?: string;
-}
-
-export interface McpOAuthCallbackOptions {
-  /** Answers the request itself; wins over the redirects. */
-  customHandler?: (result: McpOAuthResult) => Response | Promise<Response>;
-  /** Where the user goes after a login, resolved against the origin of the request. Default: that origin. */
-  successRedirect?: string;
-  /** Where the user goes when it failed; the reason is added as `error`. */
-  errorRedirect?: string;
-}
 
 export interface CallbackServices {
   readonly store: McpStore;

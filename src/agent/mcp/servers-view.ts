@@ -1,7 +1,7 @@
 // What clients are shown of an agent's MCP servers: the content of `cf_agent_mcp_servers`. Headers and tokens are not
 // part of it. Bounded, because it is sent to every client at every change. Pure.
 import type { McpPrompt, McpResource, McpTool } from "./catalog.ts";
-import type { McpConnectionState } from "./connection.ts";
+import type { McpConnectionState } from "./connection-state.ts";
 import { toolKey } from "./tool-names.ts";
 
 export interface McpServerView {
