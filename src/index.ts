@@ -45,6 +45,7 @@ export {
 export type {
   AddedMcpServer,
   McpApproval,
+  McpAITool,
   McpClients,
   McpConnectionState,
   McpConnectOutcome,

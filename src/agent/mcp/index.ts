@@ -1,6 +1,6 @@
 // The public types of MCP servers.
 export type { McpPrompt, McpResource, McpResourceTemplate, McpSchema, McpTool, McpToolAnnotations } from "./catalog.ts";
-export type { AddedMcpServer, McpClients, McpRequestOptions, McpServerInfo } from "./clients.ts";
+export type { AddedMcpServer, McpAITool, McpClients, McpRequestOptions, McpServerInfo } from "./clients.ts";
 export type { McpConnectionState, McpConnectOutcome } from "./connection-state.ts";
 export type { McpOAuthProvider } from "./credentials.ts";
 export type { McpFilter } from "./filter.ts";
