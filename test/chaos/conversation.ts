@@ -202,7 +202,6 @@ export class Traveller extends Think {
 /** Approves code that waits, over RPC. Nothing waits where a kill cut the call off before the run was stored. */
 async function approveRun(session: ChaosSession): Promise<void> {
   const paused = pausedRuns(session.messages);
-  if (paused.length === 0) return;
   await session.step({
     name: "approve the code",
     send: (client) => {

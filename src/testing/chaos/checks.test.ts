@@ -69,6 +69,13 @@ test("a call that was cut off may have happened or not, and no other effect is e
   expect(found({ ...CUT_OFF, effects: { pay: 1, mail: 0 } })).toEqual(["effects"]);
 });
 
+test("a call that was cut off before it asked for approval leaves one turn out, which no other outcome takes the place of", () => {
+  expect(found({ ...CUT_OFF, turns: [["completed"]] })).toEqual([]);
+  expect(found({ ...CUT_OFF, turns: [["failed"]] })).toEqual(["outcomes"]);
+  expect(found({ ...CUT_OFF, turns: [] })).toEqual(["outcomes"]);
+  expect(found({ ...CUT_OFF, turns: [["completed"], ["completed"], ["completed"]] })).toEqual(["outcomes"]);
+});
+
 test("where the agent may give up, a failed turn excuses what it did not do, and nothing done twice", () => {
   const storm: Disturbance = { mode: "restart-storm", point: "x", mayGiveUp: true };
   const gaveUp = { ...FAILED, steps: [], effects: { mail: 1 }, error: new ConversationError("nothing to answer") };

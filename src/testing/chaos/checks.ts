@@ -112,10 +112,13 @@ function outline(messages: readonly NormalMessage[]): string {
   return `${messages.length} messages: ${shown.join(", ")}`;
 }
 
+/** A call that was cut off may have needed an approval: then it is not asked for, and no turn goes on from it. */
 function checkOutcomes(expected: PlayedRun, actual: PlayedRun): Finding[] {
-  const [wanted, found] = [expected, actual].map(({ turns }) => turns.map((outcomes) => outcomes[0]).join(", "));
-  if (wanted === found || actual.error !== undefined) return [];
-  return [{ check: "outcomes", expected: wanted ?? "", actual: found ?? "" }];
+  const [wanted = [], found = []] = [expected, actual].map(({ turns }) => turns.map((outcomes) => outcomes[0]));
+  const missing = wanted.length - found.length;
+  const isExplained = missing > 0 && missing <= actual.interrupted.length && found.every((one) => one === "completed");
+  if (isExplained || isDeepStrictEqual(wanted, found) || actual.error !== undefined) return [];
+  return [{ check: "outcomes", expected: wanted.join(", "), actual: found.join(", ") }];
 }
 
 /** Nothing happens more often than without a crash. Less often only where a call is shown as cut off. */
