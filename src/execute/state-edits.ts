@@ -1,7 +1,7 @@
 // Changes of several files as one step: planned, shown as a difference, and applied whole or not at all. A plan says what
 // each file was when it was made: one that has changed since is not overwritten.
 import { sha256 } from "../host/blobs.ts";
-import { unifiedDiff, type DiffLabels } from "../workspace/diff.ts";
+import { unifiedDiff, type DiffLabels } from "../util/diff.ts";
 import type { WorkspaceFsLike } from "../workspace/workspace-like.ts";
 
 /** Edits of one plan. */

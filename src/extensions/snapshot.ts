@@ -92,9 +92,9 @@ function read(value: object, key: string): unknown {
 }
 
 function text(value: string, budget: Budget): string {
-  const room = Math.max(0, budget.left);
+  const fitting = Math.max(0, budget.left);
   budget.left -= value.length + 2;
-  if (value.length <= room) return value;
+  if (value.length <= fitting) return value;
   budget.isCut = true;
-  return value.slice(0, room) + CUT;
+  return value.slice(0, fitting) + CUT;
 }

@@ -2,7 +2,7 @@
 // a Durable Object; listeners and observers are told after it. Who may do what is not decided here.
 import type { Sql } from "../host/ports.ts";
 import { decodeText, encodeText } from "../util/bytes.ts";
-import { countLines, MAX_DIFF_LINES, unifiedDiff } from "./diff.ts";
+import { countLines, MAX_DIFF_LINES, unifiedDiff } from "../util/diff.ts";
 import { FileError, isDirectory, missing } from "./errors.ts";
 import { type EventSource, report } from "./events.ts";
 import { DEFAULT_BYTES_TYPE, DEFAULT_TEXT_TYPE, typeOfName } from "../util/media-type.ts";

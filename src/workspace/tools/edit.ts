@@ -1,6 +1,6 @@
 // `edit`: replaces one place of a text file, literally. The result shows what changed.
 import { tool, type Tool } from "ai";
-import { countLines } from "../diff.ts";
+import { countLines } from "../../util/diff.ts";
 import { normalizePath } from "../paths.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
 import { toolInput } from "./input.ts";

@@ -1,7 +1,7 @@
 // `grep`: lines of text files by a regular expression or a text. Bounded: matches, files, bytes, and the work of the
 // matcher, which is linear in the text whatever the expression.
 import { tool, type Tool } from "ai";
-import { countLines } from "../diff.ts";
+import { countLines } from "../../util/diff.ts";
 import { WorkLimitError } from "../match/automaton.ts";
 import { isTextType, namedType } from "../../util/media-type.ts";
 import type { FileInfo } from "../store/entries.ts";

@@ -1,7 +1,7 @@
 // The change a tool made, for people: a unified diff, cut to a size that fits into a message. The model wrote the
 // change itself and is not shown it again.
 import type { JSONValue } from "ai";
-import { countLines, MAX_DIFF_LINES, unifiedDiff } from "../diff.ts";
+import { countLines, MAX_DIFF_LINES, unifiedDiff } from "../../util/diff.ts";
 
 const MAX_DIFF_CHARS = 20_000;
 const MAX_COMPARED_CHARS = 2_000_000;

@@ -1,7 +1,7 @@
 // `write`: a whole file, with its directories. The result shows what changed.
 import { tool, type Tool } from "ai";
 import { byteLength } from "../../util/bytes.ts";
-import { countLines } from "../diff.ts";
+import { countLines } from "../../util/diff.ts";
 import { normalizePath, parentOf, ROOT } from "../paths.ts";
 import { orFailure, type ToolFailure } from "./failure.ts";
 import { toolInput } from "./input.ts";

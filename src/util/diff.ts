@@ -14,7 +14,7 @@ export interface DiffLabels {
 }
 
 /** Lines `from`…`to` (exclusive) of each side that differ. */
-interface Change {
+export interface LineChange {
   readonly before: readonly [from: number, to: number];
   readonly after: readonly [from: number, to: number];
 }
@@ -23,7 +23,7 @@ interface Change {
 export function unifiedDiff(before: string, after: string, labels: DiffLabels): string {
   if (before === after) return "";
   const sides = { before: linesOf(before), after: linesOf(after) };
-  const hunks = groupChanges(changesOf(sides.before, sides.after));
+  const hunks = groupChanges(lineChanges(sides.before, sides.after));
   const body = hunks.flatMap((changes) => hunkLines(changes, sides));
   return [`--- ${labels.before}`, `+++ ${labels.after}`, ...body, ""].join("\n");
 }
@@ -37,7 +37,8 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-function changesOf(before: readonly string[], after: readonly string[]): Change[] {
+/** From the first line to the last. */
+export function lineChanges(before: readonly string[], after: readonly string[]): LineChange[] {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
   let beforeEnd = before.length;
@@ -47,7 +48,7 @@ function changesOf(before: readonly string[], after: readonly string[]): Change[
     afterEnd -= 1;
   }
   const matches = commonLines(before.slice(start, beforeEnd), after.slice(start, afterEnd));
-  const changes: Change[] = [];
+  const changes: LineChange[] = [];
   let [b, a] = [start, start];
   for (const [x, y] of [...matches, [beforeEnd - start, afterEnd - start] as const]) {
     if (start + x > b || start + y > a) changes.push({ before: [b, start + x], after: [a, start + y] });
@@ -103,8 +104,8 @@ function at(values: Int32Array, index: number): number {
 }
 
 /** Changes whose context would touch are one hunk. */
-function groupChanges(changes: readonly Change[]): Change[][] {
-  const groups: Change[][] = [];
+function groupChanges(changes: readonly LineChange[]): LineChange[][] {
+  const groups: LineChange[][] = [];
   for (const change of changes) {
     const group = groups.at(-1);
     const last = group?.at(-1);
@@ -115,7 +116,7 @@ function groupChanges(changes: readonly Change[]): Change[][] {
 }
 
 function hunkLines(
-  changes: readonly Change[],
+  changes: readonly LineChange[],
   { before, after }: { readonly before: readonly string[]; readonly after: readonly string[] }
 ): string[] {
   const [first, last] = [changes[0], changes.at(-1)];
