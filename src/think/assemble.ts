@@ -126,7 +126,9 @@ export class Assembly {
     const { continuation, body } = turn;
     const { modelHint } = draft.parts.asked;
     const shown = {
-      ...{ system, messages: [...draft.messages], continuation },
+      system,
+      messages: [...draft.messages],
+      continuation,
       ...(body !== undefined && { body }),
       ...(modelHint !== undefined && { modelHint })
     };
