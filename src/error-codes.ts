@@ -68,6 +68,7 @@ export type ThinkErrorCode =
   | "client-tool-invalid"
   | "command-failed"
   | "command-refused"
+  | "command-usage"
   | "compaction-range"
   | "compaction-unsupported"
   | "connection-readonly"

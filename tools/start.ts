@@ -4,10 +4,13 @@
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { MODEL_VARIABLES } from "../examples/assistant/shared/model-variables.ts";
+import { parseCommandLine } from "../src/cli/command-line.ts";
+import { serveArguments } from "../src/cli/commands/serve.ts";
+import { runEverthink } from "../src/cli/main.ts";
+import { SERVE } from "../src/cli/table/server-commands.ts";
 import { requireFreeAddress } from "../src/framework/serve/address-check.ts";
-import { parseArguments } from "../src/framework/serve/arguments.ts";
-import { runCommand } from "../src/framework/serve/command.ts";
-import { PortTakenError, ServeError } from "../src/framework/serve/errors.ts";
+import { PortTakenError } from "../src/framework/serve/errors.ts";
+import { ThinkError } from "../src/util/errors.ts";
 import { isOutdated } from "./newest-change.ts";
 
 const DEFAULT_PORT = 8787;
@@ -53,10 +56,10 @@ function modelOptions(): string[] {
 
 /** Asked before anything is built: nobody should wait for a build to learn that the port is taken. */
 async function requireFreePort(args: readonly string[]): Promise<void> {
-  const command = parseArguments(args);
-  if (command.command !== "serve") return;
+  if (args.includes("--help") || args.includes("-h")) return;
+  const { host, port } = serveArguments(parseCommandLine(args, SERVE));
   try {
-    await requireFreeAddress(command.host, command.port);
+    await requireFreeAddress(host, port);
   } catch (error) {
     if (!(error instanceof PortTakenError)) throw error;
     throw new StartError(
@@ -78,16 +81,21 @@ async function main(): Promise<number> {
     ...(isOpenToOthers ? [] : ["--plug", "--studio"]),
     ...(isNetworkNeeded ? ["--allow-private-network"] : [])
   ];
-  const args = ["serve", exampleBuild, ...place, ...own, ...modelOptions(), ...given];
+  const args = [exampleBuild, ...place, ...own, ...modelOptions(), ...given];
   await requireFreePort(args);
   buildWhatChanged();
-  return runCommand(args, { frontWorker, studioFolder: join(root, "dist", "studio"), version: "" });
+  return runEverthink(["serve", ...args], {
+    frontWorker,
+    studioFolder: join(root, "dist", "studio"),
+    startersFolder: join(root, "starters"),
+    version: ""
+  });
 }
 
 try {
   process.exitCode = await main();
 } catch (error) {
-  const isPlain = error instanceof StartError || error instanceof ServeError;
+  const isPlain = error instanceof StartError || error instanceof ThinkError;
   console.error(isPlain ? [error.message, "hint" in error ? error.hint : ""].filter(Boolean).join("\n") : error);
   process.exitCode = 1;
 }

@@ -15,13 +15,15 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { discoverThinkApp } from "../framework/manifest/discover.ts";
 import { AnswerPrinter } from "./answer-printer.ts";
-import { parseCommandLine, type CliContext } from "./cli-context.ts";
+import { testContext } from "./cli.test-support.ts";
+import { parseCommandLine } from "./command-line.ts";
 import { wranglerTypesArguments } from "./commands/declarations.ts";
 import { mergedPackage, packageName, randomProjectName } from "./init/new-project.ts";
 import { listStarters, starterFiles } from "./init/starters.ts";
-import { COMMANDS, dispatch } from "./main.ts";
+import { dispatch } from "./main.ts";
 import { messageText, printable } from "./message-text.ts";
-import { agentTarget, CONNECTION_OPTIONS, targetUrl } from "./target.ts";
+import { CONNECTION_OPTIONS } from "./table/shared-options.ts";
+import { agentTarget, targetUrl } from "./target.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const startersFolder = join(repository, "starters");
@@ -45,15 +47,12 @@ const listing = () => readdirSync(folder, { recursive: true, encoding: "utf8" })
 async function run(...args: string[]): Promise<{ code: number; output: string; notes: string }> {
   let output = "";
   let notes = "";
-  const context: CliContext = {
+  const context = testContext({
     cwd: folder,
-    version: "1.2.3",
-    startersFolder,
     print: (text) => (output += `${text}\n`),
     stream: (text) => (output += text),
-    note: (text) => (notes += `${text}\n`),
-    signal: new AbortController().signal
-  };
+    note: (text) => (notes += `${text}\n`)
+  });
   return { code: await dispatch(args, context), output, notes };
 }
 
@@ -65,24 +64,6 @@ function project(files: Record<string, string> = {}): void {
   put({ "package.json": "{}", "agents/support.ts": AGENT, "wrangler.jsonc": CONFIG, ...files });
   symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
 }
-
-describe("the command line", () => {
-  test("every command has a line in the overview and a help text of its own", async () => {
-    const { output, code } = await run("--help");
-    expect(code).toBe(0);
-    for (const { name, summary } of COMMANDS) {
-      expect(output).toContain(summary);
-      expect((await run(name, "--help")).output).toContain(`everthink ${name}`);
-    }
-  });
-
-  test("an unknown command, option or argument is named", async () => {
-    await expect(run("fly")).rejects.toThrow('There is no command "fly".');
-    await expect(run("inspect", "--fast")).rejects.toThrow("Unknown option '--fast'");
-    await expect(run("inspect", "here")).rejects.toThrow('"here" is one argument too many.');
-    expect((await run()).code).toBe(1);
-  });
-});
 
 describe("inspect", () => {
   test("lists what is there, fails on errors, and is quiet about a complete project", async () => {
@@ -285,8 +266,9 @@ describe("init", () => {
 
 describe("the target of a connection", () => {
   const manifest = discoverThinkApp({ files: ["agents/support.ts"] });
+  const given = ["agent", "instance"].map((name) => ({ name, text: "" }));
   const target = (...args: string[]) =>
-    agentTarget(parseCommandLine(args, { options: CONNECTION_OPTIONS, positionals: 2, name: "state" }), manifest);
+    agentTarget(parseCommandLine(args, { name: "state", arguments: given, options: CONNECTION_OPTIONS }), manifest);
 
   test.each([
     [["support"], "http://localhost:5173/agents/support/default"],

@@ -4,9 +4,11 @@ import { createThinkClient, type ThinkClient } from "../client/index.ts";
 import { discoverThinkApp } from "../framework/manifest/discover.ts";
 import { createThinkProject } from "../framework/project/project.ts";
 import type { RoutedManifest } from "../framework/server-entry/agent-path.ts";
-import { CommandError, type CliContext, type ParsedArguments } from "./cli-context.ts";
+import { CommandError, type CliContext } from "./cli-context.ts";
+import type { ParsedArguments } from "./command-line.ts";
 import { routePrefixOf } from "./load-project.ts";
 import { printable } from "./message-text.ts";
+import { withProgress } from "./progress.ts";
 import { agentTarget, targetUrl, type AgentTarget } from "./target.ts";
 
 const CONNECT_LIMIT_MS = 15_000;
@@ -27,10 +29,11 @@ export function targetOf(parsed: ParsedArguments, context: CliContext): AgentTar
   return agentTarget(parsed, localManifest(parsed, context));
 }
 
-export async function connectClient(target: AgentTarget, { signal }: CliContext): Promise<ThinkClient> {
+export async function connectClient(target: AgentTarget, context: CliContext): Promise<ThinkClient> {
+  const { signal } = context;
   const client = createThinkClient({ url: targetUrl(target), query: target.query });
   let timer: NodeJS.Timeout | undefined;
-  const isConnected = await new Promise<boolean>((settle) => {
+  const connected = new Promise<boolean>((settle) => {
     timer = setTimeout(() => settle(false), CONNECT_LIMIT_MS);
     const look = () => {
       const { connection, identity } = client.getSnapshot();
@@ -41,6 +44,7 @@ export async function connectClient(target: AgentTarget, { signal }: CliContext)
     signal.addEventListener("abort", () => settle(false), { once: true });
     look();
   });
+  const isConnected = await withProgress(`Connecting to ${targetUrl(target)}`, context, connected);
   // Also after Ctrl-C: a timer that is left would keep the process for the rest of its time.
   clearTimeout(timer);
   if (isConnected) return client;

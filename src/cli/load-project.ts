@@ -4,15 +4,9 @@ import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ModuleParser } from "../framework/manifest/module-exports.ts";
-import { createThinkProject, type ThinkProject } from "../framework/project/project.ts";
-import { CommandError, type CliContext, type ParsedArguments } from "./cli-context.ts";
-
-export const PROJECT_OPTIONS = {
-  root: { type: "string" },
-  "route-prefix": { type: "string" },
-  "allow-non-virtual-main": { type: "boolean" },
-  env: { type: "string" }
-} as const;
+import { createThinkProject, type ThinkProject, type ThinkProjectOptions } from "../framework/project/project.ts";
+import { CommandError, type CliContext } from "./cli-context.ts";
+import type { ParsedArguments } from "./command-line.ts";
 
 export function rootOf(parsed: ParsedArguments, { cwd }: CliContext): string {
   const root = resolve(cwd, parsed.text("root") ?? ".");
@@ -20,19 +14,23 @@ export function rootOf(parsed: ParsedArguments, { cwd }: CliContext): string {
   return root;
 }
 
-export async function loadProject(parsed: ParsedArguments, context: CliContext): Promise<ThinkProject> {
+/** What only a command that judges the configuration is given. */
+export type ProjectView = Partial<Pick<ThinkProjectOptions, "environment" | "allowNonVirtualMain">>;
+
+export async function loadProject(
+  parsed: ParsedArguments,
+  context: CliContext,
+  view: ProjectView = {}
+): Promise<ThinkProject> {
   const root = rootOf(parsed, context);
   const parse = await loadParser(root);
   const routePrefix = routePrefixOf(parsed, root);
-  const environment = parsed.text("env");
-  const allowNonVirtualMain = parsed.flag("allow-non-virtual-main");
   return createThinkProject({
     root,
     isConfigMerged: usesMergedConfig(root),
     ...(parse !== undefined && { parse }),
     ...(routePrefix !== undefined && { routePrefix }),
-    ...(environment !== undefined && { environment }),
-    ...(allowNonVirtualMain !== undefined && { allowNonVirtualMain })
+    ...view
   });
 }
 

@@ -1,70 +1,76 @@
-// `everthink` as a function: from arguments to an exit code. `serve` has a command line of its own; every other command is
-// one file of commands/. What can go wrong is said in plain words on stderr; only a defect shows a stack.
-import { runCommand } from "../framework/serve/command.ts";
+// `everthink` as a function: from arguments to an exit code. What can go wrong is said in plain words on stderr, with what
+// to type instead; only a defect shows a stack.
 import { ThinkError } from "../util/errors.ts";
-import { approveCommand } from "./commands/approve.ts";
-import { chaosCommand } from "./commands/chaos.ts";
-import { chatCommand } from "./commands/chat.ts";
-import { configCommand } from "./commands/config.ts";
-import { typesCommand } from "./commands/declarations.ts";
-import { devCommand } from "./commands/dev.ts";
-import { ejectCommand } from "./commands/eject.ts";
-import { initCommand } from "./commands/init.ts";
-import { inspectCommand } from "./commands/inspect.ts";
-import { migrateCommand } from "./commands/migrate.ts";
-import { stateCommand } from "./commands/state.ts";
-import { CommandError, type CliContext, type CommandDefinition } from "./cli-context.ts";
-
-export const COMMANDS: readonly CommandDefinition[] = [
-  initCommand,
-  devCommand,
-  inspectCommand,
-  typesCommand,
-  configCommand,
-  ejectCommand,
-  chatCommand,
-  stateCommand,
-  approveCommand,
-  chaosCommand,
-  migrateCommand
-];
-
-/** Parsed and run where they are built: framework/serve. */
-const WITH_OWN_COMMAND_LINE: readonly string[] = ["serve", "studio", "skills", "messenger", "--version", "-v"];
-
-export interface CliPlace {
-  /** The built file of the front worker of `serve`. */
-  readonly frontWorker: string;
-  readonly startersFolder: string;
-  /** The built page of `studio`. */
-  readonly studioFolder: string;
-  readonly version: string;
-}
+import { CommandUsageError, type CliContext, type CliPlace } from "./cli-context.ts";
+import { closest } from "./closest.ts";
+import { parseCommandLine, splitPassedOn, usageError, type CommandDefinition } from "./command-line.ts";
+import { helpOf, overviewOf } from "./help.ts";
+import { COMMANDS } from "./table/commands.ts";
 
 export async function runEverthink(args: readonly string[], place: CliPlace): Promise<number> {
-  const [name] = args;
-  if (name !== undefined && WITH_OWN_COMMAND_LINE.includes(name)) return runCommand(args, place);
-  const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, onSignal);
+  const signals = new ProcessSignals(findCommand(args)?.command);
   const context: CliContext = {
     cwd: process.cwd(),
-    version: place.version,
-    startersFolder: place.startersFolder,
+    place,
+    environment: process.env,
     ...terminalOf(process),
     print: (text) => void process.stdout.write(`${text}\n`),
     note: (text) => void process.stderr.write(`${text}\n`),
     stream: (text) => void process.stdout.write(text),
-    signal: stop.signal
+    signal: signals.stop,
+    hurry: signals.hurry
   };
   try {
     return await dispatch(args, context);
   } catch (error) {
-    if (!(error instanceof ThinkError)) throw error;
-    context.note([error.message, error.hint].filter(Boolean).join("\n"));
+    reportFailure(error, args, context);
     return 1;
   } finally {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, onSignal);
+    signals.release();
+  }
+}
+
+/** In words for the user, and with --json as a value for the script. */
+export function reportFailure(error: unknown, args: readonly string[], { note, print }: CliContext): void {
+  if (!(error instanceof ThinkError)) {
+    console.error(error);
+    return;
+  }
+  const { code, message, hint } = error;
+  note([message, hint].filter(Boolean).join("\n"));
+  if (args.includes("--json")) print(JSON.stringify({ error: { code, message, hint: hint ?? null } }));
+}
+
+/** The first signal stops; the second ends a command at once, unless the command is a server, which is told. */
+class ProcessSignals {
+  readonly #stop = new AbortController();
+  readonly #hurry = new AbortController();
+  readonly #signals: readonly NodeJS.Signals[];
+  readonly #isServer: boolean;
+
+  constructor(command: CommandDefinition | undefined) {
+    this.#isServer = command?.isServer ?? false;
+    this.#signals = this.#isServer ? ["SIGINT", "SIGTERM", "SIGHUP"] : ["SIGINT", "SIGTERM"];
+    for (const signal of this.#signals) process.on(signal, this.#onSignal);
+  }
+
+  get stop(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get hurry(): AbortSignal {
+    return this.#hurry.signal;
+  }
+
+  readonly #onSignal = () => {
+    if (this.#stop.signal.aborted) this.#hurry.abort();
+    this.#stop.abort();
+    // Without a listener the next one ends the process.
+    if (!this.#isServer) this.release();
+  };
+
+  release(): void {
+    for (const signal of this.#signals) process.off(signal, this.#onSignal);
   }
 }
 
@@ -73,38 +79,61 @@ function terminalOf({ stdin, stdout, env }: NodeJS.Process): Pick<CliContext, "t
   return { terminal: { input: stdin, output: stdout, hasColors: stdout.hasColors() } };
 }
 
-/** A command by its name; for tests, which bring a context of their own. */
+const HELP_WORDS: readonly string[] = ["--help", "-h"];
+
+/** A command by its words; for tests, which bring a context of their own. Throws ThinkError. */
 export async function dispatch(args: readonly string[], context: CliContext): Promise<number> {
-  const [name, ...rest] = args;
-  if (name === undefined || name === "help" || name === "--help" || name === "-h") {
-    context.print(overview());
-    return name === undefined ? 1 : 0;
-  }
-  const command = COMMANDS.find((one) => one.name === name);
-  if (command === undefined) throw new CommandError(`There is no command "${name}".`, "See: everthink --help");
-  const own = rest.includes("--") ? rest.slice(0, rest.indexOf("--")) : rest;
-  if (own.includes("--help") || own.includes("-h")) {
-    context.print(command.help.trimEnd());
+  const [first, ...others] = args;
+  if (first === "--version" || first === "-v") {
+    context.print(context.place.version);
     return 0;
   }
-  return command.run(rest, context);
+  if (first === undefined || HELP_WORDS.includes(first) || (first === "help" && others.length === 0)) {
+    context.print(overviewOf(COMMANDS));
+    return first === undefined ? 1 : 0;
+  }
+  const words = first === "help" ? [...others, "--help"] : args;
+  const found = findCommand(words);
+  if (found === undefined) return explainGroup(words, context);
+  const { command, rest } = found;
+  if (splitPassedOn(rest, command).own.some((word) => HELP_WORDS.includes(word))) {
+    context.print(helpOf(command));
+    return 0;
+  }
+  const parsed = parseCommandLine(rest, command);
+  const run = await command.load();
+  return run(parsed, context);
 }
 
-const WIDEST_NAME = 11;
+interface FoundCommand {
+  readonly command: CommandDefinition;
+  /** What follows its words. */
+  readonly rest: readonly string[];
+}
 
-function overview(): string {
-  const rows = [
-    ...COMMANDS,
-    { name: "serve", summary: "runs a built Worker on this machine, and keeps it running" },
-    { name: "studio", summary: "looks inside a running agent, on a page of this machine" },
-    { name: "skills", summary: "skills build: a folder of skills as a module, for builds without Vite" },
-    { name: "messenger", summary: "sets up a messenger's webhook" }
-  ];
-  return [
-    "everthink <command> [options]",
-    "",
-    ...rows.map(({ name, summary }) => `  ${name.padEnd(WIDEST_NAME)}${summary}`),
-    "",
-    "everthink <command> --help says more; everthink --version."
-  ].join("\n");
+function findCommand(args: readonly string[]): FoundCommand | undefined {
+  for (const command of COMMANDS) {
+    const words = command.name.split(" ");
+    if (words.every((word, index) => args[index] === word)) return { command, rest: args.slice(words.length) };
+  }
+  return undefined;
+}
+
+/** The first words of a command without the rest: its commands, as help or as what is missing. */
+function explainGroup(args: readonly string[], context: CliContext): number {
+  const [first = ""] = args;
+  const group = COMMANDS.filter(({ name }) => name.startsWith(`${first} `));
+  if (group.length === 0) {
+    throw usageError("", `There is no command "${first}".`, closest(first, COMMANDS.map(firstWord)));
+  }
+  if (args.some((word) => HELP_WORDS.includes(word))) {
+    context.print(overviewOf(group));
+    return 0;
+  }
+  const names = group.map(({ name }) => `everthink ${name}`);
+  throw new CommandUsageError(`"everthink ${args.join(" ")}" is not a command.`, `There is: ${names.join(", ")}`);
+}
+
+function firstWord({ name }: CommandDefinition): string {
+  return name.split(" ")[0] ?? "";
 }

@@ -1,26 +1,7 @@
 // Which agent a command talks to: from its options and the project's manifest to an address. Pure.
 import { findAgent, type RoutedManifest } from "../framework/server-entry/agent-path.ts";
 import { kebabCase } from "../util/kebab.ts";
-import { CommandError, type ParsedArguments } from "./cli-context.ts";
-
-export const CONNECTION_OPTIONS = {
-  url: { type: "string" },
-  host: { type: "string" },
-  protocol: { type: "string" },
-  token: { type: "string" },
-  query: { type: "string", multiple: true },
-  root: { type: "string" },
-  "route-prefix": { type: "string" }
-} as const;
-
-export const CONNECTION_HELP = `  --url <origin>         where the server is, such as https://app.example.com
-  --host <host:port>     localhost:5173, where vite dev is
-  --protocol <ws|wss>    ws
-  --token <text>         goes into the address as ?token=
-  --query <key=value>    goes into the address; may be repeated
-  --root <folder>        the project, for the names of its agents
-  --route-prefix <path>  /agents
-`;
+import { usageError, type ParsedArguments } from "./command-line.ts";
 
 export interface AgentTarget {
   readonly host: string;
@@ -33,20 +14,22 @@ export interface AgentTarget {
 const DEFAULT_HOST = "localhost:5173";
 const DEFAULT_INSTANCE = "default";
 
+/** Throws CommandUsageError. */
 export function agentTarget(parsed: ParsedArguments, manifest: RoutedManifest): AgentTarget {
   const [agent, instance = DEFAULT_INSTANCE] = parsed.positionals;
   if (agent === undefined) {
     const ids = manifest.agents.filter(({ kind }) => kind === "top-level").map(({ id }) => id);
-    const known = ids.length > 0 ? `Agents of this project: ${ids.join(", ")}` : "Give its id, class or binding.";
-    throw new CommandError("Which agent?", known);
+    const known = ids.length > 0 ? `Agents of this project: ${ids.join(", ")}.` : "Give its id, class or binding.";
+    throw usageError(parsed.name, `Which agent? ${known}`);
   }
-  const prefix = parsed.text("route-prefix") ?? manifest.routePrefix ?? "/agents";
-  const segment = findAgent(manifest, agent)?.id ?? kebabCase(agent);
+  const { protocol, host } = new URL(originOf(parsed));
   const token = parsed.text("token");
+  const prefix = routePrefixSegments(parsed, manifest);
   return {
-    ...origin(parsed),
-    basePath: `/${prefix.split("/").filter(Boolean).join("/")}/${segment}/${encodeURIComponent(instance)}`,
-    query: { ...Object.fromEntries(parsed.list("query").map(queryPair)), ...(token !== undefined && { token }) }
+    host,
+    protocol: protocol === "https:" ? "wss" : "ws",
+    basePath: `/${prefix}/${agentSegment(manifest, agent)}/${encodeURIComponent(instance)}`,
+    query: { ...queryOf(parsed), ...(token !== undefined && { token }) }
   };
 }
 
@@ -55,21 +38,37 @@ export function targetUrl({ protocol, host, basePath }: AgentTarget): string {
   return `${protocol === "wss" ? "https" : "http"}://${host}${basePath}`;
 }
 
-function origin(parsed: ParsedArguments): Pick<AgentTarget, "host" | "protocol"> {
-  const url = parsed.text("url");
-  if (url !== undefined) {
-    if (!URL.canParse(url))
-      throw new CommandError(`--url takes an address like https://app.example.com, not "${url}".`);
-    const { host, protocol } = new URL(url);
-    return { host, protocol: protocol === "https:" || protocol === "wss:" ? "wss" : "ws" };
-  }
-  const protocol = parsed.text("protocol") ?? "ws";
-  if (protocol !== "ws" && protocol !== "wss") throw new CommandError(`--protocol is ws or wss, not "${protocol}".`);
-  return { host: parsed.text("host") ?? DEFAULT_HOST, protocol };
+/** What stands in the address: the id of an agent of the project, or the name as given. */
+export function agentSegment(manifest: RoutedManifest, agent: string): string {
+  return findAgent(manifest, agent)?.id ?? kebabCase(agent);
 }
 
-function queryPair(text: string): [string, string] {
-  const at = text.indexOf("=");
-  if (at < 1) throw new CommandError(`--query takes key=value, not "${text}".`);
-  return [text.slice(0, at), text.slice(at + 1)];
+/** Without slashes at its ends. */
+export function routePrefixSegments(parsed: ParsedArguments, manifest: RoutedManifest): string {
+  const prefix = parsed.text("route-prefix") ?? manifest.routePrefix ?? "/agents";
+  return prefix.split("/").filter(Boolean).join("/");
+}
+
+/** As http(s). Throws CommandUsageError. */
+export function originOf(parsed: ParsedArguments): string {
+  const protocol = parsed.text("protocol") ?? "ws";
+  if (protocol !== "ws" && protocol !== "wss") {
+    throw usageError(parsed.name, `--protocol is ws or wss, not "${protocol}".`);
+  }
+  const url = parsed.text("url");
+  const host = parsed.text("host") ?? DEFAULT_HOST;
+  const given = url?.replace(/^ws(s?):/i, "http$1:") ?? `${protocol === "wss" ? "https" : "http"}://${host}`;
+  if (URL.canParse(given) && /^https?:$/.test(new URL(given).protocol)) return new URL(given).origin;
+  const [option, example] = url === undefined ? ["host", DEFAULT_HOST] : ["url", "https://app.example.com"];
+  throw usageError(parsed.name, `--${option} takes an address like ${example}, not "${url ?? host}".`);
+}
+
+export function queryOf(parsed: ParsedArguments): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    parsed.list("query").map((text): [string, string] => {
+      const at = text.indexOf("=");
+      if (at < 1) throw usageError(parsed.name, `--query takes key=value, not "${text}".`);
+      return [text.slice(0, at), text.slice(at + 1)];
+    })
+  );
 }

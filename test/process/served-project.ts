@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 import { bundleWorker } from "../../tools/bundle-worker.ts";
@@ -13,9 +14,11 @@ import { bundleWorker } from "../../tools/bundle-worker.ts";
 const command = fileURLToPath(new URL("../../dist/serve/cli.js", import.meta.url));
 const workerd = dirname(createRequire(import.meta.url).resolve("workerd/package.json"));
 
+const GONE_POLL_MS = 20;
+
 const projects: ServedProject[] = [];
-afterAll(() => {
-  for (const project of projects.splice(0)) project.remove();
+afterAll(async () => {
+  for (const project of projects.splice(0)) await project.remove();
 });
 
 export const WRANGLER = {
@@ -87,8 +90,8 @@ export class ServedProject {
     return run;
   }
 
-  remove(): void {
-    for (const run of this.#runs) run.child.kill("SIGKILL");
+  async remove(): Promise<void> {
+    await Promise.all(this.#runs.map((run) => run.kill()));
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }
@@ -136,6 +139,15 @@ export class ServeRun {
 
   async json(path: string): Promise<unknown> {
     return (await this.fetch(path)).json();
+  }
+
+  /** Answers when it is gone, and its workerd too: until then they write to their folder. */
+  async kill(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const workerds = this.workerds();
+    this.child.kill("SIGKILL");
+    await this.ended;
+    while (workerds.some(isAlive)) await delay(GONE_POLL_MS);
   }
 
   /** The process ids of its workerd: one, or none. */

@@ -1,65 +1,41 @@
 // `everthink approve`: decides over what an agent waits for.
-import { CommandError, parseCommandLine, type CommandDefinition } from "../cli-context.ts";
+import { CommandError, type CliContext } from "../cli-context.ts";
+import type { ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
 import { printable, shortJson } from "../message-text.ts";
-import { CONNECTION_HELP, CONNECTION_OPTIONS } from "../target.ts";
 import type { ThinkClient } from "../../client/index.ts";
 import { errorMessage } from "../../util/errors.ts";
 
-const HELP = `everthink approve <agent> [id] [options]
-
-Approves a call that waits, by its call id or execution id. Without an id it lists what waits, and exits with 0.
-
-  --instance <name>      default; which object of the agent
-  --reject               decides against it
-  --reason <text>        is kept with a rejection
-  --json                 the list, or { id, approved, output }
-${CONNECTION_HELP}`;
-
-const OPTIONS = {
-  ...CONNECTION_OPTIONS,
-  instance: { type: "string" },
-  reject: { type: "boolean" },
-  reason: { type: "string" },
-  json: { type: "boolean" }
-} as const;
-
-export const approveCommand: CommandDefinition = {
-  name: "approve",
-  summary: "lists what an agent waits for, and decides over it",
-  help: HELP,
-  async run(args, context) {
-    const parsed = parseCommandLine(args, { options: OPTIONS, positionals: 2, name: "approve" });
-    const [agent, id] = parsed.positionals;
-    const instance = parsed.text("instance");
-    const positionals = [...(agent === undefined ? [] : [agent]), ...(instance === undefined ? [] : [instance])];
-    const client = await connectClient(targetOf({ ...parsed, positionals }, context), context);
-    try {
-      const waiting = await whatWaits(client);
-      if (id === undefined) {
-        context.print(parsed.flag("json") ? JSON.stringify(waiting, null, 2) : listed(waiting));
-        return 0;
-      }
-      if (!waiting.some((one) => one.id === id)) {
-        throw new CommandError(`${id} does not wait for an approval.`, "What waits: everthink approve <agent>");
-      }
-      const isApproved = !parsed.flag("reject");
-      const output = await (isApproved ? client.approve(id) : client.reject(id, parsed.text("reason"))).catch(
-        (error: unknown) => {
-          throw new CommandError(printable(`${id} was not decided: ${errorMessage(error)}`));
-        }
-      );
-      if (parsed.flag("json")) context.print(JSON.stringify({ id, approved: isApproved, output: output ?? null }));
-      else {
-        const result = output === undefined ? "" : `: ${shortJson(output)}`;
-        context.print(`${id} ${isApproved ? "approved" : "rejected"}${result}`);
-      }
+export async function runApprove(parsed: ParsedArguments, context: CliContext): Promise<number> {
+  const [agent, id] = parsed.positionals;
+  const instance = parsed.text("instance");
+  const positionals = [...(agent === undefined ? [] : [agent]), ...(instance === undefined ? [] : [instance])];
+  const client = await connectClient(targetOf({ ...parsed, positionals }, context), context);
+  try {
+    const waiting = await whatWaits(client);
+    if (id === undefined) {
+      context.print(parsed.flag("json") ? JSON.stringify(waiting, null, 2) : listed(waiting));
       return 0;
-    } finally {
-      client.close();
     }
+    if (!waiting.some((one) => one.id === id)) {
+      throw new CommandError(`${id} does not wait for an approval.`, "What waits: everthink approve <agent>");
+    }
+    const isApproved = !parsed.flag("reject");
+    const output = await (isApproved ? client.approve(id) : client.reject(id, parsed.text("reason"))).catch(
+      (error: unknown) => {
+        throw new CommandError(printable(`${id} was not decided: ${errorMessage(error)}`));
+      }
+    );
+    if (parsed.flag("json")) context.print(JSON.stringify({ id, approved: isApproved, output: output ?? null }));
+    else {
+      const result = output === undefined ? "" : `: ${shortJson(output)}`;
+      context.print(`${id} ${isApproved ? "approved" : "rejected"}${result}`);
+    }
+    return 0;
+  } finally {
+    client.close();
   }
-};
+}
 
 interface Waiting {
   readonly id: string;

@@ -2,42 +2,13 @@
 // the in-process host of everthink/testing, through the project's own Vite.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import {
-  CommandError,
-  parseCommandLine,
-  wholeNumber,
-  type CliContext,
-  type CommandDefinition
-} from "../cli-context.ts";
-import { importFrom, PROJECT_OPTIONS, rootOf } from "../load-project.ts";
-
-const HELP = `everthink chaos [scenario] [options]
-
-Plays a conversation with your agent once undisturbed, then once per point of every disturbance (killed after a write,
-inside an await, twice, frames twice or shuffled, another tab, a garbage row …), and prints a table of what differed.
-Exits with 1 if anything did.
-
-The scenario is a module whose default export is what chaos() of everthink/testing takes: { agent, conversation, effects }.
-
-  scenario            test/chaos.ts
-  --points <n>        40 per disturbance; 0 for all there are
-  --modes <a,b>       after-write, inside-await, killed-twice, restart-storm, deadly-answer, duplicate-frame,
-                      shuffled-frames, join-anywhere, poison-row; all without it
-  --seed <n>          1
-  --json              the whole result
-  --root <folder>     the project; the current folder without it
-`;
+import { CommandError, type CliContext } from "../cli-context.ts";
+import { wholeNumber, type ParsedArguments } from "../command-line.ts";
+import { importFrom, rootOf } from "../load-project.ts";
+import { withProgress } from "../progress.ts";
 
 const DEFAULT_SCENARIO = "test/chaos.ts";
 const DEFAULT_POINTS = 40;
-
-const OPTIONS = {
-  ...PROJECT_OPTIONS,
-  points: { type: "string" },
-  modes: { type: "string" },
-  seed: { type: "string" },
-  json: { type: "boolean" }
-} as const;
 
 interface PlayedChaos {
   readonly differences: readonly unknown[];
@@ -50,47 +21,42 @@ interface TestingModule {
   readonly CHAOS_MODES: readonly string[];
 }
 
-export const chaosCommand: CommandDefinition = {
-  name: "chaos",
-  summary: "kills your own agent everywhere, and shows what it cost",
-  help: HELP,
-  async run(args, context) {
-    const parsed = parseCommandLine(args, { options: OPTIONS, positionals: 1, name: "chaos" });
-    const root = rootOf(parsed, context);
-    const scenarioPath = parsed.positionals[0] ?? DEFAULT_SCENARIO;
-    if (!existsSync(join(root, scenarioPath))) {
-      throw new CommandError(`There is no scenario ${scenarioPath}.`, "What it holds: everthink chaos --help");
-    }
-    const points = wholeNumber("points", parsed.text("points"), DEFAULT_POINTS);
-    const seed = wholeNumber("seed", parsed.text("seed"), 1);
-    const modes = parsed.text("modes")?.split(",");
-    const result = await withModules(root, async (load) => {
-      const testing = (await importFrom(root, "everthink/testing")) as TestingModule;
-      const scenario = (await load(join(root, scenarioPath))) as {
-        default?: { agent?: unknown; conversation?: unknown };
-      };
-      const given = scenario.default;
-      if (given?.agent === undefined || typeof given.conversation !== "function") {
-        throw new CommandError(`${scenarioPath} has no default export with an agent and a conversation.`);
-      }
-      const unknown = modes?.find((mode) => !testing.CHAOS_MODES.some((one) => one === mode));
-      if (unknown !== undefined) {
-        throw new CommandError(`There is no disturbance "${unknown}".`, testing.CHAOS_MODES.join(", "));
-      }
-      const progress = reportProgress(context);
-      const played = await testing.chaos({
-        ...given,
-        seed,
-        ...(points > 0 && { points }),
-        ...(modes !== undefined && { modes }),
-        onRun: progress
-      });
-      return { played, text: testing.formatChaos(played) };
-    });
-    context.print(parsed.flag("json") ? JSON.stringify(result.played, null, 2) : result.text);
-    return result.played.differences.length === 0 ? 0 : 1;
+export async function runChaos(parsed: ParsedArguments, context: CliContext): Promise<number> {
+  const root = rootOf(parsed, context);
+  const scenarioPath = parsed.positionals[0] ?? DEFAULT_SCENARIO;
+  if (!existsSync(join(root, scenarioPath))) {
+    throw new CommandError(`There is no scenario ${scenarioPath}.`, "What it holds: everthink chaos --help");
   }
-};
+  const points = wholeNumber(parsed, "points", { fallback: DEFAULT_POINTS });
+  const seed = wholeNumber(parsed, "seed", { fallback: 1 });
+  const modes = parsed.text("modes")?.split(",");
+  const result = await withModules(root, async (load) => {
+    const loaded = Promise.all([importFrom(root, "everthink/testing"), load(join(root, scenarioPath))]);
+    const [testing, scenario] = (await withProgress(`Loading ${scenarioPath}`, context, loaded)) as [
+      TestingModule,
+      { default?: { agent?: unknown; conversation?: unknown } }
+    ];
+    const given = scenario.default;
+    if (given?.agent === undefined || typeof given.conversation !== "function") {
+      throw new CommandError(`${scenarioPath} has no default export with an agent and a conversation.`);
+    }
+    const unknown = modes?.find((mode) => !testing.CHAOS_MODES.some((one) => one === mode));
+    if (unknown !== undefined) {
+      throw new CommandError(`There is no disturbance "${unknown}".`, testing.CHAOS_MODES.join(", "));
+    }
+    const progress = reportProgress(context);
+    const played = await testing.chaos({
+      ...given,
+      seed,
+      ...(points > 0 && { points }),
+      ...(modes !== undefined && { modes }),
+      onRun: progress
+    });
+    return { played, text: testing.formatChaos(played) };
+  });
+  context.print(parsed.flag("json") ? JSON.stringify(result.played, null, 2) : result.text);
+  return result.played.differences.length === 0 ? 0 : 1;
+}
 
 /** A line per second, so that a long run is seen to go on. */
 function reportProgress({ note }: CliContext): (mode: string) => void {

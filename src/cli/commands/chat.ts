@@ -5,65 +5,32 @@ import { styleText } from "node:util";
 import type { ThinkClient, WaitingApproval } from "../../client/index.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { AnswerPrinter, type Paint } from "../answer-printer.ts";
-import {
-  CommandError,
-  parseCommandLine,
-  wholeNumber,
-  type CliContext,
-  type CliTerminal,
-  type CommandDefinition
-} from "../cli-context.ts";
+import { CommandError, type CliContext, type CliTerminal } from "../cli-context.ts";
+import { wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
 import { messageText, printable, shortJson } from "../message-text.ts";
-import { CONNECTION_HELP, CONNECTION_OPTIONS } from "../target.ts";
 import { decided, isBusy, settled } from "../turn-end.ts";
-
-const HELP = `everthink chat <agent> [instance] [options]
-
-Talks to an agent: text as it streams, tool calls as cards, approvals as questions. Ctrl-C stops the answer, and at the
-prompt leaves; the conversation stays with the agent.
-
-Without a terminal it sends one message (--message, or standard input), prints the answer and ends: 0 when it is complete,
-1 when the turn failed, 2 when it waits for an approval (everthink approve).
-
-  --message <text>       sends this, prints the answer and ends
-  --history <n>          4; messages shown at the start
-  --json                 with one message: { outcome, text, pendingApprovals, messages }
-${CONNECTION_HELP}`;
-
-const OPTIONS = {
-  ...CONNECTION_OPTIONS,
-  message: { type: "string", short: "m" },
-  history: { type: "string" },
-  json: { type: "boolean" }
-} as const;
 
 const DEFAULT_HISTORY = 4;
 const PARKED = 2;
 
-export const chatCommand: CommandDefinition = {
-  name: "chat",
-  summary: "talks to an agent in the terminal",
-  help: HELP,
-  async run(args, context) {
-    const parsed = parseCommandLine(args, { options: OPTIONS, positionals: 2, name: "chat" });
-    const isJson = parsed.flag("json") ?? false;
-    const given = parsed.text("message");
-    const terminal = given === undefined && !isJson ? context.terminal : undefined;
-    const history = wholeNumber("history", parsed.text("history"), DEFAULT_HISTORY);
-    const message = terminal ? "" : (given ?? (await readAll(process.stdin))).trim();
-    if (!terminal && message === "") throw new CommandError("There is no message.", 'Give one: --message "Hello"');
-    const client = await connectClient(targetOf(parsed, context), context);
-    try {
-      await settled(client);
-      const [agent = "", instance = "default"] = parsed.positionals;
-      if (terminal) return await converse(client, terminal, { title: `${agent} ${instance}`, history });
-      return await sendOnce(client, message, { context, isJson, decideWith: `${agent} --instance ${instance}` });
-    } finally {
-      client.close();
-    }
+export async function runChat(parsed: ParsedArguments, context: CliContext): Promise<number> {
+  const isJson = parsed.flag("json") ?? false;
+  const given = parsed.text("message");
+  const terminal = given === undefined && !isJson ? context.terminal : undefined;
+  const history = wholeNumber(parsed, "history", { fallback: DEFAULT_HISTORY });
+  const message = terminal ? "" : (given ?? (await readAll(process.stdin))).trim();
+  if (!terminal && message === "") throw new CommandError("There is no message.", 'Give one: --message "Hello"');
+  const client = await connectClient(targetOf(parsed, context), context);
+  try {
+    await settled(client);
+    const [agent = "", instance = "default"] = parsed.positionals;
+    if (terminal) return await converse(client, terminal, { title: `${agent} ${instance}`, history });
+    return await sendOnce(client, message, { context, isJson, decideWith: `${agent} --instance ${instance}` });
+  } finally {
+    client.close();
   }
-};
+}
 
 async function sendOnce(
   client: ThinkClient,

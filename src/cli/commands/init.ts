@@ -1,67 +1,30 @@
 // `everthink init`: a new project from a starter, or an agent in a project that exists. Nothing that is there is
 // overwritten: a new project needs an empty folder, and of an existing one only package.json gets new entries.
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { WRANGLER_FILES } from "../../framework/config/read-wrangler.ts";
 import { isVirtualEntry } from "../../framework/config/diagnose-config.ts";
 import { createThinkProject } from "../../framework/project/project.ts";
-import {
-  CommandError,
-  parseCommandLine,
-  type CliContext,
-  type CommandDefinition,
-  type ParsedArguments
-} from "../cli-context.ts";
+import { CommandError, type CliContext } from "../cli-context.ts";
+import type { ParsedArguments } from "../command-line.ts";
 import { mergedPackage, packageName, projectFiles, randomProjectName } from "../init/new-project.ts";
 import { askForProject } from "../init/questions.ts";
 import { DEFAULT_STARTER, listStarters, starterFiles } from "../init/starters.ts";
 import { viteConfigOf, viteConfigText } from "../load-project.ts";
-
-const HELP = `everthink init [directory] [options]
-
-Makes a project from a starter, or adds an agent to the project in the current folder (one with a package.json). Files that
-exist are never overwritten.
-
-  --template <name>      basic, personal-assistant, coding-agent, customer-support, webhook-agent, business-workflow,
-                         telegram-bot, slack-bot
-  --name <name>          of the package and the Worker; the folder's name without it
-  --route-prefix <path>  /agents
-  --yes, -y              asks nothing; without a directory it makes one with a random name
-  --no-install           leaves npm install to you
-  --package <spec>       which everthink the project depends on: this version without it
-  --dry-run              writes nothing, and lists what it would
-  --root <folder>        where the directory is; the current folder without it
-`;
-
-const OPTIONS = {
-  root: { type: "string" },
-  name: { type: "string" },
-  template: { type: "string" },
-  "route-prefix": { type: "string" },
-  yes: { type: "boolean", short: "y" },
-  install: { type: "boolean" },
-  package: { type: "string" },
-  "dry-run": { type: "boolean" }
-} as const;
+import { withProgress } from "../progress.ts";
+import { runProgram } from "../run-program.ts";
 
 /** What may be in a folder that counts as empty. */
 const TOLERATED = new Set([".git", ".DS_Store"]);
 
-export const initCommand: CommandDefinition = {
-  name: "init",
-  summary: "makes a project, or adds an agent to one",
-  help: HELP,
-  async run(args, context) {
-    const parsed = parseCommandLine(args, { options: OPTIONS, positionals: 1, name: "init" });
-    const root = resolve(context.cwd, parsed.text("root") ?? ".");
-    const directory = parsed.positionals[0];
-    if (directory !== undefined) requireInside(root, directory);
-    const folder = resolve(root, directory ?? ".");
-    const isTemplate = parsed.text("template") !== undefined || !existsSync(join(folder, "package.json"));
-    return isTemplate ? fromStarter(root, parsed, context) : intoProject(folder, parsed, context);
-  }
-};
+export async function runInit(parsed: ParsedArguments, context: CliContext): Promise<number> {
+  const root = resolve(context.cwd, parsed.text("root") ?? ".");
+  const directory = parsed.positionals[0];
+  if (directory !== undefined) requireInside(root, directory);
+  const folder = resolve(root, directory ?? ".");
+  const isTemplate = parsed.text("template") !== undefined || !existsSync(join(folder, "package.json"));
+  return isTemplate ? fromStarter(root, parsed, context) : intoProject(folder, parsed, context);
+}
 
 function requireInside(root: string, directory: string): void {
   const isOutside = relative(root, resolve(root, directory)).startsWith("..");
@@ -75,7 +38,7 @@ function isEmpty(folder: string): boolean {
 }
 
 async function fromStarter(root: string, parsed: ParsedArguments, context: CliContext): Promise<number> {
-  const starters = listStarters(context.startersFolder);
+  const starters = listStarters(context.place.startersFolder);
   const terminal = parsed.flag("yes") ? undefined : context.terminal;
   const fallback = isEmpty(root) && !parsed.flag("yes") ? "." : randomProjectName(Math.random);
   const given = { directory: parsed.positionals[0], template: parsed.text("template") };
@@ -95,29 +58,25 @@ async function fromStarter(root: string, parsed: ParsedArguments, context: CliCo
     throw new CommandError(`${directory} is not empty, and nothing in it was changed.`, "Choose another directory.");
   }
   const routePrefix = parsed.text("route-prefix");
-  const files = projectFiles(starterFiles(context.startersFolder, template), {
+  const files = projectFiles(starterFiles(context.place.startersFolder, template), {
     name: packageName(parsed.text("name") ?? basename(folder)),
-    everthink: parsed.text("package") ?? `^${context.version}`,
+    everthink: parsed.text("package") ?? `^${context.place.version}`,
     ...(routePrefix !== undefined && { routePrefix })
   });
-  if (parsed.flag("dry-run")) return listFiles(files.keys(), { folder: directory, context });
+  const plan: InitPlan = { directory, template, files: [...files.keys()].toSorted(), kept: [] };
+  if (parsed.flag("dry-run")) return showPlan(plan, parsed, context);
   writeNew(folder, files);
-  if (!isInRepository(folder)) spawnSync("git", ["init", "--quiet"], { cwd: folder });
-  const isInstalled = parsed.flag("install") === false ? false : install(folder, context);
-  context.print(`${template} is in ${directory}`);
-  const steps = [
-    ...(directory === "." ? [] : [`cd ${directory}`]),
-    ...(isInstalled ? [] : ["npm install"]),
-    "npm run dev"
-  ];
-  context.print(`Next:\n  ${steps.join("\n  ")}`);
-  return 0;
+  if (!isInRepository(folder)) await runProgram(["git", "init", "--quiet"], folder, context);
+  const isInstalled = parsed.flag("install") === false ? false : await install(folder, context);
+  return showResult({ ...plan, isWritten: true, isInstalled }, parsed, context);
 }
 
 async function intoProject(folder: string, parsed: ParsedArguments, context: CliContext): Promise<number> {
   const already = alreadyThink(folder);
   if (already !== undefined) {
-    context.print(`This is an everthink project already (${already}). Nothing was changed.`);
+    const nothing = { directory: ".", template: null, files: [], kept: [], isWritten: false, isInstalled: false };
+    if (parsed.flag("json")) context.print(JSON.stringify(nothing, null, 2));
+    else context.print(`This is an everthink project already (${already}). Nothing was changed.`);
     return 0;
   }
   const vite = viteConfigOf(folder);
@@ -130,21 +89,20 @@ async function intoProject(folder: string, parsed: ParsedArguments, context: Cli
     );
   }
   const routePrefix = parsed.text("route-prefix");
-  const everthink = parsed.text("package") ?? `^${context.version}`;
+  const everthink = parsed.text("package") ?? `^${context.place.version}`;
   const name = packageName(parsed.text("name") ?? basename(folder));
-  const starter = starterFiles(context.startersFolder, DEFAULT_STARTER);
+  const starter = starterFiles(context.place.startersFolder, DEFAULT_STARTER);
   const all = projectFiles(starter, { name, everthink, ...(routePrefix !== undefined && { routePrefix }) });
   const added = new Map([...all].filter(([path]) => !existsSync(join(folder, path))));
   const kept = [...all.keys()].filter((path) => path !== "package.json" && !added.has(path));
-  if (parsed.flag("dry-run")) return listFiles([...added.keys(), "package.json (merged)"], { folder: ".", context });
+  const plan: InitPlan = { directory: ".", template: DEFAULT_STARTER, files: [...added.keys()].toSorted(), kept };
+  if (parsed.flag("dry-run")) return showPlan(plan, parsed, context);
   const manifest = join(folder, "package.json");
   const merged = mergedPackage(readFileSync(manifest, "utf8"), all.get("package.json") ?? "{}", everthink);
   writeNew(folder, added);
   writeFileSync(manifest, merged);
-  for (const path of kept) context.print(`kept ${path}`);
-  if (parsed.flag("install") !== false) install(folder, context);
-  context.print("An agent is in agents/assistant/agent.ts\nNext:\n  npm run dev");
-  return 0;
+  const isInstalled = parsed.flag("install") === false ? false : await install(folder, context);
+  return showResult({ ...plan, isWritten: true, isInstalled }, parsed, context);
 }
 
 /** Why a folder needs no agent; undefined when it does. */
@@ -158,9 +116,44 @@ function alreadyThink(folder: string): string | undefined {
   return dependencies["everthink"] !== undefined && manifest.agents.length > 0 ? "agents/" : undefined;
 }
 
-function listFiles(paths: Iterable<string>, { folder, context }: { folder: string; context: CliContext }): number {
-  context.print(`Would write to ${folder}:`);
-  for (const path of [...paths].sort()) context.print(`  ${path}`);
+interface InitPlan {
+  readonly directory: string;
+  readonly template: string;
+  readonly files: readonly string[];
+  /** Files of the user's that stay as they are. */
+  readonly kept: readonly string[];
+}
+
+interface InitResult extends InitPlan {
+  readonly isWritten: boolean;
+  readonly isInstalled: boolean;
+}
+
+/** With files kept there is a project already, whose package.json is merged. */
+function showPlan(plan: InitPlan, parsed: ParsedArguments, { print }: CliContext): number {
+  if (parsed.flag("json")) print(JSON.stringify({ ...plan, isWritten: false, isInstalled: false }, null, 2));
+  else {
+    print(`Would write to ${plan.directory}:`);
+    for (const path of plan.files) print(`  ${path}`);
+    if (!plan.files.includes("package.json")) print("  package.json (merged)");
+  }
+  return 0;
+}
+
+function showResult(result: InitResult, parsed: ParsedArguments, { print }: CliContext): number {
+  const { directory, template, files, kept, isInstalled } = result;
+  if (parsed.flag("json")) {
+    print(JSON.stringify(result, null, 2));
+    return 0;
+  }
+  for (const path of kept) print(`kept ${path}`);
+  print(files.includes("package.json") ? `${template} is in ${directory}` : "An agent is in agents/assistant/agent.ts");
+  const steps = [
+    ...(directory === "." ? [] : [`cd ${directory}`]),
+    ...(isInstalled ? [] : ["npm install"]),
+    "npm run dev"
+  ];
+  print(`Next:\n  ${steps.join("\n  ")}`);
   return 0;
 }
 
@@ -180,14 +173,12 @@ function isInRepository(folder: string): boolean {
   }
 }
 
-function install(folder: string, { note }: CliContext): boolean {
-  note("Installing packages with npm …");
+async function install(folder: string, context: CliContext): Promise<boolean> {
+  const { note } = context;
   const begin = Date.now();
-  const { status, stderr } = spawnSync("npm", ["install", "--no-audit", "--no-fund"], {
-    cwd: folder,
-    encoding: "utf8"
-  });
-  if (status === 0) note(`Installed in ${((Date.now() - begin) / 1000).toFixed(0)} s.`);
-  else note(`npm install failed; run it yourself:\n${(stderr ?? "").trim().split("\n").slice(-5).join("\n")}`);
-  return status === 0;
+  const ended = runProgram(["npm", "install", "--no-audit", "--no-fund"], folder, context);
+  const { code, errors } = await withProgress("Installing packages with npm", context, ended);
+  if (code === 0) note(`Installed in ${((Date.now() - begin) / 1000).toFixed(0)} s.`);
+  else note(`npm install failed; run it yourself:\n${errors.trim().split("\n").slice(-5).join("\n")}`);
+  return code === 0;
 }

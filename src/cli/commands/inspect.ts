@@ -1,32 +1,20 @@
 // `everthink inspect`: what the framework makes of a project, and what is wrong with it.
 import { formatDiagnostic } from "../../framework/manifest/manifest.ts";
 import type { ThinkProject } from "../../framework/project/project.ts";
-import { parseCommandLine, type CommandDefinition } from "../cli-context.ts";
-import { loadProject, PROJECT_OPTIONS } from "../load-project.ts";
+import type { CliContext } from "../cli-context.ts";
+import type { ParsedArguments } from "../command-line.ts";
+import { loadProject } from "../load-project.ts";
 
-const HELP = `everthink inspect [options]
-
-Shows the agents of a project, their routes and objects, and everything that is wrong. Exits with 1 if there are errors.
-
-  --root <folder>            the project; the current folder without it
-  --json                     { root, manifest, workerConfig, diagnostics, wranglerConfig }
-  --route-prefix <path>      /agents
-  --env <name>               an environment of the Wrangler file
-  --allow-non-virtual-main   the Worker has a main module of its own, which re-exports the entry
-`;
-
-export const inspectCommand: CommandDefinition = {
-  name: "inspect",
-  summary: "shows the agents of a project, and what is wrong with it",
-  help: HELP,
-  async run(args, context) {
-    const options = { ...PROJECT_OPTIONS, json: { type: "boolean" } } as const;
-    const parsed = parseCommandLine(args, { options, positionals: 0, name: "inspect" });
-    const project = await loadProject(parsed, context);
-    context.print(parsed.flag("json") ? JSON.stringify(asJson(project), null, 2) : asText(project));
-    return project.diagnostics.some(({ severity }) => severity === "error") ? 1 : 0;
-  }
-};
+export async function runInspect(parsed: ParsedArguments, context: CliContext): Promise<number> {
+  const environment = parsed.text("env");
+  const allowNonVirtualMain = parsed.flag("allow-non-virtual-main");
+  const project = await loadProject(parsed, context, {
+    ...(environment !== undefined && { environment }),
+    ...(allowNonVirtualMain !== undefined && { allowNonVirtualMain })
+  });
+  context.print(parsed.flag("json") ? JSON.stringify(asJson(project), null, 2) : asText(project));
+  return project.diagnostics.some(({ severity }) => severity === "error") ? 1 : 0;
+}
 
 function asJson({ root, manifest, workerConfig, diagnostics, wranglerConfig }: ThinkProject): object {
   const { path = null, parsed = null, error = null } = wranglerConfig;

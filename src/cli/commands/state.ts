@@ -1,17 +1,11 @@
 // `everthink state`: who an agent is, its state and its last messages. It listens only: nothing is sent to the agent.
 import type { UIMessage } from "ai";
-import { parseCommandLine, wholeNumber, type CommandDefinition } from "../cli-context.ts";
+import type { CliContext } from "../cli-context.ts";
+import { wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { connectionFailure, targetOf } from "../connect.ts";
 import { messageText, printable, shortJson } from "../message-text.ts";
-import { CONNECTION_HELP, CONNECTION_OPTIONS, targetUrl, type AgentTarget } from "../target.ts";
-
-const HELP = `everthink state <agent> [instance] [options]
-
-Prints an agent's identity, its state and its last messages. It sends nothing, so the agent stays as it is.
-
-  --limit <n>            10 messages
-  --json                 { endpoint, identity, state, messages }
-${CONNECTION_HELP}`;
+import { withProgress } from "../progress.ts";
+import { targetUrl, type AgentTarget } from "../target.ts";
 
 const CONNECT_LIMIT_MS = 15_000;
 /** An agent without messages sends no list. */
@@ -24,32 +18,25 @@ interface Seen {
   messages: UIMessage[];
 }
 
-export const stateCommand: CommandDefinition = {
-  name: "state",
-  summary: "prints an agent's state and last messages",
-  help: HELP,
-  async run(args, context) {
-    const options = { ...CONNECTION_OPTIONS, json: { type: "boolean" }, limit: { type: "string" } } as const;
-    const parsed = parseCommandLine(args, { options, positionals: 2, name: "state" });
-    const limit = wholeNumber("limit", parsed.text("limit"), DEFAULT_MESSAGES);
-    const target = targetOf(parsed, context);
-    const seen = await listen(target);
-    const endpoint = targetUrl(target);
-    const messages = limit === 0 ? [] : seen.messages.slice(-limit);
-    if (parsed.flag("json")) {
-      const { identity = null, state = null } = seen;
-      context.print(JSON.stringify({ endpoint, identity, state, messages }, null, 2));
-      return 0;
-    }
-    context.print(`Endpoint  ${endpoint}`);
-    const { identity } = seen;
-    context.print(printable(`Identity  ${identity ? `${identity.agent} ${identity.name}` : "not sent"}`));
-    context.print(`State     ${seen.state === undefined ? "none" : shortJson(seen.state)}`);
-    context.print(`Messages  ${messages.length} of ${seen.messages.length}`);
-    for (const message of messages) context.print(messageText(message));
+export async function runState(parsed: ParsedArguments, context: CliContext): Promise<number> {
+  const limit = wholeNumber(parsed, "limit", { fallback: DEFAULT_MESSAGES });
+  const target = targetOf(parsed, context);
+  const seen = await withProgress(`Connecting to ${targetUrl(target)}`, context, listen(target));
+  const endpoint = targetUrl(target);
+  const messages = limit === 0 ? [] : seen.messages.slice(-limit);
+  if (parsed.flag("json")) {
+    const { identity = null, state = null } = seen;
+    context.print(JSON.stringify({ endpoint, identity, state, messages }, null, 2));
     return 0;
   }
-};
+  context.print(`Endpoint  ${endpoint}`);
+  const { identity } = seen;
+  context.print(printable(`Identity  ${identity ? `${identity.agent} ${identity.name}` : "not sent"}`));
+  context.print(`State     ${seen.state === undefined ? "none" : shortJson(seen.state)}`);
+  context.print(`Messages  ${messages.length} of ${seen.messages.length}`);
+  for (const message of messages) context.print(messageText(message));
+  return 0;
+}
 
 function listen(target: AgentTarget): Promise<Seen> {
   const url = new URL(targetUrl(target).replace(/^http/, "ws"));

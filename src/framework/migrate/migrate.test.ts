@@ -21,7 +21,7 @@ async function migrated(
 ): Promise<{ isWhole: boolean; output: string }> {
   const lines: string[] = [];
   const { isWritten = false, data } = options;
-  const isWhole = await migrate({ folder, isWritten, data, print: (line) => void lines.push(line) });
+  const isWhole = await migrate({ folder, isWritten, data, print: (line) => void lines.push(line), note: () => {} });
   return { isWhole, output: lines.join("\n") };
 }
 

@@ -29,15 +29,20 @@ export interface MigrateOptions {
   readonly data: readonly string[] | undefined;
   /** A line on standard output. */
   print(text: string): void;
+  /** A line on standard error: what goes on. */
+  note(text: string): void;
 }
 
 /** False: something has no counterpart, or an object would be refused. */
-export async function migrate({ folder, isWritten, data, print }: MigrateOptions): Promise<boolean> {
+export async function migrate({ folder, isWritten, data, print, note }: MigrateOptions): Promise<boolean> {
   const plan = planProject({ folder, parseModule: await loadParser(folder), ...ownManifest() });
   showPlan(plan, print);
   if (isWritten) writePlan(folder, plan, print);
   const places = data ?? DATA_FOLDERS.map((path) => join(folder, path)).filter(existsSync);
-  const results = places.flatMap((path) => tryObjects(path));
+  const results = places.flatMap((path) => {
+    note(`Trying the take-over on copies of what is in ${path} …`);
+    return tryObjects(path);
+  });
   showObjects(results, print);
   const isWhole = results.every(({ refused, error }) => refused === undefined && error === undefined);
   return plan.notes.length === 0 && isWhole;

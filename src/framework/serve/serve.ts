@@ -5,8 +5,7 @@ import { join, relative, resolve, sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../../util/errors.ts";
 import { requireFreeAddress } from "./address-check.ts";
-import type { ServeArguments } from "./arguments.ts";
-import { type Build, readBuild } from "./build.ts";
+import { type Build, type BuildOptions, readBuild } from "./build.ts";
 import { checkObjectClasses, exportedClasses } from "./exported-classes.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import { DataFolderError, PlatformError, UsageError } from "./errors.ts";
@@ -22,6 +21,27 @@ import { findWorkerd } from "./workerd-binary.ts";
 import type { Binding } from "./worker-manifest.ts";
 import { ASSETS_SERVICE, DATA_SERVICE, secretEnvironment, secretVariable } from "./workerd-config.ts";
 import { hostAndPort, launchWorkerd, type LaunchOptions } from "./workerd-process.ts";
+
+export interface ServeArguments extends BuildOptions {
+  host: string;
+  port: number;
+  data: string;
+  /** Variables of the environment the Worker gets. */
+  variables: readonly string[];
+  variableFile?: string;
+  allowsPrivateNetwork: boolean;
+  /**
+   * Present when the address is this machine's own: the host names it answers to beside this machine's own, in lower
+   * case.
+   */
+  allowedHosts?: readonly string[];
+  /** Pages on this machine may kill workerd, to see what happens. */
+  hasPlug: boolean;
+  /** Studio beside it, on this machine only. */
+  studio?: "read" | "write";
+  healthTimeoutMs: number;
+  graceMs: number;
+}
 
 export interface ServeEnvironment {
   workingFolder: string;

@@ -1,9 +1,14 @@
 // `everthink skills build`: the module of a folder of skills as a file, for builds without Vite.
 import { writeFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
-import type { SkillsBuildArguments } from "./build-arguments.ts";
 import { readSkillFolder } from "./skill-folder.ts";
 import { sourceModule } from "./source-module.ts";
+
+export interface SkillsBuildArguments {
+  /** As the user spelled it; without a slash at its end. */
+  readonly folder: string;
+  readonly output: string;
+}
 
 export interface SkillsBuildReport {
   readonly warnings: readonly string[];

@@ -3,34 +3,31 @@ import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { kebabCase } from "../../util/kebab.ts";
 import type { Binding } from "../serve/worker-manifest.ts";
-import { INSPECTION_VARIABLE, parseStudioArguments, STUDIO_HELP } from "./studio-arguments.ts";
+import { INSPECTION_VARIABLE, type StudioArguments } from "./studio-arguments.ts";
 import { InstanceNames } from "./local-instances.ts";
 import { startStudio, STUDIO_PORT, type RunningStudio } from "./studio-server.ts";
 
 export interface StudioPlace {
   /** The built page. */
   readonly folder: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** A line. */
   readonly say: (text: string) => void;
   readonly stop: AbortSignal;
 }
 
-/** Returns when it was stopped. Throws a UsageError. */
-export async function runStudio(args: readonly string[], place: StudioPlace): Promise<void> {
-  const options = parseStudioArguments(args, place.environment);
-  if (options === "help") return place.say(STUDIO_HELP);
+/** Returns when it was stopped. */
+export async function openStudio(options: StudioArguments, place: StudioPlace): Promise<void> {
   const { target, agent, instance, port, canWrite } = options;
-  const agents = agent === undefined ? [] : [{ id: agent, label: agent }];
   const studio = await startStudio({
     folder: place.folder,
     target: () => target,
-    agents,
+    agents: options.agents.map((id) => ({ id, label: id })),
     agent,
     instance,
     canWrite,
     port
   });
-  place.say(`Studio: ${studio.url} looks at ${target.origin}${canWrite ? "" : " (read-only)"}; Ctrl-C stops it.\n`);
+  place.say(`Studio: ${studio.url} looks at ${target.origin}${canWrite ? "" : " (read-only)"}; Ctrl-C stops it.`);
   if (!place.stop.aborted) await once(place.stop, "abort");
   await studio.close();
 }

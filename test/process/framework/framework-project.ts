@@ -97,9 +97,9 @@ export default { cacheDir: ".vite", plugins: [think(), cloudflare({ inspectorPor
     return { url: `http://127.0.0.1:${port}`, run };
   }
 
-  override remove(): void {
+  override async remove(): Promise<void> {
     for (const run of this.#servers) run.child.kill("SIGTERM");
-    super.remove();
+    await super.remove();
   }
 }
 

@@ -1,7 +1,6 @@
 // A user at a terminal, without a pseudo-terminal: the command reads keys from a stream and writes to a screen.
 import { PassThrough } from "node:stream";
-import { fileURLToPath } from "node:url";
-import type { CliContext } from "../../../src/cli/cli-context.ts";
+import { testContext } from "../../../src/cli/cli.test-support.ts";
 import { dispatch } from "../../../src/cli/main.ts";
 import { until } from "../../browser/until.ts";
 import { Screen } from "./screen.ts";
@@ -18,16 +17,13 @@ export class TerminalUser {
   constructor(args: readonly string[], place: { readonly cwd: string; readonly hasColors?: boolean }) {
     const output = new PassThrough();
     output.setEncoding("utf8").on("data", (text: string) => this.screen.write(text));
-    const context: CliContext = {
+    const context = testContext({
       cwd: place.cwd,
-      version: "1.2.3",
-      startersFolder: fileURLToPath(new URL("../../../starters", import.meta.url)),
       terminal: { input: this.#input, output, hasColors: place.hasColors ?? false },
       print: (text) => void output.write(`${text}\n`),
       note: (text) => void output.write(`${text}\n`),
-      stream: (text) => void output.write(text),
-      signal: new AbortController().signal
-    };
+      stream: (text) => void output.write(text)
+    });
     this.ended = dispatch(args, context);
     this.ended.catch(() => undefined);
   }

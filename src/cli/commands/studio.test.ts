@@ -1,16 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { UsageError } from "../serve/errors.ts";
-import { parseStudioArguments } from "./studio-arguments.ts";
+import { discoverThinkApp } from "../../framework/manifest/discover.ts";
+import { CommandUsageError } from "../cli-context.ts";
+import { parseCommandLine } from "../command-line.ts";
+import { STUDIO } from "../table/server-commands.ts";
+import { studioArguments } from "./studio.ts";
+
+const environment = { EVERTHINK_INSPECTION_KEY: "of-the-environment" };
+const nothing = discoverThinkApp({ files: [] });
 
 function parsed(...args: string[]) {
-  const options = parseStudioArguments(args, { EVERTHINK_INSPECTION_KEY: "of-the-environment" });
-  if (options === "help") throw new Error("help");
-  return options;
+  return studioArguments(parseCommandLine(args, STUDIO), { manifest: nothing, environment });
 }
 
 test("without options it reads the agents of a dev server, and only reads", () => {
   expect(parsed()).toEqual({
     agent: undefined,
+    agents: [],
     instance: "default",
     port: 4321,
     canWrite: false,
@@ -29,6 +34,14 @@ const origins: [args: string[], origin: string][] = [
   [["--host", "127.0.0.1:8787"], "http://127.0.0.1:8787"]
 ];
 test.each(origins)("%j is %s", (args, origin) => expect(parsed(...args).target.origin).toBe(origin));
+
+test("agents of the project are offered, and one is named by its class too", () => {
+  const manifest = discoverThinkApp({ files: ["agents/support.ts", "agents/sales.ts"], routePrefix: "/api" });
+  const ask = (...args: string[]) => studioArguments(parseCommandLine(args, STUDIO), { manifest, environment });
+  expect(ask()).toMatchObject({ agent: undefined, agents: ["sales", "support"], target: { prefix: "api" } });
+  expect(ask("ThinkAgent_Support")).toMatchObject({ agent: "support", agents: ["sales", "support"] });
+  expect(ask("Other")).toMatchObject({ agent: "other", agents: ["other", "sales", "support"] });
+});
 
 test("tokens, queries, prefix and --write are taken as given", () => {
   const options = parsed(
@@ -57,5 +70,5 @@ describe("what is wrong is said", () => {
     ["--url", "nowhere"],
     ["--nope"]
   ];
-  test.each(cases)("%j %j", (...args) => expect(() => parsed(...args)).toThrow(UsageError));
+  test.each(cases)("%j %j", (...args) => expect(() => parsed(...args)).toThrow(CommandUsageError));
 });

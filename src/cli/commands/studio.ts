@@ -1,0 +1,43 @@
+// `everthink studio`: what was typed to one plain value, then Studio until a signal.
+import { INSPECTION_VARIABLE, type StudioArguments } from "../../framework/studio/studio-arguments.ts";
+import { openStudio } from "../../framework/studio/studio-command.ts";
+import { STUDIO_PORT } from "../../framework/studio/studio-server.ts";
+import type { RoutedManifest } from "../../framework/server-entry/agent-path.ts";
+import type { CliContext } from "../cli-context.ts";
+import { wholeNumber, type ParsedArguments } from "../command-line.ts";
+import { localManifest } from "../connect.ts";
+import { agentSegment, originOf, queryOf, routePrefixSegments } from "../target.ts";
+
+const HIGHEST_PORT = 65_535;
+
+export async function runStudio(parsed: ParsedArguments, context: CliContext): Promise<number> {
+  const options = studioArguments(parsed, {
+    manifest: localManifest(parsed, context),
+    environment: context.environment
+  });
+  await openStudio(options, { folder: context.place.studioFolder, say: context.print, stop: context.signal });
+  return 0;
+}
+
+/** Pure. Throws CommandUsageError. */
+export function studioArguments(
+  parsed: ParsedArguments,
+  { manifest, environment }: { readonly manifest: RoutedManifest; readonly environment: CliContext["environment"] }
+): StudioArguments {
+  const [agent, instance = "default"] = parsed.positionals;
+  const segment = agent === undefined ? undefined : agentSegment(manifest, agent);
+  const offered = manifest.agents.filter(({ kind }) => kind === "top-level").map(({ id }) => id);
+  return {
+    agent: segment,
+    agents: segment === undefined || offered.includes(segment) ? offered : [segment, ...offered],
+    instance,
+    port: wholeNumber(parsed, "port", { fallback: STUDIO_PORT, highest: HIGHEST_PORT }),
+    canWrite: parsed.flag("write") ?? false,
+    target: {
+      origin: originOf(parsed),
+      prefix: routePrefixSegments(parsed, manifest),
+      token: parsed.text("token") ?? environment[INSPECTION_VARIABLE],
+      query: queryOf(parsed)
+    }
+  };
+}

@@ -1,0 +1,97 @@
+// Commands about agents: running ones, and the user's own on the test host.
+import type { CommandDefinition } from "../command-line.ts";
+import { CONNECTION_OPTIONS } from "./shared-options.ts";
+
+const AGENT = {
+  name: "agent",
+  isRequired: true,
+  text: "id, class or binding of an agent of the project; else its segment in the address"
+} as const;
+const INSTANCE = { name: "instance", text: "default; which object of the agent" } as const;
+
+const chat: CommandDefinition = {
+  name: "chat",
+  summary: "talks to an agent in the terminal",
+  description: [
+    "Talks to an agent: text as it streams, tool calls as cards, approvals as questions. Ctrl-C stops the answer, and at " +
+      "the prompt leaves; the conversation stays with the agent.",
+    "Without a terminal it sends one message (--message, or standard input), prints the answer and ends."
+  ],
+  arguments: [AGENT, INSTANCE],
+  options: {
+    message: { value: "text", short: "m", text: "sends this, prints the answer and ends" },
+    history: { value: "n", text: "4; messages shown at the start" },
+    json: { text: "with one message: { outcome, error, text, pendingApprovals, messages }" },
+    ...CONNECTION_OPTIONS
+  },
+  exitCodes: {
+    0: "the answer is complete, or you left",
+    1: "the turn failed, or there is no connection within 15 s",
+    2: "the answer waits for an approval: everthink approve"
+  },
+  load: async () => (await import("../commands/chat.ts")).runChat
+};
+
+const state: CommandDefinition = {
+  name: "state",
+  summary: "prints an agent's state and last messages",
+  description: [
+    "Prints an agent's identity, its state and its last messages. It sends nothing, so the agent stays as it is."
+  ],
+  arguments: [AGENT, INSTANCE],
+  options: {
+    limit: { value: "n", text: "10; messages shown" },
+    json: { text: "{ endpoint, identity, state, messages }" },
+    ...CONNECTION_OPTIONS
+  },
+  exitCodes: { 0: "printed", 1: "there is no connection within 15 s" },
+  load: async () => (await import("../commands/state.ts")).runState
+};
+
+const approve: CommandDefinition = {
+  name: "approve",
+  summary: "lists what an agent waits for, and decides over it",
+  description: ["Approves a call that waits, by its call id or execution id. Without an id it lists what waits."],
+  arguments: [AGENT, { name: "id", text: "of what waits" }],
+  options: {
+    instance: { value: "name", text: INSTANCE.text },
+    reject: { text: "decides against it" },
+    reason: { value: "text", text: "is kept with a rejection" },
+    json: { text: "the list of { id, action, input }; with an id { id, approved, output }" },
+    ...CONNECTION_OPTIONS
+  },
+  exitCodes: {
+    0: "listed, or decided",
+    1: "the id does not wait, the agent did not take the decision, or there is no connection within 15 s"
+  },
+  load: async () => (await import("../commands/approve.ts")).runApprove
+};
+
+const chaos: CommandDefinition = {
+  name: "chaos",
+  summary: "kills your own agent everywhere, and shows what it cost",
+  description: [
+    "Plays a conversation with your agent once undisturbed, then once per point of every disturbance (killed after a " +
+      "write, inside an await, twice, frames twice or shuffled, another tab, a garbage row …), and prints a table of what " +
+      "differed.",
+    "The scenario is a module whose default export is what chaos() of everthink/testing takes: " +
+      "{ agent, conversation, effects }."
+  ],
+  arguments: [{ name: "scenario", text: "test/chaos.ts" }],
+  options: {
+    points: { value: "n", text: "40 per disturbance; 0 for all there are" },
+    modes: {
+      value: "a,b",
+      text:
+        "after-write, inside-await, killed-twice, restart-storm, deadly-answer, duplicate-frame, shuffled-frames, " +
+        "join-anywhere, poison-row; all without it"
+    },
+    seed: { value: "n", text: "1; chooses the points" },
+    json: { text: "the whole result" },
+    root: { value: "folder", text: "the project; the current folder without it" }
+  },
+  exitCodes: { 0: "nothing differed", 1: "something did, or the scenario cannot be played" },
+  load: async () => (await import("../commands/chaos.ts")).runChaos
+};
+
+export const AGENT_COMMANDS: readonly CommandDefinition[] = [chat, state, approve, chaos];

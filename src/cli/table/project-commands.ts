@@ -1,0 +1,159 @@
+// Commands about the files of a project.
+import type { CommandDefinition } from "../command-line.ts";
+import { PROJECT_OPTIONS } from "./shared-options.ts";
+
+const init: CommandDefinition = {
+  name: "init",
+  summary: "makes a project, or adds an agent to one",
+  description: [
+    "Makes a project from a starter, or adds an agent to the project in the current folder (one with a package.json). " +
+      "Files that exist are never overwritten."
+  ],
+  arguments: [{ name: "directory", text: "where; asked for in a terminal. Relative, and empty or not there yet" }],
+  options: {
+    template: {
+      value: "name",
+      text:
+        "basic; or personal-assistant, coding-agent, customer-support, webhook-agent, business-workflow, " +
+        "telegram-bot, slack-bot"
+    },
+    name: { value: "name", text: "of the package and the Worker; the folder's name without it" },
+    "route-prefix": { value: "path", text: "/agents" },
+    yes: { short: "y", text: "asks nothing; without a directory it makes one with a random name" },
+    install: { isOnByDefault: true, text: "leaves npm install to you" },
+    package: { value: "spec", text: "which everthink the project depends on; this version without it" },
+    "dry-run": { text: "writes nothing, and lists what it would" },
+    json: { text: "{ directory, template, files, kept, isWritten, isInstalled }" },
+    root: { value: "folder", text: "where the directory is; the current folder without it" }
+  },
+  exitCodes: {
+    0: "the project is there, or it is an everthink project already",
+    1: "nothing was written: the directory holds files, the template is unknown, or you gave up"
+  },
+  load: async () => (await import("../commands/init.ts")).runInit
+};
+
+const dev: CommandDefinition = {
+  name: "dev",
+  summary: "runs the project with Vite, reloaded as you edit",
+  description: [
+    "Runs the project with Vite: agents, Worker and page, reloaded as you edit. A new file below agents/ is taken up at " +
+      "once. Press s and Enter for Studio, which looks inside the running agents."
+  ],
+  options: {
+    port: { value: "number", text: "5173, or the next free one; 0 to 65535" },
+    host: { value: "address", text: "localhost" },
+    root: PROJECT_OPTIONS.root
+  },
+  passesFlagsTo: "vite dev",
+  exitCodes: { 0: "it was stopped", 1: "there is no Vite project here, or Vite ended by itself (then its code)" },
+  load: async () => (await import("../commands/dev.ts")).runDev
+};
+
+const inspect: CommandDefinition = {
+  name: "inspect",
+  summary: "shows the agents of a project, and what is wrong with it",
+  description: ["Shows the agents of a project, their routes and objects, and everything that is wrong."],
+  options: {
+    ...PROJECT_OPTIONS,
+    json: { text: "{ root, manifest, workerConfig, diagnostics, wranglerConfig }" },
+    env: { value: "name", text: "an environment of the Wrangler file" },
+    "allow-non-virtual-main": { text: "the Worker has a main module of its own, which re-exports the entry" }
+  },
+  exitCodes: { 0: "no diagnostic is an error", 1: "at least one is" },
+  load: async () => (await import("../commands/inspect.ts")).runInspect
+};
+
+const types: CommandDefinition = {
+  name: "types",
+  summary: "writes everthink.d.ts, or checks whether it is current",
+  description: ["Writes everthink.d.ts: the virtual modules, and the project's objects in Cloudflare.Env."],
+  options: {
+    check: { text: "writes nothing; fails if a file would change" },
+    "dry-run": { text: "writes nothing; says what would be written" },
+    "types-file": { value: "file", text: "everthink.d.ts" },
+    all: { text: 'first runs "wrangler types" for the other bindings' },
+    "wrangler-env-file": { value: "file", text: "env.d.ts; where that goes" },
+    json: { text: "{ path, state }: written, current or stale" },
+    ...PROJECT_OPTIONS
+  },
+  passesFlagsTo: "wrangler types",
+  exitCodes: {
+    0: "written, or current",
+    1: "stale with --check; the file was not written by everthink; wrangler failed"
+  },
+  load: async () => (await import("../commands/declarations.ts")).runTypes
+};
+
+const config: CommandDefinition = {
+  name: "config",
+  summary: "prints the Worker configuration, or writes it into the Wrangler file",
+  description: [
+    "Prints the project's Worker configuration, as JSON, with the bindings and migrations of its agents. With --write it " +
+      "adds what is missing to wrangler.jsonc (or .json), and keeps comments and everything that is there. " +
+      '"wrangler deploy" without Vite needs the written form; a vite.config.ts with ' +
+      "cloudflare({ config: thinkWorkerConfig() }) does not."
+  ],
+  options: { write: { text: "writes the file" }, ...PROJECT_OPTIONS },
+  exitCodes: { 0: "printed, written, or nothing was missing", 1: "the Wrangler file cannot be read, or is TOML" },
+  load: async () => (await import("../commands/config.ts")).runConfig
+};
+
+const eject: CommandDefinition = {
+  name: "eject",
+  summary: "prints the generated code, or writes it to a file",
+  description: [
+    "Prints the code that everthink generates from agents/. With a file it is written there, to be the Worker's main " +
+      'module without the plugin: set "main" in the Wrangler file to it, and run everthink config --write.'
+  ],
+  arguments: [
+    { name: "file", text: "of the project, and not there yet; prints the code of a src/worker.ts without it" }
+  ],
+  options: { authorize: { value: "file", text: "as the plugin's option" }, ...PROJECT_OPTIONS },
+  exitCodes: { 0: "printed, or written", 1: "the file exists, or is outside of the project" },
+  load: async () => (await import("../commands/eject.ts")).runEject
+};
+
+const migrate: CommandDefinition = {
+  name: "migrate",
+  summary: "moves a project and its data from @cloudflare/think and agents",
+  description: [
+    "Moves a project from @cloudflare/think and agents to everthink. Without --write nothing is changed: it shows the " +
+      "difference, what has no counterpart, and what would become of local data."
+  ],
+  arguments: [{ name: "folder", text: "the project; the current folder without it" }],
+  options: {
+    write: { text: "makes the changes" },
+    "dry-run": { text: "shows them only; the default" },
+    data: {
+      value: "folder",
+      isRepeatable: true,
+      text:
+        "local data to try the take-over on, on copies; may be repeated. Without it .wrangler/state and .data of the " +
+        "project, if they exist"
+    }
+  },
+  exitCodes: { 0: "everything has a counterpart", 1: "something has none, or an object would be refused" },
+  load: async () => (await import("../commands/migrate.ts")).runMigrate
+};
+
+export const SKILLS_BUILD: CommandDefinition = {
+  name: "skills build",
+  summary: "a folder of skills as a module, for builds without Vite",
+  description: ["Writes a module whose default export is a source of the skills in a folder, for builds without Vite."],
+  arguments: [{ name: "folder", text: "skills" }],
+  options: { out: { value: "file", text: "<folder>.generated.ts; a .ts or .js file" } },
+  exitCodes: { 0: "written", 1: "the folder cannot be read, or a skill in it is broken" },
+  load: async () => (await import("../commands/skills.ts")).runSkillsBuild
+};
+
+export const PROJECT_COMMANDS: readonly CommandDefinition[] = [
+  init,
+  dev,
+  inspect,
+  types,
+  config,
+  eject,
+  SKILLS_BUILD,
+  migrate
+];

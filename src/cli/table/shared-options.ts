@@ -1,0 +1,17 @@
+// Options that several commands have.
+import type { OptionTable } from "../command-line.ts";
+
+export const PROJECT_OPTIONS = {
+  root: { value: "folder", text: "the project; the current folder without it" },
+  "route-prefix": { value: "path", text: "the one of vite.config.ts, else /agents" }
+} as const satisfies OptionTable;
+
+export const CONNECTION_OPTIONS = {
+  url: { value: "origin", text: "where the server is, such as https://app.example.com" },
+  host: { value: "host:port", text: "localhost:5173, where everthink dev is" },
+  protocol: { value: "ws|wss", text: "ws; wss for a --host that has TLS" },
+  token: { value: "text", text: "goes into the address as ?token=" },
+  query: { value: "key=value", isRepeatable: true, text: "goes into the address; may be repeated" },
+  root: { value: "folder", text: "the project, for the names of its agents; the current folder without it" },
+  "route-prefix": { value: "path", text: "the one of vite.config.ts, else /agents" }
+} as const satisfies OptionTable;
