@@ -30,7 +30,7 @@ const examples = folders.flatMap((folder) =>
 );
 const pages = [
   "README.md",
-  ...readdirSync(new URL("docs/", root))
+  ...readdirSync(new URL("docs/", root), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`)
 ];

@@ -121,10 +121,13 @@ export class ServeRun {
       const match = pattern.exec(this.output);
       if (match) return match;
       if (hasEnded) throw new Error(`It ended without saying ${pattern}:\n${this.output}`);
+      // Those that did not come first are taken away again.
+      const over = new AbortController();
       const streams = [this.child.stdout, this.child.stderr].flatMap((stream) =>
-        stream ? [once(stream, "data")] : []
+        stream ? [once(stream, "data", { signal: over.signal }).catch(() => undefined)] : []
       );
       await Promise.race([...streams, this.ended]);
+      over.abort();
     }
   }
 

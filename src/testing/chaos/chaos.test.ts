@@ -9,6 +9,7 @@ import {
   CHAOS_MODES,
   formatChaos,
   mergeChaos,
+  modelWithBoundary,
   planModel,
   UnsteadyConversationError,
   type Scenario
@@ -100,6 +101,29 @@ test("an agent that only answers comes through everything", async () => {
   const result = await chaos({ ...scenario(Plain), modes, points: 5 });
   expect(result.differences, formatChaos(result)).toEqual([]);
   expect(result.modes.every(({ points }) => points > 0)).toBe(true);
+});
+
+test("a model of its own gets points inside of answers; without them the report says what was not played", async () => {
+  class Own extends Think {
+    readonly answers = planModel(PLANS, { pieceLength: 4 });
+    override getModel() {
+      return this.answers;
+    }
+  }
+  class Disturbed extends Own {
+    override getModel() {
+      return modelWithBoundary(super.getModel(), () => boundary());
+    }
+  }
+  const modes = ["deadly-answer", "join-anywhere"] as const;
+  const bare = await chaos({ ...scenario(Own), modes, points: 3 });
+  expect(bare.modes).toMatchObject([{ points: 0 }, { points: 0 }]);
+  expect(formatChaos(bare)).toContain("Not played: deadly-answer, join-anywhere; ");
+  const disturbed = await chaos({ ...scenario(Disturbed), modes, points: 3 });
+  expect(disturbed.modes).toMatchObject([{ points: 3 }, { points: 3 }]);
+  expect(disturbed.modes[0]?.deaths).toBeGreaterThan(3);
+  expect(disturbed.differences, formatChaos(disturbed)).toEqual([]);
+  expect(formatChaos(disturbed)).not.toContain("Not played");
 });
 
 test("an effect in a place that runs again is reported with the point and both counts", async () => {

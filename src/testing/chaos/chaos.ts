@@ -50,6 +50,8 @@ export interface ChaosResult {
   readonly steps: number;
   readonly writes: number;
   readonly awaits: number;
+  /** Boundaries its fakes awaited: the points of `deadly-answer` and `join-anywhere`. */
+  readonly boundaries: number;
   readonly modes: readonly ModeResult[];
   /** All of them; empty is what you want. */
   readonly differences: readonly ChaosDifference[];
@@ -91,9 +93,9 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   const baseline = await playSteadily(options);
   const modes: ModeResult[] = [];
   for (const mode of options.modes ?? CHAOS_MODES) modes.push(await playMode(options, baseline, mode));
-  const { writes, awaits } = baseline.counts;
+  const { writes, awaits, boundaries } = baseline.counts;
   const differences = modes.flatMap((result) => result.differences);
-  return { steps: baseline.steps.length, writes, awaits, modes, differences };
+  return { steps: baseline.steps.length, writes, awaits, boundaries, modes, differences };
 }
 
 /** The undisturbed run, twice: what differs by itself cannot be compared. */

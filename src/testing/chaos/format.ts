@@ -15,6 +15,9 @@ const EXPLANATIONS: Readonly<Record<ChaosMode, string>> = {
   "poison-row": "one stored value is garbage after a kill"
 };
 
+/** Their points are the boundaries of the agent's fakes. */
+const AT_BOUNDARIES: readonly ChaosMode[] = ["deadly-answer", "join-anywhere"];
+
 const SHOWN_DIFFERENCES = 20;
 const SHOWN_CHARACTERS = 400;
 
@@ -24,7 +27,7 @@ const SHOWN_CHARACTERS = 400;
  * @example console.log(formatChaos(await chaos({ agent: Assistant, conversation, effects })));
  */
 export function formatChaos(result: ChaosResult, shown = SHOWN_DIFFERENCES): string {
-  const { steps, writes, awaits, modes, differences } = result;
+  const { steps, writes, awaits, boundaries, modes, differences } = result;
   const rows = modes.map((mode) => row(mode));
   const total = modes.reduce((sum, { points }) => sum + points, 0);
   return [
@@ -33,6 +36,7 @@ export function formatChaos(result: ChaosResult, shown = SHOWN_DIFFERENCES): str
     "| Disturbance | Points | Deaths | Calls cut off | Differences |",
     "|---|---:|---:|---|---:|",
     ...rows,
+    ...(boundaries === 0 ? notPlayed(modes) : []),
     ...describe(differences, shown)
   ].join("\n");
 }
@@ -63,6 +67,14 @@ function mergeModes(one: ModeResult, other: ModeResult): ModeResult {
 function row({ mode, points, deaths, interrupted, differences }: ModeResult): string {
   const calls = Object.entries(interrupted).map(([tool, count]) => `${tool} ${count}`);
   return `| ${EXPLANATIONS[mode]} | ${points} | ${deaths} | ${calls.join(", ") || "–"} | ${differences.length} |`;
+}
+
+/** A row without points must not read as a disturbance that was survived. */
+function notPlayed(modes: readonly ModeResult[]): string[] {
+  const names = modes.map(({ mode }) => mode).filter((mode) => AT_BOUNDARIES.includes(mode));
+  if (names.length === 0) return [];
+  const reason = "the conversation passed no boundary. Give the model those of the run: modelWithBoundary().";
+  return ["", `Not played: ${names.join(", ")}; ${reason}`];
 }
 
 function describe(differences: readonly ChaosDifference[], shown: number): string[] {

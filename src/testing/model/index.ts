@@ -19,6 +19,7 @@ export {
 export { after, breakStream, cutStream, failInBand, stall, waitFor } from "./disturbance.ts";
 export { ScriptError, ScriptExhaustedError, ScriptRunawayError, ScriptUnfinishedError } from "./errors.ts";
 export { createGate, type Gate } from "./gate.ts";
+export { modelWithBoundary, type StreamingModel } from "./model-with-boundary.ts";
 export type { AnswerPlan, AnswerPlans, PlannedCall, PlannedStep } from "./plan.ts";
 export { planModel, type PlanModelOptions } from "./plan-model.ts";
 export type { ApiErrorOptions } from "./provider-error.ts";
