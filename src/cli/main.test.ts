@@ -163,6 +163,35 @@ describe("what goes wrong", () => {
   });
 });
 
+describe("without a terminal", () => {
+  const ended: [args: string[], message: string, hint: string][] = [
+    [["init", "/elsewhere"], "The directory must be below", "Use --root for another place."],
+    [["dev"], "There is no vite.config.ts here.", "Make a project: everthink init"],
+    [["eject", "../worker.ts"], "../worker.ts is outside of the project.", "Name a file below it"],
+    [["chaos"], "There is no scenario test/chaos.ts.", "What it holds: everthink chaos --help"],
+    [["skills", "build"], "skills", ""],
+    [
+      ["state", "a", "--host", "127.0.0.1:1"],
+      "No connection to http://127.0.0.1:1/agents/a/default.",
+      "--url or --host"
+    ],
+    [["studio", "--port", "70000"], "--port must be a number from 0 to 65535", "See: everthink studio --help"],
+    [["serve"], "There is no build here", "vite build"]
+  ];
+  test.each(ended)("%j ends with what to type", async (args, message, hint) => {
+    const failed = run(...args);
+    await expect(failed).rejects.toThrow(message);
+    await expect(failed).rejects.toMatchObject({ hint: expect.stringContaining(hint) });
+  });
+
+  test("commands about a project end with 0 where there is nothing to do or to find", async () => {
+    const codes = await Promise.all(
+      [["inspect"], ["config"], ["eject"], ["types", "--check"]].map((args) => run(...args))
+    );
+    expect(codes.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  });
+});
+
 describe("progress", () => {
   test("anything over a second is announced, and again every ten; shorter work says nothing", async () => {
     vi.useFakeTimers();

@@ -1,18 +1,13 @@
-// The examples of docs/framework.md: a declared agent, and a Worker that knows who is asking.
-import { Agent } from "everthink/agent";
+// The examples of docs/framework.md and docs/custom-servers.md: a declared agent, and a Worker that knows who is asking.
 import { createThinkWorkerEntry, thinkAgentClass } from "everthink/server-entry";
 import { createTestHost } from "everthink/testing";
 import { expect, test, vi } from "vitest";
 import authorize from "./examples/framework/auth.ts";
 import cook from "./examples/framework/cook.ts";
+import server from "./examples/framework/server.ts";
 import { sessionCookie } from "./examples/framework/session.ts";
+import Support from "./examples/framework/support.ts";
 import config from "./examples/framework/vite.config.ts";
-
-class Support extends Agent {
-  override async onRequest() {
-    return new Response(`${this.name}'s`);
-  }
-}
 
 const manifest = {
   agents: [
@@ -22,7 +17,7 @@ const manifest = {
 };
 
 function hostWithLogin() {
-  const entry = createThinkWorkerEntry({ manifest, authorize }) as {
+  const entry = createThinkWorkerEntry({ manifest, authorize, app: { default: server } }) as {
     fetch(request: Request, env: unknown): Promise<Response>;
   };
   return createTestHost({
@@ -45,6 +40,32 @@ test("a person reaches agents of their own name, over HTTP and WebSocket, and a 
   expect(await status("ada", (await sessionCookie("ada", "a secret", -1)).split(";")[0])).toBe(401);
   await host.connect("/agents/support/ada", { headers: { cookie: ada } });
   await expect(host.connect("/agents/support/bob", { headers: { cookie: ada } })).rejects.toThrow("403");
+});
+
+test("a login gives the cookie that opens one's own agent, which knows who is asking; a logout ends it", async () => {
+  const host = hostWithLogin();
+  const login = (password: string) => {
+    const body = new URLSearchParams({ user: "ada", password });
+    return host.fetch("/login", { method: "POST", body });
+  };
+  expect((await login("guessed")).status).toBe(401);
+  const answer = await login("lovelace");
+  expect([answer.status, answer.headers.get("location")]).toEqual([303, "/"]);
+  const given = answer.headers.get("set-cookie") ?? "";
+  expect(given).toMatch(/; HttpOnly; Secure; SameSite=Lax; Max-Age=86400$/);
+  const cookie = given.split(";")[0] ?? "";
+  const me = async (headers: Record<string, string>) => (await host.fetch("/me", { headers })).json();
+  expect(await me({ cookie })).toEqual({ user: "ada", agent: "/agents/support/ada" });
+  expect(await me({})).toEqual({ user: null, agent: null });
+  const socket = await host.connect("/agents/support/ada", { headers: { cookie, "x-user": "root" } });
+  socket.send("hello");
+  await host.idle();
+  expect(socket.frames).toContainEqual("ada asks ada's agent");
+  const left = await host.fetch("/logout", { method: "POST", headers: { cookie } });
+  expect(left.headers.get("set-cookie")).toMatch(/Max-Age=0$/);
+  expect(await me({ cookie: (left.headers.get("set-cookie") ?? "").split(";")[0] ?? "" })).toMatchObject({
+    user: null
+  });
 });
 
 test("the declared agent answers with its model, and calls its hook", async () => {

@@ -14,7 +14,8 @@ export async function runEject(parsed: ParsedArguments, context: CliContext): Pr
   const file = relative(project.root, resolve(project.root, target ?? DEFAULT_FILE))
     .split(sep)
     .join("/");
-  if (file.startsWith("..")) throw new CommandError(`${target} is outside of the project.`);
+  if (file.startsWith(".."))
+    throw new CommandError(`${target} is outside of the project.`, `Name a file below it, such as ${DEFAULT_FILE}.`);
   const authorize = parsed.text("authorize");
   const code = ejectThinkEntry(project.manifest, { file, ...(authorize !== undefined && { authorize }) });
   if (target === undefined) {
