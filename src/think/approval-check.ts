@@ -1,6 +1,6 @@
 // Whether the class lets its caller decide over an approval, from wherever it was asked.
 import { toolNameOf } from "../model/index.ts";
-import type { AskedApproval } from "../turn/hooks.ts";
+import type { ChatDecision } from "../turn/hooks.ts";
 import { isObject } from "../util/json.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
 import { grantOf, type ActionApprovalDescriptor, type ApprovalAuthorizationContext } from "./actions.ts";
@@ -20,7 +20,7 @@ export function approvalRefusal(
 }
 
 /** A call that was asked about in the chat, as the class is asked about it. */
-export function askedInChat({ part, approved, by }: AskedApproval): ApprovalAuthorizationContext {
+export function askedInChat({ part, approved, by }: ChatDecision): ApprovalAuthorizationContext {
   const { toolCallId, approval } = part;
   const action = toolNameOf(part);
   // Of an action it is the action's own: the server stored it with the question.

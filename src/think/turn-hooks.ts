@@ -18,7 +18,7 @@ import {
 } from "../model/index.ts";
 import type { CallOutcome } from "../journal/records.ts";
 import type {
-  AskedApproval,
+  ChatDecision,
   AssembledTurn,
   CutOffCall,
   FailureClass,
@@ -207,7 +207,7 @@ export class UserTurnHooks implements TurnHooks {
     return approverOf(this.#init.overrides, given);
   }
 
-  authorizeApproval(asked: AskedApproval): MaybePromise<string | undefined> {
+  authorizeApproval(asked: ChatDecision): MaybePromise<string | undefined> {
     return approvalRefusal(this.#init.overrides, askedInChat(asked));
   }
 

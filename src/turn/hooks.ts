@@ -80,7 +80,7 @@ export interface FinalAnswer {
 }
 
 /** A call that waits for approval, and what is decided over it. */
-export interface AskedApproval {
+export interface ChatDecision {
   readonly part: ToolPart;
   readonly approved: boolean;
   /** The name of who decides, if it is known. */
@@ -134,7 +134,7 @@ export interface TurnHooks {
   /** Who decides over an approval now: the name the class knows, otherwise the given one. Never throws. */
   approver?(given: string | undefined): string | undefined;
   /** Why that may not be decided by who decides now; undefined when it may. Never throws. */
-  authorizeApproval?(asked: AskedApproval): MaybePromise<string | undefined>;
+  authorizeApproval?(asked: ChatDecision): MaybePromise<string | undefined>;
   /** As `AssembledTurn.annotate`, for chunks that an earlier attempt did not get to write. Never throws. */
   annotateRepair?(chunk: UIMessageChunk): UIMessageChunk;
   /** How often a turn that outgrew the context window is compacted and begun anew; 0: never. */
