@@ -2,9 +2,10 @@
 // packages: cold, with an empty npm cache, then warm. Needs a built package and npm's registry; prints a Markdown table.
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeFolder } from "./remove-folder.ts";
 
 const root = join(import.meta.dirname, "..");
 const scratch = mkdtempSync(join(tmpdir(), "everthink-timing-"));
@@ -84,5 +85,5 @@ try {
   console.log(row("cold", await measure(join(scratch, "cold"), packages)));
   console.log(row("warm", await measure(join(scratch, "warm"), packages)));
 } finally {
-  rmSync(scratch, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  await removeFolder(scratch);
 }

@@ -2,23 +2,21 @@
 // Everything still running when a test file ends is killed, everything temporary removed. `dist/` must have been built.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 import { bundleWorker } from "../../tools/bundle-worker.ts";
+import { removeFolder } from "../../tools/remove-folder.ts";
 
 const command = fileURLToPath(new URL("../../dist/serve/cli.js", import.meta.url));
 const workerd = dirname(createRequire(import.meta.url).resolve("workerd/package.json"));
 
-const GONE_POLL_MS = 20;
-
 const projects: ServedProject[] = [];
 afterAll(async () => {
-  for (const project of projects.splice(0)) await project.remove();
+  await Promise.all(projects.splice(0).map((project) => project.remove()));
 });
 
 export const WRANGLER = {
@@ -91,8 +89,9 @@ export class ServedProject {
   }
 
   async remove(): Promise<void> {
-    await Promise.all(this.#runs.map((run) => run.kill()));
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    for (const run of this.#runs) run.child.kill("SIGKILL");
+    await Promise.all(this.#runs.map(({ ended }) => ended));
+    await removeFolder(this.folder);
   }
 }
 
@@ -142,15 +141,6 @@ export class ServeRun {
 
   async json(path: string): Promise<unknown> {
     return (await this.fetch(path)).json();
-  }
-
-  /** Answers when it is gone, and its workerd too: until then they write to their folder. */
-  async kill(): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    const workerds = this.workerds();
-    this.child.kill("SIGKILL");
-    await this.ended;
-    while (workerds.some(isAlive)) await delay(GONE_POLL_MS);
   }
 
   /** The process ids of its workerd: one, or none. */
