@@ -9,7 +9,13 @@ import { removeFolder } from "./remove-folder.ts";
 
 const root = join(import.meta.dirname, "..");
 const scratch = mkdtempSync(join(tmpdir(), "everthink-timing-"));
-const env = { ...process.env, npm_config_cache: join(scratch, "cache"), NO_COLOR: "1", CI: "1", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
+const env = {
+  ...process.env,
+  npm_config_cache: join(scratch, "cache"),
+  NO_COLOR: "1",
+  CI: "1",
+  CLOUDFLARE_CF_FETCH_ENABLED: "false"
+};
 
 function pack(folder: string): string {
   const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", scratch];

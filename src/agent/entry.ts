@@ -21,8 +21,10 @@ import { UnknownMethodError } from "./tree/sub-agent-errors.ts";
 import { DELETED_CLOSE_CODE } from "./tree/tree.ts";
 import { isUpgrade } from "./connections/upgrade.ts";
 
-/** Close codes that only report how a connection ended; they may not be sent. */
-const UNSENDABLE_CLOSE_CODES = new Set([1005, 1006, 1015]);
+/** The client closed without a code; it is answered in kind. */
+const NO_CLOSE_CODE = 1005;
+/** Close codes that only report that a connection is gone; there is nothing to answer. */
+const GONE_CLOSE_CODES = new Set([1006, 1015]);
 const SETUP_FAILED = { code: 1011, reason: "Uncaught exception during session setup" };
 const DESTROYED = { code: 1008, reason: "Agent destroyed" };
 
@@ -128,8 +130,11 @@ export class AgentEntry {
       own: (socket) => this.#closed(socket, end),
       forward: (attachment) => ({ op: "close", attachment, ...end })
     });
-    if (UNSENDABLE_CLOSE_CODES.has(end.code)) return;
-    this.#runtime.sockets.adopt(platformSocket)?.close(end.code, end.reason);
+    if (GONE_CLOSE_CODES.has(end.code)) return;
+    const socket = this.#runtime.sockets.adopt(platformSocket);
+    // Without an answer the client waits for its own time limit: 10 s in Node.
+    if (end.code === NO_CLOSE_CODE) socket?.close();
+    else socket?.close(end.code, end.reason);
   }
 
   async socketError(platformSocket: WebSocket, error: unknown): Promise<void> {

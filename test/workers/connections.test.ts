@@ -14,6 +14,16 @@ test("connecting yields exactly one identity, one state and one MCP frame, ident
   expect(socket.frames[1]).toEqual({ type: "cf_agent_state", state: { count: 0 } });
 });
 
+test.each([undefined, 1000, 4001])(
+  "a client that closes with code %s is answered, and does not wait for the end",
+  async (code) => {
+    const socket = await connect(`/agents/room/${uniqueName()}`);
+    await socket.call("describe");
+    socket.close(code);
+    expect((await socket.ended).code).toBe(code ?? 1005);
+  }
+);
+
 test("an agent without state sends identity and MCP frames and does not promise a state", async () => {
   const name = uniqueName();
   const socket = await connect(`/agents/a-i-assistant/${name}`);

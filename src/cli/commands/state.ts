@@ -14,8 +14,10 @@ const DEFAULT_MESSAGES = 10;
 
 interface Seen {
   identity?: { agent: string; name: string };
+  /** The agent announced a state frame. */
+  stateFollows?: boolean;
   state?: unknown;
-  messages: UIMessage[];
+  messages?: UIMessage[];
 }
 
 export async function runState(parsed: ParsedArguments, context: CliContext): Promise<number> {
@@ -23,7 +25,8 @@ export async function runState(parsed: ParsedArguments, context: CliContext): Pr
   const target = targetOf(parsed, context);
   const seen = await withProgress(`Connecting to ${targetUrl(target)}`, context, listen(target));
   const endpoint = targetUrl(target);
-  const messages = limit === 0 ? [] : seen.messages.slice(-limit);
+  const all = seen.messages ?? [];
+  const messages = limit === 0 ? [] : all.slice(-limit);
   if (parsed.flag("json")) {
     const { identity = null, state = null } = seen;
     context.print(JSON.stringify({ endpoint, identity, state, messages }, null, 2));
@@ -33,7 +36,7 @@ export async function runState(parsed: ParsedArguments, context: CliContext): Pr
   const { identity } = seen;
   context.print(printable(`Identity  ${identity ? `${identity.agent} ${identity.name}` : "not sent"}`));
   context.print(`State     ${seen.state === undefined ? "none" : shortJson(seen.state)}`);
-  context.print(`Messages  ${messages.length} of ${seen.messages.length}`);
+  context.print(`Messages  ${messages.length} of ${all.length}`);
   for (const message of messages) context.print(messageText(message));
   return 0;
 }
@@ -42,7 +45,7 @@ function listen(target: AgentTarget): Promise<Seen> {
   const url = new URL(targetUrl(target).replace(/^http/, "ws"));
   for (const [key, value] of Object.entries(target.query)) url.searchParams.set(key, value);
   const socket = new WebSocket(url);
-  const seen: Seen = { messages: [] };
+  const seen: Seen = {};
   return new Promise((settle, fail) => {
     let isOver = false;
     const end = (result: () => void) => {
@@ -61,15 +64,22 @@ function listen(target: AgentTarget): Promise<Seen> {
       if (frame === undefined) return;
       if (frame.type === "cf_agent_identity") {
         seen.identity = { agent: String(frame["agent"]), name: String(frame["name"]) };
+        seen.stateFollows = frame["stateFollows"] === true;
         clearTimeout(timer);
         timer = setTimeout(() => end(() => settle(seen)), HISTORY_LIMIT_MS);
       }
       if (frame.type === "cf_agent_state") seen.state = frame["state"];
-      if (frame.type !== "cf_agent_chat_messages" || !Array.isArray(frame["messages"])) return;
-      seen.messages = frame["messages"] as UIMessage[];
-      if (seen.identity !== undefined) end(() => settle(seen));
+      if (frame.type === "cf_agent_chat_messages" && Array.isArray(frame["messages"])) {
+        seen.messages = frame["messages"] as UIMessage[];
+      }
+      if (isComplete(seen)) end(() => settle(seen));
     });
   });
+}
+
+/** Frames come in any order. */
+function isComplete({ identity, stateFollows, state, messages }: Seen): boolean {
+  return identity !== undefined && messages !== undefined && (!stateFollows || state !== undefined);
 }
 
 function readFrame(data: unknown): { type: string; [field: string]: unknown } | undefined {
