@@ -41,6 +41,7 @@ import { failureForPeople } from "./failure.ts";
 import { fileListing, lastChangeOf } from "./files.ts";
 import type { Model } from "./language-model.ts";
 import { loginPage } from "./login-page.ts";
+import { SimulatedMessenger } from "./messenger.ts";
 import { chooseModel, statusOf, type ModelProblem } from "./models.ts";
 import { Notebook, type Note } from "./notes.ts";
 import { callDetail, eventNote, hookNote, resultDetail, stepNote, turnDetail } from "./panel.ts";
@@ -66,7 +67,8 @@ export class Assistant extends Think<Env, AssistantState> {
   /** Besides those of Think. */
   static override callables = [
     ...["readJournal", "listFiles", "lastChange", "connectServer", "forgetServer", "ruleTool"],
-    ...["submitMessages", "cancelSubmission", "listTasks", "setTask", "runTask", "calledFromCode"]
+    ...["submitMessages", "cancelSubmission", "listTasks", "setTask", "runTask", "calledFromCode"],
+    ...["sayInMessenger", "pressInMessenger"]
   ];
   override initialState: AssistantState = { model: statusOf(chooseModel(this.env)) };
   override workspace: Workspace = new Workspace({
@@ -85,6 +87,10 @@ export class Assistant extends Think<Env, AssistantState> {
   readonly #notes = new Notebook(this);
   readonly #recent: PanelNote[] = [];
   #code: ExecuteRuntime | undefined;
+  readonly #messenger = new SimulatedMessenger({
+    agent: this,
+    deliver: async (webhook) => (await getAgentByName(this.env.Assistant, this.name)).fetch(webhook)
+  });
 
   override onStart(): void {
     this.#notes.open();
@@ -184,6 +190,22 @@ export class Assistant extends Think<Env, AssistantState> {
 
   override getSkillScriptRunner() {
     return scriptRunner(this.env.LOADER);
+  }
+
+  // ── Messengers ──
+
+  /** The demo's switch: without this method there is no messenger and no webhook. */
+  override getMessengers() {
+    return this.#messenger.definitions();
+  }
+
+  /** A person in the simulated chat. */
+  sayInMessenger(text: string): Promise<void> {
+    return this.#messenger.say(text);
+  }
+
+  pressInMessenger(messageId: number, label: string): Promise<void> {
+    return this.#messenger.press(messageId, label);
   }
 
   // ── Files ──
