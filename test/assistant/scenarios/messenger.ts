@@ -17,6 +17,39 @@ async function say(visitor: Visitor, text: string): Promise<void> {
   await field.press("Enter");
 }
 
+/** Every text that the bot's newest message shows from here on. Watched inside the page: it may be over between two looks. */
+async function watchNewest({ page }: Visitor): Promise<() => Promise<string[]>> {
+  const seen = await page.evaluateHandle(() => {
+    const texts: string[] = [];
+    const note = () => {
+      const text = [...document.querySelectorAll<HTMLElement>(".messenger-message:not([data-own])")].at(-1)?.innerText;
+      if (text !== undefined && text !== texts.at(-1)) texts.push(text);
+    };
+    new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true });
+    return texts;
+  });
+  return () => seen.jsonValue();
+}
+
+export const streamsIntoTheMessenger: Scenario = {
+  name: "a story asked for in the messenger grows there in one message, and in the page's chat",
+  async play({ visitor }) {
+    await openMessenger(visitor);
+    const seen = await watchNewest(visitor);
+    await say(visitor, "Tell me a long story about a lighthouse keeper.");
+    await visitor.questions.getByText("Ada Lovelace in Telegram").waitFor();
+    const chat = chatOf(visitor);
+    await chat.getByText("lamp lit until sunrise").waitFor();
+    await visitor.answerHas("lamp lit until sunrise");
+    // The question and one answer, which was posted before it was whole.
+    expect(await chat.getByRole("article").count()).toBe(2);
+    expect((await seen()).length).toBeGreaterThan(1);
+    await visitor.photograph("messenger-story");
+    await visitor.reload();
+    await chat.getByText("lamp lit until sunrise").waitFor();
+  }
+};
+
 export const answersFromEitherSide: Scenario = {
   name: "a message in the messenger is answered there and in the page, and a question is decided from either side",
   async play({ visitor }) {
@@ -50,4 +83,4 @@ export const answersFromEitherSide: Scenario = {
   }
 };
 
-export const messengerScenarios: readonly Scenario[] = [answersFromEitherSide];
+export const messengerScenarios: readonly Scenario[] = [streamsIntoTheMessenger, answersFromEitherSide];
