@@ -61,7 +61,7 @@ export class SimulatedMessenger {
 
   async #deliver(act: (telegram: FakeTelegram, url: string) => Request): Promise<void> {
     const url = `https://assistant.invalid/agents/assistant/${encodeURIComponent(this.#init.agent.name)}/messengers/telegram/webhook`;
-    // Sent when it is shown: the answer to it may come before the webhook's own.
+    // Stored before it is sent: the bot may answer before its webhook is answered.
     const webhook = await this.#withServer(async (telegram) => act(telegram, url));
     const response = await this.#init.deliver(webhook);
     if (!response.ok) throw new MessengerRefusedError(`The agent did not take the message (${response.status}).`);
@@ -71,13 +71,11 @@ export class SimulatedMessenger {
   #withServer<T>(work: (telegram: FakeTelegram) => Promise<T>): Promise<T> {
     const turn = this.#last.then(async () => {
       const { agent } = this.#init;
-      const { chats, typingAt } = agent.state.messenger ?? {};
-      const telegram = new FakeTelegram({ ...this.#bot, ...(chats && { chats }) });
+      const before = agent.state.messenger;
+      const telegram = new FakeTelegram({ ...this.#bot, ...(before && { chats: before.chats }) });
       const result = await work(telegram);
-      const messenger = chatOf(telegram, typingAt);
-      // Most calls change what is shown; the rest need no broadcast.
-      if (JSON.stringify(messenger) !== JSON.stringify(agent.state.messenger))
-        agent.setState({ ...agent.state, messenger });
+      const messenger = chatOf(telegram, before);
+      if (!isSame(messenger, before)) agent.setState({ ...agent.state, messenger });
       return result;
     });
     this.#last = turn.catch(() => undefined);
@@ -86,10 +84,16 @@ export class SimulatedMessenger {
 }
 
 /** As Telegram shows it: a message of the bot ends its typing. */
-function chatOf(telegram: FakeTelegram, typingBefore: number | undefined): MessengerChat {
-  const hasSpoken = telegram.calls.some(({ name }) => name === telegram.postCall || name === telegram.editCall);
-  const typingAt = telegram.chatActions.length > 0 ? Date.now() : hasSpoken ? undefined : typingBefore;
-  return { chats: newest(telegram.chats()), ...(typingAt !== undefined && { typingAt }) };
+function chatOf(telegram: FakeTelegram, before: MessengerChat | undefined): MessengerChat {
+  const chats = newest(telegram.chats());
+  const hasSpoken = !isSame(chats.messages, before?.chats.messages);
+  const typingAt = telegram.chatActions.length > 0 ? Date.now() : hasSpoken ? undefined : before?.typingAt;
+  return { chats, ...(typingAt !== undefined && { typingAt }) };
+}
+
+/** Plain data, in the order in which this file builds it. */
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function newest({ said, messages, ...numbers }: TelegramChats): TelegramChats {
