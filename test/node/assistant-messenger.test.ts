@@ -50,11 +50,14 @@ test("what is said in the messenger of a conversation is in no other, and the ch
   const host = openHost();
   const assistant = await host.get(Assistant, "a");
   const said = Array.from({ length: 41 }, (_, index) => `What is ${index} + 1?`);
-  for (const text of said) await assistant.sayInMessenger(text);
+  await Promise.all(said.map((text) => assistant.sayInMessenger(text)));
   await say(host, "What is 6*7?", { name: "b" });
   const shown = async (name: string) => (await chatOf(host, name))?.said.map(({ text }) => text);
   expect(await shown("a")).toEqual(said.slice(1));
   expect(await shown("b")).toEqual(["What is 6*7?"]);
+  // Each bot has answered in its own chat.
+  expect((await chatOf(host, "a"))?.messages).toHaveLength(1);
+  expect((await chatOf(host, "b"))?.messages.map(({ text }) => text)).toEqual([expect.stringContaining("42")]);
   // The chat forgets, the agent does not.
   const stored = await host.fetch("/agents/assistant/a/get-messages");
   expect(await stored.text()).toContain(said[0]);
