@@ -93,19 +93,25 @@ export async function startDevelopment(): Promise<ExampleServer> {
 
 /** The example's own configuration, but for where data and caches are kept, and how slowly the model speaks. */
 function developmentConfig(folder: string): string {
-  const cloudflareOptions = {
-    inspectorPort: false,
-    persistState: { path: join(folder, "state") },
-    config: { vars: { OFFLINE_PACE_MS: PACE_MS } }
-  };
+  const cloudflareOptions = { inspectorPort: false, persistState: { path: join(folder, "state") } };
   return `
     import { cloudflare } from "@cloudflare/vite-plugin";
     import react from "@vitejs/plugin-react";
-    import { skillsImport } from "everthink/build";
+    import { think, thinkWorkerConfig } from "everthink/vite";
     import { plug } from ${JSON.stringify(join(example, "plug.ts"))};
+    const addAgents = thinkWorkerConfig();
+    const config = (worker) => {
+      addAgents(worker);
+      worker.vars = { OFFLINE_PACE_MS: ${JSON.stringify(PACE_MS)} };
+    };
     export default {
       cacheDir: ${JSON.stringify(join(repository, "node_modules", ".vite-assistant-test"))},
-      plugins: [react(), cloudflare(${JSON.stringify(cloudflareOptions)}), skillsImport(), plug()]
+      plugins: [
+        react(),
+        think({ types: false }),
+        cloudflare({ ...${JSON.stringify(cloudflareOptions)}, config }),
+        plug()
+      ]
     };
   `;
 }
