@@ -86,7 +86,10 @@ export async function startDevelopment(): Promise<ExampleServer> {
   const vite = join(repository, "node_modules", "vite", "bin", "vite.js");
   const port = String(await freePort());
   const place = ["--host", "127.0.0.1", "--port", port, "--strictPort"];
-  const run = spawnNode([vite, "dev", example, "--config", config, ...place], { NO_COLOR: "1" });
+  const run = spawnNode([vite, "dev", example, "--config", config, ...place], {
+    NO_COLOR: "1",
+    CLOUDFLARE_CF_FETCH_ENABLED: "false"
+  });
   await run.says(/Local:\s+http/);
   return keep({ mode: "development", url: `http://127.0.0.1:${port}`, run, folder });
 }
@@ -102,7 +105,7 @@ function developmentConfig(folder: string): string {
     const addAgents = thinkWorkerConfig();
     const config = (worker) => {
       addAgents(worker);
-      worker.vars = { OFFLINE_PACE_MS: ${JSON.stringify(PACE_MS)} };
+      worker.vars = { ...worker.vars, OFFLINE_PACE_MS: ${JSON.stringify(PACE_MS)} };
     };
     export default {
       cacheDir: ${JSON.stringify(join(repository, "node_modules", ".vite-assistant-test"))},

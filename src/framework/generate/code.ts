@@ -3,7 +3,8 @@
 import type { ThinkManifest, ThinkManifestAgent } from "../manifest/manifest.ts";
 import type { ThinkWorkerConfig } from "../config/worker-config.ts";
 
-const SERVER_ENTRY = "everthink/server-entry";
+/** The package's module that generated code imports. */
+export const SERVER_ENTRY = "everthink/server-entry";
 
 export interface GenerateOptions {
   /** How a file of the project is imported. Default: from the root, as Vite resolves it. */

@@ -47,7 +47,14 @@ import { callDetail, eventNote, hookNote, resultDetail, stepNote, turnDetail } f
 import { pause } from "../../server/pause.ts";
 import { INSTRUCTIONS } from "../../server/prompt.ts";
 import { demoSkills, scriptRunner } from "../../server/skills.ts";
-import { changedSettings, NO_TASKS, promptOf, scheduledTasks, shownTasks, type TaskSettings } from "../../server/tasks.ts";
+import {
+  changedSettings,
+  NO_TASKS,
+  promptOf,
+  scheduledTasks,
+  shownTasks,
+  type TaskSettings
+} from "../../server/tasks.ts";
 import { teamTools } from "../../server/team.ts";
 import { demoTools } from "../../server/tools.ts";
 
