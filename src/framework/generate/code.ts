@@ -18,7 +18,7 @@ export interface GenerateOptions {
   readonly development?: string;
 }
 
-/** The classes of all agents, under their generated names, and the registry that the router reads. */
+/** The classes of all agents, under their generated names, those of workflows, and the registry that the router reads. */
 export function generateThinkAgentsModule(manifest: ThinkManifest, options: GenerateOptions = {}): string {
   const importOf = options.importOf ?? fromRoot;
   const names = moduleNames(manifest.agents);
@@ -29,11 +29,16 @@ export function generateThinkAgentsModule(manifest: ThinkManifest, options: Gene
     const given = `  className: ${quoted(className)},\n  path: ${quoted(sourcePath)}`;
     return `export const ${className} = thinkAgentClass(${names[index]}, {\n${given}\n});`;
   });
+  const workflows = manifest.workflows.map(({ className, exportName, sourcePath }) => {
+    const name = exportName === className ? className : `${exportName} as ${className}`;
+    return `export { ${name} } from ${quoted(importOf(sourcePath))};`;
+  });
   const lines = [
     `import { thinkAgentClass } from ${quoted(SERVER_ENTRY)};`,
     ...imports,
     "",
     ...classes,
+    ...workflows,
     "",
     `export const thinkAgentRegistry = ${registry(manifest)};`
   ];

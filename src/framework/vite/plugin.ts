@@ -114,10 +114,10 @@ class ThinkPlugin {
    */
   #knownPackages(): { entries: string[]; include: string[] } {
     const { appEntry = "src/server.{ts,tsx,js,mjs}", authorize } = this.#options;
-    const agents = "agents/**/*.{ts,tsx,js,mjs}";
+    const modules = ["agents/**/*.{ts,tsx,js,mjs}", "src/workflows/*.{ts,tsx,js,mjs}"];
     // Scripts of skills are no part of the Worker: what they import need not be installed.
-    const others = ["!agents/**/skills/**", "!agents/**/*.{test,spec}.*", "!agents/**/*.d.ts"];
-    const entries = [agents, ...others, appEntry, ...(authorize === undefined ? [] : [authorize])];
+    const others = ["!agents/**/skills/**", "!**/*.{test,spec}.*", "!**/*.d.ts"];
+    const entries = [...modules, ...others, appEntry, ...(authorize === undefined ? [] : [authorize])];
     // What the generated modules import. Of a package that is linked Vite bundles nothing, and must look into the files:
     // one bundled module beside sources would be a second copy of every class.
     const files = GENERATED_IMPORTS.map((module) => realpathSync(fileURLToPath(import.meta.resolve(module))));
@@ -220,9 +220,9 @@ class ThinkPlugin {
       return;
     }
     this.#resolved.logger.info(["everthink: agents changed", ...summarizeThinkManifest(project.manifest)].join("\n  "));
-    const known = new Set(before?.manifest.bindings.map(({ className }) => className));
+    const known = new Set(before === undefined ? [] : boundClasses(before));
     const { root } = this.#resolved;
-    const appeared = project.manifest.bindings.map(({ className }) => className).filter((name) => !known.has(name));
+    const appeared = boundClasses(project).filter((name) => !known.has(name));
     holdBack(root, appeared);
     if (appeared.length > 0) await server.restart();
     holdBack(root, []);
@@ -247,7 +247,12 @@ function escapedPattern(path: string): string {
 }
 
 function isOurs(path: string): boolean {
-  return path.startsWith("agents/") || /^src\/server\.(ts|tsx|js|mjs)$/.test(path) || WRANGLER_FILES.includes(path);
+  const isModule = path.startsWith("agents/") || path.startsWith("src/workflows/");
+  return isModule || /^src\/server\.(ts|tsx|js|mjs)$/.test(path) || WRANGLER_FILES.includes(path);
+}
+
+function boundClasses({ manifest }: ThinkProject): string[] {
+  return [...manifest.bindings, ...manifest.workflows].map(({ className }) => className);
 }
 
 /** What the generated code and the configuration depend on. */

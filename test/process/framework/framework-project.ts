@@ -1,6 +1,6 @@
 // A project with an `agents/` directory in a temporary folder, built by Vite or run by its development server. It uses the
 // repository's packages and the built `dist/` of ours.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
@@ -75,6 +75,12 @@ export class FrameworkProject extends ServedProject {
     } catch (error) {
       return { error: String((error as Error).message), output: lines.join("\n") };
     }
+  }
+
+  /** `tsc` with the project's tsconfig.json; what it complains about. */
+  compile(): string {
+    const tsc = join(modules, "typescript", "bin", "tsc");
+    return spawnSync(process.execPath, [tsc, "-p", "."], { cwd: this.folder, encoding: "utf8" }).stdout;
   }
 
   /** `vite dev`; answers its address. */
