@@ -23,7 +23,7 @@ export default class extends Agent {
 
 interface PluginModule {
   think(options?: object): never;
-  thinkWorkerConfig(): never;
+  thinkWorkerConfig(options?: object): never;
 }
 
 export interface BuildOutcome {
@@ -59,7 +59,7 @@ export class FrameworkProject extends ServedProject {
     const lines: string[] = [];
     const tell = (text: string) => void lines.push(text);
     const logger = { ...createLogger("silent"), info: tell, warn: tell, warnOnce: tell, error: tell };
-    const config = options.isConfigMerged === false ? {} : { config: plugins.thinkWorkerConfig() };
+    const config = options.isConfigMerged === false ? {} : { config: plugins.thinkWorkerConfig(options.think || {}) };
     try {
       const builder = await createBuilder({
         root: this.folder,
