@@ -44,6 +44,16 @@ export class ExampleServer {
     return this.#run.workerds()[0];
   }
 
+  /**
+   * After the plug was pulled. `vite dev` starts its whole server anew and loads the Worker module by module: how long that
+   * takes is the machine's affair, so it is waited for by what the server says, and pages only after it.
+   */
+  async isBack(): Promise<void> {
+    if (this.mode === "production") return;
+    await this.#run.says(/The plug was pulled[^]*server restarted/);
+    await isLoaded(this.url);
+  }
+
   get output(): string {
     return this.#run.output;
   }
@@ -91,7 +101,15 @@ export async function startDevelopment(): Promise<ExampleServer> {
     CLOUDFLARE_CF_FETCH_ENABLED: "false"
   });
   await run.says(/Local:\s+http/);
-  return keep({ mode: "development", url: `http://127.0.0.1:${port}`, run, folder });
+  const url = `http://127.0.0.1:${port}`;
+  await isLoaded(url);
+  return keep({ mode: "development", url, run, folder });
+}
+
+/** Vite lets the first request wait while it loads the Worker. */
+async function isLoaded(url: string): Promise<void> {
+  const response = await fetch(`${url}/__think/health`);
+  if (!response.ok) throw new Error(`The Worker is not there: ${response.status} ${await response.text()}`);
 }
 
 /** The example's own configuration, but for where data and caches are kept, and how slowly the model speaks. */
