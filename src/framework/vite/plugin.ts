@@ -255,9 +255,9 @@ function boundClasses({ manifest }: ThinkProject): string[] {
   return [...manifest.bindings, ...manifest.workflows].map(({ className }) => className);
 }
 
-/** What the generated code and the configuration depend on. */
+/** What the generated code and the configuration depend on. A warning that only moved to another line is the same one. */
 function signature({ manifest, workerConfig, diagnostics }: ThinkProject): string {
-  return JSON.stringify([manifest, workerConfig, diagnostics]);
+  return JSON.stringify([manifest, workerConfig, diagnostics.map(({ code, path, message }) => [code, path, message])]);
 }
 
 /** The manifest that the plugin would use. */
