@@ -5,8 +5,7 @@ import type { ToolSet } from "ai";
 import type { FetchableAttachment } from "./channel-agent.ts";
 import type { CarriesFeature, ChannelPolicy, Feature } from "./feature.ts";
 import { ChannelDefinitionError } from "./errors.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 export type ChannelKind = "web" | "messenger" | "voice" | "custom";
 
