@@ -1,7 +1,7 @@
 // The simulated messenger as a person sees it: both sides of the chat in one list, and whether the bot is writing.
 import { useEffect, useMemo, useState } from "react";
 import type { UseThinkResult } from "everthink/react";
-import type { Assistant } from "../../server/assistant.ts";
+import type { Assistant } from "../../agents/assistant/agent.ts";
 import type { MessengerChat } from "../../shared/demo.ts";
 
 /** As long as Telegram shows it after the bot said so. */

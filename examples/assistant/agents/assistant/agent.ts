@@ -31,26 +31,33 @@ import type {
   LastChange,
   PanelNote,
   PublishedNote
-} from "../shared/demo.ts";
-import { ruleOf, TOOL_RULES, type ToolRule } from "../shared/tool-rules.ts";
-import { noteActions } from "./actions.ts";
-import { assistantModel } from "./assistant-model.ts";
-import { calledFrom, codeRuntime, PUBLISH_SUMMARY } from "./code.ts";
-import { DIRECTORY_NAME, paceMs, type Env } from "./env.ts";
-import { failureForPeople } from "./failure.ts";
-import { fileListing, lastChangeOf } from "./files.ts";
-import type { Model } from "./language-model.ts";
-import { loginPage } from "./login-page.ts";
-import { SimulatedMessenger } from "./messenger.ts";
-import { chooseModel, statusOf, type ModelProblem } from "./models.ts";
-import { Notebook, type Note } from "./notes.ts";
-import { callDetail, eventNote, hookNote, resultDetail, stepNote, turnDetail } from "./panel.ts";
-import { pause } from "./pause.ts";
-import { INSTRUCTIONS } from "./prompt.ts";
-import { demoSkills, scriptRunner } from "./skills.ts";
-import { changedSettings, NO_TASKS, promptOf, scheduledTasks, shownTasks, type TaskSettings } from "./tasks.ts";
-import { teamTools } from "./team.ts";
-import { demoTools } from "./tools.ts";
+} from "../../shared/demo.ts";
+import { ruleOf, TOOL_RULES, type ToolRule } from "../../shared/tool-rules.ts";
+import { noteActions } from "../../server/actions.ts";
+import { assistantModel } from "../../server/assistant-model.ts";
+import { calledFrom, codeRuntime, PUBLISH_SUMMARY } from "../../server/code.ts";
+import { DIRECTORY_NAME, paceMs, type Env } from "../../server/env.ts";
+import { failureForPeople } from "../../server/failure.ts";
+import { fileListing, lastChangeOf } from "../../server/files.ts";
+import type { Model } from "../../server/language-model.ts";
+import { loginPage } from "../../server/login-page.ts";
+import { SimulatedMessenger } from "../../server/messenger.ts";
+import { chooseModel, statusOf, type ModelProblem } from "../../server/models.ts";
+import { Notebook, type Note } from "../../server/notes.ts";
+import { callDetail, eventNote, hookNote, resultDetail, stepNote, turnDetail } from "../../server/panel.ts";
+import { pause } from "../../server/pause.ts";
+import { INSTRUCTIONS } from "../../server/prompt.ts";
+import { demoSkills, scriptRunner } from "../../server/skills.ts";
+import {
+  changedSettings,
+  NO_TASKS,
+  promptOf,
+  scheduledTasks,
+  shownTasks,
+  type TaskSettings
+} from "../../server/tasks.ts";
+import { teamTools } from "../../server/team.ts";
+import { demoTools } from "../../server/tools.ts";
 
 /** A report of progress is looked at longer than a word. */
 const PROGRESS_PACE = 6;
@@ -62,6 +69,9 @@ const MAX_PULLED_PLUGS = 100;
 const MCP_WAIT_MS = 3_000;
 /** What a page that connects is told of what happened just before, such as the recovery of a turn. */
 const RECENT_NOTES = 30;
+
+/** Conversations are stored under this name, and `env` has them under it. */
+export const className = "Assistant";
 
 export class Assistant extends Think<Env, AssistantState> {
   /** Besides those of Think. */
