@@ -1,5 +1,5 @@
 // What the fake providers share: a log of every call, failures on request, and a port to listen on.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { trackForeignWork } from "../inprocess/foreign-work.ts";
 
 export interface ProviderCall {
@@ -67,6 +67,8 @@ export abstract class FakeProvider {
 
   /** Listens on a free port of this machine; answers its address. */
   async listen(): Promise<string> {
+    // Asked for by name: a bundle for workerd has the fakes without Node's modules.
+    const { createServer } = process.getBuiltinModule("node:http");
     const server = createServer((request, response) => void this.#serve(request, response));
     this.#server = server;
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
