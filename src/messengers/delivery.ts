@@ -142,11 +142,18 @@ export class Delivery {
     else if (!this.#mayBeWhole(post, message)) await this.#add(index, message, true);
   }
 
-  /** A card, once. */
+  /** A card, once; or the text in its place, where the provider refuses it. */
   async say(message: ChatPostable): Promise<void> {
     const [post] = this.#posts;
-    if (typeof post?.id === "string") await this.#edit(0, message, true);
-    else if (!this.#mayBeWhole(post, message)) await this.#add(0, message, true);
+    try {
+      if (typeof post?.id === "string") await this.#edit(0, message, true);
+      else if (!this.#mayBeWhole(post, message)) await this.#add(0, message, true);
+    } catch (error) {
+      const text = fallbackOf(message);
+      if (text === undefined || !(error instanceof GivenUpError)) throw error;
+      console.warn("A provider refused a card; its text is sent in its place.", error.cause);
+      await this.sayText(text);
+    }
   }
 
   /** A file cannot be posted as a beginning: it is posted once. */
@@ -284,6 +291,8 @@ export class Delivery {
         }
         const isWorthWaiting = wait !== undefined && (wait <= MAX_WAIT_MS || problem.kind === "rate-limited");
         if (isWorthWaiting) await this.#wait(wait, error);
+        // The message stays as it is: its text is written into it.
+        else if (problem.kind === "rejected" && fallbackOf(message) !== undefined) throw new GivenUpError(error);
         // An edit that is refused, or fails again and again, must not cost the answer: it is posted anew.
         else return this.#place(index, message, true).then(() => true);
       }
@@ -336,6 +345,10 @@ function beginningOf(message: ChatPostable): string {
   const words = head.slice(0, head.lastIndexOf(" "));
   // The marks of a code block or a link that is cut would show as marks.
   return words.trim() === "" || /[`[\]<>|*_]/.test(words) ? PENDING : `${words.trimEnd()} ${PENDING}`;
+}
+
+function fallbackOf(message: ChatPostable): string | undefined {
+  return typeof message === "object" && "card" in message ? message.fallbackText : undefined;
 }
 
 function textOf(message: ChatPostable): string {

@@ -37,7 +37,17 @@ export interface ChannelDeliverySurface {
   ): MaybePromise<unknown>;
 }
 
-export type ChannelText = string | { readonly markdown: string };
+/** `card`: shown in the place of the text by providers that have cards. */
+export type ChannelText = string | { readonly markdown: string; readonly card?: ChannelCard };
+
+/** A card element of the Chat SDK: texts, sections, fields, images, links, dividers, tables and buttons. */
+export interface ChannelCard {
+  readonly type: "card";
+  readonly title?: string;
+  readonly subtitle?: string;
+  readonly imageUrl?: string;
+  readonly children: readonly { readonly [field: string]: unknown }[];
+}
 
 /** What `getMessengers()` returns: made by a provider's function, such as `telegramMessenger()`. */
 export type MessengerSet = Record<string, CarriesFeature<MessengersFeature>>;
