@@ -15,6 +15,7 @@ import {
 } from "./delivery-errors.ts";
 import { fingerprint } from "./fingerprint.ts";
 import type { Post, ReplyStage } from "./inbox.ts";
+import type { Pacer } from "./pacer.ts";
 
 /** A message that is begun and has no words yet. */
 const PENDING = "…";
@@ -39,6 +40,7 @@ export interface DeliveryInit {
   /** Answers are shown while they grow. */
   readonly canStream: boolean;
   readonly editIntervalMs: number;
+  readonly pacer: Pacer;
   readonly split: (text: string) => string[];
   readonly isExpected: (error: unknown) => boolean;
   /** Durable when it returns. */
@@ -185,12 +187,22 @@ export class Delivery {
       if (post === undefined || post.id === null) {
         // The words so far may be all there are: nothing that looks complete is posted before its id can be stored.
         if (!isFinal && this.#init.canEdit && beginningOf({ markdown: piece }) === PENDING) return isShown;
+        if (!this.#isTurnOf("posts", isFinal)) return false;
         isShown = await this.#add(index, { markdown: piece }, isFinal);
         if (!isShown) continue;
-      } else if (this.#shown[index] === piece || !(await this.#edit(index, { markdown: piece }, isFinal))) continue;
+      } else {
+        if (this.#shown[index] === piece) continue;
+        if (!this.#isTurnOf("edits", isFinal)) return false;
+        if (!(await this.#edit(index, { markdown: piece }, isFinal))) continue;
+      }
       this.#shown[index] = piece;
     }
     return isShown;
+  }
+
+  /** What is shown meanwhile does not wait in line: the end would have to wait behind it. */
+  #isTurnOf(kind: "posts" | "edits", isFinal: boolean): boolean {
+    return isFinal || this.#init.pacer.isFree(kind);
   }
 
   #mayBeWhole(post: Post | undefined, message: ChatPostable): boolean {
@@ -221,6 +233,7 @@ export class Delivery {
 
   async #place(index: number, message: ChatPostable, isFinal: boolean): Promise<void> {
     await this.#allowed();
+    await this.#init.pacer.turn("posts");
     const known = this.#posts[index];
     const isLost = known?.id === null && known.sent !== undefined;
     const sent = fingerprint(textOf(message));
@@ -270,11 +283,12 @@ export class Delivery {
 
   /** False: it shows an older text. */
   async #edit(index: number, message: ChatPostable, isFinal: boolean): Promise<boolean> {
-    const { adapter, threadId, clock, isExpected } = this.#init;
+    const { adapter, threadId, clock, isExpected, pacer } = this.#init;
     const id = this.#posts[index]?.id;
     if (id === null || id === undefined) return false;
     if (isFinal) await this.#allowed();
     for (let tried = 1; ; tried += 1) {
+      await pacer.turn("edits");
       try {
         await this.#limited(adapter.editMessage(threadId, id, message as never));
         this.edits += 1;

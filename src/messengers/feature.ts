@@ -89,6 +89,7 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
   async function receive(call: MessengerCall): Promise<void> {
     if (call.do === "post") {
       const { key, messengerId, threadId, message } = call.notice;
+      if (!intakeOf(messengerId)) throw new MessengerDefinitionError(messengerId, "it is not declared");
       inbox.add({ key, messengerId, threadId, job: { do: "say", message: postableOf(message) } });
     } else {
       const { turn } = call;

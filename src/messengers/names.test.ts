@@ -7,10 +7,10 @@ import { defineChannels, messengerChannel } from "../think/channels.ts";
 import { Think } from "../think/think.ts";
 
 /**
- * Documented, and left out on purpose: the runtime of the original has no documented members, and what builds its events is
- * part of it. Here the feature that a messenger carries does that work, and has no class of its own.
+ * Documented, and left out on purpose: the runtime of the original has no documented members. Here the feature that a
+ * messenger carries does that work, and has no class of its own.
  */
-const LEFT_OUT = ["ThinkMessengerRuntime", "defaultChatSdkEvent"];
+const LEFT_OUT = ["ThinkMessengerRuntime"];
 
 const DOCUMENTED = `defineMessengers chatSdkMessenger normalizeMessengers ThinkMessengerRuntime ThinkMessengerStateAgent
   defaultChatSdkEvent defaultConversationName idempotencyKeyForEvent toMessengerAttachment toMessengerAuthor

@@ -148,7 +148,7 @@ export class Replies {
     const last = events.at(-1);
     if (!last) return this.#init.inbox.complete(reply.key);
     const { texts } = policyOf(messenger);
-    const delivery = await this.#delivery(reply, intake, last.thread.isDirectMessage);
+    const delivery = await this.#delivery(reply, intake);
     const path = await this.#pathOf(messenger, last);
     const target = await this.#target(path);
     const answer = await this.#ask(reply, { intake, events, delivery, target });
@@ -224,7 +224,7 @@ export class Replies {
   }
 
   async #say(reply: MessengerReply, intake: Intake, message: ChatPostable): Promise<void> {
-    const delivery = await this.#delivery(reply, intake, false);
+    const delivery = await this.#delivery(reply, intake);
     const isCard = typeof message === "object" && "card" in message;
     const fallback = isCard ? message.fallbackText : undefined;
     const showsCards = intake.messenger.capabilities.supportsActions !== false;
@@ -235,7 +235,7 @@ export class Replies {
 
   async #upload(reply: MessengerReply, intake: Intake, file: KeptFile): Promise<void> {
     const { inbox, uploads } = this.#init;
-    const delivery = await this.#delivery(reply, intake, false);
+    const delivery = await this.#delivery(reply, intake);
     const takesFiles = intake.messenger.capabilities.supportsAttachments !== false;
     const outcome = takesFiles ? await delivery.postOnce(uploads.message(file)) : "refused";
     if (outcome === "refused" && delivery.failure !== undefined) {
@@ -255,7 +255,7 @@ export class Replies {
   async #follow(reply: Answering<Extract<AnswerJob, { do: "follow" }>>, intake: Intake): Promise<void> {
     const { texts } = policyOf(intake.messenger);
     const { requestId, text, failed, target: path } = reply.job.turn;
-    const delivery = await this.#delivery(reply, intake, false);
+    const delivery = await this.#delivery(reply, intake);
     const target = await this.#target([...path]);
     const attached = failed ? [] : await this.#attached.keep(reply, target, requestId);
     if (text.trim() !== "") await delivery.sayText(text);
@@ -333,7 +333,7 @@ export class Replies {
     const { inbox } = this.#init;
     const id = inbox.find(job.of)?.posts[0]?.id;
     if (typeof id === "string" && typeof job.message === "object" && "markdown" in job.message) {
-      const delivery = await this.#delivery({ ...reply, posts: [{ id }] }, intake, false);
+      const delivery = await this.#delivery({ ...reply, posts: [{ id }] }, intake);
       await delivery.sayText(job.message.markdown);
     }
     inbox.complete(reply.key);
@@ -341,13 +341,17 @@ export class Replies {
 
   // ── Parts ──
 
-  async #delivery(reply: MessengerReply, intake: Intake, isDirectMessage: boolean): Promise<Delivery> {
+  async #delivery(reply: MessengerReply, intake: Intake): Promise<Delivery> {
     const { messenger } = intake;
     const { host, inbox } = this.#init;
     const { delivery: policy, capabilities } = messenger;
+    const adapter = await intake.adapter();
+    const { threadId } = reply;
+    const isDirectMessage = adapter.isDM?.(threadId) ?? false;
     return new Delivery({
-      adapter: await intake.adapter(),
-      threadId: reply.threadId,
+      adapter,
+      threadId,
+      pacer: intake.pacer(adapter, threadId),
       posts: reply.posts,
       clock: host.clock,
       canEdit: capabilities.canEditMessages !== false,

@@ -26,6 +26,8 @@ export {
   FakeProvider,
   type FakeFile,
   type FakeMessage,
+  type FakePace,
+  type FakeWrite,
   type ProviderFailure,
   type ProviderFault,
   type ProviderCall

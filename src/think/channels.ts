@@ -50,13 +50,34 @@ export interface ChannelCard {
 }
 
 /** What `getMessengers()` returns: made by a provider's function, such as `telegramMessenger()`. */
-export type MessengerSet = Record<string, CarriesFeature<MessengersFeature>>;
+export type MessengerSet = Record<string, ChannelMessenger>;
+
+/** A messenger as this module sees it; providers' functions make it. */
+export interface ChannelMessenger extends CarriesFeature<MessengersFeature> {
+  readonly capabilities?: ChannelCapabilities;
+  readonly conversation?: ChannelDefinition["conversation"];
+  readonly delivery?: ChannelDeliveryPolicy;
+}
 
 export type ChannelIngress =
   | { readonly transport: "websocket" }
   | { readonly transport: "voice" }
   | { readonly transport: "custom" }
-  | { readonly transport: "webhook"; readonly messenger: CarriesFeature<MessengersFeature> };
+  | { readonly transport: "webhook"; readonly messenger: ChannelMessenger }
+  | ({ readonly transport: "webhook" } & ChannelMessenger);
+
+/** Texts and sizes of what is delivered in a channel. */
+export interface ChannelDeliveryPolicy {
+  readonly emptyResponseText?: string;
+  readonly errorResponseText?: string;
+  readonly interruptedResponseText?: string;
+  /** Characters of the first message of an answer. */
+  readonly visibleSoftLimit?: number;
+  /** The messages for a text that is too long for one. */
+  readonly splitText?: (text: string) => string[];
+  /** An error of an edit that only says that there was nothing to change. */
+  readonly isExpectedDeliveryCompletion?: (error: unknown) => boolean;
+}
 
 export interface ChannelContext {
   readonly channelId: string;
@@ -72,6 +93,10 @@ export interface ChannelDefinition {
   readonly kind: ChannelKind;
   readonly ingress?: ChannelIngress;
   readonly capabilities?: ChannelCapabilities;
+  /** Of a messenger: which agent answers. */
+  readonly conversation?: "thread" | "self" | ((event: never) => unknown);
+  /** Of a messenger: its own. Of other kinds: `splitText` for notices to their surface. */
+  readonly delivery?: ChannelDeliveryPolicy;
   /** Put in front of the system prompt of its turns. */
   readonly instructions?: string | ((context: ChannelContext) => MaybePromise<string>);
   /** Narrows the tools of its turns. */
@@ -84,6 +109,13 @@ export interface ChannelDefinition {
 
 export type ThinkChannels = Record<string, ChannelDefinition>;
 
+/** A channel as it holds: with what it has by default. */
+export interface NormalizedChannelDefinition extends ChannelDefinition {
+  readonly id: string;
+  readonly ingress: ChannelIngress;
+  readonly capabilities: ChannelCapabilities;
+}
+
 /** For type inference. */
 export function defineChannels<Channels extends ThinkChannels>(channels: Channels): Channels {
   return channels;
@@ -91,10 +123,18 @@ export function defineChannels<Channels extends ThinkChannels>(channels: Channel
 
 /** A messenger as an entry of `configureChannels()`, with a policy beside it. */
 export function messengerChannel(
-  messenger: CarriesFeature<MessengersFeature>,
+  messenger: ChannelMessenger,
   policy: Pick<ChannelDefinition, "instructions" | "tools" | "maxTurns"> = {}
 ): ChannelDefinition {
-  return { ...policy, kind: "messenger", ingress: { transport: "webhook", messenger } };
+  const { capabilities, conversation, delivery } = messenger;
+  return {
+    ...policy,
+    kind: "messenger",
+    ingress: { transport: "webhook", messenger },
+    ...(capabilities && { capabilities }),
+    ...(conversation !== undefined && { conversation }),
+    ...(delivery && { delivery })
+  };
 }
 
 /** The stored context of a message that came through a messenger, as far as this module looks into it. */
@@ -135,7 +175,8 @@ export interface FollowedTurn {
   readonly target: readonly { readonly className: string; readonly name: string }[];
 }
 
-const WEB: ChannelDefinition = {
+const WEB: NormalizedChannelDefinition = {
+  id: "web",
   kind: "web",
   ingress: { transport: "websocket" },
   capabilities: { canStream: true, canEditMessages: true }
@@ -145,18 +186,23 @@ const WEB: ChannelDefinition = {
 export function resolveChannels(
   configured: ThinkChannels,
   messengers: MessengerSet
-): ReadonlyMap<string, ChannelDefinition> {
-  const channels = new Map<string, ChannelDefinition>([["web", WEB]]);
+): ReadonlyMap<string, NormalizedChannelDefinition> {
+  const channels = new Map([["web", WEB]]);
   for (const [id, channel] of Object.entries(configured)) {
     if (id === "web" && channel.kind !== "web") throw new ChannelDefinitionError(RESERVED_WEB);
-    channels.set(id, id === "web" ? { ...WEB, ...channel } : channel);
+    channels.set(id, id === "web" ? { ...WEB, ...channel } : normalizedOf(id, channel));
   }
   for (const [id, messenger] of Object.entries(messengers)) {
     if (id === "web") throw new ChannelDefinitionError(RESERVED_WEB);
     if (channels.has(id)) throw new ChannelDefinitionError(`"${id}" is declared twice; channel ids must be unique`);
-    channels.set(id, messengerChannel(messenger));
+    channels.set(id, normalizedOf(id, messengerChannel(messenger)));
   }
   return channels;
+}
+
+function normalizedOf(id: string, channel: ChannelDefinition): NormalizedChannelDefinition {
+  const { ingress = { transport: channel.kind === "voice" ? "voice" : "custom" }, capabilities = {} } = channel;
+  return { ...channel, id, ingress, capabilities };
 }
 
 const RESERVED_WEB = '"web" is reserved for the built-in WebSocket chat surface';
@@ -164,7 +210,10 @@ const RESERVED_WEB = '"web" is reserved for the built-in WebSocket chat surface'
 /** The messengers among them. */
 export function messengersOf(channels: ReadonlyMap<string, ChannelDefinition>): MessengerSet {
   const messengers: MessengerSet = {};
-  for (const [id, { ingress }] of channels) if (ingress?.transport === "webhook") messengers[id] = ingress.messenger;
+  for (const [id, { kind, ingress }] of channels) {
+    if (kind !== "messenger" || ingress?.transport !== "webhook") continue;
+    messengers[id] = "messenger" in ingress ? ingress.messenger : ingress;
+  }
   return messengers;
 }
 
@@ -178,7 +227,7 @@ export interface ChannelsInit {
 export class Channels implements Feature {
   readonly name = "channels";
   readonly #init: ChannelsInit;
-  #resolved: ReadonlyMap<string, ChannelDefinition> = new Map([["web", WEB]]);
+  #resolved: ReadonlyMap<string, NormalizedChannelDefinition> = new Map([["web", WEB]]);
 
   constructor(init: ChannelsInit) {
     this.#init = init;
@@ -188,7 +237,7 @@ export class Channels implements Feature {
     this.#resolved = resolveChannels(await this.#init.configured(), this.#init.messengers());
   }
 
-  get(id: string): ChannelDefinition | undefined {
+  get(id: string): NormalizedChannelDefinition | undefined {
     return this.#resolved.get(id);
   }
 
@@ -214,12 +263,13 @@ export class Channels implements Feature {
   }
 
   contextOf(id: string): ChannelContext {
-    const { kind = "custom", capabilities } = this.#resolved.get(id) ?? {};
+    const { kind, capabilities } = this.#resolved.get(id) ?? {};
     const origin = this.#init.context();
     const messenger = origin?.messengerId === id ? origin : undefined;
     return {
       channelId: id,
-      kind,
+      // A class that only answers for its root need not declare the root's messenger.
+      kind: kind ?? (messenger ? "messenger" : "custom"),
       ...(capabilities && { capabilities }),
       ...(messenger && { messenger, thread: messenger.thread.id })
     };

@@ -37,6 +37,21 @@ export interface FakeMessage {
   readonly versions: string[];
 }
 
+/** What a provider allows in one chat: at most `calls` in any `perMs`. */
+export interface FakePace {
+  readonly calls: number;
+  readonly perMs: number;
+  /** Default: both. */
+  readonly of?: "posts" | "edits";
+}
+
+/** A call that changes what a chat shows. */
+export interface FakeWrite {
+  readonly chat: string;
+  readonly kind: "posts" | "edits";
+  readonly limits: readonly FakePace[];
+}
+
 export abstract class FakeProvider {
   /** The API's name for posting a message, for `failNext`. */
   abstract readonly postCall: string;
@@ -44,6 +59,10 @@ export abstract class FakeProvider {
   abstract readonly editCall: string;
   /** Every call that arrived, in order. */
   readonly calls: ProviderCall[] = [];
+  /** Calls that came faster than the provider allows; each was answered 429. */
+  readonly tooFast: ProviderCall[] = [];
+  readonly #writes: (FakeWrite & { readonly at: number })[] = [];
+  #now: (() => number) | undefined;
   readonly #plans: { readonly name: string; readonly fault: ProviderFault }[] = [];
   #server: Server | undefined;
 
@@ -57,6 +76,16 @@ export abstract class FakeProvider {
   /** The next call of this name goes wrong; several wait in line. */
   failNext(name: string, fault: ProviderFault): void {
     this.#plans.push({ name, fault });
+  }
+
+  /**
+   * From now on calls that come faster than the provider documents are answered 429, by the clock of the test.
+   *
+   * @example
+   * telegram.enforcePace(() => host.now);
+   */
+  enforcePace(now: () => number): void {
+    this.#now = now;
   }
 
   /** Takes the place of the global `fetch`. */
@@ -85,6 +114,29 @@ export abstract class FakeProvider {
   protected abstract nameOf(request: Request, body: Record<string, unknown>): string;
   protected abstract failed(failure: ProviderFailure): Response;
   protected abstract answer(call: ProviderCall, request: Request): Promise<Response>;
+  /** Undefined: it shows nothing. */
+  protected writeOf(_call: ProviderCall, _request: Request): FakeWrite | undefined {
+    return undefined;
+  }
+
+  #refusedByPace(call: ProviderCall, request: Request): Response | undefined {
+    const now = this.#now?.();
+    const write = now === undefined ? undefined : this.writeOf(call, request);
+    if (now === undefined || !write) return undefined;
+    const freeAt = write.limits.map((limit) => this.#freeAt(write, limit)).reduce((a, b) => Math.max(a, b), now);
+    if (freeAt <= now) {
+      this.#writes.push({ ...write, at: now });
+      return undefined;
+    }
+    this.tooFast.push(call);
+    return this.failed({ status: 429, retryAfterSeconds: Math.ceil((freeAt - now) / 1_000) });
+  }
+
+  #freeAt({ chat, kind }: FakeWrite, { calls, perMs, of }: FakePace): number {
+    if (of !== undefined && of !== kind) return 0;
+    const counted = this.#writes.filter((one) => one.chat === chat && (of ?? one.kind) === one.kind);
+    return (counted.at(-calls)?.at ?? Number.NEGATIVE_INFINITY) + perMs;
+  }
 
   /** Undefined: it is never answered. */
   async #handle(request: Request): Promise<Response | undefined> {
@@ -96,6 +148,8 @@ export abstract class FakeProvider {
     const call = { name, body };
     this.calls.push(call);
     if (typeof fault === "object") return this.failed(fault);
+    const refused = this.#refusedByPace(call, request);
+    if (refused) return refused;
     const response = await this.answer(call, request);
     if (fault === "unanswered") throw new TypeError("fetch failed");
     if (fault === "silent") return undefined;

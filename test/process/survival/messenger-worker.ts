@@ -47,7 +47,7 @@ export class Bot extends Think<Env> {
       userName: "support_bot",
       conversation: "self" as const,
       debounceMs: 10,
-      delivery: { editIntervalMs: () => 40 }
+      delivery: { editIntervalMs: () => 40, pace: [] }
     };
     return {
       telegram: telegramMessenger({ ...common, token: "1:test", secretToken: "secret", apiUrl: urls.telegram }),
