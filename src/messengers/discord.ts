@@ -63,10 +63,10 @@ export function discordMessenger(options: DiscordMessengerOptions): Messenger {
         .slice(0, threadId.startsWith("discord:@me:") ? 3 : 2)
         .join(":"),
     ...(gateway && {
-      connect: (init: MessengerConnectionInit) =>
-        init.agentName === gateway.agent
-          ? new DiscordGateway(init, { token, ...(gateway.url !== undefined && { url: gateway.url }) })
-          : undefined
+      connect: (init: MessengerConnectionInit) => {
+        if (init.agentName !== gateway.agent) return tellOnce(init.agentName, gateway.agent);
+        return new DiscordGateway(init, { token, ...(gateway.url !== undefined && { url: gateway.url }) });
+      }
     }),
     delivery: {
       visibleSoftLimit: FIRST_CHARS,
@@ -75,6 +75,17 @@ export function discordMessenger(options: DiscordMessengerOptions): Messenger {
       pace: PACE
     }
   });
+}
+
+const told = new Set<string>();
+
+/** Once in a process: an app may have thousands of agents, and ordinary messages reach one of them. */
+function tellOnce(agent: string, connected: string): undefined {
+  if (told.has(connected)) return;
+  told.add(connected);
+  console.info(
+    `The agent "${agent}" opens no connection to Discord's Gateway: ordinary messages come to "${connected}" only.`
+  );
 }
 
 export { discordSignatureVerifier } from "./discord/signature.ts";

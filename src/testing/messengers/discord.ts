@@ -12,6 +12,8 @@ import {
   type ProviderFailure
 } from "./provider.ts";
 
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
 import { FakeDiscordGateway } from "./discord-gateway.ts";
 
 const CONTENT_CHARS = 2_000;
@@ -86,7 +88,7 @@ export class FakeDiscord extends FakeProvider {
   readonly #files: FakeFile[] = [];
   /** Where users' files are. */
   filesUrl = "https://cdn.discordapp.com";
-  /** Its Gateway: give `gateway.WebSocket` to the code under test. */
+  /** Its Gateway: give `gateway.WebSocket` to the code under test, or `gateway.url` after `listen()`. */
   readonly gateway: FakeDiscordGateway;
   #next = 1_000;
 
@@ -195,6 +197,16 @@ export class FakeDiscord extends FakeProvider {
   }
 
   // ── The API ──
+
+  override async listen(): Promise<string> {
+    const url = await super.listen();
+    this.gateway.url = url.replace("http", "ws");
+    return url;
+  }
+
+  protected override upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    this.gateway.accept(request, stream, head);
+  }
 
   protected override nameOf(request: Request): string {
     const [, , place] = /\/channels\/(\d+)\/(\w+)/.exec(new URL(request.url).pathname) ?? [];

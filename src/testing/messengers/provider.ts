@@ -1,5 +1,6 @@
 // What the fake providers share: a log of every call, failures on request, and a port to listen on.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import { trackForeignWork } from "../inprocess/foreign-work.ts";
 
 export interface ProviderCall {
@@ -65,6 +66,8 @@ export abstract class FakeProvider {
   #now: (() => number) | undefined;
   readonly #plans: { readonly name: string; readonly fault: ProviderFault }[] = [];
   #server: Server | undefined;
+  /** Sockets that a client has upgraded: the server does not know them any more. */
+  readonly #streams = new Set<Duplex>();
 
   /** The bot's messages, oldest first. */
   abstract messages(): readonly FakeMessage[];
@@ -97,6 +100,11 @@ export abstract class FakeProvider {
   /** Listens on a free port of this machine; answers its address. */
   async listen(): Promise<string> {
     const server = createServer((request, response) => void this.#serve(request, response));
+    server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+      this.#streams.add(stream);
+      stream.once("close", () => this.#streams.delete(stream));
+      this.upgrade(request, stream, head);
+    });
     this.#server = server;
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
@@ -108,6 +116,7 @@ export abstract class FakeProvider {
     const server = this.#server;
     this.#server = undefined;
     server?.closeAllConnections();
+    for (const stream of this.#streams) stream.destroy();
     await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
   }
 
@@ -136,6 +145,11 @@ export abstract class FakeProvider {
     if (of !== undefined && of !== kind) return 0;
     const counted = this.#writes.filter((one) => one.chat === chat && (of ?? one.kind) === one.kind);
     return (counted.at(-calls)?.at ?? Number.NEGATIVE_INFINITY) + perMs;
+  }
+
+  /** A client wants a WebSocket. Most providers have none. */
+  protected upgrade(_request: IncomingMessage, stream: Duplex, _head: Buffer): void {
+    stream.destroy();
   }
 
   /** Undefined: it is never answered. */

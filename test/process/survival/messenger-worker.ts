@@ -19,6 +19,8 @@ interface Places {
     readonly teams: string;
   };
   readonly discordKey: string;
+  /** The Gateway that this agent keeps a socket to. */
+  readonly gatewayUrl?: string;
 }
 
 /** Between two pieces of an answer: long enough for kills to fall into answers. */
@@ -42,7 +44,7 @@ export class Bot extends Think<Env> {
   }
 
   override getMessengers() {
-    const { urls, discordKey } = JSON.parse(atob(this.name)) as Places;
+    const { urls, discordKey, gatewayUrl } = JSON.parse(atob(this.name)) as Places;
     const common = {
       userName: "support_bot",
       conversation: "self" as const,
@@ -57,6 +59,7 @@ export class Bot extends Think<Env> {
         token: "bot",
         applicationId: "1",
         publicKey: discordKey,
+        ...(gatewayUrl !== undefined && { gateway: { agent: this.name, url: gatewayUrl } }),
         apiUrl: urls.discord
       }),
       teams: teamsMessenger({
