@@ -162,7 +162,7 @@ export class Replies {
         markdown: delivery.hasPosts || answer.status !== "error" ? texts.interrupted : texts.error
       });
     await this.#end(reply, { target, path, requestId: answer.requestId, attached });
-    this.#delivered(reply, delivery);
+    this.#delivered(reply, delivery, answer.status);
   }
 
   async #ask(
@@ -262,7 +262,7 @@ export class Replies {
     else if (failed) await delivery.append({ markdown: texts.error });
     await this.#closeDecided(reply);
     await this.#end(reply, { target, path: [...path], requestId, attached });
-    this.#delivered(reply, delivery);
+    this.#delivered(reply, delivery, failed ? "error" : "completed");
   }
 
   /** Questions that another surface answered. */
@@ -378,8 +378,9 @@ export class Replies {
     return (step ? await runtimeOf(agent).tree.spawn(step) : agent) as object as Target;
   }
 
-  #delivered(reply: MessengerReply, { posts, edits }: Delivery): void {
+  #delivered(reply: MessengerReply, { posts, edits }: Delivery, status: string): void {
     const { host } = this.#init;
+    host.emit("channel:delivered", { channel: reply.messengerId, kind: "final", turnEnded: true, status });
     host.emit("messenger:delivered", {
       messenger: reply.messengerId,
       thread: reply.threadId,

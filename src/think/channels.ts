@@ -2,8 +2,10 @@
 // `configureChannels()` and `getMessengers()`; `web` is always there. Types, the rules of the declaration, and the
 // feature that gives turns their policy. Messengers themselves are a feature of their own.
 import type { ToolSet } from "ai";
+import type { EventPayloads } from "../observe/events.ts";
+import type { EngineTurn } from "../turn/turn.ts";
 import type { FetchableAttachment } from "./channel-agent.ts";
-import type { CarriesFeature, ChannelPolicy, Feature } from "./feature.ts";
+import type { CarriesFeature, ChannelPolicy, Feature, TurnPart } from "./feature.ts";
 import { ChannelDefinitionError } from "./errors.ts";
 
 type MaybePromise<T> = T | Promise<T>;
@@ -221,6 +223,7 @@ export interface ChannelsInit {
   readonly configured: () => MaybePromise<ThinkChannels>;
   readonly messengers: () => MessengerSet;
   readonly context: () => MessengerOrigin | undefined;
+  readonly emit: (type: "channel:resolved", payload: EventPayloads["channel:resolved"]) => void;
 }
 
 /** The channels of one agent. */
@@ -243,6 +246,13 @@ export class Channels implements Feature {
 
   get messengers(): MessengerSet {
     return messengersOf(this.#resolved);
+  }
+
+  /** Observed for every turn of a channel that the class declares. */
+  inTurn({ channel: id, requestId }: EngineTurn): TurnPart | undefined {
+    const channel = id === undefined ? undefined : this.#resolved.get(id);
+    if (!channel || channel === WEB) return undefined;
+    return { begin: () => this.#init.emit("channel:resolved", { channel: channel.id, kind: channel.kind, requestId }) };
   }
 
   channelPolicy(id: string): ChannelPolicy | undefined {

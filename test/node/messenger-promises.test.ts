@@ -232,6 +232,11 @@ test("in thread mode instructions, tools, the context, notices and attachments o
   };
   await asksTelegram(host, "Hello");
   await answered(host, 20_000);
+  const observed = world.events.flatMap(({ type, payload }) => (type.startsWith("channel:") ? [payload] : []));
+  expect(observed).toEqual([
+    { channel: "telegram", kind: "messenger", requestId: expect.any(String) as string },
+    { channel: "telegram", kind: "final", turnEnded: true, status: "completed" }
+  ]);
   expect(seen).toEqual(["telegram", "messenger", true, "telegram:7", 1]);
   expect(systemOf(0)).toContain("Answer telegram:7 in one line.");
   for (const call of [0, 1]) {

@@ -37,8 +37,11 @@ export class Bot extends Think<Env> {
       const prompt = JSON.stringify(call.prompt);
       const word = prompt.match(/word-\w+/g)?.at(-1) ?? "";
       const beginning = `This is the long beginning of the whole answer to ${word}`;
-      const rest = [pause(), text(", and this"), pause(), text(" is its end.")];
+      const middle = ", and this";
+      const end = [pause(), text(" is its end.")];
       // An interrupted answer is continued from where it was.
+      if (prompt.includes(`${beginning}${middle}`)) return reply(...end);
+      const rest = [pause(), text(middle), ...end];
       return prompt.includes(beginning) ? reply(...rest) : reply(text(beginning), ...rest);
     });
   }
