@@ -83,7 +83,7 @@ const told = new Set<string>();
 function tellOnce(agent: string, connected: string): undefined {
   if (told.has(connected)) return;
   told.add(connected);
-  console.info(
+  console.warn(
     `The agent "${agent}" opens no connection to Discord's Gateway: ordinary messages come to "${connected}" only.`
   );
 }

@@ -122,12 +122,11 @@ test("a token that Discord refuses is not tried again and again, and the log say
 });
 
 test("an agent of another name opens none, and the log says so once", async () => {
-  const info = vi.spyOn(console, "info").mockImplementation(() => undefined);
   const host = await connected({ agent: "other" });
   await host.advance(120_000);
   await (await host.get(Support, "third")).pendingApprovals();
   expect(discord().gateway.sessions).toEqual([]);
-  expect(info.mock.calls.map(String)).toEqual([expect.stringContaining('ordinary messages come to "other" only')]);
+  expect(logged.map(String)).toEqual([expect.stringContaining('ordinary messages come to "other" only')]);
 });
 
 test.each(["wss://gateway.discord.gg.example.com", "ws://gateway.discord.gg", "https://discord.gg", "nowhere"])(

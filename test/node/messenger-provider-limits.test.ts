@@ -93,6 +93,21 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     }
   });
 
+  test("the end of an answer does not wait in line behind what was shown before it", async () => {
+    const [middle, end] = [createGate(), createGate()];
+    const host = await openBot(name, [reply(text(LONG), middle.wait(), text(", or so"), end.wait(), text("."))], {
+      definition: { capabilities: { canStream: true }, delivery: { pace: [{ calls: 1, perMs: 60_000 }] } }
+    });
+    await asks(host, "Hello");
+    for (const gate of [middle, end]) {
+      await answered(host, 5_000);
+      gate.open();
+    }
+    // The post was in the first second: the next call may be a minute later.
+    await answered(host, 52_000);
+    expect(shown()).toEqual([`${LONG}, or so.`]);
+  });
+
   test("a message that comes late, after a newer one was answered, is answered once", async () => {
     const host = await openBot(name, [reply(text("The newer.")), reply(text("The older.")), reply(text("never"))]);
     const older = bot.driver.says("I was first");
