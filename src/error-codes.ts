@@ -200,6 +200,7 @@ export type ThinkErrorCode =
   | "too-many-schedules"
   | "tool-call-incomplete"
   | "tool-call-needs-approval"
+  | "tool-call-not-allowed"
   | "tool-call-not-open"
   | "tool-call-runs-on-server"
   | "tool-decision-invalid"

@@ -1,10 +1,9 @@
 // From a human's decision to its outcome in the transcript. The decision is durable before anything runs; the outcome,
 // its place in the transcript and the turn that goes on are one transaction, which also ends the row. So a process that
 // dies anywhere in between finds the row in the state it had reached and goes on from there, under the ledger's rules.
-import { grantOf } from "../think/actions.ts";
+import { approvalRefusal } from "../think/approval-check.ts";
 import type { ActionOutput, ApprovalDecision, PendingApproval } from "../think/actions.ts";
 import type { ParkedCall } from "../think/late-outcomes.ts";
-import { errorMessage } from "../util/errors.ts";
 import type { Json } from "../util/json.ts";
 import { truncateText } from "../util/truncate-value.ts";
 import { namedActions, type AnyAction } from "./descriptor.ts";
@@ -136,19 +135,12 @@ export class Approvals {
     if (decision.inputHash !== undefined && decision.inputHash !== row.inputHash) {
       return "Nothing was done: what waits for approval has another input than the one that was decided about.";
     }
-    try {
-      const { allowed, reason } = grantOf(
-        await this.#init.host.overrides.authorizeApproval({
-          ...approvalOf(row),
-          decision: decision.state === "approved" ? "approve" : "reject",
-          by: decision.by ?? null,
-          grant: row.grant
-        })
-      );
-      return allowed ? undefined : (reason ?? "Nothing was done: you may not decide this.");
-    } catch (error) {
-      return `Nothing was done: ${errorMessage(error)}`;
-    }
+    return approvalRefusal(this.#init.host.overrides, {
+      ...approvalOf(row),
+      decision: decision.state === "approved" ? "approve" : "reject",
+      by: decision.by ?? null,
+      grant: row.grant
+    });
   }
 
   #start(row: ParkedAction, origin: unknown): Promise<ActionOutput> {

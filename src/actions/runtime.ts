@@ -28,8 +28,7 @@ import { Ledger, sweepLedger } from "./ledger.ts";
 import { Parked } from "./parked.ts";
 import { prepareOutput, Results } from "./results.ts";
 import { compileActions } from "./run.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 /** What actions use of their agent. */
 export interface ActionsHost extends Pick<

@@ -37,10 +37,9 @@ import { passOn } from "./tree/agent-call.ts";
 import type { WorkflowInfo } from "./workflows/workflow-table.ts";
 import type { RunWorkflowOptions, WorkflowEventInput } from "./workflows/workflows.ts";
 import { wrapUserMethods } from "./wrap.ts";
+import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
 
 type SqlInput = string | number | boolean | null;
-type MaybePromise<T> = T | Promise<T>;
-
 /** Only `Agent` extends it, by way of the classes with further public names: users and modules see that one. */
 export abstract class BaseAgent<
   Env = unknown,
@@ -474,10 +473,6 @@ function enterInstance(instance: object, call: () => unknown): unknown {
   runtime.assertAlive();
   const answer = run();
   return isThenable(answer) ? Promise.resolve(answer).then(passOn) : answer;
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
 function classNameOf(childClass: SubAgentClass | string): string {

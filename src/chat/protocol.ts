@@ -6,6 +6,7 @@ import type { TurnListener } from "../turn/listener.ts";
 import type { TurnOutcome, TurnView } from "../turn/turn.ts";
 import type { AnswerOutcome } from "../turn/answers.ts";
 import { assertNever } from "../util/assert-never.ts";
+import { isThenable, whenDone, type MaybePromise } from "../util/maybe-promise.ts";
 import { ChatClients, OtherClient, type ChatSocket, type ChatSockets, type ClientView } from "./clients.ts";
 import { closingFor, ClosingTexts, hasStreamed, terminalOf, type Ended } from "./closing.ts";
 import { isWatching, type ChatCommand } from "./commands.ts";
@@ -36,6 +37,8 @@ export class ChatProtocol implements TurnListener {
   readonly #traces = new TurnTraces();
   readonly #refused = new WeakSet<ClientView>();
   readonly #warnedOf = new Set<string>();
+  /** By socket: when the last of its frames that had to wait is handled. */
+  readonly #undecided = new Map<unknown, Promise<void>>();
   #hasWarnedOfPush = false;
   /** What clients were last sent about recovery. An earlier process has notified them of a turn it was recovering. */
   #showsRecovery: boolean;
@@ -62,8 +65,26 @@ export class ChatProtocol implements TurnListener {
     this.#clients.forget(socket);
   }
 
-  /** Frames of one socket in the order they came. Throws only what the engine throws for tool answers and clears. */
-  receive(socket: ChatSocket, command: ChatCommand): void {
+  /**
+   * Frames of one socket in the order they came: those that follow a decision about which the class still thinks wait for
+   * it. Throws only what the engine throws for tool answers and clears.
+   */
+  receive(socket: ChatSocket, command: ChatCommand): MaybePromise<void> {
+    const { key } = socket;
+    const before = this.#undecided.get(key);
+    const handled = before ? before.then(() => this.#handle(socket, command)) : this.#handle(socket, command);
+    if (!isThenable(handled)) return;
+    const release = () => {
+      if (this.#undecided.get(key) === over) this.#undecided.delete(key);
+      // It may have gone in the meantime, and been looked up again.
+      if (!socket.isOpen) this.#clients.forget(socket);
+    };
+    const over = handled.then(release, release);
+    this.#undecided.set(key, over);
+    return handled;
+  }
+
+  #handle(socket: ChatSocket, command: ChatCommand): MaybePromise<void> {
     const view = this.#clients.of(socket);
     if (!isWatching(command) && this.#init.isReadonly?.(socket)) return this.#refuse(view, command);
     const { turns } = this.#init;
@@ -249,7 +270,7 @@ export class ChatProtocol implements TurnListener {
     if (refused.kind === "failed") this.#failRequest(view, requestId, refused);
   }
 
-  #toolResult(view: ClientView, command: Extract<ChatCommand, { type: "tool-result" }>): void {
+  #toolResult(view: ClientView, command: Extract<ChatCommand, { type: "tool-result" }>): MaybePromise<void> {
     const { toolCallId, output, errorText, autoContinue, clientTools } = command;
     const answered = this.#init.turns.answerTool({
       toolCallId,
@@ -259,13 +280,15 @@ export class ChatProtocol implements TurnListener {
       autoContinue,
       origin: view.socket.key
     });
-    this.#sendRefusal(view, { toolCallId }, answered);
+    return whenDone(answered, (outcome) => this.#sendRefusal(view, { toolCallId }, outcome));
   }
 
-  #approval(view: ClientView, command: Extract<ChatCommand, { type: "approval" }>): void {
+  #approval(view: ClientView, command: Extract<ChatCommand, { type: "approval" }>): MaybePromise<void> {
     const { toolCallId, approved, autoContinue } = command;
     const answer = { toolCallId, approved, autoContinue, origin: view.socket.key };
-    this.#sendRefusal(view, { toolCallId, approved }, this.#init.turns.answerApproval(answer));
+    return whenDone(this.#init.turns.answerApproval(answer), (outcome) =>
+      this.#sendRefusal(view, { toolCallId, approved }, outcome)
+    );
   }
 
   /** The reason and the stored call, to its sender only: that client already shows its own answer, others do not. */

@@ -2,8 +2,7 @@
 import type { Tool, ToolSet } from "ai";
 import { isObject } from "../util/json.ts";
 import { ExecuteDefinitionError } from "./errors.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 /** What a method is given besides its arguments. */
 export interface ConnectorContext {

@@ -2,7 +2,8 @@
 // of two decisions one wins.
 import { getCurrentAgent } from "../agent/context.ts";
 import { sha256 } from "../host/blobs.ts";
-import { grantOf, type ApprovalDecision, type PendingApproval } from "../think/actions.ts";
+import type { ApprovalDecision, PendingApproval } from "../think/actions.ts";
+import { approvalRefusal } from "../think/approval-check.ts";
 import { errorMessage } from "../util/errors.ts";
 import type { Result } from "../util/result.ts";
 import { openConnectors } from "./connector.ts";
@@ -164,22 +165,15 @@ export class ExecutionApprovals {
       return "Nothing was done: what waits for approval has another input than the one that was decided about.";
     const descriptor = this.#executions.descriptorOf(execution);
     if (!descriptor) return "Nothing was done: nothing is pending.";
-    try {
-      const { allowed, reason } = grantOf(
-        await this.#init.authorizeApproval({
-          executionId: execution.id,
-          source: "codemode",
-          descriptor,
-          inputHash: inputHash(entry),
-          decision: isApproved ? "approve" : "reject",
-          by: decision.by ?? null,
-          grant: { allowed: true }
-        })
-      );
-      return allowed ? undefined : (reason ?? "Nothing was done: you may not decide this.");
-    } catch (error) {
-      return `Nothing was done: ${errorMessage(error)}`;
-    }
+    return approvalRefusal(this.#init, {
+      executionId: execution.id,
+      source: "codemode",
+      descriptor,
+      inputHash: inputHash(entry),
+      decision: isApproved ? "approve" : "reject",
+      by: decision.by ?? null,
+      grant: { allowed: true }
+    });
   }
 }
 

@@ -6,8 +6,7 @@ import type { MessengerAttachmentPolicy } from "./attachments.ts";
 import type { ChatAdapter } from "./chat-adapter.ts";
 import { MessengerDefinitionError } from "./errors.ts";
 import type { ChatSdkEventInput, MessengerAuthor, MessengerCapabilities, MessengerEvent } from "./event.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 export type MessengerTrigger = "direct-message" | "mention" | "subscribed-thread" | "action";
 

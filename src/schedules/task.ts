@@ -1,9 +1,8 @@
 // A recurring task as a class declares it. The types check literal schedules: times, units, and what cannot stand together.
 // What is only known at run time is checked by declaration.ts before anything is stored.
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 type Digit = "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
-type MaybePromise<T> = T | Promise<T>;
-
 /** A time of day, "00:00" to "23:59". */
 export type ThinkTime =
   `${`${"0" | "1"}${Digit}` | `2${"0" | "1" | "2" | "3"}`}:${"0" | "1" | "2" | "3" | "4" | "5"}${Digit}`;

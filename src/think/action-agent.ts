@@ -21,8 +21,7 @@ import type { ChannelText } from "./channels.ts";
 import { renderAttachment } from "./render-attachment.ts";
 import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
 import { actionsOf, decideApproval, pendingApprovals } from "./approvals.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 export abstract class ActionAgent<
   Env = unknown,

@@ -57,7 +57,7 @@ export interface ActionApprovalDescriptor {
 
 export interface PendingApproval {
   readonly executionId: string;
-  readonly source: "action" | "codemode" | "workflow";
+  readonly source: "action" | "codemode" | "workflow" | "tool";
   readonly descriptor: ActionApprovalDescriptor;
   /** Of the descriptor's input. Given back with the decision, nothing else is approved by it. */
   readonly inputHash?: string;
@@ -114,7 +114,7 @@ export interface ActionAuthorizationContext {
 export interface ApprovalAuthorizationContext extends PendingApproval {
   readonly decision: "approve" | "reject";
   readonly by: string | null;
-  /** Of the turn that parked it. */
+  /** Of the turn that parked it; everything for what was not parked. */
   readonly grant: ActionGrant;
 }
 

@@ -2,15 +2,14 @@
 // workflows. One list, one pair of decisions and one address for all of them.
 import { lazyModule } from "../host/lazy-module.ts";
 import type { WaitingQuestion } from "../submissions/workflow-approvals.ts";
-import { errorMessage } from "../util/errors.ts";
 import {
-  grantOf,
   noActions,
   type ActionOutput,
   type ActionsFeature,
   type ApprovalDecision,
   type PendingApproval
 } from "./actions.ts";
+import { approvalRefusal } from "./approval-check.ts";
 import { approverOf } from "./approver.ts";
 import type { Feature } from "./feature.ts";
 import { thinkRuntimeOf } from "./runtime.ts";
@@ -78,19 +77,13 @@ async function decideQuestion(
       "Nothing was done: what waits for approval has another input than the one decided about."
     );
   }
-  try {
-    const { allowed, reason: why } = grantOf(
-      await runtime.overrides.authorizeApproval({
-        ...approvalOf(asked),
-        decision: isApproved ? "approve" : "reject",
-        by: by ?? null,
-        grant: { allowed: true }
-      })
-    );
-    if (!allowed) return refused(executionId, why ?? "Nothing was done: you may not decide this.");
-  } catch (error) {
-    return refused(executionId, `Nothing was done: ${errorMessage(error)}`);
-  }
+  const refusal = await approvalRefusal(runtime.overrides, {
+    ...approvalOf(asked),
+    decision: isApproved ? "approve" : "reject",
+    by: by ?? null,
+    grant: { allowed: true }
+  });
+  if (refusal !== undefined) return refused(executionId, refusal);
   const decision = { approved: isApproved, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
   return runtime.parts.deferred.approvals.decide(asked, decision) ? decision : noActions(executionId);
 }

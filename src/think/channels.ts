@@ -7,8 +7,7 @@ import type { EngineTurn } from "../turn/turn.ts";
 import type { FetchableAttachment } from "./channel-agent.ts";
 import type { CarriesFeature, ChannelPolicy, Feature, TurnPart } from "./feature.ts";
 import { ChannelDefinitionError } from "./errors.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 export type ChannelKind = "web" | "messenger" | "voice" | "custom";
 

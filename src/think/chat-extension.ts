@@ -12,6 +12,7 @@ import {
   type ChatSocket
 } from "../chat/index.ts";
 import type { MessageChanges } from "../session/message-changes.ts";
+import { whenDone } from "../util/maybe-promise.ts";
 import { plainChatExtension, type PlainChatExtensionInit } from "./plain-chat.ts";
 
 export interface ChatExtensionInit extends Omit<ChatProtocolInit, "sockets" | "isReadonly"> {
@@ -43,8 +44,8 @@ export function chatExtensions(init: ChatExtensionInit): AgentExtension[] {
     disconnected: (connection) => protocol.disconnected(socketOf(connection)),
     receive(connection, text) {
       const command = parseChatFrame(text);
-      if (command) protocol.receive(socketOf(connection), command);
-      return command !== undefined;
+      if (!command) return false;
+      return whenDone(protocol.receive(socketOf(connection), command), () => true);
     },
     respond: (request) => (isGetMessagesRequest(request) ? getMessagesResponse(request, init.messages) : undefined),
     async runDue() {

@@ -8,8 +8,7 @@ import type { AgentToolRunInfo, RunAgentToolResult } from "../agent/agent-tools/
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import { NotStartedError } from "./errors.ts";
 import { PlainChatAgent } from "./plain-chat-agent.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 const ownRuns = new WeakMap<object, OwnRuns>();
 

@@ -1,8 +1,7 @@
 // What a class gets for executed code: declarations only. What runs code is in src/execute.
 import { executionsOf, type PausedDescription, type PendingExecution } from "./executions.ts";
 import { ChannelAgent } from "./channel-agent.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 export abstract class ExecutionAgent<
   Env = unknown,

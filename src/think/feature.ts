@@ -34,8 +34,7 @@ import type { LateOutcomes } from "./late-outcomes.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import type { ResultReader } from "./read-result.ts";
 import type { ToolLayerName } from "./tool-layers.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 /** Under which a value carries its feature. Registered, so that two copies of the package agree on it. */
 export const FEATURE: unique symbol = Symbol.for("everthink.feature") as typeof FEATURE;

@@ -149,7 +149,7 @@ export class ThinkInspection implements InspectionSource {
         ...(reason !== undefined && { reason }),
         ...(by !== undefined && { by })
       };
-      const outcome = this.#runtime.parts.turns.answerApproval(answer);
+      const outcome = await this.#runtime.parts.turns.answerApproval(answer);
       return outcome.changed ? {} : { refused: outcome.refused?.message ?? "It was decided already." };
     }
     const outcome = await decideApproval(this.#runtime.overrides, id, { isApproved, ...decision });

@@ -34,8 +34,7 @@ import type {
   TurnContext
 } from "./hooks.ts";
 import type { ExtensionAgent } from "./extension-agent.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 /** How much of old messages the model is shown. Stored messages are never touched. */
 export interface HistoryTruncation extends Pick<

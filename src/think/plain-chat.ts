@@ -6,6 +6,7 @@ import type { AgentRuntime } from "../agent/runtime.ts";
 import { chatResponse, openAIResponse, PlainChat, SocketChat, type ChatProtocol } from "../chat/index.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import { kebabCase } from "../util/kebab.ts";
+import { whenDone } from "../util/maybe-promise.ts";
 import { NotStartedError } from "./errors.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 
@@ -56,8 +57,7 @@ export function plainChatExtension(init: PlainChatExtensionInit): AgentExtension
       settings().plainChat !== false && path === "/chat" && !new URL(request.url).searchParams.has(CF_CLIENT_PARAMETER),
     receive(connection, text) {
       if (!isDedicated(connection)) return false;
-      sockets.receive(plainSocket(connection), text);
-      return true;
+      return whenDone(sockets.receive(plainSocket(connection), text), () => true);
     },
     disconnected(connection) {
       if (isDedicated(connection)) sockets.closed(connection);

@@ -77,7 +77,12 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
     apply({ stored }) {
       applyPlan(store, { ...stored, append: [] }, newId);
       for (const { toolCallId, output, errorText } of stored.toolResults) {
-        turns.answerTool({ toolCallId, output, ...(errorText !== undefined && { errorText }), autoContinue: false });
+        void turns.answerTool({
+          toolCallId,
+          output,
+          ...(errorText !== undefined && { errorText }),
+          autoContinue: false
+        });
       }
     }
   };

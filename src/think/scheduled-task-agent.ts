@@ -3,8 +3,7 @@ import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import type { ThinkScheduledTaskInfo, ThinkScheduledTasks } from "../schedules/task.ts";
 import { thinkRuntimeOf } from "./runtime.ts";
 import { SubmissionAgent } from "./submission-agent.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 export abstract class ScheduledTaskAgent<
   Env = unknown,

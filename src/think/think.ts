@@ -60,8 +60,7 @@ import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";
 import type { StreamCallback } from "./stream-callback.ts";
 import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "./turn-input.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../util/maybe-promise.ts";
 
 /**
  * A durable chat agent: one conversation with its history, its tools and its agentic loop, streamed to every client.

@@ -18,6 +18,7 @@ import {
 } from "../model/index.ts";
 import type { CallOutcome } from "../journal/records.ts";
 import type {
+  ChatDecision,
   AssembledTurn,
   CutOffCall,
   FailureClass,
@@ -30,6 +31,8 @@ import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/r
 import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
+import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
+import { approvalRefusal, askedInChat } from "./approval-check.ts";
 import { approverOf } from "./approver.ts";
 import type { Assembly } from "./assemble.ts";
 import { ToolDecisionError } from "./errors.ts";
@@ -204,6 +207,10 @@ export class UserTurnHooks implements TurnHooks {
     return approverOf(this.#init.overrides, given);
   }
 
+  authorizeApproval(asked: ChatDecision): MaybePromise<string | undefined> {
+    return approvalRefusal(this.#init.overrides, askedInChat(asked));
+  }
+
   toolKind(toolName: string): "server" | "client" | undefined {
     try {
       const tools = this.#init.overrides.getTools();
@@ -333,8 +340,4 @@ const NO_TEXT = "Something went wrong.";
 
 function textOf(answer: unknown, error: unknown): string {
   return errorMessage(answer) || errorMessage(error) || NO_TEXT;
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

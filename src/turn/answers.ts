@@ -7,6 +7,7 @@ import type { ApprovalAnswered, CallOutcome, CallSettled, RecordedClientTool } f
 import { toolNameOf, type ToolPart } from "../model/index.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
+import { whenDone, type MaybePromise } from "../util/maybe-promise.ts";
 import type { Admission } from "./admit.ts";
 import { toolPartOf } from "./tool-calls.ts";
 import type { TurnEngine } from "./engine.ts";
@@ -79,7 +80,21 @@ export class Answers {
     this.#turns = turns;
   }
 
-  answerTool({ toolCallId, output, errorText, clientTools, ...answer }: ToolResultAnswer): AnswerOutcome {
+  /** An error for a call that waits for approval is a rejection of it. */
+  answerTool(answer: ToolResultAnswer): MaybePromise<AnswerOutcome> {
+    const { toolCallId, errorText } = answer;
+    if (errorText === undefined) return this.#takeResult(answer);
+    return whenDone(this.#refusal({ toolCallId, approved: false }), (refused) => refused ?? this.#takeResult(answer));
+  }
+
+  answerApproval(answer: ApprovalAnswer): MaybePromise<AnswerOutcome> {
+    const { toolCallId, approved, by } = answer;
+    const decidedBy = this.#store.init.hooks.approver?.(by);
+    const refusal = this.#refusal({ toolCallId, approved, decidedBy });
+    return whenDone(refusal, (refused) => refused ?? this.#takeApproval(answer, decidedBy));
+  }
+
+  #takeResult({ toolCallId, output, errorText, clientTools, ...answer }: ToolResultAnswer): AnswerOutcome {
     const result = { toolCallId, output, ...(errorText !== undefined && { errorText }) };
     const outcome: CallOutcome =
       errorText === undefined ? { kind: "output", output: (output ?? null) as Json } : { kind: "error", errorText };
@@ -99,8 +114,10 @@ export class Answers {
     return answered;
   }
 
-  answerApproval({ toolCallId, approved, reason, by, ...answer }: ApprovalAnswer): AnswerOutcome {
-    const decidedBy = this.#store.init.hooks.approver?.(by);
+  #takeApproval(
+    { toolCallId, approved, reason, by: _, ...answer }: ApprovalAnswer,
+    decidedBy: string | undefined
+  ): AnswerOutcome {
     const answered = this.#answer({
       toolCallId,
       ...answer,
@@ -122,6 +139,25 @@ export class Answers {
     this.#store.init.emit("tool:approval", { toolCallId, approved });
     this.continueIfReady();
     return answered;
+  }
+
+  /** What the class says of a decision over a call that waits for one. Whatever else is answered, is not its to decide. */
+  #refusal({
+    toolCallId,
+    approved,
+    decidedBy
+  }: Pick<ApprovalAnswer, "toolCallId" | "approved"> & { readonly decidedBy?: string | undefined }): MaybePromise<
+    AnswerOutcome | undefined
+  > {
+    const message = this.#holder(toolCallId)?.message;
+    const part = message && toolPartOf(message, toolCallId);
+    if (part?.state !== "approval-requested") return undefined;
+    const asked = { part, approved, by: decidedBy };
+    return whenDone(this.#store.init.hooks.authorizeApproval?.(asked), (refusal) =>
+      refusal === undefined
+        ? undefined
+        : { changed: false, refused: new ToolAnswerError("not-allowed", refusal), message }
+    );
   }
 
   /** The continuation that starts next; also one whose other calls still wait, while nothing came after its answer. */
@@ -203,9 +239,8 @@ export class Answers {
 
   /** The first answer wins. One that comes while its message streams is applied to the stream, and recorded. */
   #apply({ toolCallId, change, record, why, decidedBy, origin }: Applied): AnswerOutcome {
-    const { running, init } = this.#store;
-    const streamed = running && toolPartOf(running.stream.unfinished, toolCallId) ? running : undefined;
-    const message = streamed ? streamed.stream.unfinished : init.transcript.messageOfCall(toolCallId);
+    const { init } = this.#store;
+    const { message, streamed } = this.#holder(toolCallId) ?? {};
     const answered = message && change(message, streamed === undefined);
     const by = origin === undefined ? "code" : "client";
     if (!message || !answered) return { changed: false };
@@ -222,6 +257,14 @@ export class Answers {
     }
     init.conversation.afterCommit(() => this.#store.listeners.messageUpdated(answered));
     return { changed: true, message: answered };
+  }
+
+  /** The message with the call; `streamed`: the turn that is writing it. */
+  #holder(toolCallId: string) {
+    const { running, init } = this.#store;
+    const streamed = running && toolPartOf(running.stream.unfinished, toolCallId) ? running : undefined;
+    const message = streamed ? streamed.stream.unfinished : init.transcript.messageOfCall(toolCallId);
+    return message && { message, streamed };
   }
 
   /**

@@ -231,9 +231,13 @@ describe("tools", () => {
     const outcome = await w.engine.admit(ask("r1")).settled;
     for (const toolCallId of order) {
       expect(w.model.callCount).toBe(1);
-      expect(w.engine.answerTool({ toolCallId, output: toolCallId, autoContinue: true }).changed).toBe(true);
+      expect(w.engine.answerTool({ toolCallId, output: toolCallId, autoContinue: true })).toMatchObject({
+        changed: true
+      });
       // Again: the first answer won.
-      expect(w.engine.answerTool({ toolCallId, output: "other", autoContinue: true }).changed).toBe(false);
+      expect(w.engine.answerTool({ toolCallId, output: "other", autoContinue: true })).toMatchObject({
+        changed: false
+      });
     }
     expect(w.engine.waiting()).toMatchObject({ continuation: true, messageId: outcome.message?.id });
     await untilIdle(w);
@@ -251,7 +255,9 @@ describe("tools", () => {
     const ticket = w.engine.admit(ask("r1"));
     await gate.reached;
     await new Promise((resolve) => setImmediate(resolve));
-    expect(w.engine.answerTool({ toolCallId: "call-a", output: 1, autoContinue: true }).changed).toBe(true);
+    expect(w.engine.answerTool({ toolCallId: "call-a", output: 1, autoContinue: true })).toMatchObject({
+      changed: true
+    });
     gate.open();
     await ticket.settled;
     await untilIdle(w);
@@ -281,7 +287,9 @@ describe("tools", () => {
     const w = world([reply(toolCall("pay", {}, { id: "call-p" })), reply(text("done"))], { tools });
     await w.engine.admit(ask("r1")).settled;
     expect(runs).toBe(0);
-    expect(w.engine.answerApproval({ toolCallId: "call-p", approved: true, autoContinue: true }).changed).toBe(true);
+    expect(w.engine.answerApproval({ toolCallId: "call-p", approved: true, autoContinue: true })).toMatchObject({
+      changed: true
+    });
     await untilIdle(w);
     expect(runs).toBe(1);
     expect(w.heard.some((one) => one.what === "updated" && JSON.stringify(one.message).includes('"paid"'))).toBe(true);

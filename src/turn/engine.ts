@@ -5,6 +5,7 @@ import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { TurnFold } from "../journal/folds/turn-fold.ts";
 import type { RecordedClientTool, StepUsage } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
+import type { MaybePromise } from "../util/maybe-promise.ts";
 import { admittedRecord, ofQuestion, type Admission, type TurnTicket } from "./admit.ts";
 import { Answers, type AnswerOutcome, type ApprovalAnswer, type ToolResultAnswer } from "./answers.ts";
 import { NestedTurnError, OutsideTurnError, QueueFullError } from "./errors.ts";
@@ -255,12 +256,12 @@ export class TurnEngine {
   }
 
   /** Of a call that only a client can run. The first result wins; any other changes nothing. */
-  answerTool(answer: ToolResultAnswer): AnswerOutcome {
+  answerTool(answer: ToolResultAnswer): MaybePromise<AnswerOutcome> {
     return this.#answers.answerTool(answer);
   }
 
   /** Of a call that was asked about and not answered; any other is refused. */
-  answerApproval(answer: ApprovalAnswer): AnswerOutcome {
+  answerApproval(answer: ApprovalAnswer): MaybePromise<AnswerOutcome> {
     return this.#answers.answerApproval(answer);
   }
 

@@ -139,7 +139,7 @@ export class OutsideTurnError extends ThinkError {
 }
 
 /** Why an answer from outside is not taken. */
-export type AnswerRefusal = "runs-on-server" | "needs-approval" | "incomplete" | "not-open";
+export type AnswerRefusal = "runs-on-server" | "needs-approval" | "incomplete" | "not-open" | "not-allowed";
 
 const REFUSED: Readonly<Record<AnswerRefusal, { readonly message: string; readonly hint: string }>> = {
   "runs-on-server": {
@@ -157,12 +157,20 @@ const REFUSED: Readonly<Record<AnswerRefusal, { readonly message: string; readon
   "not-open": {
     message: "This call does not wait for a decision any more. Nothing was changed.",
     hint: "It was decided before, it was cleared or left on another branch, or no approval was ever asked for."
+  },
+  "not-allowed": {
+    message: "You may not decide over this call. Nothing was changed.",
+    hint: "authorizeApproval() of the agent's class decides who may."
   }
 };
 
 /** A client answered a call that is not its to answer, or no longer open. */
 export class ToolAnswerError extends ThinkError {
-  constructor(readonly reason: AnswerRefusal) {
-    super({ code: `tool-call-${reason}`, ...REFUSED[reason] });
+  /** `message`: in place of the usual one. */
+  constructor(
+    readonly reason: AnswerRefusal,
+    message = REFUSED[reason].message
+  ) {
+    super({ code: `tool-call-${reason}`, hint: REFUSED[reason].hint, message });
   }
 }

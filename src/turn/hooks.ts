@@ -9,8 +9,10 @@ import type {
   ToolCallToRun,
   StopWhen,
   SystemPrompt,
-  ToolDecision
+  ToolDecision,
+  ToolPart
 } from "../model/index.ts";
+import type { MaybePromise } from "../util/maybe-promise.ts";
 import type { ExhaustionReason } from "./retry-policy.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
 import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "./turn.ts";
@@ -77,6 +79,14 @@ export interface FinalAnswer {
   readonly error?: string;
 }
 
+/** A call that waits for approval, and what is decided over it. */
+export interface ChatDecision {
+  readonly part: ToolPart;
+  readonly approved: boolean;
+  /** The name of who decides, if it is known. */
+  readonly by: string | undefined;
+}
+
 export interface TurnHooks {
   /** Before the history is read; it may be shortened here. Never throws. */
   prepare?(turn: EngineTurn): Promise<unknown> | undefined;
@@ -123,6 +133,8 @@ export interface TurnHooks {
   toolKind(toolName: string): "server" | "client" | undefined;
   /** Who decides over an approval now: the name the class knows, otherwise the given one. Never throws. */
   approver?(given: string | undefined): string | undefined;
+  /** Why that may not be decided by who decides now; undefined when it may. Never throws. */
+  authorizeApproval?(asked: ChatDecision): MaybePromise<string | undefined>;
   /** As `AssembledTurn.annotate`, for chunks that an earlier attempt did not get to write. Never throws. */
   annotateRepair?(chunk: UIMessageChunk): UIMessageChunk;
   /** How often a turn that outgrew the context window is compacted and begun anew; 0: never. */

@@ -1,13 +1,13 @@
 // The example as people run it: `npm start` on the built Worker, or `vite dev` on its sources. Its data are in a folder
 // of their own, and everything is gone when the test file ends.
 import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
+import { freePort } from "../../tools/free-port.ts";
+import { removeFolder } from "../../tools/remove-folder.ts";
 import { ServeRun } from "../process/served-project.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
@@ -57,7 +57,7 @@ export class ExampleServer {
   async stop(): Promise<void> {
     this.#run.child.kill("SIGTERM");
     await this.#run.ended;
-    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    await removeFolder(this.#folder);
   }
 }
 
@@ -120,14 +120,4 @@ function keep(init: ConstructorParameters<typeof ExampleServer>[0]): ExampleServ
   const server = new ExampleServer(init);
   started.push(server);
   return server;
-}
-
-/** Vite would take another one after it restarted itself. */
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await once(probe.listen(0, "127.0.0.1"), "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
 }

@@ -3,10 +3,10 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, vi } from "vitest";
+import { freePort } from "../../tools/free-port.ts";
 import { repository, type PackedProject } from "./packed-project.ts";
 import type { PageStep } from "./page-steps.ts";
 
@@ -105,11 +105,3 @@ const environment = () => ({
   CLOUDFLARE_CF_FETCH_ENABLED: "false",
   CI: "true"
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}

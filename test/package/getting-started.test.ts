@@ -26,7 +26,7 @@ afterAll(async () => {
   await browser?.close();
   await person?.leave();
   openAi?.stop();
-  packed?.remove();
+  await packed?.remove();
 });
 
 /** The steps up to the last commands, and those. */

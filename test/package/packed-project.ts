@@ -1,19 +1,11 @@
 // Packs the built package and installs the tarball in a new, empty project, as a user would get it. Everything lives in
 // one temporary directory, which `remove` deletes. `dist/` must have been built.
 import { execFileSync } from "node:child_process";
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync
-} from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { removeFolder } from "../../tools/remove-folder.ts";
 
 export const repository = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -86,8 +78,8 @@ export class PackedProject {
     return readFileSync(join(this.project, "node_modules", "everthink", path), "utf8");
   }
 
-  remove(): void {
-    rmSync(this.directory, { recursive: true, force: true });
+  async remove(): Promise<void> {
+    await removeFolder(this.directory);
   }
 
   #npm(cwd: string, args: string[]): string {

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await person?.leave();
   openAi?.stop();
-  packed?.remove();
+  await packed?.remove();
 });
 
 describe("a project made by following the README word for word", () => {

@@ -25,7 +25,7 @@ beforeAll(() => {
 afterAll(async () => {
   for (const { child } of runs) child.kill("SIGTERM");
   await Promise.all(runs.map(({ ended }) => ended));
-  packed?.remove();
+  await packed?.remove();
 });
 
 const inherited = Object.fromEntries(

@@ -1,17 +1,18 @@
 // Objects that the published packages of the original wrote, in real processes: what is carried is ours from then on, what is
 // not is refused in words and still theirs.
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { bundleContender } from "../../bench/bundle.ts";
+import { removeFolder } from "../../tools/remove-folder.ts";
 import { startWorker } from "./workerd-process.ts";
 
 const OBJECTS = ["Counter", "Chat"];
 const scratch = mkdtempSync(join(tmpdir(), "everthink-original-"));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+afterAll(() => removeFolder(scratch));
 
 const successor = new URL("./fixtures/successor-worker.ts", import.meta.url);
 

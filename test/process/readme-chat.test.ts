@@ -1,18 +1,19 @@
 // The README's chat.ts as a process of its own: when it cannot talk to its agent it says why, and a shell can tell.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
+import { removeFolder } from "../../tools/remove-folder.ts";
 import { startWorker } from "./workerd-process.ts";
 
 // Inside the repository, so that the package's own name leads to `dist/`.
 const scratch = fileURLToPath(new URL("../../.tmp/", import.meta.url));
 mkdirSync(scratch, { recursive: true });
 const folder = mkdtempSync(join(scratch, "readme-chat-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => removeFolder(folder));
 
 const source = readFileSync(new URL("../docs/examples/readme-chat.ts", import.meta.url), "utf8");
 

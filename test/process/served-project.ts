@@ -2,20 +2,21 @@
 // Everything still running when a test file ends is killed, everything temporary removed. `dist/` must have been built.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 import { bundleWorker } from "../../tools/bundle-worker.ts";
+import { removeFolder } from "../../tools/remove-folder.ts";
 
 const command = fileURLToPath(new URL("../../dist/serve/cli.js", import.meta.url));
 const workerd = dirname(createRequire(import.meta.url).resolve("workerd/package.json"));
 
 const projects: ServedProject[] = [];
-afterAll(() => {
-  for (const project of projects.splice(0)) project.remove();
+afterAll(async () => {
+  await Promise.all(projects.splice(0).map((project) => project.remove()));
 });
 
 export const WRANGLER = {
@@ -87,9 +88,10 @@ export class ServedProject {
     return run;
   }
 
-  remove(): void {
+  async remove(): Promise<void> {
     for (const run of this.#runs) run.child.kill("SIGKILL");
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    await Promise.all(this.#runs.map(({ ended }) => ended));
+    await removeFolder(this.folder);
   }
 }
 

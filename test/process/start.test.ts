@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, statSync, utimesSync } from "node:fs";
+import { mkdtempSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import WebSocket from "ws";
+import { removeFolder } from "../../tools/remove-folder.ts";
 
 const script = fileURLToPath(new URL("../../tools/start.ts", import.meta.url));
 const dataDirectory = mkdtempSync(join(tmpdir(), "everthink-start-"));
@@ -14,7 +15,7 @@ const children: ChildProcess[] = [];
 afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
 });
-afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }));
+afterAll(() => removeFolder(dataDirectory));
 
 interface Start {
   child: ChildProcess;

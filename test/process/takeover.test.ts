@@ -8,6 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { bundleOriginal, isOriginalInstalled } from "../../tools/original-bundle.ts";
+import { removeFolder } from "../../tools/remove-folder.ts";
 import { fillObjects, PROJECT } from "../../tools/takeover-fixtures.ts";
 import type { ShownMessage, ShownPart } from "../browser/page/chat-view.tsx";
 import { until } from "../browser/until.ts";
@@ -27,7 +28,7 @@ const mounted: { unmount(): void }[] = [];
 afterEach(() => {
   for (const page of mounted.splice(0)) page.unmount();
 });
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+afterAll(() => removeFolder(scratch));
 
 const OBJECTS = ["Assistant", "Counter"];
 /** Objects whose work is brought to an end. */

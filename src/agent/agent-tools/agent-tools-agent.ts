@@ -15,8 +15,7 @@ import type {
   RunAgentToolResult
 } from "./run.ts";
 import type { ClearAgentToolRunsOptions } from "./run-table.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 /** Runs that `listAgentToolRuns` returns. */
 const LIST_LIMIT = 200;

@@ -17,7 +17,7 @@ import {
   UnknownCallError
 } from "../errors.ts";
 import { BODY_LIMIT_BYTES, isJson, type HttpChatInit } from "../plain/http.ts";
-import { READER_LIMIT } from "../plain/plain-chat.ts";
+import { READER_LIMIT, REFUSAL_STATUS } from "../plain/plain-chat.ts";
 import { AnswerReader, type AnswerEvents } from "./answer.ts";
 import { Completion, CompletionStream, type Head } from "./completions.ts";
 import { errorBody, EVENT_HEADERS, EventReply, NO_STORE, ObjectReply } from "./reply.ts";
@@ -79,25 +79,25 @@ type Asking = OpenAIInit & { readonly kind: Kind };
 
 async function answer(request: Request, asked: OpenAIRequest, init: Asking): Promise<Response> {
   const reply = new ObjectReply();
-  const refusal = send(request, { asked, events: init.kind.asObject(headOf(asked, init), reply) }, init);
+  const refusal = await send(request, { asked, events: init.kind.asObject(headOf(asked, init), reply) }, init);
   return refusal ?? reply.response;
 }
 
-function stream(request: Request, asked: OpenAIRequest, init: Asking): Response {
+async function stream(request: Request, asked: OpenAIRequest, init: Asking): Promise<Response> {
   const reply = new EventReply();
   const events = init.kind.asStream(headOf(asked, init), reply);
-  const refusal = send(request, { asked, events, reply }, init);
+  const refusal = await send(request, { asked, events, reply }, init);
   if (refusal) return refusal;
   void reply.keepAlive(init.clock);
   return new Response(reply.body, { headers: EVENT_HEADERS });
 }
 
 /** Undefined: the answer is on its way. */
-function send(
+async function send(
   request: Request,
   { asked, events, reply }: { asked: OpenAIRequest; events: AnswerEvents; reply?: EventReply },
   init: Asking
-): Response | undefined {
+): Promise<Response | undefined> {
   const usage = (): StepUsage | undefined => init.chat.usageOf(reader);
   const reader = init.chat.reader({ sink: new AnswerReader(events, usage) });
   if (reply) reply.onLeave = () => reader.cut();
@@ -109,9 +109,9 @@ function send(
   const body = readRequestBody({ messages, ...(tools && { clientTools: tools }) });
   if (!body.ok) return refuse(body.error.message, statusOf(body.error));
   const continues = isQuestion ? undefined : shown?.id;
-  const result = init.chat.send({ ...body.value, continues, answers, asksAgain: false }, reader);
+  const result = await init.chat.send({ ...body.value, continues, answers, asksAgain: false }, reader);
   if (result.kind === "following") return undefined;
-  return refuse(result.errorText, result.why === "dropped" ? 409 : 422);
+  return refuse(result.errorText, REFUSAL_STATUS[result.why]);
 }
 
 /** A request that a client repeats is the same question. */

@@ -9,7 +9,7 @@ import { readText } from "../../util/bytes.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 import { ForbiddenFrameError, MalformedRequestError, RequestTooLargeError, TooManyReadersError } from "../errors.ts";
 import { readPlainRequest } from "./commands.ts";
-import { READER_LIMIT, type PlainChat } from "./plain-chat.ts";
+import { READER_LIMIT, REFUSAL_STATUS, type PlainChat } from "./plain-chat.ts";
 import { EventStream, SSE_HEADERS } from "./sse.ts";
 
 /** The platform's limit for one frame of a socket. */
@@ -47,9 +47,9 @@ async function ask(request: Request, { chat, clock }: HttpChatInit): Promise<Res
   if (!body.ok) return plain(body.error.message, body.error instanceof RequestTooLargeError ? 413 : 400);
   if (chat.isFull) return full();
   const { stream, reader } = open(request, chat);
-  const result = chat.send(body.value, reader);
+  const result = await chat.send(body.value, reader);
   if (result.kind === "following") return streamed(stream, clock);
-  return plain(result.errorText, result.why === "dropped" ? 409 : 422);
+  return plain(result.errorText, REFUSAL_STATUS[result.why]);
 }
 
 function resume(request: Request, { chat, clock }: HttpChatInit): Response {

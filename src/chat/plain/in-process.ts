@@ -15,9 +15,11 @@ export function inProcessTransport(chat: () => PlainChat): Pick<ChatTransport<UI
       const stream = new ChunkStream();
       const reader = open.reader({ sink: stream });
       stream.onLeave = () => reader.cut();
-      const result = open.send(request.value, reader);
+      const result = await open.send(request.value, reader);
       if (result.kind === "refused") reader.fail(result.errorText);
-      abortSignal?.addEventListener("abort", () => reader.isOpen && open.abort(reader), { once: true });
+      const abort = () => reader.isOpen && open.abort(reader);
+      if (abortSignal?.aborted) abort();
+      else abortSignal?.addEventListener("abort", abort, { once: true });
       return stream.chunks;
     }
   };

@@ -4,10 +4,12 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { StepUsage } from "../../journal/records.ts";
 import { isToolPart, messageChunks, openingChunks, partsAfter } from "../../model/index.ts";
+import type { AnswerOutcome } from "../../turn/answers.ts";
 import type { TurnEngine } from "../../turn/engine.ts";
 import type { TurnListener } from "../../turn/listener.ts";
 import { isHalfAnswered } from "../../turn/tool-answer.ts";
 import type { TurnOutcome, TurnView } from "../../turn/turn.ts";
+import { isThenable, whenDone, type MaybePromise } from "../../util/maybe-promise.ts";
 import { RequestDroppedError } from "../errors.ts";
 import type { Submit } from "../submit.ts";
 import type { PlainRequest, PostedAnswer } from "./commands.ts";
@@ -22,10 +24,14 @@ export interface PlainChatInit {
   readonly newId: () => string;
 }
 
+type PlainRefusal = "failed" | "dropped" | "not-allowed";
+
+/** Over HTTP. */
+export const REFUSAL_STATUS: Readonly<Record<PlainRefusal, number>> = { failed: 422, dropped: 409, "not-allowed": 403 };
+
 /** What became of a request: its reader is served, or was refused with this. */
 export type PlainResult =
-  | { readonly kind: "following" }
-  | { readonly kind: "refused"; readonly errorText: string; readonly why: "failed" | "dropped" };
+  { readonly kind: "following" } | { readonly kind: "refused"; readonly errorText: string; readonly why: PlainRefusal };
 
 const FOLLOWING: PlainResult = { kind: "following" };
 
@@ -45,12 +51,13 @@ export class PlainChat implements TurnListener {
   // ── What clients ask ──
 
   /** Asks, answers tool calls, or both; the reader is sent what comes of it. */
-  send(request: PlainRequest, reader: PlainReader): PlainResult {
+  send(request: PlainRequest, reader: PlainReader): MaybePromise<PlainResult> {
     const { continues, answers, messages } = request;
-    this.#answer(answers, reader, continues !== undefined);
-    const shown = messages.find(({ id }) => id === continues);
-    if (shown) return this.#continue(shown, reader);
-    return this.#ask(request, reader);
+    return whenDone(this.#answer(answers, reader, continues !== undefined), (refusal) => {
+      if (refusal) return refusal;
+      const shown = messages.find(({ id }) => id === continues);
+      return shown ? this.#continue(shown, reader) : this.#ask(request, reader);
+    });
   }
 
   /** No further reader is taken. */
@@ -126,21 +133,28 @@ export class PlainChat implements TurnListener {
 
   // ── Requests ──
 
-  /** Only calls that wait: a client posts outcomes that it was given, too. */
-  #answer(answers: readonly PostedAnswer[], origin: PlainReader, autoContinue: boolean): void {
-    if (answers.length === 0) return;
+  /** Only calls that wait: a client posts outcomes that it was given, too. The result: of a decision not its to make. */
+  #answer(
+    answers: readonly PostedAnswer[],
+    origin: PlainReader,
+    autoContinue: boolean
+  ): MaybePromise<PlainResult | undefined> {
+    if (answers.length === 0) return undefined;
     const { turns } = this.#init;
     const waiting = waitingCalls(turns.transcript());
-    for (const answer of answers) {
-      const { toolCallId } = answer;
-      if (!waiting.has(toolCallId)) continue;
-      if (answer.kind === "approval") {
-        turns.answerApproval({ toolCallId, approved: answer.approved, autoContinue, origin });
-      } else {
+    const outcomes = answers
+      .filter(({ toolCallId }) => waiting.has(toolCallId))
+      .map((answer) => {
+        const { toolCallId } = answer;
+        if (answer.kind === "approval") {
+          return turns.answerApproval({ toolCallId, approved: answer.approved, autoContinue, origin });
+        }
         const { output, errorText } = answer;
-        turns.answerTool({ toolCallId, output, ...(errorText !== undefined && { errorText }), autoContinue, origin });
-      }
-    }
+        const failure = errorText !== undefined && { errorText };
+        return turns.answerTool({ toolCallId, output, ...failure, autoContinue, origin });
+      });
+    const isAtOnce = (outcome: MaybePromise<AnswerOutcome>): outcome is AnswerOutcome => !isThenable(outcome);
+    return outcomes.every(isAtOnce) ? refusalIn(outcomes) : Promise.all(outcomes).then(refusalIn);
   }
 
   /** The reader's client shows this much of an answer, and waits for the rest of it. */
@@ -298,6 +312,14 @@ function finish(reader: PlainReader, outcome: TurnOutcome): void {
  */
 function stepOver(messageId: string): UIMessageChunk[] {
   return [{ type: "start-step" }, { type: "finish-step" }, { type: "start", messageId }];
+}
+
+function refusalIn(outcomes: readonly AnswerOutcome[]): PlainResult | undefined {
+  for (const outcome of outcomes) {
+    if (outcome.changed || outcome.refused?.reason !== "not-allowed") continue;
+    return { kind: "refused", errorText: outcome.refused.message, why: "not-allowed" };
+  }
+  return undefined;
 }
 
 /** Calls of the conversation that wait for an answer from outside. */

@@ -3,6 +3,7 @@
 // over any other frame, so such a socket is sent nothing else.
 import { isUsableId } from "../../util/ids.ts";
 import { isObject, parseJson } from "../../util/json.ts";
+import { whenDone, type MaybePromise } from "../../util/maybe-promise.ts";
 import { ForbiddenFrameError, TooManyReadersError } from "../errors.ts";
 import { readPlainRequest } from "./commands.ts";
 import { READER_LIMIT, type PlainChat } from "./plain-chat.ts";
@@ -29,7 +30,7 @@ export class SocketChat {
   }
 
   /** Never throws over what a client sends. A frame without an id cannot be answered and is ignored. */
-  receive(socket: PlainSocket, text: string): void {
+  receive(socket: PlainSocket, text: string): MaybePromise<void> {
     const parsed = parseJson(text);
     const frame: Frame = parsed.ok && isObject(parsed.value) ? parsed.value : {};
     const { type, requestId } = frame;
@@ -54,15 +55,17 @@ export class SocketChat {
     for (const reader of readers?.values() ?? []) reader.cut();
   }
 
-  #send(socket: PlainSocket, requestId: string, { body, messages, messageId, trigger }: Frame): void {
+  #send(socket: PlainSocket, requestId: string, { body, messages, messageId, trigger }: Frame): MaybePromise<void> {
     const sink = new FrameSink(socket, requestId);
     if (socket.isReadonly) return sink.fail(new ForbiddenFrameError().message);
     const fields = isObject(body) ? body : {};
     const request = readPlainRequest({ ...fields, messages, messageId, trigger });
     if (!request.ok) return sink.fail(request.error.message);
     const reader = this.#reader(socket, requestId, sink);
-    const result = reader && this.#chat.send(request.value, reader);
-    if (result?.kind === "refused") reader?.fail(result.errorText);
+    if (!reader) return;
+    return whenDone(this.#chat.send(request.value, reader), (result) => {
+      if (result.kind === "refused") reader.fail(result.errorText);
+    });
   }
 
   #resume(socket: PlainSocket, requestId: string): void {

@@ -1,7 +1,6 @@
 // A connector as a class. Its members are protected where user code may want them so: a subclass can make them public.
 import type { ConnectorTool } from "../connector.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 /**
  * A namespace of functions for code, as a class.

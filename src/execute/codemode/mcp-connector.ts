@@ -6,8 +6,7 @@ import { sanitizeToolName, type ConnectorContext, type ConnectorTool } from "../
 import { ExecuteDefinitionError } from "../errors.ts";
 import { CodemodeConnector } from "./codemode-connector.ts";
 import { inlineRefs } from "./inline-refs.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 /** Pages of a list that are read. */
 const MAX_PAGES = 20;

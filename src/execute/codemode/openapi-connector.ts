@@ -5,8 +5,7 @@ import { isObject } from "../../util/json.ts";
 import type { ConnectorContext, ConnectorTool } from "../connector.ts";
 import { CodemodeConnector } from "./codemode-connector.ts";
 import { operationsOf, PLAIN_REQUEST, type OpenApiOperation } from "./openapi-operations.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 /** A request that the host makes. */
 export interface OpenApiRequest {

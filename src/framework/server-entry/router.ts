@@ -15,8 +15,7 @@ import {
   type ThinkAgentRoute,
   type ThinkAgentStep
 } from "./agent-path.ts";
-
-type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 /** A Response refuses; nothing lets the request through. Called before an object is woken. */
 export type ThinkAuthorize<Env = unknown> = (

@@ -1,13 +1,12 @@
 // The Worker's default export: the app's own handler first, then the agents, then 404. Every handler of the app is kept.
 import { createThinkRouter, type ThinkAuthorize, type ThinkRouter, type ThinkRouterOptions } from "./router.ts";
 import type { RoutedManifest } from "./agent-path.ts";
+import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 /** What the app's `fetch` is given after `ctx`. */
 export interface ThinkAppContext {
   readonly router: ThinkRouter;
 }
-
-type MaybePromise<T> = T | Promise<T>;
 
 export type ThinkAppFetch<Env = never> = (
   request: Request,

@@ -1,13 +1,12 @@
 // A project with an `agents/` directory in a temporary folder, built by Vite or run by its development server. It uses the
 // repository's packages and the built `dist/` of ours.
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cloudflare } from "@cloudflare/vite-plugin";
 import { createBuilder, createLogger } from "vite";
+import { freePort } from "../../../tools/free-port.ts";
 import { ServedProject, ServeRun } from "../served-project.ts";
 
 const modules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
@@ -97,17 +96,9 @@ export default { cacheDir: ".vite", plugins: [think(), cloudflare({ inspectorPor
     return { url: `http://127.0.0.1:${port}`, run };
   }
 
-  override remove(): void {
+  override async remove(): Promise<void> {
     for (const run of this.#servers) run.child.kill("SIGTERM");
-    super.remove();
+    await Promise.all(this.#servers.map(({ ended }) => ended));
+    await super.remove();
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await once(probe.listen(0, "127.0.0.1"), "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
 }

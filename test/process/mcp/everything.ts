@@ -2,8 +2,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
-import { createServer, type AddressInfo } from "node:net";
 import { afterAll } from "vitest";
+import { freePort } from "../../../tools/free-port.ts";
 
 const running = new Set<ChildProcess>();
 afterAll(() => {
@@ -18,7 +18,7 @@ export interface Everything {
 }
 
 export async function startEverything(transport: "streamableHttp" | "sse"): Promise<Everything> {
-  const port = await freePort();
+  const port = await freePort("localhost");
   let child: ChildProcess | undefined;
   const start = async () => {
     child = await startOnce(transport, port);
@@ -54,12 +54,4 @@ async function startOnce(transport: string, port: number): Promise<ChildProcess>
     child.once("exit", () => reject(new Error(`server-everything ended: ${output}`)));
   });
   return child;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "localhost", resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
