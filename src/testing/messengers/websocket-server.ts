@@ -39,7 +39,8 @@ export class ServedWebSocket {
     const lines = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade"];
     stream.write(`${[...lines, `Sec-WebSocket-Accept: ${accept}`].join("\r\n")}\r\n\r\n`);
     stream.on("data", (chunk: Buffer) => this.#receive(chunk));
-    // A client that is killed resets the connection.
+    // A client that is killed ends the connection, or resets it. Node keeps its own half open: it has to be closed here.
+    stream.on("end", () => stream.destroy());
     stream.on("error", () => this.#ended());
     stream.on("close", () => this.#ended());
   }
