@@ -39,6 +39,7 @@ export default defineConfig({
     "messengers/discord": "src/messengers/discord.ts",
     "messengers/telegram": "src/messengers/telegram.ts",
     testing: "src/testing/index.ts",
+    "testing/messengers": "src/testing/messengers/index.ts",
     extensions: "src/extensions/index.ts",
     codemode: "src/execute/codemode/index.ts",
     "tools/execute": "src/execute/index.ts",

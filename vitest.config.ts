@@ -25,6 +25,7 @@ const inNode = [
   { find: "everthink/chat-sdk", replacement: source("./src/chat-sdk/index.ts") },
   { find: "everthink/messengers/discord", replacement: source("./src/messengers/discord.ts") },
   { find: "everthink/messengers/telegram", replacement: source("./src/messengers/telegram.ts") },
+  { find: "everthink/testing/messengers", replacement: source("./src/testing/messengers/index.ts") },
   { find: "everthink/react", replacement: source("./src/client/react.ts") },
   { find: /^everthink$/, replacement: source("./src/index.ts") },
   { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }

@@ -16,7 +16,8 @@ export {
   type DurableObjectBindingConfig,
   type MigrationConfig,
   type ThinkWorkerConfig,
-  type WorkerConfigOptions
+  type WorkerConfigOptions,
+  type WorkflowBindingConfig
 } from "./config/worker-config.ts";
 export {
   generateThinkAgentsModule,
@@ -30,7 +31,7 @@ export {
 export { ejectThinkEntry, type EjectOptions } from "./generate/eject.ts";
 export { generateThinkTypes, isThinkGeneratedFile, type GenerateTypesOptions } from "./generate/declarations.ts";
 export { diagnoseThinkManifest } from "./manifest/diagnose.ts";
-export { diagnoseThinkSources, type SourceCheckOptions, type SourceExports } from "./manifest/diagnose-sources.ts";
+export { diagnoseThinkSources, type SourceCheckOptions } from "./manifest/diagnose-sources.ts";
 export { discoverThinkApp, type DiscoverOptions } from "./manifest/discover.ts";
 export {
   formatDiagnostic,
@@ -42,10 +43,17 @@ export {
   type ThinkManifestAgent,
   type ThinkManifestBinding,
   type ThinkManifestRoute,
+  type ThinkManifestWorkflow,
   type ThinkPlatformRequirement,
   type ThinkRouteSurface
 } from "./manifest/manifest.ts";
-export type { ExportKind, ModuleExport, ModuleExports, ModuleParser } from "./manifest/module-exports.ts";
+export type {
+  ExportKind,
+  ModuleExport,
+  ModuleExports,
+  ModuleParser,
+  SourceExports
+} from "./manifest/module-exports.ts";
 export {
   applyUserBindingNames,
   createThinkProject,

@@ -141,7 +141,14 @@ export function decidedText({ descriptor }: PendingApproval, outcome: string): s
   return `**${descriptor.summary}**\n\n${outcome}`;
 }
 
+/** A line for each field. A text with a line break is quoted: it could pass for a field that is not there. */
 function inputText(input: object): string {
-  const text = JSON.stringify(input, null, 2);
+  const text = Object.entries(input)
+    .map((field) => field.map(onOneLine).join(": "))
+    .join("\n");
   return text.length <= MAX_INPUT_CHARS ? text : `${text.slice(0, MAX_INPUT_CHARS)}…`;
+}
+
+function onOneLine(value: unknown): string {
+  return typeof value === "string" && !/\p{Zl}|\p{Zp}|\p{Cc}/u.test(value) ? value : (JSON.stringify(value) ?? "");
 }

@@ -13,25 +13,7 @@ export { CrashChangedOutcome, NoSuchFrame, UpgradeRefused, type CrashDifference 
 export { ProcessDied } from "./inprocess/errors.ts";
 export { RpcTarget } from "./inprocess/rpc-values.ts";
 export { createTestLoader, type TestLoader } from "./inprocess/worker-loader.ts";
-export {
-  FakeTelegram,
-  type TelegramButton,
-  type TelegramMessage,
-  type TelegramUserOptions
-} from "./messengers/telegram.ts";
-export { FakeDiscord, type DiscordUserOptions } from "./messengers/discord.ts";
-export { FakeTeams, type TeamsUserOptions } from "./messengers/teams.ts";
-export { FakeSlack, type SlackUserOptions } from "./messengers/slack.ts";
-export {
-  FakeProvider,
-  type FakeFile,
-  type FakeMessage,
-  type FakePace,
-  type FakeWrite,
-  type ProviderFailure,
-  type ProviderFault,
-  type ProviderCall
-} from "./messengers/provider.ts";
+export * from "./messengers/index.ts";
 export type { Counts } from "./inprocess/crash.ts";
 export { skillsFromFolder } from "./skills-from-folder.ts";
 export * from "./model/index.ts";

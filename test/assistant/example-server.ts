@@ -44,6 +44,16 @@ export class ExampleServer {
     return this.#run.workerds()[0];
   }
 
+  /**
+   * After the plug was pulled. `vite dev` starts its whole server anew and loads the Worker module by module: how long that
+   * takes is the machine's affair, so it is waited for by what the server says, and pages only after it.
+   */
+  async isBack(): Promise<void> {
+    if (this.mode === "production") return;
+    await this.#run.says(/The plug was pulled[^]*server restarted/);
+    await isLoaded(this.url);
+  }
+
   get output(): string {
     return this.#run.output;
   }
@@ -86,26 +96,43 @@ export async function startDevelopment(): Promise<ExampleServer> {
   const vite = join(repository, "node_modules", "vite", "bin", "vite.js");
   const port = String(await freePort());
   const place = ["--host", "127.0.0.1", "--port", port, "--strictPort"];
-  const run = spawnNode([vite, "dev", example, "--config", config, ...place], { NO_COLOR: "1" });
+  const run = spawnNode([vite, "dev", example, "--config", config, ...place], {
+    NO_COLOR: "1",
+    CLOUDFLARE_CF_FETCH_ENABLED: "false"
+  });
   await run.says(/Local:\s+http/);
-  return keep({ mode: "development", url: `http://127.0.0.1:${port}`, run, folder });
+  const url = `http://127.0.0.1:${port}`;
+  await isLoaded(url);
+  return keep({ mode: "development", url, run, folder });
+}
+
+/** Vite lets the first request wait while it loads the Worker. */
+async function isLoaded(url: string): Promise<void> {
+  const response = await fetch(`${url}/__think/health`);
+  if (!response.ok) throw new Error(`The Worker is not there: ${response.status} ${await response.text()}`);
 }
 
 /** The example's own configuration, but for where data and caches are kept, and how slowly the model speaks. */
 function developmentConfig(folder: string): string {
-  const cloudflareOptions = {
-    inspectorPort: false,
-    persistState: { path: join(folder, "state") },
-    config: { vars: { OFFLINE_PACE_MS: PACE_MS } }
-  };
+  const cloudflareOptions = { inspectorPort: false, persistState: { path: join(folder, "state") } };
   return `
     import { cloudflare } from "@cloudflare/vite-plugin";
     import react from "@vitejs/plugin-react";
-    import { skillsImport } from "everthink/build";
+    import { think, thinkWorkerConfig } from "everthink/vite";
     import { plug } from ${JSON.stringify(join(example, "plug.ts"))};
+    const addAgents = thinkWorkerConfig();
+    const config = (worker) => {
+      addAgents(worker);
+      worker.vars = { ...worker.vars, OFFLINE_PACE_MS: ${JSON.stringify(PACE_MS)} };
+    };
     export default {
       cacheDir: ${JSON.stringify(join(repository, "node_modules", ".vite-assistant-test"))},
-      plugins: [react(), cloudflare(${JSON.stringify(cloudflareOptions)}), skillsImport(), plug()]
+      plugins: [
+        react(),
+        think({ types: false }),
+        cloudflare({ ...${JSON.stringify(cloudflareOptions)}, config }),
+        plug()
+      ]
     };
   `;
 }

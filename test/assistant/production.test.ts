@@ -12,6 +12,7 @@ import { conversationScenarios } from "./scenarios/conversations.ts";
 import { extensionScenarios } from "./scenarios/extensions.ts";
 import { fileScenarios } from "./scenarios/files.ts";
 import { memoryAndFailureScenarios } from "./scenarios/memory-and-failure.ts";
+import { messengerScenarios } from "./scenarios/messenger.ts";
 import { phoneScenarios } from "./scenarios/phone.ts";
 import { pictureScenarios } from "./scenarios/pictures.ts";
 import { plugScenarios } from "./scenarios/plug.ts";
@@ -46,6 +47,7 @@ describe("the built assistant:", () => {
       ...extensionScenarios,
       ...memoryAndFailureScenarios,
       ...backgroundScenarios,
+      ...messengerScenarios,
       ...conversationScenarios,
       ...accessScenarios,
       ...phoneScenarios

@@ -21,7 +21,7 @@ export class PageServer {
       if (script !== undefined) {
         response.setHeader("content-type", "text/javascript; charset=utf-8").end(script);
       } else if (scripts.has(`${pathname}.js`)) {
-        response.setHeader("content-type", "text/html; charset=utf-8").end(html(pathname.slice(1)));
+        response.setHeader("content-type", "text/html; charset=utf-8").end(pageHtml(pathname.slice(1)));
       } else {
         response.writeHead(404).end();
       }
@@ -42,7 +42,7 @@ export class PageServer {
   }
 }
 
-function html(generation: string): string {
+export function pageHtml(generation: string): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Chat (${generation})</title>
 <link rel="icon" href="${FAVICON}"><div id="root"></div><script type="module" src="/${generation}.js"></script></html>`;
 }

@@ -1,10 +1,10 @@
 // What the tests of the demo's Worker share: the two classes on the in-process host, without pauses, and a page.
 import type { UIMessage } from "ai";
-import { Assistant } from "../../examples/assistant/server/assistant.ts";
-import { Directory } from "../../examples/assistant/server/directory.ts";
+import { Assistant } from "../../examples/assistant/agents/assistant/agent.ts";
+import { Critic } from "../../examples/assistant/agents/assistant/agents/critic.ts";
+import { Researcher } from "../../examples/assistant/agents/assistant/agents/researcher.ts";
+import { Directory } from "../../examples/assistant/agents/directory.ts";
 import type { ModelEnv } from "../../examples/assistant/server/env.ts";
-import worker from "../../examples/assistant/server/worker.ts";
-import { Critic, Researcher } from "../../examples/assistant/server/team.ts";
 import type { DirectoryState, PanelNote } from "../../examples/assistant/shared/demo.ts";
 import { SUGGESTIONS } from "../../examples/assistant/shared/suggestions.ts";
 import { createThinkClient, type ThinkClientSettings } from "../../src/client/index.ts";
@@ -14,7 +14,7 @@ import { Network } from "./client-kit.ts";
 export { Assistant, Directory };
 
 export function openHost(env: ModelEnv = {}, agents = { Assistant, Directory }) {
-  return createTestHost({ agents, exports: [Researcher, Critic], worker, env: { OFFLINE_PACE_MS: "0", ...env } });
+  return createTestHost({ agents, exports: [Researcher, Critic], env: { OFFLINE_PACE_MS: "0", ...env } });
 }
 
 export type Host = ReturnType<typeof openHost>;

@@ -18,6 +18,7 @@ import "./styles/panel.css";
 import "./styles/servers.css";
 import "./styles/files.css";
 import "./styles/background.css";
+import "./styles/messenger.css";
 import { applyStoredTheme } from "./theme.ts";
 
 applyStoredTheme();

@@ -1,7 +1,7 @@
 // What the Worker is given: the two kinds of objects, and the variables that choose the model.
 import type { MODEL_VARIABLES } from "../shared/model-variables.ts";
-import type { Assistant } from "./assistant.ts";
-import type { Directory } from "./directory.ts";
+import type { Assistant } from "../agents/assistant/agent.ts";
+import type { Directory } from "../agents/directory.ts";
 
 export type ModelEnv = { readonly [Name in (typeof MODEL_VARIABLES)[number]]?: string };
 

@@ -1,4 +1,5 @@
 // What the Worker and the page tell each other besides the chat itself. Types only: nothing of one side reaches the other.
+import type { TelegramChats } from "everthink/testing/messengers";
 import type { ToolRules } from "./tool-rules.ts";
 
 export interface ConversationEntry {
@@ -46,6 +47,15 @@ export interface AssistantState {
   toolRules?: ToolRules;
   /** Ids of the tasks that are switched on; undefined while none ever was. */
   tasksOn?: string[];
+  /** Undefined while it was never used. */
+  messenger?: MessengerChat;
+}
+
+/** The simulated messenger. */
+export interface MessengerChat {
+  chats: TelegramChats;
+  /** When the bot last said that it is writing, in milliseconds since 1970; undefined after it has spoken. */
+  typingAt?: number;
 }
 
 export interface FileEntry {

@@ -1,5 +1,5 @@
 // `everthink inspect`: what the framework makes of a project, and what is wrong with it.
-import { formatDiagnostic } from "../../framework/manifest/manifest.ts";
+import { formatDiagnostic, type ThinkManifestWorkflow } from "../../framework/manifest/manifest.ts";
 import type { ThinkProject } from "../../framework/project/project.ts";
 import { parseCommandLine, type CommandDefinition } from "../cli-context.ts";
 import { loadProject, PROJECT_OPTIONS } from "../load-project.ts";
@@ -49,9 +49,14 @@ function asText(project: ThinkProject): string {
     ...list(manifest.routeSurfaces.map(({ pattern }) => pattern)),
     "Durable Objects",
     ...list(manifest.bindings.map(({ name, className }) => (name === className ? name : `${name} (${className})`))),
+    ...(manifest.workflows.length === 0 ? [] : ["Workflows", ...list(manifest.workflows.map(workflowLine))]),
     "Requirements",
     ...list(manifest.platformRequirements.map(({ kind, binding, reason }) => `${kind} ${binding}: ${reason}`)),
     "Diagnostics",
     ...list(diagnostics.map((diagnostic) => `${diagnostic.severity}: ${formatDiagnostic(diagnostic)}`))
   ].join("\n");
+}
+
+function workflowLine({ binding, className, sourcePath }: ThinkManifestWorkflow): string {
+  return `${binding}  ${className}  ${sourcePath}`;
 }

@@ -30,7 +30,8 @@ describe("the inferred configuration", () => {
     expect(createThinkWorkerDefaults(discoverThinkApp({ files: [] })).migrations).toEqual([]);
     expect(inferRequiredBindings(support)).toEqual({
       durable_objects: [{ name: "ThinkAgent_Support", class_name: "ThinkAgent_Support" }],
-      worker_loaders: []
+      worker_loaders: [],
+      workflows: []
     });
   });
 });

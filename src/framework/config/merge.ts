@@ -9,6 +9,7 @@ import {
   type ThinkWorkerConfig,
   type WorkerConfigOptions
 } from "./worker-config.ts";
+import { mergeWorkflows } from "./workflow-config.ts";
 
 export interface MergedWorkerConfig {
   readonly config: ThinkWorkerConfig;
@@ -25,6 +26,7 @@ export function mergeThinkWorkerConfig(inferred: ThinkWorkerConfig, user: ThinkW
   const diagnostics: ThinkDiagnostic[] = [];
   const bindings = mergeBindings(inferred, user, diagnostics);
   const migrations = mergeMigrations(inferred, user, diagnostics);
+  const workflows = mergeWorkflows(inferred, user, diagnostics);
   const userFirst = user.assets?.run_worker_first;
   const inferredFirst = inferred.assets?.run_worker_first;
   return {
@@ -35,6 +37,7 @@ export function mergeThinkWorkerConfig(inferred: ThinkWorkerConfig, user: ThinkW
       durable_objects: { ...user.durable_objects, bindings },
       // The newer map of exports takes the place of migrations; Wrangler refuses both in one file.
       ...(hasExportsMap(user) ? {} : { migrations }),
+      ...((inferred.workflows ?? user.workflows) && { workflows }),
       assets: {
         ...inferred.assets,
         ...user.assets,
@@ -60,7 +63,14 @@ export function createThinkWorkerConfig(
 export function selectEnvironment(config: ThinkWorkerConfig, environment: string | undefined): ThinkWorkerConfig {
   const section = environment === undefined || environment === "" ? undefined : config.env?.[environment];
   if (section === undefined) return config;
-  const { durable_objects: _objects, worker_loaders: _loaders, env: _env, vars: _vars, ...inherited } = config;
+  const {
+    durable_objects: _objects,
+    worker_loaders: _loaders,
+    workflows: _workflows,
+    env: _env,
+    vars: _vars,
+    ...inherited
+  } = config;
   return { ...inherited, ...section };
 }
 

@@ -1,8 +1,16 @@
 // The Worker configuration that a manifest asks for, in Wrangler's words. What the user wrote is merged in merge.ts.
 import type { ThinkManifest } from "../manifest/manifest.ts";
+import { inferredWorkflows } from "./workflow-config.ts";
 
 export interface DurableObjectBindingConfig {
   readonly name: string;
+  readonly class_name: string;
+  readonly [field: string]: unknown;
+}
+
+export interface WorkflowBindingConfig {
+  readonly name: string;
+  readonly binding: string;
   readonly class_name: string;
   readonly [field: string]: unknown;
 }
@@ -21,6 +29,7 @@ export interface ThinkWorkerConfig {
   readonly compatibility_flags?: readonly string[];
   readonly durable_objects?: { readonly bindings?: readonly DurableObjectBindingConfig[] };
   readonly migrations?: readonly MigrationConfig[];
+  readonly workflows?: readonly WorkflowBindingConfig[];
   readonly assets?: {
     readonly not_found_handling?: string;
     readonly run_worker_first?: boolean | readonly string[];
@@ -53,13 +62,15 @@ export function createThinkWorkerDefaults(
   options: WorkerConfigOptions = {}
 ): ThinkWorkerConfig {
   const classes = manifest.bindings.map(({ className }) => className);
+  const { name = DEFAULT_WORKER_NAME } = options;
   return {
-    name: options.name ?? DEFAULT_WORKER_NAME,
+    name,
     main: options.main ?? VIRTUAL_ENTRY,
     compatibility_date: options.compatibilityDate ?? DEFAULT_COMPATIBILITY_DATE,
     compatibility_flags: ["nodejs_compat"],
     durable_objects: { bindings: classes.map((className) => ({ name: className, class_name: className })) },
     migrations: classes.length === 0 ? [] : [{ tag: "v1", new_sqlite_classes: classes }],
+    ...(manifest.workflows.length > 0 && { workflows: inferredWorkflows(manifest, name) }),
     assets: {
       not_found_handling: "single-page-application",
       run_worker_first: [`${manifest.routePrefix}/*`, "/messengers/*", "/__think/*"]
@@ -71,11 +82,13 @@ export function createThinkWorkerDefaults(
 export function inferRequiredBindings(manifest: ThinkManifest): {
   durable_objects: DurableObjectBindingConfig[];
   worker_loaders: { binding: string }[];
+  workflows: { binding: string; class_name: string }[];
 } {
   const loaders = [...new Set(manifest.platformRequirements.map(({ binding }) => binding))];
   return {
     durable_objects: manifest.bindings.map(({ name, className }) => ({ name, class_name: className })),
-    worker_loaders: loaders.map((binding) => ({ binding }))
+    worker_loaders: loaders.map((binding) => ({ binding })),
+    workflows: manifest.workflows.map(({ binding, className }) => ({ binding, class_name: className }))
   };
 }
 

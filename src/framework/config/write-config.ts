@@ -12,6 +12,7 @@ const WRITTEN: readonly (keyof ThinkWorkerConfig & string)[] = [
   "compatibility_flags",
   "durable_objects",
   "migrations",
+  "workflows",
   "assets"
 ];
 
@@ -30,6 +31,7 @@ export function writeWorkerConfig(text: string, user: ThinkWorkerConfig, merged:
   if (user.durable_objects !== undefined)
     append(["durable_objects", "bindings"], user.durable_objects.bindings, bindings);
   if (user.migrations !== undefined) append(["migrations"], user.migrations, migrations);
+  if (user.workflows !== undefined) append(["workflows"], user.workflows, added(user.workflows, merged.workflows));
   if (user.compatibility_flags !== undefined) append(["compatibility_flags"], user.compatibility_flags, flags);
   if (user.assets !== undefined && Array.isArray(first)) {
     append(["assets", "run_worker_first"], Array.isArray(userFirst) ? userFirst : undefined, added(userFirst, first));

@@ -3,7 +3,8 @@
 import type { ThinkManifest, ThinkManifestAgent } from "../manifest/manifest.ts";
 import type { ThinkWorkerConfig } from "../config/worker-config.ts";
 
-const SERVER_ENTRY = "everthink/server-entry";
+/** The package's module that generated code imports. */
+export const SERVER_ENTRY = "everthink/server-entry";
 
 export interface GenerateOptions {
   /** How a file of the project is imported. Default: from the root, as Vite resolves it. */
@@ -17,7 +18,7 @@ export interface GenerateOptions {
   readonly development?: string;
 }
 
-/** The classes of all agents, under their generated names, and the registry that the router reads. */
+/** The classes of all agents, under their generated names, those of workflows, and the registry that the router reads. */
 export function generateThinkAgentsModule(manifest: ThinkManifest, options: GenerateOptions = {}): string {
   const importOf = options.importOf ?? fromRoot;
   const names = moduleNames(manifest.agents);
@@ -28,11 +29,16 @@ export function generateThinkAgentsModule(manifest: ThinkManifest, options: Gene
     const given = `  className: ${quoted(className)},\n  path: ${quoted(sourcePath)}`;
     return `export const ${className} = thinkAgentClass(${names[index]}, {\n${given}\n});`;
   });
+  const workflows = manifest.workflows.map(({ className, exportName, sourcePath }) => {
+    const name = exportName === className ? className : `${exportName} as ${className}`;
+    return `export { ${name} } from ${quoted(importOf(sourcePath))};`;
+  });
   const lines = [
     `import { thinkAgentClass } from ${quoted(SERVER_ENTRY)};`,
     ...imports,
     "",
     ...classes,
+    ...workflows,
     "",
     `export const thinkAgentRegistry = ${registry(manifest)};`
   ];

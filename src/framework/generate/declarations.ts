@@ -1,7 +1,7 @@
 // Declarations for a project: the virtual modules, its bindings in `Cloudflare.Env`, and the ids of its agents. Like the
 // code, they are a function of the manifest and of what the sources export.
-import type { SourceExports } from "../manifest/diagnose-sources.ts";
-import type { ThinkManifest, ThinkManifestAgent } from "../manifest/manifest.ts";
+import type { ThinkManifest, ThinkManifestAgent, ThinkManifestWorkflow } from "../manifest/manifest.ts";
+import type { SourceExports } from "../manifest/module-exports.ts";
 
 export const DEFAULT_TYPES_FILE = "everthink.d.ts";
 
@@ -32,12 +32,13 @@ export function generateThinkTypes(manifest: ThinkManifest, options: GenerateTyp
   return [
     HEADER,
     BEGIN,
-    ...families.flatMap((family) => virtualModules(family, manifest, typeOf)),
+    ...families.flatMap((family) => virtualModules(family, exportedClasses(manifest, typeOf, up))),
     "declare namespace Cloudflare {",
     "  interface Env {",
     ...manifest.agents
       .filter(({ kind }) => kind === "top-level")
       .map((agent) => `    ${agent.bindingName ?? agent.className}: DurableObjectNamespace<${typeOf(agent)}>;`),
+    ...manifest.workflows.map((workflow) => `    ${workflow.binding}: Workflow<${parametersType(workflow, up)}>;`),
     "  }",
     "}",
     "/** Top-level agents by id. */",
@@ -56,10 +57,33 @@ export function isThinkGeneratedFile(text: string): boolean {
 
 type TypeOf = (agent: ThinkManifestAgent) => string;
 
-function virtualModules(family: string, { agents }: ThinkManifest, typeOf: TypeOf): string[] {
-  const classes = agents.map(
-    (agent) => `  export const ${agent.className}: new (ctx: DurableObjectState, env: never) => ${typeOf(agent)};`
-  );
+function exportedClasses({ agents, workflows }: ThinkManifest, typeOf: TypeOf, up: string): string[] {
+  return [
+    ...agents.map(
+      (agent) => `  export const ${agent.className}: new (ctx: DurableObjectState, env: never) => ${typeOf(agent)};`
+    ),
+    ...workflows.map(
+      (workflow) =>
+        `  export const ${workflow.className}: new (ctx: ExecutionContext, env: never) => ${workflowType(workflow, up)};`
+    )
+  ];
+}
+
+function workflowType({ sourcePath, exportName }: ThinkManifestWorkflow, up: string): string {
+  return `${moduleType(sourcePath, up)}.${exportName}`;
+}
+
+/** What the workflow is started with: the payload of the event that its `run` takes. */
+function parametersType(workflow: ThinkManifestWorkflow, up: string): string {
+  const run = `${workflowType(workflow, up)} extends { run(event: infer Event, ...rest: never[]): unknown }`;
+  return `${run} ? (Event extends { payload: infer Payload } ? Payload : unknown) : unknown`;
+}
+
+function moduleType(sourcePath: string, up: string): string {
+  return `import("${up}${sourcePath.replace(/\.[^.]+$/, "")}")`;
+}
+
+function virtualModules(family: string, classes: readonly string[]): string[] {
   return [
     `declare module "${family}/entry" {`,
     ...classes,
@@ -91,7 +115,7 @@ function virtualModules(family: string, { agents }: ThinkManifest, typeOf: TypeO
 /** Classes by their name, which is read lazily; a class may use `Cloudflare.Env` itself. Definitions are a Think. */
 function agentType({ sourcePath, exportName }: ThinkManifestAgent, sources: SourceExports, up: string): string {
   const exported = sources.get(sourcePath)?.exports.find(({ name }) => name === exportName);
-  const module = `import("${up}${sourcePath.replace(/\.[^.]+$/, "")}")`;
+  const module = moduleType(sourcePath, up);
   if (exported?.kind === "class") return `${module}.${exported.name}`;
   if (exported?.from !== undefined) return `InstanceType<typeof ${module}.${exported.name}>`;
   return `import("everthink").Think`;

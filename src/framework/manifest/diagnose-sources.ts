@@ -1,11 +1,14 @@
 // What is wrong with the agent files themselves, found at build instead of when the Worker is loaded. Only what is certain
 // is an error: a file whose exports come from elsewhere, or from a call, is checked when it is loaded.
-import { posix } from "node:path";
 import type { ThinkDiagnostic, ThinkManifest, ThinkManifestAgent } from "./manifest.ts";
-import { missingExport, type ModuleExport, type ModuleExports } from "./module-exports.ts";
-
-/** Exports of the project's files, by path. Those of files that were not read are unknown. */
-export type SourceExports = ReadonlyMap<string, ModuleExports>;
+import {
+  classOrigin,
+  missingExport,
+  type ModuleExport,
+  type ModuleExports,
+  type SourceExports
+} from "./module-exports.ts";
+import { diagnoseWorkflowSources } from "./workflows.ts";
 
 export interface SourceCheckOptions {
   /** Bundlers report syntax errors themselves, with the code around them. */
@@ -17,12 +20,14 @@ export function diagnoseThinkSources(
   sources: SourceExports,
   { syntaxErrors }: SourceCheckOptions = { syntaxErrors: true }
 ): ThinkDiagnostic[] {
-  const files = [...manifest.agents.map(({ sourcePath }) => sourcePath), manifest.appEntrypoint ?? ""];
+  const modules = [...manifest.agents, ...manifest.workflows].map(({ sourcePath }) => sourcePath);
+  const files = [...modules, manifest.appEntrypoint ?? ""];
   return [
     ...(syntaxErrors ? files.flatMap((path) => syntaxError(path, sources.get(path))) : []),
     ...manifest.agents.flatMap((agent) => exportErrors(agent, sources.get(agent.sourcePath))),
     ...sharedClasses(manifest, sources),
-    ...clashingNames(manifest, sources)
+    ...clashingNames(manifest, sources),
+    ...diagnoseWorkflowSources(manifest, sources)
   ];
 }
 
@@ -66,7 +71,7 @@ function sharedClasses(manifest: ThinkManifest, sources: SourceExports): ThinkDi
   return manifest.agents.flatMap(({ sourcePath }): ThinkDiagnostic[] => {
     const exported = agentExport(sources.get(sourcePath)?.exports ?? []);
     if (exported === undefined) return [];
-    const origin = originOf(sourcePath, exported);
+    const origin = classOrigin(sourcePath, exported);
     const first = firstOf.get(origin);
     if (first === undefined) {
       firstOf.set(origin, sourcePath);
@@ -76,16 +81,6 @@ function sharedClasses(manifest: ThinkManifest, sources: SourceExports): ThinkDi
     const { line, column } = exported;
     return [{ code: "shared-agent-class", severity: "error", message, path: sourcePath, line, column }];
   });
-}
-
-function originOf(path: string, { name, from }: ModuleExport): string {
-  if (from === undefined) return `${withoutExtension(path)}#${name}`;
-  const target = from.module.startsWith(".") ? posix.join(posix.dirname(path), from.module) : from.module;
-  return `${withoutExtension(target)}#${from.name}`;
-}
-
-function withoutExtension(path: string): string {
-  return path.replace(/\.(?:ts|tsx|js|mjs)$/, "");
 }
 
 /** The entry exports both: of two equal names neither would be exported. */

@@ -29,6 +29,7 @@ describe("discovery", () => {
         }
       ],
       bindings: [{ name: "ThinkAgent_Support", className: "ThinkAgent_Support", kind: "durable-object" }],
+      workflows: [],
       routes: [{ id: "support", pattern: "/agents/support/*", agent: "ThinkAgent_Support" }],
       routeSurfaces: [
         { id: "agent:support", pattern: "/agents/support/*", requiredRunWorkerFirst: true },

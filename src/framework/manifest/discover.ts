@@ -9,6 +9,7 @@ import {
   type ThinkPlatformRequirement,
   type ThinkRouteSurface
 } from "./manifest.ts";
+import { discoverWorkflows } from "./workflows.ts";
 
 export const DEFAULT_ROUTE_PREFIX = "/agents";
 /** A root and three levels of facets: as deep as the platform nests. */
@@ -46,6 +47,7 @@ export function discoverThinkApp(options: DiscoverOptions): ThinkManifest {
     routePrefix,
     agents,
     bindings: topLevel.map(({ className }) => ({ name: className, className, kind: "durable-object" })),
+    workflows: discoverWorkflows(files),
     routes: topLevel.map(({ id, className }) => ({ id, pattern: `${routePrefix}/${id}/*`, agent: className })),
     routeSurfaces: routeSurfaces(agents, routePrefix),
     schedules: [],

@@ -34,6 +34,18 @@ export interface ThinkManifestBinding {
   readonly kind: "durable-object";
 }
 
+export interface ThinkManifestWorkflow {
+  /** The name it is exported under by the Worker. */
+  readonly className: string;
+  /** What `env` and `runWorkflow` call it: the class in upper snake case, unless the user's configuration binds it otherwise. */
+  readonly binding: string;
+  readonly importPath: string;
+  /** Relative to the root: "src/workflows/import.ts". */
+  readonly sourcePath: string;
+  /** Which export of the file it is. */
+  readonly exportName: string;
+}
+
 export interface ThinkManifestRoute {
   readonly id: string;
   readonly pattern: string;
@@ -59,6 +71,7 @@ export interface ThinkManifest {
   readonly routePrefix: string;
   readonly agents: readonly ThinkManifestAgent[];
   readonly bindings: readonly ThinkManifestBinding[];
+  readonly workflows: readonly ThinkManifestWorkflow[];
   readonly routes: readonly ThinkManifestRoute[];
   readonly routeSurfaces: readonly ThinkRouteSurface[];
   readonly schedules: readonly never[];
@@ -91,7 +104,7 @@ export function formatDiagnostic({ code, message, path, line, column }: ThinkDia
 }
 
 /**
- * The manifest in a few lines: a count, and one line per agent.
+ * The manifest in a few lines: a count, and one line per agent and workflow.
  *
  * @example
  * console.log(summarizeThinkManifest(manifest).join("\n"));
@@ -103,11 +116,15 @@ export function summarizeThinkManifest(manifest: ThinkManifest): string[] {
   const subAgents = manifest.agents.filter(({ kind }) => kind === "sub-agent").length;
   const counts = [
     count(manifest.agents.length - subAgents, "agent"),
-    ...(subAgents > 0 ? [count(subAgents, "sub-agent")] : [])
+    ...(subAgents > 0 ? [count(subAgents, "sub-agent")] : []),
+    ...(manifest.workflows.length > 0 ? [count(manifest.workflows.length, "workflow")] : [])
   ];
   return [
     `${counts.join(", ")}, routes below ${manifest.routePrefix}`,
-    ...manifest.agents.map((agent) => agentLine(manifest, agent))
+    ...manifest.agents.map((agent) => agentLine(manifest, agent)),
+    ...manifest.workflows.map(
+      ({ binding, className, sourcePath }) => `- ${binding} | workflow ${className} | ${sourcePath}`
+    )
   ];
 }
 

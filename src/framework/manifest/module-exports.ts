@@ -1,5 +1,6 @@
 // What a module exports, read from its text by a real parser. The parser comes from Vite, which every project that is
 // built has, and is given as a function: this file imports no bundler and runs in tests without one.
+import { posix } from "node:path";
 
 /** As `parseSync` of Vite 8 and Rolldown, as far as it is used. */
 export type ModuleParser = (
@@ -28,6 +29,8 @@ export interface ModuleExport {
   readonly kind: ExportKind;
   readonly line: number;
   readonly column: number;
+  /** The name of a class that is the default export. */
+  readonly declaredName?: string;
   /** The file it is taken from, as written, and its name there. */
   readonly from?: { readonly module: string; readonly name: string };
 }
@@ -38,16 +41,21 @@ export interface ModuleExports {
   readonly exportsAllOf: readonly string[];
   /** The value of `export const className = "…"`. */
   readonly className?: string;
+  /** Calls `….runWorkflow("BINDING")`, as far as the binding is written out. */
+  readonly workflowCalls: readonly { readonly binding: string; readonly line: number; readonly column: number }[];
   /** The file is no valid module; nothing else is known then. */
   readonly syntaxError?: { readonly message: string; readonly line: number; readonly column: number };
 }
+
+/** Exports of the project's files, by path. Those of files that were not read are unknown. */
+export type SourceExports = ReadonlyMap<string, ModuleExports>;
 
 export function readModuleExports(source: { path: string; text: string }, parse: ModuleParser): ModuleExports {
   const { program, module, errors } = parse(source.path, source.text);
   const [failure] = errors;
   if (failure) {
     const at = position(source.text, failure.labels?.[0]?.start ?? 0);
-    return { exports: [], exportsAllOf: [], syntaxError: { message: failure.message, ...at } };
+    return { exports: [], exportsAllOf: [], workflowCalls: [], syntaxError: { message: failure.message, ...at } };
   }
   const declarations = topLevelDeclarations(program.body);
   const imports = importedNames(program.body);
@@ -58,6 +66,7 @@ export function readModuleExports(source: { path: string; text: string }, parse:
     exportsAllOf: entries.flatMap(({ importName, exportName, moduleRequest }) =>
       importName.kind === "AllButDefault" && exportName.kind === "None" && moduleRequest ? [moduleRequest.value] : []
     ),
+    workflowCalls: workflowCalls(program.body, source.text),
     ...(entries.some(({ exportName }) => exportName.name === "className") &&
       typeof pinned?.literal === "string" && { className: pinned.literal })
   };
@@ -82,7 +91,8 @@ function exportOf(entry: ParsedExport, { declarations, imports, text }: ModuleSc
   const imported = local === null ? undefined : imports.get(local);
   if (imported !== undefined) return [{ ...at, kind: "value", from: imported }];
   const declared = declarations.get(local ?? "default") ?? declarations.get("default");
-  return [{ ...at, kind: declared?.kind ?? "value" }];
+  const isNamed = name === "default" && local !== null && declared?.kind === "class";
+  return [{ ...at, kind: declared?.kind ?? "value", ...(isNamed && { declaredName: local }) }];
 }
 
 interface Declared {
@@ -152,6 +162,35 @@ function nodeOf(value: unknown): SyntaxNode | undefined {
   const isNode = typeof value === "object" && value !== null && typeof Reflect.get(value, "type") === "string";
   // Checked above; the fields are read one by one.
   return isNode ? (value as SyntaxNode) : undefined;
+}
+
+function workflowCalls(body: readonly object[], text: string): ModuleExports["workflowCalls"] {
+  const found: { binding: string; line: number; column: number }[] = [];
+  const open: unknown[] = [body];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== "object" || value === null) continue;
+    const call = nodeOf(value);
+    const [first] = Array.isArray(call?.["arguments"]) ? call["arguments"].map(nodeOf) : [];
+    const binding = first?.["value"];
+    const callee = nodeOf(nodeOf(call?.["callee"])?.["property"])?.["name"];
+    if (callee === "runWorkflow" && typeof binding === "string") {
+      found.push({ binding, ...position(text, Number(first?.["start"])) });
+    }
+    open.push(...Object.values(value));
+  }
+  return found.toSorted((one, other) => one.line - other.line || one.column - other.column);
+}
+
+/** The file and name a class comes from, to tell whether two exports are one class. */
+export function classOrigin(path: string, { name, from }: Pick<ModuleExport, "name" | "from">): string {
+  if (from === undefined) return `${withoutExtension(path)}#${name}`;
+  const target = from.module.startsWith(".") ? posix.join(posix.dirname(path), from.module) : from.module;
+  return `${withoutExtension(target)}#${from.name}`;
+}
+
+function withoutExtension(path: string): string {
+  return path.replace(/\.(?:ts|tsx|js|mjs)$/, "");
 }
 
 /** What is said about a file without an agent, at build and when the Worker is loaded. */

@@ -47,7 +47,7 @@ export interface ParsedAgentPath {
  * other file, which is a helper, a test, or no module.
  */
 export function parseAgentPath(path: string): ParsedAgentPath | undefined {
-  if (!EXTENSION.test(path) || NEVER_AN_AGENT.test(path)) return undefined;
+  if (!isModulePath(path)) return undefined;
   const segments = path.replace(EXTENSION, "").split("/");
   const names: string[] = [];
   while (segments.length > 0) {
@@ -59,6 +59,15 @@ export function parseAgentPath(path: string): ParsedAgentPath | undefined {
     else if (segments.length === 0 && name === "index") return undefined;
   }
   return { names };
+}
+
+/** Whether a file in a folder of modules is one: no helper, test or declaration. */
+export function isModuleName(file: string): boolean {
+  return isModulePath(file) && !isIgnoredName(file.replace(EXTENSION, ""));
+}
+
+function isModulePath(path: string): boolean {
+  return EXTENSION.test(path) && !NEVER_AN_AGENT.test(path);
 }
 
 /** Names that the user reserves for files that are no agents. */

@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { diagnoseThinkWorkerConfig } from "../config/diagnose-config.ts";
+import { diagnoseWorkflowConfig } from "../config/workflow-config.ts";
 import { mergeThinkWorkerConfig, selectEnvironment, type MergedWorkerConfig } from "../config/merge.ts";
 import { readWranglerConfig, type WranglerConfigResult } from "../config/read-wrangler.ts";
 import {
@@ -11,10 +12,11 @@ import {
   type WorkerConfigOptions
 } from "../config/worker-config.ts";
 import { diagnoseThinkManifest } from "../manifest/diagnose.ts";
-import { agentExport, diagnoseThinkSources, type SourceExports } from "../manifest/diagnose-sources.ts";
+import { agentExport, diagnoseThinkSources } from "../manifest/diagnose-sources.ts";
 import { discoverThinkApp } from "../manifest/discover.ts";
 import type { ThinkDiagnostic, ThinkManifest } from "../manifest/manifest.ts";
-import { readModuleExports, type ModuleParser } from "../manifest/module-exports.ts";
+import { readModuleExports, type ModuleParser, type SourceExports } from "../manifest/module-exports.ts";
+import { resolveWorkflow } from "../manifest/workflows.ts";
 
 /** More files than any `agents/` directory has: something else was linked into it. */
 const FILE_LIMIT = 10_000;
@@ -50,14 +52,14 @@ export interface ThinkProject {
 }
 
 /**
- * The paths that matter to the framework: everything below `agents/`, and `src/server.*`.
+ * The paths that matter to the framework: everything below `agents/` and `src/workflows/`, and `src/server.*`.
  *
  * @example
  * discoverThinkApp({ files: readProjectFiles(process.cwd()) });
  */
 export function readProjectFiles(root: string): string[] {
-  const agents = join(root, "agents");
-  const found = existsSync(agents) ? filesBelow(agents) : [];
+  const folders = [join(root, "agents"), join(root, "src", "workflows")];
+  const found = folders.flatMap((folder) => (existsSync(folder) ? filesBelow(folder) : []));
   const source = join(root, "src");
   const app = existsSync(source) ? readdirSync(source).filter((name) => /^server\.(ts|tsx|js|mjs)$/.test(name)) : [];
   return [...found.map((file) => relative(root, file).split(sep).join("/")), ...app.map((name) => `src/${name}`)];
@@ -96,7 +98,8 @@ export function createThinkProject(options: ThinkProjectOptions): ThinkProject {
       ...diagnoseThinkSources(manifest, sources, { syntaxErrors: options.reportSyntaxErrors ?? true }),
       ...unreadableConfig(wranglerConfig),
       ...merged.diagnostics,
-      ...diagnoseThinkWorkerConfig(manifest, checked, { allowNonVirtualMain, userConfig })
+      ...diagnoseThinkWorkerConfig(manifest, checked, { allowNonVirtualMain, userConfig }),
+      ...diagnoseWorkflowConfig(manifest, checked, { sources, allowNonVirtualMain })
     ]
   };
 }
@@ -118,7 +121,8 @@ export function resolveThinkManifest(
     const exported = agentExport(sources?.get(agent.sourcePath)?.exports ?? []);
     return exported === undefined ? agent : { ...agent, exportName: exported.name };
   });
-  return applyUserBindingNames({ ...manifest, agents }, userConfig ?? {});
+  const workflows = manifest.workflows.map((one) => resolveWorkflow(one, sources?.get(one.sourcePath)));
+  return applyUserBindingNames({ ...manifest, agents, workflows }, userConfig ?? {});
 }
 
 /** Agents under the names by which the user's configuration binds their classes. */
@@ -131,7 +135,11 @@ export function applyUserBindingNames(manifest: ThinkManifest, config: ThinkWork
       const bindingName = agent.kind === "top-level" ? nameOf(agent.className) : undefined;
       return bindingName === undefined ? agent : { ...agent, bindingName };
     }),
-    bindings: manifest.bindings.map((binding) => ({ ...binding, name: nameOf(binding.className) ?? binding.name }))
+    bindings: manifest.bindings.map((binding) => ({ ...binding, name: nameOf(binding.className) ?? binding.name })),
+    workflows: manifest.workflows.map((workflow) => {
+      const bound = config.workflows?.find((one) => one.class_name === workflow.className && !one["script_name"]);
+      return bound === undefined ? workflow : { ...workflow, binding: bound.binding };
+    })
   };
 }
 
@@ -148,7 +156,7 @@ function readManifest(
   const plain = manifest ?? discoverThinkApp(options);
   if (parse === undefined) return { manifest: plain, sources: new Map() };
   const paths = [
-    ...plain.agents.map(({ sourcePath }) => sourcePath),
+    ...[...plain.agents, ...plain.workflows].map(({ sourcePath }) => sourcePath),
     ...(plain.appEntrypoint ? [plain.appEntrypoint] : [])
   ];
   const sources: SourceExports = new Map(

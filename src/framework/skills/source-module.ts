@@ -1,10 +1,13 @@
 // The module that a bundled folder of skills becomes.
 import type { SkillManifest } from "../../skills/skill.ts";
 
+/** What it imports. */
+export const SKILLS_MODULE = "everthink/skills";
+
 /** Its default export is a SkillSource. JavaScript that is TypeScript too. */
 export function sourceModule(manifest: SkillManifest): string {
   return [
-    'import { fromManifest } from "everthink/skills";',
+    `import { fromManifest } from "${SKILLS_MODULE}";`,
     "",
     `export default fromManifest(${JSON.stringify(manifest, null, 2)});`,
     ""

@@ -1,6 +1,8 @@
 // The Vite plugin: finds the agents, checks them, and serves the generated modules. A file that appears or vanishes while
 // the development server runs makes the server start anew around it, because a new agent is a new binding.
+import { realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseSync, type Plugin, type ResolvedConfig, type ViteDevServer } from "vite";
 import { WRANGLER_FILES, watchWranglerConfigFiles } from "../config/read-wrangler.ts";
 import type { ThinkWorkerConfig } from "../config/worker-config.ts";
@@ -11,11 +13,13 @@ import {
   generateThinkManifestModule,
   generateThinkRouterModule,
   generateThinkServerEntryModule,
+  SERVER_ENTRY,
   type GenerateOptions
 } from "../generate/code.ts";
 import { formatDiagnostic, summarizeThinkManifest, type ThinkManifest } from "../manifest/manifest.ts";
 import { createThinkProject, type ThinkProject, type ThinkProjectOptions } from "../project/project.ts";
 import { skillsImport } from "../skills/skills-import.ts";
+import { SKILLS_MODULE } from "../skills/source-module.ts";
 import { writeTypesFile } from "../project/types-file.ts";
 import { bindStudioKey, offerStudio } from "./studio-key.ts";
 import { holdBack, isConfigMerged } from "./worker-config-hook.ts";
@@ -36,6 +40,8 @@ export interface ThinkPluginOptions extends Omit<
 
 const VIRTUAL = /^virtual:(?:ever)?think\/(entry|agents|manifest|config|router|server-entry)$/;
 const RESOLVED = /^\0virtual:everthink\/(.+)$/;
+/** Modules of this package that generated code imports: the entry, and a folder of skills. */
+const GENERATED_IMPORTS = [SERVER_ENTRY, SKILLS_MODULE];
 /** Editors write a file in several steps. */
 const SETTLE_MS = 50;
 
@@ -71,7 +77,11 @@ class ThinkPlugin {
         // Before the Worker's configuration is made. A build never gets the key.
         if (command === "serve" && !isPreview && this.#options.studio !== false) offerStudio(root);
       },
-      configEnvironment: (name) => (name === "client" ? undefined : { optimizeDeps: { entries: this.#scanned() } }),
+      configEnvironment: (name, { optimizeDeps }) => {
+        // Cloudflare's plugin asks for it in Workers. Vite's own "ssr", which has no module of ours, does without.
+        const isWorker = name !== "client" && optimizeDeps?.noDiscovery === false;
+        return isWorker ? { optimizeDeps: this.#knownPackages() } : undefined;
+      },
       configResolved: (config) => {
         this.#config = config;
         this.#isDevelopment = config.command === "serve";
@@ -102,12 +112,18 @@ class ThinkPlugin {
    * Where Vite looks for packages before the development server starts. It cannot look into a virtual entry, so it would
    * find them one by one while requests wait, and reload the Worker for each.
    */
-  #scanned(): string[] {
+  #knownPackages(): { entries: string[]; include: string[] } {
     const { appEntry = "src/server.{ts,tsx,js,mjs}", authorize } = this.#options;
-    const agents = "agents/**/*.{ts,tsx,js,mjs}";
+    const modules = ["agents/**/*.{ts,tsx,js,mjs}", "src/workflows/*.{ts,tsx,js,mjs}"];
     // Scripts of skills are no part of the Worker: what they import need not be installed.
-    const others = ["!agents/**/skills/**", "!agents/**/*.{test,spec}.*", "!agents/**/*.d.ts"];
-    return [agents, ...others, appEntry, ...(authorize === undefined ? [] : [authorize])];
+    const others = ["!agents/**/skills/**", "!**/*.{test,spec}.*", "!**/*.d.ts"];
+    const entries = [...modules, ...others, appEntry, ...(authorize === undefined ? [] : [authorize])];
+    // What the generated modules import. Of a package that is linked Vite bundles nothing, and must look into the files:
+    // one bundled module beside sources would be a second copy of every class.
+    const files = GENERATED_IMPORTS.map((module) => realpathSync(fileURLToPath(import.meta.resolve(module))));
+    return files.every((file) => file.split(sep).includes("node_modules"))
+      ? { entries, include: [...GENERATED_IMPORTS] }
+      : { entries: [...entries, ...files.map(escapedPattern)], include: [] };
   }
 
   #begin(): { warning?: string; errors: string[] } {
@@ -204,9 +220,9 @@ class ThinkPlugin {
       return;
     }
     this.#resolved.logger.info(["everthink: agents changed", ...summarizeThinkManifest(project.manifest)].join("\n  "));
-    const known = new Set(before?.manifest.bindings.map(({ className }) => className));
+    const known = new Set(before === undefined ? [] : boundClasses(before));
     const { root } = this.#resolved;
-    const appeared = project.manifest.bindings.map(({ className }) => className).filter((name) => !known.has(name));
+    const appeared = boundClasses(project).filter((name) => !known.has(name));
     holdBack(root, appeared);
     if (appeared.length > 0) await server.restart();
     holdBack(root, []);
@@ -222,13 +238,26 @@ class ThinkPlugin {
   }
 }
 
-function isOurs(path: string): boolean {
-  return path.startsWith("agents/") || /^src\/server\.(ts|tsx|js|mjs)$/.test(path) || WRANGLER_FILES.includes(path);
+/** A path as a pattern that matches only it. */
+function escapedPattern(path: string): string {
+  return path
+    .split(sep)
+    .join("/")
+    .replace(/[()[\]{}!*?@+|]/g, "\\$&");
 }
 
-/** What the generated code and the configuration depend on. */
+function isOurs(path: string): boolean {
+  const isModule = path.startsWith("agents/") || path.startsWith("src/workflows/");
+  return isModule || /^src\/server\.(ts|tsx|js|mjs)$/.test(path) || WRANGLER_FILES.includes(path);
+}
+
+function boundClasses({ manifest }: ThinkProject): string[] {
+  return [...manifest.bindings, ...manifest.workflows].map(({ className }) => className);
+}
+
+/** What the generated code and the configuration depend on. A warning that only moved to another line is the same one. */
 function signature({ manifest, workerConfig, diagnostics }: ThinkProject): string {
-  return JSON.stringify([manifest, workerConfig, diagnostics]);
+  return JSON.stringify([manifest, workerConfig, diagnostics.map(({ code, path, message }) => [code, path, message])]);
 }
 
 /** The manifest that the plugin would use. */

@@ -77,6 +77,7 @@ function inferredParts(merged: ThinkWorkerConfig, user: ThinkWorkerConfig): Part
     compatibility_flags: flags,
     durable_objects: objects,
     migrations,
+    workflows,
     assets
   } = merged;
   return {
@@ -86,6 +87,7 @@ function inferredParts(merged: ThinkWorkerConfig, user: ThinkWorkerConfig): Part
     compatibility_flags: flags,
     durable_objects: objects,
     ...(migrations !== undefined && { migrations }),
+    ...(workflows !== undefined && { workflows }),
     assets
   };
 }
@@ -96,6 +98,7 @@ function withoutClasses(config: ThinkWorkerConfig, classes: ReadonlySet<string> 
   return {
     ...config,
     durable_objects: { bindings: bindings.filter(({ class_name: name }) => !classes.has(name)) },
+    ...(config.workflows && { workflows: config.workflows.filter(({ class_name: name }) => !classes.has(name)) }),
     migrations: (config.migrations ?? []).map((migration) => ({
       ...migration,
       ...(migration.new_sqlite_classes && {

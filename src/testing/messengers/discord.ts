@@ -1,6 +1,6 @@
 // Discord's REST API and its interactions for tests: it checks what it is sent as the real one documents it, keeps what a
 // user would see, signs what a user does, and fails on request.
-import { generateKeyPairSync, sign, type KeyObject } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import {
   FakeProvider,
   fileResponse,
@@ -97,6 +97,7 @@ export class FakeDiscord extends FakeProvider {
     this.#token = options.token;
     this.#applicationId = options.applicationId;
     this.gateway = new FakeDiscordGateway(options.token);
+    const { generateKeyPairSync } = process.getBuiltinModule("node:crypto");
     const { publicKey, privateKey } = generateKeyPairSync("ed25519");
     this.#privateKey = privateKey;
     this.publicKey = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url").toString("hex");
@@ -184,6 +185,7 @@ export class FakeDiscord extends FakeProvider {
   /** Any body, signed; `ageSeconds` signs it as one of earlier. */
   signed(url: string, body: string, { ageSeconds = 0 }: { readonly ageSeconds?: number } = {}): Request {
     const timestamp = String(Math.floor(Date.now() / 1_000) - ageSeconds);
+    const { sign } = process.getBuiltinModule("node:crypto");
     const signature = Buffer.from(sign(null, Buffer.from(timestamp + body), this.#privateKey)).toString("hex");
     return new Request(url, {
       method: "POST",

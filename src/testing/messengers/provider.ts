@@ -1,5 +1,5 @@
 // What the fake providers share: a log of every call, failures on request, and a port to listen on.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { trackForeignWork } from "../inprocess/foreign-work.ts";
 
@@ -99,6 +99,8 @@ export abstract class FakeProvider {
 
   /** Listens on a free port of this machine; answers its address. */
   async listen(): Promise<string> {
+    // Asked for by name: a bundle for workerd has the fakes without Node's modules.
+    const { createServer } = process.getBuiltinModule("node:http");
     const server = createServer((request, response) => void this.#serve(request, response));
     server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
       this.#streams.add(stream);

@@ -1,6 +1,5 @@
 // Slack's Web API and its webhooks for tests: it checks what it is sent as the real one documents it, keeps what a user
 // would see, signs what a user does, and fails on request.
-import { createHmac } from "node:crypto";
 import {
   FakeProvider,
   fileResponse,
@@ -164,6 +163,7 @@ export class FakeSlack extends FakeProvider {
   ): Request {
     const { contentType = "application/json", ageSeconds = 0 } = options;
     const timestamp = String(Math.floor(Date.now() / 1_000) - ageSeconds);
+    const { createHmac } = process.getBuiltinModule("node:crypto");
     const mac = createHmac("sha256", this.#signingSecret).update(`v0:${timestamp}:${body}`).digest("hex");
     return new Request(url, {
       method: "POST",

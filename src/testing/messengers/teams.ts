@@ -1,6 +1,6 @@
 // The Bot Framework's service for Teams, for tests: it checks what it is sent as the real one documents it, keeps what a
 // user would see, signs what a user does, and fails on request.
-import { generateKeyPairSync, sign, type KeyObject } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import {
   FakeProvider,
   fileResponse,
@@ -80,6 +80,7 @@ export class FakeTeams extends FakeProvider {
     super();
     this.#appId = options.appId;
     this.#appPassword = options.appPassword;
+    const { generateKeyPairSync } = process.getBuiltinModule("node:crypto");
     const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
     this.#publicKey = publicKey;
     this.#privateKey = privateKey;
@@ -163,6 +164,7 @@ export class FakeTeams extends FakeProvider {
   token(claims: object): string {
     const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
     const content = `${encoded({ alg: "RS256", typ: "JWT", kid: "k1" })}.${encoded(claims)}`;
+    const { sign } = process.getBuiltinModule("node:crypto");
     return `${content}.${Buffer.from(sign("sha256", Buffer.from(content), this.#privateKey)).toString("base64url")}`;
   }
 

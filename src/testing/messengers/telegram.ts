@@ -1,6 +1,5 @@
 // A Telegram Bot API for tests: it checks what it is sent as the real one documents it, keeps what a user would see, and
 // fails on request. Give its `fetch` to the code under test, or let it listen on a port.
-import { randomInt } from "node:crypto";
 import {
   FakeProvider,
   fileResponse,
@@ -30,10 +29,37 @@ export interface TelegramButton {
   readonly callback_data?: string;
 }
 
+/** A message of a user, as the chat shows it. */
+export interface TelegramSaid {
+  readonly id: number;
+  readonly chatId: number;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** What the server knows of its chats: plain data, for one that goes on after a restart. */
+export interface TelegramChats {
+  readonly said: readonly TelegramSaid[];
+  /** Of the bot. */
+  readonly messages: readonly TelegramMessage[];
+  readonly nextMessage: number;
+  readonly nextUpdate: number;
+}
+
+export interface FakeTelegramOptions {
+  readonly token: string;
+  readonly secretToken: string;
+  readonly userName?: string;
+  /** Goes on with these, which `chats()` of another one gave. */
+  readonly chats?: TelegramChats;
+}
+
 /** A message of the bot as the chat shows it now. */
 export interface TelegramMessage extends FakeMessage {
   readonly id: number;
   readonly chatId: number;
+  /** How its text is marked up; undefined: as Markdown. */
+  parseMode?: string | undefined;
   keyboard: TelegramButton[];
 }
 
@@ -50,6 +76,8 @@ export interface TelegramUserOptions {
   readonly file?: FakeFile;
 }
 
+const NO_CHATS: TelegramChats = { said: [], messages: [], nextMessage: 100, nextUpdate: 1 };
+
 const ADA = { id: 7, first_name: "Ada", last_name: "Lovelace", username: "ada", is_bot: false };
 
 /**
@@ -65,16 +93,22 @@ export class FakeTelegram extends FakeProvider {
   readonly #token: string;
   readonly #secretToken: string;
   readonly #userName: string;
-  readonly #messages: TelegramMessage[] = [];
+  readonly #messages: TelegramMessage[];
+  readonly #said: TelegramSaid[];
   readonly #files: FakeFile[] = [];
   readonly chatActions: { chatId: number; action: string }[] = [];
   readonly acknowledged: string[] = [];
   webhook: { url: string; secretToken?: string } | undefined;
-  #nextMessage = 100;
-  #nextUpdate = 1;
+  #nextMessage: number;
+  #nextUpdate: number;
 
-  constructor(options: { readonly token: string; readonly secretToken: string; readonly userName?: string }) {
+  constructor(options: FakeTelegramOptions) {
     super();
+    const { said, messages, nextMessage, nextUpdate } = structuredClone(options.chats) ?? NO_CHATS;
+    this.#said = [...said];
+    this.#messages = [...messages];
+    this.#nextMessage = nextMessage;
+    this.#nextUpdate = nextUpdate;
     this.#token = options.token;
     this.#secretToken = options.secretToken;
     this.#userName = options.userName ?? "support_bot";
@@ -91,13 +125,25 @@ export class FakeTelegram extends FakeProvider {
     return this.messages(chatId).map(({ text }) => text);
   }
 
+  /** Everything that its chats show, and what it needs to go on. */
+  chats(): TelegramChats {
+    return structuredClone({
+      said: this.#said,
+      messages: this.#messages,
+      nextMessage: this.#nextMessage,
+      nextUpdate: this.#nextUpdate
+    });
+  }
+
   /** The webhook of a message. Sent twice, it is the same message twice. */
   says(text: string, options: TelegramUserOptions & { readonly url: string }): Request {
     const { chatId = 7, from = ADA, chatType = "private", file } = options;
+    const id = this.#nextMessage++;
+    this.#said.push({ id, chatId, name: from.first_name, text });
     return this.webhookRequest(options.url, {
       update_id: this.#nextUpdate++,
       message: {
-        message_id: this.#nextMessage++,
+        message_id: id,
         date: 1_790_000_000,
         from: { is_bot: false, ...from },
         chat: {
@@ -122,18 +168,21 @@ export class FakeTelegram extends FakeProvider {
       : { document: { ...known, file_name: file.name, mime_type: file.mediaType } };
   }
 
-  /** The webhook of a press on a button of the bot's newest message that has one of this label. */
-  presses(label: string, options: TelegramUserOptions & { readonly url: string }): Request {
-    const { chatId = 7, from = ADA, chatType = "private" } = options;
+  /** The webhook of a press on a button of this label: of the message that is named, or the newest that has one. */
+  presses(
+    label: string,
+    options: TelegramUserOptions & { readonly url: string; readonly messageId?: number }
+  ): Request {
+    const { chatId = 7, from = ADA, chatType = "private", messageId } = options;
     const message = this.#messages.findLast(
-      (one) => one.chatId === chatId && one.versions.length > 0 && buttonOf(one, label)
+      (one) => one.chatId === chatId && (messageId ?? one.id) === one.id && buttonOf(one, label)
     );
     const data = message && buttonOf(message, label)?.callback_data;
     if (!message || data === undefined) throw new Error(`No message with a button "${label}".`);
     return this.webhookRequest(options.url, {
       update_id: this.#nextUpdate++,
       callback_query: {
-        id: String(randomInt(2 ** 40)),
+        id: crypto.randomUUID(),
         from: { is_bot: false, ...from },
         message: {
           message_id: message.id,
@@ -259,6 +308,7 @@ export class FakeTelegram extends FakeProvider {
       id: this.#nextMessage++,
       chatId: Number(body["chat_id"]),
       text: shownText(body),
+      parseMode: parseModeOf(body),
       keyboard: buttonsOf(body),
       buttons: labelsOf(buttonsOf(body)),
       versions: [shownText(body)]
@@ -281,6 +331,7 @@ export class FakeTelegram extends FakeProvider {
       );
     }
     message.text = text;
+    message.parseMode = parseModeOf(body);
     message.keyboard = buttons;
     message.buttons = labelsOf(buttons);
     message.versions.push(text);
@@ -326,6 +377,10 @@ function shownText({ text, parse_mode: parseMode, rich_message: rich }: Record<s
   if (typeof rich === "object" && rich !== null) return String((rich as { markdown?: unknown }).markdown ?? "");
   const sent = typeof text === "string" ? text : "";
   return parseMode === "MarkdownV2" ? sent.replaceAll(/\\([_*[\]()~`>#+\-=|{}.!\\])/g, "$1") : sent;
+}
+
+function parseModeOf({ parse_mode: parseMode }: Record<string, unknown>): string | undefined {
+  return typeof parseMode === "string" ? parseMode : undefined;
 }
 
 function buttonsOf(body: Record<string, unknown>): TelegramButton[] {

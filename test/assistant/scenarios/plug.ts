@@ -20,6 +20,7 @@ export const survivesThePlug: Scenario = {
     const pid = server.workerd();
     await visitor.pullThePlug();
     if (server.mode === "production") await followsTheStory(visitor);
+    await server.isBack();
     await eventually(() => server.workerd()).satisfy((now: number | undefined) => now !== undefined && now !== pid);
     await expectWholeStory(stage, [visitor, other]);
     if (server.mode === "production") await visitor.photograph("recovered");

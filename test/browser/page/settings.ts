@@ -6,6 +6,8 @@ export interface PageSettings {
   name: string;
   /** Whether tools are answered as soon as they are called, or by the buttons. */
   answers: "at-once" | "by-button";
+  /** The whole path of the agent, where it is not the usual one. */
+  basePath?: string;
 }
 
 export function pageQuery(settings: PageSettings): string {
@@ -15,5 +17,11 @@ export function pageQuery(settings: PageSettings): string {
 export function readPageSettings(query: string): PageSettings {
   const parameters = new URLSearchParams(query);
   const read = (key: keyof PageSettings): string => parameters.get(key) ?? "";
-  return { host: read("host"), name: read("name"), answers: read("answers") === "at-once" ? "at-once" : "by-button" };
+  const basePath = read("basePath");
+  return {
+    host: read("host"),
+    name: read("name"),
+    answers: read("answers") === "at-once" ? "at-once" : "by-button",
+    ...(basePath !== "" && { basePath })
+  };
 }

@@ -4,10 +4,10 @@ import { answerTool, ChatView, ownTools } from "../../browser/page/chat-view.tsx
 import { mount } from "../../browser/page/mount.tsx";
 import { readPageSettings } from "../../browser/page/settings.ts";
 
-const { host, name, answers } = readPageSettings(location.search);
+const { answers, ...address } = readPageSettings(location.search);
 
 function ChatPage() {
-  const agent = useAgent({ agent: "ChatAgent", host, name });
+  const agent = useAgent({ agent: "ChatAgent", ...address });
   const chat = useAgentChat({
     agent,
     tools: ownTools,

@@ -58,6 +58,45 @@ const ANSWERS = {
   "/agents/teller/a": { class: "ThinkAgent_Teller" }
 };
 
+/** Starts its workflow with the first request, and answers what came of it. */
+const STARTER = `import { Agent } from "everthink/agent";
+export default class Starter extends Agent<Cloudflare.Env, { isStarted: boolean; greeting: string }> {
+  override initialState = { isStarted: false, greeting: "" };
+  override async onRequest() {
+    if (!this.state.isStarted) await this.runWorkflow("GREET", { name: "Ada" });
+    this.setState({ ...this.state, isStarted: true });
+    return Response.json(this.state);
+  }
+  override onWorkflowComplete(_workflowName: string, _workflowId: string, greeting: unknown) {
+    this.setState({ ...this.state, greeting: String(greeting) });
+  }
+}
+`;
+
+const WORKFLOW = `import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "everthink/workflows";
+import type { Agent } from "everthink/agent";
+export class Greet extends AgentWorkflow<Agent, { name: string }> {
+  override run(event: AgentWorkflowEvent<{ name: string }>, step: AgentWorkflowStep) {
+    return step.do("greet", async () => "Hello " + event.payload.name);
+  }
+}
+`;
+
+const TYPED = `import { Greet } from "virtual:everthink/entry";
+export async function begin(env: Cloudflare.Env): Promise<string> {
+  await env.GREET.create({ params: { name: "Ada" } });
+  // @ts-expect-error The workflow takes a name.
+  await env.GREET.create({ params: { title: "Ada" } });
+  return Greet.name;
+}
+`;
+
+const COMPILER_OPTIONS = {
+  ...{ target: "es2024", module: "esnext", moduleResolution: "bundler", lib: ["es2024", "esnext.disposable"] },
+  ...{ types: ["@cloudflare/workers-types"], strict: true, noImplicitOverride: true, noEmit: true, skipLibCheck: true },
+  allowImportingTsExtensions: true
+};
+
 async function command(project: FrameworkProject, ...args: readonly string[]) {
   const run = project.everthink(args);
   return { code: await run.ended, output: run.output };
@@ -119,6 +158,24 @@ describe("a project with agents", () => {
     await served.ended;
   });
 
+  test("a workflow file is exported, bound and typed, and a call that names none is shown", async () => {
+    const project = new FrameworkProject({
+      "agents/shop.ts": STARTER.replace("GREET", "GERET"),
+      "agents/shop/workflows/greet.ts": WORKFLOW,
+      "begin.ts": TYPED,
+      "tsconfig.json": JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ["agents", "*.ts"] })
+    });
+    const { error, output } = await project.build();
+    expect(error).toBe("");
+    expect(output).toMatch(/agents\/shop\.ts:5:\d+: \[unknown-workflow-binding\] runWorkflow\("GERET"\)/);
+    const built = JSON.parse(project.read("dist/app/wrangler.json")) as Record<string, unknown>;
+    expect(built["workflows"]).toEqual([{ name: "app-greet", binding: "GREET", class_name: "Greet" }]);
+    expect(project.read("dist/app/index.js")).toMatch(/export \{[^}]*\bGreet\b/);
+
+    expect(await command(project, "types")).toMatchObject({ code: 0 });
+    expect(project.compile()).toBe("");
+  });
+
   test("without the merged configuration the build fails and names what is missing", async () => {
     const project = new FrameworkProject({ "agents/support.ts": SPEAKER });
     const { error } = await project.build({ isConfigMerged: false });
@@ -165,17 +222,25 @@ describe("the development server", () => {
         deadlineMs: 60_000
       });
     await untilAnswered("/agents/support/a");
-    // What the agents import was found before the first request.
-    expect(run.output).not.toMatch(/optimized: .*zod/);
+    // What the agents and the generated entry import was found before the first request: none made the Worker load anew.
+    expect(run.output).toContain("bundling dependencies");
+    expect(run.output).not.toMatch(/dependency optimized|program reload/);
     expect((await (await fetch(`${url}/__think/manifest`)).json()) as object).toMatchObject({ routePrefix: "/agents" });
 
     project.put({ "agents/broken.ts": "export const nothing = 1;\n" });
     await run.says(/\[missing-agent-export\] agents\/broken.ts/);
     expect(await status("/agents/support/a")).toBe(200);
 
-    project.put({ "agents/broken.ts": SPEAKER });
+    project.put({ "agents/broken.ts": STARTER, "src/workflows/greet.ts": WORKFLOW });
     await untilAnswered("/agents/broken/a");
     expect(project.read("everthink.d.ts")).toContain("ThinkAgent_Broken");
+    await until({
+      what: "the workflow that appeared has run and told its agent",
+      look: async () => (await fetch(`${url}/agents/broken/a`)).text(),
+      fits: (text) => text.includes("Hello Ada"),
+      tell: String,
+      deadlineMs: 60_000
+    });
 
     project.delete("agents/broken.ts");
     await untilAnswered("/agents/broken/a", false);

@@ -1,6 +1,6 @@
 // A project with an `agents/` directory in a temporary folder, built by Vite or run by its development server. It uses the
 // repository's packages and the built `dist/` of ours.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,7 +22,7 @@ export default class extends Agent {
 
 interface PluginModule {
   think(options?: object): never;
-  thinkWorkerConfig(): never;
+  thinkWorkerConfig(options?: object): never;
 }
 
 export interface BuildOutcome {
@@ -58,7 +58,7 @@ export class FrameworkProject extends ServedProject {
     const lines: string[] = [];
     const tell = (text: string) => void lines.push(text);
     const logger = { ...createLogger("silent"), info: tell, warn: tell, warnOnce: tell, error: tell };
-    const config = options.isConfigMerged === false ? {} : { config: plugins.thinkWorkerConfig() };
+    const config = options.isConfigMerged === false ? {} : { config: plugins.thinkWorkerConfig(options.think || {}) };
     try {
       const builder = await createBuilder({
         root: this.folder,
@@ -74,6 +74,12 @@ export class FrameworkProject extends ServedProject {
     } catch (error) {
       return { error: String((error as Error).message), output: lines.join("\n") };
     }
+  }
+
+  /** `tsc` with the project's tsconfig.json; what it complains about. */
+  compile(): string {
+    const tsc = join(modules, "typescript", "bin", "tsc");
+    return spawnSync(process.execPath, [tsc, "-p", "."], { cwd: this.folder, encoding: "utf8" }).stdout;
   }
 
   /** `vite dev`; answers its address. */

@@ -14,6 +14,12 @@ export function answerLength(message: UIMessage | undefined): number {
   );
 }
 
+/** "Ada Lovelace in Telegram"; undefined for what was written in the page. */
+export function originOf({ metadata }: UIMessage): string | undefined {
+  const { messenger } = (metadata ?? {}) as { messenger?: { author?: { fullName?: string } } };
+  return messenger && `${messenger.author?.fullName ?? "Somebody"} in Telegram`;
+}
+
 export function picturesOf(message: UIMessage) {
   return message.parts.filter((part) => part.type === "file");
 }

@@ -2,7 +2,7 @@
 // into the page.
 import { useMemo, useState } from "react";
 import type { UseThinkResult } from "everthink/react";
-import type { Assistant } from "../../server/assistant.ts";
+import type { Assistant } from "../../agents/assistant/agent.ts";
 import type { MessageActions } from "./message-actions.ts";
 
 export interface ConversationActions extends MessageActions {

@@ -3,7 +3,7 @@
 import { useCallback, useMemo } from "react";
 import type { Status } from "everthink/client";
 import { useThink } from "everthink/react";
-import type { Assistant } from "../../server/assistant.ts";
+import type { Assistant } from "../../agents/assistant/agent.ts";
 import { browserTools } from "../browser-info.ts";
 import { useFileChanges } from "../files/use-files.ts";
 import { usePlug } from "../header/use-plug.ts";

@@ -5,7 +5,7 @@ import { IconButton } from "../icon-button.tsx";
 import { Picture } from "../parts/picture.tsx";
 import { EditForm } from "./edit-form.tsx";
 import type { MessageActions } from "./message-actions.ts";
-import { messageText, picturesOf } from "./message-text.ts";
+import { messageText, originOf, picturesOf } from "./message-text.ts";
 import { VersionPicker } from "./version-picker.tsx";
 
 interface UserMessageProps {
@@ -22,6 +22,7 @@ export const UserMessage = memo(function UserMessage(props: UserMessageProps) {
   const [isEditing, setEditing] = useState(false);
   const text = messageText(message);
   const pictures = picturesOf(message);
+  const origin = originOf(message);
   const save = (edited: string) => {
     setEditing(false);
     actions.edit(message.id, [...pictures, { type: "text", text: edited }]);
@@ -34,6 +35,7 @@ export const UserMessage = memo(function UserMessage(props: UserMessageProps) {
       data-role="user"
       data-waiting={isWaiting || undefined}
     >
+      {origin !== undefined && <p className="message-origin">{origin}</p>}
       {pictures.length > 0 && (
         <div className="pictures">
           {pictures.map((part, index) => (

@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { ClientSubmission } from "everthink/client";
 import type { UseThinkResult } from "everthink/react";
-import type { Assistant } from "../../server/assistant.ts";
+import type { Assistant } from "../../agents/assistant/agent.ts";
 import type { DemoTask } from "../../shared/demo.ts";
 
 export interface Background {

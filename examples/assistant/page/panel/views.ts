@@ -4,6 +4,7 @@ import type { ConversationView } from "../conversation/use-conversation.ts";
 import { FilesView } from "../files/files-view.tsx";
 import type { IconName } from "../icons.tsx";
 import { ServersView } from "../servers/servers-view.tsx";
+import { MessengerView } from "./messenger-view.tsx";
 import { UnderneathView } from "./underneath-view.tsx";
 
 export interface PanelViewProps {
@@ -23,5 +24,6 @@ export const UNDERNEATH: PanelView = { name: "Underneath", icon: "layers", View:
 export const PANEL_VIEWS: readonly PanelView[] = [
   UNDERNEATH,
   { name: "Files", icon: "folder", View: FilesView },
+  { name: "Messenger", icon: "chat", View: MessengerView },
   { name: "MCP servers", icon: "plug", View: ServersView }
 ];

@@ -2,7 +2,7 @@
 // newest, or makes the first; a conversation that is deleted, here or elsewhere, makes place for the newest.
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useThink } from "everthink/react";
-import type { Directory } from "../../server/directory.ts";
+import type { Directory } from "../../agents/directory.ts";
 import type { DirectoryState } from "../../shared/demo.ts";
 import { openConversation, useConversationId } from "../route.ts";
 

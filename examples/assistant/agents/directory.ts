@@ -12,8 +12,11 @@ import {
   withNote,
   withoutConversation,
   withTitle
-} from "./conversation-list.ts";
-import type { Env } from "./env.ts";
+} from "../server/conversation-list.ts";
+import type { Env } from "../server/env.ts";
+
+/** Its data are stored under this name, and `env` has it under it. */
+export const className = "Directory";
 
 export class Directory extends Agent<Env, DirectoryState> {
   static callables = ["create", "rename", "remove"];

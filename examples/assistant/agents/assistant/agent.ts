@@ -31,25 +31,33 @@ import type {
   LastChange,
   PanelNote,
   PublishedNote
-} from "../shared/demo.ts";
-import { ruleOf, TOOL_RULES, type ToolRule } from "../shared/tool-rules.ts";
-import { noteActions } from "./actions.ts";
-import { assistantModel } from "./assistant-model.ts";
-import { calledFrom, codeRuntime, PUBLISH_SUMMARY } from "./code.ts";
-import { DIRECTORY_NAME, paceMs, type Env } from "./env.ts";
-import { failureForPeople } from "./failure.ts";
-import { fileListing, lastChangeOf } from "./files.ts";
-import type { Model } from "./language-model.ts";
-import { loginPage } from "./login-page.ts";
-import { chooseModel, statusOf, type ModelProblem } from "./models.ts";
-import { Notebook, type Note } from "./notes.ts";
-import { callDetail, eventNote, hookNote, resultDetail, stepNote, turnDetail } from "./panel.ts";
-import { pause } from "./pause.ts";
-import { INSTRUCTIONS } from "./prompt.ts";
-import { demoSkills, scriptRunner } from "./skills.ts";
-import { changedSettings, NO_TASKS, promptOf, scheduledTasks, shownTasks, type TaskSettings } from "./tasks.ts";
-import { teamTools } from "./team.ts";
-import { demoTools } from "./tools.ts";
+} from "../../shared/demo.ts";
+import { ruleOf, TOOL_RULES, type ToolRule } from "../../shared/tool-rules.ts";
+import { noteActions } from "../../server/actions.ts";
+import { assistantModel } from "../../server/assistant-model.ts";
+import { calledFrom, codeRuntime, PUBLISH_SUMMARY } from "../../server/code.ts";
+import { DIRECTORY_NAME, paceMs, type Env } from "../../server/env.ts";
+import { failureForPeople } from "../../server/failure.ts";
+import { fileListing, lastChangeOf } from "../../server/files.ts";
+import type { Model } from "../../server/language-model.ts";
+import { loginPage } from "../../server/login-page.ts";
+import { SimulatedMessenger } from "../../server/messenger.ts";
+import { chooseModel, statusOf, type ModelProblem } from "../../server/models.ts";
+import { Notebook, type Note } from "../../server/notes.ts";
+import { callDetail, eventNote, hookNote, resultDetail, stepNote, turnDetail } from "../../server/panel.ts";
+import { pause } from "../../server/pause.ts";
+import { INSTRUCTIONS } from "../../server/prompt.ts";
+import { demoSkills, scriptRunner } from "../../server/skills.ts";
+import {
+  changedSettings,
+  NO_TASKS,
+  promptOf,
+  scheduledTasks,
+  shownTasks,
+  type TaskSettings
+} from "../../server/tasks.ts";
+import { teamTools } from "../../server/team.ts";
+import { demoTools } from "../../server/tools.ts";
 
 /** A report of progress is looked at longer than a word. */
 const PROGRESS_PACE = 6;
@@ -62,11 +70,15 @@ const MCP_WAIT_MS = 3_000;
 /** What a page that connects is told of what happened just before, such as the recovery of a turn. */
 const RECENT_NOTES = 30;
 
+/** Conversations are stored under this name, and `env` has them under it. */
+export const className = "Assistant";
+
 export class Assistant extends Think<Env, AssistantState> {
   /** Besides those of Think. */
   static override callables = [
     ...["readJournal", "listFiles", "lastChange", "connectServer", "forgetServer", "ruleTool"],
-    ...["submitMessages", "cancelSubmission", "listTasks", "setTask", "runTask", "calledFromCode"]
+    ...["submitMessages", "cancelSubmission", "listTasks", "setTask", "runTask", "calledFromCode"],
+    ...["sayInMessenger", "pressInMessenger"]
   ];
   override initialState: AssistantState = { model: statusOf(chooseModel(this.env)) };
   override workspace: Workspace = new Workspace({
@@ -85,6 +97,10 @@ export class Assistant extends Think<Env, AssistantState> {
   readonly #notes = new Notebook(this);
   readonly #recent: PanelNote[] = [];
   #code: ExecuteRuntime | undefined;
+  readonly #messenger = new SimulatedMessenger({
+    agent: this,
+    deliver: async (webhook) => (await getAgentByName(this.env.Assistant, this.name)).fetch(webhook)
+  });
 
   override onStart(): void {
     this.#notes.open();
@@ -184,6 +200,22 @@ export class Assistant extends Think<Env, AssistantState> {
 
   override getSkillScriptRunner() {
     return scriptRunner(this.env.LOADER);
+  }
+
+  // ── Messengers ──
+
+  /** The demo's switch: without this method there is no messenger and no webhook. */
+  override getMessengers() {
+    return this.#messenger.definitions();
+  }
+
+  /** A person in the simulated chat. */
+  sayInMessenger(text: string): Promise<void> {
+    return this.#messenger.say(text);
+  }
+
+  pressInMessenger(messageId: number, label: string): Promise<void> {
+    return this.#messenger.press(messageId, label);
   }
 
   // ── Files ──
