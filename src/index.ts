@@ -67,8 +67,10 @@ export type {
 export { defineChannels, messengerChannel } from "./think/channels.ts";
 export type {
   ChannelCapabilities,
+  ChannelCard,
   ChannelContext,
   ChannelDefinition,
+  ChannelDeliveryPolicy,
   ChannelDeliverySurface,
   ChannelIngress,
   ChannelKind,
@@ -77,6 +79,7 @@ export type {
   DeliveryTag,
   MessengerOrigin,
   MessengerSet,
+  NormalizedChannelDefinition,
   ThinkChannels
 } from "./think/channels.ts";
 export type { DeliverNoticeOptions } from "./think/channel-agent.ts";

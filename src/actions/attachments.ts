@@ -97,9 +97,14 @@ export class Attachments {
     return decode(this.#sql.one<AttachmentRow>("SELECT * FROM cf_action_attachments WHERE turn_id = ?", turnId));
   }
 
-  latest(requestId?: string): ReplyAttachment[] {
-    const row = this.#sql.one<AttachmentRow>("SELECT * FROM cf_action_attachments WHERE is_latest = 1");
-    return requestId === undefined || row?.request_id === requestId ? decode(row) : [];
+  latest(): ReplyAttachment[] {
+    return decode(this.#sql.one<AttachmentRow>("SELECT * FROM cf_action_attachments WHERE is_latest = 1"));
+  }
+
+  /** Of the newest turn that was asked for under this id. */
+  ofRequest(requestId: string): ReplyAttachment[] {
+    const newest = "SELECT * FROM cf_action_attachments WHERE request_id = ? ORDER BY id DESC LIMIT 1";
+    return decode(this.#sql.one<AttachmentRow>(newest, requestId));
   }
 
   #store(turn: { readonly turnId: string; readonly requestId: string }, items: readonly ReplyAttachment[]): void {

@@ -153,7 +153,7 @@ export class ActionRuntime {
   }
 
   replyAttachments(requestId?: string): ReplyAttachment[] {
-    return this.#attachments.latest(requestId);
+    return requestId === undefined ? this.#attachments.latest() : this.#attachments.ofRequest(requestId);
   }
 
   pendingApprovals(executionId?: string): PendingApproval[] {

@@ -2,16 +2,20 @@
 export { defineChannels, messengerChannel, resolveChannels } from "../think/channels.ts";
 export type {
   ChannelCapabilities,
+  ChannelCard,
   ChannelContext,
   ChannelDefinition,
+  ChannelDeliveryPolicy,
   ChannelDeliverySurface,
   ChannelIngress,
   ChannelKind,
+  ChannelMessenger,
   ChannelText,
   DeliveryKind,
   DeliveryTag,
   MessengerOrigin,
   MessengerSet,
+  NormalizedChannelDefinition,
   ThinkChannels
 } from "../think/channels.ts";
 export type { DeliverNoticeOptions } from "../think/channel-agent.ts";

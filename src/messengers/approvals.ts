@@ -122,8 +122,9 @@ export function approvalCard({ descriptor }: PendingApproval, token: string): Ch
     type: "card",
     title: summary,
     children: [
-      ...(risk ? [{ type: "text", content: `Risk: ${risk}` }] : []),
-      { type: "text", content: inputText(descriptor.input) },
+      ...(risk ? [{ type: "text", content: `Risk: ${risk}`, style: "plain" }] : []),
+      // Marks in what the model wrote must not look like a part of the question.
+      { type: "text", content: inputText(descriptor.input), style: "plain" },
       {
         type: "actions",
         children: [

@@ -1,6 +1,7 @@
 // What this package uses of a Chat SDK adapter (`@chat-adapter/*`), and the instance it gives the adapter in the place of
 // the SDK's `Chat`: that one debounces, queues and answers from memory, which a crash loses. This one only collects what
 // the adapter parsed, so that it is stored before the webhook is answered.
+import type { ChannelCard } from "../think/channels.ts";
 
 export interface ChatAuthor {
   readonly userId: string;
@@ -49,9 +50,11 @@ export interface SlashCommand {
   readonly raw?: unknown;
 }
 
-/** Plain text, Markdown with or without files, or a card with buttons. */
+/** Plain text, Markdown with or without files, or a card; `fallbackText` is shown where the card is refused. */
 export type ChatPostable =
-  string | { readonly markdown: string; readonly files?: readonly ChatFile[] } | { readonly card: ChatCard };
+  | string
+  | { readonly markdown: string; readonly files?: readonly ChatFile[] }
+  | { readonly card: ChatCard; readonly fallbackText?: string };
 
 export interface ChatFile {
   readonly data: ArrayBuffer;
@@ -59,11 +62,7 @@ export interface ChatFile {
   readonly mimeType: string;
 }
 
-export interface ChatCard {
-  readonly type: "card";
-  readonly title?: string;
-  readonly children: readonly object[];
-}
+export type ChatCard = ChannelCard;
 
 export interface ChatAdapter {
   readonly name: string;
@@ -115,30 +114,6 @@ export interface CollectingChat {
   processMessage(adapter: unknown, threadId: string, message: ChatMessage): Promise<void>;
   processAction(action: ChatAction): Promise<void>;
   processSlashCommand(command: SlashCommand): Promise<void>;
-}
-
-export interface CardButton {
-  readonly id: string;
-  readonly label: string;
-  readonly value: string;
-  readonly style?: "primary" | "danger";
-}
-
-/** What of a card the adapters of this package show. */
-export function cardParts(card: ChatCard): {
-  readonly title: string | undefined;
-  readonly texts: readonly string[];
-  readonly buttons: readonly CardButton[];
-} {
-  const texts: string[] = [];
-  const buttons: CardButton[] = [];
-  for (const child of card.children) {
-    const { type, content, children } = child as { type?: string; content?: unknown; children?: unknown };
-    if (type === "text" && typeof content === "string") texts.push(content);
-    // A card's actions are its buttons.
-    if (type === "actions" && Array.isArray(children)) buttons.push(...(children as CardButton[]));
-  }
-  return { title: card.title, texts, buttons };
 }
 
 /** The adapter's `Chat`. What it does not name is what this package does not act on. */

@@ -1,11 +1,11 @@
 // What a messenger is to the class: how it is declared, checked, and which defaults hold.
 import type { Clock } from "../host/ports.ts";
 import type { CarriesFeature } from "../think/feature.ts";
-import type { MessengersFeature } from "../think/channels.ts";
+import type { ChannelDeliveryPolicy, MessengersFeature } from "../think/channels.ts";
 import type { MessengerAttachmentPolicy } from "./attachments.ts";
 import type { ChatAdapter } from "./chat-adapter.ts";
 import { MessengerDefinitionError } from "./errors.ts";
-import type { MessengerAuthor, MessengerCapabilities, MessengerEvent } from "./event.ts";
+import type { ChatSdkEventInput, MessengerAuthor, MessengerCapabilities, MessengerEvent } from "./event.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 
 export type MessengerTrigger = "direct-message" | "mention" | "subscribed-thread" | "action";
@@ -20,24 +20,27 @@ export type MessengerTarget =
       readonly agentClass?: { readonly name: string };
     };
 
-export interface MessengerDeliveryPolicy {
-  readonly emptyResponseText?: string;
-  readonly errorResponseText?: string;
-  readonly interruptedResponseText?: string;
-  /** Characters of the first message of an answer. */
-  readonly visibleSoftLimit?: number;
-  /** Characters of each further one. Default: as the first. */
+export interface MessengerDeliveryPolicy extends ChannelDeliveryPolicy {
+  /** Characters of each further message. Default: as the first. */
   readonly followupLimit?: number;
   /** What a message may weigh as it is sent: some characters are sent as two. */
   readonly weight?: { readonly limit: number; readonly of: (character: string) => number };
-  /** The messages for what is beyond the first. Default: cut at paragraphs, lines or words, code blocks kept whole. */
-  readonly splitText?: (text: string) => string[];
-  /** Time between two edits of one message. */
+  /** Time between two edits of one message while it grows. */
   readonly editIntervalMs?: (event: { readonly isDirectMessage: boolean }) => number;
+  /** How many messages may be posted and edited in one chat: at the limit the next one waits. */
+  readonly pace?: readonly MessengerPace[];
   /** Time between two typing indicators, while there is no text yet (default 4 s). */
   readonly typingIntervalMs?: number;
-  /** An error of an edit that only says that there was nothing to change. */
-  readonly isExpectedDeliveryCompletion?: (error: unknown) => boolean;
+}
+
+/** At most `calls` in any `perMs` of one chat. */
+export interface MessengerPace {
+  readonly calls: number;
+  readonly perMs: number;
+  /** Default: both. */
+  readonly of?: "posts" | "edits";
+  /** Default: every chat. */
+  readonly in?: "direct" | "group";
 }
 
 /** A connection that the root agent itself keeps to the provider, beside webhooks. */
@@ -69,6 +72,16 @@ export interface MessengerDefinition {
   readonly userName: string;
   /** Default `/messengers/{id}/webhook`, below the agent's address. */
   readonly path?: string;
+  /** Of a webhook (default POST). Providers that ask for an address by GET need "GET", too; it is verified like the others. */
+  readonly methods?: readonly string[];
+  /** Makes the event of a message or press. Undefined: that of `defaultChatSdkEvent`. A throw refuses the webhook with 503. */
+  readonly toEvent?: (input: ChatSdkEventInput) => MaybePromise<MessengerEvent | undefined>;
+  /**
+   * Shards of a `Chat` that the class runs itself with `createChatSdkState`, by thread and by key. The messengers of this
+   * package keep their state in the agent's own database, in one transaction with the events it belongs to.
+   */
+  readonly shardKey?: (threadId: string) => string;
+  readonly keyShard?: (key: string) => string | undefined;
   /** Default: direct messages and mentions. */
   readonly respondTo?: readonly MessengerTrigger[];
   /** Whether a mention subscribes its thread (default true). */
@@ -108,6 +121,7 @@ export interface NormalizedMessenger extends MessengerDefinition {
   readonly id: string;
   readonly adapterName: string;
   readonly path: string;
+  readonly methods: readonly string[];
   readonly respondTo: readonly MessengerTrigger[];
   readonly subscribeOnMention: boolean;
   readonly conversation: NonNullable<MessengerDefinition["conversation"]>;
@@ -136,6 +150,7 @@ function normalizedOf(id: string, definition: MessengerDefinition): NormalizedMe
     id,
     path,
     adapterName: definition.adapterName ?? definition.provider,
+    methods: (definition.methods ?? ["POST"]).map((method) => method.toUpperCase()),
     respondTo: definition.respondTo ?? ["direct-message", "mention"],
     subscribeOnMention: definition.subscribeOnMention ?? true,
     conversation: definition.conversation ?? "thread",

@@ -31,7 +31,7 @@ export interface DeliverReplyOptions {
   readonly surface: MessengerReplySurface;
   readonly target: MessengerReplyTarget;
   readonly delivery?: MessengerDeliveryPolicy;
-  /** Durable when it resolves: "streaming" before the first text is visible, "completed" at the end. */
+  /** Durable when it resolves: "accepted" at first, "streaming" before the first text is visible, "completed" at the end. */
   readonly checkpoint?: (stage: MessengerReplyStage) => void | Promise<void>;
 }
 
@@ -39,6 +39,7 @@ export interface DeliverReplyOptions {
 export async function deliverMessengerReply(options: DeliverReplyOptions): Promise<void> {
   const { event, surface, target, delivery = {}, checkpoint } = options;
   const { visibleSoftLimit, splitText, isExpectedDeliveryCompletion: isExpected } = delivery;
+  await checkpoint?.("accepted");
   const callback = new TextStreamCallback({
     ...(visibleSoftLimit !== undefined && { visibleSoftLimit }),
     onVisibleStart: async () => checkpoint?.("streaming")

@@ -15,6 +15,7 @@ import {
 } from "./delivery-errors.ts";
 import { fingerprint } from "./fingerprint.ts";
 import type { Post, ReplyStage } from "./inbox.ts";
+import type { Pacer } from "./pacer.ts";
 
 /** A message that is begun and has no words yet. */
 const PENDING = "…";
@@ -39,6 +40,7 @@ export interface DeliveryInit {
   /** Answers are shown while they grow. */
   readonly canStream: boolean;
   readonly editIntervalMs: number;
+  readonly pacer: Pacer;
   readonly split: (text: string) => string[];
   readonly isExpected: (error: unknown) => boolean;
   /** Durable when it returns. */
@@ -142,11 +144,18 @@ export class Delivery {
     else if (!this.#mayBeWhole(post, message)) await this.#add(index, message, true);
   }
 
-  /** A card, once. */
+  /** A card, once; or the text in its place, where the provider refuses it. */
   async say(message: ChatPostable): Promise<void> {
     const [post] = this.#posts;
-    if (typeof post?.id === "string") await this.#edit(0, message, true);
-    else if (!this.#mayBeWhole(post, message)) await this.#add(0, message, true);
+    try {
+      if (typeof post?.id === "string") await this.#edit(0, message, true);
+      else if (!this.#mayBeWhole(post, message)) await this.#add(0, message, true);
+    } catch (error) {
+      const text = fallbackOf(message);
+      if (text === undefined || !(error instanceof GivenUpError)) throw error;
+      console.warn("A provider refused a card; its text is sent in its place.", error.cause);
+      await this.sayText(text);
+    }
   }
 
   /** A file cannot be posted as a beginning: it is posted once. */
@@ -178,12 +187,22 @@ export class Delivery {
       if (post === undefined || post.id === null) {
         // The words so far may be all there are: nothing that looks complete is posted before its id can be stored.
         if (!isFinal && this.#init.canEdit && beginningOf({ markdown: piece }) === PENDING) return isShown;
+        if (!this.#isTurnOf("posts", isFinal)) return false;
         isShown = await this.#add(index, { markdown: piece }, isFinal);
         if (!isShown) continue;
-      } else if (this.#shown[index] === piece || !(await this.#edit(index, { markdown: piece }, isFinal))) continue;
+      } else {
+        if (this.#shown[index] === piece) continue;
+        if (!this.#isTurnOf("edits", isFinal)) return false;
+        if (!(await this.#edit(index, { markdown: piece }, isFinal))) continue;
+      }
       this.#shown[index] = piece;
     }
     return isShown;
+  }
+
+  /** What is shown meanwhile does not wait in line: the end would have to wait behind it. */
+  #isTurnOf(kind: "posts" | "edits", isFinal: boolean): boolean {
+    return isFinal || this.#init.pacer.isFree(kind);
   }
 
   #mayBeWhole(post: Post | undefined, message: ChatPostable): boolean {
@@ -214,6 +233,7 @@ export class Delivery {
 
   async #place(index: number, message: ChatPostable, isFinal: boolean): Promise<void> {
     await this.#allowed();
+    await this.#init.pacer.turn("posts");
     const known = this.#posts[index];
     const isLost = known?.id === null && known.sent !== undefined;
     const sent = fingerprint(textOf(message));
@@ -263,11 +283,12 @@ export class Delivery {
 
   /** False: it shows an older text. */
   async #edit(index: number, message: ChatPostable, isFinal: boolean): Promise<boolean> {
-    const { adapter, threadId, clock, isExpected } = this.#init;
+    const { adapter, threadId, clock, isExpected, pacer } = this.#init;
     const id = this.#posts[index]?.id;
     if (id === null || id === undefined) return false;
     if (isFinal) await this.#allowed();
     for (let tried = 1; ; tried += 1) {
+      await pacer.turn("edits");
       try {
         await this.#limited(adapter.editMessage(threadId, id, message as never));
         this.edits += 1;
@@ -284,6 +305,8 @@ export class Delivery {
         }
         const isWorthWaiting = wait !== undefined && (wait <= MAX_WAIT_MS || problem.kind === "rate-limited");
         if (isWorthWaiting) await this.#wait(wait, error);
+        // The message stays as it is: its text is written into it.
+        else if (problem.kind === "rejected" && fallbackOf(message) !== undefined) throw new GivenUpError(error);
         // An edit that is refused, or fails again and again, must not cost the answer: it is posted anew.
         else return this.#place(index, message, true).then(() => true);
       }
@@ -336,6 +359,10 @@ function beginningOf(message: ChatPostable): string {
   const words = head.slice(0, head.lastIndexOf(" "));
   // The marks of a code block or a link that is cut would show as marks.
   return words.trim() === "" || /[`[\]<>|*_]/.test(words) ? PENDING : `${words.trimEnd()} ${PENDING}`;
+}
+
+function fallbackOf(message: ChatPostable): string | undefined {
+  return typeof message === "object" && "card" in message ? message.fallbackText : undefined;
 }
 
 function textOf(message: ChatPostable): string {

@@ -1,6 +1,6 @@
 // Discord: webhooks verified by the application's key, slash commands as questions, answers posted and edited, approvals as
 // buttons. Over `fetch` alone: the provider needs no further package.
-import type { Messenger, MessengerConnectionInit, ProviderOptions } from "./definition.ts";
+import type { Messenger, MessengerConnectionInit, MessengerPace, ProviderOptions } from "./definition.ts";
 import { DiscordAdapter, type DiscordToken } from "./discord/adapter.ts";
 import { DiscordGateway } from "./discord/gateway.ts";
 import { discordSignatureVerifier, isDiscordPublicKey } from "./discord/signature.ts";
@@ -11,6 +11,7 @@ import { providerMessenger } from "./messenger.ts";
 const FIRST_CHARS = 1_800;
 const FOLLOWUP_CHARS = 1_900;
 const EDIT_MS = 1_250;
+const PACE: readonly MessengerPace[] = [{ calls: 5, perMs: 5_500 }];
 
 export interface DiscordMessengerOptions extends ProviderOptions {
   /** The bot's token, or a function that is asked for it with every call. */
@@ -55,18 +56,36 @@ export function discordMessenger(options: DiscordMessengerOptions): Messenger {
     provider: "discord",
     adapter: () => new DiscordAdapter({ token, applicationId, ...(apiUrl !== undefined && { apiUrl }) }),
     verifyWebhook: discordSignatureVerifier(publicKey ?? ""),
+    // All direct messages are in "@me": each has a shard of its own.
+    shardKey: (threadId) =>
+      threadId
+        .split(":")
+        .slice(0, threadId.startsWith("discord:@me:") ? 3 : 2)
+        .join(":"),
     ...(gateway && {
-      connect: (init: MessengerConnectionInit) =>
-        init.agentName === gateway.agent
-          ? new DiscordGateway(init, { token, ...(gateway.url !== undefined && { url: gateway.url }) })
-          : undefined
+      connect: (init: MessengerConnectionInit) => {
+        if (init.agentName !== gateway.agent) return tellOnce(init.agentName, gateway.agent);
+        return new DiscordGateway(init, { token, ...(gateway.url !== undefined && { url: gateway.url }) });
+      }
     }),
     delivery: {
       visibleSoftLimit: FIRST_CHARS,
       followupLimit: FOLLOWUP_CHARS,
-      editIntervalMs: () => EDIT_MS
+      editIntervalMs: () => EDIT_MS,
+      pace: PACE
     }
   });
+}
+
+const told = new Set<string>();
+
+/** Once in a process: an app may have thousands of agents, and ordinary messages reach one of them. */
+function tellOnce(agent: string, connected: string): undefined {
+  if (told.has(connected)) return;
+  told.add(connected);
+  console.warn(
+    `The agent "${agent}" opens no connection to Discord's Gateway: ordinary messages come to "${connected}" only.`
+  );
 }
 
 export { discordSignatureVerifier } from "./discord/signature.ts";

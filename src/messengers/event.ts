@@ -141,6 +141,47 @@ export function toMessengerThread(adapter: ChatAdapter, threadId: string): Messe
   };
 }
 
+/** What an adapter parsed, and whose it is. */
+export interface ChatSdkEventInput {
+  readonly kind: MessengerEventKind;
+  readonly messenger: {
+    readonly id: string;
+    readonly provider: string;
+    readonly capabilities: MessengerCapabilities;
+  };
+  readonly adapter: ChatAdapter;
+  readonly threadId: string;
+  readonly message?: ChatMessage;
+  /** Whether it names the bot, by its mark or in its text. */
+  readonly isMention?: boolean;
+  readonly action?: ChatAction;
+}
+
+/**
+ * The event that a messenger makes by itself.
+ *
+ * @example
+ * chatSdkMessenger({
+ *   ...definition,
+ *   toEvent: (input) => {
+ *     const event = defaultChatSdkEvent(input);
+ *     return { ...event, thread: { ...event.thread, isDirectMessage: true } };
+ *   }
+ * });
+ */
+export function defaultChatSdkEvent(input: ChatSdkEventInput): MessengerEvent {
+  const { kind, messenger, adapter, threadId, message, isMention, action } = input;
+  return {
+    kind,
+    messengerId: messenger.id,
+    provider: messenger.provider,
+    capabilities: messenger.capabilities,
+    thread: toMessengerThread(adapter, threadId),
+    ...(message && { message: { ...toMessengerMessage(message), ...(isMention !== undefined && { isMention }) } }),
+    ...(action && { action: toMessengerAction(action) })
+  };
+}
+
 export function toMessengerAction(action: ChatAction): MessengerAction {
   const interactionId = action.triggerId ?? rawId(action.raw);
   return {

@@ -5,6 +5,7 @@ import type { FetchableAttachment } from "../think/channel-agent.ts";
 import type { MessengerCall, MessengersFeature } from "../think/channels.ts";
 import type { FeatureHost, TurnPart } from "../think/feature.ts";
 import { AskedApprovals } from "./approvals.ts";
+import { postableOf } from "./attached.ts";
 import { fetchAttachment } from "./attachments.ts";
 import { normalizeMessengers, type MessengerConnection, type MessengerDefinition } from "./definition.ts";
 import { MessengerDefinitionError } from "./errors.ts";
@@ -88,7 +89,8 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
   async function receive(call: MessengerCall): Promise<void> {
     if (call.do === "post") {
       const { key, messengerId, threadId, message } = call.notice;
-      inbox.add({ key, messengerId, threadId, job: { do: "say", message } });
+      if (!intakeOf(messengerId)) throw new MessengerDefinitionError(messengerId, "it is not declared");
+      inbox.add({ key, messengerId, threadId, job: { do: "say", message: postableOf(message) } });
     } else {
       const { turn } = call;
       const { messengerId, threadId } = turn;

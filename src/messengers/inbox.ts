@@ -55,15 +55,23 @@ export interface Post {
   apology?: boolean;
 }
 
+/** What is sent after an answer. */
+export type FollowUpJob =
+  { readonly do: "say"; readonly message: ChatPostable } | { readonly do: "upload"; readonly file: KeptFile };
+
+/** `attached`: what follows the answer, from the end of its turn on. */
+export type AnswerJob = (
+  | { readonly do: "answer"; readonly events: readonly MessengerEvent[] }
+  | { readonly do: "follow"; readonly turn: FollowedTurn }
+) & { readonly attached?: readonly FollowUpJob[] };
+
 /** What a reply is to do. */
 export type ReplyJob =
-  | { readonly do: "answer"; readonly events: readonly MessengerEvent[] }
-  | { readonly do: "say"; readonly message: ChatPostable }
-  | { readonly do: "upload"; readonly file: KeptFile }
+  | AnswerJob
+  | FollowUpJob
   /** Changes the message that another reply posted. */
   | { readonly do: "change"; readonly of: string; readonly message: ChatPostable }
-  | { readonly do: "press"; readonly event: MessengerEvent }
-  | { readonly do: "follow"; readonly turn: FollowedTurn };
+  | { readonly do: "press"; readonly event: MessengerEvent };
 
 export interface MessengerReply {
   readonly key: string;
@@ -214,6 +222,11 @@ export class Inbox {
       JSON.stringify(posts),
       key
     );
+  }
+
+  /** What the reply is to do from now on. */
+  changeJob(key: string, job: ReplyJob): void {
+    this.#tables.change(`UPDATE cf_messenger_replies SET job = ? WHERE key = ?`, JSON.stringify(job), key);
   }
 
   postpone(key: string, dueAt: number): void {

@@ -5,6 +5,7 @@ export {
   type Messenger,
   type MessengerDefinition,
   type MessengerDeliveryPolicy,
+  type MessengerPace,
   type Messengers,
   type MessengerTarget,
   type MessengerTrigger,
@@ -35,6 +36,7 @@ export {
   INTERRUPTED_MESSENGER_RESPONSE
 } from "./delivery-policy.ts";
 export {
+  defaultChatSdkEvent,
   defaultConversationName,
   idempotencyKeyForEvent,
   messengerContextFromEvent,
@@ -44,6 +46,7 @@ export {
   toMessengerMessage,
   toMessengerThread,
   toMessengerUserMessage,
+  type ChatSdkEventInput,
   type MessengerAction,
   type MessengerAttachment,
   type MessengerAuthor,

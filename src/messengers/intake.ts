@@ -15,15 +15,16 @@ import {
 import { APPROVE_ACTION, REJECT_ACTION } from "./approvals.ts";
 import type { MessengerConnection, MessengerTrigger, NormalizedMessenger } from "./definition.ts";
 import {
+  defaultChatSdkEvent,
   idempotencyKeyForEvent,
   serializableMessengerEvent,
-  toMessengerAction,
-  toMessengerMessage,
   toMessengerThread,
+  type ChatSdkEventInput,
   type MessengerEvent,
   type MessengerEventKind
 } from "./event.ts";
 import type { Inbox } from "./inbox.ts";
+import { Pacer, Pacers } from "./pacer.ts";
 import { MessengerState } from "./state.ts";
 
 /** What an adapter does beside its answer, such as acknowledging a press, may not hold up the webhook for longer. */
@@ -46,6 +47,7 @@ export class Intake {
   readonly #state: MessengerState;
   #collected: Collected = nothingCollected();
   #adapter: Promise<ChatAdapter> | undefined;
+  readonly #pacers = new Pacers();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(init: { messenger: NormalizedMessenger; host: FeatureHost; inbox: Inbox }) {
@@ -78,8 +80,10 @@ export class Intake {
   }
 
   async respond(request: Request): Promise<Response> {
-    if (request.method !== "POST")
-      return new Response("Method not allowed", { status: 405, headers: { Allow: "POST" } });
+    const { methods } = this.messenger;
+    if (!methods.includes(request.method)) {
+      return new Response("Method not allowed", { status: 405, headers: { Allow: methods.join(", ") } });
+    }
     // How an adapter is handed events by its own Gateway client: no request from outside may claim to be one.
     const isForwarded = request.headers.has("x-discord-gateway-token");
     if (isForwarded) return unauthorized();
@@ -88,7 +92,9 @@ export class Intake {
       console.warn(`A webhook of the messenger "${this.messenger.id}" has more than ${MAX_BODY_BYTES} bytes: refused.`);
       return new Response("Content too large", { status: 413 });
     }
-    const webhook = new Request(request.url, { method: "POST", headers: request.headers, body });
+    const { method, headers, url } = request;
+    const hasBody = method !== "GET" && method !== "HEAD";
+    const webhook = new Request(url, { method, headers, ...(hasBody && { body }) });
     const refusal = await this.#refusal(webhook);
     if (refusal) return refusal;
     return this.#inTurn(() => this.#take(webhook));
@@ -139,8 +145,10 @@ export class Intake {
       // Answered with a success, it would not be sent again.
       if (collected.unread > 0) throw new Error("The adapter could not parse a message of it, or not in time.");
       if (response === undefined || response.ok) {
+        const events = await this.#events(adapter, collected);
         this.#inbox.transaction(() => {
-          this.#store(adapter, collected);
+          for (const event of events) this.#storeEvent(event);
+          this.#state.commit();
           commit?.();
         });
       }
@@ -178,39 +186,51 @@ export class Intake {
     console.error(`The adapter of the messenger "${this.messenger.id}" failed beside its answer to a webhook.`, error);
   }
 
-  #store(adapter: ChatAdapter, { messages, actions, commands }: Collected): void {
-    for (const { threadId, message } of messages) this.#storeMessage(adapter, threadId, message);
-    for (const command of commands) this.#storeMessage(adapter, command.channelId, messageOf(command));
-    for (const action of actions) {
-      const event = this.#event(adapter, action.threadId, "action");
-      this.#storeEvent({ ...event, action: toMessengerAction(action) });
+  /** What of it is to be answered, in order. */
+  async #events(adapter: ChatAdapter, { messages, actions, commands }: Collected): Promise<MessengerEvent[]> {
+    const said = [
+      ...messages,
+      ...commands.map((command) => ({ threadId: command.channelId, message: messageOf(command) }))
+    ];
+    const events: MessengerEvent[] = [];
+    for (const { threadId, message } of said) {
+      const known = this.#addressed(adapter, threadId, message);
+      if (known) events.push(await this.#event({ adapter, threadId, ...known }));
     }
-    this.#state.commit();
+    for (const action of actions) {
+      events.push(await this.#event({ adapter, threadId: action.threadId, kind: "action", action }));
+    }
+    return events;
   }
 
-  #storeMessage(adapter: ChatAdapter, threadId: string, message: ChatMessage): void {
+  /** Undefined: not for this bot. A mention subscribes its thread, answered or not. */
+  #addressed(
+    adapter: ChatAdapter,
+    threadId: string,
+    message: ChatMessage
+  ): Pick<ChatSdkEventInput, "kind" | "message" | "isMention"> | undefined {
     const { userName, subscribeOnMention, respondToBots } = this.messenger;
-    const thread = toMessengerThread(adapter, threadId);
+    const { isDirectMessage } = toMessengerThread(adapter, threadId);
     const isMention = message.isMention === true || mentions(message.text, [userName, adapter.botUserId]);
     const isSubscribed = this.#state.isSubscribed(threadId);
-    if (isMention && subscribeOnMention && !thread.isDirectMessage && !isSubscribed) {
+    if (isMention && subscribeOnMention && !isDirectMessage && !isSubscribed) {
       this.#state.subscribe(threadId);
       this.#host.background(Promise.resolve(adapter.onThreadSubscribe?.(threadId)));
     }
-    const kind = thread.isDirectMessage ? "direct-message" : isMention ? "mention" : "subscribed-message";
+    const kind = isDirectMessage ? "direct-message" : isMention ? "mention" : "subscribed-message";
     const { isMe, isBot } = message.author;
     if (isMe) return this.#ignore(threadId, "own-message");
     if (isBot === true && kind !== "direct-message" && !respondToBots) return this.#ignore(threadId, "bot");
     if (kind === "subscribed-message" && !isSubscribed) return this.#ignore(threadId, "not-addressed");
-    this.#storeEvent({
-      ...this.#event(adapter, threadId, kind),
-      message: { ...toMessengerMessage(message), isMention }
-    });
+    return { kind, message, isMention };
   }
 
-  #event(adapter: ChatAdapter, threadId: string, kind: MessengerEventKind): MessengerEvent {
-    const { id, provider, capabilities } = this.messenger;
-    return { kind, messengerId: id, provider, capabilities, thread: toMessengerThread(adapter, threadId) };
+  async #event(parsed: Omit<ChatSdkEventInput, "messenger">): Promise<MessengerEvent> {
+    const { id, provider, capabilities, toEvent } = this.messenger;
+    const input = { ...parsed, messenger: { id, provider, capabilities } };
+    const event = (await toEvent?.(input)) ?? defaultChatSdkEvent(input);
+    // Whose it is decides where it is stored and answered.
+    return { ...event, messengerId: id };
   }
 
   #storeEvent(live: MessengerEvent): void {
@@ -228,8 +248,17 @@ export class Intake {
     else this.#host.emit("messenger:duplicate", { messenger: messengerId, thread: threadId });
   }
 
-  #ignore(thread: string, reason: string): void {
+  #ignore(thread: string, reason: string): undefined {
     this.#host.emit("messenger:ignored", { messenger: this.messenger.id, thread, reason });
+    return undefined;
+  }
+
+  /** Of the chat that the thread is in. */
+  pacer(adapter: ChatAdapter, threadId: string): Pacer {
+    const { isDirectMessage, channelId = threadId } = toMessengerThread(adapter, threadId);
+    const place = isDirectMessage ? "direct" : "group";
+    const limits = (this.messenger.delivery.pace ?? []).filter((limit) => (limit.in ?? place) === place);
+    return this.#pacers.of(channelId, () => new Pacer(limits, this.#host.clock));
   }
 }
 

@@ -31,11 +31,13 @@ export function chatSdkMessenger(definition: MessengerDefinition): Messenger {
 export function providerMessenger(
   options: ProviderOptions,
   own: Omit<MessengerDefinition, keyof ProviderOptions> &
-    Pick<MessengerDefinition, "verifyWebhook" | "capabilities" | "delivery">
+    Pick<MessengerDefinition, "verifyWebhook" | "capabilities" | "delivery" | "shardKey" | "keyShard">
 ): Messenger {
   return chatSdkMessenger({
-    ...options,
     ...own,
+    ...options,
+    provider: own.provider,
+    adapter: own.adapter,
     verifyWebhook: options.verifyWebhook ?? own.verifyWebhook,
     capabilities: {
       canEditMessages: true,

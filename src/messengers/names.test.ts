@@ -3,14 +3,15 @@ import { expect, test } from "vitest";
 import * as messengers from "./index.ts";
 import * as telegram from "./telegram.ts";
 import * as chatSdk from "../chat-sdk/index.ts";
+import discordMessenger from "./discord.ts";
 import { defineChannels, messengerChannel } from "../think/channels.ts";
 import { Think } from "../think/think.ts";
 
 /**
- * Documented, and left out on purpose: the runtime of the original has no documented members, and what builds its events is
- * part of it. Here the feature that a messenger carries does that work, and has no class of its own.
+ * Documented, and left out on purpose: the runtime of the original has no documented members. Here the feature that a
+ * messenger carries does that work, and has no class of its own.
  */
-const LEFT_OUT = ["ThinkMessengerRuntime", "defaultChatSdkEvent"];
+const LEFT_OUT = ["ThinkMessengerRuntime"];
 
 const DOCUMENTED = `defineMessengers chatSdkMessenger normalizeMessengers ThinkMessengerRuntime ThinkMessengerStateAgent
   defaultChatSdkEvent defaultConversationName idempotencyKeyForEvent toMessengerAttachment toMessengerAuthor
@@ -51,4 +52,34 @@ test("the state of a Telegram chat is in one shard, whatever its topic, its key 
   ]);
   expect(shard("telegram:biz:c1:7")).toBe("telegram:biz:c1");
   expect([keyShard("dedupe:telegram:7:101"), keyShard("telegram:update:5")]).toEqual(["telegram:7", undefined]);
+});
+
+test("a Chat of the class's own is sharded as the messenger says", async () => {
+  const facets: string[] = [];
+  const parent = {
+    subAgent: async (_class: unknown, name: string) => {
+      facets.push(name);
+      return { chatSdkState: async () => undefined };
+    }
+  };
+  const second = telegram.telegramMessenger({ token: "2:t", userName: "b", secretToken: "s", adapterName: "second" });
+  const discord = discordMessenger({ token: "t", applicationId: "1", publicKey: "00".repeat(32), userName: "b" });
+  const own = discordMessenger({
+    token: "t",
+    applicationId: "1",
+    publicKey: "00".repeat(32),
+    userName: "b",
+    shardKey: () => "one"
+  });
+  for (const [messenger, thread] of [
+    [second, "telegram:-100:4"],
+    [discord, "discord:50:500"],
+    [discord, "discord:@me:700"],
+    [own, "discord:50:500"]
+  ] as const) {
+    const state = chatSdk.createChatSdkState({ ...messenger, parent: parent as never });
+    await state.connect();
+    await state.isSubscribed(thread);
+  }
+  expect(facets).toEqual(["second:telegram:-100", "discord:50", "discord:@me:700", "one"]);
 });

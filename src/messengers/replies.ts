@@ -2,9 +2,8 @@
 // its turn: asked again under the same key after a crash, the turn is found and not run a second time.
 import { runtimeOf } from "../agent/runtime.ts";
 import type { AgentPath } from "../agent/tree/path.ts";
-import type { ActionOutput, PendingApproval, ReplyAttachment } from "../think/actions.ts";
-import type { MessengerAnswer, MessengerQuestion, ReplyFile } from "../think/channel-agent.ts";
-import type { FollowedTurn } from "../think/channels.ts";
+import type { ActionOutput, PendingApproval } from "../think/actions.ts";
+import type { MessengerAnswer, MessengerQuestion } from "../think/channel-agent.ts";
 import type { FeatureHost } from "../think/feature.ts";
 import { outsideTurns } from "../turn/nesting.ts";
 import { backoffMs } from "../util/backoff.ts";
@@ -18,6 +17,7 @@ import {
   type AskedApproval,
   type AskedApprovals
 } from "./approvals.ts";
+import { AttachedJobs, type AttachingTarget } from "./attached.ts";
 import { readAttachments } from "./attachments.ts";
 import type { ChatPostable } from "./chat-adapter.ts";
 import type { NormalizedMessenger } from "./definition.ts";
@@ -26,7 +26,7 @@ import { GivenUpError, RetryLaterError } from "./delivery-errors.ts";
 import { DEFAULT_TEXTS, splitterOf } from "./delivery-policy.ts";
 import { defaultConversationName, toMessengerUserMessage, type MessengerEvent } from "./event.ts";
 import { toHex } from "./hex.ts";
-import type { Inbox, MessengerReply, ReplyJob } from "./inbox.ts";
+import type { AnswerJob, FollowUpJob, Inbox, MessengerReply, ReplyJob } from "./inbox.ts";
 import type { Intake } from "./intake.ts";
 import { ReplyText } from "./reply-text.ts";
 import { typingWhile } from "./typing.ts";
@@ -37,17 +37,15 @@ const MAX_ATTEMPTS = 300;
 const RETRY = { baseMs: 1_000, maxMs: 300_000 };
 const EDIT_INTERVAL_MS = 1_000;
 
-/** What follows an answer. */
-type Attached = { readonly message: ChatPostable } | { readonly file: ReplyFile };
+/** A reply that ends with an answer. */
+type Answering<Job extends AnswerJob = AnswerJob> = MessengerReply & { readonly job: Job };
 
 /** What is used of the agent that answers, in this object or another. */
-interface Target {
+interface Target extends AttachingTarget {
   answerMessenger(question: MessengerQuestion, onText: (delta: string) => unknown): Promise<MessengerAnswer>;
   pendingApprovals(executionId?: string): PendingApproval[] | Promise<PendingApproval[]>;
   approveExecution(executionId: string, decision: { by: string; inputHash?: string }): Promise<ActionOutput>;
   rejectExecution(executionId: string, reason: undefined, decision: { by: string }): Promise<ActionOutput>;
-  replyAttachments(requestId: string): ReplyAttachment[] | Promise<ReplyAttachment[]>;
-  replyFiles(requestId: string): Promise<ReplyFile[]>;
   cancelChat(requestId: string, reason?: string): void | Promise<void>;
 }
 
@@ -61,11 +59,13 @@ export interface RepliesInit {
 
 export class Replies {
   readonly #init: RepliesInit;
+  readonly #attached: AttachedJobs;
   readonly #busy = new Set<string>();
   #isStopped = false;
 
   constructor(init: RepliesInit) {
     this.#init = init;
+    this.#attached = new AttachedJobs(init.inbox, init.uploads);
   }
 
   stop(): void {
@@ -107,6 +107,7 @@ export class Replies {
     const isOver = error instanceof GivenUpError || attempts + 1 >= MAX_ATTEMPTS;
     if (isOver) {
       inbox.transaction(() => {
+        this.#attached.drop(reply);
         inbox.complete(key);
         uploads.drop(key);
       });
@@ -125,13 +126,9 @@ export class Replies {
     const { job } = reply;
     switch (job.do) {
       case "answer":
-        return this.#answer(reply, intake, job.events);
-      case "say": {
-        const delivery = await this.#delivery(reply, intake, false);
-        if (typeof job.message === "object" && "card" in job.message) await delivery.say(job.message);
-        else await delivery.sayText(typeof job.message === "string" ? job.message : job.message.markdown);
-        return this.#init.inbox.complete(reply.key);
-      }
+        return this.#answer({ ...reply, job }, intake);
+      case "say":
+        return this.#say(reply, intake, job.message);
       case "upload":
         return this.#upload(reply, intake, job.file);
       case "change":
@@ -139,30 +136,33 @@ export class Replies {
       case "press":
         return this.#press(reply, job.event);
       case "follow":
-        return this.#follow(reply, intake, job.turn);
+        return this.#follow({ ...reply, job }, intake);
     }
   }
 
   // ── Answers ──
 
-  async #answer(reply: MessengerReply, intake: Intake, events: readonly MessengerEvent[]): Promise<void> {
+  async #answer(reply: Answering<Extract<AnswerJob, { do: "answer" }>>, intake: Intake): Promise<void> {
     const { messenger } = intake;
+    const { events } = reply.job;
     const last = events.at(-1);
     if (!last) return this.#init.inbox.complete(reply.key);
     const { texts } = policyOf(messenger);
-    const delivery = await this.#delivery(reply, intake, last.thread.isDirectMessage);
+    const delivery = await this.#delivery(reply, intake);
     const path = await this.#pathOf(messenger, last);
     const target = await this.#target(path);
     const answer = await this.#ask(reply, { intake, events, delivery, target });
-    if (answer.status === "completed") {
+    const isComplete = answer.status === "completed";
+    const attached = isComplete ? await this.#attached.keep(reply, target, answer.requestId) : [];
+    if (isComplete) {
       const text = answer.text.trim() === "" ? texts.empty : answer.text;
       await delivery.finish(text, texts.interrupted);
     } else
       await delivery.append({
         markdown: delivery.hasPosts || answer.status !== "error" ? texts.interrupted : texts.error
       });
-    await this.#end(reply, { target, path, requestId: answer.requestId, isComplete: answer.status === "completed" });
-    this.#delivered(reply, delivery);
+    await this.#end(reply, { target, path, requestId: answer.requestId, attached });
+    this.#delivered(reply, delivery, answer.status);
   }
 
   async #ask(
@@ -210,54 +210,32 @@ export class Replies {
 
   /** One transaction: the reply is over, and what follows from it is to be said. */
   async #end(
-    reply: MessengerReply,
-    ended: { target: Target; path: AgentPath; requestId: string; isComplete: boolean }
+    reply: Answering,
+    ended: { target: Target; path: AgentPath; requestId: string; attached: readonly FollowUpJob[] }
   ): Promise<void> {
     const { inbox } = this.#init;
-    const { target, path, requestId, isComplete } = ended;
+    const { target, path, requestId, attached } = ended;
     const approvals = (await target.pendingApprovals()).filter(({ descriptor }) => descriptor.requestId === requestId);
-    const attachments = isComplete ? await this.#attachments(target, requestId) : [];
     inbox.transaction(() => {
       inbox.complete(reply.key);
-      for (const [index, attachment] of attachments.entries()) {
-        const key = `${reply.key}:attachment:${index}`;
-        const job: ReplyJob =
-          "file" in attachment
-            ? { do: "upload", file: this.#init.uploads.keep(key, attachment.file) }
-            : { do: "say", message: attachment.message };
-        inbox.add({ ...placeOf(reply), key, job });
-      }
+      this.#attached.release(reply, attached);
       for (const approval of approvals) this.#askApproval(reply, path, approval);
     });
   }
 
-  /** In the order in which they are sent: the model's own files, then what actions attached. */
-  async #attachments(target: Target, requestId: string): Promise<Attached[]> {
-    const files = await target.replyFiles(requestId);
-    const attached: Attached[] = files.filter((file) => file.attachment === undefined).map((file) => ({ file }));
-    for (const [index, attachment] of (await target.replyAttachments(requestId)).entries()) {
-      const message = await this.#rendered(attachment);
-      const file = files.find((one) => one.attachment === index);
-      if (message !== undefined) attached.push({ message });
-      else if (file) attached.push({ file });
-    }
-    return attached;
-  }
-
-  /** One that cannot be rendered does not stop the next. */
-  async #rendered(attachment: ReplyAttachment): Promise<ChatPostable | undefined> {
-    try {
-      const text = await this.#init.host.overrides.renderAttachment(attachment);
-      return typeof text === "object" ? { markdown: text.markdown } : text;
-    } catch (error) {
-      console.error(`renderAttachment() failed for "${attachment.type}":`, error);
-      return undefined;
-    }
+  async #say(reply: MessengerReply, intake: Intake, message: ChatPostable): Promise<void> {
+    const delivery = await this.#delivery(reply, intake);
+    const isCard = typeof message === "object" && "card" in message;
+    const fallback = isCard ? message.fallbackText : undefined;
+    const showsCards = intake.messenger.capabilities.supportsActions !== false;
+    if (isCard && (showsCards || fallback === undefined)) await delivery.say(message);
+    else await delivery.sayText(fallback ?? plainText(message));
+    this.#init.inbox.complete(reply.key);
   }
 
   async #upload(reply: MessengerReply, intake: Intake, file: KeptFile): Promise<void> {
     const { inbox, uploads } = this.#init;
-    const delivery = await this.#delivery(reply, intake, false);
+    const delivery = await this.#delivery(reply, intake);
     const takesFiles = intake.messenger.capabilities.supportsAttachments !== false;
     const outcome = takesFiles ? await delivery.postOnce(uploads.message(file)) : "refused";
     if (outcome === "refused" && delivery.failure !== undefined) {
@@ -274,15 +252,17 @@ export class Replies {
 
   // ── Turns after a decision ──
 
-  async #follow(reply: MessengerReply, intake: Intake, turn: FollowedTurn): Promise<void> {
+  async #follow(reply: Answering<Extract<AnswerJob, { do: "follow" }>>, intake: Intake): Promise<void> {
     const { texts } = policyOf(intake.messenger);
-    const delivery = await this.#delivery(reply, intake, false);
-    if (turn.text.trim() !== "") await delivery.sayText(turn.text);
-    else if (turn.failed) await delivery.append({ markdown: texts.error });
-    const target = await this.#target([...turn.target]);
+    const { requestId, text, failed, target: path } = reply.job.turn;
+    const delivery = await this.#delivery(reply, intake);
+    const target = await this.#target([...path]);
+    const attached = failed ? [] : await this.#attached.keep(reply, target, requestId);
+    if (text.trim() !== "") await delivery.sayText(text);
+    else if (failed) await delivery.append({ markdown: texts.error });
     await this.#closeDecided(reply);
-    await this.#end(reply, { target, path: [...turn.target], requestId: turn.requestId, isComplete: !turn.failed });
-    this.#delivered(reply, delivery);
+    await this.#end(reply, { target, path: [...path], requestId, attached });
+    this.#delivered(reply, delivery, failed ? "error" : "completed");
   }
 
   /** Questions that another surface answered. */
@@ -353,7 +333,7 @@ export class Replies {
     const { inbox } = this.#init;
     const id = inbox.find(job.of)?.posts[0]?.id;
     if (typeof id === "string" && typeof job.message === "object" && "markdown" in job.message) {
-      const delivery = await this.#delivery({ ...reply, posts: [{ id }] }, intake, false);
+      const delivery = await this.#delivery({ ...reply, posts: [{ id }] }, intake);
       await delivery.sayText(job.message.markdown);
     }
     inbox.complete(reply.key);
@@ -361,13 +341,17 @@ export class Replies {
 
   // ── Parts ──
 
-  async #delivery(reply: MessengerReply, intake: Intake, isDirectMessage: boolean): Promise<Delivery> {
+  async #delivery(reply: MessengerReply, intake: Intake): Promise<Delivery> {
     const { messenger } = intake;
     const { host, inbox } = this.#init;
     const { delivery: policy, capabilities } = messenger;
+    const adapter = await intake.adapter();
+    const { threadId } = reply;
+    const isDirectMessage = adapter.isDM?.(threadId) ?? false;
     return new Delivery({
-      adapter: await intake.adapter(),
-      threadId: reply.threadId,
+      adapter,
+      threadId,
+      pacer: intake.pacer(adapter, threadId),
       posts: reply.posts,
       clock: host.clock,
       canEdit: capabilities.canEditMessages !== false,
@@ -394,8 +378,9 @@ export class Replies {
     return (step ? await runtimeOf(agent).tree.spawn(step) : agent) as object as Target;
   }
 
-  #delivered(reply: MessengerReply, { posts, edits }: Delivery): void {
+  #delivered(reply: MessengerReply, { posts, edits }: Delivery, status: string): void {
     const { host } = this.#init;
+    host.emit("channel:delivered", { channel: reply.messengerId, kind: "final", turnEnded: true, status });
     host.emit("messenger:delivered", {
       messenger: reply.messengerId,
       thread: reply.threadId,
@@ -414,6 +399,11 @@ function policyOf({ delivery }: NormalizedMessenger): { texts: { empty: string; 
       interrupted: delivery.interruptedResponseText ?? DEFAULT_TEXTS.interrupted
     }
   };
+}
+
+function plainText(message: ChatPostable): string {
+  if (typeof message === "string") return message;
+  return "markdown" in message ? message.markdown : (message.fallbackText ?? "");
 }
 
 function placeOf({ messengerId, threadId }: MessengerReply): Pick<MessengerReply, "messengerId" | "threadId"> {

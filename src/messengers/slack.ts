@@ -1,6 +1,6 @@
 // Slack: webhooks verified by the signing secret, answers as Markdown blocks that are posted and edited, approvals as
 // buttons. Over `fetch` alone: the provider needs no further package.
-import type { Messenger, ProviderOptions } from "./definition.ts";
+import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts";
 import { MessengerDefinitionError } from "./errors.ts";
 import { providerMessenger } from "./messenger.ts";
 import { SlackAdapter, type SlackToken } from "./slack/adapter.ts";
@@ -13,6 +13,11 @@ import { slackSignatureVerifier } from "./slack/signature.ts";
  */
 const MESSAGE_CHARS = 3_500;
 const EDIT_MS = 1_200;
+/** Short bursts of posts are allowed; updates are 50 a minute. */
+const PACE: readonly MessengerPace[] = [
+  { calls: 4, perMs: 4_400, of: "posts" },
+  { calls: 48, perMs: 60_000, of: "edits" }
+];
 
 export interface SlackMessengerOptions extends ProviderOptions {
   /** The bot token (`xoxb-…`), or a function that gives it for a workspace: an app may be installed in several. */
@@ -55,7 +60,8 @@ export function slackMessenger(options: SlackMessengerOptions): Messenger {
     delivery: {
       visibleSoftLimit: MESSAGE_CHARS,
       followupLimit: MESSAGE_CHARS,
-      editIntervalMs: () => EDIT_MS
+      editIntervalMs: () => EDIT_MS,
+      pace: PACE
     }
   });
 }

@@ -1,6 +1,6 @@
 // Microsoft Teams: webhooks verified by the Bot Framework's signature, answers posted complete, approvals as cards with
 // buttons. Over `fetch` alone: the provider needs no further package.
-import type { Messenger, ProviderOptions } from "./definition.ts";
+import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts";
 import { MessengerDefinitionError } from "./errors.ts";
 import { providerMessenger } from "./messenger.ts";
 import { TeamsAdapter, type TeamsAdapterOptions } from "./teams/adapter.ts";
@@ -10,6 +10,11 @@ import { teamsTokenVerifier } from "./teams/token.ts";
 const FIRST_CHARS = 20_000;
 const FOLLOWUP_CHARS = 24_000;
 const EDIT_MS = 1_000;
+const PACE: readonly MessengerPace[] = [
+  { calls: 7, perMs: 1_100 },
+  { calls: 8, perMs: 2_200 },
+  { calls: 60, perMs: 33_000 }
+];
 /** Teams shows it for about three seconds. */
 const TYPING_MS = 3_000;
 
@@ -61,6 +66,7 @@ export function teamsMessenger(options: TeamsMessengerOptions): Messenger {
       visibleSoftLimit: FIRST_CHARS,
       followupLimit: FOLLOWUP_CHARS,
       editIntervalMs: () => EDIT_MS,
+      pace: PACE,
       typingIntervalMs: TYPING_MS
     }
   });

@@ -1,6 +1,6 @@
 // Telegram: webhooks verified by the secret token, answers posted and edited, approvals as inline buttons.
 import type { ChatAdapter } from "./chat-adapter.ts";
-import type { Messenger, ProviderOptions } from "./definition.ts";
+import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts";
 import { AdapterMissingError, MessengerDefinitionError } from "./errors.ts";
 import { LOGGER } from "./chat-adapter.ts";
 import { providerMessenger } from "./messenger.ts";
@@ -12,6 +12,11 @@ export const TELEGRAM_FOLLOWUP_CHUNK_LIMIT = 3_500;
 const MESSAGE_LIMIT = 4_000;
 const PRIVATE_EDIT_MS = 1_100;
 const GROUP_EDIT_MS = 3_100;
+/** Short bursts are allowed in a private chat; a group takes 20 messages a minute. */
+const PACE: readonly MessengerPace[] = [
+  { calls: 5, perMs: 5_500, in: "direct" },
+  { calls: 18, perMs: 60_000, in: "group" }
+];
 /** Sent with a backslash in MarkdownV2. */
 const ESCAPED = new Set("_*[]()~`>#+-=|{}.!\\");
 const SECRET_HEADER = "x-telegram-bot-api-secret-token";
@@ -50,11 +55,14 @@ export function telegramMessenger(options: TelegramMessengerOptions): Messenger 
     provider: "telegram",
     adapter: () => openAdapter({ token, userName: common.userName, secretToken, apiUrl }),
     verifyWebhook: telegramSecretTokenVerifier(secretToken ?? ""),
+    shardKey: (threadId) => defaultTelegramThreadShard(threadId, common.adapterName),
+    keyShard: (key) => shardTelegramStateKey(key, common.adapterName),
     delivery: {
       visibleSoftLimit: TELEGRAM_STREAM_SOFT_LIMIT,
       followupLimit: TELEGRAM_FOLLOWUP_CHUNK_LIMIT,
       weight: { limit: MESSAGE_LIMIT, of: (character) => (ESCAPED.has(character) ? 2 : 1) },
       editIntervalMs: ({ isDirectMessage }) => (isDirectMessage ? PRIVATE_EDIT_MS : GROUP_EDIT_MS),
+      pace: PACE,
       isExpectedDeliveryCompletion: isTelegramIgnorableDeliveryError
     }
   });

@@ -131,6 +131,10 @@ export interface EventPayloads {
   "workspace:rm": Files & { path: string; recursive: boolean };
   "workspace:cp": Files & { src: string; dest: string; recursive: boolean };
   "workspace:mv": Files & { src: string; dest: string };
+  /** A turn has the policy of this channel. */
+  "channel:resolved": { channel: string; kind: string; requestId?: string };
+  /** A turn's answer is in the channel. */
+  "channel:delivered": { channel: string; kind: string; turnEnded: boolean; status: string };
   "notice:delivered": { channel: string; kind: string; informModel: boolean };
   "notice:failed": { channel: string; error: string };
   /** A webhook brought an event that is stored now. */

@@ -2,7 +2,6 @@
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import {
   authorizeByGrant,
-  renderAttachment,
   type ActionAuthorizationContext,
   type ActionAuthorizationDecision,
   type ActionLedgerEntry,
@@ -19,6 +18,7 @@ import {
 } from "./actions.ts";
 import type { ApprovalCaller } from "./approver.ts";
 import type { ChannelText } from "./channels.ts";
+import { renderAttachment } from "./render-attachment.ts";
 import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
 import { actionsOf, decideApproval, pendingApprovals } from "./approvals.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
@@ -88,7 +88,7 @@ export abstract class ActionAgent<
     return decideApproval(this, executionId, { ...given, isApproved: false });
   }
 
-  /** What actions attached to the reply of the latest turn; empty if `requestId` names another. */
+  /** What actions attached to the reply of a turn, by its request; without one, of the latest turn. Kept for 8 turns. */
   replyAttachments(requestId?: string): ReplyAttachment[] {
     return actionsOf(this)?.replyAttachments(requestId) ?? [];
   }

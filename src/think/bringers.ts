@@ -1,6 +1,6 @@
 // Which methods of the class bring a feature with what they return.
 import { messengerOriginOf, type OriginSources } from "./channel-origin.ts";
-import { Channels } from "./channels.ts";
+import { Channels, type ChannelsInit } from "./channels.ts";
 import type { BroughtFeatures } from "./features.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 
@@ -22,8 +22,13 @@ export function hasChannels(isOverridden: IsOverridden): boolean {
   return isOverridden("getMessengers") || isOverridden("configureChannels");
 }
 
-export function openChannels(overrides: ThinkOverrides, sources: () => OriginSources): Channels {
+export function openChannels(
+  overrides: ThinkOverrides,
+  sources: () => OriginSources,
+  emit: ChannelsInit["emit"]
+): Channels {
   return new Channels({
+    emit,
     configured: () => overrides.configureChannels(),
     messengers: () => overrides.getMessengers(),
     context: () => messengerOriginOf(sources())

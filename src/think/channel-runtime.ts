@@ -15,7 +15,14 @@ import type {
 } from "./channel-agent.ts";
 import { replyFilesOf, withFiles } from "./channel-files.ts";
 import { messengerOriginOf } from "./channel-origin.ts";
-import type { ChannelContext, ChannelText, MessengerCall, MessengerOrigin, MessengersFeature } from "./channels.ts";
+import type {
+  ChannelContext,
+  ChannelDefinition,
+  ChannelText,
+  MessengerCall,
+  MessengerOrigin,
+  MessengersFeature
+} from "./channels.ts";
 import { NoSurfaceError } from "./errors.ts";
 import { thinkRuntimeOf, type ThinkRuntime } from "./runtime.ts";
 import { turnInput } from "./turn-input.ts";
@@ -82,10 +89,12 @@ export class ChannelRuntime {
     { thread, kind }: DeliverNoticeOptions & { readonly kind: NonNullable<DeliverNoticeOptions["kind"]> }
   ): Promise<void> {
     const definition = this.#think.channels.get(channel);
-    if (!definition) throw new NoSurfaceError(channel, "it is not registered");
     const origin = this.messengerOrigin();
     const threadId = thread ?? (origin?.messengerId === channel ? origin.thread.id : undefined);
-    if (definition.kind === "messenger") {
+    // Messengers are the root's: a sub-agent of another class need not declare them.
+    const isOfRoot = !definition && this.#root() !== undefined && threadId !== undefined;
+    if (!definition && !isOfRoot) throw new NoSurfaceError(channel, "it is not registered");
+    if (!definition || definition.kind === "messenger") {
       if (threadId === undefined) throw new NoSurfaceError(channel, "a messenger needs a thread to post to");
       const key = `notice:${this.#think.agent.ids.next()}`;
       return this.receive({ do: "post", notice: { messengerId: channel, threadId, message: text, key } });
@@ -93,7 +102,9 @@ export class ChannelRuntime {
     if (!definition.surface)
       throw new NoSurfaceError(channel, `the kind "${definition.kind}" has no surface outside a turn`);
     const surface = definition.surface({ channelId: channel, ...(threadId !== undefined && { thread: threadId }) });
-    await surface.post(text, { kind, turnEnded: this.active() === undefined });
+    for (const piece of splitBy(definition, text)) {
+      await surface.post(piece, { kind, turnEnded: this.active() === undefined });
+    }
   }
 
   // ── The root ──
@@ -176,6 +187,12 @@ export class ChannelRuntime {
       stop();
     }
   }
+}
+
+/** A card is one message, whatever its text. */
+function splitBy({ delivery }: ChannelDefinition, text: ChannelText): ChannelText[] {
+  if (!delivery?.splitText || (typeof text === "object" && text.card)) return [text];
+  return delivery.splitText(plain(text)).map((piece) => (typeof text === "string" ? piece : { markdown: piece }));
 }
 
 function plain(text: ChannelText): string {

@@ -2,8 +2,10 @@
 // `configureChannels()` and `getMessengers()`; `web` is always there. Types, the rules of the declaration, and the
 // feature that gives turns their policy. Messengers themselves are a feature of their own.
 import type { ToolSet } from "ai";
+import type { EventPayloads } from "../observe/events.ts";
+import type { EngineTurn } from "../turn/turn.ts";
 import type { FetchableAttachment } from "./channel-agent.ts";
-import type { CarriesFeature, ChannelPolicy, Feature } from "./feature.ts";
+import type { CarriesFeature, ChannelPolicy, Feature, TurnPart } from "./feature.ts";
 import { ChannelDefinitionError } from "./errors.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 
@@ -36,16 +38,47 @@ export interface ChannelDeliverySurface {
   ): MaybePromise<unknown>;
 }
 
-export type ChannelText = string | { readonly markdown: string };
+/** `card`: shown in the place of the text by providers that have cards. */
+export type ChannelText = string | { readonly markdown: string; readonly card?: ChannelCard };
+
+/** A card element of the Chat SDK: texts, sections, fields, images, links, dividers, tables and buttons. */
+export interface ChannelCard {
+  readonly type: "card";
+  readonly title?: string;
+  readonly subtitle?: string;
+  readonly imageUrl?: string;
+  readonly children: readonly { readonly [field: string]: unknown }[];
+}
 
 /** What `getMessengers()` returns: made by a provider's function, such as `telegramMessenger()`. */
-export type MessengerSet = Record<string, CarriesFeature<MessengersFeature>>;
+export type MessengerSet = Record<string, ChannelMessenger>;
+
+/** A messenger as this module sees it; providers' functions make it. */
+export interface ChannelMessenger extends CarriesFeature<MessengersFeature> {
+  readonly capabilities?: ChannelCapabilities;
+  readonly conversation?: ChannelDefinition["conversation"];
+  readonly delivery?: ChannelDeliveryPolicy;
+}
 
 export type ChannelIngress =
   | { readonly transport: "websocket" }
   | { readonly transport: "voice" }
   | { readonly transport: "custom" }
-  | { readonly transport: "webhook"; readonly messenger: CarriesFeature<MessengersFeature> };
+  | { readonly transport: "webhook"; readonly messenger: ChannelMessenger }
+  | ({ readonly transport: "webhook" } & ChannelMessenger);
+
+/** Texts and sizes of what is delivered in a channel. */
+export interface ChannelDeliveryPolicy {
+  readonly emptyResponseText?: string;
+  readonly errorResponseText?: string;
+  readonly interruptedResponseText?: string;
+  /** Characters of the first message of an answer. */
+  readonly visibleSoftLimit?: number;
+  /** The messages for a text that is too long for one. */
+  readonly splitText?: (text: string) => string[];
+  /** An error of an edit that only says that there was nothing to change. */
+  readonly isExpectedDeliveryCompletion?: (error: unknown) => boolean;
+}
 
 export interface ChannelContext {
   readonly channelId: string;
@@ -61,6 +94,10 @@ export interface ChannelDefinition {
   readonly kind: ChannelKind;
   readonly ingress?: ChannelIngress;
   readonly capabilities?: ChannelCapabilities;
+  /** Of a messenger: which agent answers. */
+  readonly conversation?: "thread" | "self" | ((event: never) => unknown);
+  /** Of a messenger: its own. Of other kinds: `splitText` for notices to their surface. */
+  readonly delivery?: ChannelDeliveryPolicy;
   /** Put in front of the system prompt of its turns. */
   readonly instructions?: string | ((context: ChannelContext) => MaybePromise<string>);
   /** Narrows the tools of its turns. */
@@ -73,6 +110,13 @@ export interface ChannelDefinition {
 
 export type ThinkChannels = Record<string, ChannelDefinition>;
 
+/** A channel as it holds: with what it has by default. */
+export interface NormalizedChannelDefinition extends ChannelDefinition {
+  readonly id: string;
+  readonly ingress: ChannelIngress;
+  readonly capabilities: ChannelCapabilities;
+}
+
 /** For type inference. */
 export function defineChannels<Channels extends ThinkChannels>(channels: Channels): Channels {
   return channels;
@@ -80,10 +124,18 @@ export function defineChannels<Channels extends ThinkChannels>(channels: Channel
 
 /** A messenger as an entry of `configureChannels()`, with a policy beside it. */
 export function messengerChannel(
-  messenger: CarriesFeature<MessengersFeature>,
+  messenger: ChannelMessenger,
   policy: Pick<ChannelDefinition, "instructions" | "tools" | "maxTurns"> = {}
 ): ChannelDefinition {
-  return { ...policy, kind: "messenger", ingress: { transport: "webhook", messenger } };
+  const { capabilities, conversation, delivery } = messenger;
+  return {
+    ...policy,
+    kind: "messenger",
+    ingress: { transport: "webhook", messenger },
+    ...(capabilities && { capabilities }),
+    ...(conversation !== undefined && { conversation }),
+    ...(delivery && { delivery })
+  };
 }
 
 /** The stored context of a message that came through a messenger, as far as this module looks into it. */
@@ -124,7 +176,8 @@ export interface FollowedTurn {
   readonly target: readonly { readonly className: string; readonly name: string }[];
 }
 
-const WEB: ChannelDefinition = {
+const WEB: NormalizedChannelDefinition = {
+  id: "web",
   kind: "web",
   ingress: { transport: "websocket" },
   capabilities: { canStream: true, canEditMessages: true }
@@ -134,18 +187,23 @@ const WEB: ChannelDefinition = {
 export function resolveChannels(
   configured: ThinkChannels,
   messengers: MessengerSet
-): ReadonlyMap<string, ChannelDefinition> {
-  const channels = new Map<string, ChannelDefinition>([["web", WEB]]);
+): ReadonlyMap<string, NormalizedChannelDefinition> {
+  const channels = new Map([["web", WEB]]);
   for (const [id, channel] of Object.entries(configured)) {
     if (id === "web" && channel.kind !== "web") throw new ChannelDefinitionError(RESERVED_WEB);
-    channels.set(id, id === "web" ? { ...WEB, ...channel } : channel);
+    channels.set(id, id === "web" ? { ...WEB, ...channel } : normalizedOf(id, channel));
   }
   for (const [id, messenger] of Object.entries(messengers)) {
     if (id === "web") throw new ChannelDefinitionError(RESERVED_WEB);
     if (channels.has(id)) throw new ChannelDefinitionError(`"${id}" is declared twice; channel ids must be unique`);
-    channels.set(id, messengerChannel(messenger));
+    channels.set(id, normalizedOf(id, messengerChannel(messenger)));
   }
   return channels;
+}
+
+function normalizedOf(id: string, channel: ChannelDefinition): NormalizedChannelDefinition {
+  const { ingress = { transport: channel.kind === "voice" ? "voice" : "custom" }, capabilities = {} } = channel;
+  return { ...channel, id, ingress, capabilities };
 }
 
 const RESERVED_WEB = '"web" is reserved for the built-in WebSocket chat surface';
@@ -153,7 +211,10 @@ const RESERVED_WEB = '"web" is reserved for the built-in WebSocket chat surface'
 /** The messengers among them. */
 export function messengersOf(channels: ReadonlyMap<string, ChannelDefinition>): MessengerSet {
   const messengers: MessengerSet = {};
-  for (const [id, { ingress }] of channels) if (ingress?.transport === "webhook") messengers[id] = ingress.messenger;
+  for (const [id, { kind, ingress }] of channels) {
+    if (kind !== "messenger" || ingress?.transport !== "webhook") continue;
+    messengers[id] = "messenger" in ingress ? ingress.messenger : ingress;
+  }
   return messengers;
 }
 
@@ -161,13 +222,14 @@ export interface ChannelsInit {
   readonly configured: () => MaybePromise<ThinkChannels>;
   readonly messengers: () => MessengerSet;
   readonly context: () => MessengerOrigin | undefined;
+  readonly emit: (type: "channel:resolved", payload: EventPayloads["channel:resolved"]) => void;
 }
 
 /** The channels of one agent. */
 export class Channels implements Feature {
   readonly name = "channels";
   readonly #init: ChannelsInit;
-  #resolved: ReadonlyMap<string, ChannelDefinition> = new Map([["web", WEB]]);
+  #resolved: ReadonlyMap<string, NormalizedChannelDefinition> = new Map([["web", WEB]]);
 
   constructor(init: ChannelsInit) {
     this.#init = init;
@@ -177,12 +239,19 @@ export class Channels implements Feature {
     this.#resolved = resolveChannels(await this.#init.configured(), this.#init.messengers());
   }
 
-  get(id: string): ChannelDefinition | undefined {
+  get(id: string): NormalizedChannelDefinition | undefined {
     return this.#resolved.get(id);
   }
 
   get messengers(): MessengerSet {
     return messengersOf(this.#resolved);
+  }
+
+  /** Observed for every turn of a channel that the class declares. */
+  inTurn({ channel: id, requestId }: EngineTurn): TurnPart | undefined {
+    const channel = id === undefined ? undefined : this.#resolved.get(id);
+    if (!channel || channel === WEB) return undefined;
+    return { begin: () => this.#init.emit("channel:resolved", { channel: channel.id, kind: channel.kind, requestId }) };
   }
 
   channelPolicy(id: string): ChannelPolicy | undefined {
@@ -203,12 +272,13 @@ export class Channels implements Feature {
   }
 
   contextOf(id: string): ChannelContext {
-    const { kind = "custom", capabilities } = this.#resolved.get(id) ?? {};
+    const { kind, capabilities } = this.#resolved.get(id) ?? {};
     const origin = this.#init.context();
     const messenger = origin?.messengerId === id ? origin : undefined;
     return {
       channelId: id,
-      kind,
+      // A class that only answers for its root need not declare the root's messenger.
+      kind: kind ?? (messenger ? "messenger" : "custom"),
       ...(capabilities && { capabilities }),
       ...(messenger && { messenger, thread: messenger.thread.id })
     };

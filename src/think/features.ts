@@ -2,6 +2,7 @@
 // joins, so a feature without a member costs nothing where that member would be called. A feature that fails is named
 // in the log; it costs its own part and not the agent.
 import type { UIMessage, UIMessageChunk } from "ai";
+import { isGetMessagesRequest } from "../chat/get-messages.ts";
 import { callable } from "../agent/connections/callable.ts";
 import type { Connection } from "../agent/connections/connection.ts";
 import type { AgentExtension } from "../agent/extension.ts";
@@ -418,8 +419,9 @@ export class Features {
     return response ?? this.#offer(request, below ?? new URL(request.url).pathname);
   }
 
-  /** For features whose addresses the class chooses. */
+  /** For features whose addresses the class chooses: the transcript's own address comes first. */
   async #offer(request: Request, path: string): Promise<Response | undefined> {
+    if (isGetMessagesRequest(request)) return undefined;
     this.#bringAll();
     for (const feature of this.#with("respond")) {
       try {

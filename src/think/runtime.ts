@@ -106,7 +106,11 @@ export class ThinkRuntime {
       clock: this.agent.clock,
       emit: (type, payload) => this.agent.emit(type, payload)
     });
-    this.channels = openChannels(overrides, () => this.parts);
+    this.channels = openChannels(
+      overrides,
+      () => this.parts,
+      (type, payload) => this.agent.emit(type, payload)
+    );
     this.features = new Features({
       host: () => this.#featureHost(),
       bringers: bringersOf(overrides, init.isOverridden, this.channels),

@@ -77,5 +77,5 @@ test("an account is deleted only after a yes, and a draft is delivered as text",
   const agent = await host.get(ScriptedSupport, "a");
   await agent.saveMessages([user("u1")]);
   expect(world).toEqual([]);
-  expect(await agent.texts()).toEqual(["To: a@x.example\nSubject: Bye"]);
+  expect(await agent.texts()).toEqual(["**Email draft**\n\nTo: a@x.example\nSubject: Bye"]);
 });

@@ -55,6 +55,19 @@ test("an attachment reaches onChatResponse and replyAttachments, and never the m
   expect(eventsOf("action:reply-attached")).toEqual([{ action: "draft", attachmentType: "email_draft" }]);
 });
 
+test("replyAttachments answers for the turn that is named, and for the latest without a name", async () => {
+  const host = open([call({ to }), reply(text("Drafted.")), call({ to: "b@x.example" }, "c2"), reply(text("Again."))], {
+    draft
+  });
+  const first = await say(host, "u1");
+  const second = await say(host, "u2");
+  const agent = await agentOf(host);
+  const other: ReplyAttachment = { type: "email_draft", to: ["b@x.example"], subject: "0" };
+  expect(await agent.replyAttachments(first.requestId)).toEqual([mail()]);
+  expect(await agent.replyAttachments(second.requestId)).toEqual([other]);
+  expect(await agent.replyAttachments()).toEqual([other]);
+});
+
 test("a turn without attachments has an empty list of them", async () => {
   const host = open([reply(text("hi"))], { draft });
   await say(host, "u1");
@@ -132,6 +145,8 @@ test("an action that runs after an approval belongs to no turn and attaches noth
 
 test("renderAttachment makes text of what it knows", async () => {
   const agent = await agentOf(open([], { draft }));
-  expect(await agent.renderAttachment(mail("Hi"))).toBe("To: a@x.example\nSubject: Hi");
+  expect(await agent.renderAttachment(mail("Hi"))).toEqual({
+    markdown: "**Email draft**\n\nTo: a@x.example\nSubject: Hi"
+  });
   expect(await agent.renderAttachment({ type: "voice_note" })).toBeUndefined();
 });

@@ -96,7 +96,7 @@ async function delivered(steps: Step[], { delivery = {}, refuses = () => false }
 
 test("the answer is posted as it grows, and the stages follow each other", async () => {
   const { posts, stages } = await delivered([reply(text("Hello, "), text("Ada!"))]);
-  expect([posts, stages]).toEqual([["Hello, Ada!"], ["streaming", "completed"]]);
+  expect([posts, stages]).toEqual([["Hello, Ada!"], ["accepted", "streaming", "completed"]]);
 });
 
 test("with a soft limit of 2 and a splitText that returns its input, hello is he and llo", async () => {
@@ -106,7 +106,7 @@ test("with a soft limit of 2 and a splitText that returns its input, hello is he
 
 test("an answer without text is the empty text, and nothing was streaming", async () => {
   const { posts, stages } = await delivered([reply()], { delivery: { emptyResponseText: "Nothing." } });
-  expect([posts, stages]).toEqual([["Nothing."], ["completed"]]);
+  expect([posts, stages]).toEqual([["Nothing."], ["accepted", "completed"]]);
 });
 
 test("a failed turn posts the general text, and nothing of the error", async () => {

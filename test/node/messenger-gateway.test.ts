@@ -121,8 +121,35 @@ test("a token that Discord refuses is not tried again and again, and the log say
   expect(logged).toHaveLength(1);
 });
 
-test("an agent of another name opens none", async () => {
+test("an agent of another name opens none, and the log says so once", async () => {
   const host = await connected({ agent: "other" });
   await host.advance(120_000);
+  await (await host.get(Support, "third")).pendingApprovals();
   expect(discord().gateway.sessions).toEqual([]);
+  expect(logged.map(String)).toEqual([expect.stringContaining('ordinary messages come to "other" only')]);
+});
+
+test.each(["wss://gateway.discord.gg.example.com", "ws://gateway.discord.gg", "https://discord.gg", "nowhere"])(
+  "the token is not sent to %s, though the Gateway names it; the session goes on at the known address",
+  async (address) => {
+    const host = await connected({ start: false });
+    discord().gateway.resumeUrl = address;
+    await (await host.get(Support, "main")).pendingApprovals();
+    await answered(host, 1_000);
+    discord().gateway.disconnect();
+    discord().writes("word-one");
+    await answered(host, 60_000);
+    expect(discord().gateway.sessions).toEqual(["identify", "resume"]);
+    const known = "wss://gateway.discord.gg/?v=10&encoding=json";
+    expect(discord().gateway.addresses).toEqual([known, known]);
+    expect(shown()).toEqual(["You said word-one."]);
+    expect(JSON.stringify(logged)).toContain("an address that is not its own");
+  }
+);
+
+test("a session is resumed where Discord says", async () => {
+  const host = await connected();
+  discord().gateway.disconnect();
+  await answered(host, 60_000);
+  expect(discord().gateway.addresses[1]).toBe("wss://gateway-us-east1-b.discord.gg/?v=10&encoding=json");
 });

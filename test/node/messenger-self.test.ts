@@ -65,3 +65,43 @@ test("a decision in one conversation of a thread leaves the question of another 
     expect(deployed).toEqual(decided);
   }
 });
+
+const note = action({
+  description: "Attaches a note.",
+  inputSchema: z.object({ subject: z.string() }),
+  execute: ({ subject }, { attachReply }) => {
+    attachReply({ type: "email_draft", subject });
+    return "noted";
+  }
+});
+
+test.each([1, 9])(
+  "an answer that its provider held up is followed by its own attachments, though %i turns have ended since",
+  async (others) => {
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const steps = (name: string) => [
+      reply(toolCall("note", { subject: `Note ${name}` })),
+      reply(text(`Answer ${name}`))
+    ];
+    const names = Array.from({ length: others }, (_, index) => `U${index}`);
+    const host = await openBot("slack", [...steps("Ada"), ...names.flatMap(steps)], {
+      actions: () => ({ note }),
+      definition: { conversation: "self" }
+    });
+    const slack = bot.driver.fake as FakeSlack;
+    const url = webhookUrl("slack");
+    slack.failNext(slack.postCall, { status: 429, retryAfterSeconds: 900 });
+    await host.fetch(slack.says("Note it", { url }));
+    await answered(host);
+    for (const user of names) {
+      await host.fetch(slack.says("Note it", { url, channel: `D${user}`, user }));
+      await answered(host);
+    }
+    expect(slack.messages("D7")).toEqual([]);
+    await host.restart();
+    await answered(host, 901_000);
+    const shown = (channel: string) => slack.messages(channel).map(({ text: said }) => said);
+    expect(shown("D7")).toEqual(["Answer Ada", expect.stringContaining("Subject: Note Ada")]);
+    for (const user of names) expect(shown(`D${user}`)[1]).toContain(`Subject: Note ${user}`);
+  }
+);

@@ -63,3 +63,23 @@ test("the app's token is never sent to a service that is not Microsoft's", async
 test("without credentials it cannot be declared", () => {
   expect(() => teamsMessenger({ appId: "a", userName: "b" })).toThrow(/requires appPassword or token/);
 });
+
+test.each([
+  ["has expired", { exp: Date.now() / 1_000 - 301 }],
+  ["is another app's", { aud: "app-2" }],
+  ["is another issuer's", { iss: "https://example.com" }]
+])("a token that %s is refused before the body is parsed", async (_how, claims) => {
+  const host = await openBot("teams", []);
+  const read: string[] = [];
+  const { parse } = JSON;
+  vi.spyOn(JSON, "parse").mockImplementation((source: string, reviver) => {
+    read.push(source);
+    return parse(source, reviver) as unknown;
+  });
+  const body = { type: "message", text: "the body of a hostile sender", serviceUrl: teams().serviceUrl };
+  const refused = await host.fetch(teams().activityRequest(url, body, claims));
+  expect(refused.status).toBe(401);
+  expect(read.filter((source) => source.includes("hostile sender"))).toEqual([]);
+  await host.fetch(teams().activityRequest(url, body));
+  expect(read.filter((source) => source.includes("hostile sender")).length).toBeGreaterThan(0);
+});

@@ -1,13 +1,8 @@
 // Discord as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
-import {
-  cardParts,
-  type ChatAdapter,
-  type ChatAttachment,
-  type ChatPostable,
-  type CollectingChat
-} from "../chat-adapter.ts";
+import type { ChatAdapter, ChatAttachment, ChatPostable, CollectingChat } from "../chat-adapter.ts";
 import { callProvider, checkFileUrl, fetchFile } from "../provider-call.ts";
-import { discordThread, gatewayMessage, readDiscordWebhook, VALUE_MARK } from "./payloads.ts";
+import { discordContent } from "./content.ts";
+import { discordThread, gatewayMessage, readDiscordWebhook } from "./payloads.ts";
 
 export type DiscordToken = string | (() => string | Promise<string>);
 
@@ -21,14 +16,11 @@ export interface DiscordAdapterOptions {
 const DISCORD_API = "https://discord.com/api/v10";
 /** Where users' files are, by addresses that hold the permission to read them. */
 const FILE_HOSTS = /^(cdn|media)\.discordapp\.(com|net)$/;
-/** Of a message's text. */
-const CONTENT_CHARS = 2_000;
 const MAX_ECHO_CHARS = 300;
 /** Answers to interactions. */
 const PONG = 1;
 const MESSAGE = 4;
 const NOTED = 6;
-const STYLES = { primary: 3, danger: 4, other: 2 };
 
 export class DiscordAdapter implements ChatAdapter {
   readonly name = "discord";
@@ -80,7 +72,7 @@ export class DiscordAdapter implements ChatAdapter {
   }
 
   async editMessage(threadId: string, messageId: string, message: ChatPostable): Promise<void> {
-    await this.#call("PATCH", `/channels/${channelOf(threadId)}/messages/${messageId}`, contentOf(message));
+    await this.#call("PATCH", `/channels/${channelOf(threadId)}/messages/${messageId}`, discordContent(message));
   }
 
   async deleteMessage(threadId: string, messageId: string): Promise<void> {
@@ -124,10 +116,10 @@ export class DiscordAdapter implements ChatAdapter {
 /** Files are parts of a form, beside the message. */
 function bodyOf(message: ChatPostable): object {
   const files = typeof message === "object" && "markdown" in message ? (message.files ?? []) : [];
-  if (files.length === 0) return contentOf(message);
+  if (files.length === 0) return discordContent(message);
   const form = new FormData();
   const attachments = files.map(({ filename }, id) => ({ id, filename }));
-  form.append("payload_json", JSON.stringify({ ...contentOf(message), attachments }));
+  form.append("payload_json", JSON.stringify({ ...discordContent(message), attachments }));
   for (const [index, { data, filename, mimeType }] of files.entries()) {
     form.append(`files[${index}]`, new Blob([data], { type: mimeType }), filename);
   }
@@ -136,20 +128,4 @@ function bodyOf(message: ChatPostable): object {
 
 function channelOf(threadId: string): string {
   return encodeURIComponent(discordThread(threadId).channel);
-}
-
-/** A text that a model wrote must not call everyone in the channel. */
-function contentOf(message: ChatPostable): object {
-  const common = { allowed_mentions: { parse: [] } };
-  if (typeof message === "string") return { ...common, content: message, components: [] };
-  if ("markdown" in message) return { ...common, content: message.markdown, components: [] };
-  const { title, texts, buttons } = cardParts(message.card);
-  const content = [...(title === undefined ? [] : [`**${title}**`]), ...texts].join("\n").slice(0, CONTENT_CHARS);
-  const components = buttons.map(({ id, label, value, style }) => ({
-    type: 2,
-    label,
-    style: STYLES[style ?? "other"],
-    custom_id: `${id}${VALUE_MARK}${value}`
-  }));
-  return { ...common, content, components: components.length === 0 ? [] : [{ type: 1, components }] };
 }

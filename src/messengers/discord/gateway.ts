@@ -7,6 +7,8 @@ import type { MessengerConnection, MessengerConnectionInit } from "../definition
 import type { DiscordAdapter, DiscordToken } from "./adapter.ts";
 
 const GATEWAY_URL = "wss://gateway.discord.gg";
+/** The bot's token is sent to these hosts, and to the configured one, only. */
+const GATEWAY_HOSTS = /^(.+\.)?discord\.gg$/;
 const QUERY = "/?v=10&encoding=json";
 /** GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT. */
 const INTENTS = (1 << 0) | (1 << 9) | (1 << 12) | (1 << 15);
@@ -104,7 +106,7 @@ export class DiscordGateway implements MessengerConnection {
   /** Resolves with the code of its end. */
   async #connectOnce(): Promise<number> {
     const session = this.#session();
-    const frames = new Frames(`${session?.url ?? this.#options.url ?? GATEWAY_URL}${QUERY}`);
+    const frames = new Frames(`${this.#address(session).replace(/\/$/, "")}${QUERY}`);
     const ended = new AbortController();
     const stop = () => frames.close();
     this.#stopping.signal.addEventListener("abort", stop, { once: true });
@@ -123,6 +125,14 @@ export class DiscordGateway implements MessengerConnection {
       this.#stopping.signal.removeEventListener("abort", stop);
       frames.close();
     }
+  }
+
+  /** Where a session goes on is Discord's to say, and no other sender's. */
+  #address(session: Session | undefined): string {
+    const given = this.#options.url ?? GATEWAY_URL;
+    if (!session || isGateway(session.url, given)) return session?.url ?? given;
+    console.warn("Discord's Gateway named an address that is not its own; the session goes on at the known one.");
+    return given;
   }
 
   async #introduce(frames: Frames, session: Session | undefined): Promise<void> {
@@ -211,6 +221,14 @@ export class DiscordGateway implements MessengerConnection {
     // Written by this class only.
     return this.#init.recall(SESSION) as Session | undefined;
   }
+}
+
+function isGateway(url: string, given: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname, host } = new URL(url);
+  const configured = new URL(given);
+  const isConfigured = host === configured.host && protocol === configured.protocol;
+  return isConfigured || (protocol === "wss:" && GATEWAY_HOSTS.test(hostname));
 }
 
 /** Resolves when the time is over, or the signal says that it does not matter any more. */

@@ -9,7 +9,7 @@ import type {
   CollectingChat
 } from "../chat-adapter.ts";
 import { callProvider, checkFileUrl, fetchFile, ProviderCallError } from "../provider-call.ts";
-import { cardBlocks, cardText } from "./blocks.ts";
+import { cardText, slackBlocks } from "./blocks.ts";
 import { isSlackDirect, readSlackWebhook, slackThread, type SlackWorkspace } from "./webhook.ts";
 
 /** A function is asked with every call: of an app in several workspaces, for the token of the one it is about. */
@@ -228,5 +228,5 @@ function contentOf(message: ChatPostable): { text: string; blocks: object[] } {
 }
 
 function cardOf(card: ChatCard): { text: string; blocks: object[] } {
-  return { text: cardText(card).slice(0, MAX_FALLBACK_CHARS), blocks: cardBlocks(card) };
+  return { text: cardText(card).slice(0, MAX_FALLBACK_CHARS), blocks: slackBlocks(card) };
 }

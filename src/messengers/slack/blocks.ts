@@ -1,38 +1,61 @@
-// A card as blocks of Slack's Block Kit: texts and buttons, which is all that this package sends.
-import { cardParts, type ChatCard } from "../chat-adapter.ts";
+// A card as blocks of Slack's Block Kit.
+import { cardBlocks, textsOf, type CardBlock, type CardButton, type CardLink } from "../card.ts";
+import type { ChatCard } from "../chat-adapter.ts";
 
+/** Checked with Slack's documentation in November 2026. */
 const SECTION_CHARS = 3_000;
+const FIELD_CHARS = 2_000;
+const FIELDS = 10;
+const ELEMENTS = 25;
+const MAX_BLOCKS = 50;
+const LABEL_CHARS = 75;
 
-export function cardBlocks(card: ChatCard): object[] {
-  const { title, texts, buttons } = cardParts(card);
-  const section = (text: string, type: "mrkdwn" | "plain_text") => ({
-    type: "section",
-    text: { type, text: text.slice(0, SECTION_CHARS) }
-  });
-  return [
-    ...(title === undefined ? [] : [section(`*${escaped(title)}*`, "mrkdwn")]),
-    ...texts.map((text) => section(text, "plain_text")),
-    ...(buttons.length === 0
-      ? []
-      : [
-          {
-            type: "actions",
-            elements: buttons.map(({ id, label, value, style }) => ({
-              type: "button",
-              action_id: id,
-              text: { type: "plain_text", text: label },
-              value,
-              ...(style && { style })
-            }))
-          }
-        ])
-  ];
+export function slackBlocks(card: ChatCard): object[] {
+  const title = card.title === undefined ? [] : [section(`*${escaped(card.title)}*`, "mrkdwn")];
+  return [...title, ...cardBlocks(card).flatMap(blockOf)].slice(0, MAX_BLOCKS);
 }
 
 /** Where blocks are not shown. */
 export function cardText(card: ChatCard): string {
-  const { title, texts } = cardParts(card);
-  return [...(title === undefined ? [] : [title]), ...texts].join("\n");
+  return [...(card.title === undefined ? [] : [card.title]), ...textsOf(cardBlocks(card))].join("\n");
+}
+
+function blockOf(block: CardBlock): object[] {
+  switch (block.kind) {
+    case "text":
+      if (block.text.trim() === "") return [];
+      return [block.isPlain ? section(block.text, "plain_text") : { type: "markdown", text: block.text }];
+    case "image":
+      return [{ type: "image", image_url: block.url, alt_text: block.alt || "image" }];
+    case "divider":
+      return [{ type: "divider" }];
+    case "fields":
+      return chunks(block.fields, FIELDS).map((fields) => ({
+        type: "section",
+        fields: fields.map(({ label, value }) => ({
+          type: "mrkdwn",
+          text: `*${escaped(label)}*\n${escaped(value)}`.slice(0, FIELD_CHARS)
+        }))
+      }));
+    case "buttons":
+      return chunks(block.buttons, ELEMENTS).map((buttons) => ({ type: "actions", elements: buttons.map(elementOf) }));
+  }
+}
+
+function elementOf(button: CardButton | CardLink, index: number): object {
+  const text = { type: "plain_text", text: button.label.slice(0, LABEL_CHARS) };
+  if ("url" in button) return { type: "button", action_id: `link-${index}`, text, url: button.url };
+  const { id, value, style } = button;
+  return { type: "button", action_id: id, text, value, ...(style && { style }) };
+}
+
+function section(text: string, type: "mrkdwn" | "plain_text"): object {
+  return { type: "section", text: { type, text: text.slice(0, SECTION_CHARS) } };
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  const count = Math.ceil(items.length / size);
+  return Array.from({ length: count }, (_, index) => items.slice(index * size, (index + 1) * size));
 }
 
 function escaped(text: string): string {

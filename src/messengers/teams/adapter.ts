@@ -1,15 +1,9 @@
 // Teams as an adapter in the Chat SDK's shape, over `fetch` alone. Webhooks are verified by the messenger before.
 import { encodeBase64 } from "../../util/bytes.ts";
-import {
-  cardParts,
-  type ChatAdapter,
-  type ChatAttachment,
-  type ChatFile,
-  type ChatPostable,
-  type CollectingChat
-} from "../chat-adapter.ts";
+import type { ChatAdapter, ChatAttachment, ChatFile, ChatPostable, CollectingChat } from "../chat-adapter.ts";
 import { callProvider, checkFileUrl, fetchFile, ProviderCallError } from "../provider-call.ts";
 import { readTeamsWebhook, teamsThread } from "./activity.ts";
+import { adaptiveCard } from "./adaptive-card.ts";
 
 export interface TeamsAdapterOptions {
   readonly appId: string;
@@ -144,23 +138,12 @@ function contentOf(message: ChatPostable): object {
     const attachments = (message.files ?? []).map(inlineImage);
     return { type: "message", textFormat: "markdown", text: message.markdown, attachments };
   }
-  const { title, texts, buttons } = cardParts(message.card);
-  const content = {
-    type: "AdaptiveCard",
-    $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
-    version: "1.5",
-    body: [
-      ...(title === undefined ? [] : [{ type: "TextBlock", text: title, weight: "Bolder", wrap: true }]),
-      ...texts.map((text) => ({ type: "TextBlock", text, wrap: true }))
-    ],
-    actions: buttons.map(({ id, label, value, style }) => ({
-      type: "Action.Submit",
-      title: label,
-      ...(style && { style: style === "danger" ? "destructive" : "positive" }),
-      data: { actionId: id, value }
-    }))
+  const { card } = message;
+  return {
+    type: "message",
+    summary: card.title ?? "",
+    attachments: [{ contentType: CARD, content: adaptiveCard(card) }]
   };
-  return { type: "message", summary: title ?? "", attachments: [{ contentType: CARD, content }] };
 }
 
 function inlineImage({ data, filename, mimeType }: ChatFile): object {

@@ -1,8 +1,17 @@
-// Discord's Gateway for tests: sockets that say hello, take a session or resume one, and are sent what they missed.
+// Discord's Gateway for tests: sockets that say hello, take a session or resume one, and are sent what they missed. In the
+// place of the global `WebSocket`, or as a server on the port of its `FakeDiscord`.
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
 import { trackForeignWork } from "../inprocess/foreign-work.ts";
+import { ServedWebSocket } from "./websocket-server.ts";
 
-const HEARTBEAT_MS = 41_250;
 const MESSAGE_CONTENT = 1 << 15;
+
+/** A client's socket as the Gateway sees it. */
+interface GatewayClient {
+  deliver(frame: object): void;
+  end(code: number): void;
+}
 
 interface Dispatched {
   readonly s: number;
@@ -15,12 +24,20 @@ export class FakeDiscordGateway {
   readonly WebSocket: new (url: string) => FakeGatewaySocket;
   /** What clients began: a new session, or one that goes on. */
   readonly sessions: ("identify" | "resume")[] = [];
+  /** Where clients connected to, oldest first. */
+  readonly addresses: string[] = [];
   heartbeats = 0;
+  /** What clients are told to beat at. */
+  heartbeatMs = 41_250;
+  /** Of the server that listens. */
+  url: string | undefined;
+  /** Where clients are told to resume. Default: the server that listens, or an address of Discord's. */
+  resumeUrl: string | undefined;
   /** False: heartbeats stay without an answer. */
   answersHeartbeats = true;
   readonly #token: string;
   readonly #sent: Dispatched[] = [];
-  readonly #open = new Set<FakeGatewaySocket>();
+  readonly #open = new Set<GatewayClient>();
   #session = 0;
 
   constructor(token: string) {
@@ -61,13 +78,36 @@ export class FakeDiscordGateway {
     this.#sent.length = 0;
   }
 
+  /** A client's upgrade, on the port of the server that listens. */
+  accept(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    const socket = new ServedWebSocket(request, stream, head);
+    const client: GatewayClient = {
+      deliver: (frame) => socket.send(JSON.stringify(frame)),
+      end: (code) => socket.end(code)
+    };
+    socket.onText = (text) => {
+      const { op, d } = JSON.parse(text) as { op: number; d: unknown };
+      this.#receive(client, op, d);
+    };
+    socket.onEnd = () => this.#open.delete(client);
+    this.#greet(client, `ws://${request.headers.host ?? ""}${request.url ?? ""}`);
+  }
+
   #hello(socket: FakeGatewaySocket): void {
     socket.onFrame = (op, d) => this.#receive(socket, op, d);
     socket.onEnd = () => this.#open.delete(socket);
-    socket.deliver({ op: 10, d: { heartbeat_interval: HEARTBEAT_MS } });
+    this.#greet(socket, socket.url);
   }
 
-  #receive(socket: FakeGatewaySocket, op: number, d: unknown): void {
+  #greet(client: GatewayClient, address: string): void {
+    this.addresses.push(address);
+    const { searchParams } = new URL(address);
+    const isKnown = searchParams.get("v") === "10" && searchParams.get("encoding") === "json";
+    if (isKnown) client.deliver({ op: 10, d: { heartbeat_interval: this.heartbeatMs } });
+    else client.end(4012);
+  }
+
+  #receive(socket: GatewayClient, op: number, d: unknown): void {
     const { token, intents, session_id: id, seq } = (d ?? {}) as Record<string, unknown>;
     if (op === 1) {
       this.heartbeats += 1;
@@ -80,7 +120,8 @@ export class FakeDiscordGateway {
       if ((Number(intents) & MESSAGE_CONTENT) === 0) return socket.end(4014);
       this.sessions.push("identify");
       this.#open.add(socket);
-      const ready = { session_id: `session-${this.#session}`, resume_gateway_url: "wss://resume.discord.test" };
+      const resumeUrl = this.resumeUrl ?? this.url ?? "wss://gateway-us-east1-b.discord.gg";
+      const ready = { session_id: `session-${this.#session}`, resume_gateway_url: resumeUrl };
       socket.deliver({
         op: 0,
         s: this.#sent.push({ s: this.#sent.length + 1, t: "READY", d: ready }),

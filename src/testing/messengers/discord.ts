@@ -6,16 +6,30 @@ import {
   fileResponse,
   type FakeFile,
   type FakeMessage,
+  type FakePace,
+  type FakeWrite,
   type ProviderCall,
   type ProviderFailure
 } from "./provider.ts";
 
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
 import { FakeDiscordGateway } from "./discord-gateway.ts";
 
 const CONTENT_CHARS = 2_000;
 const CUSTOM_ID_CHARS = 100;
 const BUTTONS_PER_ROW = 5;
+const ROWS = 5;
 const FILES_BYTES = 10 * 1024 * 1024;
+/** Of one embed. */
+const TITLE_CHARS = 256;
+const DESCRIPTION_CHARS = 4_096;
+const MAX_FIELDS = 25;
+const FIELD_NAME_CHARS = 256;
+const FIELD_VALUE_CHARS = 1_024;
+/** Of all embeds of a message. */
+const EMBED_CHARS = 6_000;
+const PACE: readonly FakePace[] = [{ calls: 5, perMs: 5_000 }];
 
 export interface DiscordUserOptions {
   readonly url: string;
@@ -33,6 +47,14 @@ export interface DiscordUserOptions {
 interface Button {
   readonly label?: string;
   readonly custom_id?: string;
+  readonly url?: string;
+}
+
+interface Embed {
+  readonly title?: string;
+  readonly description?: string;
+  readonly image?: { readonly url?: string };
+  readonly fields?: readonly { readonly name?: string; readonly value?: string }[];
 }
 
 interface DiscordMessage extends FakeMessage {
@@ -66,7 +88,7 @@ export class FakeDiscord extends FakeProvider {
   readonly #files: FakeFile[] = [];
   /** Where users' files are. */
   filesUrl = "https://cdn.discordapp.com";
-  /** Its Gateway: give `gateway.WebSocket` to the code under test. */
+  /** Its Gateway: give `gateway.WebSocket` to the code under test, or `gateway.url` after `listen()`. */
   readonly gateway: FakeDiscordGateway;
   #next = 1_000;
 
@@ -178,6 +200,16 @@ export class FakeDiscord extends FakeProvider {
 
   // ── The API ──
 
+  override async listen(): Promise<string> {
+    const url = await super.listen();
+    this.gateway.url = url.replace("http", "ws");
+    return url;
+  }
+
+  protected override upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    this.gateway.accept(request, stream, head);
+  }
+
   protected override nameOf(request: Request): string {
     const [, , place] = /\/channels\/(\d+)\/(\w+)/.exec(new URL(request.url).pathname) ?? [];
     return `${request.method} ${place ?? "unknown"}`;
@@ -189,6 +221,12 @@ export class FakeDiscord extends FakeProvider {
       { message: "You are being rate limited.", retry_after: retryAfterSeconds, global: false },
       { status, headers: { "Retry-After": String(retryAfterSeconds) } }
     );
+  }
+
+  protected override writeOf({ name }: ProviderCall, request: Request): FakeWrite | undefined {
+    const [, chat = ""] = /\/channels\/(\d+)\//.exec(new URL(request.url).pathname) ?? [];
+    if (name === this.postCall) return { chat, kind: "posts", limits: PACE };
+    return name === this.editCall ? { chat, kind: "edits", limits: PACE } : undefined;
   }
 
   protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
@@ -237,7 +275,7 @@ export class FakeDiscord extends FakeProvider {
     const problem = problemOf(body, message.files?.length ?? 0);
     if (problem) return refused(400, problem);
     // What an edit leaves out stays as it is.
-    if (body["content"] !== undefined) message.text = String(body["content"]);
+    if (body["content"] !== undefined || body["embeds"] !== undefined) message.text = shownText(body);
     if (body["components"] !== undefined) message.row = buttonsOf(body);
     message.buttons = message.row.map(({ label = "" }) => label);
     message.versions.push(message.text);
@@ -245,18 +283,62 @@ export class FakeDiscord extends FakeProvider {
   }
 }
 
-function buttonsOf(body: Record<string, unknown>): Button[] {
+function rowsOf(body: Record<string, unknown>): Button[][] {
   const rows = Array.isArray(body["components"]) ? (body["components"] as { components?: Button[] }[]) : [];
-  return rows.flatMap(({ components = [] }) => components);
+  return rows.map(({ components = [] }) => components);
+}
+
+function buttonsOf(body: Record<string, unknown>): Button[] {
+  return rowsOf(body).flat();
+}
+
+function embedsOf(body: Record<string, unknown>): Embed[] {
+  return Array.isArray(body["embeds"]) ? (body["embeds"] as Embed[]) : [];
+}
+
+function contentOf(body: Record<string, unknown>): string {
+  return typeof body["content"] === "string" ? body["content"] : "";
+}
+
+function shownText(body: Record<string, unknown>): string {
+  const embeds = embedsOf(body).flatMap(({ title = "", description = "", image, fields = [] }) => [
+    title,
+    description,
+    ...fields.map(({ name = "", value = "" }) => `${name}: ${value}`),
+    image?.url ?? ""
+  ]);
+  return [contentOf(body), ...embeds].filter((text) => text !== "").join("\n");
 }
 
 function problemOf(body: Record<string, unknown>, fileCount: number): string | undefined {
-  const content = typeof body["content"] === "string" ? body["content"] : "";
-  if (content.trim() === "" && fileCount === 0) return "Cannot send an empty message";
-  if (content.length > CONTENT_CHARS) return "Invalid Form Body";
-  const buttons = buttonsOf(body);
-  const isBad = buttons.some(({ custom_id = "" }) => custom_id === "" || custom_id.length > CUSTOM_ID_CHARS);
-  return isBad || buttons.length > BUTTONS_PER_ROW ? "Invalid Form Body" : undefined;
+  if (shownText(body).trim() === "" && fileCount === 0) return "Cannot send an empty message";
+  if (contentOf(body).length > CONTENT_CHARS) return "Invalid Form Body";
+  const rows = rowsOf(body);
+  const isBadButton = rows.flat().some(({ custom_id: id = "", url }) => url === undefined && !isCustomId(id));
+  const isBadRow = rows.length > ROWS || rows.some(({ length }) => length === 0 || length > BUTTONS_PER_ROW);
+  const isBadEmbed = embedsOf(body).some((embed) => !isEmbed(embed));
+  return isBadButton || isBadRow || isBadEmbed ? "Invalid Form Body" : undefined;
+}
+
+function isCustomId(id: string): boolean {
+  return id !== "" && id.length <= CUSTOM_ID_CHARS;
+}
+
+function isEmbed({ title = "", description = "", image, fields = [] }: Embed): boolean {
+  const areFields = fields.every(
+    ({ name = "", value = "" }) =>
+      name !== "" && value !== "" && name.length <= FIELD_NAME_CHARS && value.length <= FIELD_VALUE_CHARS
+  );
+  const chars = fields.reduce((sum, { name = "", value = "" }) => sum + name.length + value.length, 0);
+  const isImage = image === undefined || /^https?:/.test(image.url ?? "");
+  const isShort = title.length <= TITLE_CHARS && description.length <= DESCRIPTION_CHARS;
+  return (
+    areFields &&
+    isImage &&
+    isShort &&
+    fields.length <= MAX_FIELDS &&
+    chars + title.length + description.length <= EMBED_CHARS
+  );
 }
 
 function refused(status: number, message: string): Response {

@@ -15,6 +15,8 @@ export {
   FakeProvider,
   type FakeFile,
   type FakeMessage,
+  type FakePace,
+  type FakeWrite,
   type ProviderFailure,
   type ProviderFault,
   type ProviderCall

@@ -1,5 +1,6 @@
 // What the fake providers share: a log of every call, failures on request, and a port to listen on.
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import { trackForeignWork } from "../inprocess/foreign-work.ts";
 
 export interface ProviderCall {
@@ -37,6 +38,21 @@ export interface FakeMessage {
   readonly versions: string[];
 }
 
+/** What a provider allows in one chat: at most `calls` in any `perMs`. */
+export interface FakePace {
+  readonly calls: number;
+  readonly perMs: number;
+  /** Default: both. */
+  readonly of?: "posts" | "edits";
+}
+
+/** A call that changes what a chat shows. */
+export interface FakeWrite {
+  readonly chat: string;
+  readonly kind: "posts" | "edits";
+  readonly limits: readonly FakePace[];
+}
+
 export abstract class FakeProvider {
   /** The API's name for posting a message, for `failNext`. */
   abstract readonly postCall: string;
@@ -44,8 +60,14 @@ export abstract class FakeProvider {
   abstract readonly editCall: string;
   /** Every call that arrived, in order. */
   readonly calls: ProviderCall[] = [];
+  /** Calls that came faster than the provider allows; each was answered 429. */
+  readonly tooFast: ProviderCall[] = [];
+  readonly #writes: (FakeWrite & { readonly at: number })[] = [];
+  #now: (() => number) | undefined;
   readonly #plans: { readonly name: string; readonly fault: ProviderFault }[] = [];
   #server: Server | undefined;
+  /** Sockets that a client has upgraded: the server does not know them any more. */
+  readonly #streams = new Set<Duplex>();
 
   /** The bot's messages, oldest first. */
   abstract messages(): readonly FakeMessage[];
@@ -59,6 +81,16 @@ export abstract class FakeProvider {
     this.#plans.push({ name, fault });
   }
 
+  /**
+   * From now on calls that come faster than the provider documents are answered 429, by the clock of the test.
+   *
+   * @example
+   * telegram.enforcePace(() => host.now);
+   */
+  enforcePace(now: () => number): void {
+    this.#now = now;
+  }
+
   /** Takes the place of the global `fetch`. */
   readonly fetch = (input: string | URL | Request, init?: RequestInit): Promise<Response> =>
     trackForeignWork(
@@ -70,6 +102,11 @@ export abstract class FakeProvider {
     // Asked for by name: a bundle for workerd has the fakes without Node's modules.
     const { createServer } = process.getBuiltinModule("node:http");
     const server = createServer((request, response) => void this.#serve(request, response));
+    server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+      this.#streams.add(stream);
+      stream.once("close", () => this.#streams.delete(stream));
+      this.upgrade(request, stream, head);
+    });
     this.#server = server;
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
@@ -81,12 +118,41 @@ export abstract class FakeProvider {
     const server = this.#server;
     this.#server = undefined;
     server?.closeAllConnections();
+    for (const stream of this.#streams) stream.destroy();
     await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
   }
 
   protected abstract nameOf(request: Request, body: Record<string, unknown>): string;
   protected abstract failed(failure: ProviderFailure): Response;
   protected abstract answer(call: ProviderCall, request: Request): Promise<Response>;
+  /** Undefined: it shows nothing. */
+  protected writeOf(_call: ProviderCall, _request: Request): FakeWrite | undefined {
+    return undefined;
+  }
+
+  #refusedByPace(call: ProviderCall, request: Request): Response | undefined {
+    const now = this.#now?.();
+    const write = now === undefined ? undefined : this.writeOf(call, request);
+    if (now === undefined || !write) return undefined;
+    const freeAt = write.limits.map((limit) => this.#freeAt(write, limit)).reduce((a, b) => Math.max(a, b), now);
+    if (freeAt <= now) {
+      this.#writes.push({ ...write, at: now });
+      return undefined;
+    }
+    this.tooFast.push(call);
+    return this.failed({ status: 429, retryAfterSeconds: Math.ceil((freeAt - now) / 1_000) });
+  }
+
+  #freeAt({ chat, kind }: FakeWrite, { calls, perMs, of }: FakePace): number {
+    if (of !== undefined && of !== kind) return 0;
+    const counted = this.#writes.filter((one) => one.chat === chat && (of ?? one.kind) === one.kind);
+    return (counted.at(-calls)?.at ?? Number.NEGATIVE_INFINITY) + perMs;
+  }
+
+  /** A client wants a WebSocket. Most providers have none. */
+  protected upgrade(_request: IncomingMessage, stream: Duplex, _head: Buffer): void {
+    stream.destroy();
+  }
 
   /** Undefined: it is never answered. */
   async #handle(request: Request): Promise<Response | undefined> {
@@ -98,6 +164,8 @@ export abstract class FakeProvider {
     const call = { name, body };
     this.calls.push(call);
     if (typeof fault === "object") return this.failed(fault);
+    const refused = this.#refusedByPace(call, request);
+    if (refused) return refused;
     const response = await this.answer(call, request);
     if (fault === "unanswered") throw new TypeError("fetch failed");
     if (fault === "silent") return undefined;

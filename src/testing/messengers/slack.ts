@@ -5,6 +5,8 @@ import {
   fileResponse,
   type FakeFile,
   type FakeMessage,
+  type FakePace,
+  type FakeWrite,
   type ProviderCall,
   type ProviderFailure
 } from "./provider.ts";
@@ -14,6 +16,15 @@ const SECTION_CHARS = 3_000;
 const MAX_BLOCKS = 50;
 const VALUE_CHARS = 2_000;
 const ACTION_ID_CHARS = 255;
+const BLOCK_TYPES = ["markdown", "section", "actions", "image", "divider"];
+const MAX_FIELDS = 10;
+const FIELD_CHARS = 2_000;
+const MAX_ELEMENTS = 25;
+/** One post a second in a channel, in short bursts; 50 updates a minute. */
+const PACE: readonly FakePace[] = [
+  { calls: 4, perMs: 4_000, of: "posts" },
+  { calls: 50, perMs: 60_000, of: "edits" }
+];
 
 export interface SlackUserOptions {
   readonly url: string;
@@ -33,6 +44,9 @@ export interface SlackUserOptions {
 interface Block {
   readonly type?: string;
   readonly text?: string | { readonly text?: string };
+  readonly fields?: readonly { readonly text?: string }[];
+  readonly image_url?: string;
+  readonly alt_text?: string;
   readonly elements?: readonly { action_id?: string; value?: string; text?: { text?: string } }[];
 }
 
@@ -183,6 +197,11 @@ export class FakeSlack extends FakeProvider {
     return status >= 500 ? new Response("Internal Server Error", { status }) : refused("cant_update_message");
   }
 
+  protected override writeOf({ name, body }: ProviderCall): FakeWrite | undefined {
+    if (name !== "chat.postMessage" && name !== "chat.update") return undefined;
+    return { chat: String(body["channel"]), kind: name === "chat.update" ? "edits" : "posts", limits: PACE };
+  }
+
   protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     // The address is the permission.
@@ -316,7 +335,15 @@ function problemOf(body: Record<string, unknown>): string | undefined {
   const isBadButton = blocks.some(({ elements = [] }) =>
     elements.some(({ value = "", action_id = "" }) => value.length > VALUE_CHARS || action_id.length > ACTION_ID_CHARS)
   );
-  return isLong || isBadButton ? "invalid_blocks" : undefined;
+  return isLong || isBadButton || !blocks.every(isValid) ? "invalid_blocks" : undefined;
+}
+
+function isValid({ type = "", text, fields = [], elements = [], image_url: url, alt_text: alt = "" }: Block): boolean {
+  if (!BLOCK_TYPES.includes(type) || elements.length > MAX_ELEMENTS) return false;
+  if (type === "image") return url !== undefined && alt !== "";
+  if (type === "actions") return elements.length > 0;
+  if (type === "section" && blockText(text) === "" && fields.length === 0) return false;
+  return fields.length <= MAX_FIELDS && fields.every((field) => blockText(field).length <= FIELD_CHARS);
 }
 
 function blockText(text: Block["text"]): string {
@@ -325,7 +352,7 @@ function blockText(text: Block["text"]): string {
 
 function shownText(body: Record<string, unknown>): string {
   const texts = blocksOf(body)
-    .map(({ text }) => blockText(text))
+    .flatMap(({ text, fields = [], image_url: url = "" }) => [blockText(text), ...fields.map(blockText), url])
     .filter((text) => text !== "");
   return texts.length > 0 ? texts.join("\n\n") : String(body["text"] ?? "");
 }

@@ -6,6 +6,8 @@ import {
   fileResponse,
   type FakeFile,
   type FakeMessage,
+  type FakePace,
+  type FakeWrite,
   type ProviderCall,
   type ProviderFailure
 } from "./provider.ts";
@@ -18,6 +20,12 @@ const FILE_INFO = "application/vnd.microsoft.teams.file.download.info";
 const FILES_URL = "https://contoso-my.sharepoint.com/download.aspx";
 const CARD = "application/vnd.microsoft.card.adaptive";
 const BOT = { id: "28:bot", name: "Support" };
+/** Of one conversation. */
+const PACE: readonly FakePace[] = [
+  { calls: 7, perMs: 1_000 },
+  { calls: 8, perMs: 2_000 },
+  { calls: 60, perMs: 30_000 }
+];
 
 export interface TeamsUserOptions {
   readonly url: string;
@@ -33,6 +41,7 @@ export interface TeamsUserOptions {
 }
 
 interface CardAction {
+  readonly type?: string;
   readonly title?: string;
   readonly data?: { readonly actionId?: string; readonly value?: string };
 }
@@ -174,6 +183,12 @@ export class FakeTeams extends FakeProvider {
     );
   }
 
+  protected override writeOf({ name }: ProviderCall, request: Request): FakeWrite | undefined {
+    const [, chat = ""] = /\/conversations\/([^/]+)\//.exec(new URL(request.url).pathname) ?? [];
+    if (name === this.postCall) return { chat, kind: "posts", limits: PACE };
+    return name === this.editCall ? { chat, kind: "edits", limits: PACE } : undefined;
+  }
+
   protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {
     const { hostname, pathname } = new URL(request.url);
     if (name === "openidconfiguration") {
@@ -234,6 +249,7 @@ export class FakeTeams extends FakeProvider {
     if (isBadImage) return refused(400, "BadArgument");
     const size = JSON.stringify(body, (key, value: unknown) => (key === "contentUrl" ? "" : value)).length * 2;
     if (size > MAX_BYTES) return refused(413, "RequestEntityTooLarge");
+    if (!cardsOf(body).every(isAdaptiveCard)) return refused(400, "BadArgument");
     const text = shownText(body);
     if (body["type"] !== "message" || (text.trim() === "" && images.length === 0)) return refused(400, "BadSyntax");
     message.text = text;
@@ -245,8 +261,15 @@ export class FakeTeams extends FakeProvider {
   }
 }
 
+interface CardElement {
+  readonly type?: string;
+  readonly text?: string;
+  readonly url?: string;
+  readonly facts?: readonly { readonly title?: string; readonly value?: string }[];
+}
+
 interface Card {
-  readonly body?: readonly { readonly text?: string }[];
+  readonly body?: readonly CardElement[];
   readonly actions?: readonly CardAction[];
 }
 
@@ -255,6 +278,12 @@ function cardsOf(body: Record<string, unknown>): Card[] {
   return (attachments as { contentType?: string; content?: Card }[]).flatMap(({ contentType, content }) =>
     contentType === CARD && content ? [content] : []
   );
+}
+
+/** What Teams has a form for; an element of another type would cost the whole card. */
+function isAdaptiveCard({ body = [], actions = [] }: Card): boolean {
+  const elements = body.every(({ type = "" }) => ["TextBlock", "Image", "FactSet"].includes(type));
+  return elements && actions.every(({ type = "" }) => ["Action.Submit", "Action.OpenUrl"].includes(type));
 }
 
 function imagesOf(body: Record<string, unknown>): FakeFile[] {
@@ -268,7 +297,13 @@ function imagesOf(body: Record<string, unknown>): FakeFile[] {
 }
 
 function shownText(body: Record<string, unknown>): string {
-  const texts = cardsOf(body).flatMap((card) => (card.body ?? []).map(({ text = "" }) => text));
+  const texts = cardsOf(body).flatMap((card) =>
+    (card.body ?? []).flatMap(({ text, url, facts = [] }) => [
+      ...(text === undefined ? [] : [text]),
+      ...facts.map(({ title = "", value = "" }) => `${title}: ${value}`),
+      ...(url === undefined ? [] : [url])
+    ])
+  );
   return [...(typeof body["text"] === "string" ? [body["text"]] : []), ...texts].join("\n\n");
 }
 

@@ -5,6 +5,8 @@ import {
   fileResponse,
   type FakeFile,
   type FakeMessage,
+  type FakePace,
+  type FakeWrite,
   type ProviderCall,
   type ProviderFailure
 } from "./provider.ts";
@@ -18,6 +20,9 @@ const DOWNLOAD_BYTES = 20 * 1024 * 1024;
 const DOCUMENT_BYTES = 50 * 1024 * 1024;
 /** Outside code and links these are only allowed behind a backslash in MarkdownV2. */
 const UNESCAPED = /(?<!\\)[#+\-=|{}.!]/;
+/** About one call a second in a chat, in short bursts; 20 a minute in a group. */
+const PRIVATE_PACE: readonly FakePace[] = [{ calls: 5, perMs: 5_000 }];
+const GROUP_PACE: readonly FakePace[] = [{ calls: 20, perMs: 60_000 }];
 
 export interface TelegramButton {
   readonly text: string;
@@ -214,6 +219,13 @@ export class FakeTelegram extends FakeProvider {
         ...(status === 429 && { parameters: { retry_after: retryAfterSeconds ?? 1 } })
       }
     );
+  }
+
+  protected override writeOf({ name, body }: ProviderCall): FakeWrite | undefined {
+    const isPost = name === "sendMessage" || name === "sendRichMessage" || name === "sendDocument";
+    if (!isPost && name !== "editMessageText") return undefined;
+    const chat = String(body["chat_id"]);
+    return { chat, kind: isPost ? "posts" : "edits", limits: Number(chat) > 0 ? PRIVATE_PACE : GROUP_PACE };
   }
 
   protected override async answer({ name, body }: ProviderCall, request: Request): Promise<Response> {

@@ -54,7 +54,25 @@ export class Wider extends Think<AllSecrets> {
         return "The chart follows the answer.";
       }
     });
-    return { chart };
+    const order = action({
+      description: "Shows an order.",
+      inputSchema: z.object({ id: z.string() }),
+      execute: ({ id }, { attachReply }) => {
+        attachReply({
+          type: "card",
+          payload: {
+            type: "card",
+            title: `Order ${id}`,
+            children: [
+              { type: "fields", children: [{ type: "field", label: "Total", value: "3 EUR" }] },
+              { type: "actions", children: [{ type: "button", id: "refund", label: "Refund", value: id }] }
+            ]
+          }
+        });
+        return "The order follows the answer.";
+      }
+    });
+    return { chart, order };
   }
 
   override getMessengers() {

@@ -19,6 +19,8 @@ interface Places {
     readonly teams: string;
   };
   readonly discordKey: string;
+  /** The Gateway that this agent keeps a socket to. */
+  readonly gatewayUrl?: string;
 }
 
 /** Between two pieces of an answer: long enough for kills to fall into answers. */
@@ -35,19 +37,22 @@ export class Bot extends Think<Env> {
       const prompt = JSON.stringify(call.prompt);
       const word = prompt.match(/word-\w+/g)?.at(-1) ?? "";
       const beginning = `This is the long beginning of the whole answer to ${word}`;
-      const rest = [pause(), text(", and this"), pause(), text(" is its end.")];
+      const middle = ", and this";
+      const end = [pause(), text(" is its end.")];
       // An interrupted answer is continued from where it was.
+      if (prompt.includes(`${beginning}${middle}`)) return reply(...end);
+      const rest = [pause(), text(middle), ...end];
       return prompt.includes(beginning) ? reply(...rest) : reply(text(beginning), ...rest);
     });
   }
 
   override getMessengers() {
-    const { urls, discordKey } = JSON.parse(atob(this.name)) as Places;
+    const { urls, discordKey, gatewayUrl } = JSON.parse(atob(this.name)) as Places;
     const common = {
       userName: "support_bot",
       conversation: "self" as const,
       debounceMs: 10,
-      delivery: { editIntervalMs: () => 40 }
+      delivery: { editIntervalMs: () => 40, pace: [] }
     };
     return {
       telegram: telegramMessenger({ ...common, token: "1:test", secretToken: "secret", apiUrl: urls.telegram }),
@@ -57,6 +62,7 @@ export class Bot extends Think<Env> {
         token: "bot",
         applicationId: "1",
         publicKey: discordKey,
+        ...(gatewayUrl !== undefined && { gateway: { agent: this.name, url: gatewayUrl } }),
         apiUrl: urls.discord
       }),
       teams: teamsMessenger({

@@ -1,0 +1,55 @@
+// A card as an Adaptive Card.
+import { buttonsOf, cardBlocks, type CardBlock, type CardButton, type CardLink } from "../card.ts";
+import type { ChatCard } from "../chat-adapter.ts";
+
+export function adaptiveCard(card: ChatCard): object {
+  const blocks = cardBlocks(card);
+  return {
+    type: "AdaptiveCard",
+    $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+    version: "1.5",
+    body: [
+      ...(card.title === undefined ? [] : [{ type: "TextBlock", text: card.title, weight: "Bolder", wrap: true }]),
+      ...bodyOf(blocks)
+    ],
+    actions: buttonsOf(blocks).map(actionOf)
+  };
+}
+
+/** A divider is a line above the element that follows it. */
+function bodyOf(blocks: readonly CardBlock[]): object[] {
+  let separator = false;
+  return blocks.flatMap((block) => {
+    if (block.kind === "divider") separator = true;
+    const element = elementOf(block);
+    if (!element) return [];
+    const shown = separator ? { ...element, separator } : element;
+    separator = false;
+    return [shown];
+  });
+}
+
+function elementOf(block: CardBlock): object | undefined {
+  switch (block.kind) {
+    case "text":
+      return { type: "TextBlock", text: block.text, wrap: true };
+    case "image":
+      return { type: "Image", url: block.url, altText: block.alt };
+    case "fields":
+      return { type: "FactSet", facts: block.fields.map(({ label, value }) => ({ title: label, value })) };
+    case "buttons":
+    case "divider":
+      return undefined;
+  }
+}
+
+function actionOf(button: CardButton | CardLink): object {
+  if ("url" in button) return { type: "Action.OpenUrl", title: button.label, url: button.url };
+  const { id, label, value, style } = button;
+  return {
+    type: "Action.Submit",
+    title: label,
+    ...(style && { style: style === "danger" ? "destructive" : "positive" }),
+    data: { actionId: id, value }
+  };
+}
