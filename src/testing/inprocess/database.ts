@@ -2,7 +2,7 @@
 // `rollBackAll` is what a crash does to a transaction that had not committed. Counting and liveness belong to callers.
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from "node:sqlite";
 import { standIn } from "./stand-in.ts";
-import { isSchemaChange, readSql, type SqlText } from "./sql-text.ts";
+import { hasStatement, isSchemaChange, readSql, type SqlText } from "./sql-text.ts";
 import { sqliteError } from "./sqlite-error.ts";
 
 const CACHED_STATEMENTS = 256;
@@ -92,9 +92,10 @@ export class Database {
   }
 
   #compile(sql: string): Prepared {
+    // Not left to node:sqlite: it hands out a dead statement, and the process crashes when that one is collected.
+    if (!hasStatement(sql)) throw new Error("SQL code did not contain a statement.");
     const statement = translated(() => this.#sqlite.prepare(sql));
-    const source = sourceOf(statement);
-    if (source === undefined) throw new Error("SQL code did not contain a statement.");
+    const source = statement.sourceSQL;
     statement.setReadBigInts(true);
     statement.setReturnArrays(true);
     return { text: readSql(source), statement, length: source.length };
@@ -142,15 +143,6 @@ function runStatement(statement: StatementSync, text: SqlText, values: SQLInputV
     else named[name] = value;
   });
   return statement.all(named, ...positional);
-}
-
-/** Undefined for a text without a statement: node:sqlite hands out a dead statement for it. */
-function sourceOf(statement: StatementSync): string | undefined {
-  try {
-    return statement.sourceSQL;
-  } catch {
-    return undefined;
-  }
 }
 
 function translated<T>(work: () => T): T {

@@ -24,6 +24,16 @@ export function readSql(sql: string): SqlText {
   return { code, parameters };
 }
 
+const COMMENT = /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
+/** What SQLite skips, beside comments, before a statement. */
+const SKIPPED = /^[ \t\n\f\r\uFEFF;]*$/;
+
+/** False for blanks and comments alone. SQLite reads a text up to its first NUL. */
+export function hasStatement(sql: string): boolean {
+  const [read = ""] = sql.split("\0", 1);
+  return !SKIPPED.test(read.replace(COMMENT, ""));
+}
+
 function addParameter(parameters: (string | undefined)[], token: string): void {
   if (token === "?") {
     parameters.push(undefined);

@@ -1,7 +1,10 @@
 // Storage as objects see it: the SQL dialect's rules and errors, key-value, transactions, alarms.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { DurableObject, servicesOf } from "#platform";
 import { createTestHost } from "../index.ts";
+import { Database } from "./database.ts";
 
 type Work = (storage: DurableObjectStorage, ctx: DurableObjectState) => unknown;
 
@@ -78,6 +81,31 @@ for (const [sql, values, message] of refused) {
     await expect(open().run(query(sql, ...values))).rejects.toThrow(message);
   });
 }
+
+const BLANK = [" ;", "-- x", "/* x */", "/* x", "\uFEFF", "\0", "--\0\nSELECT 1", "SELECT 1; /* \0 */ SELECT 2"];
+
+test("texts without a statement are refused; blanks and comments before one are not", async () => {
+  const { run } = open();
+  for (const sql of BLANK) {
+    await expect(run(query(sql)), sql).rejects.toThrow("SQL code did not contain a statement.");
+  }
+  for (const sql of ["; SELECT 1 AS a", "-- x\nSELECT 1 AS a", "/**/SELECT 1 AS a"]) {
+    expect(await run(query(sql)), sql).toEqual([{ a: 1 }]);
+  }
+});
+
+test("a process survives that databases which were given no statement are collected", async () => {
+  for (let count = 0; count < 50; count++) {
+    const database = new Database();
+    expect(() => database.run("-- x")).toThrow("SQL code did not contain a statement.");
+  }
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  for (let round = 0; round < 5; round++) {
+    collect();
+    await new Promise(setImmediate);
+  }
+});
 
 test("a constraint error names the constraint", async () => {
   const { run } = open();
