@@ -147,7 +147,7 @@ describe("a decision over a call in the chat", () => {
     expect([refusals(socket).length, (await storedPart(host)).state]).toEqual([1, "approval-requested"]);
   });
 
-  test("holds back later frames of its client until it is made, and nobody else's", async () => {
+  test("holds back later frames of its client until it is made, and no other client's", async () => {
     const { host, socket } = await asked();
     const other = await connect(host);
     const gate = createGate();

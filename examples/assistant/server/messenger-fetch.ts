@@ -2,7 +2,7 @@
 // are answered by the messenger of the agent that made them, and all other calls go on as they were.
 import { getCurrentAgent, type Agent } from "everthink/agent";
 
-/** `.invalid` is nobody's name: a call that is not answered here leaves no machine. */
+/** No host has a name below `.invalid`: a call that is not answered here reaches none. */
 export const SIMULATED_API = "https://telegram.invalid";
 
 export interface SimulatedProvider {

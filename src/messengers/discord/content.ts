@@ -1,5 +1,5 @@
 // A message as Discord's API takes it. A card of texts and buttons is content with components; one with more is an embed.
-import { buttonsOf, cardBlocks, textsOf, type CardBlock, type CardButton, type CardLink } from "../card.ts";
+import { buttonsOf, cardBlocks, type CardBlock, type CardButton, type CardLink } from "../card.ts";
 import type { ChatCard, ChatPostable } from "../chat-adapter.ts";
 import { VALUE_MARK } from "./payloads.ts";
 
@@ -25,14 +25,22 @@ export function discordContent(message: ChatPostable): object {
   const isRich = blocks.some(({ kind }) => kind === "fields" || kind === "image");
   if (isRich) return { ...common, content: "", embeds: [embedOf(message.card, blocks)], components };
   const { title } = message.card;
-  const lines = [...(title === undefined ? [] : [`**${title}**`]), ...textsOf(blocks)];
+  const lines = [...(title === undefined ? [] : [`**${title}**`]), ...markdownOf(blocks)];
   return { ...common, content: lines.join("\n").slice(0, CONTENT_CHARS), embeds: [], components };
+}
+
+/** Plain text is shown letter by letter. */
+function markdownOf(blocks: readonly CardBlock[]): string[] {
+  return blocks.flatMap((block) => {
+    if (block.kind !== "text") return [];
+    return [block.isPlain ? block.text.replace(/[\\*_~`|[\]()<>#]/g, "\\$&") : block.text];
+  });
 }
 
 function embedOf({ title }: ChatCard, blocks: readonly CardBlock[]): object {
   const image = blocks.find((block) => block.kind === "image");
   const fields = blocks.flatMap((block) => (block.kind === "fields" ? block.fields : [])).slice(0, FIELDS);
-  const description = textsOf(blocks).join("\n\n").slice(0, DESCRIPTION_CHARS);
+  const description = markdownOf(blocks).join("\n\n").slice(0, DESCRIPTION_CHARS);
   return {
     ...(title !== undefined && { title: title.slice(0, TITLE_CHARS) }),
     ...(description !== "" && { description }),

@@ -1,6 +1,5 @@
 // The server's side of one WebSocket, as much of it as a fake provider needs: texts, pings and the end. Over Node's own
 // socket: the test kit brings no package for it.
-import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 
@@ -33,6 +32,7 @@ export class ServedWebSocket {
   constructor(request: IncomingMessage, stream: Duplex, head: Buffer) {
     this.#stream = stream;
     this.#received = head;
+    const { createHash } = process.getBuiltinModule("node:crypto");
     const accept = createHash("sha1")
       .update(`${request.headers["sec-websocket-key"] ?? ""}${HANDSHAKE_KEY}`)
       .digest("base64");
