@@ -1,7 +1,6 @@
 // `everthink serve`: what was typed to one plain value, then serving until a signal.
-import type { ServeArguments } from "../../framework/serve/serve.ts";
 import { Log } from "../../framework/serve/log.ts";
-import { serve } from "../../framework/serve/serve.ts";
+import { serve, type ServeArguments } from "../../framework/serve/serve.ts";
 import { LOOPBACK_HOSTS } from "../../framework/serve/workerd-config.ts";
 import { isLoopback } from "../../util/loopback.ts";
 import type { CliContext } from "../cli-context.ts";
