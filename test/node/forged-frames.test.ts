@@ -25,6 +25,7 @@ import {
   type Host
 } from "./open-calls-kit.ts";
 
+// More than a thousand forged answers, and sequences of them.
 vi.setConfig({ testTimeout: 120_000 });
 
 beforeEach(() => void vi.spyOn(console, "warn").mockImplementation(() => undefined));

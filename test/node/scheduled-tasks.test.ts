@@ -403,6 +403,7 @@ describe("reconciling", () => {
 });
 
 test("killed at any write or await, each occurrence is submitted once and the next is scheduled", async () => {
+  // A run per point at which it is killed.
   vi.setConfig({ testTimeout: 60_000 });
   tasks = () => defineScheduledTasks({ digest: { schedule: "every 1 hour", prompt: "Write it." } });
   const { points } = await everyCrash({

@@ -249,6 +249,7 @@ describe("order", () => {
   });
 
   test("a thousand drain in order; each reads and writes as much as the first", async () => {
+    // A thousand turns.
     vi.setConfig({ testTimeout: 60_000 });
     const { gate, steps } = gatedAt("first");
     // The history that the model reads has the same size all the time.

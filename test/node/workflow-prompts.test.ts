@@ -200,6 +200,7 @@ test("configuration under another name, or in a request body, has no effect", as
 });
 
 test("killed at any write or await, the workflow has its answer once, and the prompt is in the conversation once", async () => {
+  // A run per point at which it is killed.
   vi.setConfig({ testTimeout: 60_000 });
   const platforms = new WeakMap<Host, ReturnType<typeof open>["platform"]>();
   const { points } = await everyCrash<Host>({
