@@ -417,6 +417,25 @@ test("a call in a message that code wrote is a client's to answer unless the ser
   expect(states).toEqual(["input-available", "input-available", "said", "said"]);
 });
 
+test("an allowed call that does not say that a client runs it is not a client's to answer", async () => {
+  const host = open([]);
+  const approval = { id: "p1", approved: true as const };
+  const part = {
+    type: "tool-sign" as const,
+    toolCallId: "c1",
+    state: "approval-responded" as const,
+    input: {},
+    approval
+  };
+  await (await agentOf(host)).addMessages([user("u0"), { id: "a0", role: "assistant", parts: [part] }]);
+  const socket = await connect(host);
+  answer(socket, "c1", FORGED);
+  tried += 1;
+  await host.idle();
+  expect(refusalsOf(socket)).toEqual([SERVER]);
+  expect((await partOf(host)).state).toBe("approval-responded");
+});
+
 test("a call whose tool cannot be looked up is not a client's to answer", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const host = open([reply(text("Thanks."))], { failsTools: true });
