@@ -1,16 +1,14 @@
-// What runs scripts of skills: each run has a deadline and its own capabilities, and ends with both. What runs a language
-// is loaded with its first script.
-import { lazyModule } from "../../host/lazy-module.ts";
+// What runs scripts of skills: each run has a deadline and its own capabilities, and ends with both. Interpreters and
+// parsers are loaded with the first script that needs them.
 import type { IsolateLoader } from "../../sandbox/isolate.ts";
 import { SkillScriptError } from "../errors.ts";
 import { extensionOf, isResourcePath } from "../resource.ts";
 import { Capabilities, type CapabilityOptions } from "./capabilities.ts";
+import { runInIsolate } from "./isolate.ts";
 import { DEFAULT_SCRIPT_TIMEOUT_MS, PYTHON_TIMED_OUT } from "./limits.ts";
+import { runInPython } from "./python.ts";
 import { languageOf, SCRIPT_EXTENSIONS, type SkillScriptRequest, type SkillScriptRunner } from "./script.ts";
-
-const loadIsolate = lazyModule(() => import("./isolate.ts"));
-const loadPython = lazyModule(() => import("./python.ts"));
-const loadShellRunner = lazyModule(() => import("./shell.ts"));
+import { runInShell } from "./shell.ts";
 
 export interface SkillRunnerOptions extends CapabilityOptions {
   /** The `worker_loaders` binding, which all languages but Bash need. */
@@ -47,16 +45,13 @@ async function run(options: SkillRunnerOptions, request: SkillScriptRequest): Pr
   );
   const stopped = rejection(signal, () => (deadline.aborted ? late : new SkillScriptError("The script was stopped.")));
   try {
-    if (language === "bash") {
-      const { runInShell } = await loadShellRunner();
-      return await runInShell({ request, capabilities, signal, timeoutMs, stopped });
-    }
+    if (language === "bash") return await runInShell({ request, capabilities, signal, timeoutMs, stopped });
     const { loader } = options;
     if (!loader)
       throw new SkillScriptError("Scripts in JavaScript, TypeScript and Python cannot run here.", {
         hint: 'Give skills.runner a loader: "worker_loaders": [{ "binding": "LOADER" }] in the Wrangler configuration.'
       });
-    const runInLanguage = language === "python" ? (await loadPython()).runInPython : (await loadIsolate()).runInIsolate;
+    const runInLanguage = language === "python" ? runInPython : runInIsolate;
     return await runInLanguage({ loader, request, capabilities, timeoutMs, stopped });
   } finally {
     capabilities.close();
