@@ -5,24 +5,32 @@ import { TooManyReadersError } from "../errors.ts";
 import { openAIResponse, type OpenAIInit } from "../openai/http.ts";
 import { chatResponse } from "./http.ts";
 import { PlainChat, READER_LIMIT } from "./plain-chat.ts";
+import { SOCKET_REQUEST_LIMIT, SocketChat } from "./socket.ts";
 
 const sink = { chunk: () => true, end: () => undefined, fail: () => undefined };
 const headers = { "Content-Type": "application/json" };
 const { message } = new TooManyReadersError(READER_LIMIT);
 
-/** An agent that answers as many clients as it may. */
-async function crowded() {
+const newId = () => crypto.randomUUID();
+
+/** An agent in the middle of an answer. */
+async function answering() {
   const kit = new TestChat();
-  const newId = () => crypto.randomUUID();
   const chat = new PlainChat({ turns: kit.engine, submit: kit.protocol.submit, newId });
   kit.submit(kit.tab(), "r1");
   await kit.start();
+  return { kit, chat };
+}
+
+/** One that answers as many clients as it may. */
+async function crowded() {
+  const { kit, chat } = await answering();
   const readers = Array.from({ length: READER_LIMIT }, () => chat.reader({ sink }));
   for (const reader of readers) expect([chat.isFull, chat.resume(reader)]).toEqual([false, true]);
   const transcript = () => kit.engine.transcript();
   const http = { chat, clock: kit.world.clock, isReadonly: async () => false };
   const init: OpenAIInit = { ...http, newId, transcript, modelName: "agent" };
-  return { kit, readers, init };
+  return { kit, chat, readers, init };
 }
 
 const question = (words: unknown) =>
@@ -46,4 +54,29 @@ test("one more is sent away, asks nothing, and is served when another has left",
   const served = await resuming();
   expect(served?.status).toBe(200);
   await served?.body?.cancel();
+});
+
+/** A socket of the AI SDK that resumes under these ids; which of them it was refused. */
+function refusedOf(chat: PlainChat, ids: readonly string[]): string[] {
+  const refused: string[] = [];
+  const send = (text: string) => {
+    const frame = JSON.parse(text) as { type: string; requestId: string; errorText?: string };
+    if (frame.type === "error" && frame.errorText === message) refused.push(frame.requestId);
+    return true;
+  };
+  const sockets = new SocketChat(chat);
+  const socket = { key: {}, isReadonly: false, send };
+  for (const requestId of ids) void sockets.receive(socket, JSON.stringify({ type: "resume", requestId }));
+  return refused;
+}
+
+test("one more is sent away over a socket, too", async () => {
+  const { chat } = await crowded();
+  expect(refusedOf(chat, ["late"])).toEqual(["late"]);
+});
+
+test("one socket has so many requests at a time, and no more", async () => {
+  const { chat } = await answering();
+  const ids = Array.from({ length: SOCKET_REQUEST_LIMIT + 1 }, (_, index) => `q${index}`);
+  expect(refusedOf(chat, ids)).toEqual([ids.at(-1)]);
 });
