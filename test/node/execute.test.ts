@@ -306,7 +306,14 @@ test.each([
   ["const x = 3;\nreturn x * 2", 6],
   ["let x = 1; for (const y of [1, 2]) x += y; x", 4],
   ["const o = () => ({ a: 1 }); o()", { a: 1 }],
-  ["const x = await Promise.all([1, 2].map(async (n) => n * 2)); x", [2, 4]]
+  ["const x = await Promise.all([1, 2].map(async (n) => n * 2)); x", [2, 4]],
+  // A loop whose end is the beginning of the last expression, and of a default export.
+  ["let x=1;for(const y of [1,2])x+=y;x", 4],
+  ["let x=1;while(x<9)x++;export default x", 9],
+  ["const f=()=>1;[1,2].map(()=>f())", [1, 1]],
+  // The name of what a snippet is given.
+  ["const { input } = { input: 3 };\ninput + 1", 4],
+  ["const input = 5; export default input", 5]
 ])("code in the form %j returns its value", async (code, result) => {
   const outcome = await outcomeOf(code);
   expect(outcome).toMatchObject({ status: "completed" });
