@@ -267,6 +267,11 @@ test("33: a result that cannot be recorded fails the run; an oversize final resu
     status: "error",
     error: expect.stringContaining("it holds a function")
   });
+  expect(await outcomeOf("1;".repeat(500_001))).toMatchObject({
+    status: "error",
+    executionId: "",
+    error: expect.stringContaining("at most 1000000 are run")
+  });
   const final = await outcomeOf(`"x".repeat(1_500_000)`);
   expect(final).toMatchObject({ status: "completed" });
   expect(JSON.stringify(final).length).toBeLessThan(25_000);
@@ -361,6 +366,17 @@ test("38: a snippet of fenced code runs by name with input; one whose connector 
   expect(await output(host, "c3")).toMatchObject({
     result: [{ error: expect.stringContaining("tools") }, { error: expect.stringContaining("no snippet") }]
   });
+});
+
+test("50 snippets are kept; one of the same name takes its place", async () => {
+  const host = open(runs("1"));
+  await say(host);
+  const { executionId } = await output(host);
+  const stub = await coder(host);
+  for (let n = 0; n < 50; n++) await stub.use("saveSnippet", `s${n}`, { executionId });
+  await expect(stub.use("saveSnippet", "more", { executionId })).rejects.toThrow("At most 50 snippets");
+  await stub.use("saveSnippet", "s7", { executionId, description: "New." });
+  expect(await stub.use("snippets")).toHaveLength(50);
 });
 
 test("39: a predicate gates only what it matches, and its decision survives; bad arguments fail before any pause", async () => {
