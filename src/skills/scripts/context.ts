@@ -1,9 +1,6 @@
 // What a script in JavaScript or TypeScript is given as its second argument.
 import type { SkillDescriptor } from "../skill.ts";
 
-/** JSON whose shape the script's author knows, typed as `JSON.parse` types it. */
-type ToolResult = ReturnType<typeof JSON.parse>;
-
 /**
  * The second argument of a script's default export.
  *
@@ -27,9 +24,9 @@ export interface SkillRunContext {
     writeFile(path: string, content: string): Promise<void>;
   };
   /** The tools that the runner was given: `tools.call("name", input)` or `tools.name(input)`. */
-  readonly tools: { call(name: string, input?: unknown): Promise<ToolResult> } & Readonly<
-    Record<string, (input?: unknown) => Promise<ToolResult>>
+  readonly tools: { call(name: string, input?: unknown): Promise<unknown> } & Readonly<
+    Record<string, (input?: unknown) => Promise<unknown>>
   >;
-  /** Files that are part of the result. At most 20, each of 64,000 bytes. */
-  readonly output: { writeFile(name: string, content: string): Promise<void> };
+  /** Files that are part of the result. At most 20, each of 64,000 bytes. What is not a text is written as JSON. */
+  readonly output: { writeFile(name: string, content: unknown): Promise<void> };
 }
