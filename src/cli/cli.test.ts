@@ -105,6 +105,15 @@ describe("types", () => {
     expect(read("everthink.d.ts")).toBe(first);
   });
 
+  test("have the names that wrangler.toml gives bindings", async () => {
+    put({
+      ...{ "package.json": "{}", "agents/support.ts": AGENT },
+      "wrangler.toml": '[[durable_objects.bindings]]\nname = "SUPPORT"\nclass_name = "ThinkAgent_Support"\n'
+    });
+    await run("types");
+    expect(read("everthink.d.ts")).toContain("    SUPPORT: DurableObjectNamespace<");
+  });
+
   test("a file of the user's is never overwritten", async () => {
     project({ "everthink.d.ts": "declare const mine: 1;\n" });
     await expect(run("types")).rejects.toThrow("was not written by everthink");
@@ -153,6 +162,33 @@ describe("config and eject", () => {
   });
 });
 
+describe("eject, with options of the plugin", () => {
+  const configured = (options: string) =>
+    `import { think } from "everthink/vite";\n// think({ authorize: "src/old.ts" })\nexport default { plugins: [think(${options})] };\n`;
+
+  test("the code has who may enter, the messengers and the prefix", async () => {
+    const options = `{ messengers: { agent: "support", name: "desk" }, authorize: "./src/auth.ts", routePrefix: "/api" }`;
+    project({ "vite.config.ts": configured(options) });
+    const { output } = await run("eject", "src/worker.ts").then(() => ({ output: read("src/worker.ts") }));
+    expect(output).toContain('import authorize from "./auth.ts";');
+    expect(output).toContain('messengers: {"agent":"support","name":"desk"}');
+    expect(output).toContain('routePrefix: "/api"');
+    expect((await run("eject", "--authorize", "src/other.ts")).output).toContain('import authorize from "./other.ts";');
+  });
+
+  test("what cannot be read is never left out in silence", async () => {
+    project({ "vite.config.ts": configured("{ authorize: file, messengers }") });
+    await expect(run("eject")).rejects.toMatchObject({ hint: "Name it: everthink eject --authorize <file>" });
+    const { notes, output } = await run("eject", "--authorize", "src/auth.ts");
+    expect(notes).toContain("The messengers of vite.config.ts cannot be read off it");
+    expect(output).toContain("authorize");
+    put({ "vite.config.ts": `const options = { authorize };\n${configured("options")}` });
+    await expect(run("eject")).rejects.toThrow("Which file authorizes requests cannot be read off vite.config.ts.");
+    put({ "vite.config.ts": configured("") });
+    expect((await run("eject")).output).not.toContain("authorize");
+  });
+});
+
 describe("init", () => {
   test("makes a project with its own name, a version, and a repository; with --yes in a folder of a random name", async () => {
     expect((await run("init", "My Shop", "--no-install")).output).toContain("cd My Shop\n  npm install\n  npm run dev");
@@ -170,6 +206,12 @@ describe("init", () => {
     await expect(run("init", "shop", "--no-install")).rejects.toThrow("nothing in it was changed");
     expect(listing()).toEqual(["shop", "shop/notes.txt"]);
     expect(read("shop/notes.txt")).toBe("mine");
+  });
+
+  test("a file in the place of the directory is refused, and stays", async () => {
+    put({ shop: "mine" });
+    await expect(run("init", "shop", "--no-install")).rejects.toThrow("shop is a file, and was not changed.");
+    expect(read("shop")).toBe("mine");
   });
 
   test.each(["/tmp/elsewhere", "../elsewhere", "a/../../elsewhere"])("%s is refused", async (directory) => {
@@ -207,6 +249,13 @@ describe("init", () => {
     expect(listing()).toEqual(after);
   });
 
+  test("a file of the user's in an empty-looking place is never overwritten, and a project's folder of agents stays", async () => {
+    put({ "package.json": "{}", "agents/assistant/agent.ts": "// mine", "vitest.config.ts": "// mine too" });
+    const { output } = await run("init", "--no-install");
+    expect(output).toContain("kept agents/assistant/agent.ts\n");
+    expect([read("agents/assistant/agent.ts"), read("vitest.config.ts")]).toEqual(["// mine", "// mine too"]);
+  });
+
   test.each(["vite.config.ts", "wrangler.toml"])("a project with a %s is refused with what to do", async (name) => {
     put({ "package.json": "{}", [name]: "" });
     await expect(run("init", "--no-install")).rejects.toThrow(`There is a ${name}`);
@@ -216,6 +265,9 @@ describe("init", () => {
   test("a prefix reaches plugin and page, and the project is inspected without a finding", async () => {
     await run("init", "shop", "--no-install", "--route-prefix", "/api/agents");
     expect(read("shop/page/chat.tsx")).toContain('prefix: "api/agents"');
+    expect(read("shop/vite.config.ts")).toContain(
+      'plugins: [react(), think({ routePrefix: "/api/agents" }), cloudflare('
+    );
     symlinkSync(join(repository, "node_modules"), join(folder, "shop/node_modules"));
     const { output, code } = await run("inspect", "--root", "shop");
     expect(code).toBe(0);

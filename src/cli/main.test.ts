@@ -169,6 +169,9 @@ describe("without a terminal", () => {
     [["dev"], "There is no vite.config.ts here.", "Make a project: everthink init"],
     [["eject", "../worker.ts"], "../worker.ts is outside of the project.", "Name a file below it"],
     [["chaos"], "There is no scenario test/chaos.ts.", "What it holds: everthink chaos --help"],
+    [["migrate"], "There is no package.json in ", "Name the project: everthink migrate <folder>"],
+    [["migrate", "nowhere"], "There is no folder ", "See: everthink migrate --help"],
+    [["migrate", "--data", "nowhere"], "There is no folder ", "See: everthink migrate --help"],
     [["skills", "build"], "skills", ""],
     [
       ["state", "a", "--host", "127.0.0.1:1"],
