@@ -100,6 +100,7 @@ describe("types", () => {
     expect(first).toContain(`ThinkAgent_Support: DurableObjectNamespace<import("./agents/support").Support>;`);
     expect((await run("types")).output).toBe("everthink.d.ts is current\n");
     expect((await run("types", "--check")).code).toBe(0);
+    expect(JSON.parse((await run("types", "--json")).output)).toEqual({ path: "everthink.d.ts", state: "current" });
     put({ "agents/sales.ts": "export default agent({ model });" });
     expect((await run("types", "--check")).code).toBe(1);
     expect(read("everthink.d.ts")).toBe(first);
@@ -154,6 +155,9 @@ describe("config and eject", () => {
     expect(output).not.toContain("virtual:");
     await run("eject", "src/entry.ts");
     expect(read("src/entry.ts")).toBe(output);
+    expect(output).toContain("\n] as const;\n");
+    await run("eject", "src/entry.js");
+    expect(read("src/entry.js")).toBe(output.replace("] as const;", "];"));
     await expect(run("eject", "src/entry.ts")).rejects.toThrow("exists, and is left as it is");
     put({ "wrangler.jsonc": CONFIG.replace("virtual:everthink/entry", "src/entry.ts") });
     await run("config", "--write");
@@ -331,6 +335,12 @@ describe("the target of a connection", () => {
     [["support", "--route-prefix", "api/agents/"], "http://localhost:5173/api/agents/support/default"]
   ])("%j is %s", (args, url) => {
     expect(targetUrl(target(...args))).toBe(url);
+  });
+
+  test("an agent that the project does not have is tried, and a failure says which there are", () => {
+    expect(target("suport").hint).toBe('This project has no agent "suport". Did you mean support?');
+    expect(target("billing").hint).toBe('This project has no agent "billing". It has: support.');
+    expect(target("Support").hint).toBeUndefined();
   });
 
   test("token and query are merged; a malformed one is an error", () => {

@@ -43,7 +43,7 @@ export async function runChaos(parsed: ParsedArguments, context: CliContext): Pr
     }
     const unknown = modes?.find((mode) => !testing.CHAOS_MODES.some((one) => one === mode));
     if (unknown !== undefined) {
-      throw new CommandError(`There is no disturbance "${unknown}".`, testing.CHAOS_MODES.join(", "));
+      throw new CommandError(`There is no disturbance "${unknown}".`, `There are: ${testing.CHAOS_MODES.join(", ")}.`);
     }
     const progress = reportProgress(context);
     const played = await testing.chaos({

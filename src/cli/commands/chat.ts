@@ -20,12 +20,13 @@ export async function runChat(parsed: ParsedArguments, context: CliContext): Pro
   const given = parsed.text("message");
   const terminal = given === undefined && !isJson ? context.terminal : undefined;
   const history = wholeNumber(parsed, "history", { fallback: DEFAULT_HISTORY });
+  const target = targetOf(parsed, context);
   // A pipe that stays open is waited for: the user is told what for.
   const read = () =>
     withProgress("Reading the message from standard input (or give --message)", context, readAll(process.stdin));
   const message = terminal ? "" : (given ?? (await read())).trim();
   if (!terminal && message === "") throw new CommandError("There is no message.", 'Give one: --message "Hello"');
-  const client = await connectClient(targetOf(parsed, context), context);
+  const client = await connectClient(target, context);
   try {
     await settled(client);
     const [agent = "", instance = "default"] = parsed.positionals;

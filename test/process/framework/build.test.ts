@@ -173,6 +173,8 @@ describe("a project with agents", () => {
     expect(project.read("dist/app/index.js")).toMatch(/export \{[^}]*\bGreet\b/);
 
     expect(await command(project, "types")).toMatchObject({ code: 0 });
+    // What eject writes is code that a strict compiler takes.
+    expect(await command(project, "eject", "worker.ts")).toMatchObject({ code: 0 });
     expect(project.compile()).toBe("");
   });
 

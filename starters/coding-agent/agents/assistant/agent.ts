@@ -23,6 +23,13 @@ export default class Assistant extends Think<Cloudflare.Env> {
           ]
         },
         {
+          match: /how do you review/i,
+          steps: () => [
+            { call: { tool: "activate_skill", input: { name: "review" } } },
+            { text: "I read the whole file, and say first what is wrong." }
+          ]
+        },
+        {
           match: /review|read/i,
           steps: () => [
             { call: { tool: "activate_skill", input: { name: "review" } } },
