@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, extname, join, relative, sep } from "node:path";
 import { errorMessage } from "../../util/errors.ts";
+import { isThinkGeneratedFile } from "../generate/declarations.ts";
 import { moveManifest, moveTypeScriptConfig, moveWrangler } from "./move-config.ts";
 import { rewriteModule, type MissingImport } from "./rewrite-module.ts";
 import { insteadOf, subpathOf, verdictOn } from "./specifiers.ts";
@@ -25,8 +26,9 @@ const MODULES: Readonly<Record<string, string>> = {
 };
 /** Files with modules inside them, which no parser here reads. */
 const MIXED_FILES = new Set([".vue", ".svelte", ".astro", ".mdx", ".html"]);
-/** Anything that a specifier of the packages, or a virtual module, begins with. */
+/** Anything that a specifier of the packages, or a virtual module of theirs, begins with; and one of ours. */
 const MENTION = /["'`](?:agents\b|@cloudflare\/(?:think|ai-chat)\b|virtual:think\/)/;
+const OWN_MENTION = /["'`]everthink\b/;
 /** What the original's own command writes. */
 const GENERATED_TYPES = "think.d.ts";
 
@@ -122,13 +124,14 @@ function moveFile(init: ProjectInit, { file, before }: ProjectFile): MovedFile {
   const { exported } = init;
   if (WRANGLER_FILE.test(file)) return { after: moveWrangler(file, before) };
   if (TYPESCRIPT_FILE.test(file)) return moveTypeScriptConfig(before, (specifier) => verdictOn(specifier, exported));
-  // Most files name none of them, and need not be parsed.
-  if (!MENTION.test(before)) return { after: before };
+  const language = MODULES[extname(file)];
+  // Most files name none of them, and need not be parsed. What we generate has both names of a virtual module.
+  const isNamed = MENTION.test(before) || (language !== undefined && OWN_MENTION.test(before));
+  if (!isNamed || isThinkGeneratedFile(before)) return { after: before };
   if (basename(file) === GENERATED_TYPES && before.includes("virtual:think/")) {
     const text = "the original generated it: delete it and run everthink types, which writes everthink.d.ts";
     return { after: before, notes: [{ line: 1, text }] };
   }
-  const language = MODULES[extname(file)];
   if (language !== undefined) return moveModule(init, before, language);
   if (!MIXED_FILES.has(extname(file))) return { after: before };
   const line = before.slice(0, before.search(MENTION)).split("\n").length;
@@ -148,13 +151,12 @@ function moveModule(init: ProjectInit, before: string, language: string): MovedF
     tree = init.parseModule(before, language);
   } catch (error) {
     // Another file's changes do not depend on this one.
+    const place: unknown = error instanceof Error ? Reflect.get(error, "pos") : undefined;
+    const line = typeof place === "number" ? before.slice(0, place).split("\n").length : 1;
     const reason = errorMessage(error)
-      .split("\n")
-      .map((line) => line.trim())
-      .filter(Boolean)
-      .slice(0, 2)
-      .join(" ");
-    return unread(before, { line: 1, text: `it cannot be parsed and was left alone: ${reason}` });
+      .replace(/^Parse failed[^\n]*\n/, "")
+      .split("\n")[0];
+    return unread(before, { line, text: `it cannot be parsed and was left alone: ${reason}` });
   }
   const moved = rewriteModule(before, tree, {
     judge: (specifier) => verdictOn(specifier, init.exported),

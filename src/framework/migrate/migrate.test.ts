@@ -6,6 +6,8 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { parseAst } from "rolldown/parseAst";
 import { afterAll, describe, expect, test } from "vitest";
+import { generateThinkTypes } from "../generate/declarations.ts";
+import { discoverThinkApp } from "../manifest/discover.ts";
 import { unifiedDifference } from "./difference.ts";
 import { exportedNames } from "./exported-names.ts";
 import { planProject } from "./migrate-project.ts";
@@ -159,8 +161,10 @@ import everything, { callable } from "agents";
 export { Gone } from "agents";
 let one: import("agents").Old.Inner;
 `;
-  const missing = rewritten(code, "ts").missing.map(({ name, line }) => `${name} ${line}`);
-  expect(missing).toEqual(["McpAgent 4", "default 5", "Gone 6", "Old 7"]);
+  const listed = (text: string) => rewritten(text, "ts").missing.map(({ name, line }) => `${name} ${line}`);
+  expect(listed(code)).toEqual(["McpAgent 4", "default 5", "Gone 6", "Old 7"]);
+  // Until they are mended, also after the imports were changed.
+  expect(listed(rewritten(code, "ts").code)).toEqual(listed(code));
 });
 
 test("names are read off the declarations of a module", () => {
@@ -180,8 +184,10 @@ describe("what has to be looked at is listed with file and line", () => {
       "src/a.ts": '\nimport { McpAgent } from "agents/mcp";\nimport agents from "agents/vite";\n',
       "src/b.ts": 'import { Gone } from "agents";\n',
       "src/page.vue": '<script>\nimport { useAgent } from "agents/react";\n</script>\n',
-      "src/broken.ts": 'import { from "agents";\n',
-      "think.d.ts": 'declare module "virtual:think/entry" {}\n'
+      "src/broken.ts": 'import { Agent } from "agents";\nconst = 3;\n',
+      "src/moved.vue": '<script>\nimport { useThink } from "everthink/react";\n</script>\n',
+      "think.d.ts": 'declare module "virtual:think/entry" {}\n',
+      "everthink.d.ts": generateThinkTypes(discoverThinkApp({ files: ["agents/a.ts"] }))
     });
     expect(notes).toEqual([
       'src/a.ts:2: "agents/mcp" has no counterpart in everthink',
@@ -189,7 +195,7 @@ describe("what has to be looked at is listed with file and line", () => {
         /^src\/a\.ts:3: "agents\/vite" has no counterpart in everthink; bundled skills are skillsImport\(\)/
       ),
       'src/b.ts:1: Gone of "agents" has no counterpart in everthink',
-      expect.stringMatching(/^src\/broken\.ts:1: it cannot be parsed and was left alone: .+/),
+      expect.stringMatching(/^src\/broken\.ts:2: it cannot be parsed and was left alone: .+/),
       "src/page.vue:2: imports in a file of this kind are not changed: look at this one",
       "think.d.ts:1: the original generated it: delete it and run everthink types, which writes everthink.d.ts"
     ]);

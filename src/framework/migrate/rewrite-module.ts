@@ -1,7 +1,7 @@
 // Changes the import specifiers of one module by its syntax tree: what looks like one in a text or a comment stays as it
 // is, and so does everything else of the file. Parsing is the caller's.
 import { isObject } from "../../util/json.ts";
-import { isOriginal, type SpecifierVerdict } from "./specifiers.ts";
+import { isOriginal, isOurs, type SpecifierVerdict } from "./specifiers.ts";
 
 export interface MissingImport {
   readonly specifier: string;
@@ -45,9 +45,11 @@ export function rewriteModule(code: string, tree: unknown, { judge, hasName }: I
     const line = lineAt(code, start);
     imports.add(typeof verdict === "object" ? verdict.to : text);
     if (verdict === "missing") missing.unshift({ specifier: text, line });
-    if (typeof verdict !== "object") continue;
-    const unknown = names.filter((name) => !hasName(verdict.to, name));
+    const to = typeof verdict === "object" ? verdict.to : text;
+    // Also of an import that has moved already: a name that is not there stays on the list until it is mended.
+    const unknown = isOurs(to) ? names.filter((name) => !hasName(to, name)) : [];
     missing.unshift(...unknown.map((name) => ({ specifier: text, name, line })));
+    if (typeof verdict !== "object") continue;
     const quote = code.slice(start, start + 1);
     rewritten = `${rewritten.slice(0, start)}${quote}${verdict.to}${quote}${rewritten.slice(end)}`;
   }

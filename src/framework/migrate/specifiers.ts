@@ -39,6 +39,10 @@ export function isOriginal(specifier: string): boolean {
   return /^(?:agents|@cloudflare\/think|@cloudflare\/ai-chat)(?:\/|$)/.test(specifier);
 }
 
+export function isOurs(specifier: string): boolean {
+  return /^everthink(?:\/|$)/.test(specifier);
+}
+
 /** As package.json names it. */
 export function subpathOf(specifier: string): string {
   return specifier.replace(/^everthink/, ".");
