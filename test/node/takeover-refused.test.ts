@@ -2,7 +2,7 @@
 // class gives their kind up, left out whole. What is carried: takeover.test.ts.
 import { afterEach, describe, expect, test } from "vitest";
 import type { TestHost } from "../../src/testing/index.ts";
-import { Assistant, call, LAYOUTS, load, openHost, type Layout } from "../takeover/kit.ts";
+import { Assistant, call, Counter, LAYOUTS, load, openHost, type Layout } from "../takeover/kit.ts";
 
 interface Report {
   kinds: { kind: string; found: number; carried: number; left: number }[];
@@ -114,6 +114,122 @@ describe.each(LAYOUTS)("a kind that the class gives up, in %s", (layout) => {
     expect(kinds.some(({ kind }) => kind === "children")).toBe(false);
     expect(rows(host, "cf_agents_sub_agents")).toHaveLength(2);
   });
+});
+
+const JOB = "INSERT INTO cf_agents_jobs (id, capability, fn, time, payload) VALUES";
+const OWNER = `'[{"className":"Assistant","name":"full"},{"className":"Researcher","name":"owls"}]'`;
+
+test.each<[layout: Layout, file: string, statement: string, what: string]>([
+  ["layout-a", "Counter.plain", "INSERT INTO cf_agents_state VALUES ('cf_future', '1')", "state row cf_future (1 row)"],
+  [
+    "layout-a",
+    "Counter.plain",
+    "INSERT INTO cf_agents_schedules (id, callback, type, time) VALUES ('x', '_cfNew', 'delayed', 1)",
+    "schedule of the original itself (_cfNew) (1 row)"
+  ],
+  [
+    "layout-b",
+    "Counter.plain",
+    `${JOB} ('x', 'scheduler', 'tick', 1, '{"type":"yearly"}')`,
+    "schedules of an unknown type (1 row)"
+  ],
+  ["layout-b", "Counter.plain", `${JOB} ('x', 'dreams', 'tick', 1, '{}')`, "jobs of an unknown capability (1 row)"],
+  [
+    "layout-b",
+    "Counter.plain",
+    `${JOB} ('x', 'queue', '_cfNew', 1, '{}')`,
+    "queue items of the original itself (1 row)"
+  ],
+  [
+    "layout-b",
+    "Counter.plain",
+    `${JOB} ('x', 'queue', 'slow', 1, json_object('owner_path', ${OWNER}))`,
+    "queue items of children (1 row)"
+  ],
+  [
+    "layout-a",
+    "Counter.plain",
+    "INSERT INTO cf_agents_runs (id, name, created_at) VALUES ('x', '__cf_internal_new', 1)",
+    "unknown runs of the original itself (1 row)"
+  ],
+  [
+    "layout-b",
+    "Counter.plain",
+    "INSERT INTO cf_agents_task_runs (run_id, definition, state, created_at, updated_at) VALUES ('x', 'import', 'waiting', 1, 1)",
+    "open tasks (1 row)"
+  ],
+  [
+    "layout-a",
+    "Assistant.full",
+    "INSERT INTO think_config VALUES ('future', '1')",
+    "unknown settings in think_config (1 row)"
+  ],
+  [
+    "layout-b",
+    "Assistant.full",
+    `INSERT INTO cf_agent_tool_runs (run_id, agent_type, status, started_at, detached) VALUES ('x', 'Researcher', 'running', 1, 1)`,
+    "background runs of agent tools whose end was not reported (1 row)"
+  ],
+  [
+    "layout-b",
+    "Assistant.branches",
+    "UPDATE cf_agents_session_messages SET type = 'note' WHERE id = 'b3'",
+    "entries of a session that are no messages (1 row)"
+  ],
+  [
+    "layout-a",
+    "Assistant.recovering",
+    `UPDATE cf_agents_schedules SET owner_path = ${OWNER} WHERE callback = '_chatRecoveryContinue'`,
+    "turns of children that the original is recovering (1 row)"
+  ],
+  [
+    "layout-b",
+    "Assistant.full",
+    "UPDATE cf_think_submissions SET messages_json = '[' WHERE status = 'pending'",
+    "open submissions whose messages cannot be read (1 row)"
+  ]
+])("in %s %s is refused, and left as it was, after: %s", async (layout, file, statement, what) => {
+  const [kind, name = ""] = file.split(".");
+  const agent = kind === "Counter" ? Counter : Assistant;
+  const host = openHost();
+  load(host, layout, file);
+  host.sql(agent, name, statement);
+  const stored = () =>
+    host
+      .sql<{ name: string }>(
+        agent,
+        name,
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%fts%'"
+      )
+      .map(({ name: table }) => [table, host.sql(agent, name, `SELECT * FROM ${table}`)]);
+  const before = stored();
+  for (let visit = 0; visit < 2; visit += 1) await expect(host.get(agent, name)).rejects.toThrow(what);
+  expect(stored()).toEqual(before);
+});
+
+test("entries that are no messages are given up without the others, and stay where they are", async () => {
+  const note = "UPDATE cf_agents_session_messages SET type = 'note' WHERE id = 'b3'";
+  const host = opened("layout-b", "Assistant.branches", note);
+  const found = host.sql(Assistant, "branches", "SELECT id FROM cf_agents_session_messages").length;
+  Assistant.options = { allowLossyTakeover: ["messages"] };
+  const { kinds } = await report(host, "branches");
+  expect(kinds).toContainEqual({ kind: "messages", found, carried: found - 1, left: 1 });
+  const kept = "SELECT id FROM cf_agents_session_messages WHERE type = 'note'";
+  expect(host.sql(Assistant, "branches", kept)).toEqual([{ id: "b3" }]);
+});
+
+test("a schedule of an unknown type is given up without the others", async () => {
+  const host = openHost();
+  load(host, "layout-b", "Counter.plain");
+  const jobs = "SELECT id FROM cf_agents_jobs WHERE capability = 'scheduler'";
+  const found = host.sql(Counter, "plain", jobs).length;
+  host.sql(Counter, "plain", `${JOB} ('x', 'scheduler', 'tick', 1, '{"type":"yearly"}')`);
+  Counter.options = { allowLossyTakeover: ["schedules"] };
+  try {
+    expect(await call<unknown[]>(host, ["counter", "plain", "schedules"])).toHaveLength(found);
+  } finally {
+    delete Counter.options;
+  }
 });
 
 test("a child's turn that has ended keeps its row a while in the newer layout, and is not run again", async () => {

@@ -248,5 +248,6 @@ describe("the development server", () => {
     await untilAnswered("/agents/broken/a", false);
     await untilAnswered("/agents/support/a");
     expect(project.read("everthink.d.ts")).not.toContain("ThinkAgent_Broken");
-  });
+    // The server starts anew six times; each wait has its own limit.
+  }, 300_000);
 });
