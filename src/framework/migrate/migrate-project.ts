@@ -7,7 +7,7 @@ import { errorMessage } from "../../util/errors.ts";
 import { isThinkGeneratedFile } from "../generate/declarations.ts";
 import { moveManifest, moveTypeScriptConfig, moveWrangler } from "./move-config.ts";
 import { rewriteModule, type MissingImport } from "./rewrite-module.ts";
-import { insteadOf, subpathOf, verdictOn } from "./specifiers.ts";
+import { insteadOf, isOurs, subpathOf, verdictOn } from "./specifiers.ts";
 
 /** Not the project's own. */
 const SKIPPED_FOLDERS = new Set([
@@ -178,5 +178,6 @@ function missingText({ exported, namesOf }: ProjectInit, { specifier, name }: Mi
   }
   const elsewhere = [...exported].find((subpath) => namesOf(subpath)?.has(name));
   const hint = elsewhere === undefined ? "" : `; a ${name} is in "everthink${elsewhere.slice(1)}"`;
+  if (isOurs(specifier)) return `${name} is not in "${specifier}"${hint}`;
   return `${name} of "${specifier}" has no counterpart in everthink${hint}`;
 }

@@ -185,6 +185,7 @@ describe("what has to be looked at is listed with file and line", () => {
       "src/b.ts": 'import { Gone } from "agents";\n',
       "src/page.vue": '<script>\nimport { useAgent } from "agents/react";\n</script>\n',
       "src/broken.ts": 'import { Agent } from "agents";\nconst = 3;\n',
+      "src/moved.ts": 'import { Gone } from "everthink/agent";\n',
       "src/moved.vue": '<script>\nimport { useThink } from "everthink/react";\n</script>\n',
       "think.d.ts": 'declare module "virtual:think/entry" {}\n',
       "everthink.d.ts": generateThinkTypes(discoverThinkApp({ files: ["agents/a.ts"] }))
@@ -196,6 +197,7 @@ describe("what has to be looked at is listed with file and line", () => {
       ),
       'src/b.ts:1: Gone of "agents" has no counterpart in everthink',
       expect.stringMatching(/^src\/broken\.ts:2: it cannot be parsed and was left alone: .+/),
+      'src/moved.ts:1: Gone is not in "everthink/agent"',
       "src/page.vue:2: imports in a file of this kind are not changed: look at this one",
       "think.d.ts:1: the original generated it: delete it and run everthink types, which writes everthink.d.ts"
     ]);
@@ -329,4 +331,7 @@ test("an object that would be refused ends the command with 1, and is named with
   expect(output).toContain("everthink-Assistant/aaaaaaaaaaaa…: would be refused");
   expect(output).toMatch(/files +1 row: files in the file system of the newer layout/);
   expect(output).toContain("0 objects would be taken over, 1 refused.");
+  expect(output).toContain('give it up in the class: static options = { allowLossyTakeover: ["files"] }');
+  const alone = await migrated(join(scratch, "refused"), { data: [join(scratch, "refused")] });
+  expect(alone).toMatchObject({ isWhole: false, output: expect.not.stringContaining("No file needs a change.") });
 });

@@ -34,6 +34,8 @@ export interface MigrateOptions {
 }
 
 export interface MigrateResult extends ProjectPlan {
+  /** False: only data was looked at. */
+  readonly isProject: boolean;
   readonly isWritten: boolean;
   /** Where data was looked for. */
   readonly places: readonly string[];
@@ -41,14 +43,15 @@ export interface MigrateResult extends ProjectPlan {
 }
 
 export async function migrate({ folder, isWritten, data, note }: MigrateOptions): Promise<MigrateResult> {
-  const plan = existsSync(join(folder, "package.json")) ? planProject(await projectInit(folder)) : NO_PROJECT;
+  const isProject = existsSync(join(folder, "package.json"));
+  const plan = isProject ? planProject(await projectInit(folder)) : NO_PROJECT;
   if (isWritten) for (const { file, after } of plan.changes) writeFileSync(join(folder, file), after);
   const places = data ?? DATA_FOLDERS.map((path) => join(folder, path)).filter(existsSync);
   const objects = places.flatMap((path) => {
     note(`Trying the take-over on copies of what is in ${path} …`);
     return tryObjects(path);
   });
-  return { ...plan, isWritten, places, objects };
+  return { ...plan, isProject, isWritten, places, objects };
 }
 
 const NO_PROJECT: ProjectPlan = { changes: [], notes: [] };
@@ -73,11 +76,11 @@ export function migrationValue(result: MigrateResult): object {
   return { isWhole: isWholeMigration(result), isWritten, changes: differences, notes, objects };
 }
 
-function planLines({ changes, notes, isWritten }: MigrateResult): string[] {
+function planLines({ changes, notes, isProject, isWritten }: MigrateResult): string[] {
   return [
     ...changes.map(unifiedDifference),
     ...notes.map(({ file, line, text }) => `${file}:${line}: ${text}`),
-    ...(changes.length === 0 ? ["No file needs a change."] : []),
+    ...(isProject && changes.length === 0 ? ["No file needs a change."] : []),
     ...(changes.length > 0 && isWritten
       ? [`${counted(changes.length, "file")} changed. Next: npm install, and your own checks.`]
       : []),
@@ -95,8 +98,17 @@ function dataLines({ places, objects }: MigrateResult): string[] {
   return [
     ...objects.flatMap(objectLines),
     `${counted(taken, "object")} would be taken over, ${refused} refused.` +
-      (others === 0 ? "" : ` ${counted(others, "object")} with nothing to take over.`)
+      (others === 0 ? "" : ` ${counted(others, "object")} with nothing to take over.`),
+    ...wayOut(objects)
   ];
+}
+
+/** What a developer can do about objects that are refused. */
+function wayOut(objects: readonly ObjectResult[]): string[] {
+  const kinds = [...new Set(objects.flatMap(({ refused = [] }) => refused.map(({ kind }) => kind)))];
+  if (kinds.length === 0) return [];
+  const option = `static options = { allowLossyTakeover: ${JSON.stringify(kinds)} }`;
+  return [`Finish or delete what is refused with the original, or give it up in the class: ${option}`];
 }
 
 function counted(count: number, noun: string): string {
