@@ -193,6 +193,11 @@ export class Workspace implements WorkspaceFsLike {
     return await this.#info(path, false);
   }
 
+  /** Where a path leads when its links are followed, also where nothing is there yet. */
+  async realPath(path: string): Promise<string> {
+    return (await this.#read((operation) => locate(operation, normalizePath(path), true))).path;
+  }
+
   /** `strict`: ENOENT or ENOTDIR instead of an empty list. */
   async readDir(
     dir: string = ROOT,
