@@ -64,6 +64,26 @@ test("a file keeps 20 versions, the oldest goes first", async () => {
   expect(database.count("cf_workspace_default__chunks")).toBe(21 * 2);
 });
 
+test("a file keeps 20 versions also when its directory is deleted, or another file takes its place", async () => {
+  const { files, database } = openWorkspace();
+  for (let index = 0; index < 25; index += 1) {
+    await files.writeFile("/d/e/f", `${index}`);
+    await files.writeFileBytes("/d/large", patternedBytes(20_000, index));
+    await files.rm("/d", { recursive: true });
+  }
+  const newest = Array.from({ length: MAX_VERSIONS_PER_FILE }, (_, index) => `${24 - index}`);
+  expect(await versionTexts(files, "/d/e/f")).toEqual(newest);
+  expect(await files.history("/d/large")).toHaveLength(MAX_VERSIONS_PER_FILE);
+  expect(database.count("cf_workspace_default__chunks")).toBe(MAX_VERSIONS_PER_FILE);
+
+  await files.writeFile("/d/e/f", "replaced");
+  for (let index = 0; index <= 15; index += 1) await files.writeFile("/other", `other ${index}`);
+  await files.mv("/other", "/d/e/f");
+  const merged = await versionTexts(files, "/d/e/f");
+  expect(merged).toHaveLength(MAX_VERSIONS_PER_FILE);
+  expect(merged.slice(0, 3)).toEqual(["replaced", "other 14", "other 13"]);
+});
+
 test("all versions together take 64 MB, the oldest of any file goes first, and no content is left behind", async () => {
   const { files, database } = openWorkspace();
   await files.writeFile("/first", "old");

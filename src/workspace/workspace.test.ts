@@ -211,10 +211,17 @@ test("the type comes from the name, stays when an overwrite states none, and is 
   await files.writeFile("/page", "<p>", "text/html");
   await files.writeFileBytes("/page", new Uint8Array(3));
   await files.appendFile("/page", "x");
-  const types = await Promise.all(
-    ["/a.json", "/plain", "/raw", "/page"].map(async (path) => (await files.stat(path))?.mimeType)
-  );
-  expect(types).toEqual(["application/json", "text/plain", "application/octet-stream", "text/html"]);
+  const typeOf = async (path: string) => (await files.stat(path))?.mimeType;
+  expect(await Promise.all(["/a.json", "/plain", "/raw", "/page"].map(typeOf))).toEqual([
+    "application/json",
+    "text/plain",
+    "application/octet-stream",
+    "text/html"
+  ]);
+  await files.writeFile("/raw", "text");
+  expect(await typeOf("/raw")).toBe("text/plain");
+  await files.writeFile("/page", "x", "text/css");
+  expect(await typeOf("/page")).toBe("text/css");
 });
 
 test("diff: empty for equal files, hunks for others, ENOENT and EFBIG", async () => {
