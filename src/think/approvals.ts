@@ -18,13 +18,14 @@ type Decision = ApprovalDecision & { readonly reason?: string };
 
 const loadHttp = lazyModule(() => import("./approvals-http.ts"));
 
-/** The address of what waits. A class in which nothing can wait keeps the address for itself. */
+/** The address of what waits. An agent in which nothing has waited, or can, keeps the address for itself. */
 export function approvalsFeature(agent: object): Feature {
   return {
     name: "approvals",
     routes: {
       approvals: async (request, rest) => {
-        if (thinkRuntimeOf(agent).features.approvals().length === 0) return undefined;
+        const { features, parts } = thinkRuntimeOf(agent);
+        if (features.approvals().length === 0 && !parts.deferred.approvals.hasAny) return undefined;
         const { approvalsResponse } = await loadHttp();
         return approvalsResponse(request, rest, {
           pendingApprovals: (executionId) => pendingApprovals(agent, executionId),
