@@ -90,6 +90,35 @@ describe("what is known of them", () => {
   });
 });
 
+test("the journal has the turns of submissions in order, from any place, also past cancelled and deleted ones", async () => {
+  const { gate, steps } = gatedAt("hold");
+  const host = open(steps);
+  const agent = await clerkOf(host);
+  for (let index = 0; index < 12; index += 1) {
+    await submitted(host, `s${index}`);
+    await host.idle();
+    if (index % 3 === 0) await agent.say(`chat ${index}`);
+  }
+  await agent.deleteSubmission("s4");
+  await submitted(host, "hold", "never", "waits");
+  await gate.reached;
+  await agent.cancelSubmission("never");
+  const turnsFrom = async (after: number) =>
+    (await agent.readJournal({ after, limit: 500 })).entries.flatMap(({ turn, position }) =>
+      turn ? [{ position, requestId: turn.requestId, isSubmission: turn.trigger === "submission" }] : []
+    );
+  const all = await turnsFrom(0);
+  const submissions = all.filter(({ isSubmission }) => isSubmission);
+  const kept = Array.from({ length: 12 }, (_, index) => `s${index}`).filter((id) => id !== "s4");
+  expect(submissions.map(({ requestId }) => requestId)).toEqual(kept);
+  expect(all.length).toBe(kept.length + 4);
+  for (const [index, { position }] of all.entries()) {
+    expect(await turnsFrom(position)).toEqual(all.slice(index + 1));
+    expect(await turnsFrom(position - 1)).toEqual(all.slice(index));
+  }
+  gate.open();
+});
+
 describe("cost", () => {
   test("a submission writes one row more than a chat turn; its key, one more", async () => {
     const host = open();
