@@ -43,6 +43,8 @@ export interface Scene {
   models: { parent: LanguageModel; child: LanguageModel; grandchild: LanguageModel } | undefined;
   /** The child cannot start. */
   childFails: boolean;
+  /** What the child waits for: when it starts, and when it reads its input. */
+  childWaits: { start?: Promise<unknown>; input?: Promise<unknown> };
 }
 
 export const scene: Scene = emptyScene();
@@ -60,7 +62,8 @@ function emptyScene(): Scene {
     output: undefined,
     startHook: undefined,
     models: undefined,
-    childFails: false
+    childFails: false,
+    childWaits: {}
   };
 }
 
@@ -127,12 +130,13 @@ export class Researcher extends Think {
   override shouldConnectionBeReadonly() {
     return scene.settings.isWatchOnly ?? false;
   }
-  override onStart() {
+  override async onStart() {
     scene.trace.push("child starts");
     if (scene.childFails) throw new Error("no disk");
+    await scene.childWaits.start;
   }
   override async formatAgentToolInput(input: unknown) {
-    await Promise.resolve();
+    await scene.childWaits.input;
     return super.formatAgentToolInput(input);
   }
   override getAgentToolOutput(runId: string) {
