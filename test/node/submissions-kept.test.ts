@@ -1,6 +1,18 @@
 // What stays known of submissions, until when, and what they cost.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Clerk, clerkOf, echo, eventsOf, gatedAt, open, scene, statusOf, submitted, user } from "./submissions-kit.ts";
+import {
+  Clerk,
+  clerkOf,
+  echo,
+  eventsOf,
+  gatedAt,
+  open,
+  said,
+  scene,
+  statusOf,
+  submitted,
+  user
+} from "./submissions-kit.ts";
 
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(() => void vi.restoreAllMocks());
@@ -50,6 +62,18 @@ describe("what is known of them", () => {
       "submission:status a running",
       "submission:status a completed"
     ]);
+  });
+
+  test("the hook is not part of the turn that it is told of: it may wait for a turn of its own", async () => {
+    const host = open(echo, {
+      status: async ({ submissionId, status }, agent) => {
+        if (submissionId === "a" && status === "completed") await agent.say("follow-up");
+      }
+    });
+    await submitted(host, "a");
+    await host.idle();
+    expect((await said(host)).slice(-2)).toEqual(["user: follow-up", "assistant: re follow-up"]);
+    expect(console.error).not.toHaveBeenCalled();
   });
 
   test("metadata that cannot be read is left out; a request that cannot be read is an error, and the next one runs", async () => {
@@ -140,6 +164,28 @@ describe("cost", () => {
     expect(chat).toBe(7);
     expect(await written(() => agent.submitText("two"))).toBe(8);
     expect(await written(() => agent.submitText("three", { idempotencyKey: "k" }))).toBe(9);
+  });
+
+  test("a list reads the rows that it returns, and a client that connects is sent the newest twenty", async () => {
+    const host = open();
+    await submitted(host, ...Array.from({ length: 40 }, (_, index) => `s${index}`));
+    await host.idle();
+    const agent = await clerkOf(host);
+    const before = host.counts.rowsRead;
+    expect((await agent.listSubmissions({ limit: 5 })).map(({ submissionId }) => submissionId)).toEqual([
+      "s39",
+      "s38",
+      "s37",
+      "s36",
+      "s35"
+    ]);
+    expect(host.counts.rowsRead - before).toBeLessThanOrEqual(5);
+    const socket = await host.connect("/agents/clerk/a");
+    await host.idle();
+    const sent = (socket.frames as { type: string; submissions?: object[] }[]).filter(
+      ({ type }) => type === "cf_agent_submissions"
+    );
+    expect(sent.map(({ submissions }) => submissions?.length)).toEqual([20]);
   });
 
   test("an agent without submissions has no table for them and arms no alarm", async () => {

@@ -1,7 +1,6 @@
 // Follows one run of a child to its end: asks for what is new, again and again. A child that does not answer, or fails to,
 // is asked again with pauses: it may be starting after a crash. What ends the wait is the child's own word, the caller,
 // or too long a time without a sign of life. Decides nothing about the run and writes nothing.
-import { beforeDeadline } from "../../host/deadline.ts";
 import type { Clock } from "../../host/ports.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import { ThinkError } from "../../util/errors.ts";
@@ -51,10 +50,14 @@ export async function answerInTime<T>(
   { clock, signal, timeoutMs }: Pick<FollowInit, "clock" | "signal"> & { readonly timeoutMs: number }
 ): Promise<T> {
   const stopped = aborted(signal);
-  const answer = beforeDeadline(call, { clock, timeoutMs, late: () => new NoAnswerError() });
+  const timer = new AbortController();
+  const late = clock.sleep(timeoutMs, timer.signal).then(() => Promise.reject(new NoAnswerError()));
+  // They may reject after the race was won.
+  for (const racer of [call, late]) racer.catch(() => undefined);
   try {
-    return await Promise.race([answer, stopped.promise]);
+    return await Promise.race([call, late, stopped.promise]);
   } finally {
+    timer.abort();
     stopped.release();
   }
 }
