@@ -110,6 +110,9 @@ export class Parent extends Think {
   killChild(runId: string) {
     this.abortSubAgent(Researcher, runId, "killed");
   }
+  dropChild(runId: string) {
+    return this.deleteSubAgent(Researcher, runId);
+  }
   async tailOf(runId: string): Promise<string> {
     const child = await this.subAgent(Researcher, runId);
     return new Response(await child.tailAgentToolRun(runId)).text();

@@ -150,6 +150,17 @@ test("a run that a crash cut off before its child was reached can still begin, i
   expect(await again.run({ input: "x", runId: "r" })).toMatchObject({ status: "completed", summary: "ok" });
 });
 
+test("a run that a child had begun does not begin again when that child is gone", async () => {
+  const host = open({ child: () => reply(text("a"), stall()), settings: { noProgressMs: 60_000 } });
+  const parent = await parentOf(host);
+  const first = parent.run({ input: "x", runId: "r" });
+  await host.advance(70_000);
+  expect(await first).toMatchObject({ status: "interrupted", reason: "no-progress" });
+  await parent.dropChild("r");
+  expect(await parent.run({ input: "x", runId: "r" })).toMatchObject({ status: "error" });
+  expect([scene.child.callCount, await parent.listSubAgents()]).toEqual([1, []]);
+});
+
 test("a silent child of a background run is stopped, and reported", async () => {
   const host = open({
     child: [reply(text("a"), stall())],

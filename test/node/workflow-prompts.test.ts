@@ -186,8 +186,8 @@ test("a platform that does not answer delays no other notification, and is asked
   let isSilent = true;
   platform.binding.get = async (id) => (isSilent && id === "silent" ? new Promise<never>(() => undefined) : send(id));
   await agent.start([{ name: "classify", prompt: "one" }], "silent");
-  await host.idle();
-  expect(host.alarm(Support, "a")).toBeGreaterThan(host.now);
+  await host.advance(5_000);
+  expect(host.alarm(Support, "a")).toBeGreaterThan(host.now + 10_000);
   await agent.start([{ name: "classify", prompt: "two" }], "fine");
   await host.advance(40_000);
   expect(platform.instance("fine").status).toBe("complete");
