@@ -23,6 +23,8 @@ export interface Settings {
   maxTurnTokens?: number;
   childMaxTokens?: number;
   retention?: AgentToolRetention;
+  /** How long the parent's turn may be silent, its tools included. */
+  stallMs?: number;
   /** Clients of a child may only watch. */
   isWatchOnly?: boolean;
 }
@@ -74,6 +76,7 @@ export class Parent extends Think {
   override agentToolNoProgressMs = scene.settings.noProgressMs;
   override maxTurnTokens = scene.settings.maxTurnTokens ?? Infinity;
   override agentToolRetention = scene.settings.retention ?? {};
+  override chatStreamStallTimeoutMs = scene.settings.stallMs;
   override getModel() {
     return scene.models?.parent ?? scriptedModel(scene.parent);
   }

@@ -1,7 +1,9 @@
 // Children that do not begin: user code of theirs that never returns, when they start or read their input, is bounded and
 // can be stopped, and no child begins what was stopped.
+import { tool } from "ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { createGate, reply, stall, text, toolCall } from "../../src/testing/index.ts";
+import { z } from "zod";
+import { createGate, fail, reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import {
   ask,
   connect,
@@ -159,6 +161,45 @@ test("a run that a child had begun does not begin again when that child is gone"
   await parent.dropChild("r");
   expect(await parent.run({ input: "x", runId: "r" })).toMatchObject({ status: "error" });
   expect([scene.child.callCount, await parent.listSubAgents()]).toEqual([1, []]);
+});
+
+test("an attempt that ends leaves its child alone: the next attempt of the turn has the answer", async () => {
+  const gate = createGate();
+  const host = open({
+    parent: [callsResearch, done],
+    child: [reply(text("half "), gate.wait(), text("whole"))],
+    settings: { stallMs: 30_000 }
+  });
+  const asking = ask(host, "q");
+  await host.advance(45_000);
+  gate.open();
+  await host.advance(60_000);
+  await asking;
+  expect(results(scene.parent.calls.at(-1))).toEqual(["half whole"]);
+  expect(scene.child.callCount).toBe(1);
+});
+
+test.each([
+  ["fails is stopped with it", fail(new Error("bad request")), "aborted"],
+  ["is answered goes on", done, "running"]
+])("a child of a turn that %s", async (_what, end, status) => {
+  const kick = (agent: Parent) =>
+    tool({
+      description: "Starts a run and does not wait for it.",
+      inputSchema: z.object({}),
+      execute: async () => {
+        void agent.run({ input: "x", runId: "r" });
+        return "started";
+      }
+    });
+  const host = open({
+    parent: [reply(toolCall("kick", {}, { id: "c1" })), end],
+    tools: (agent) => ({ kick: kick(agent) }),
+    child: () => reply(text("a"), stall())
+  });
+  void ask(host, "q");
+  await host.advance(60_000);
+  expect(await statusOf(host, "r")).toBe(status);
 });
 
 test("a silent child of a background run is stopped, and reported", async () => {
