@@ -47,6 +47,12 @@ test.each(blocks)("$page, example $index, is code that the tests compile and run
   expect(examples.some((example) => example.includes(squeeze(code)))).toBe(true);
 });
 
+test("each of the four ways to connect takes 15 lines at most", () => {
+  const ways = ["Ours", "Published", "OverSocket", "OverHttp"];
+  const lines = ways.map((way) => blocks.find(({ code }) => code.includes(`export function ${way}()`))?.code.trim());
+  for (const code of lines) expect(code?.split("\n").length ?? Infinity).toBeLessThanOrEqual(15);
+});
+
 test("there are examples to check", () => {
   expect(blocks.length).toBeGreaterThan(5);
 });
