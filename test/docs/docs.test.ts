@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { UIMessage } from "ai";
 import { createElement } from "react";
 import { renderToString } from "react-dom/server";
+import { prerender } from "react-dom/static";
 import { afterEach, expect, test, vi } from "vitest";
 import { createTestHost } from "everthink/testing";
 import { reply, scriptedModel, stall, text, toolCall } from "everthink/testing";
@@ -15,6 +16,7 @@ import readmeWorker, { Lighthouse } from "./examples/readme-worker.ts";
 import { Concierge } from "./examples/hooks.ts";
 import { Ours } from "../clients/newest/connect/ours.tsx";
 import { OverHttp } from "../clients/newest/connect/http.tsx";
+import { Published } from "../clients/newest/connect/published.tsx";
 import { OverSocket } from "../clients/newest/connect/socket.tsx";
 import { askFromAnywhere, Desk, Expert, Poll } from "./examples/agent.ts";
 import counterWorker, { Counter } from "./examples/counter.ts";
@@ -68,6 +70,21 @@ test("every link between pages leads somewhere", () => {
 test.each([Ours, OverHttp, OverSocket])("a page of the connect page shows its messages: %o", (page) => {
   vi.stubGlobal("location", new URL("http://localhost/"));
   expect(renderToString(createElement(page))).toContain("messages");
+});
+
+test("the published page of the connect page is rendered with the messages that the agent has", async () => {
+  class Scripted extends Assistant {
+    override getModel() {
+      return scriptedModel([reply(text("Hello, Ada."))]);
+    }
+  }
+  const host = createTestHost({ agents: { Assistant: Scripted } });
+  const question = { id: "u1", role: "user" as const, parts: [{ type: "text" as const, text: "Hello" }] };
+  await (await host.get(Scripted, "ada")).saveMessages([question]);
+  vi.stubGlobal("window", { location: new URL("http://localhost/") });
+  vi.stubGlobal("fetch", (url: string) => host.fetch(new URL(url).pathname));
+  const { prelude } = await prerender(createElement(Published));
+  expect(await new Response(prelude).text()).toBe("<button>2<!-- --> messages</button>");
 });
 
 test("the counter of the agent page counts, reminds and answers through its worker", async () => {
