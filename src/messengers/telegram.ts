@@ -28,6 +28,8 @@ export interface TelegramMessengerOptions extends ProviderOptions {
   readonly secretToken?: string;
   /** Default: Telegram's own. */
   readonly apiUrl?: string;
+  /** Another name for it. */
+  readonly apiBaseUrl?: string;
   /** Only webhooks: polling would keep the object awake for ever. */
   readonly mode?: "webhook";
 }
@@ -45,7 +47,7 @@ export interface TelegramMessengerOptions extends ProviderOptions {
  * }
  */
 export function telegramMessenger(options: TelegramMessengerOptions): Messenger {
-  const { token, secretToken, apiUrl, mode = "webhook", ...common } = options;
+  const { token, secretToken, apiBaseUrl, apiUrl = apiBaseUrl, mode = "webhook", ...common } = options;
   if (mode !== "webhook") throw new MessengerDefinitionError("telegram", "only the mode webhook is supported");
   if (!token) throw new MessengerDefinitionError("telegram", "it requires token");
   if (!secretToken && common.verifyWebhook === undefined) {
