@@ -11,6 +11,7 @@ import {
 } from "./actions.ts";
 import { approvalRefusal } from "./approval-check.ts";
 import { approverOf } from "./approver.ts";
+import { executionsRestored } from "./executions.ts";
 import type { Feature } from "./feature.ts";
 import { thinkRuntimeOf } from "./runtime.ts";
 
@@ -24,6 +25,7 @@ export function approvalsFeature(agent: object): Feature {
     name: "approvals",
     routes: {
       approvals: async (request, rest) => {
+        await executionsRestored(agent);
         if (thinkRuntimeOf(agent).features.approvals().length === 0) return undefined;
         const { approvalsResponse } = await loadHttp();
         return approvalsResponse(request, rest, {
@@ -50,6 +52,7 @@ export async function decideApproval(
   { isApproved, by: given, ...rest }: Decision & { readonly isApproved: boolean }
 ): Promise<ActionOutput> {
   const by = approverOf(thinkRuntimeOf(agent).overrides, given);
+  await executionsRestored(agent);
   const decision = { ...rest, ...(by !== undefined && { by }) };
   const [asked] = thinkRuntimeOf(agent).parts.deferred.approvals.waiting(executionId);
   if (asked) return decideQuestion(agent, asked, { isApproved, ...decision });

@@ -3,9 +3,11 @@
 import type { UIMessage } from "ai";
 import { runtimeOf } from "../agent/runtime.ts";
 import { parentStub } from "../agent/tree/parent.ts";
+import { lazyModule } from "../host/lazy-module.ts";
 import { idempotencyId } from "../turn/idempotency.ts";
 import type { TurnListener } from "../turn/listener.ts";
 import type {
+  ApprovalOutcome,
   ChannelAgent,
   DeliverNoticeOptions,
   FetchableAttachment,
@@ -13,6 +15,8 @@ import type {
   MessengerQuestion,
   ReplyFile
 } from "./channel-agent.ts";
+import type { PendingApproval } from "./actions.ts";
+import { pendingApprovals } from "./approvals.ts";
 import { replyFilesOf, withFiles } from "./channel-files.ts";
 import { messengerOriginOf } from "./channel-origin.ts";
 import type {
@@ -24,11 +28,14 @@ import type {
   MessengersFeature
 } from "./channels.ts";
 import { NoSurfaceError } from "./errors.ts";
+import { executionsRestored } from "./executions.ts";
 import { thinkRuntimeOf, type ThinkRuntime } from "./runtime.ts";
 import { turnInput } from "./turn-input.ts";
 
 /** In front of a notice that the model is to know of. */
 export const OUT_OF_BAND = "[Delivered out of band] ";
+
+const loadDecisions = lazyModule(() => import("./inspection-approvals.ts"));
 
 const runtimes = new WeakMap<object, ChannelRuntime>();
 
@@ -146,6 +153,19 @@ export class ChannelRuntime {
     const { workspace } = this.#agent;
     const chunks = this.#think.parts.turns.replay(requestId)?.chunks ?? [];
     return replyFilesOf({ chunks, attachments: this.#agent.replyAttachments(requestId), workspace });
+  }
+
+  async waitingApprovals(executionId: string | undefined): Promise<PendingApproval[]> {
+    await executionsRestored(this.#agent);
+    return pendingApprovals(this.#agent, executionId);
+  }
+
+  async approvalOutcome(toolCallId: string): Promise<ApprovalOutcome | undefined> {
+    const { decidedApprovals } = await loadDecisions();
+    const [decided] = decidedApprovals(this.#think, new Set([toolCallId]));
+    if (!decided) return undefined;
+    const { approved, expired, by } = decided;
+    return { how: expired ? "expired" : approved ? "approved" : "rejected", by };
   }
 
   // ── A messenger's question ──

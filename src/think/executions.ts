@@ -40,6 +40,13 @@ export function executionsOf(agent: object): ExecutionsFeature | undefined {
   return feature as ExecutionsFeature | undefined;
 }
 
+const restoring = new WeakMap<object, Promise<void>>();
+
+/** After a restart: resolves when code that waits is known, and can be decided about. */
+export async function executionsRestored(agent: object): Promise<void> {
+  await restoring.get(agent);
+}
+
 /** After a restart: where runs go on or wait, the class is asked for its tools, which carry what runs them. */
 export function restoreExecutions(host: FeatureHost): Feature {
   return {
@@ -50,7 +57,14 @@ export function restoreExecutions(host: FeatureHost): Feature {
       const open = sql.one(
         "SELECT 1 FROM cm_executions WHERE status IN ('running', 'paused') OR is_placed = 0 LIMIT 1"
       );
-      if (open) host.background(host.inAgent(() => restore(host, agent)));
+      if (!open) return;
+      const work = host.inAgent(() => restore(host, agent));
+      host.background(work);
+      // A failure is the background's to report.
+      restoring.set(
+        agent,
+        work.catch(() => undefined)
+      );
     }
   };
 }
