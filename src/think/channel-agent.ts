@@ -125,7 +125,7 @@ export abstract class ChannelAgent<
   }
 
   /** For the messengers of this package: who decided over a parked call. Undefined: no outcome of it is stored. */
-  approvalOutcome(toolCallId: string): Promise<ApprovalOutcome | undefined> {
+  async approvalOutcome(toolCallId: string): Promise<ApprovalOutcome | undefined> {
     return channelRuntimeOf(this).approvalOutcome(toolCallId);
   }
 

@@ -3,7 +3,6 @@
 import type { UIMessage } from "ai";
 import { runtimeOf } from "../agent/runtime.ts";
 import { parentStub } from "../agent/tree/parent.ts";
-import { lazyModule } from "../host/lazy-module.ts";
 import { idempotencyId } from "../turn/idempotency.ts";
 import type { TurnListener } from "../turn/listener.ts";
 import type {
@@ -29,13 +28,12 @@ import type {
 } from "./channels.ts";
 import { NoSurfaceError } from "./errors.ts";
 import { executionsRestored } from "./executions.ts";
+import { decidedApprovals } from "./inspection-approvals.ts";
 import { thinkRuntimeOf, type ThinkRuntime } from "./runtime.ts";
 import { turnInput } from "./turn-input.ts";
 
 /** In front of a notice that the model is to know of. */
 export const OUT_OF_BAND = "[Delivered out of band] ";
-
-const loadDecisions = lazyModule(() => import("./inspection-approvals.ts"));
 
 const runtimes = new WeakMap<object, ChannelRuntime>();
 
@@ -160,8 +158,7 @@ export class ChannelRuntime {
     return pendingApprovals(this.#agent, executionId);
   }
 
-  async approvalOutcome(toolCallId: string): Promise<ApprovalOutcome | undefined> {
-    const { decidedApprovals } = await loadDecisions();
+  approvalOutcome(toolCallId: string): ApprovalOutcome | undefined {
     const [decided] = decidedApprovals(this.#think, new Set([toolCallId]));
     if (!decided) return undefined;
     const { approved, expired, by } = decided;
