@@ -34,7 +34,7 @@ const shown = () => bot.driver.fake.texts();
 const withButtons = () => bot.driver.fake.messages().filter(({ buttons }) => buttons.length > 0);
 const question = () => shown().find((one) => one.includes("Deploy to production"));
 
-async function parked(name: string, execute: () => unknown): Promise<Host> {
+async function parked(name: string, execute: () => unknown, ref = "v2"): Promise<Host> {
   const deploy = action({
     description: "Deploys.",
     inputSchema: z.object({ ref: z.string() }),
@@ -42,7 +42,7 @@ async function parked(name: string, execute: () => unknown): Promise<Host> {
     approvalSummary: "Deploy to production",
     execute
   });
-  const steps = [reply(toolCall("deploy", { ref: "v2" }, { id: "c1" })), ...Array(5).fill(reply(text("Well.")))];
+  const steps = [reply(toolCall("deploy", { ref }, { id: "c1" })), ...Array(5).fill(reply(text("Well.")))];
   const host = await openBot(name, steps, { actions: () => ({ deploy }), definition: { conversation: "self" } });
   await host.fetch(bot.driver.says("Deploy v2"));
   await answered(host);
@@ -113,6 +113,24 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     expect(await agent.approvalOutcome("c1")).toEqual({ how: "approved", by: ada });
   });
 });
+
+test.each([
+  ["telegram", { text: expect.stringContaining("ref: \\[v2\\]\\(a\\) \\*b\\*") }],
+  ["slack", { blocks: expect.arrayContaining([section("ref: [v2](a) *b*")]) }],
+  ["discord", { content: expect.stringContaining("ref: \\[v2\\]\\(a\\) \\*b\\*") }],
+  ["teams", { attachments: [{ content: { body: expect.arrayContaining([plainLine("ref: [v2](a) *b*")]) } }] }]
+])("%s: marks in what is asked for are shown and have no effect", async (name, body) => {
+  await parked(name, fails, "[v2](a) *b*");
+  expect(bot.driver.fake.calls.at(-1)?.body).toMatchObject(body);
+});
+
+function section(plain: string): object {
+  return { type: "section", text: { type: "plain_text", text: plain } };
+}
+
+function plainLine(plain: string): object {
+  return { type: "RichTextBlock", inlines: [{ type: "TextRun", text: plain }] };
+}
 
 test("the token of a question in another chat decides nothing", async () => {
   const deployed: string[] = [];
