@@ -40,11 +40,12 @@ export function executionsOf(agent: object): ExecutionsFeature | undefined {
   return feature as ExecutionsFeature | undefined;
 }
 
+/** Agents whose runtime is being made again. */
 const restoring = new WeakMap<object, Promise<void>>();
 
-/** After a restart: resolves when code that waits is known, and can be decided about. */
-export async function executionsRestored(agent: object): Promise<void> {
-  await restoring.get(agent);
+/** While a runtime is made again, a decision about its runs has to wait for it; undefined: there is nothing to wait for. */
+export function executionsRestored(agent: object): Promise<void> | undefined {
+  return restoring.get(agent);
 }
 
 /** After a restart: where runs go on or wait, the class is asked for its tools, which carry what runs them. */
@@ -58,13 +59,12 @@ export function restoreExecutions(host: FeatureHost): Feature {
         "SELECT 1 FROM cm_executions WHERE status IN ('running', 'paused') OR is_placed = 0 LIMIT 1"
       );
       if (!open) return;
-      const work = host.inAgent(() => restore(host, agent));
-      host.background(work);
-      // A failure is the background's to report.
+      const restored = host.inAgent(() => restore(host, agent));
       restoring.set(
         agent,
-        work.catch(() => undefined)
+        restored.catch(() => undefined).finally(() => restoring.delete(agent))
       );
+      host.background(restored);
     }
   };
 }
