@@ -265,6 +265,28 @@ test("a difference is one that patch applies", () => {
   expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe(now);
 });
 
+test("every module that has a counterpart is one that this package exports", () => {
+  const { exports } = JSON.parse(readFileSync(join(TAKEOVER, "../../package.json"), "utf8")) as { exports: object };
+  const exported = new Set(Object.keys(exports));
+  const named = ["agent-tools", "chat-sdk", "sessions", "skills", "skills-module", "workflows"].map(
+    (name) => `agents/${name}`
+  );
+  // Of the published README.
+  const documented = [
+    "",
+    "/framework",
+    "/server-entry",
+    "/messengers",
+    "/messengers/telegram",
+    "/tools/workspace",
+    "/vite"
+  ];
+  const more = ["/tools/execute", "/tools/extensions", "/extensions", "/workflows"];
+  for (const specifier of [...named, "agents", ...[...documented, ...more].map((name) => `@cloudflare/think${name}`)]) {
+    expect(verdictOn(specifier, exported), specifier).toEqual({ to: expect.stringMatching(/^everthink(\/|$)/) });
+  }
+});
+
 test("virtual entries get our name, and published clients stay", () => {
   expect(verdictOn("virtual:think/entry", EXPORTED)).toEqual({ to: "virtual:everthink/entry" });
   expect(verdictOn("agents/client", EXPORTED)).toBe("keep");
