@@ -87,7 +87,7 @@ export class PromptOutbox {
     this.send(workflow, { id: submissionId, payload: payloadOf(submissionId, end) });
   }
 
-  /** Part of the transaction that the notification is about. `id` and event are told once. */
+  /** Part of the transaction that the notification is about. Each `id` and event is sent once. */
   send({ name, id, eventType }: WorkflowPrompt["workflow"], about: { id: string; payload: string }): void {
     const now = this.#init.clock.now();
     this.#table.run(
@@ -162,7 +162,7 @@ export class PromptOutbox {
 }
 
 function payloadOf(submissionId: string, { status, output, error }: SubmissionEnd): string {
-  const told: PromptNotification = { submissionId, status, ...(error !== null && { error }) };
-  const whole = JSON.stringify(output === undefined ? told : { ...told, output });
-  return byteLength(whole) <= EVENT_OUTPUT_BYTES ? whole : JSON.stringify({ ...told, outputIsKept: true });
+  const notification: PromptNotification = { submissionId, status, ...(error !== null && { error }) };
+  const whole = JSON.stringify(output === undefined ? notification : { ...notification, output });
+  return byteLength(whole) <= EVENT_OUTPUT_BYTES ? whole : JSON.stringify({ ...notification, outputIsKept: true });
 }

@@ -417,14 +417,14 @@ export class Submissions implements TurnArchive {
       submissionId: row.id,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       requestId: row.id,
-      ...this.#standing(row),
+      ...this.#statusFields(row),
       // What was stored is JSON.
       ...(metadata?.ok && isObject(metadata.value) && { metadata: metadata.value as Record<string, SubmissionValue> }),
       createdAt: row.created_at
     };
   }
 
-  #standing(row: SubmissionRow): Omit<ThinkSubmissionInspection, "submissionId" | "createdAt"> {
+  #statusFields(row: SubmissionRow): Omit<ThinkSubmissionInspection, "submissionId" | "createdAt"> {
     if (row.settled_at === null || row.status === null) {
       const fold = this.#init.turns().openSubmission(row.id);
       return fold ? openStatus(fold) : { status: "pending" };

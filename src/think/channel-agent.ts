@@ -1,5 +1,6 @@
 // The channels and messengers of an agent as its class has them: override points and delegation. `Think` extends it.
 import type { UIMessage } from "ai";
+import { assertCallerMayChange } from "../agent/connections/readonly.ts";
 import { SkillsAgent } from "./skills-agent.ts";
 import { channelRuntimeOf } from "./channel-runtime.ts";
 import type {
@@ -95,6 +96,7 @@ export abstract class ChannelAgent<
 
   /** Sends a text without a model turn. Resolves when it is durable; throws if there is no way to that channel. */
   async deliverNotice(text: ChannelText, options: DeliverNoticeOptions = {}): Promise<void> {
+    assertCallerMayChange(this);
     await channelRuntimeOf(this).deliver(text, options);
   }
 

@@ -93,18 +93,23 @@ const FOREIGN = [
   "https://"
 ];
 const CHANGING = ["WS", "POST", "PUT", "PATCH", "DELETE"];
-const DOORS = [
+const ADDRESSES = [
   "/agents/desk/a",
   "/agents/desk/a/some/path",
   "/agents/desk/a/sub/below/b",
   "/mine/desk",
-  "/agents/payer/p/approvals/x"
+  "/agents/payer/p/approvals/x",
+  "/agents/payer/p/chat",
+  "/agents/payer/p/v1/chat/completions",
+  "/agents/payer/p/submit",
+  "/agents/payer/p/workspace/notes.md",
+  "/agents/payer/p/inspect/v1/turns"
 ];
 
-test("a page of another site can neither connect nor send what changes something, whichever door it tries", async () => {
+test("a page of another site can neither connect nor send what changes something, whichever address it tries", async () => {
   const host = open();
   const answered = new Map<string, number>();
-  for (const url of DOORS) {
+  for (const url of ADDRESSES) {
     for (const origin of FOREIGN) {
       for (const method of CHANGING) {
         const response = await host.fetch(requestOf({ url: HERE + url, origin, method }));
@@ -120,7 +125,7 @@ test("a page of another site can neither connect nor send what changes something
     }
   }
   expect([...answered].filter(([, status]) => status !== 403)).toEqual([]);
-  expect(answered.size).toBe(495);
+  expect(answered.size).toBe(920);
   // Only "own" was started, by the application itself.
   expect(new Set(starts)).toEqual(new Set(["own"]));
 });

@@ -12,6 +12,7 @@ const LATER_MS = 400_000;
 /** Every point takes minutes: EVERTHINK_ALL_CRASHES=1. */
 const LIMIT = process.env["EVERTHINK_ALL_CRASHES"] ? {} : { limit: 12 };
 
+// A whole delivery per point; with every point, minutes.
 vi.setConfig({ testTimeout: 600_000 });
 
 beforeEach(() => {

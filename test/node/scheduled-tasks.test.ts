@@ -18,6 +18,9 @@ import {
   type TestHost
 } from "../../src/testing/index.ts";
 
+// A run per point at which it is killed.
+vi.setConfig({ testTimeout: 120_000 });
+
 const HOUR = 3_600_000;
 const START = Date.UTC(2030, 0, 1);
 
@@ -403,7 +406,6 @@ describe("reconciling", () => {
 });
 
 test("killed at any write or await, each occurrence is submitted once and the next is scheduled", async () => {
-  vi.setConfig({ testTimeout: 60_000 });
   tasks = () => defineScheduledTasks({ digest: { schedule: "every 1 hour", prompt: "Write it." } });
   const { points } = await everyCrash({
     create: () => {

@@ -3,6 +3,7 @@ import { tool, type UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { ChatResponseResult } from "../../src/index.ts";
+import { HOOK_LIMIT_MS } from "../../src/submissions/submissions.ts";
 import {
   createGate,
   createTestHost,
@@ -50,6 +51,21 @@ describe("acceptance", () => {
     await expect(agent.submitMessages([])).rejects.toThrow("submitMessages requires at least one message");
     await expect(agent.submitText("")).rejects.toThrow("requires at least one message");
     expect(await agent.listSubmissions()).toEqual([]);
+  });
+
+  test("a status hook that does not return holds up its caller, its turn and the next status for 10 s, and no longer", async () => {
+    const host = open(echo, {
+      status: ({ status }) => (status === "completed" ? undefined : new Promise(() => undefined))
+    });
+    const result = (await clerkOf(host)).submitMessages([user("u1")], { submissionId: "a" });
+    await host.advance(HOOK_LIMIT_MS - 1);
+    expect([scene.statuses, scene.script.callCount]).toEqual([["a pending"], 0]);
+    await host.advance(1);
+    expect(await result).toMatchObject({ submissionId: "a", accepted: true });
+    await host.advance(HOOK_LIMIT_MS - 1);
+    expect([scene.statuses, await statusOf(host, "a")]).toEqual([["a pending", "a running"], "completed"]);
+    await host.advance(1);
+    expect(scene.statuses).toEqual(["a pending", "a running", "a completed"]);
   });
 
   test("the hook for pending has returned before the caller has its result, and its throw changes nothing", async () => {
@@ -248,8 +264,8 @@ describe("order", () => {
     expect(submission?.status).toBe("completed");
   });
 
-  test("a thousand drain in order; each reads and writes as much as the first", async () => {
-    vi.setConfig({ testTimeout: 60_000 });
+  // A thousand turns.
+  test("a thousand drain in order; each reads and writes as much as the first", { timeout: 240_000 }, async () => {
     const { gate, steps } = gatedAt("first");
     // The history that the model reads has the same size all the time.
     const host = open(steps, { historyBytes: 2_000 });

@@ -6,6 +6,9 @@ import { OUTBOX_AGE_MS } from "../../src/submissions/prompt-outbox.ts";
 import { everyCrash, reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import { open, scene, Support, supportOf, verdict, type Host } from "./workflow-prompts-kit.ts";
 
+// A week of retries, and a run per point at which it is killed.
+vi.setConfig({ testTimeout: 120_000 });
+
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(() => void vi.restoreAllMocks());
 
@@ -200,7 +203,6 @@ test("configuration under another name, or in a request body, has no effect", as
 });
 
 test("killed at any write or await, the workflow has its answer once, and the prompt is in the conversation once", async () => {
-  vi.setConfig({ testTimeout: 60_000 });
   const platforms = new WeakMap<Host, ReturnType<typeof open>["platform"]>();
   const { points } = await everyCrash<Host>({
     create: () => {

@@ -1,6 +1,7 @@
 // One stored server and its line, if it has one: the states a client is shown, connecting with back-off, reading the
 // catalog, and requests with a deadline. A failure to connect is a state and an outcome, not an exception. Everything that
 // must survive a restart is in the server's row.
+import { happensWithin } from "../../host/deadline.ts";
 import { retryPauseMs } from "../retry.ts";
 import { EMPTY_CATALOG, type McpCatalog } from "./catalog.ts";
 import type { McpConnectionState, McpConnectOutcome } from "./connection-state.ts";
@@ -278,10 +279,7 @@ export class McpConnection {
   }
 
   async #closeLink(link: Link): Promise<void> {
-    const timer = new AbortController();
-    const late = this.#services.clock.sleep(CLOSE_TIMEOUT_MS, timer.signal).catch(() => undefined);
-    await Promise.race([link.close({ endSession: true }), late]);
-    timer.abort();
+    await happensWithin(CLOSE_TIMEOUT_MS, link.close({ endSession: true }), this.#services.clock);
   }
 
   async #attempts(limit: number): Promise<McpConnectOutcome> {

@@ -1,6 +1,7 @@
 // All MCP servers of one agent: which there are, their connections, and what they offer together. Rows are the truth
 // about servers; a connection in memory belongs to a row and is made anew after a restart, in the background.
 import type { Tool } from "ai";
+import { happensWithin } from "../../host/deadline.ts";
 import { sameJson } from "../../util/json.ts";
 import type { McpCatalog, McpPrompt, McpResource, McpResourceTemplate, McpTool } from "./catalog.ts";
 import type {
@@ -219,11 +220,8 @@ export class McpManager implements McpClients {
   async waitForConnections({ timeout }: { timeout?: number } = {}): Promise<void> {
     const pending = [...this.#connections.values()].flatMap((connection) => connection.pending ?? []);
     if (pending.length === 0 || (timeout !== undefined && !(timeout > 0))) return;
-    const timer = new AbortController();
-    const late =
-      timeout === undefined ? [] : [this.#services.clock.sleep(timeout, timer.signal).catch(() => undefined)];
-    await Promise.race([Promise.all(pending), ...late]);
-    timer.abort();
+    const all = Promise.all(pending);
+    await (timeout === undefined ? all : happensWithin(timeout, all, this.#services.clock));
   }
 
   /** Tries servers again that failed some time ago. */

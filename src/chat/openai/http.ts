@@ -6,7 +6,7 @@ import type { UIMessage } from "ai";
 import type { StepUsage } from "../../journal/records.ts";
 import { isToolPart } from "../../model/index.ts";
 import { readText } from "../../util/bytes.ts";
-import { isObject, parseJson } from "../../util/json.ts";
+import { isJsonRequest, isObject, parseJson } from "../../util/json.ts";
 import type { Result } from "../../util/result.ts";
 import { readRequestBody, type BodyError } from "../commands.ts";
 import {
@@ -16,7 +16,7 @@ import {
   TooManyReadersError,
   UnknownCallError
 } from "../errors.ts";
-import { BODY_LIMIT_BYTES, isJson, type HttpChatInit } from "../plain/http.ts";
+import { BODY_LIMIT_BYTES, type HttpChatInit } from "../plain/http.ts";
 import { READER_LIMIT, REFUSAL_STATUS } from "../plain/plain-chat.ts";
 import { AnswerReader, type AnswerEvents } from "./answer.ts";
 import { Completion, CompletionStream, type Head } from "./completions.ts";
@@ -62,7 +62,7 @@ export async function openAIResponse(request: Request, rest: string, init: OpenA
   if (!kind) return undefined;
   if (request.method !== "POST") return refuse("Method not allowed", 405);
   if (await init.isReadonly(request)) return refuse(new ForbiddenFrameError().message, 403);
-  if (!isJson(request)) return refuse("Send the request with Content-Type: application/json.", 415);
+  if (!isJsonRequest(request)) return refuse("Send the request with Content-Type: application/json.", 415);
   const text = await readText(request.body, BODY_LIMIT_BYTES);
   if (text === undefined) return refuse(new RequestTooLargeError("messages", BODY_LIMIT_BYTES).message, 413);
   const parsed = parseJson(text);

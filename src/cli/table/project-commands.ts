@@ -153,7 +153,7 @@ export const SKILLS_BUILD: CommandDefinition = {
   description: ["Writes a module whose default export is a source of the skills in a folder, for builds without Vite."],
   arguments: [{ name: "folder", text: "skills" }],
   options: { out: { value: "file", text: "<folder>.generated.ts; a .ts or .js file" } },
-  exitCodes: { 0: "written", 1: "the folder cannot be read, or a skill in it is broken" },
+  exitCodes: { 0: "written; a skill that is broken is named and left out", 1: "there is no such folder" },
   load: async () => (await import("../commands/skills.ts")).runSkillsBuild
 };
 
