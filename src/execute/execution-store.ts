@@ -246,7 +246,7 @@ export class ExecutionStore {
 
   rolledBack(id: string): void {
     this.#sql.change(
-      "UPDATE cm_executions SET status = 'rolled_back', updated_at = ? WHERE id = ?",
+      "UPDATE cm_executions SET status = 'rolled_back', due_at = NULL, updated_at = ? WHERE id = ?",
       this.#clock.now(),
       id
     );

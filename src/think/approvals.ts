@@ -11,6 +11,7 @@ import {
 import { approvalsResponse } from "./approvals-http.ts";
 import { approvalRefusal } from "./approval-check.ts";
 import { approverOf } from "./approver.ts";
+import { executionsRestored } from "./executions.ts";
 import type { Feature } from "./feature.ts";
 import { thinkRuntimeOf } from "./runtime.ts";
 
@@ -21,7 +22,8 @@ export function approvalsFeature(agent: object): Feature {
   return {
     name: "approvals",
     routes: {
-      approvals: (request, rest) => {
+      approvals: async (request, rest) => {
+        await executionsRestored(agent);
         if (thinkRuntimeOf(agent).features.approvals().length === 0) return undefined;
         return approvalsResponse(request, rest, {
           pendingApprovals: (executionId) => pendingApprovals(agent, executionId),
@@ -47,6 +49,7 @@ export async function decideApproval(
   { isApproved, by: given, ...rest }: Decision & { readonly isApproved: boolean }
 ): Promise<ActionOutput> {
   const by = approverOf(thinkRuntimeOf(agent).overrides, given);
+  await executionsRestored(agent);
   const decision = { ...rest, ...(by !== undefined && { by }) };
   const [asked] = thinkRuntimeOf(agent).parts.deferred.approvals.waiting(executionId);
   if (asked) return decideQuestion(agent, asked, { isApproved, ...decision });

@@ -22,13 +22,15 @@ export const MCP_SERVERS: TakeoverPart = {
   refuses: ({ sql, has }) => {
     if (!has("cf_agents_mcp_servers")) return [];
     const rows = sql.all<OriginalServer>("SELECT * FROM cf_agents_mcp_servers");
-    const bound = rows.filter(({ server_url: url }) => !URL.canParse(url) || !/^https?:/.test(url));
+    const bound = rows.filter((row) => !isOnTheWeb(row));
     return bound.map(({ name, server_url: url }) => ({ what: `MCP server "${name}" at ${url}`, rows: 1 }));
   },
   carry({ sql, has }) {
     if (!has("cf_agents_mcp_servers")) return undefined;
     const rows = sql.all<OriginalServer>("SELECT * FROM cf_agents_mcp_servers ORDER BY rowid");
-    rows.forEach((row, index) => {
+    // The others are here only if the class gives MCP servers up.
+    const carried = rows.filter(isOnTheWeb);
+    carried.forEach((row, index) => {
       new TableSet(sql, MCP_TABLES).run(
         `INSERT INTO cf_mcp_servers (id, name, url, url_key, callback_url, client_id, auth_url, options, position)
          VALUES (?, ?, ?, ?, ?, ?, NULL, ?, ?)`,
@@ -37,9 +39,13 @@ export const MCP_SERVERS: TakeoverPart = {
         ...[JSON.stringify(optionsOf(row)), index + 1]
       );
     });
-    return { found: rows.length, carried: rows.length, left: 0 };
+    return { found: rows.length, carried: carried.length, left: rows.length - carried.length };
   }
 };
+
+function isOnTheWeb({ server_url: url }: OriginalServer): boolean {
+  return URL.canParse(url) && /^https?:/.test(url);
+}
 
 function optionsOf({ server_options: text }: OriginalServer) {
   const parsed = text === null ? undefined : parseJson(text);
