@@ -108,6 +108,21 @@ describe("onChatRecovery", () => {
   });
 });
 
+test("onChatRecovery that answers after its conversation was cleared changes nothing", async () => {
+  const late = Promise.withResolvers<undefined>();
+  const host = open([reply(text("half"), stall()), reply(text("never"))], { recover: () => late.promise });
+  ask(await connect(host), "r1");
+  await die(host);
+  const socket = await connect(host);
+  await host.idle();
+  expect(scene.recoveries).toHaveLength(1);
+  socket.send({ type: "cf_agent_chat_clear" });
+  await host.idle();
+  late.resolve(undefined);
+  await host.advance(60_000);
+  expect([await stored(host), scene.script.callCount]).toEqual([[], 1]);
+});
+
 describe("the queue", () => {
   class Busy extends Patient {
     async fill(count: number): Promise<void> {
