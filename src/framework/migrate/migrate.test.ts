@@ -40,7 +40,8 @@ function project(name: string): string {
 function objectFile(folder: string, fixture: string): void {
   mkdirSync(folder, { recursive: true });
   const database = new DatabaseSync(join(folder, `${"a".repeat(64)}.sqlite`));
-  database.exec(readFileSync(join(TAKEOVER, "fixtures", `${fixture}.sql`), "utf8"));
+  // It need not be safe on the disk, which may be slow.
+  database.exec(`PRAGMA synchronous = OFF; BEGIN; ${readFileSync(join(TAKEOVER, "fixtures", `${fixture}.sql`), "utf8")} COMMIT;`);
   database.close();
 }
 
@@ -263,6 +264,28 @@ test("a difference is one that patch applies", () => {
   const { status } = spawnSync("git", ["apply", "-"], { cwd: folder, input: `${difference}\n` });
   expect(status).toBe(0);
   expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe(now);
+});
+
+test("every module that has a counterpart is one that this package exports", () => {
+  const { exports } = JSON.parse(readFileSync(join(TAKEOVER, "../../package.json"), "utf8")) as { exports: object };
+  const exported = new Set(Object.keys(exports));
+  const named = ["agent-tools", "chat-sdk", "sessions", "skills", "skills-module", "workflows"].map(
+    (name) => `agents/${name}`
+  );
+  // Of the published README.
+  const documented = [
+    "",
+    "/framework",
+    "/server-entry",
+    "/messengers",
+    "/messengers/telegram",
+    "/tools/workspace",
+    "/vite"
+  ];
+  const more = ["/tools/execute", "/tools/extensions", "/extensions", "/workflows"];
+  for (const specifier of [...named, "agents", ...[...documented, ...more].map((name) => `@cloudflare/think${name}`)]) {
+    expect(verdictOn(specifier, exported), specifier).toEqual({ to: expect.stringMatching(/^everthink(\/|$)/) });
+  }
 });
 
 test("virtual entries get our name, and published clients stay", () => {

@@ -8,6 +8,7 @@ export type SpecifierVerdict = { readonly to: string } | "keep" | "missing";
 const RENAMED: Readonly<Record<string, string>> = {
   agents: "everthink/agent",
   "agents/agent-tools": "everthink/agent-tools",
+  "agents/chat-sdk": "everthink/chat-sdk",
   "agents/experimental/memory/session": "everthink/session",
   "agents/experimental/memory/utils": "everthink/session",
   "agents/experimental/memory/utils/compaction-helpers": "everthink/session",
