@@ -5,6 +5,7 @@ import { builtinModules } from "node:module";
 import { gzipSync } from "node:zlib";
 import { build, type Plugin } from "esbuild";
 import { WORKER_BUILD } from "../tools/bundle-worker.ts";
+import ownPackage from "../package.json" with { type: "json" };
 import type { Contender } from "./contenders.ts";
 
 export interface BundleSize {
@@ -18,7 +19,12 @@ export async function bundleContender(contender: Contender, outputFile: string):
     entryPoints: [contender.entry],
     outfile: outputFile,
     minify: true,
-    plugins: [nodeModulesByShortName, emailModule, ...(contender.hasPlugins ? await pluginsOfPackage() : [])]
+    plugins: [
+      nodeModulesByShortName,
+      emailModule,
+      optionalPeersOfPackage,
+      ...(contender.hasPlugins ? await pluginsOfPackage() : [])
+    ]
   });
   const code = readFileSync(outputFile);
   return { minifiedBytes: code.byteLength, gzipBytes: gzipSync(code, { level: 9 }).byteLength };
@@ -29,6 +35,15 @@ async function pluginsOfPackage(): Promise<Plugin[]> {
   const { fastStreamsForEsbuild, zodLocalesForEsbuild } = await import("everthink/build");
   return [fastStreamsForEsbuild(), zodLocalesForEsbuild()];
 }
+
+/** This repository has everthink's optional peers; a user who installs what `Contender.installs` names does not. */
+const optionalPeersOfPackage: Plugin = {
+  name: "optional-peers-of-package",
+  setup({ onResolve }) {
+    const peers = Object.keys(ownPackage.peerDependenciesMeta).filter((name) => name !== "react");
+    onResolve({ filter: new RegExp(`^(${peers.join("|")})(/.*)?$`) }, ({ path }) => ({ path, external: true }));
+  }
+};
 
 /** Older packages say "path" or require("path") for what workerd knows as "node:path" and only by import. */
 export const nodeModulesByShortName: Plugin = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countTests, unfinishedFiles, type TestReport } from "./test-count.ts";
+import { countTests, filesToRepeat, type TestReport } from "./test-count.ts";
 
 const LOST = "[vitest-pool]: Worker forks emitted error.";
 
@@ -9,7 +9,7 @@ function report(files: string[][], errors: string[] = []): TestReport {
     errors,
     files: files.map((outcomes, index) => ({
       project: "node",
-      file: "abc".charAt(index),
+      file: "abcdefg".charAt(index),
       isBroken: outcomes.includes("broken"),
       outcomes: outcomes.filter((outcome) => outcome !== "broken")
     }))
@@ -47,6 +47,22 @@ test.each([
   expect(countTests(given, exitStatus)).toEqual(expected);
 });
 
-test("files of a lost process are named", () => {
-  expect(unfinishedFiles(lost).map(({ file }) => file)).toEqual(["b"]);
+const named = (given: TestReport) => filesToRepeat(given).map(({ file }) => file);
+
+test("files of a lost process, failing files and files whose hooks failed run once more", () => {
+  expect(named(lost)).toEqual(["b"]);
+  expect(named(report([["passed"], ["passed", "failed"], ["passed", "broken"]]))).toEqual(["b", "c"]);
+});
+
+test("more than five failing files do not run once more, lost ones do", () => {
+  const failing = Array.from({ length: 6 }, () => ["failed"]);
+  expect(named(report(failing))).toEqual([]);
+  expect(named(report(failing.slice(1)))).toHaveLength(5);
+  expect(named(report([["pending"], ...failing]))).toEqual(["a"]);
+});
+
+test("a failure that does not come again is not counted", () => {
+  const first = report([["passed"], ["passed", "broken"]]);
+  expect(countTests([first, again("passed")], 0)).toEqual({ passed: 2, failed: 0 });
+  expect(countTests([first, again("failed")], 1)).toEqual({ passed: 1, failed: 1 });
 });

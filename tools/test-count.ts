@@ -23,9 +23,23 @@ export interface TestCount {
 /** What Vitest says when the operating system ended the process that ran a file, as when Node itself crashes. */
 const LOST_PROCESS = /^\[vitest-pool\]: Worker \w+ emitted error/;
 
-/** Files whose process was lost: tests of theirs have no result. They may run once more. */
-export function unfinishedFiles(report: TestReport): FileReport[] {
-  return report.files.filter(({ outcomes }) => outcomes.includes("pending"));
+/** More failing files than this are a defect, not a busy machine: they do not run once more. */
+const MOST_REPEATED_FILES = 5;
+
+/** Files that CI runs once more: those whose process was lost, and a few that failed. */
+export function filesToRepeat(report: TestReport): FileReport[] {
+  const failing = report.files.filter((one) => !isUnfinished(one) && failuresOf(one) > 0);
+  return [...report.files.filter(isUnfinished), ...(failing.length > MOST_REPEATED_FILES ? [] : failing)];
+}
+
+/** Its process was lost: tests of it have no result. */
+function isUnfinished({ outcomes }: FileReport): boolean {
+  return outcomes.includes("pending");
+}
+
+function failuresOf(file: FileReport): number {
+  const failed = file.outcomes.filter((outcome) => outcome === "failed").length;
+  return failed === 0 && (file.isBroken || isUnfinished(file)) ? 1 : failed;
 }
 
 /** In a later report, files of an earlier one have run again. `exitStatus` is of the last run. */
@@ -37,10 +51,9 @@ export function countTests(reports: readonly (TestReport | undefined)[], exitSta
     for (const one of report?.files ?? []) files.set(`${one.project} ${one.file}`, one);
     failed += report ? unexplainedErrors(report) : 1;
   }
-  for (const { outcomes, isBroken } of files.values()) {
-    const failedHere = outcomes.filter((outcome) => outcome === "failed").length;
-    passed += outcomes.filter((outcome) => outcome === "passed").length;
-    failed += failedHere === 0 && (isBroken || outcomes.includes("pending")) ? 1 : failedHere;
+  for (const file of files.values()) {
+    passed += file.outcomes.filter((outcome) => outcome === "passed").length;
+    failed += failuresOf(file);
   }
   const isUnexplained = failed === 0 && (exitStatus !== 0 || passed === 0);
   return { passed, failed: isUnexplained ? 1 : failed };
@@ -49,5 +62,5 @@ export function countTests(reports: readonly (TestReport | undefined)[], exitSta
 /** A lost process is counted by its file. */
 function unexplainedErrors(report: TestReport): number {
   const lost = report.errors.filter((error) => LOST_PROCESS.test(error)).length;
-  return report.errors.length - Math.min(lost, unfinishedFiles(report).length);
+  return report.errors.length - Math.min(lost, report.files.filter(isUnfinished).length);
 }

@@ -1,6 +1,6 @@
 // Values of the log as text: JSON, with bytes, big integers, dates and undefined kept apart. What the text says is what a
 // call is run with, so a value that crossed from an isolate is read from here and never used as it came.
-import { byteLength, encodeBase64 } from "../util/bytes.ts";
+import { byteLength, decodeBase64, encodeBase64 } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
 
@@ -82,7 +82,7 @@ function tagged(tag: string, content: unknown): unknown {
     case "date":
       return new Date(Number(content));
     case "bytes":
-      return fromBase64(String(content));
+      return decodeBase64(String(content));
     case "map":
       return new Map(revived(content) as [unknown, unknown][]);
     case "set":
@@ -96,8 +96,4 @@ function bytesOf(value: object): Uint8Array | undefined {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   return undefined;
-}
-
-function fromBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
 }

@@ -1,5 +1,6 @@
-// Modules that most objects never need are loaded when one does: builds that split their output start without them. Each
-// is loaded once per isolate.
+// Packages that most objects never need are loaded when one does. Only packages: where a build is one file, as Wrangler's
+// is, a module of ours behind `import()` puts everything it shares with the rest into functions that are called at the
+// start, which costs more than the module. Each is loaded once per isolate.
 import { loading } from "#platform";
 
 /** Of every lazy module that is known so far. */

@@ -15,12 +15,14 @@ interface LoadedIsolate {
   getEntrypoint(): unknown;
 }
 
-/** JavaScript as text, or a value that is imported as JSON. */
-export type IsolateModule = string | { readonly json: unknown };
+/** JavaScript as text, a value that is imported as JSON, or Python. */
+export type IsolateModule = string | { readonly json: unknown } | { readonly py: string };
+
+const PYTHON_MAIN = "main.py";
 
 export interface IsolateInit {
   readonly loader: IsolateLoader;
-  /** By name; "main.js" has the entrypoint as its default export. */
+  /** By name; "main.js" has the entrypoint as its default export, "main.py" as its class `Default`. */
   readonly modules: Readonly<Record<string, IsolateModule>>;
   readonly cpuMs: number;
   /** Where its requests go; null: nowhere. */
@@ -30,9 +32,11 @@ export interface IsolateInit {
 /** The entrypoint of a loaded isolate. The caller names its methods: the modules are of this package. */
 export function openIsolate<Entrypoint>(init: IsolateInit): Entrypoint {
   const { loader, modules, cpuMs, outbound = null } = init;
+  const isPython = PYTHON_MAIN in modules;
   const code = {
     compatibilityDate: COMPATIBILITY_DATE,
-    mainModule: "main.js",
+    ...(isPython && { compatibilityFlags: ["python_workers"] }),
+    mainModule: isPython ? PYTHON_MAIN : "main.js",
     modules: Object.fromEntries(
       Object.entries(modules).map(([name, one]) => [name, typeof one === "string" ? { js: one } : one])
     ),

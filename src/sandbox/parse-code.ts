@@ -7,7 +7,8 @@ import type { Result } from "../util/result.ts";
 import { loadTransform } from "./load-transform.ts";
 import { visitSyntax } from "./spin-guard.ts";
 
-const loadParser = lazyModule(() => import("acorn"));
+/** The parser of JavaScript. */
+export const loadParser = lazyModule(() => import("acorn"));
 
 export interface ParsedCode {
   /** Without types. */

@@ -1,5 +1,5 @@
 // Resources of a skill by path: which paths are valid, what kind of file each is, and how its bytes become text. Pure.
-import { encodeBase64 } from "../util/bytes.ts";
+import { decodeBase64, encodeBase64, encodeText } from "../util/bytes.ts";
 import type { SkillResource, SkillResourceDescriptor, SkillResourceKind } from "./skill.ts";
 
 export const SKILL_FILE = "SKILL.md";
@@ -90,9 +90,7 @@ export function resourceOf(path: string, bytes: Uint8Array): SkillResource {
 }
 
 export function bytesOf({ encoding, content }: Pick<SkillResource, "encoding" | "content">): Uint8Array {
-  if (encoding !== "base64") return new TextEncoder().encode(content);
-  const binary = atob(content);
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  return encoding === "base64" ? decodeBase64(content) : encodeText(content);
 }
 
 function lenientText(bytes: Uint8Array): string {

@@ -1,6 +1,5 @@
 // Approvals of a class, from wherever they were asked: actions that are parked, code that waits, and questions of
 // workflows. One list, one pair of decisions and one address for all of them.
-import { lazyModule } from "../host/lazy-module.ts";
 import type { WaitingQuestion } from "../submissions/workflow-approvals.ts";
 import {
   noActions,
@@ -9,6 +8,7 @@ import {
   type ApprovalDecision,
   type PendingApproval
 } from "./actions.ts";
+import { approvalsResponse } from "./approvals-http.ts";
 import { approvalRefusal } from "./approval-check.ts";
 import { approverOf } from "./approver.ts";
 import type { Feature } from "./feature.ts";
@@ -16,16 +16,13 @@ import { thinkRuntimeOf } from "./runtime.ts";
 
 type Decision = ApprovalDecision & { readonly reason?: string };
 
-const loadHttp = lazyModule(() => import("./approvals-http.ts"));
-
 /** The address of what waits. A class in which nothing can wait keeps the address for itself. */
 export function approvalsFeature(agent: object): Feature {
   return {
     name: "approvals",
     routes: {
-      approvals: async (request, rest) => {
+      approvals: (request, rest) => {
         if (thinkRuntimeOf(agent).features.approvals().length === 0) return undefined;
-        const { approvalsResponse } = await loadHttp();
         return approvalsResponse(request, rest, {
           pendingApprovals: (executionId) => pendingApprovals(agent, executionId),
           approveExecution: (executionId, decision) =>

@@ -1,16 +1,13 @@
 // Extensions as a feature of a class with `extensionLoader`: their tools in every turn, their hooks after the class's own.
-// What runs them is loaded with the first agent that has any; a class without them pays nothing.
+// A class without them pays nothing per turn.
 import type { UIMessage } from "ai";
 import type { ExtensionStorage } from "../extensions/manager.ts";
-import { lazyModule } from "../host/lazy-module.ts";
 import type { Session } from "../session/session.ts";
 import type { AddMessagesOptions } from "./runtime.ts";
-import type { ExtensionRuntime } from "./extension-runtime.ts";
+import { ExtensionRuntime } from "./extension-runtime.ts";
 import type { Feature, FeatureFactory } from "./feature.ts";
 import type { Features } from "./features.ts";
 import type { OnStartDegradation, OptionalHook, ThinkOverrides } from "./overrides.ts";
-
-const loadRuntime = lazyModule(() => import("./extension-runtime.ts"));
 
 /** What extensions use of the inside of a Think. */
 export interface ExtensionOwner {
@@ -40,7 +37,6 @@ export function extensionsOf(owner: ExtensionOwner, { isOverridden, storage }: O
       return {
         name: "extensions",
         start: async () => {
-          const { ExtensionRuntime } = await loadRuntime();
           runtime = new ExtensionRuntime({ owner, host, storage, loader });
           await runtime.start();
         },

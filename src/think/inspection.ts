@@ -1,18 +1,16 @@
 // The inspection API as a part of every class: one route, and nothing else until it is asked. Access is decided before
-// anything of the agent is read and before the code that reads it is loaded.
-import { lazyModule } from "../host/lazy-module.ts";
+// anything of the agent is read.
+import { accessOf, forbidden, inspectionResponse } from "../inspect/inspect-http.ts";
 import { isObject } from "../util/json.ts";
 import type { Feature, FeatureFactory } from "./feature.ts";
 import type { ThinkRuntime } from "./runtime.ts";
+import { ThinkInspection } from "./inspection-source.ts";
 import { WarnOnce } from "./warn-once.ts";
 
 /** The variable whose value opens the API to a client that has it. */
 const INSPECTION_KEY = "EVERTHINK_INSPECTION_KEY";
 const MIN_KEY_CHARS = 16;
 const warnings = new WarnOnce();
-
-const loadSource = lazyModule(() => import("./inspection-source.ts"));
-const loadHttp = lazyModule(() => import("../inspect/inspect-http.ts"));
 
 const REST = /^\/v1\/(.*)$/s;
 
@@ -30,11 +28,9 @@ async function respond(
   path: string | undefined
 ): Promise<Response | undefined> {
   if (path === undefined) return undefined;
-  const { accessOf, forbidden, inspectionResponse } = await loadHttp();
   // The class may read the body to check a signature.
   const allowed = await runtime.overrides.authorizeInspection(request.clone() as Request, accessOf(request, path));
   if (allowed !== true) return forbidden();
-  const { ThinkInspection } = await loadSource();
   return inspectionResponse(request, path, new ThinkInspection(runtime));
 }
 

@@ -3,11 +3,11 @@
 //
 // What was activated is in the transcript. A row per active skill says where, so that the instructions can be put into the
 // prompt when the transcript no longer shows them: after a compaction, or behind the byte budget of the history.
-import { lazyModule } from "../host/lazy-module.ts";
 import { isToolPart } from "../model/index.ts";
 import type { Session } from "../session/session.ts";
+import { activationText } from "../skills/activation.ts";
 import { Activations, ACTIVATION_TABLES, type SkillActivation } from "../skills/activations.ts";
-import type { SkillRegistry } from "../skills/registry.ts";
+import { SkillRegistry } from "../skills/registry.ts";
 import type { EngineTurn } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { isObject } from "../util/json.ts";
@@ -18,9 +18,6 @@ const ACTIVATE = "activate_skill";
 /** Characters of instructions that are put back into the prompt: of one skill, and of all. */
 const MAX_RESTORED_CHARS = 20_000;
 const MAX_ALL_RESTORED_CHARS = 60_000;
-
-const loadRegistry = lazyModule(() => import("../skills/registry.ts"));
-const loadActivation = lazyModule(() => import("../skills/activation.ts"));
 
 type SkillSession = Pick<Session, "store">;
 
@@ -81,7 +78,6 @@ class AgentSkills {
     const { overrides } = this.#host;
     const sources = await overrides.getSkills();
     if (sources.length === 0) return undefined;
-    const { SkillRegistry } = await loadRegistry();
     return new SkillRegistry(sources, overrides.getSkillScriptRunner());
   }
 
@@ -89,7 +85,6 @@ class AgentSkills {
   async #restored(registry: SkillRegistry): Promise<{ label: string; text: string }[]> {
     const hidden = this.#hidden();
     if (hidden.length === 0) return [];
-    const { activationText } = await loadActivation();
     const texts: string[] = [];
     let left = MAX_ALL_RESTORED_CHARS;
     for (const { name } of hidden) {

@@ -1,20 +1,18 @@
 // The files of an agent as a feature: their tools in every turn, and files over HTTP where the class says who may. What
 // a tool writes is remembered as the turn's. Old media of messages become files too.
 import type { ToolSet, UIMessage } from "ai";
-import { lazyModule } from "../host/lazy-module.ts";
 import { isToolPart } from "../model/index.ts";
 import type { Preserve } from "../session/media-evictor.ts";
 import { loadShell } from "../workspace/bash/load-shell.ts";
 import type { BashOptions } from "../workspace/bash/run-script.ts";
+import { workspaceResponse } from "../workspace/http.ts";
+import { createWorkspaceTools } from "../workspace/tools/create-workspace-tools.ts";
 import { Workspace } from "../workspace/workspace.ts";
 import type { Feature, FeatureHost } from "./feature.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 
 /** Newest messages whose images and PDFs the model is shown again; of older ones it reads a note. */
 const MEDIA_MESSAGES = 8;
-
-const loadTools = lazyModule(() => import("../workspace/tools/create-workspace-tools.ts"));
-const loadHttp = lazyModule(() => import("../workspace/http.ts"));
 
 export function workspaceFeature(host: FeatureHost): Feature {
   const { overrides } = host;
@@ -31,9 +29,8 @@ export function workspaceFeature(host: FeatureHost): Feature {
   };
 }
 
-async function respond(overrides: ThinkOverrides, request: Request, rest: string): Promise<Response> {
-  const { workspaceResponse } = await loadHttp();
-  return await workspaceResponse(request, rest, {
+function respond(overrides: ThinkOverrides, request: Request, rest: string): Promise<Response> {
+  return workspaceResponse(request, rest, {
     workspace: overrides.workspace,
     authorize: (access) => overrides.authorizeWorkspace(access)
   });
@@ -41,7 +38,6 @@ async function respond(overrides: ThinkOverrides, request: Request, rest: string
 
 async function toolsOf({ overrides, turns }: FeatureHost, turnId: string): Promise<ToolSet> {
   const { workspace, workspaceBash } = overrides;
-  const { createWorkspaceTools } = await loadTools();
   const files = workspace instanceof Workspace ? workspace.inTurn(turnId) : workspace;
   let old: ReadonlySet<string> | undefined;
   return createWorkspaceTools(files, {

@@ -6,6 +6,7 @@ import { z } from "zod";
 import {
   Think,
   type ChatResponseResult,
+  type SkillRunContext,
   type ToolCallContext,
   type ToolCallDecision,
   type ToolCallResultContext,
@@ -98,4 +99,16 @@ test("hooks without names of tools take any call", () => {
   // Without names a call may be any, also one of a tool that was registered at run time.
   expectTypeOf<ToolCallContext["toolName"]>().toEqualTypeOf<string>();
   expectTypeOf<ToolCallContext["dynamic"]>().toEqualTypeOf<boolean | undefined>();
+});
+
+/** A script of a skill: what a tool answers may be left as a file as it is. */
+async function run(input: unknown, ctx: SkillRunContext) {
+  const guide = ctx.files["references/style-guide.md"];
+  const summary = await ctx.tools.call("summarize", { input, guide });
+  await ctx.output.writeFile("notes.md", summary);
+  return { ok: true };
+}
+
+test("a script of a skill compiles as documentation has it", () => {
+  expect(run).toBeTypeOf("function");
 });

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { openSql } from "../../src/host/sql.ts";
-import { loadProtocol } from "../../src/agent/mcp/connection.ts";
+import { openProtocol } from "../../src/agent/mcp/protocol.ts";
 import { McpManager } from "../../src/agent/mcp/manager.ts";
 import { serveMcp } from "../../src/agent/mcp/served-mcp.test-support.ts";
 import { McpStore } from "../../src/agent/mcp/server-store.ts";
@@ -36,7 +36,7 @@ test("an agent in workerd connects, lists, calls tools with an output schema, re
         clock: { now: () => Date.now(), sleep: () => new Promise(() => undefined) },
         ids: { next: () => crypto.randomUUID().slice(0, 21), random: () => 0 },
         fetch: async (url, init) => served.handler(new Request(url, init)),
-        loadProtocol,
+        loadProtocol: openProtocol,
         emit: () => undefined,
         warn: () => undefined,
         background: () => undefined

@@ -80,6 +80,17 @@ describe("a script", () => {
     });
   });
 
+  test("that leaves another value than a text leaves JSON", async () => {
+    const source = `export default async (input, { output, tools }) => {
+      await output.writeFile("result.json", await tools.call("double", { n: 2 }));
+      return 1;
+    }`;
+    const content = JSON.stringify({ twice: 4 }, null, 2);
+    expect(await run(source, { tools: { double } })).toMatchObject({ outputFiles: [{ path: "result.json", content }] });
+    const nothing = `export default (input, { output }) => output.writeFile("a", undefined)`;
+    await expect(run(nothing)).rejects.toThrow("A text is expected");
+  });
+
   test("that throws reports its message and what it printed before", async () => {
     const source = `console.log("top"); export default () => { console.log("before"); throw new Error("broke"); }`;
     await expect(run(source)).rejects.toThrow("broke\ntop\nbefore");

@@ -27,9 +27,6 @@ export interface ConnectionServices extends ProtocolServices {
   readonly background: (work: Promise<unknown>) => void;
 }
 
-/** With the client package, when the first server is connected: bundlers that split keep it out of an agent's start. */
-export const loadProtocol: LoadProtocol = async (services) => (await import("./protocol.ts")).openProtocol(services);
-
 /** For the handshake of one attempt, and for reading the lists. */
 export const MCP_CONNECT_TIMEOUT_MS = 15_000;
 export const DISCOVERY_TIMEOUT_MS = 15_000;

@@ -5,7 +5,7 @@ import { memoryStorage } from "../../host/memory-storage.test-support.ts";
 import type { Clock, Ids, Sql } from "../../host/ports.ts";
 import { openSchema } from "../../host/schema.ts";
 import { openSql } from "../../host/sql.ts";
-import { loadProtocol } from "./connection.ts";
+import { openProtocol } from "./protocol.ts";
 import type { McpOAuthProvider } from "./credentials.ts";
 import type { Fetch } from "./guarded-fetch.ts";
 import { McpManager } from "./manager.ts";
@@ -95,7 +95,7 @@ export class McpWorld<Time extends Clock = ManualClock> {
   readonly events: [name: string, payload: object][] = [];
   readonly warnings: string[] = [];
   readonly origins = new Map<string, Handler>();
-  loadProtocol: LoadProtocol = loadProtocol;
+  loadProtocol: LoadProtocol = openProtocol;
   createOAuthProvider: ((callbackUrl: string) => McpOAuthProvider | undefined) | undefined;
   #background = new Set<Promise<unknown>>();
   readonly #ids = new CountingIds();

@@ -5,7 +5,7 @@ import { frames } from "../connections/frames.ts";
 import { pathBelowAgent } from "../own-path.ts";
 import { runtimeOf, type AgentRuntime } from "../runtime.ts";
 import { callbackUrlOf } from "./callback-url.ts";
-import { loadProtocol } from "./connection.ts";
+import { openProtocol } from "./protocol.ts";
 import { McpManager } from "./manager.ts";
 import { MCP_TABLES, McpStore } from "./server-store.ts";
 
@@ -69,7 +69,7 @@ function openManager(agent: Agent, runtime: AgentRuntime): McpManager {
     clock,
     ids,
     fetch: (url, init) => agent.mcpFetch(url, init),
-    loadProtocol,
+    loadProtocol: openProtocol,
     callbackUrlOf: (options) => callbackUrlOf(agent, options),
     // Outside of the agent's context its methods are entered, which takes a promise.
     createOAuthProvider: (callbackUrl) => runtime.enterContext(() => agent.createMcpOAuthProvider(callbackUrl)),

@@ -1,6 +1,5 @@
 // Speaking MCP to a server: opening a line on the transport and the protocol version that it knows, logging in, reading
-// its lists, and what its errors mean. Loaded together with `@modelcontextprotocol/client` when an agent connects its
-// first server: an agent without servers loads none of it.
+// its lists, and what its errors mean. `@modelcontextprotocol/client` is loaded when an agent connects its first server.
 import type { Clock, Ids } from "../../host/ports.ts";
 import type { EventPayloads, EventType } from "../../observe/events.ts";
 import type { McpCatalog } from "./catalog.ts";

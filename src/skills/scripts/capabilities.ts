@@ -112,13 +112,14 @@ export class Capabilities {
     return await lastOf(result);
   }
 
-  /** Keeps a file as a part of the result. */
-  writeOutput(name: string, content: string): void {
+  /** Keeps a file as a part of the result: a text as it is, another value, such as a tool's result, as JSON. */
+  writeOutput(name: string, value: unknown): void {
     this.#count();
     const problem = outputNameProblem(name);
     if (problem !== undefined) throw new Error(problem);
+    const content = typeof value === "string" ? value : text(JSON.stringify(value, null, 2));
     const others = this.#outputs.size - (this.#outputs.has(name) ? 1 : 0);
-    const refused = outputFileProblem(name, byteLength(text(content)), others);
+    const refused = outputFileProblem(name, byteLength(content), others);
     if (refused !== undefined) throw new Error(refused);
     this.#outputs.set(name, content);
   }

@@ -27,6 +27,6 @@ export interface SkillRunContext {
   readonly tools: { call(name: string, input?: unknown): Promise<unknown> } & Readonly<
     Record<string, (input?: unknown) => Promise<unknown>>
   >;
-  /** Files that are part of the result. At most 20, each of 64,000 bytes. */
-  readonly output: { writeFile(name: string, content: string): Promise<void> };
+  /** Files that are part of the result. At most 20, each of 64,000 bytes. What is not a text is written as JSON. */
+  readonly output: { writeFile(name: string, content: unknown): Promise<void> };
 }

@@ -3,10 +3,10 @@
 import { disposeCall, openIsolate, type IsolateLoader } from "../../sandbox/isolate.ts";
 import { parseJson, isObject } from "../../util/json.ts";
 import { cutToBytes } from "../../util/bytes.ts";
-import { errorMessage } from "../../util/errors.ts";
 import { SkillScriptError } from "../errors.ts";
 import { descriptorOf } from "../skill.ts";
 import type { Capabilities } from "./capabilities.ts";
+import { hostFunctions } from "./host-functions.ts";
 import { harnessSource } from "./isolate-source.ts";
 import { MAX_PRINTED_BYTES, MAX_RESULT_CHARS } from "./limits.ts";
 import { scriptModules } from "./modules.ts";
@@ -45,7 +45,7 @@ export async function runInIsolate({
     resources.flatMap((one) => (one.encoding === "base64" ? [] : [[one.path, one.content]]))
   );
   const payload = { input, skill: descriptorOf(skill), files, hasNetwork: capabilities.fetch !== undefined };
-  const run = entrypoint.run(payload, hostOf(capabilities));
+  const run = entrypoint.run(payload, hostFunctions(capabilities));
   // A late failure of a run that was given up is not an unhandled one.
   run.catch(() => undefined);
   try {
@@ -53,31 +53,6 @@ export async function runInIsolate({
   } finally {
     disposeCall(run);
   }
-}
-
-/** What the script can call. Failures are values: a rejection that crosses the isolates is logged by the platform. */
-function hostOf(capabilities: Capabilities): object {
-  const { fetch } = capabilities;
-  return {
-    readFile: answering((path: string) => capabilities.readFile(path)),
-    listFiles: answering((path: string) => capabilities.listFiles(path)),
-    glob: answering((pattern: string) => capabilities.glob(pattern)),
-    stat: answering((path: string) => capabilities.stat(path)),
-    writeFile: answering((path: string, content: string) => capabilities.writeFile(path, content)),
-    writeOutput: answering((name: string, content: string) => capabilities.writeOutput(name, content)),
-    tool: answering(async (name: string, input: unknown) => plain(await capabilities.callTool(name, input))),
-    ...(fetch && { fetch: answering((url: string, options: object) => fetch(url, options)) })
-  };
-}
-
-function answering<Args extends unknown[]>(call: (...args: Args) => unknown): (...args: Args) => Promise<object> {
-  return async (...args) => {
-    try {
-      return { value: await call(...args) };
-    } catch (error) {
-      return { error: errorMessage(error) };
-    }
-  };
 }
 
 /** What the isolate returned is untrusted: a script can change the code around it. */
@@ -100,9 +75,4 @@ function finished(returned: unknown, capabilities: Capabilities): unknown {
     ...(printed !== "" && { logs: printed.split("\n") }),
     ...(outputFiles.length > 0 && { outputFiles })
   };
-}
-
-/** JSON, as the model would be given it. */
-function plain(value: unknown): unknown {
-  return value === undefined ? null : (JSON.parse(JSON.stringify(value) ?? "null") as unknown);
 }

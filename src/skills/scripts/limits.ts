@@ -13,6 +13,8 @@ export const MAX_HOST_CALLS = 1_000;
 /** Bytes of one file of the workspace that a script may read, and characters it may write. */
 export const MAX_WORKSPACE_FILE_BYTES = 10 * 1024 * 1024;
 export const DEFAULT_SCRIPT_TIMEOUT_MS = 30_000;
+/** Said inside and outside of where Python runs. */
+export const PYTHON_TIMED_OUT = "Python script execution timed out";
 
 /** What is wrong with the name of an output file, if anything. */
 export function outputNameProblem(name: unknown): string | undefined {

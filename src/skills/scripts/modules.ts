@@ -1,7 +1,8 @@
 // The modules of a script: the script itself and the files of its skill that it imports, each as JavaScript with checks
 // that end a loop which does not yield. Imports are resolved here, so a script can import nothing but its skill's files.
-import { parse, type Program } from "acorn";
+import type { Program } from "acorn";
 import type { IsolateModule } from "../../sandbox/isolate.ts";
+import { loadParser } from "../../sandbox/parse-code.ts";
 import {
   isSyntaxNode,
   SPIN_GUARD_MODULE,
@@ -68,7 +69,7 @@ interface ModuleOptions {
 async function guardedModule(file: string, source: string, options: ModuleOptions): Promise<string> {
   const { resolve, isTyped, needsDefault } = options;
   const text = (isTyped ? await stripTypes(file, source) : source).replace(/^#!/, "//");
-  const program = parsed(file, text);
+  const program = await parsed(file, text);
   if (needsDefault && !hasDefaultExport(program))
     throw new SkillScriptError(
       `${file} must have a function as its default export: export default function run(input, ctx) { … }`
@@ -78,7 +79,8 @@ async function guardedModule(file: string, source: string, options: ModuleOption
   return `${importLine}${withTextEdits(text, edits)}`;
 }
 
-function parsed(file: string, text: string): Program {
+async function parsed(file: string, text: string): Promise<Program> {
+  const { parse } = await loadParser();
   try {
     return parse(text, { ecmaVersion: "latest", sourceType: "module", allowHashBang: true });
   } catch (error) {

@@ -1,18 +1,17 @@
-// What runs scripts of skills: each run has a deadline and its own capabilities, and ends with both. What runs a language
-// is loaded with its first script.
-import { lazyModule } from "../../host/lazy-module.ts";
+// What runs scripts of skills: each run has a deadline and its own capabilities, and ends with both. Interpreters and
+// parsers are loaded with the first script that needs them.
 import type { IsolateLoader } from "../../sandbox/isolate.ts";
 import { SkillScriptError } from "../errors.ts";
 import { extensionOf, isResourcePath } from "../resource.ts";
 import { Capabilities, type CapabilityOptions } from "./capabilities.ts";
-import { DEFAULT_SCRIPT_TIMEOUT_MS } from "./limits.ts";
+import { runInIsolate } from "./isolate.ts";
+import { DEFAULT_SCRIPT_TIMEOUT_MS, PYTHON_TIMED_OUT } from "./limits.ts";
+import { runInPython } from "./python.ts";
 import { languageOf, SCRIPT_EXTENSIONS, type SkillScriptRequest, type SkillScriptRunner } from "./script.ts";
-
-const loadIsolate = lazyModule(() => import("./isolate.ts"));
-const loadShellRunner = lazyModule(() => import("./shell.ts"));
+import { runInShell } from "./shell.ts";
 
 export interface SkillRunnerOptions extends CapabilityOptions {
-  /** The `worker_loaders` binding, which JavaScript and TypeScript need. */
+  /** The `worker_loaders` binding, which all languages but Bash need. */
   readonly loader?: IsolateLoader;
   /** Milliseconds a script may run; 30,000 by default. */
   readonly timeout?: number;
@@ -36,32 +35,24 @@ async function run(options: SkillRunnerOptions, request: SkillScriptRequest): Pr
     throw new SkillScriptError("Every path of a skill must be a normalized relative path.");
   const language = languageOf(extensionOf(path));
   if (!language) throw new SkillScriptError(`A script must end in one of ${SCRIPT_EXTENSIONS.join(" ")}.`);
-  if (language === "python")
-    throw new SkillScriptError(
-      "Python scripts cannot run here. Do the task without the script, or with one in another language.",
-      {
-        hint: "skills.runner runs JavaScript, TypeScript and Bash; a SkillScriptRunner of your own may run Python."
-      }
-    );
   const timeoutMs = options.timeout ?? DEFAULT_SCRIPT_TIMEOUT_MS;
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = caller ? AbortSignal.any([caller, deadline]) : deadline;
   const { toolCallId = "skill-script", messages = [] } = request;
   const capabilities = await Capabilities.open(options, { toolCallId, messages, signal });
-  const late = new SkillScriptError(`The script was timed out after ${timeoutMs} ms.`);
+  const late = new SkillScriptError(
+    language === "python" ? PYTHON_TIMED_OUT : `The script was timed out after ${timeoutMs} ms.`
+  );
   const stopped = rejection(signal, () => (deadline.aborted ? late : new SkillScriptError("The script was stopped.")));
   try {
-    if (language === "bash") {
-      const { runInShell } = await loadShellRunner();
-      return await runInShell({ request, capabilities, signal, timeoutMs, stopped });
-    }
+    if (language === "bash") return await runInShell({ request, capabilities, signal, timeoutMs, stopped });
     const { loader } = options;
     if (!loader)
-      throw new SkillScriptError("Scripts in JavaScript and TypeScript cannot run here.", {
+      throw new SkillScriptError("Scripts in JavaScript, TypeScript and Python cannot run here.", {
         hint: 'Give skills.runner a loader: "worker_loaders": [{ "binding": "LOADER" }] in the Wrangler configuration.'
       });
-    const { runInIsolate } = await loadIsolate();
-    return await runInIsolate({ loader, request, capabilities, timeoutMs, stopped });
+    const runInLanguage = language === "python" ? runInPython : runInIsolate;
+    return await runInLanguage({ loader, request, capabilities, timeoutMs, stopped });
   } finally {
     capabilities.close();
   }

@@ -154,7 +154,7 @@ describe("scripts made to harm", () => {
   });
 });
 
-test("a script in Python is refused with a sentence, and a runner of one's own is given it", async () => {
+test("a script in Python is refused with a sentence without a loader, and a runner of one's own is given it", async () => {
   const source = fromManifest(manifestOf({ "scripts/a.py": "print(1)" }));
   const call = async (one: SkillScriptRunner) => {
     const { run_skill_script: tool } = await new SkillRegistry([source], one).tools();
@@ -163,7 +163,7 @@ test("a script in Python is refused with a sentence, and a runner of one's own i
       { toolCallId: "c", messages: [], context: {} }
     );
   };
-  expect(await call(runner({}))).toContain("Python scripts cannot run here");
+  expect(await call(runner({}))).toContain("Python cannot run here");
   expect(await call({ run: async ({ source: code }) => `ran ${code}` })).toBe("ran print(1)");
 });
 

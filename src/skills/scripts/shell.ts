@@ -1,19 +1,16 @@
 // Bash scripts in the interpreter of the package just-bash, over a file system of their own: the input and the files of the
 // skill are there, and what is left in /output is part of the result.
-import { cutToBytes, decodeText, encodeBase64 } from "../../util/bytes.ts";
+import { cutToBytes, decodeText } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import type { ShellCommand, ShellFileSystem, ShellResult } from "../../workspace/bash/interpreter.ts";
 import { loadShell } from "../../workspace/bash/load-shell.ts";
 import { EXECUTION_LIMITS } from "../../workspace/bash/run-script.ts";
 import { timedSignal } from "../../workspace/bash/timed-signal.ts";
 import { SkillScriptError } from "../errors.ts";
-import { bytesOf, isResourcePath, SKILL_FILE } from "../resource.ts";
-import { descriptorOf } from "../skill.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { MAX_PRINTED_BYTES, outputFileProblem } from "./limits.ts";
+import { initialFiles, OUTPUT_FOLDER, outputFile, SKILL_FOLDER } from "./path-contract.ts";
 import type { SkillOutputFile, SkillScriptRequest } from "./script.ts";
-
-const OUTPUT = "/output";
 
 export interface ShellRun {
   readonly request: SkillScriptRequest;
@@ -31,18 +28,18 @@ export async function runInShell({ request, capabilities, signal, timeoutMs, sto
   const { Bash, InMemoryFs } = shell.value;
   const input = JSON.stringify(request.input) ?? "null";
   const fs = new InMemoryFs(initialFiles(request, input));
-  fs.mkdirSync(OUTPUT, { recursive: true });
+  fs.mkdirSync(OUTPUT_FOLDER, { recursive: true });
   fs.mkdirSync("/tmp", { recursive: true });
   const { fetch } = capabilities;
   const bash = new Bash({
     fs,
-    cwd: "/skill",
+    cwd: SKILL_FOLDER,
     executionLimits: EXECUTION_LIMITS,
     customCommands: commandsOf(capabilities),
     ...(fetch && { fetch })
   });
   const timed = timedSignal(signal, timeoutMs);
-  const run = bash.exec(request.source, { cwd: "/skill", rawScript: true, signal: timed, stdin: input });
+  const run = bash.exec(request.source, { cwd: SKILL_FOLDER, rawScript: true, signal: timed, stdin: input });
   run.catch(() => undefined);
   const result = await Promise.race([run, stopped]);
   if (timed.aborted) throw new SkillScriptError(`The script was timed out after ${timeoutMs} ms.`);
@@ -53,20 +50,6 @@ export async function runInShell({ request, capabilities, signal, timeoutMs, sto
     exitCode: result.exitCode,
     ...(outputFiles.length > 0 && { outputFiles })
   };
-}
-
-function initialFiles(
-  { skill, resources = [] }: SkillScriptRequest,
-  input: string
-): Record<string, string | Uint8Array> {
-  const files: Record<string, string | Uint8Array> = {
-    "/input.json": input,
-    "/context.json": JSON.stringify({ skill: descriptorOf(skill) }),
-    [`/skill/${SKILL_FILE}`]: skill.rawContent ?? skill.body
-  };
-  for (const resource of resources)
-    if (isResourcePath(resource.path)) files[`/skill/${resource.path}`] = bytesOf(resource);
-  return files;
 }
 
 /** Files that are there to be read with, as far as the run may. A command that is not allowed does not exist. */
@@ -118,26 +101,16 @@ function command(
 async function collect(fs: ShellFileSystem): Promise<SkillOutputFile[]> {
   const found: SkillOutputFile[] = [];
   for (const path of fs.getAllPaths().toSorted()) {
-    if (!path.startsWith(`${OUTPUT}/`)) continue;
+    if (!path.startsWith(`${OUTPUT_FOLDER}/`)) continue;
     const { isFile } = await fs.lstat(path);
     if (!isFile) continue;
-    const name = path.slice(OUTPUT.length + 1);
+    const name = path.slice(OUTPUT_FOLDER.length + 1);
     const bytes = await fs.readFileBuffer(path);
     const problem = outputFileProblem(name, bytes.byteLength, found.length);
     if (problem !== undefined) throw new SkillScriptError(problem);
     found.push(outputFile(name, bytes));
   }
   return found;
-}
-
-function outputFile(path: string, bytes: Uint8Array): SkillOutputFile {
-  try {
-    const content = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return { path, encoding: "text", content };
-  } catch {
-    // Not text.
-    return { path, encoding: "base64", content: encodeBase64(bytes) };
-  }
 }
 
 function cut(text: string): string {

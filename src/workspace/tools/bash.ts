@@ -1,11 +1,8 @@
-// `bash`: a script in an interpreter over the workspace. What runs it is loaded with the first script.
+// `bash`: a script in an interpreter over the workspace. The interpreter is loaded with the first script.
 import { tool, type Tool } from "ai";
-import { lazyModule } from "../../host/lazy-module.ts";
-import type { BashInput, BashOutput, BashOptions } from "../bash/run-script.ts";
+import { runScript, type BashInput, type BashOutput, type BashOptions } from "../bash/run-script.ts";
 import { toolInput } from "./input.ts";
 import type { BashOperations } from "./operations.ts";
-
-const loadRunner = lazyModule(() => import("../bash/run-script.ts"));
 
 export interface BashToolOptions extends BashOptions {
   readonly ops: BashOperations;
@@ -25,9 +22,6 @@ export function createBashTool(options: BashToolOptions): Tool<BashInput, BashOu
       script: { type: "string", description: "The script" },
       cwd: { type: "string", isOptional: true, description: "Directory to start in; / by default" }
     }),
-    execute: async (input, { abortSignal }): Promise<BashOutput> => {
-      const { runScript } = await loadRunner();
-      return await runScript(options, input, abortSignal);
-    }
+    execute: (input, { abortSignal }): Promise<BashOutput> => runScript(options, input, abortSignal)
   });
 }
