@@ -132,6 +132,7 @@ function Address({ config, route, go, isFile }: Pick<HeaderProps, "config" | "ro
       <input
         id="address"
         aria-label="Agent and instance"
+        placeholder="agent/instance"
         list="agents"
         spellCheck={false}
         value={text}

@@ -136,6 +136,7 @@ test("a link leads to a turn and a view, and the keyboard goes through both", as
 });
 
 test("j goes to the last turn and keeps it in sight; arrow keys go through the views", async () => {
+  await page.setViewportSize({ width: 1280, height: 500 });
   const current = page.locator('.turn[aria-current="true"]');
   for (let key = 0; key < 12; key += 1) {
     await page.keyboard.press("j");
@@ -144,6 +145,7 @@ test("j goes to the last turn and keeps it in sight; arrow keys go through the v
   await current.filter({ hasText: "How is the sea" }).waitFor();
   const [list, turn] = await Promise.all([page.locator(".turns .list").boundingBox(), current.boundingBox()]);
   expect((turn?.y ?? Infinity) + (turn?.height ?? 0)).toBeLessThanOrEqual((list?.y ?? 0) + (list?.height ?? 0) + 1);
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.getByRole("tab", { name: "Why" }).focus();
   const selected = page.locator('[role="tab"][aria-selected="true"]:focus');
   for (const [key, name] of KEYS_OF_TABS) {
