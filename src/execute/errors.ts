@@ -10,11 +10,15 @@ export class ExecuteDefinitionError extends ThinkError {
 
 /** Some calls of a run could not be undone. */
 export class RollbackError extends ThinkError {
-  constructor(executionId: string, failures: readonly string[]) {
+  /** `problem`: why nothing could be undone, or what went wrong with each call that could not be. */
+  constructor(executionId: string, problem: string | readonly string[]) {
+    const isNothingDone = typeof problem === "string";
     super({
       code: "execute-rollback",
-      message: `${failures.length} of the calls of ${executionId} could not be undone: ${failures.join("; ")}`,
-      hint: "The other calls were undone. Undo these by hand."
+      message: isNothingDone
+        ? `${executionId} cannot be rolled back: ${problem}.`
+        : `${problem.length} of the calls of ${executionId} could not be undone: ${problem.join("; ")}`,
+      hint: isNothingDone ? "Nothing was undone." : "The other calls were undone. Undo these by hand."
     });
   }
 }

@@ -14,6 +14,7 @@ import {
   missingConnector,
   noRuntime,
   REJECTED,
+  shownInput,
   type Executions,
   type ExecutionsInit
 } from "./executions.ts";
@@ -73,10 +74,13 @@ export class ExecutionApprovals {
     const refusal = await this.#refusal(execution, { entry, decision, isApproved: true });
     if (refusal !== undefined) return failedRun(id, refusal);
     const by = decision.by ?? null;
-    const won = this.#executions.store.atomically(
+    const { store } = this.#executions;
+    await this.#passesEnded(id);
+    const won = store.atomically(
       () =>
-        this.#executions.store.approve(id, entry.seq, { by, editedArgs: edited.value }) &&
-        this.#executions.store.leavePause(id, "running")
+        this.#isWaiting(id, entry.seq) &&
+        store.approve(id, entry.seq, { by, editedArgs: edited.value }) &&
+        store.leavePause(id, "running")
     );
     if (!won) return failedRun(id, "Nothing was done: the run is not paused any more.");
     this.#init.emit("action:pause:approved", { action: callPath(entry), executionId: id });
@@ -93,10 +97,12 @@ export class ExecutionApprovals {
     const refusal = await this.#refusal(ready.value, { entry, decision, isApproved: false });
     if (refusal !== undefined) return failedRun(id, refusal);
     const { origin = getCurrentAgent().connection, reason = REJECTED } = decision;
+    await this.#passesEnded(id);
     const won = this.#init.conversation.atomically(() => {
+      if (!this.#isWaiting(id, entry.seq)) return false;
       if (!this.#executions.store.leavePause(id, "rejected", reason)) return false;
       this.#executions.store.move(id, entry.seq, "reverted");
-      this.#executions.placeLate(id, origin);
+      this.#executions.placeLate(id, origin, decision.by);
       return true;
     });
     if (!won) return failedRun(id, "Nothing was done: the run is no longer pending.");
@@ -109,7 +115,7 @@ export class ExecutionApprovals {
   /** The run, if a decision about it can be taken now. */
   async #decidable(id: string, otherwise: string): Promise<Result<Execution, string>> {
     // The pass that paused it may still be ending.
-    await this.#executions.active.get(id)?.catch(() => undefined);
+    await this.#passesEnded(id);
     const execution = this.#executions.store.find(id);
     if (execution?.status !== "paused")
       return { ok: false, error: `Nothing was done: this execution is ${otherwise}.` };
@@ -134,6 +140,18 @@ export class ExecutionApprovals {
     } catch (error) {
       return `Nothing was done: ${errorMessage(error)}`;
     }
+  }
+
+  /** While the class was asked, a decision about another call may have begun a pass: two at once would repeat its calls. */
+  async #passesEnded(id: string): Promise<void> {
+    const { active } = this.#executions;
+    for (let pass = active.get(id); pass; pass = active.get(id)) await pass.catch(() => undefined);
+  }
+
+  /** Still: that pass may have made the call, or ended the run. */
+  #isWaiting(id: string, seq: number): boolean {
+    const { store } = this.#executions;
+    return store.find(id)?.status === "paused" && store.entry(id, seq)?.state === "pending";
   }
 
   #waiting(id: string): LogEntry[] {
@@ -163,12 +181,14 @@ export class ExecutionApprovals {
   ): Promise<string | undefined> {
     if (decision.inputHash !== undefined && decision.inputHash !== inputHash(entry))
       return "Nothing was done: what waits for approval has another input than the one that was decided about.";
-    const descriptor = this.#executions.descriptorOf(execution);
+    const descriptor = this.#executions.descriptorOf(execution, entry.seq);
     if (!descriptor) return "Nothing was done: nothing is pending.";
+    // The class decides over the call that would run, with what it would run with.
+    const input = decision.args === undefined ? descriptor.input : shownInput(decision.args);
     return approvalRefusal(this.#init, {
       executionId: execution.id,
       source: "codemode",
-      descriptor,
+      descriptor: { ...descriptor, input },
       inputHash: inputHash(entry),
       decision: isApproved ? "approve" : "reject",
       by: decision.by ?? null,
@@ -177,6 +197,7 @@ export class ExecutionApprovals {
   }
 }
 
-function inputHash({ connector, method, args }: LogEntry): string {
-  return sha256(`${connector}.${method} ${args}`);
+/** Of this one question: the same call made again, or asked about again after a crash, is another one to decide about. */
+function inputHash({ seq, askedAgain, connector, method, args }: LogEntry): string {
+  return sha256(`${seq}.${askedAgain} ${connector}.${method} ${args}`);
 }

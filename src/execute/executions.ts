@@ -272,8 +272,8 @@ export class Executions {
     return this.store.log(id).flatMap((entry) => (entry.state === "pending" ? [pendingCall(id, entry)] : []));
   }
 
-  /** Puts an outcome into the transcript that its turn did not wait for. Part of the caller's transaction. */
-  placeLate(id: string, origin?: unknown): void {
+  /** Puts an outcome into the transcript that its turn did not wait for. Part of the caller's transaction. `by`: who rejected. */
+  placeLate(id: string, origin?: unknown, by?: string): void {
     const { conversation } = this.#init;
     const execution = this.store.find(id);
     if (!execution || execution.isPlaced || execution.status === "running") return;
@@ -283,7 +283,9 @@ export class Executions {
     const output = JSON.parse(JSON.stringify(this.shown(execution, outcome))) as Json;
     const isPaused = outcome.status === "paused";
     const descriptor = isPaused ? this.descriptorOf(execution) : undefined;
-    const placed = conversation.replaceOutput(execution, output, descriptor && { approvalDescriptor: descriptor });
+    const decidedBy = by ?? this.store.log(id).findLast((entry) => entry.decidedBy !== null)?.decidedBy ?? null;
+    const place = { ...execution, decidedBy };
+    const placed = conversation.replaceOutput(place, output, descriptor && { approvalDescriptor: descriptor });
     if (placed === "not-yet") return;
     if (placed === "gone" && !isPaused) conversation.note(noteText(execution, this.shown(execution, outcome)));
     if (placed !== "already-resolved" && !isPaused) conversation.continueTurn(execution, origin);
@@ -342,14 +344,15 @@ export class Executions {
     return this.pass(execution.id, signal);
   }
 
-  /** Of the first call that waits; undefined if none does. */
-  descriptorOf(execution: Execution): ActionApprovalDescriptor | undefined {
-    const [pending] = this.pendingCalls(execution.id);
+  /** Of a call that waits, by default of the first; undefined if it does not wait. */
+  descriptorOf(execution: Execution, seq?: number): ActionApprovalDescriptor | undefined {
+    const pending = this.pendingCalls(execution.id).find((one) => seq === undefined || one.seq === seq);
     if (!pending) return undefined;
     const { requestId, toolCallId } = execution;
     const action = `${pending.connector}.${pending.method}`;
-    const input = isObject(pending.args) ? pending.args : { value: pending.args };
-    const own = { action, summary: action, input, permissions: [], kind: "durable-pause" as const };
+    const input = shownInput(pending.args);
+    const summary = pending.mayHaveRun ? `${action} (it was approved before, and may have run)` : action;
+    const own = { action, summary, input, permissions: [], kind: "durable-pause" as const };
     return { ...own, ...this.#described(pending, { requestId, toolCallId }), requestId, toolCallId };
   }
 
@@ -410,7 +413,9 @@ export class Executions {
   async rollback(id: string): Promise<string[]> {
     const execution = this.store.find(id);
     const connectors = await openConnectors(this.runtimes.get(execution?.runtime ?? "")?.connectors ?? []);
-    if (!execution) throw new RollbackError(id, ["it does not exist"]);
+    if (!execution) throw new RollbackError(id, "it does not exist");
+    if (execution.status === "running" || this.active.has(id)) throw new RollbackError(id, "it is still running");
+    if (execution.status === "paused") this.#endPause(execution);
     const failures: string[] = [];
     const reverted: string[] = [];
     for (const entry of this.store.log(id).toReversed()) {
@@ -431,6 +436,14 @@ export class Executions {
     return reverted;
   }
 
+  /** A run that waits does not go on when it is undone, and its place in the transcript says so. */
+  #endPause({ id }: Execution): void {
+    this.#init.conversation.atomically(() => {
+      if (this.store.leavePause(id, "rejected", ROLLED_BACK)) this.placeLate(id);
+    });
+    this.#init.rearm();
+  }
+
   async delete(id: string): Promise<boolean> {
     const execution = this.store.find(id);
     const isDeleted = this.store.delete(id);
@@ -439,6 +452,7 @@ export class Executions {
   }
 }
 
+const ROLLED_BACK = "It was rolled back.";
 const EXPIRED = "It was not decided in time and has expired.";
 
 export function failedRun(executionId: string, error: string): ExecutionOutcome {
@@ -460,6 +474,11 @@ export function missingConnector(
 function pendingCall(executionId: string, entry: LogEntry): PendingCall {
   const { seq, connector, method, args, mayHaveRun } = entry;
   return { executionId, seq, connector, method, args: decodeValue(args), ...(mayHaveRun && { mayHaveRun: true }) };
+}
+
+/** Arguments as a descriptor shows them. */
+export function shownInput(args: unknown): Record<string, unknown> {
+  return isObject(args) ? args : { value: args };
 }
 
 export function callPath({ connector, method }: Pick<LogEntry, "connector" | "method">): string {

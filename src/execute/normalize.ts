@@ -24,11 +24,11 @@ export async function runnableCode(code: string): Promise<Result<RunnableCode, s
  * cannot be read is wrapped as it is, and fails where it is run.
  *
  * @example
- * await normalizeCode("1 + 1"); // "(async (input) => {\nreturn (1 + 1);\n})"
+ * await normalizeCode("1 + 1"); // "(async (input) => {{\nreturn (1 + 1);\n}})"
  */
 export async function normalizeCode(code: string): Promise<string> {
   const parsed = await parseCode(withoutFence(code));
-  return parsed.ok ? functionOf(parsed.value, []) : `(async (input) => {\n${withoutFence(code)}\n})`;
+  return parsed.ok ? functionOf(parsed.value, []) : functionText(`\n${withoutFence(code)}`);
 }
 
 function withoutFence(code: string): string {
@@ -53,9 +53,14 @@ function functionOf({ text, program }: ParsedCode, edits: readonly TextEdit[]): 
     const before = within(0, last.start);
     const value = within(last.declaration.start, last.declaration.end);
     const call = FUNCTIONS.includes(last.declaration.type) ? `(${value})(input)` : `(${value})`;
-    return `(async (input) => {${before}\nreturn await ${call};\n})`;
+    return functionText(`${before}\nreturn await ${call};`);
   }
-  return `(async (input) => {${blockOf(program, within, text.length)}\n})`;
+  return functionText(blockOf(program, within, text.length));
+}
+
+/** The statements are a block of their own: a program may have a constant that is called "input". */
+function functionText(statements: string): string {
+  return `(async (input) => {{${statements}\n}})`;
 }
 
 /** A block whose last statement is an expression returns it. */
@@ -67,7 +72,7 @@ function blockOf(program: Program, within: (start: number, end: number) => strin
 }
 
 function part(text: string, edits: readonly TextEdit[], { start, end }: { start: number; end: number }): string {
-  const inside = edits.filter(({ at }) => at >= start && at <= end);
+  const inside = edits.filter(({ at, isEnd }) => (isEnd ? at > start && at <= end : at >= start && at < end));
   return withTextEdits(
     text.slice(start, end),
     inside.map((edit) => ({ ...edit, at: edit.at - start }))

@@ -157,8 +157,12 @@ export class ExecutionPass {
 
   #functions(): PassFunctions {
     const { catalog } = this.#init;
+    let lookups = 0;
     const found = async (work: () => unknown) => {
       try {
+        lookups += 1;
+        if (this.#isOver) throw new Error(OVER);
+        if (lookups > MAX_CALLS) throw new Error(`A run may search at most ${MAX_CALLS} times.`);
         return { value: work() };
       } catch (error) {
         return { error: { name: "Error", message: errorMessage(error) } };

@@ -111,6 +111,30 @@ test("5: without the permission there is no network; with it only the named host
   expect(fetched).toHaveBeenCalledTimes(3);
 });
 
+test.each([
+  ["a form is not posted again after 302", 302, "https://api.example.com/done", "GET", "", "Bearer x"],
+  ["nor after 303", 303, "https://api.example.com/done", "GET", "", "Bearer x"],
+  ["it is after 307", 307, "https://api.example.com/done", "POST", "a=1", "Bearer x"],
+  ["another host is not given the credentials", 307, "https://a.cdn.test/", "POST", "a=1", null]
+])("5: redirects are followed as a browser does: %s", async (_what, status, Location, method, body, authorization) => {
+  const sent: Request[] = [];
+  const fetched = vi.fn(async (url: string | URL | Request, init?: RequestInit) => {
+    sent.push(new Request(url, init));
+    return sent.length === 1 ? new Response(null, { status, headers: { Location } }) : new Response("ok");
+  });
+  const manager = open({ fetch: fetched });
+  const source = `({ tools: { post: { execute: async () => {
+    const headers = { Authorization: "Bearer x", Cookie: "a=b", "X-Own": "1" };
+    return await (await fetch("https://api.example.com/form", { method: "post", body: "a=1", headers })).text();
+  } } } })`;
+  await manager.load({ ...greeter, permissions: { network: ["api.example.com", "*.cdn.test"] } }, source);
+  expect(await call(manager, "greeter_post", {})).toBe("ok");
+  const [first, second] = sent;
+  expect([first?.method, first?.headers.get("Authorization")]).toEqual(["POST", "Bearer x"]);
+  expect([second?.url, second?.method, await second?.text()]).toEqual([Location, method, body]);
+  expect([second?.headers.get("Authorization"), second?.headers.get("X-Own")]).toEqual([authorization, "1"]);
+});
+
 test("6: what is stored is there after restore, once", async () => {
   const storage = new Storage();
   await open({ storage }).load(greeter, GREETER);

@@ -20,30 +20,50 @@ export async function gatedFetch(
   { fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal }
 ): Promise<GatedResponse> {
   const { method = "GET", headers, body } = isObject(init) ? init : {};
-  const sent = new Headers(isObject(headers) ? (headers as Record<string, string>) : {});
-  sent.delete("Cookie");
-  let target = String(url);
+  let request: GatedRequest = {
+    method: String(method).toUpperCase(),
+    headers: new Headers(isObject(headers) ? (headers as Record<string, string>) : {}),
+    body: typeof body === "string" ? body : null
+  };
+  request.headers.delete("Cookie");
+  let target = allowedUrl(hosts, String(url));
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-    const response = await fetch(allowedUrl(hosts, target), {
-      method: String(method),
-      headers: sent,
-      ...(typeof body === "string" && { body }),
-      redirect: "manual",
-      signal
-    });
+    const response = await fetch(target.href, { ...request, redirect: "manual", signal });
     const location = response.headers.get("Location");
     if (!REDIRECTS.includes(response.status) || location === null) return await readResponse(response);
-    target = new URL(location, target).href;
+    await response.body?.cancel();
+    const next = allowedUrl(hosts, new URL(location, target).href);
+    request = redirected(request, { status: response.status, isSameOrigin: next.origin === target.origin });
+    target = next;
   }
   throw new Error(`More than ${MAX_REDIRECTS} redirects were sent.`);
 }
 
-function allowedUrl(hosts: readonly string[], text: string): string {
+interface GatedRequest {
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: string | null;
+}
+
+/** What is sent after a redirect: a form is not posted a second time, and credentials of one host are not for another. */
+function redirected(
+  { method, headers: given, body }: GatedRequest,
+  { status, isSameOrigin }: { status: number; isSameOrigin: boolean }
+): GatedRequest {
+  const headers = new Headers(given);
+  if (!isSameOrigin) for (const name of ["Authorization", "Proxy-Authorization"]) headers.delete(name);
+  const isRepeated = status !== 303 && (status >= 307 || method !== "POST");
+  if (isRepeated) return { method, headers, body };
+  headers.delete("Content-Type");
+  return { method: method === "HEAD" ? "HEAD" : "GET", headers, body: null };
+}
+
+function allowedUrl(hosts: readonly string[], text: string): URL {
   const url = URL.parse(text);
   const isAllowed = url?.protocol === "https:" && url.port === "" && hosts.some((entry) => covers(entry, url.hostname));
   if (!url || !isAllowed)
     throw new Error(`This extension may not send a request to ${url?.host ?? text.slice(0, 100)}.`);
-  return url.href;
+  return url;
 }
 
 async function readResponse(response: Response): Promise<GatedResponse> {

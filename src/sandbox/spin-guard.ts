@@ -5,7 +5,7 @@ import type { Program } from "acorn";
 import { isObject } from "../util/json.ts";
 
 /** Code that does not yield for so long is stopped: nothing else of the process runs meanwhile. */
-const SPIN_LIMIT_MS = 2_000;
+export const SPIN_LIMIT_MS = 2_000;
 /** The same in rounds, for where the clock stands still, as it does while a module is evaluated. */
 const SPIN_LIMIT_ROUNDS = 500_000_000;
 
@@ -13,9 +13,10 @@ export const SPIN_GUARD_MODULE = "guard.js";
 
 export const SPIN_GUARD_SOURCE = `
 const now = Date.now, every = setInterval, stop = clearInterval;
-let rounds = 0, last = 0, isOver = false, timer;
-export function start() {
+let rounds = 0, last = 0, isOver = false, limit = ${SPIN_LIMIT_MS}, timer;
+export function start(limitMs = ${SPIN_LIMIT_MS}) {
   if (timer !== undefined) return;
+  limit = limitMs;
   last = now();
   timer = every(() => { last = now(); rounds = 0; }, 50);
 }
@@ -24,9 +25,9 @@ export function end() {
   timer = undefined;
 }
 export function tick() {
-  if (isOver) throw new Error("The code ran without a break for too long and was timed out.");
+  if (isOver) throw new Error("The code ran for " + limit + " ms without a break and was timed out.");
   rounds += 1;
-  if ((rounds & 1023) === 0 && (now() - last > ${SPIN_LIMIT_MS} || rounds > ${SPIN_LIMIT_ROUNDS})) {
+  if ((rounds & 1023) === 0 && (now() - last > limit || rounds > ${SPIN_LIMIT_ROUNDS})) {
     isOver = true;
     tick();
   }
@@ -39,6 +40,8 @@ export interface TextEdit {
   /** Characters that are taken out. */
   readonly length: number;
   readonly text: string;
+  /** It belongs to what ends at its place, not to what begins there. */
+  readonly isEnd?: boolean;
 }
 
 export interface SyntaxNode {
@@ -93,7 +96,7 @@ function editsOf(node: SyntaxNode, tick: string): TextEdit[] {
   const [open, close] = isLoop ? [`{${tick}();`, "}"] : [`(${tick}(),`, ")"];
   return [
     { at: body.start, length: 0, text: open },
-    { at: body.end, length: 0, text: close }
+    { at: body.end, length: 0, text: close, isEnd: true }
   ];
 }
 

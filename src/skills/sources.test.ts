@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { encodeText } from "../util/bytes.ts";
 import { openWorkspace } from "../workspace/workspace.test-support.ts";
 import { DirectorySource } from "./directory-source.ts";
 import { fromManifest } from "./manifest-source.ts";
@@ -137,6 +138,20 @@ describe("a bucket", () => {
     expect(second[1]).not.toBe(first[1]);
     bucket.put("skills/greet/assets/a.png", Uint8Array.of(0x89, 0x50, 0, 2));
     expect((await prints())[0]).not.toBe(second[0]);
+  });
+
+  test("of more than 10,000 files the first are looked at, and a diagnostic says so", async () => {
+    const object = (key: string) => ({ key, size: 1, etag: "v1" });
+    const references = Array.from({ length: 9_999 }, (_, at) => object(`first/references/${at}.md`));
+    const objects = [object("first/SKILL.md"), ...references, object("second/SKILL.md")];
+    const get = vi.fn(async (key: string) => {
+      const bytes = encodeText(skillFile(key.split("/")[0] ?? ""));
+      return { arrayBuffer: async () => bytes.slice().buffer };
+    });
+    const source = r2({ list: async () => ({ objects, truncated: false }), get });
+    expect((await source.list()).map(({ name }) => name)).toEqual(["first"]);
+    expect(source.diagnostics).toMatchObject([{ reason: expect.stringContaining("first 10000 files") }]);
+    expect(get).toHaveBeenCalledTimes(1);
   });
 
   test("a resource of 50 MB is listed and never fetched", async () => {

@@ -11,18 +11,21 @@ import {
 import { approvalsResponse } from "./approvals-http.ts";
 import { approvalRefusal } from "./approval-check.ts";
 import { approverOf } from "./approver.ts";
+import { executionsRestored } from "./executions.ts";
 import type { Feature } from "./feature.ts";
 import { thinkRuntimeOf } from "./runtime.ts";
 
 type Decision = ApprovalDecision & { readonly reason?: string };
 
-/** The address of what waits. A class in which nothing can wait keeps the address for itself. */
+/** The address of what waits. An agent in which nothing has waited, or can, keeps the address for itself. */
 export function approvalsFeature(agent: object): Feature {
   return {
     name: "approvals",
     routes: {
-      approvals: (request, rest) => {
-        if (thinkRuntimeOf(agent).features.approvals().length === 0) return undefined;
+      approvals: async (request, rest) => {
+        await executionsRestored(agent);
+        const { features, parts } = thinkRuntimeOf(agent);
+        if (features.approvals().length === 0 && !parts.deferred.approvals.hasAny) return undefined;
         return approvalsResponse(request, rest, {
           pendingApprovals: (executionId) => pendingApprovals(agent, executionId),
           approveExecution: (executionId, decision) =>
@@ -47,6 +50,7 @@ export async function decideApproval(
   { isApproved, by: given, ...rest }: Decision & { readonly isApproved: boolean }
 ): Promise<ActionOutput> {
   const by = approverOf(thinkRuntimeOf(agent).overrides, given);
+  await executionsRestored(agent);
   const decision = { ...rest, ...(by !== undefined && { by }) };
   const [asked] = thinkRuntimeOf(agent).parts.deferred.approvals.waiting(executionId);
   if (asked) return decideQuestion(agent, asked, { isApproved, ...decision });

@@ -40,6 +40,14 @@ export function executionsOf(agent: object): ExecutionsFeature | undefined {
   return feature as ExecutionsFeature | undefined;
 }
 
+/** Agents whose runtime is being made again. */
+const restoring = new WeakMap<object, Promise<void>>();
+
+/** While a runtime is made again, a decision about its runs has to wait for it; undefined: there is nothing to wait for. */
+export function executionsRestored(agent: object): Promise<void> | undefined {
+  return restoring.get(agent);
+}
+
 /** After a restart: where runs go on or wait, the class is asked for its tools, which carry what runs them. */
 export function restoreExecutions(host: FeatureHost): Feature {
   return {
@@ -50,7 +58,13 @@ export function restoreExecutions(host: FeatureHost): Feature {
       const open = sql.one(
         "SELECT 1 FROM cm_executions WHERE status IN ('running', 'paused') OR is_placed = 0 LIMIT 1"
       );
-      if (open) host.background(host.inAgent(() => restore(host, agent)));
+      if (!open) return;
+      const restored = host.inAgent(() => restore(host, agent));
+      restoring.set(
+        agent,
+        restored.catch(() => undefined).finally(() => restoring.delete(agent))
+      );
+      host.background(restored);
     }
   };
 }

@@ -41,16 +41,17 @@ export function decidedApprovals(runtime: ThinkRuntime, of?: CallsOfMessage): De
     });
 }
 
-/** Of entries of the same name and id, the one that was made when it was decided. */
+/** Of entries of the same id, the one of the call's own action, and of those the one that was made when it was decided. */
 function entryOf(
   ledger: readonly ActionLedgerEntry[],
   { callId, at }: ConversationChanged,
   part: ToolPart
 ): ActionLedgerEntry | undefined {
   const name = toolNameOf(part);
-  const same = ledger.filter(({ toolCallId, action }) => toolCallId === callId && action === name);
+  const all = ledger.filter(({ toolCallId }) => toolCallId === callId);
+  const own = all.filter(({ action }) => action === name);
   const distance = ({ startedAt }: ActionLedgerEntry) => Math.abs(startedAt - at);
-  return same.toSorted((first, second) => distance(first) - distance(second))[0];
+  return (own.length > 0 ? own : all).toSorted((first, second) => distance(first) - distance(second))[0];
 }
 
 function partOf(runtime: ThinkRuntime, { messageIds, callId }: ConversationChanged): ToolPart | undefined {
@@ -69,13 +70,17 @@ function decisionOf(
   if (!part || callId === null) return undefined;
   const output: Record<string, unknown> = isObject(part.output) ? part.output : {};
   if (why === "action" && output["status"] === "paused") return undefined;
-  const isRefused = entry?.status === "refused" || output["status"] === "rejected" || output["status"] === "expired";
+  // What an action that ran returned is its own, whatever it says.
+  const status = entry?.status === "settled" ? undefined : output["status"];
+  const isExpired = why === "action" && status === "expired";
+  const isRefused = entry?.status === "refused" || status === "rejected" || isExpired;
   const reason: unknown = why === "approval" ? part.approval?.reason : isRefused ? output["reason"] : undefined;
   return {
     callId,
     kind: why === "approval" ? "tool" : "action",
     name: toolNameOf(part),
     approved: why === "approval" ? part.approval?.approved === true : !isRefused,
+    ...(isExpired && { expired: true }),
     by: decidedBy ?? entry?.approver ?? null,
     reason: typeof reason === "string" ? reason.slice(0, 500) : null,
     at: why === "action" ? (entry?.startedAt ?? at) : at

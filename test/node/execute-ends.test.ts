@@ -23,11 +23,13 @@ test("36: cancelling the turn stops the run, and its tool is told", async () => 
   ];
   const host = open(runs("await w.slow({}); await w.next({})"), { connectors });
   const said = say(host);
-  await vi.waitFor(() => expect(scene.effects).toEqual(["slow"]));
+  // The first code of a process loads the parser, which takes longer than a second on a busy machine.
+  await vi.waitFor(() => expect(scene.effects).toEqual(["slow"]), 15_000);
   await (await coder(host)).cancelAllChats();
   await said;
-  await vi.waitFor(() =>
-    expect(host.sql(Coder, "a", "SELECT status FROM cm_executions")).toEqual([{ status: "aborted" }])
+  await vi.waitFor(
+    () => expect(host.sql(Coder, "a", "SELECT status FROM cm_executions")).toEqual([{ status: "aborted" }]),
+    15_000
   );
   expect([stopped, scene.effects]).toEqual([1, ["slow"]]);
 });

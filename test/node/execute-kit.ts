@@ -2,7 +2,13 @@
 // process, and ways to decide.
 import { tool, type ToolSet, type UIMessage } from "ai";
 import { z } from "zod";
-import { Think, type ToolCallContext, type ToolCallDecision } from "../../src/index.ts";
+import {
+  Think,
+  type ApprovalAuthorizationContext,
+  type PausedDescription,
+  type ToolCallContext,
+  type ToolCallDecision
+} from "../../src/index.ts";
 import {
   createExecuteRuntime,
   type CreateExecuteToolOptions,
@@ -33,10 +39,14 @@ interface Scene {
   options: (agent: Coder) => CreateExecuteToolOptions;
   /** In place of the tool that is made with the options. */
   tools?: () => ToolSet;
+  runtime?: (agent: Coder) => object | Promise<object>;
   /** Side effects, in the order in which they happened. */
   effects: string[];
   before: (call: ToolCallContext) => ToolCallDecision | void;
   after: (call: object) => void;
+  /** Whether the caller may decide. */
+  authorize: (context: ApprovalAuthorizationContext) => boolean | Promise<boolean>;
+  describe: () => PausedDescription | undefined;
 }
 
 export const scene: Scene = {
@@ -45,7 +55,9 @@ export const scene: Scene = {
   options: () => ({}),
   effects: [],
   before: () => undefined,
-  after: () => undefined
+  after: () => undefined,
+  authorize: () => true,
+  describe: () => undefined
 };
 
 export class Coder extends Think<Env> {
@@ -65,11 +77,20 @@ export class Coder extends Think<Env> {
     this.runtime = runtime;
     return { execute };
   }
+  override getExecuteRuntime() {
+    return scene.runtime?.(this);
+  }
   override beforeToolCall(call: ToolCallContext) {
     return scene.before(call);
   }
   override afterToolCall(call: object) {
     scene.after(call);
+  }
+  override authorizeApproval(context: ApprovalAuthorizationContext) {
+    return scene.authorize(context);
+  }
+  override describePausedExecution() {
+    return scene.describe();
   }
   async shorten(fromMessageId: string, toMessageId: string) {
     await this.session.addCompaction("what was said", fromMessageId, toMessageId);
@@ -137,11 +158,14 @@ export function open(steps: Step[], options: Scene["options"] | CreateExecuteToo
     script: createScript(steps),
     model: undefined,
     tools: undefined,
+    runtime: undefined,
     frozenUntil: 0,
     options: given,
     effects: [],
     before: () => undefined,
-    after: () => undefined
+    after: () => undefined,
+    authorize: () => true,
+    describe: () => undefined
   });
   return createTestHost({ agents: { Coder }, env: { LOADER: createTestLoader() } });
 }

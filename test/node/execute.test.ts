@@ -267,6 +267,11 @@ test("33: a result that cannot be recorded fails the run; an oversize final resu
     status: "error",
     error: expect.stringContaining("it holds a function")
   });
+  expect(await outcomeOf("1;".repeat(500_001))).toMatchObject({
+    status: "error",
+    executionId: "",
+    error: expect.stringContaining("at most 1000000 are run")
+  });
   const final = await outcomeOf(`"x".repeat(1_500_000)`);
   expect(final).toMatchObject({ status: "completed" });
   expect(JSON.stringify(final).length).toBeLessThan(25_000);
@@ -306,7 +311,14 @@ test.each([
   ["const x = 3;\nreturn x * 2", 6],
   ["let x = 1; for (const y of [1, 2]) x += y; x", 4],
   ["const o = () => ({ a: 1 }); o()", { a: 1 }],
-  ["const x = await Promise.all([1, 2].map(async (n) => n * 2)); x", [2, 4]]
+  ["const x = await Promise.all([1, 2].map(async (n) => n * 2)); x", [2, 4]],
+  // A loop whose end is the beginning of the last expression, and of a default export.
+  ["let x=1;for(const y of [1,2])x+=y;x", 4],
+  ["let x=1;while(x<9)x++;export default x", 9],
+  ["const f=()=>1;[1,2].map(()=>f())", [1, 1]],
+  // The name of what a snippet is given.
+  ["const { input } = { input: 3 };\ninput + 1", 4],
+  ["const input = 5; export default input", 5]
 ])("code in the form %j returns its value", async (code, result) => {
   const outcome = await outcomeOf(code);
   expect(outcome).toMatchObject({ status: "completed" });
@@ -354,6 +366,17 @@ test("38: a snippet of fenced code runs by name with input; one whose connector 
   expect(await output(host, "c3")).toMatchObject({
     result: [{ error: expect.stringContaining("tools") }, { error: expect.stringContaining("no snippet") }]
   });
+});
+
+test("50 snippets are kept; one of the same name takes its place", async () => {
+  const host = open(runs("1"));
+  await say(host);
+  const { executionId } = await output(host);
+  const stub = await coder(host);
+  for (let n = 0; n < 50; n++) await stub.use("saveSnippet", `s${n}`, { executionId });
+  await expect(stub.use("saveSnippet", "more", { executionId })).rejects.toThrow("At most 50 snippets");
+  await stub.use("saveSnippet", "s7", { executionId, description: "New." });
+  expect(await stub.use("snippets")).toHaveLength(50);
 });
 
 test("39: a predicate gates only what it matches, and its decision survives; bad arguments fail before any pause", async () => {

@@ -39,6 +39,13 @@ const source = (changes: object = {}) => {
   return skills.fromManifest({ ...manifest, skills: [{ ...manifest.skills[0]!, body: BODY, ...changes }] });
 };
 
+const manyOf = (names: readonly string[], body: (name: string) => string) =>
+  skills.fromManifest({
+    id: "many",
+    fingerprint: "1",
+    skills: names.map((name) => ({ name, description: `What ${name} is for.`, body: body(name) }))
+  });
+
 class Plain extends Think {
   override getModel() {
     return installedModel(script);
@@ -74,6 +81,11 @@ class Skilled extends Plain {
 
   async fill(count: number) {
     await this.addMessages(Array.from({ length: count }, (_, index) => said(`m${index} ${"words ".repeat(30)}`)));
+  }
+
+  /** A message beside the first answer: what follows it is another branch. */
+  async branch(words: string) {
+    await this.session.appendMessage(said(words), this.messages[0]?.id ?? null);
   }
 
   async compact() {
@@ -228,6 +240,39 @@ describe("over restarts and changes", () => {
     await host.restart();
     await (await host.get(Skilled, "a")).ask("and now?");
     expect(prompts()[4]).toContain("Other rules.");
+  });
+
+  test("what is put back is bounded: 20,000 characters of a skill, 60,000 of all, the newest first", async () => {
+    const names = ["s0", "s1", "s2", "s3", "s4"];
+    sources = () => [manyOf(names, (name) => `BEGIN ${name} ${"x".repeat(30_000)} END ${name}`)];
+    const steps = names.map((name) => reply(toolCall("activate_skill", { name })));
+    const { agent } = await open([...steps, answer(), answer()]);
+    await agent.ask("all of them");
+    await agent.fill(12);
+    await agent.compact();
+    await agent.ask("go on");
+    const prompt = prompts().at(-1) ?? "";
+    expect(names.filter((name) => prompt.includes(`BEGIN ${name}`))).toEqual(["s3", "s4"]);
+    expect(prompt).not.toContain("END s");
+    expect(prompt.length).toBeLessThan(62_000);
+  });
+
+  test("32 skills stay active; the one that was activated longest ago gives way", async () => {
+    const names = Array.from({ length: 34 }, (_, at) => `s${at}`);
+    sources = () => [manyOf(names, (name) => `Do ${name}.`)];
+    const { agent } = await open([reply(...names.map((name) => toolCall("activate_skill", { name }))), answer()]);
+    await agent.ask("all of them");
+    expect(await agent.rows()).toHaveLength(32);
+  });
+
+  test("a skill that was activated on another branch is not active on this one", async () => {
+    const { agent } = await open([activate(), answer(), answer()]);
+    await agent.ask("first");
+    await agent.branch("another question");
+    await agent.ask("go on");
+    expect(`${prompts()[2]} ${spoken(2)}`).not.toContain("END OF RULES");
+    expect(spoken(2)).toContain("another question");
+    expect(await agent.rows()).toHaveLength(1);
   });
 
   test("a cleared conversation has no active skills", async () => {

@@ -104,6 +104,13 @@ describe("hostile code", () => {
     expect(await run("1 + 1")).toMatchObject({ result: 2 });
   });
 
+  test("cannot keep the host busy with searching", async () => {
+    const code = `let found = 0, refused = "";
+      for (let i = 0; i < 1100 && refused === ""; i++) await codemode.search("add").then(() => found++, (e) => { refused = e.message });
+      [found, refused]`;
+    expect(await run(code)).toMatchObject({ result: [1_000, "A run may search at most 1000 times."] });
+  });
+
   test("cannot make a call of another run, of its own conversation or of another", async () => {
     const other = await programmer();
     await other.saveMessages([{ id: "q", role: "user", parts: [{ type: "text", text: "go" }] }]);

@@ -228,6 +228,14 @@ describe("a hostile script", () => {
     expect(await run("export default () => 1")).toBe(1);
   });
 
+  test("that loops is ended at its deadline, if that is shorter than what any code may spin", async () => {
+    // Loads the parser.
+    await run("export default () => 1");
+    const started = Date.now();
+    await expect(run("export default () => { for (;;) {} }", { timeout: 300 })).rejects.toThrow("timed out");
+    expect(Date.now() - started).toBeLessThan(2_000);
+  });
+
   test("has no network, in any way it could ask for one", async () => {
     const source = `export default async () => {
       const tried = async (work) => { try { await work(); return "open"; } catch (error) { return "closed"; } };

@@ -144,7 +144,7 @@ async function keepRunning({ options, environment, launch, plug, studio }: Runni
   let hasListened = false;
   await supervise(
     {
-      async launch(wasFrozen) {
+      async launch(frozenUntil) {
         // The output of a first start that fails is in the error; printing it twice is of no use.
         const early: [string, "stdout" | "stderr"][] = [];
         let isUp = hasListened;
@@ -152,7 +152,7 @@ async function keepRunning({ options, environment, launch, plug, studio }: Runni
           isUp ? log.pass(text, stream) : early.push([text, stream]);
         const running = await launchWorkerd({
           ...launch,
-          environment: { ...launch.environment, ...frozenEnvironment(wasFrozen) },
+          environment: { ...launch.environment, ...frozenEnvironment(frozenUntil) },
           port,
           onOutput
         });
@@ -172,6 +172,7 @@ async function keepRunning({ options, environment, launch, plug, studio }: Runni
       },
       isAnswering: (atPort, timeoutMs) => isAnswering({ host, port: atPort, timeoutMs }),
       now: () => performance.now(),
+      date: () => Date.now(),
       // Aborted means that it is no longer waited for.
       pause: (durationMs, signal) => delay(durationMs, undefined, { signal }).catch(() => undefined),
       log: (text) => log.warn(text),
@@ -203,8 +204,8 @@ function withFrozenBinding(bindings: readonly Binding[]): readonly Binding[] {
 /** Read by what runs untrusted code: it does not repeat what ran before that time. */
 const FROZEN_VARIABLE = "EVERTHINK_FROZEN_UNTIL";
 
-function frozenEnvironment(wasFrozen: boolean): Record<string, string> {
-  return wasFrozen ? { [secretVariable(FROZEN_VARIABLE)]: String(Date.now()) } : {};
+function frozenEnvironment(frozenUntil: number | undefined): Record<string, string> {
+  return frozenUntil === undefined ? {} : { [secretVariable(FROZEN_VARIABLE)]: String(frozenUntil) };
 }
 
 function readVariableFile(options: ServeArguments, build: Build, workingFolder: string): string | undefined {

@@ -9,11 +9,15 @@ interface Run {
   thaws?: number;
   /** Connections fail at once. */
   refuses?: { from: number; to: number };
+  /** An answer takes so long. */
+  slowMs?: number;
   failsToStart?: Error;
   /** The plug is pulled. */
   pulled?: number;
 }
 
+/** What the wall clock shows at the beginning. */
+const EPOCH = 1_000_000_000;
 const LIMITS = { healthTimeoutMs: 30_000, graceMs: 5_000 };
 
 /** Processes that live and die in virtual time; `run` plays until the supervisor returns. */
@@ -43,7 +47,7 @@ class World {
       if (result !== undefined) return result;
       const next = this.#timers.sort((a, b) => a.at - b.at).shift();
       if (!next) throw new Error("nothing will ever happen again");
-      this.now = next.at;
+      this.now = Math.max(this.now, next.at);
       next.fire();
     }
     throw new Error("it never ends");
@@ -53,6 +57,11 @@ class World {
     this.#timers.push({ at: this.now + ms, fire });
   }
 
+  /** Everything stands still, the supervisor too; what was due meanwhile is late. */
+  suspend(atMs: number, durationMs: number): void {
+    this.at(atMs, () => void (this.now += durationMs));
+  }
+
   #supervise(): Promise<void> {
     let current: Run & { startedAt: number } = { startedAt: 0 };
     const isFrozen = () => {
@@ -60,8 +69,8 @@ class World {
       return age >= (current.freezes ?? Infinity) && age < (current.thaws ?? Infinity);
     };
     const ports = {
-      launch: (wasFrozen: boolean) => {
-        if (wasFrozen) this.events.push("after a freeze");
+      launch: (frozenUntil: number | undefined) => {
+        if (frozenUntil !== undefined) this.events.push(`frozen until ${frozenUntil}`);
         const run = this.#runs.shift() ?? {};
         if (run.failsToStart) return Promise.reject(run.failsToStart);
         current = { ...run, startedAt: this.now };
@@ -72,10 +81,14 @@ class World {
           const age = this.now - current.startedAt;
           const { from, to } = current.refuses ?? { from: 0, to: 0 };
           if (age >= from && age < to) resolve(false);
-          else if (!isFrozen()) resolve(true);
-          else this.at(timeoutMs, () => resolve(false));
+          else if (!isFrozen() && current.slowMs === undefined) resolve(true);
+          else if (!isFrozen()) {
+            const askedAt = this.now;
+            this.at(current.slowMs ?? 0, () => resolve(this.now - askedAt <= timeoutMs));
+          } else this.at(timeoutMs, () => resolve(false));
         }),
       now: () => this.now,
+      date: () => this.now + EPOCH,
       pause: (ms: number, signal: AbortSignal) =>
         new Promise<void>((resolve) => {
           if (signal.aborted) resolve();
@@ -139,11 +152,42 @@ describe("the supervisor", () => {
     expect(world.events).toEqual([
       "start 0",
       "SIGKILL 40010",
-      "after a freeze",
+      "frozen until 1000040010",
       "start 40010",
       "stop within 5000 200000"
     ]);
     expect(world.log[0]).toBe("workerd did not answer for 30 s and was killed.");
+  });
+
+  test("tells every later process when the last one froze: the next may have died before it looked", async () => {
+    const world = new World([{ freezes: 7_000 }, { dies: 100 }, { pulled: 200 }, {}]);
+    world.at(200_000, () => world.stop.abort());
+    await world.run();
+    expect(world.events.filter((event) => event.startsWith("frozen"))).toEqual(
+      Array.from({ length: 3 }, () => "frozen until 1000040010")
+    );
+  });
+
+  test.each([
+    ["while a question is under way", { slowMs: 100 }, 5_050],
+    ["between two questions", { slowMs: 100 }, 7_000],
+    ["after a question that was refused", { slowMs: 100, refuses: { from: 4_000, to: 5_100 } }, 5_200]
+  ])("does not take a process for frozen when the machine slept %s", async (_when, run, atMs) => {
+    const world = new World([run]);
+    world.suspend(atMs, 3_600_000);
+    world.at(3_700_000, () => world.stop.abort());
+    await world.run();
+    expect(world.events).toEqual(["start 0", "stop within 5000 3700000"]);
+  });
+
+  test("kills a process that is frozen after the machine slept", async () => {
+    const world = new World([{ freezes: 4_000 }]);
+    world.suspend(5_050, 3_600_000);
+    world.at(3_700_000, () => world.stop.abort());
+    await world.run();
+    // Asked once more from the wake on: 30 s later it is over.
+    const [, killed] = world.events;
+    expect(killed).toMatch(/^SIGKILL 36[34]\d{4}$/);
   });
 
   test("lets a process be that was busy and answers the next question", async () => {

@@ -14,6 +14,11 @@ const PAUSES: Backoff = { baseMs: 500, maxMs: 30_000 };
 export const HEALTH_PAUSE_MS = 5_000;
 /** Pause before asking again when the answer was no. */
 const RETRY_PAUSE_MS = 500;
+/**
+ * A timer that is later than this was late because this process did not run: a laptop slept, a container was paused, Ctrl-Z.
+ * workerd did not run either, so its silence of that time says nothing, and it is asked anew.
+ */
+const SUSPENDED_MS = 5_000;
 
 export interface Supervised {
   readonly port: number;
@@ -23,12 +28,13 @@ export interface Supervised {
 }
 
 export interface SupervisorPorts {
-  /** Resolves when it listens. */
-  /** `wasFrozen`: the one before was killed because it did not answer. */
-  launch(wasFrozen: boolean): Promise<Supervised>;
+  /** Resolves when it listens. `frozenUntil`: when the last one that was killed for not answering was gone, by `date`. */
+  launch(frozenUntil: number | undefined): Promise<Supervised>;
   isAnswering(port: number, timeoutMs: number): Promise<boolean>;
   /** Milliseconds that never jump. */
   now(): number;
+  /** Milliseconds as the agents' own clock has them. */
+  date(): number;
   /** Returns early when aborted. */
   pause(durationMs: number, signal: AbortSignal): Promise<void>;
   log(text: string): void;
@@ -57,15 +63,16 @@ export async function supervise(
   { stop, hurry }: StopSignals
 ): Promise<void> {
   let quickDeaths = 0;
-  let wasFrozen = false;
+  // Kept for every later start: what was interrupted then may not have been looked at before the next death.
+  let frozenUntil: number | undefined;
   for (let isFirst = true; !stop.aborted; isFirst = false) {
     const startedAt = ports.now();
-    const running = await startOnce(ports, { isFirst, wasFrozen });
+    const running = await startOnce(ports, { isFirst, frozenUntil });
     if (running) {
       const end = await watch(running, { ports, limits, stop });
       if (end.what === "stopped") return await running.stop(limits.graceMs, hurry);
       ports.log(end.text);
-      wasFrozen = end.what === "frozen";
+      if (end.what === "frozen") frozenUntil = ports.date();
       // Killed on purpose: no sign of bad health, and no reason to wait.
       if (end.what === "pulled") continue;
     }
@@ -80,10 +87,10 @@ export async function supervise(
 /** A first start that fails is for the operator at the terminal; a later one is one more death. */
 async function startOnce(
   ports: SupervisorPorts,
-  { isFirst, wasFrozen }: { isFirst: boolean; wasFrozen: boolean }
+  { isFirst, frozenUntil }: { isFirst: boolean; frozenUntil: number | undefined }
 ): Promise<Supervised | undefined> {
   try {
-    const running = await ports.launch(wasFrozen);
+    const running = await ports.launch(frozenUntil);
     if (!isFirst) ports.log("workerd runs again.");
     return running;
   } catch (error) {
@@ -136,11 +143,16 @@ async function untilFrozen(port: number, { ports, limits, stop }: Watch): Promis
   const usualPauseMs = Math.min(HEALTH_PAUSE_MS, limits.healthTimeoutMs);
   let silentSince: number | undefined;
   for (;;) {
-    await ports.pause(silentSince === undefined ? usualPauseMs : RETRY_PAUSE_MS, stop);
+    const pauseMs = silentSince === undefined ? usualPauseMs : RETRY_PAUSE_MS;
+    const pausedAt = ports.now();
+    await ports.pause(pauseMs, stop);
     if (stop.aborted) return "stopped";
     const askedAt = ports.now();
+    if (askedAt - pausedAt > pauseMs + SUSPENDED_MS) silentSince = undefined;
     const patienceMs = limits.healthTimeoutMs - (askedAt - (silentSince ?? askedAt));
-    if (await ports.isAnswering(port, patienceMs)) silentSince = undefined;
+    const isAnswered = await ports.isAnswering(port, patienceMs);
+    const wasSuspended = ports.now() - askedAt > Math.max(0, patienceMs) + SUSPENDED_MS;
+    if (isAnswered || wasSuspended) silentSince = undefined;
     else silentSince ??= askedAt;
     if (silentSince !== undefined && ports.now() - silentSince >= limits.healthTimeoutMs) return "frozen";
   }

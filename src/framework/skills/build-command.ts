@@ -1,6 +1,6 @@
 // `everthink skills build`: the module of a folder of skills as a file, for builds without Vite.
-import { writeFile } from "node:fs/promises";
-import { relative, resolve } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, relative, resolve } from "node:path";
 import { readSkillFolder } from "./skill-folder.ts";
 import { sourceModule } from "./source-module.ts";
 
@@ -26,6 +26,7 @@ export async function buildSkills(
   });
   const code = `// Made by \`everthink skills build ${folder}\`: change the skills, then run it again.\n${sourceModule(manifest)}`;
   const target = resolve(workingFolder, output);
+  await mkdir(dirname(target), { recursive: true });
   await writeFile(target, code);
   const names = manifest.skills.map(({ name }) => name).join(", ") || "no skills";
   return { warnings, summary: `${relative(workingFolder, target)}: ${names}` };

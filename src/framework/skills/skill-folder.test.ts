@@ -129,9 +129,15 @@ describe("a skill from elsewhere cannot carry other files into the program", () 
     const folder = newFolder({
       "secret.txt": "SECRET",
       "other/deep.md": "SECRET",
+      "notes.md": skillFile("notes", "SECRET"),
       "skills/good/SKILL.md": skillFile("good"),
-      "skills/good/references/real.md": "real"
+      "skills/good/references/real.md": "real",
+      "skills/notes/references/a.md": "a",
+      "elsewhere/shared/SKILL.md": skillFile("shared")
     });
+    symlinkSync(join(folder, "notes.md"), join(folder, "skills/notes/SKILL.md"));
+    // The project's own link to a whole skill.
+    symlinkSync(join(folder, "elsewhere/shared"), join(folder, "skills/shared"));
     symlinkSync(join(folder, "secret.txt"), join(folder, "skills/good/references/file.md"));
     symlinkSync(join(folder, "other"), join(folder, "skills/good/references/folder"));
     symlinkSync(join(folder, "other"), join(folder, "skills/good/assets"));
@@ -143,7 +149,8 @@ describe("a skill from elsewhere cannot carry other files into the program", () 
       "references/real.md",
       "references/same.md"
     ]);
-    expect(warnings.filter((one) => one.includes("leads out of the skill"))).toHaveLength(3);
+    expect(manifest.skills.map(({ name }) => name)).toEqual(["good", "shared"]);
+    expect(warnings.filter((one) => one.includes("leads out of the skill"))).toHaveLength(4);
   });
 
   test.each([

@@ -63,6 +63,11 @@ class FolderReader {
     const size = await sizeOf(join(path, SKILL_FILE));
     // Another folder, or a file beside the skills.
     if (size === undefined) return;
+    const skill = await realpath(path);
+    if (!isInside(skill, await realpath(join(path, SKILL_FILE)))) {
+      this.warnings.push(`${directory}/${SKILL_FILE} is a link that leads out of the skill: left out`);
+      return;
+    }
     if (size > MAX_SKILL_BYTES) {
       this.warnings.push(`${directory}/${SKILL_FILE} is larger than ${MAX_SKILL_BYTES} bytes: left out`);
       return;
@@ -71,12 +76,12 @@ class FolderReader {
     for (const { file, line, reason, isLeftOut } of diagnosticsOf(this.#sourceId, directory, read))
       this.warnings.push(`${file}:${line}: ${reason}${isLeftOut ? ": left out" : ""}`);
     if (!read.skill) return;
-    const { rawContent: _rawContent, ...skill } = read.skill;
-    if (this.skills.has(skill.name)) {
-      this.warnings.push(`${directory}/${SKILL_FILE}: another skill is called "${skill.name}": left out`);
+    const { rawContent: _rawContent, ...entry } = read.skill;
+    if (this.skills.has(entry.name)) {
+      this.warnings.push(`${directory}/${SKILL_FILE}: another skill is called "${entry.name}": left out`);
       return;
     }
-    this.skills.set(skill.name, { ...skill, resources: await this.#resources(directory, await realpath(path)) });
+    this.skills.set(entry.name, { ...entry, resources: await this.#resources(directory, skill) });
   }
 
   async #text(file: string): Promise<string> {

@@ -119,6 +119,8 @@ test("everthink skills build writes the same source as a file", async () => {
   const plugged = project(FILES);
   const { agent: imported } = await bundle(plugged);
   expect(agent.skills.fingerprint).toBe(imported.skills.fingerprint);
+  await buildSkills({ folder: "src/skills", output: "made/new/skills.ts" }, root);
+  expect(readFileSync(join(root, "made/new/skills.ts"), "utf8")).toBe(code);
   await buildSkills({ folder: "src/skills", output: "src/skills.generated.ts" }, root);
   expect(readFileSync(join(root, "src/skills.generated.ts"), "utf8")).toBe(code);
 });

@@ -3,7 +3,8 @@
 import { BRIDGED_FETCH, CAPTURED_CONSOLE } from "../../sandbox/harness-source.ts";
 import { MAX_PRINTED_BYTES } from "./limits.ts";
 
-export function harnessSource(entry: string): string {
+/** `spinMs`: how long the script may run without a break. */
+export function harnessSource(entry: string, spinMs: number): string {
   return `
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { start, end } from "./guard.js";
@@ -13,7 +14,7 @@ ${BRIDGED_FETCH}
 
 export default class extends WorkerEntrypoint {
   async run(payload, functions) {
-    start();
+    start(${spinMs});
     const host = new Proxy(functions, {
       get: (own, name) => async (...args) => {
         const { error, value } = await own[name](...args);

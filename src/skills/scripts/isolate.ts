@@ -1,6 +1,7 @@
 // JavaScript and TypeScript in an isolate of their own, one per run: without the agent's bindings and without network, with
 // nothing but the functions that the run is given. The deadline is kept from outside.
 import { disposeCall, openIsolate, type IsolateLoader } from "../../sandbox/isolate.ts";
+import { SPIN_LIMIT_MS } from "../../sandbox/spin-guard.ts";
 import { parseJson, isObject } from "../../util/json.ts";
 import { cutToBytes } from "../../util/bytes.ts";
 import { SkillScriptError } from "../errors.ts";
@@ -38,7 +39,8 @@ export async function runInIsolate({
   const { entry, modules } = await scriptModules(path, resources);
   const entrypoint = openIsolate<ScriptEntrypoint>({
     loader,
-    modules: { ...modules, "main.js": harnessSource(entry) },
+    // A script that does not yield must end with its deadline: until then no timer of this process fires.
+    modules: { ...modules, "main.js": harnessSource(entry, Math.min(SPIN_LIMIT_MS, timeoutMs)) },
     cpuMs: timeoutMs
   });
   const files = Object.fromEntries(
