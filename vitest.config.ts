@@ -74,7 +74,8 @@ export default defineConfig({
             "test/docs/**/*.test.ts",
             "tools/**/*.test.ts",
             "bench/*.test.ts",
-            "examples/**/*.test.ts"
+            "examples/**/*.test.ts",
+            "studio/*.test.ts"
           ],
           testTimeout: PATIENCE_MS,
           ...inParallel

@@ -1,7 +1,7 @@
 // The agents of the app, their instances as far as Studio's server can read them, and the conversations of the one shown.
 import { useEffect, useState } from "react";
 import type { ConversationsView } from "../src/inspect/index.ts";
-import { bytes, count, dateTime } from "./format.ts";
+import { bytes, count, dateTime, printable } from "./format.ts";
 import { Badge, Empty, useView, VirtualList } from "./parts.tsx";
 import type { Route } from "./route.ts";
 import { readInstances, type Instances, type StudioConfig, type ViewSource } from "./source.ts";
@@ -18,12 +18,21 @@ const ROW_HEIGHT = 36;
 /** Rows of one agent in sight; beyond it the list scrolls. */
 const SHOWN_ROWS = 12;
 
-export function Agents({ config, route, go, source, version }: AgentsProps) {
+/** How often the lists are read again: an instance may be new. */
+const LIST_POLL_MS = 3000;
+
+export function Agents({ config, route, go, source, version: asked }: AgentsProps) {
+  const [looks, setLooks] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => !document.hidden && setLooks((count) => count + 1), LIST_POLL_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const version = `${asked} ${looks}`;
   const open = (agent: string, name: string) =>
     go({ at: `${agent}/${encodeURIComponent(name)}`, view: "timeline", turn: undefined });
   return (
     <div className="agents">
-      {!source.isFile && <Conversations source={source} version={version} />}
+      {!source.isFile && source.address !== "" && <Conversations source={source} version={asked} />}
       {config.agents.length === 0 && (
         <Empty title="No list of agents">
           Studio was started for an address without one. Write agent and instance into the field above.
@@ -47,7 +56,8 @@ function Conversations({ source, version }: Pick<AgentsProps, "source" | "versio
       <ul className="plain">
         {value?.conversations.map(({ id, isActive, messages, sizeBytes, openTurns, generation }) => (
           <li key={id}>
-            <b>{id === "" ? "The one without a name" : id}</b> {isActive && <Badge kind="completed">active</Badge>}{" "}
+            <b>{id === "" ? "The one without a name" : printable(id)}</b>{" "}
+            {isActive && <Badge kind="completed">active</Badge>}{" "}
             {openTurns > 0 && (
               <Badge kind="running">{openTurns === 1 ? "1 open turn" : `${openTurns} open turns`}</Badge>
             )}{" "}
@@ -91,7 +101,10 @@ function Agent({ id, label, at, config, version, onOpen }: AgentProps) {
   return (
     <section className="panel">
       <h3>
-        {label} {list?.instances && <small>{`${all.length}${list.isCut ? " or more" : ""} instances`}</small>}
+        {label}{" "}
+        {list?.instances && (
+          <small>{all.length === 1 ? "1 instance" : `${all.length}${list.isCut ? " or more" : ""} instances`}</small>
+        )}
       </h3>
       {list && !list.instances && (
         <p className="faint">
@@ -107,6 +120,7 @@ function Agent({ id, label, at, config, version, onOpen }: AgentProps) {
           onChange={({ target }) => setFilter(target.value)}
         />
       )}
+      {all.length > 0 && shown.length === 0 && <p className="faint">No instance has this in its name.</p>}
       {shown.length > 0 && (
         <div className="instances" style={{ height: Math.min(shown.length, SHOWN_ROWS) * ROW_HEIGHT }}>
           <VirtualList
@@ -119,7 +133,7 @@ function Agent({ id, label, at, config, version, onOpen }: AgentProps) {
                 aria-current={at === `${id}/${encodeURIComponent(name)}`}
                 onClick={() => onOpen(id, name)}
               >
-                <span className="mono">{name}</span>
+                <span className="mono">{printable(name)}</span>
                 <span className="faint">{dateTime(changedAt)}</span>
                 <span className="faint">{bytes(sizeBytes)}</span>
               </button>

@@ -1,5 +1,5 @@
 // The page: which agent, which view, which turn. Asks the agent again when its journal has grown.
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
 import type {
   AgentView,
   InboxView,
@@ -10,14 +10,14 @@ import type {
   TurnWhy
 } from "../src/inspect/index.ts";
 import { Agents } from "./agents.tsx";
-import { clock, dateTime, duration, turnMarkdown } from "./format.ts";
+import { clock, dateTime, duration, printable, turnMarkdown } from "./format.ts";
 import { Header } from "./header.tsx";
 import { Inbox } from "./inbox.tsx";
-import { Badge, Empty, Text, useView, VirtualList } from "./parts.tsx";
+import { Badge, Boundary, Empty, Loading, Text, useView, VirtualList, type Loaded } from "./parts.tsx";
 import { readRoute, routeHash, VIEWS, type Route } from "./route.ts";
 import { agentSource, type StudioConfig, type ViewSource } from "./source.ts";
 import { State } from "./state.tsx";
-import { Timeline, TurnFacts } from "./timeline.tsx";
+import { Timeline, TurnFacts, TurnTrouble } from "./timeline.tsx";
 import { TryAgain } from "./try-again.tsx";
 import { Why } from "./why.tsx";
 
@@ -26,8 +26,8 @@ const IDLE_POLL_MS = 3000;
 /** Part of what turns do. */
 const QUIET_CHANGES: ReadonlySet<string> = new Set(["appended", "answer-placed"]);
 
-export function App({ config }: { config: StudioConfig }) {
-  const [route, go] = useRoute(config);
+export function App({ config, start }: { config: StudioConfig; start: string }) {
+  const [route, go] = useRoute(start);
   const [file, setFile] = useState<ViewSource>();
   const live = useMemo(() => agentSource(route.at), [route.at]);
   const source = file ?? live;
@@ -35,28 +35,37 @@ export function App({ config }: { config: StudioConfig }) {
   const turns = useTurns(source, version);
   const selected = route.turn ?? turns.list[0]?.turnId;
   useKeys({ route, go, turns: turns.list, selected });
+  useEffect(() => void (document.title = [source.address, "everthink Studio"].filter(Boolean).join(" · ")), [source]);
   return (
     <div className="app">
       <Header {...{ config, route, go, source, agent, onFile: setFile }} />
-      {error && route.view !== "agents" ? (
-        <Empty title="Nothing to show">{error}</Empty>
-      ) : (
-        <main>
-          {(route.view === "timeline" || route.view === "why") && (
-            <nav className="turns" aria-label="Turns">
-              <TurnList {...{ turns, selected, onSelect: (turn: string) => go({ ...route, turn }) }} />
-            </nav>
-          )}
-          <Content {...{ config, route, go, source, selected, version, agent, refresh, turns }} />
-        </main>
+      {error && agent && (
+        <p className="lost" role="status">
+          {error} What is shown is from {clock(agent.now)}; Studio keeps asking.
+        </p>
       )}
+      <main>
+        <div className="view" id="view" role="tabpanel" aria-labelledby={`tab-${route.view}`}>
+          {error && !agent && route.view !== "agents" ? (
+            <Empty title="Nothing to show">{error}</Empty>
+          ) : (
+            <Boundary of={`${source.isFile} ${source.address} ${route.view} ${selected}`}>
+              {(route.view === "timeline" || route.view === "why") && !turns.isEmpty && (
+                <nav className="turns" aria-label="Turns">
+                  <TurnList {...{ turns, selected, onSelect: (turn: string) => go({ ...route, turn }) }} />
+                </nav>
+              )}
+              <Content {...{ config, route, go, source, selected, version, agent, refresh, turns }} />
+            </Boundary>
+          )}
+        </div>
+      </main>
     </div>
   );
 }
 
-function useRoute(config: StudioConfig): [Route, (route: Route) => void] {
-  const { agent, instance } = config.target;
-  const start = `${agent ?? config.agents[0]?.id ?? "assistant"}/${encodeURIComponent(instance)}`;
+/** `start`: for an address of the page that names no agent. */
+function useRoute(start: string): [Route, (route: Route) => void] {
   const [route, setRoute] = useState(() => readRoute(location.hash, start));
   useEffect(() => {
     const follow = () => setRoute(readRoute(location.hash, start));
@@ -81,7 +90,9 @@ function useAgent(source: ViewSource) {
             pauseMs = agent.openTurns > 0 ? RUNNING_POLL_MS : IDLE_POLL_MS;
             if (isCurrent) setState({ agent, of: source });
           },
-          (error: Error) => isCurrent && setState({ error: error.message, of: source })
+          // The last answer stays: an app that restarts is back in a moment.
+          ({ message: error }: Error) =>
+            isCurrent && setState((last) => ({ ...(last.of === source ? last : { of: source }), error }))
         );
       }
       if (isCurrent && !source.isFile) timer = setTimeout(() => void ask(), pauseMs);
@@ -94,11 +105,16 @@ function useAgent(source: ViewSource) {
   }, [source, asked]);
   const agent = state.of === source ? state.agent : undefined;
   const isBusy = agent !== undefined && agent.openTurns > 0;
-  const version = `${agent?.head} ${agent?.waitingApprovals} ${asked} ${isBusy ? agent.now : ""}`;
-  return { agent, error: state.of === source ? state.error : undefined, version, refresh: () => setAsked(asked + 1) };
+  const error = state.of === source ? state.error : undefined;
+  // Views that could not be read while the app was away are read when it is back.
+  const version = `${agent?.head} ${agent?.waitingApprovals} ${asked} ${isBusy ? agent.now : ""} ${error ?? ""}`;
+  return { agent, error, version, refresh: () => setAsked(asked + 1) };
 }
 
 interface Turns {
+  readonly isRead: boolean;
+  readonly isEmpty: boolean;
+  readonly error: string | undefined;
   readonly list: readonly TurnSummary[];
   /** Of the history, between the turn before and this one. */
   readonly changesOf: (turnId: string) => TurnsView["changes"];
@@ -106,7 +122,7 @@ interface Turns {
 }
 
 function useTurns(source: ViewSource, version: unknown): Turns {
-  const { value: newest } = useView<TurnsView>(source, "turns?limit=50", version);
+  const { value: newest, error } = useView<TurnsView>(source, "turns?limit=50", version);
   const [older, setOlder] = useState<{ of: ViewSource; pages: readonly TurnsView[] }>({ of: source, pages: [] });
   const pages = older.of === source ? older.pages : [];
   const next = pages.length > 0 ? pages.at(-1)?.next : newest?.next;
@@ -128,8 +144,17 @@ function useTurns(source: ViewSource, version: unknown): Turns {
     const [after, upTo] = [list[at + 1]?.position ?? 0, at <= 0 ? Infinity : (list[at]?.position ?? 0)];
     return changes.filter(({ position }) => position > after && position <= upTo);
   };
-  return { list, changesOf, more };
+  return {
+    isRead: newest !== undefined,
+    isEmpty: newest !== undefined && list.length === 0,
+    error,
+    list,
+    changesOf,
+    more
+  };
 }
+
+const TYPED_INTO = "textarea, select, input:not([type=checkbox], [type=file])";
 
 /** 1 to 5: views. j and k: next and previous turn. */
 function useKeys({
@@ -145,14 +170,17 @@ function useKeys({
 }) {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const isTyping = event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+      const isTyping = event.target instanceof HTMLElement && event.target.matches(TYPED_INTO);
       if (isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
+      // Keys may follow each other faster than the page is drawn: the address is always the latest.
+      const latest = readRoute(location.hash, route.at);
       const view = VIEWS[Number(event.key) - 1];
-      if (view) go({ ...route, view });
+      if (view) go({ ...latest, view });
       if (event.key !== "j" && event.key !== "k") return;
-      const at = turns.findIndex(({ turnId }) => turnId === selected) + (event.key === "j" ? 1 : -1);
+      const from = latest.turn ?? selected;
+      const at = turns.findIndex(({ turnId }) => turnId === from) + (event.key === "j" ? 1 : -1);
       const turn = turns[at]?.turnId;
-      if (turn !== undefined) go({ ...route, turn });
+      if (turn !== undefined) go({ ...latest, turn });
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
@@ -168,17 +196,19 @@ function TurnList({
   selected: string | undefined;
   onSelect: (turnId: string) => void;
 }) {
-  if (turns.list.length === 0) return <Empty title="No turns yet" />;
+  if (!turns.isRead && turns.error !== undefined) return <Empty title="No list of turns">{turns.error}</Empty>;
+  if (!turns.isRead) return <Loading what="the turns" />;
   return (
     <VirtualList
       items={turns.list}
       rowHeight={74}
       label="Turns, newest first"
       onEnd={turns.more}
+      current={{ id: selected, index: turns.list.findIndex(({ turnId }) => turnId === selected) }}
       render={(turn) => (
         <button className="turn" aria-current={turn.turnId === selected} onClick={() => onSelect(turn.turnId)}>
-          <span className="turn-question">{turn.question ?? `↪ ${turn.trigger ?? "continued"}`}</span>
-          <span className="turn-answer">{turn.answer ?? turn.reason ?? ""}</span>
+          <span className="turn-question">{printable(turn.question ?? `↪ ${turn.trigger ?? "continued"}`)}</span>
+          <span className="turn-answer">{printable(turn.answer ?? turn.reason ?? "")}</span>
           <span className="turn-facts">
             <Badge kind={turn.status}>{turn.status}</Badge>
             {turns.changesOf(turn.turnId).map(({ position, kind }) => (
@@ -212,49 +242,66 @@ interface ContentProps {
 }
 
 function Content(props: ContentProps) {
-  const { config, route, source, version, refresh } = props;
+  const { config, route, go, source, selected, version, refresh } = props;
   const inbox = useView<InboxView>(source, route.view === "inbox" ? "inbox" : undefined, version);
   const state = useView<StateView>(source, route.view === "state" ? "state" : undefined, version);
-  if (route.view === "inbox") {
-    return (
-      <div className="content">
-        {inbox.value && <Inbox inbox={inbox.value} source={source} canWrite={config.canWrite} onDecided={refresh} />}
-      </div>
-    );
+  switch (route.view) {
+    case "inbox":
+      return (
+        <View {...inbox} what="the inbox">
+          {(shown) => <Inbox inbox={shown} source={source} canWrite={config.canWrite} onDecided={refresh} />}
+        </View>
+      );
+    case "state":
+      return (
+        <View {...state} what="the state">
+          {(shown) => (
+            <State state={shown} source={source} onTurn={(turn) => go({ ...route, view: "timeline", turn })} />
+          )}
+        </View>
+      );
+    case "agents":
+      return (
+        <div className="content">
+          <Agents config={config} route={route} go={go} source={source} version={version} />
+        </div>
+      );
+    default:
+      if (selected !== undefined) return <Turn key={selected} {...props} selected={selected} />;
+      if (!props.turns.isEmpty) return <div className="content" />;
+      return <Empty title="No turns yet">{`The first one of ${source.address} will appear here by itself.`}</Empty>;
   }
-  if (route.view === "agents") {
-    return (
-      <div className="content">
-        <Agents config={config} route={route} go={props.go} source={source} version={version} />
-      </div>
-    );
-  }
-  if (route.view === "state")
-    return <div className="content">{state.value && <State state={state.value} source={source} />}</div>;
-  return props.selected === undefined ? (
-    <div className="content" />
-  ) : (
-    <Turn key={props.selected} {...props} selected={props.selected} />
-  );
+}
+
+/** What was read, what went wrong, or that it takes a moment. */
+function View<Shown>({
+  value,
+  error,
+  what,
+  children
+}: Loaded<Shown> & { what: string; children: (value: Shown) => ReactNode }) {
+  if (value !== undefined) return <div className="content">{children(value)}</div>;
+  return error === undefined ? <Loading what={what} /> : <Empty title="This view cannot be shown">{error}</Empty>;
 }
 
 function Turn({ config, route, go, source, selected, version, agent, turns }: ContentProps & { selected: string }) {
   const { value: turn, error } = useView<TurnTimeline>(source, `turns/${selected}`, version);
-  const { value: why } = useView<TurnWhy>(source, `turns/${selected}/why`, turn?.status);
+  const why = useView<TurnWhy>(source, `turns/${selected}/why`, turn?.status);
   const [isTrying, setTrying] = useState(false);
-  if (error) return <Empty title="This turn cannot be shown">{error}</Empty>;
-  if (!turn) return <div className="content" />;
+  if (!turn) {
+    return error === undefined ? <Loading what="the turn" /> : <Empty title="This turn cannot be shown">{error}</Empty>;
+  }
   return (
     <div className="content">
       <header className="turn-head">
         <h2>
-          {turn.messages.find(({ role }) => role === "user")?.parts[0]?.text.text.slice(0, 200) ??
-            `Continued: ${turn.trigger ?? dateTime(turn.admittedAt)}`}
+          {printable(
+            turn.messages.find(({ role }) => role === "user")?.parts[0]?.text.text.slice(0, 200) ??
+              `Continued: ${turn.trigger ?? dateTime(turn.admittedAt)}`
+          )}
         </h2>
         <p className="actions">
-          <button onClick={() => void navigator.clipboard.writeText(turnMarkdown(turn, source.address))}>
-            Copy as Markdown
-          </button>
+          <Copy text={() => turnMarkdown(turn, source.address)} />
           {config.canWrite && !source.isFile && (
             <button aria-pressed={isTrying} onClick={() => setTrying(!isTrying)}>
               Try again with changes
@@ -263,9 +310,10 @@ function Turn({ config, route, go, source, selected, version, agent, turns }: Co
         </p>
       </header>
       <TurnFacts turn={turn} />
-      {isTrying && <TryAgain turn={turn} why={why} source={source} models={agent?.models ?? []} />}
+      <TurnTrouble turn={turn} />
+      {isTrying && <TryAgain turn={turn} why={why.value} source={source} models={agent?.models ?? []} />}
       {route.view === "why" ? (
-        why && <Why why={why} />
+        <WhyOf {...why} />
       ) : (
         <>
           <Timeline
@@ -283,6 +331,7 @@ function Turn({ config, route, go, source, selected, version, agent, turns }: Co
                   <Text
                     key={index}
                     value={part.text}
+                    isProse={part.type === "text" || part.type === "reasoning"}
                     {...(part.type !== "text" && { label: part.toolName ?? part.type })}
                   />
                 ))}
@@ -292,5 +341,34 @@ function Turn({ config, route, go, source, selected, version, agent, turns }: Co
         </>
       )}
     </div>
+  );
+}
+
+function WhyOf({ value, error }: Loaded<TurnWhy>) {
+  if (value !== undefined) return <Why why={value} />;
+  return error === undefined ? <Loading what="the prompt" /> : <p className="error">{error}</p>;
+}
+
+const COPIED_MS = 2000;
+
+/** Says for a moment that it was done, also for screen readers. */
+function Copy({ text }: { text: () => string }) {
+  const [said, setSaid] = useState("");
+  useEffect(() => {
+    const timer = said === "" ? undefined : setTimeout(() => setSaid(""), COPIED_MS);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const copy = () =>
+    navigator.clipboard.writeText(text()).then(
+      () => setSaid("Copied"),
+      () => setSaid("The browser refused")
+    );
+  return (
+    <>
+      <button onClick={() => void copy()}>{said || "Copy as Markdown"}</button>
+      <span className="only-heard" role="status">
+        {said}
+      </span>
+    </>
   );
 }

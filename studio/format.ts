@@ -4,9 +4,9 @@ import type { Cost, ShownText, StepUsage, TurnTimeline } from "../src/inspect/in
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
-  return `${(ms / 3_600_000).toFixed(1)} h`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(ms < 9995 ? 2 : 1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return seconds < 3600 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : `${(ms / 3_600_000).toFixed(1)} h`;
 }
 
 export function bytes(count: number): string {
@@ -19,11 +19,11 @@ export function count(number: number): string {
 }
 
 export function clock(at: number | null): string {
-  return at === null ? "–" : new Date(at).toLocaleTimeString([], { hour12: false });
+  return at === null ? "–" : new Date(at).toLocaleTimeString([], { hourCycle: "h23" });
 }
 
 export function dateTime(at: number | null): string {
-  return at === null ? "–" : new Date(at).toLocaleString([], { hour12: false });
+  return at === null ? "–" : new Date(at).toLocaleString([], { hourCycle: "h23" });
 }
 
 export function tokens({ inputTokens, outputTokens }: StepUsage): string {
@@ -48,6 +48,24 @@ export function money(cost: Cost | null | undefined): string {
 export function spent(usage: StepUsage, cost: Cost | null | undefined): string {
   return [tokens(usage), money(cost)].filter(Boolean).join(" · ");
 }
+
+/**
+ * What a reader cannot see is written out: control characters as symbols, so that escape sequences of terminals do nothing,
+ * and characters that are invisible or turn the direction of writing around by their number, so that no text looks like another.
+ */
+export function printable(text: string): string {
+  return text.replaceAll(UNSEEN, (char) => {
+    const code = char.codePointAt(0) ?? 0;
+    return code < 0x20
+      ? String.fromCodePoint(0x2400 + code)
+      : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  });
+}
+
+/** Joiners and variation selectors are left alone: emoji and several scripts are written with them. */
+const UNSEEN =
+  // oxlint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
 /** One turn as Markdown, for issues and messages. Content is fenced: it cannot become markup. */
 export function turnMarkdown(turn: TurnTimeline, address: string): string {
@@ -74,5 +92,5 @@ export function turnMarkdown(turn: TurnTimeline, address: string): string {
 
 function fenced({ text, chars, isCut }: ShownText): string {
   const fence = "`".repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
-  return `${fence}\n${text}${isCut ? `\n… (${chars} characters)` : ""}\n${fence}`;
+  return `${fence}\n${printable(text)}${isCut ? `\n… (${chars} characters)` : ""}\n${fence}`;
 }

@@ -1,7 +1,7 @@
 // Which agent is looked at, the views, export and import, light and dark.
-import { useEffect, useState } from "react";
+import { useEffect, useState, type KeyboardEvent } from "react";
 import type { AgentView } from "../src/inspect/index.ts";
-import { VIEWS, type Route } from "./route.ts";
+import { VIEWS, type Route, type ViewName } from "./route.ts";
 import { exportConversation, fileSource, parseConversation, type StudioConfig, type ViewSource } from "./source.ts";
 
 interface HeaderProps {
@@ -28,35 +28,90 @@ export function Header({ config, route, go, source, agent, onFile }: HeaderProps
     <header className="top">
       <b className="brand">everthink Studio</b>
       <Address {...{ config, route, go, isFile: source.isFile }} />
-      <div className="tabs" role="tablist">
-        {VIEWS.map((view, index) => (
-          <button
-            key={view}
-            role="tab"
-            aria-selected={view === route.view}
-            title={`Key ${index + 1}`}
-            onClick={() => go({ ...route, view })}
-          >
-            {view[0]?.toUpperCase() + view.slice(1)}
-            {view === "inbox" && (agent?.waitingApprovals ?? 0) > 0 && <em>{agent?.waitingApprovals}</em>}
-          </button>
-        ))}
-      </div>
+      <Tabs {...{ route, go, waiting: agent?.waitingApprovals ?? 0 }} />
       <span className="tools">
         {agent && agent.openTurns > 0 && <span className="live">live</span>}
+        {!config.canWrite && (
+          <span className="faint read-only" title="Start it with --write to decide and to try again">
+            read-only
+          </span>
+        )}
         {source.isFile ? (
           <button onClick={() => onFile(undefined)}>Close file</button>
         ) : (
-          <button onClick={() => void save(source).catch((failure: Error) => setError(failure.message))}>Export</button>
+          <Export source={source} onError={setError} />
         )}
         <label className="button">
           Open…
-          <input type="file" accept=".json,application/json" onChange={(event) => void open(event.target.files?.[0])} />
+          <input
+            type="file"
+            accept=".json,application/json"
+            onChange={({ target }) => {
+              void open(target.files?.[0]);
+              // The same file may be opened again.
+              target.value = "";
+            }}
+          />
         </label>
         <Theme />
       </span>
-      {error && <p className="error">{error}</p>}
+      {error && (
+        <p className="error" role="alert">
+          {error}
+        </p>
+      )}
     </header>
+  );
+}
+
+/** Arrow keys go from one to the next, as in every list of tabs; only the selected one is a stop of the Tab key. */
+function Tabs({ route, go, waiting }: Pick<HeaderProps, "route" | "go"> & { waiting: number }) {
+  const select = (view: ViewName | undefined) => {
+    if (view === undefined) return;
+    go({ ...route, view });
+    document.getElementById(`tab-${view}`)?.focus();
+  };
+  const press = ({ key }: KeyboardEvent) => {
+    const at = VIEWS.indexOf(route.view);
+    if (key === "ArrowRight") select(VIEWS[(at + 1) % VIEWS.length]);
+    if (key === "ArrowLeft") select(VIEWS.at(at - 1));
+    if (key === "Home") select(VIEWS[0]);
+    if (key === "End") select(VIEWS.at(-1));
+  };
+  return (
+    <div className="tabs" role="tablist" aria-label="Views" onKeyDown={press}>
+      {VIEWS.map((view, index) => (
+        <button
+          key={view}
+          id={`tab-${view}`}
+          role="tab"
+          aria-selected={view === route.view}
+          aria-controls="view"
+          tabIndex={view === route.view ? 0 : -1}
+          title={`Key ${index + 1}`}
+          onClick={() => go({ ...route, view })}
+        >
+          {view[0]?.toUpperCase() + view.slice(1)}
+          {view === "inbox" && waiting > 0 && <em aria-label={`${waiting} wait`}>{waiting}</em>}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Reads up to 200 turns one after the other: it says that it is at work. */
+function Export({ source, onError }: { source: ViewSource; onError: (error: string | undefined) => void }) {
+  const [isBusy, setBusy] = useState(false);
+  const start = async () => {
+    setBusy(true);
+    onError(undefined);
+    await save(source).catch((failure: Error) => onError(failure.message));
+    setBusy(false);
+  };
+  return (
+    <button disabled={isBusy} onClick={() => void start()}>
+      {isBusy ? "Exporting…" : "Export"}
+    </button>
   );
 }
 
@@ -77,6 +132,7 @@ function Address({ config, route, go, isFile }: Pick<HeaderProps, "config" | "ro
       <input
         id="address"
         aria-label="Agent and instance"
+        placeholder="agent/instance"
         list="agents"
         spellCheck={false}
         value={text}
@@ -102,6 +158,7 @@ async function save(source: ViewSource): Promise<void> {
 }
 
 const THEMES = ["auto", "light", "dark"] as const;
+const THEME_SIGNS = { auto: "◐", light: "○", dark: "●" } as const;
 
 function Theme() {
   const [theme, setTheme] = useState(
@@ -113,8 +170,13 @@ function Theme() {
   }, [theme]);
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "auto";
   return (
-    <button aria-label={`Colours: ${theme}`} onClick={() => setTheme(next)}>
-      {theme === "auto" ? "Auto" : theme === "light" ? "Light" : "Dark"}
+    <button
+      className="theme"
+      title={`Colours: ${theme}`}
+      aria-label={`Colours: ${theme}`}
+      onClick={() => setTheme(next)}
+    >
+      {THEME_SIGNS[theme]}
     </button>
   );
 }

@@ -1,7 +1,7 @@
 // Everything in this agent that waits for a person.
 import { useState } from "react";
 import type { DecidedApproval, InboxEntry, InboxView } from "../src/inspect/index.ts";
-import { dateTime } from "./format.ts";
+import { dateTime, printable } from "./format.ts";
 import { Badge, Empty, Text } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";
 
@@ -20,9 +20,12 @@ const KINDS: Readonly<Record<InboxEntry["kind"], string>> = {
 };
 
 export function Inbox({ inbox, source, canWrite, onDecided }: InboxProps) {
-  const [kind, setKind] = useState("all");
+  const [chosen, setChosen] = useState("all");
   const [name, setName] = useState(() => localStorage.getItem("studio-name") ?? "");
-  const shown = inbox.approvals.filter((entry) => kind === "all" || entry.kind === kind);
+  const filters = filtersOf(inbox.approvals);
+  // The last one of a filter may have been decided.
+  const filter = filters.find(({ name }) => name === chosen) ?? filters[0];
+  const shown = filter?.entries ?? [];
   const canDecide = canWrite && !source.isFile;
   if (inbox.approvals.length === 0) {
     return (
@@ -35,9 +38,9 @@ export function Inbox({ inbox, source, canWrite, onDecided }: InboxProps) {
   return (
     <div className="inbox">
       <p className="filters" role="group" aria-label="Filter">
-        {["all", ...new Set(inbox.approvals.map((entry) => entry.kind))].map((one) => (
-          <button key={one} aria-pressed={one === kind} onClick={() => setKind(one)}>
-            {one === "all" ? "All" : KINDS[one as InboxEntry["kind"]]}
+        {filters.map(({ name, label, entries }) => (
+          <button key={name} aria-pressed={name === filter?.name} onClick={() => setChosen(name)}>
+            {label} <small>{entries.length}</small>
           </button>
         ))}
         {canDecide && (
@@ -68,6 +71,29 @@ export function Inbox({ inbox, source, canWrite, onDecided }: InboxProps) {
   );
 }
 
+interface Filter {
+  readonly name: string;
+  readonly label: string;
+  readonly entries: readonly InboxEntry[];
+}
+
+/** By kind, and by risk where a class names one. */
+function filtersOf(approvals: readonly InboxEntry[]): Filter[] {
+  const kinds = [...new Set(approvals.map(({ kind }) => kind))];
+  const risks = [...new Set(approvals.flatMap(({ risk }) => risk ?? []))];
+  return [
+    { name: "all", label: "All", entries: approvals },
+    ...kinds.map((kind) => ({
+      ...{ name: `kind ${kind}`, label: KINDS[kind] },
+      entries: approvals.filter((entry) => entry.kind === kind)
+    })),
+    ...risks.map((risk) => ({
+      ...{ name: `risk ${risk}`, label: `${risk} risk` },
+      entries: approvals.filter((entry) => entry.risk === risk)
+    }))
+  ];
+}
+
 /** Files of an earlier Studio have none. */
 function Decided({ decided }: { decided: readonly DecidedApproval[] }) {
   if (decided.length === 0) return null;
@@ -78,13 +104,13 @@ function Decided({ decided }: { decided: readonly DecidedApproval[] }) {
       </h3>
       <ul className="plain">
         {decided.map(({ callId, approved, expired, name, by, reason, at }) => (
-          <li key={callId}>
+          <li key={`${callId} ${at}`}>
             <Badge kind={approved ? "approved" : "denied"}>
               {expired ? "expired" : approved ? "approved" : "rejected"}
             </Badge>{" "}
             <code>{name}</code>
-            {!expired && ` by ${by ?? "a client"}`}
-            {reason !== null && `: ${reason}`} <span className="faint">{dateTime(at)}</span>
+            {!expired && ` by ${printable(by ?? "a client")}`}
+            {reason !== null && `: ${printable(reason)}`} <span className="faint">{dateTime(at)}</span>
           </li>
         ))}
       </ul>
@@ -100,10 +126,16 @@ interface EntryProps extends Omit<InboxProps, "inbox"> {
 function Entry({ entry, source, canWrite, by, onDecided }: EntryProps) {
   const [reason, setReason] = useState("");
   const [error, setError] = useState<string>();
+  const [isSending, setSending] = useState(false);
   const decide = (decision: "approve" | "reject") => {
     const { id, inputHash } = entry;
     const body = { id, decision, by, ...(reason && { reason }), ...(inputHash && { inputHash }) };
-    source.post("decide", body).then(onDecided, (failure: Error) => setError(failure.message));
+    setSending(true);
+    setError(undefined);
+    source.post("decide", body).then(onDecided, (failure: Error) => {
+      setError(failure.message);
+      setSending(false);
+    });
   };
   return (
     <article className="card">
@@ -117,7 +149,7 @@ function Entry({ entry, source, canWrite, by, onDecided }: EntryProps) {
           </Badge>
         ))}
       </header>
-      <h3>{entry.question}</h3>
+      <h3>{printable(entry.question)}</h3>
       <Text value={entry.input} label="With this input" />
       {entry.isDecidable && canWrite && (
         <p className="actions">
@@ -127,16 +159,20 @@ function Entry({ entry, source, canWrite, by, onDecided }: EntryProps) {
             value={reason}
             onChange={(event) => setReason(event.target.value)}
           />
-          <button className="primary" onClick={() => decide("approve")}>
+          <button className="primary" disabled={isSending} onClick={() => decide("approve")}>
             Approve
           </button>
-          <button className="danger" onClick={() => decide("reject")}>
+          <button className="danger" disabled={isSending} onClick={() => decide("reject")}>
             Reject
           </button>
         </p>
       )}
       {entry.isDecidable && !canWrite && <p className="faint">Read-only: start Studio with --write to decide here.</p>}
-      {error && <p className="error">{error}</p>}
+      {error && (
+        <p className="error" role="alert">
+          {error}
+        </p>
+      )}
     </article>
   );
 }

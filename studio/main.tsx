@@ -1,12 +1,21 @@
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
-import { readConfig } from "./source.ts";
+import { Boundary } from "./parts.tsx";
+import { readConfig, startAddress } from "./source.ts";
 
 const place = document.getElementById("studio");
 if (place) {
   const root = createRoot(place);
-  readConfig().then(
-    (config) => root.render(<App config={config} />),
-    () => root.render(<p className="empty">Studio's server does not answer. Start it again: everthink studio</p>)
-  );
+  const open = async () => {
+    const config = await readConfig();
+    const start = await startAddress(config);
+    root.render(
+      <Boundary of="">
+        <App config={config} start={start} />
+      </Boundary>
+    );
+  };
+  open().catch(() => {
+    root.render(<p className="empty">Studio's server does not answer. Start it again: everthink studio</p>);
+  });
 }

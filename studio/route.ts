@@ -3,7 +3,7 @@ export const VIEWS = ["timeline", "why", "inbox", "state", "agents"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
 export interface Route {
-  /** `<agent>/<instance>`, and for a sub-agent what follows it. */
+  /** `<agent>/<instance>`, and for a sub-agent what follows it; empty: there is none yet. */
   readonly at: string;
   readonly view: ViewName;
   readonly turn: string | undefined;
@@ -11,8 +11,9 @@ export interface Route {
 
 export function readRoute(hash: string, otherwise: string): Route {
   const query = new URLSearchParams(hash.replace(/^#/, ""));
-  const view = VIEWS.find((name) => name === query.get("view")) ?? "timeline";
-  return { at: query.get("at") ?? otherwise, view, turn: query.get("turn") ?? undefined };
+  const at = query.get("at") ?? otherwise;
+  const view = VIEWS.find((name) => name === query.get("view")) ?? (at === "" ? "agents" : "timeline");
+  return { at, view, turn: query.get("turn") ?? undefined };
 }
 
 export function routeHash({ at, view, turn }: Route): string {

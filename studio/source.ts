@@ -59,13 +59,36 @@ export async function readInstances(agent: string): Promise<Instances> {
   return (await (await fetch(`/__studio/instances.json?agent=${encodeURIComponent(agent)}`)).json()) as Instances;
 }
 
-/** `address` is `<agent>/<instance>`, and for a sub-agent what follows it. */
+/** Agents that are looked through for an instance. */
+const SEARCHED_AGENTS = 20;
+
+/**
+ * Where the page begins: at what the command named, otherwise at the newest instance on this machine, of the first agent that
+ * has one. Empty: none has stored anything yet, and asking for one would make it.
+ */
+export async function startAddress({ target, agents }: StudioConfig): Promise<string> {
+  const { agent, instance } = target;
+  const first = `${agent ?? agents[0]?.id ?? "assistant"}/${encodeURIComponent(instance)}`;
+  if (agent !== null || agents.length === 0) return first;
+  for (const { id } of agents.slice(0, SEARCHED_AGENTS)) {
+    const { instances } = await readInstances(id);
+    if (instances === undefined) return first;
+    const [newest] = instances;
+    if (newest) return `${id}/${encodeURIComponent(newest.name)}`;
+  }
+  return "";
+}
+
+/** `address` is `<agent>/<instance>`, and for a sub-agent what follows it; empty: there is none to ask. */
 export function agentSource(address: string): ViewSource {
   const ask = async <View>(view: string, init?: RequestInit): Promise<View> => {
-    const response = await fetch(`/__studio/agents/${address}/inspect/v1/${view}`, init);
+    if (address === "") throw new Error("No instance has stored anything yet. The view Agents lists them.");
+    const response = await fetch(`/__studio/agents/${address}/inspect/v1/${view}`, init).catch(() => {
+      throw new Error("Studio's server does not answer.");
+    });
     const answer: unknown = await response.json().catch(() => undefined);
     if (response.ok) return answer as View;
-    throw new Error(messageOf(answer) ?? `The agent answered ${response.status}.`, { cause: response.status });
+    throw new Error(messageOf(answer) ?? failureOf(response.status), { cause: response.status });
   };
   return {
     address,
@@ -78,6 +101,13 @@ export function agentSource(address: string): ViewSource {
         body: JSON.stringify(body)
       })
   };
+}
+
+/** Of an answer that is not the API's. */
+function failureOf(status: number): string {
+  return status === 400 || status === 404
+    ? "There is no such agent, or one that is not a Think. The view Agents lists those that Studio knows."
+    : `The app answered ${status}.`;
 }
 
 function messageOf(answer: unknown): string | undefined {
@@ -134,19 +164,37 @@ export async function exportConversation(source: ViewSource): Promise<Conversati
   return { ...head, agent, turns: whole, timelines, whys, inbox, state };
 }
 
-/** Throws for a file that is none. */
+/** Throws for a file that is none, and for one of a later Studio. What is inside is shown as text, whatever it says. */
 export function parseConversation(text: string): ConversationFile {
-  const value: unknown = JSON.parse(text);
-  if (
-    typeof value !== "object" ||
-    value === null ||
-    !("format" in value) ||
-    value.format !== "everthink-conversation"
-  ) {
+  const value = objectOf(text);
+  if (value?.["format"] !== "everthink-conversation") {
     throw new Error("This is not a conversation that Studio exported.");
   }
-  // Written by `exportConversation`; its texts are shown as text, whatever they say.
-  return value as ConversationFile;
+  if (value["version"] !== 1) throw new Error("A later Studio exported this conversation: open it with that one.");
+  const isWhole = ["agent", "turns", "timelines", "whys", "inbox", "state"].every((view) => isObject(value[view]));
+  const { turns, changes } = isObject(value["turns"]) ? value["turns"] : {};
+  if (!isWhole || !isList(turns) || !isList(changes) || typeof value["address"] !== "string")
+    throw new Error("The file is not whole: export it again.");
+  // Written by `exportConversation`. One that was changed by hand can break a view, and nothing else.
+  return value as object as ConversationFile;
+}
+
+function objectOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    // Then it is no export.
+    return undefined;
+  }
+}
+
+function isList(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isObject);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }
 
 export function tryTurn(source: ViewSource, request: TryRequest): Promise<TryView> {

@@ -1,11 +1,17 @@
 // What the agent holds beside its turns.
 import { useState, type ReactNode } from "react";
 import type { FileView, StateView } from "../src/inspect/index.ts";
-import { bytes, dateTime } from "./format.ts";
+import { bytes, count, dateTime, printable } from "./format.ts";
 import { Badge, Text, useView } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";
 
-export function State({ state, source }: { state: StateView; source: ViewSource }) {
+interface StateProps {
+  readonly state: StateView;
+  readonly source: ViewSource;
+  readonly onTurn: (turnId: string) => void;
+}
+
+export function State({ state, source, onTurn }: StateProps) {
   const { disk, queue } = state;
   const counts: Readonly<Record<string, number>> = {
     memory: state.memory.length,
@@ -19,10 +25,14 @@ export function State({ state, source }: { state: StateView; source: ViewSource 
   const empty = Object.keys(counts).filter((name) => counts[name] === 0);
   return (
     <div className="state">
+      <Panel title="Not working" count={state.degradations.length}>
+        <Table head={["What", "Why"]} rows={state.degradations.map(({ step, error }) => [step, error])} />
+      </Panel>
       <Panel title="Memory" count={state.memory.length}>
         {state.memory.map((block) => (
           <details key={block.label} className="section" open>
             <summary>
+              <i className="chevron" />
               <b>{block.label}</b>
               <span className="faint">{`${block.tokens}${block.maxTokens === null ? "" : ` of ${block.maxTokens}`} tokens${block.isWritable ? "" : ", fixed"}`}</span>
             </summary>
@@ -30,7 +40,7 @@ export function State({ state, source }: { state: StateView; source: ViewSource 
           </details>
         ))}
       </Panel>
-      <Files state={state} source={source} />
+      <Files state={state} source={source} onTurn={onTurn} />
       <Panel title="Schedules" count={state.schedules.length}>
         <Table
           head={["What", "When", "Next run", "Last"]}
@@ -65,22 +75,39 @@ export function State({ state, source }: { state: StateView; source: ViewSource 
           rows={state.mcpServers.map((one) => [one.name, one.state, String(one.tools)])}
         />
       </Panel>
-      <Panel title="Settings" count={state.config || state.agentState ? 1 : 0}>
+      <Panel title="Settings" count={Number(state.config !== null) + Number(state.agentState !== null)}>
         {state.config && <Text value={state.config} label="configure(), secrets masked" />}
         {state.agentState && <Text value={state.agentState} label="state" />}
       </Panel>
-      <Panel title={`On disk: ${bytes(disk.bytes)}`} count={disk.tables.length}>
-        {empty.length > 0 && <p className="faint">Nothing in: {empty.join(", ")}.</p>}
-        <Table
-          head={["Table", "Rows"]}
-          rows={disk.tables.map(({ name, rows }) => [name, rows > 10_000 ? "over 10,000" : String(rows)])}
-        />
-      </Panel>
+      {empty.length > 0 && (
+        <Panel title="Empty" count={empty.length}>
+          <p className="faint">{`Nothing in ${empty.join(", ")}.`}</p>
+        </Panel>
+      )}
+      <Disk disk={disk} />
     </div>
   );
 }
 
-function Files({ state, source }: { state: StateView; source: ViewSource }) {
+/** Tables with rows first: an agent has many that it does not use. */
+function Disk({ disk: { bytes: size, tables } }: Pick<StateView, "disk">) {
+  const used = tables.filter(({ rows }) => rows > 0).toSorted((a, b) => b.rows - a.rows);
+  const unused = tables.filter(({ rows }) => rows === 0).map(({ name }) => name);
+  return (
+    <Panel title={`On disk: ${bytes(size)}`} count={tables.length}>
+      <Table
+        head={["Table", "Rows"]}
+        rows={used.map(({ name, rows }) => [name, rows > COUNTED_ROWS ? "over 10,000" : count(rows)])}
+      />
+      {unused.length > 0 && <p className="faint">{`Without rows: ${unused.join(", ")}.`}</p>}
+    </Panel>
+  );
+}
+
+/** The agent counts up to here. */
+const COUNTED_ROWS = 10_000;
+
+function Files({ state, source, onTurn }: StateProps) {
   const [path, setPath] = useState<string>();
   const view = path === undefined || source.isFile ? undefined : `file?path=${encodeURIComponent(path)}`;
   const { value: file, error } = useView<FileView>(source, view, 0);
@@ -89,13 +116,19 @@ function Files({ state, source }: { state: StateView; source: ViewSource }) {
       <ul className="plain">
         {state.files.files.map((one) => (
           <li key={one.path}>
-            <button className="link mono" onClick={() => setPath(one.path === path ? undefined : one.path)}>
-              {one.path}
+            <button
+              className="link mono"
+              aria-expanded={one.path === path}
+              onClick={() => setPath(one.path === path ? undefined : one.path)}
+            >
+              {printable(one.path)}
             </button>{" "}
             <span className="faint">{`${bytes(one.sizeBytes)}, ${dateTime(one.updatedAt)}`}</span>
           </li>
         ))}
       </ul>
+      {state.files.isCut && <p className="faint">There are more, or they cannot be listed.</p>}
+      {path !== undefined && source.isFile && <p className="faint">An export does not hold the content of files.</p>}
       {error && <p className="error">{error}</p>}
       {file && (
         <>
@@ -107,7 +140,8 @@ function Files({ state, source }: { state: StateView; source: ViewSource }) {
           {file.history.map((one) => (
             <p key={one.version} className="faint">
               <Badge kind="version">{`version ${one.version}`}</Badge>{" "}
-              {`${bytes(one.sizeBytes)}, ${one.change} ${dateTime(one.replacedAt)}`}
+              {`${bytes(one.sizeBytes)}, ${one.change} ${dateTime(one.replacedAt)}`}{" "}
+              <TurnLink turnId={one.replacedByTurnId} onTurn={onTurn} />
             </p>
           ))}
         </>
@@ -116,12 +150,22 @@ function Files({ state, source }: { state: StateView; source: ViewSource }) {
   );
 }
 
+/** To the turn that took a version's place, where one did. */
+function TurnLink({ turnId, onTurn }: { turnId: string | null } & Pick<StateProps, "onTurn">) {
+  if (turnId === null) return null;
+  return (
+    <button className="link" onClick={() => onTurn(turnId)}>
+      by a turn
+    </button>
+  );
+}
+
 function Panel({ title, count, children }: { title: string; count: number; children: ReactNode }) {
   if (count === 0) return null;
   return (
     <section className="panel">
       <h3>
-        {title} {count > 0 && <small>{count}</small>}
+        {title} <small>{count}</small>
       </h3>
       {children}
     </section>
@@ -142,7 +186,7 @@ function Table({ head, rows }: { head: readonly string[]; rows: readonly (readon
         {rows.map((row, index) => (
           <tr key={index}>
             {row.map((cell, column) => (
-              <td key={column}>{cell}</td>
+              <td key={column}>{printable(cell)}</td>
             ))}
           </tr>
         ))}

@@ -9,7 +9,7 @@ import type {
   StepTimeline,
   TurnTimeline
 } from "../src/inspect/index.ts";
-import { bytes, clock, dateTime, duration, money, spent, tokens } from "./format.ts";
+import { bytes, clock, dateTime, duration, money, printable, spent, tokens } from "./format.ts";
 import { Badge, Text } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";
 
@@ -30,7 +30,7 @@ interface TimelineProps {
 export function Timeline({ turn, source, now, changes, onChild }: TimelineProps) {
   const scale = scaleOf(turn, now);
   return (
-    <div className="timeline" aria-label="Timeline">
+    <section className="timeline" aria-label="Timeline">
       {changes.map(({ position, kind, count, by, at }) => (
         <p key={position} className="decision">
           {`≡ Before this turn the history was ${kind}: ${count} messages, by ${by}, ${dateTime(at)}.`}
@@ -58,7 +58,7 @@ export function Timeline({ turn, source, now, changes, onChild }: TimelineProps)
           </p>
         </Row>
       ))}
-    </div>
+    </section>
   );
 }
 
@@ -100,7 +100,7 @@ interface AttemptProps extends Omit<TimelineProps, "now" | "changes"> {
 }
 
 function Attempt({ attempt, next, turn, source, scale, onChild }: AttemptProps) {
-  const { attempt: number, kind, startedAt, endedAt, end, errorCode, decision, modelId, steps } = attempt;
+  const { attempt: number, kind, startedAt, endedAt, end, decision, modelId, steps } = attempt;
   const isDead = end === "interrupted";
   return (
     <>
@@ -111,13 +111,19 @@ function Attempt({ attempt, next, turn, source, scale, onChild }: AttemptProps) 
         scale={scale}
         from={startedAt}
         to={endedAt ?? next?.startedAt ?? null}
-        note={end === null ? "running" : `${ENDS[end] ?? end}${errorCode ? ` (${errorCode})` : ""}`}
+        note={attemptNote(attempt, turn)}
       >
         <dl className="pairs">
           <dt>Model</dt>
           <dd>{modelId ?? "–"}</dd>
           <dt>Started</dt>
           <dd>{dateTime(startedAt)}</dd>
+          {attempt.retryAt !== null && (
+            <>
+              <dt>Next attempt planned</dt>
+              <dd>{dateTime(attempt.retryAt)}</dd>
+            </>
+          )}
           <dt>Prompt</dt>
           <dd className="mono">{attempt.prompt ?? "–"}</dd>
         </dl>
@@ -129,6 +135,11 @@ function Attempt({ attempt, next, turn, source, scale, onChild }: AttemptProps) 
   );
 }
 
+function attemptNote({ end, errorCode }: AttemptTimeline, { settledAt }: TurnTimeline): string {
+  if (end === null) return settledAt === null ? "running" : "";
+  return `${ENDS[end] ?? end}${errorCode ? ` (${errorCode})` : ""}`;
+}
+
 interface StepProps extends Omit<TimelineProps, "now" | "changes"> {
   readonly step: StepTimeline;
   readonly scale: Scale;
@@ -136,19 +147,20 @@ interface StepProps extends Omit<TimelineProps, "now" | "changes"> {
 }
 
 function Step({ step, turn, source, scale, onChild, attemptEnd }: StepProps) {
-  const { startedAt, firstContentAt, finishedAt, finishReason, usage, calls } = step;
+  const { startedAt, firstContentAt, finishedAt, finishReason, calls } = step;
   const first = firstContentAt === null ? null : firstContentAt - startedAt;
   return (
     <>
       <Row
         label={`Step ${step.step + 1} · model`}
-        kind={finishedAt === null ? "cut" : "step"}
+        kind={finishedAt === null && attemptEnd !== null ? "cut" : "step"}
         level={1}
         scale={scale}
         from={startedAt}
         to={finishedAt ?? attemptEnd}
         mark={firstContentAt}
-        note={usage ? spent(usage, step.cost) : "cut off"}
+        markTitle={`first content after ${duration(first)}`}
+        note={stepNote(step, attemptEnd)}
       >
         <dl className="pairs">
           <dt>First content</dt>
@@ -166,6 +178,12 @@ function Step({ step, turn, source, scale, onChild, attemptEnd }: StepProps) {
   );
 }
 
+function stepNote({ usage, cost, finishedAt }: StepTimeline, attemptEnd: number | null): string {
+  if (usage) return spent(usage, cost);
+  if (finishedAt !== null) return "tokens not known";
+  return attemptEnd === null ? "running" : "cut off";
+}
+
 interface CallProps extends Omit<TimelineProps, "now" | "changes"> {
   readonly call: CallTimeline;
   readonly scale: Scale;
@@ -173,10 +191,8 @@ interface CallProps extends Omit<TimelineProps, "now" | "changes"> {
 
 function Call({ call, turn, source, scale, onChild }: CallProps) {
   const { callId, toolName, status, startedAt, settledAt, input, output, approval } = call;
-  const more = (part: "input" | "output", shown: ShownText | null) => () =>
-    source.get<ShownText>(
-      `turns/${turn.turnId}/calls/${encodeURIComponent(callId)}?part=${part}&from=${shown?.text.length ?? 0}`
-    );
+  const more = (part: "input" | "output") => (from: number) =>
+    source.get<ShownText>(`turns/${turn.turnId}/calls/${encodeURIComponent(callId)}?part=${part}&from=${from}`);
   const runs = turn.childRuns.filter((run) => run.callId === callId);
   return (
     <>
@@ -190,8 +206,8 @@ function Call({ call, turn, source, scale, onChild }: CallProps) {
         isEndUnknown={status !== "running" && status !== "waiting"}
         note={status}
       >
-        <Text label="Input" value={input} more={more("input", input)} />
-        {output && <Text label="Output" value={output} more={more("output", output)} />}
+        <Text label="Input" value={input} more={more("input")} />
+        {output && <Text label="Output" value={output} more={more("output")} />}
       </Row>
       {approval && (
         <Row
@@ -201,6 +217,7 @@ function Call({ call, turn, source, scale, onChild }: CallProps) {
           scale={scale}
           from={approval.askedAt}
           to={approval.answeredAt}
+          isEndUnknown={approval.approved === null && turn.settledAt !== null}
           note={
             approval.approved === null
               ? "waits"
@@ -208,8 +225,9 @@ function Call({ call, turn, source, scale, onChild }: CallProps) {
           }
         >
           <p>
-            Asked {dateTime(approval.askedAt)}, decided {dateTime(approval.answeredAt)}
-            {approval.reason && `: ${approval.reason}`}
+            Asked {dateTime(approval.askedAt)},{" "}
+            {approval.approved === null ? "not decided yet" : `decided ${dateTime(approval.answeredAt)}`}
+            {approval.reason && `: ${printable(approval.reason)}`}
           </p>
         </Row>
       )}
@@ -224,7 +242,7 @@ function Call({ call, turn, source, scale, onChild }: CallProps) {
           to={run.completedAt}
           note={run.status}
         >
-          <p>{run.input}</p>
+          {run.input !== null && <p>{printable(run.input)}</p>}
           {!source.isFile && <button onClick={() => onChild(run)}>Open its own timeline</button>}
         </Row>
       ))}
@@ -239,6 +257,7 @@ interface RowProps {
   readonly from: number | null;
   readonly to: number | null;
   readonly mark?: number | null;
+  readonly markTitle?: string;
   readonly level?: number;
   readonly note?: string;
   /** It has ended, and when is not kept; otherwise one without an end is still going on. */
@@ -246,7 +265,8 @@ interface RowProps {
   readonly children?: ReactNode;
 }
 
-function Row({ label, kind, scale, from, to, mark, level = 0, note, isEndUnknown = false, children }: RowProps) {
+function Row(props: RowProps) {
+  const { label, kind, scale, from, to, mark, markTitle, level = 0, note, isEndUnknown = false, children } = props;
   const [isOpen, setOpen] = useState(false);
   const at = (time: number) => `${Math.min(100, Math.max(0, ((time - scale.from) / (scale.to - scale.from)) * 100))}%`;
   const end = to ?? scale.to;
@@ -255,7 +275,8 @@ function Row({ label, kind, scale, from, to, mark, level = 0, note, isEndUnknown
   return (
     <div className={`row row-${kind}`}>
       <button className="row-head" aria-expanded={isOpen} disabled={!children} onClick={() => setOpen(!isOpen)}>
-        <span className="row-label" style={{ paddingInlineStart: `${level * 14}px` }}>
+        <span className="row-label" style={{ paddingInlineStart: `${level * 14}px` }} title={label}>
+          {children ? <i className="chevron" /> : null}
           {label}
         </span>
         <span className="track">
@@ -267,15 +288,31 @@ function Row({ label, kind, scale, from, to, mark, level = 0, note, isEndUnknown
             />
           )}
           {mark !== undefined && mark !== null && (
-            <span className="mark" title="first content" style={{ left: at(mark) }} />
+            <span className="mark" title={markTitle} style={{ left: at(mark) }} />
           )}
         </span>
         <span className="row-time">{length === null ? "" : duration(length)}</span>
-        <span className="row-note">{note}</span>
+        <span className="row-note" title={note}>
+          {note}
+        </span>
       </button>
       {isOpen && <div className="row-body">{children}</div>}
     </div>
   );
+}
+
+/** How it went wrong or was stopped, for turns that did not just end. */
+export function TurnTrouble({ turn: { error, cancel, grant } }: { turn: TurnTimeline }) {
+  const lines = [
+    error && `${error.message ?? "It failed."} (${error.code})`,
+    cancel && `Cancelled at ${clock(cancel.at)}${cancel.reason === null ? "" : `: ${cancel.reason}`}.`,
+    grant?.allowed === false && `authorizeTurn refused it${grant.reason === null ? "" : `: ${grant.reason}`}.`
+  ].filter((line) => typeof line === "string");
+  return lines.map((line) => (
+    <p key={line} className="trouble">
+      {printable(line)}
+    </p>
+  ));
 }
 
 export function TurnFacts({ turn }: { turn: TurnTimeline }) {
@@ -284,7 +321,10 @@ export function TurnFacts({ turn }: { turn: TurnTimeline }) {
   const written = turn.written && `${turn.written.rows} journal rows, ${bytes(turn.written.bytes)}`;
   return (
     <div className="facts">
-      <Badge kind={turn.status}>{turn.status}</Badge>
+      <span className="fact">
+        <small>status</small>
+        <Badge kind={turn.status}>{turn.status}</Badge>
+      </span>
       <Fact name="total" value={duration(total)} />
       <Fact name="queue" value={duration(turn.queueMs)} />
       <Fact

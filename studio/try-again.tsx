@@ -9,7 +9,7 @@ import type {
   TurnWhy,
   WindowEntry
 } from "../src/inspect/index.ts";
-import { duration, spent } from "./format.ts";
+import { duration, printable, spent } from "./format.ts";
 import { Badge, Text, VirtualList } from "./parts.tsx";
 import { tryTurn, type ViewSource } from "./source.ts";
 
@@ -21,13 +21,10 @@ interface TryAgainProps {
 }
 
 export function TryAgain({ turn, why, source, models }: TryAgainProps) {
-  const question =
-    turn.messages.findLast(({ role }) => role === "user")?.parts.find(({ type }) => type === "text")?.text.text ?? "";
-  const system =
-    why?.prompt.sections
-      .filter(({ replacedBy }) => replacedBy === null)
-      .map(({ text }) => text.text)
-      .join("\n\n") ?? "";
+  const question = turn.messages
+    .findLast(({ role }) => role === "user")
+    ?.parts.find(({ type }) => type === "text")?.text;
+  const sections = why?.prompt.sections.filter(({ replacedBy }) => replacedBy === null) ?? [];
   const calls = turn.attempts
     .flatMap(({ steps }) => steps.flatMap((step) => step.calls))
     .filter(({ output }) => output !== null);
@@ -54,12 +51,14 @@ export function TryAgain({ turn, why, source, models }: TryAgainProps) {
       <div className="try-form">
         <Field
           label="Question"
-          value={changes.question ?? question}
+          value={changes.question ?? question?.text ?? ""}
+          isCut={question?.isCut ?? false}
           onChange={(text) => setChanges({ ...changes, question: text })}
         />
         <Field
           label="System prompt"
-          value={changes.system ?? system}
+          value={changes.system ?? sections.map(({ text }) => text.text).join("\n\n")}
+          isCut={sections.some(({ text }) => text.isCut)}
           onChange={(text) => setChanges({ ...changes, system: text })}
         />
         <Results calls={calls} changes={changes} onChange={setChanges} />
@@ -83,8 +82,14 @@ export function TryAgain({ turn, why, source, models }: TryAgainProps) {
         <button className="primary" disabled={status === "running"} onClick={run}>
           {status === "running" ? "Running…" : "Run the fork"}
         </button>
-        <button onClick={() => setChanges({})}>Undo changes</button>
-        {status !== "idle" && status !== "running" && <span className="error">{status}</span>}
+        <button disabled={Object.keys(changes).length === 0} onClick={() => setChanges({})}>
+          Undo changes
+        </button>
+        {status !== "idle" && status !== "running" && (
+          <span className="error" role="alert">
+            {status}
+          </span>
+        )}
       </p>
       {result && (
         <div className="side-by-side">
@@ -96,10 +101,19 @@ export function TryAgain({ turn, why, source, models }: TryAgainProps) {
   );
 }
 
-function Field({ label, value, onChange }: { label: string; value: string; onChange: (text: string) => void }) {
+interface FieldProps {
+  readonly label: string;
+  readonly value: string;
+  /** The agent showed its beginning only. */
+  readonly isCut: boolean;
+  readonly onChange: (text: string) => void;
+}
+
+function Field({ label, value, isCut, onChange }: FieldProps) {
   return (
     <label>
       {label}
+      {isCut && <small> Its beginning: the fork gets the whole if you leave it, and only this if you change it.</small>}
       <textarea
         rows={Math.min(8, value.split("\n").length + 1)}
         value={value}
@@ -156,7 +170,7 @@ function HistoryChoice({ entries, changes, onChange }: ChangesProps & { entries:
           <label className="choice" data-left-out={without.includes(messageId)}>
             <input type="checkbox" checked={!without.includes(messageId)} onChange={() => toggle(messageId)} />
             <span className="role">{role}</span>
-            <span className="preview">{preview}</span>
+            <span className="preview">{printable(preview)}</span>
           </label>
         )}
       />
@@ -170,6 +184,7 @@ function Results({ calls, changes, onChange }: ResultsProps) {
       key={callId}
       label={`Result of ${toolName}`}
       value={String(changes.toolResults?.[callId] ?? output?.text ?? "")}
+      isCut={output?.isCut ?? false}
       onChange={(text) => onChange({ ...changes, toolResults: { ...changes.toolResults, [callId]: text } })}
     />
   ));
@@ -181,12 +196,22 @@ function Run({ title, run }: { title: string; run: TriedRun }) {
       <header>
         <b>{title}</b>
         <Badge kind={run.status}>{run.status}</Badge>
-        <span className="faint">{`${run.modelId ?? ""} · ${spent(run.usage, run.cost)} · ${run.steps} steps · ${duration(run.durationMs)}`}</span>
+        <span className="faint">
+          {[
+            run.modelId,
+            spent(run.usage, run.cost),
+            run.steps === 1 ? "1 step" : `${run.steps} steps`,
+            duration(run.durationMs)
+          ]
+            .filter(Boolean)
+            .join(" · ")}
+        </span>
       </header>
-      <Text value={run.text} label="Answer" />
+      <Text value={run.text} label="Answer" isProse />
       {run.calls.map((call, index) => (
         <details key={index} className="section">
           <summary>
+            <i className="chevron" />
             <code>{call.toolName}</code> <Badge kind={call.source}>{call.source}</Badge>
           </summary>
           <Text value={call.input} label="Input" />

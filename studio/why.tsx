@@ -1,6 +1,6 @@
 // Why a turn answered as it did: what the model was given, and who allowed what.
 import type { HistoryWindow, TurnWhy, WhySection, WhyTool } from "../src/inspect/index.ts";
-import { bytes, count } from "./format.ts";
+import { bytes, count, printable } from "./format.ts";
 import { Badge, Text, VirtualList } from "./parts.tsx";
 
 const MATCHES: Readonly<Record<TurnWhy["prompt"]["match"], string>> = {
@@ -44,7 +44,7 @@ export function Why({ why }: { why: TurnWhy }) {
           ))}
           {why.policies.map(({ callId, toolName, decision, because }) => (
             <li key={callId}>
-              <Badge kind={decision}>{decision}</Badge> <code>{toolName}</code> {because}
+              <Badge kind={decision}>{decision}</Badge> <code>{toolName}</code> {printable(because)}
             </li>
           ))}
         </ul>
@@ -58,6 +58,7 @@ function Section({ section, total }: { section: WhySection; total: number }) {
   return (
     <details className="section">
       <summary>
+        <i className="chevron" />
         <b>{section.label ?? section.name}</b>
         <span className="share" aria-hidden="true">
           {section.replacedBy === null && <i style={{ width: `${share}%` }} />}
@@ -74,6 +75,7 @@ function Section({ section, total }: { section: WhySection; total: number }) {
 
 function History({ history }: { history: HistoryWindow }) {
   const { storedMessages, storedBytes, shownMessages, entries, compactions } = history;
+  const notes = historyNotes(history);
   return (
     <section>
       <h3>
@@ -83,6 +85,7 @@ function History({ history }: { history: HistoryWindow }) {
       {compactions.map((compaction) => (
         <details key={compaction.id} className="section">
           <summary>
+            <i className="chevron" />
             <b>Compacted</b>{" "}
             <span className="faint mono">{`${compaction.fromMessageId} … ${compaction.toMessageId}`}</span>
           </summary>
@@ -100,7 +103,7 @@ function History({ history }: { history: HistoryWindow }) {
               title={cutCalls.length > 0 ? "The model reads the rest with read_result." : undefined}
             >
               <span className="role">{role}</span>
-              <span className="preview">{preview}</span>
+              <span className="preview">{printable(preview)}</span>
               {shown !== "whole" && <Badge kind={shown}>{shown === "summary" ? "compacted" : "cut"}</Badge>}
               <span className="faint">
                 {chars === wholeChars ? bytes(chars) : `${bytes(chars)} of ${bytes(wholeChars)}`}
@@ -109,8 +112,25 @@ function History({ history }: { history: HistoryWindow }) {
           )}
         />
       </div>
+      {notes.map((note) => (
+        <p key={note} className="faint">
+          {note}
+        </p>
+      ))}
     </section>
   );
+}
+
+/** What is missing in the list, and where it can be read. */
+function historyNotes({ storedMessages, shownMessages, budgetBytes, entries, compactions }: HistoryWindow): string[] {
+  const isOverBudget = compactions.length === 0 && shownMessages < storedMessages;
+  const budget = budgetBytes === null ? "" : ` (hydrationByteBudget: ${bytes(budgetBytes)})`;
+  return [
+    isOverBudget && `${count(storedMessages - shownMessages)} older messages did not fit${budget}. They stay stored.`,
+    entries.length < shownMessages && `The newest ${entries.length} are listed.`,
+    entries.some(({ shown }) => shown === "truncated") &&
+      "Of messages marked “cut” the model is given the beginning; it reads the rest with read_result."
+  ].filter((note) => note !== false);
 }
 
 function Tools({ tools }: { tools: readonly WhyTool[] }) {
@@ -119,7 +139,7 @@ function Tools({ tools }: { tools: readonly WhyTool[] }) {
       <h3>
         Tools <small>{tools.length}</small>
       </h3>
-      <table>
+      <table className="tools-table">
         <thead>
           <tr>
             <th>Name</th>

@@ -1,5 +1,5 @@
 // `node tools/build-studio.ts`: the page of Studio, as files that need nothing else, into dist/studio.
-import { copyFileSync, mkdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "rolldown";
 
@@ -12,4 +12,8 @@ await build({
   transform: { define: { "process.env.NODE_ENV": '"production"' }, target: "es2024", jsx: "react-jsx" },
   output: { file: join(output, "studio.js"), format: "esm", minify: true }
 });
-for (const file of ["index.html", "studio.css"]) copyFileSync(join(root, "studio", file), join(output, file));
+copyFileSync(join(root, "studio", "index.html"), join(output, "index.html"));
+// Later ones win over earlier ones.
+const styles = ["base", "page", "timeline", "views", "small-screens"].map((name) => `${name}.css`);
+const sheet = styles.map((name) => readFileSync(join(root, "studio", "styles", name), "utf8"));
+writeFileSync(join(output, "studio.css"), sheet.join(""));

@@ -33,7 +33,8 @@ function readPort(text: string | undefined): number {
 }
 
 function buildWhatChanged(): void {
-  const isPackageOutdated = isOutdated(frontWorker, [join(root, "src"), join(root, "tsdown.config.ts")]);
+  const sources = ["src", "studio", "tsdown.config.ts"].map((name) => join(root, name));
+  const isPackageOutdated = isOutdated(frontWorker, sources);
   if (isPackageOutdated) build("the package", root);
   if (isPackageOutdated || isOutdated(exampleBuild, [example])) build("the example", example);
 }

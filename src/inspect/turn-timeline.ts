@@ -386,24 +386,28 @@ export interface LaterDecision {
   readonly stored?: CallTimeline | undefined;
   /** Who decided while the turn ran. */
   readonly decidedBy?: string | undefined;
+  /** It was parked, and its decision is still open. */
+  readonly isParked?: boolean;
 }
 
 function decided(call: CallTimeline, later: LaterDecision | undefined): CallTimeline {
   if (!later) return call;
-  const { decision, stored, decidedBy } = later;
+  const { decision, stored, decidedBy, isParked } = later;
+  // A parked action ends its call when it asks.
+  const asked = call.approval ?? { approvalId: call.callId, askedAt: call.settledAt, ...UNANSWERED };
+  if (isParked) return { ...call, status: "waiting", approval: asked };
   // The turn was over when it was decided: what became of the call is in the stored answer.
   const isLater = call.status === "waiting" && stored !== undefined && stored.status !== "waiting";
   const now = isLater ? { ...call, status: stored.status, output: stored.output } : call;
   if (!decision && (decidedBy === undefined || now.approval === null)) return now;
-  const approval = now.approval ?? { approvalId: call.callId, askedAt: null, ...UNANSWERED };
   return {
     ...now,
     approval: {
-      ...approval,
-      by: approval.by ?? decision?.by ?? decidedBy ?? null,
-      approved: approval.approved ?? decision?.approved ?? null,
-      reason: approval.reason ?? decision?.reason ?? null,
-      answeredAt: approval.answeredAt ?? decision?.at ?? null
+      ...asked,
+      by: asked.by ?? decision?.by ?? decidedBy ?? null,
+      approved: asked.approved ?? decision?.approved ?? null,
+      reason: asked.reason ?? decision?.reason ?? null,
+      answeredAt: asked.answeredAt ?? decision?.at ?? null
     }
   };
 }

@@ -15,22 +15,43 @@ export const LISTED_DECISIONS = 50;
 const MAX_CHANGES = 1000;
 const MAX_LEDGER_ROWS = 500;
 
+/** Calls of one answer. Their ids alone do not tell: a model may name calls of different turns alike. */
+export interface CallsOfMessage {
+  readonly messageId: string | null;
+  readonly callIds: ReadonlySet<string>;
+}
+
 /** Newest first; of all calls, or of those that are asked for. */
-export function decidedApprovals(runtime: ThinkRuntime, callIds?: ReadonlySet<string>): DecidedApproval[] {
+export function decidedApprovals(runtime: ThinkRuntime, of?: CallsOfMessage): DecidedApproval[] {
   const changes = runtime.parts.journal.history.changes(0, MAX_CHANGES).flatMap((row) => changeOf(row) ?? []);
-  const asked = changes.filter(({ change, why, callId }) => {
+  const asked = changes.filter(({ change, why, callId, messageIds }) => {
     if (change !== "answer-placed" || (why !== "approval" && why !== "action") || callId === null) return false;
-    return callIds?.has(callId) ?? true;
+    return of === undefined || (of.callIds.has(callId) && messageIds[0] === of.messageId);
   });
   if (asked.length === 0) return [];
   const ledger = actionsOf(runtime.overrides)?.listActionLedger({ limit: MAX_LEDGER_ROWS }) ?? [];
-  const entries = new Map(ledger.map((entry) => [entry.toolCallId, entry]));
   // Code that waits more than once has several changes: the newest tells.
-  const newest = new Map(asked.map((change) => [change.callId ?? "", change]));
+  const newest = new Map(asked.map((change) => [`${change.messageIds[0]} ${change.callId}`, change]));
   return [...newest.values()]
     .toReversed()
     .slice(0, LISTED_DECISIONS)
-    .flatMap((change) => decisionOf(change, partOf(runtime, change), entries.get(change.callId ?? "")) ?? []);
+    .flatMap((change) => {
+      const part = partOf(runtime, change);
+      return decisionOf(change, part, part && entryOf(ledger, change, part)) ?? [];
+    });
+}
+
+/** Of entries of the same id, the one of the call's own action, and of those the one that was made when it was decided. */
+function entryOf(
+  ledger: readonly ActionLedgerEntry[],
+  { callId, at }: ConversationChanged,
+  part: ToolPart
+): ActionLedgerEntry | undefined {
+  const name = toolNameOf(part);
+  const all = ledger.filter(({ toolCallId }) => toolCallId === callId);
+  const own = all.filter(({ action }) => action === name);
+  const distance = ({ startedAt }: ActionLedgerEntry) => Math.abs(startedAt - at);
+  return (own.length > 0 ? own : all).toSorted((first, second) => distance(first) - distance(second))[0];
 }
 
 function partOf(runtime: ThinkRuntime, { messageIds, callId }: ConversationChanged): ToolPart | undefined {

@@ -21,6 +21,7 @@ import type { SequencedRecord } from "../journal/records.ts";
 import { JournalRows } from "../journal/rows.ts";
 import { kebabCase } from "../util/kebab.ts";
 import type { ThinkRuntime } from "./runtime.ts";
+import { pendingApprovals } from "./approvals.ts";
 import { decidedApprovals } from "./inspection-approvals.ts";
 
 /** What is read of the journal for one turn, and at a time. */
@@ -169,7 +170,7 @@ export class InspectedTurns {
       source,
       written: source === "records" ? this.#written(records) : null,
       messages: ids.flatMap((id) => this.#message(id) ?? []).map(shownMessage),
-      childRuns: this.#childRuns(callIds),
+      childRuns: this.#childRuns(timeline, callIds),
       changes: this.#changes({ after: 0, before: Number.MAX_SAFE_INTEGER }, turnId)
     };
   }
@@ -261,10 +262,12 @@ export class InspectedTurns {
     return shown.slice(-MAX_CHANGES);
   }
 
-  #childRuns(callIds: ReadonlySet<string>): ChildRun[] {
+  /** Begun while the turn ran: a model may name calls of different turns alike. */
+  #childRuns({ startedAt: from, settledAt }: RecordedTimeline, callIds: ReadonlySet<string>): ChildRun[] {
+    const isOfTurn = (at: number) => at >= (from ?? 0) && at <= (settledAt ?? Infinity);
     const runs = childRunsOf(this.#runtime.overrides).list(MAX_RUNS);
     return runs
-      .filter(({ parentToolCallId }) => parentToolCallId !== undefined && callIds.has(parentToolCallId))
+      .filter(({ parentToolCallId: id, startedAt }) => id !== undefined && callIds.has(id) && isOfTurn(startedAt))
       .map(({ runId, agentType, parentToolCallId, status, inputPreview, startedAt, completedAt }) => ({
         runId,
         agentType,
@@ -279,13 +282,18 @@ export class InspectedTurns {
 
   /** What was decided over the turn's calls, by call. */
   #later({ timeline, history }: FoundTurn, callIds: ReadonlySet<string>): (callId: string) => LaterDecision {
-    const decisions = new Map(decidedApprovals(this.#runtime, callIds).map((one) => [one.callId, one]));
-    const stored = new Map(callsOf(this.#message(timeline.messageId ?? undefined)).map((call) => [call.callId, call]));
+    const { messageId, requestId } = timeline;
+    const decided = decidedApprovals(this.#runtime, { messageId, callIds });
+    const decisions = new Map(decided.map((one) => [one.callId, one]));
+    const stored = new Map(callsOf(this.#message(messageId ?? undefined)).map((call) => [call.callId, call]));
     const deciders = new Map(history?.deciders?.map(({ callId, decidedBy }) => [callId, decidedBy]));
+    const pending = pendingApprovals(this.#runtime.overrides, undefined).map(({ descriptor }) => descriptor);
+    const parked = new Set(pending.filter((one) => one.requestId === requestId).map(({ toolCallId }) => toolCallId));
     return (callId) => ({
       decision: decisions.get(callId),
       stored: stored.get(callId),
-      decidedBy: deciders.get(callId)
+      decidedBy: deciders.get(callId),
+      isParked: parked.has(callId)
     });
   }
 }

@@ -26,7 +26,7 @@ import {
 
 export const KEY = "a-key-of-the-operator-0123";
 
-const HOSTILE = `<img src=x onerror=alert(1)><script>alert(2)</script>\u001b[31mred `;
+export const HOSTILE = `<img src=x onerror=alert(1)><script>alert(2)</script>\u001b[31mred `;
 /** More than 5 MB. */
 const HOSTILE_COPIES = 85_000;
 let deaths = 0;

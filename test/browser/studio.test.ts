@@ -12,7 +12,8 @@ import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { launchBrowser } from "./browser.ts";
-import { conversationWithHistory, KEY, longConversation, type StudioHost } from "./studio-kit.ts";
+import { namelessControls } from "../assistant/accessible-names.ts";
+import { conversationWithHistory, HOSTILE, KEY, longConversation, type StudioHost } from "./studio-kit.ts";
 
 const cli = fileURLToPath(new URL("../../dist/serve/cli.js", import.meta.url));
 const shots = process.env["EVERTHINK_SCREENSHOTS"];
@@ -62,10 +63,10 @@ async function openStudio(...options: string[]): Promise<typeof studio> {
   return { url: /http:\S+/.exec(String(line))?.[0] ?? "", child };
 }
 
-async function shot(name: string): Promise<void> {
+async function shot(name: string, of = page): Promise<void> {
   if (shots === undefined) return;
   mkdirSync(shots, { recursive: true });
-  await page.screenshot({ path: join(shots, `studio-${name}.png`) });
+  await of.screenshot({ path: join(shots, `studio-${name}.png`) });
 }
 
 const rows = () => page.locator(".timeline .row-head");
@@ -114,8 +115,12 @@ test("what agents and models wrote is text, and nothing of it runs", async () =>
   // 5 MB: what was asked for is in the page, and no more.
   const shown = await page.locator(".row-body").textContent();
   expect(Number(/of ([\d,]+) characters/.exec(shown ?? "")?.[1]?.replaceAll(",", ""))).toBeGreaterThan(5_000_000);
-  await page.getByRole("button", { name: "Show more" }).last().click();
-  await vi.waitFor(async () => expect((await output.textContent())?.length).toBeGreaterThan(35_000));
+  for (const chars of [35_000, 55_000]) {
+    await page.getByRole("button", { name: "Show more" }).last().click();
+    await vi.waitFor(async () => expect((await output.textContent())?.length).toBeGreaterThan(chars));
+  }
+  const pages = (await output.textContent()) ?? "";
+  expect(pages === HOSTILE.replaceAll("\u001b", "␛").repeat(1000).slice(0, pages.length)).toBe(true);
   expect((await page.content()).length).toBeLessThan(400_000);
 });
 
@@ -130,7 +135,73 @@ test("a link leads to a turn and a view, and the keyboard goes through both", as
   await page.getByRole("heading", { name: /hostile/ }).waitFor();
 });
 
+test("j goes to the last turn and keeps it in sight; arrow keys go through the views", async () => {
+  await page.setViewportSize({ width: 1280, height: 500 });
+  const current = page.locator('.turn[aria-current="true"]');
+  for (let key = 0; key < 12; key += 1) {
+    await page.keyboard.press("j");
+    await current.waitFor();
+  }
+  await current.filter({ hasText: "How is the sea" }).waitFor();
+  const [list, turn] = await Promise.all([page.locator(".turns .list").boundingBox(), current.boundingBox()]);
+  expect((turn?.y ?? Infinity) + (turn?.height ?? 0)).toBeLessThanOrEqual((list?.y ?? 0) + (list?.height ?? 0) + 1);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole("tab", { name: "Why" }).focus();
+  const selected = page.locator('[role="tab"][aria-selected="true"]:focus');
+  for (const [key, name] of KEYS_OF_TABS) {
+    await page.keyboard.press(key);
+    await selected.filter({ hasText: name }).waitFor();
+  }
+});
+
+const KEYS_OF_TABS: readonly (readonly [string, string])[] = [
+  ["ArrowRight", "Inbox"],
+  ["End", "Agents"],
+  ["ArrowRight", "Timeline"],
+  ["ArrowLeft", "Agents"],
+  ["Home", "Timeline"]
+];
+
+test("a turn is copied as Markdown, and the button says so", async () => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: /How is the sea/ }).click();
+  await page.getByRole("button", { name: "Copy as Markdown" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toMatch(/^## Turn `.+` of `subject\/a`/);
+  expect(copied).toContain("- `look`: output");
+});
+
+test("while the app is away the last view stays, and the page says so until it is back", async () => {
+  await page.route("**/inspect/v1/**", (route) => route.fulfill({ status: 502, json: { error: "It is away." } }));
+  await page.locator(".lost", { hasText: "It is away." }).waitFor();
+  await rows().filter({ hasText: "look" }).waitFor();
+  await page.unroute("**/inspect/v1/**");
+  await page.locator(".lost").waitFor({ state: "detached" });
+  await rows().filter({ hasText: "look" }).waitFor();
+});
+
+test("on a phone nothing is wider than the screen, how attempts ended is said, and all controls have names", async () => {
+  const phone = await browser.newPage({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
+  await phone.goto(studio.url);
+  await phone.getByRole("button", { name: /Count to three/ }).click();
+  await phone.locator(".row-note:visible", { hasText: "process died" }).first().waitFor();
+  for (const view of ["Timeline", "Why", "Inbox", "State", "Agents"]) {
+    await phone.getByRole("tab", { name: view }).click();
+    await phone.locator(".content h3").first().waitFor();
+    await shot(`phone-${view.toLowerCase()}`, phone);
+    const width = await phone.evaluate(() => {
+      const content = document.querySelector(".content");
+      return Math.max(document.documentElement.scrollWidth, content?.scrollWidth ?? Infinity);
+    });
+    expect([view, width]).toEqual([view, 390]);
+    expect(await namelessControls(phone)).toEqual([]);
+  }
+  await phone.close();
+});
+
 test("why shows the prompt by sections, the compaction, the tools by layer and the decisions", async () => {
+  await page.getByRole("tab", { name: "Why" }).click();
   await page.getByRole("button", { name: /After the compaction/ }).click();
   await page.locator(".turns .badge", { hasText: "compacted" }).waitFor();
   await page.getByText("This is the prompt the model was given").waitFor();
@@ -179,14 +250,27 @@ test("an exported conversation opens as a file, with every view and without the 
     page.getByRole("button", { name: "Export" }).click()
   ]);
   const path = await download.path();
-  expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ format: "everthink-conversation", version: 1 });
+  const exported: object = JSON.parse(readFileSync(path, "utf8"));
+  expect(exported).toMatchObject({ format: "everthink-conversation", version: 1 });
+  await openText("{}");
+  await page.getByRole("alert").filter({ hasText: "not a conversation that Studio exported" }).waitFor();
   await page.locator("input[type=file]").setInputFiles(path);
   await page.getByRole("button", { name: "Close file" }).waitFor();
   await page.keyboard.press("1");
   await page.getByRole("button", { name: /Count to three/ }).click();
   await rows().filter({ hasText: "process died" }).first().waitFor();
+  await openText(JSON.stringify({ ...exported, state: { memory: 5 } }));
+  await page.keyboard.press("4");
+  await page.getByText("This view cannot be drawn").waitFor();
+  await page.keyboard.press("1");
+  await rows().filter({ hasText: "process died" }).first().waitFor();
   await page.getByRole("button", { name: "Close file" }).click();
 });
+
+async function openText(text: string): Promise<void> {
+  const file = { name: "conversation.json", mimeType: "application/json", buffer: Buffer.from(text) };
+  await page.locator("input[type=file]").setInputFiles(file);
+}
 
 test("the inbox asks in words, and approving runs the action once", async () => {
   await page.keyboard.press("3");

@@ -5,7 +5,7 @@ import { chaos, formatChaos, type ChaosRun, type Scenario } from "../../src/test
 import { Traveller, trip } from "./conversation.ts";
 
 // Each test plays a whole conversation for several points.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const KEY = "a-key-of-the-operator-0123";
 const isLong = process.env["EVERTHINK_LONG_TESTS"] === "1";

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { Connection } from "../../src/agent/index.ts";
 import type { CallTimeline, InboxView, TurnsView, TurnTimeline } from "../../src/inspect/views.ts";
 import { reply, text, toolCall } from "../../src/testing/index.ts";
-import { ask, KEY, look, open, request, scene, Subject, type Host } from "./inspection-kit.ts";
+import { ask, echo, KEY, look, open, request, scene, Subject, type Host } from "./inspection-kit.ts";
 
 let logged: ReturnType<typeof vi.spyOn>;
 
@@ -115,4 +115,30 @@ test("a decision over the inspection API keeps its name and reason, and the mode
   expect(scene.effects).toEqual([]);
   expect(await asked(host)).toMatchObject({ approval: { by: "Lin", approved: false, reason: "not on a Sunday" } });
   expect(JSON.stringify(scene.script.calls.at(-1)?.prompt)).toContain("not on a Sunday");
+});
+
+test("a model that names calls of different turns alike: each decision is shown with its own call", async () => {
+  const named = (toolName: string, input: object) => reply(toolCall(toolName, input, { id: "call_0" }));
+  const host = open([named("look", { at: "sea" }), echo, echo, echo, named("pay", { euros: 5 }), echo, echo]);
+  for (const words of ["look", "one", "two"]) await ask(host, words);
+  // Calls that the model is not shown any more do not take their names with them.
+  await (await host.get(Subject, "a")).compact();
+  await ask(host, "pay");
+  const callOf = async (question: string) => {
+    const { turns } = await look<TurnsView>(host, "turns");
+    const { turnId } = turns.find((turn) => turn.question === question) ?? {};
+    const { attempts } = await look<TurnTimeline>(host, `turns/${turnId}`);
+    return attempts.flatMap(({ steps }) => steps.flatMap((step) => step.calls))[0];
+  };
+  expect(await callOf("pay")).toMatchObject({ status: "waiting", approval: { approved: null } });
+  expect(await callOf("look")).toMatchObject({
+    callId: (await callOf("pay"))?.callId,
+    status: "output",
+    approval: null
+  });
+  const [pending] = await (await host.get(Subject, "a")).pendingApprovals();
+  await (await host.get(Subject, "a")).approveExecution(pending?.executionId ?? "", { by: "Grace" });
+  await host.idle();
+  expect(await callOf("pay")).toMatchObject({ status: "output", approval: { approved: true, by: "Grace" } });
+  expect(await callOf("look")).toMatchObject({ status: "output", approval: null });
 });

@@ -49,7 +49,10 @@ test("Studio of a development server asks its agents with the key, and knows the
   expect(asked).toEqual(["/agents/assistant/main/inspect/v1/agent", `Bearer ${studio.key}`]);
   const instances = await fetch(`${url}__studio/instances.json?agent=assistant`);
   expect(await instances.json()).toMatchObject({ instances: [{ name: "main" }], isCut: false });
-  expect(await (await fetch(`${url}__studio/config.json`)).text()).not.toContain(studio.key);
+  const config = await (await fetch(`${url}__studio/config.json`)).text();
+  expect(config).not.toContain(studio.key);
+  // The page chooses among the instances there are.
+  expect(JSON.parse(config)).toMatchObject({ target: { agent: null }, agents: [{ id: "assistant" }] });
   await studio.close();
 });
 

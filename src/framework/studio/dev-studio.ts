@@ -71,7 +71,8 @@ export class DevStudio {
         return { origin: this.#origin, prefix: this.#app?.prefix ?? "agents", token: this.key, query: {} };
       },
       agents: shown,
-      agent: shown[0]?.id,
+      // The page begins at the newest instance: asking for one that does not exist would make it.
+      agent: undefined,
       instance: "default",
       canWrite,
       port: STUDIO_PORT,

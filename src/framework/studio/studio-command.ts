@@ -70,7 +70,8 @@ export class ServedStudio {
       folder,
       target: () => ({ origin, prefix: "agents", token: this.#key, query: {} }),
       agents,
-      agent: agents[0]?.id,
+      // The page begins at the newest instance: asking for one that does not exist would make it.
+      agent: undefined,
       instance: "default",
       canWrite: this.#init.canWrite,
       port: STUDIO_PORT,

@@ -90,4 +90,25 @@ export const rejectsParked: Scenario = {
   }
 };
 
-export const approvalScenarios: readonly Scenario[] = [approves, rejects, parks, rejectsParked];
+const waitsInLine: Scenario = {
+  name: "questions out of sight have a line each, and those beyond two share one",
+  device: { viewport: { width: 900, height: 560 } },
+  async play({ visitor }) {
+    for (const text of ["one", "two", "three"]) {
+      const before = await visitor.answers.count();
+      await visitor.ask(`Take a note that says "${text}", then publish it on the board.`);
+      await visitor.counts(visitor.answers, before + 1);
+      await visitor.answerHas("waits for somebody's decision");
+    }
+    await visitor.askAndHear("What is 6*7?");
+    const bar = visitor.page.getByRole("list", { name: "Waiting for your decision" });
+    const others = bar.getByRole("button", { name: "1 more decision waits" });
+    await others.waitFor();
+    await visitor.photograph("decisions");
+    expect(await bar.getByRole("listitem").count()).toBe(3);
+    await others.click();
+    await others.waitFor({ state: "detached" });
+  }
+};
+
+export const approvalScenarios: readonly Scenario[] = [approves, rejects, parks, rejectsParked, waitsInLine];

@@ -6,13 +6,27 @@ import { Icon } from "../icons.tsx";
 import { approvalElementId } from "../parts/decisions.ts";
 import { approvalWords } from "../parts/tool-part.ts";
 
+/** The newest ones have a line each: more would push the conversation out of a small screen. */
+const LISTED_QUESTIONS = 2;
+
 export function ApprovalBar({ pending }: { pending: readonly WaitingApproval[] }) {
   const hidden = useOutOfSight(pending.map(({ callId }) => callId));
   const away = pending.filter(({ callId }) => hidden.has(callId));
-  if (away.length === 0) return null;
+  const [oldest] = away;
+  if (!oldest) return null;
+  const more = away.length - LISTED_QUESTIONS;
   return (
     <ul className="approval-bar" aria-label="Waiting for your decision">
-      {away.map(({ callId, descriptor, toolName }) => (
+      {more > 0 && (
+        <li>
+          <button type="button" onClick={() => bringIntoSight(oldest.callId)}>
+            <Icon name="hand" size={16} />
+            <span>{more === 1 ? "1 more decision waits" : `${more} more decisions wait`}</span>
+            <span className="approval-bar-way">Show</span>
+          </button>
+        </li>
+      )}
+      {away.slice(-LISTED_QUESTIONS).map(({ callId, descriptor, toolName }) => (
         <li key={callId}>
           <button type="button" onClick={() => bringIntoSight(callId)}>
             <Icon name="hand" size={16} />

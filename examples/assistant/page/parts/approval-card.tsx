@@ -25,8 +25,7 @@ export function ApprovalCard({ part }: { part: ToolPart }) {
   return (
     <div className="approval-card" id={approvalElementId(part.toolCallId)} data-risk={risk} tabIndex={-1}>
       <p className="approval-summary">
-        {summary}
-        {risk !== undefined && <span className="risk">{risk} risk</span>}
+        {summary} {risk !== undefined && <span className="risk">{risk} risk</span>}
       </p>
       {source !== undefined && (
         <p className="approval-note">

@@ -1,0 +1,61 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { agentSource, parseConversation, startAddress, type Instances } from "./source.ts";
+
+afterEach(() => void vi.unstubAllGlobals());
+
+const VIEWS = { agent: {}, timelines: {}, whys: {}, inbox: {}, state: {}, turns: { turns: [], changes: [] } };
+const FILE = { format: "everthink-conversation", version: 1, address: "subject/a", ...VIEWS };
+
+test("an exported conversation is read back", () => {
+  expect(parseConversation(JSON.stringify(FILE))).toEqual(FILE);
+});
+
+test.each([
+  ["", /not a conversation that Studio exported/],
+  ["null", /not a conversation that Studio exported/],
+  ['{"format":"other"}', /not a conversation that Studio exported/],
+  [JSON.stringify({ ...FILE, version: 2 }), /A later Studio/],
+  [JSON.stringify({ ...FILE, state: undefined }), /not whole/],
+  [JSON.stringify({ ...FILE, turns: { turns: [null], changes: [] } }), /not whole/],
+  [JSON.stringify({ ...FILE, address: 5 }), /not whole/]
+])("%s is refused in words", (text, words) => {
+  expect(() => parseConversation(text)).toThrow(words);
+});
+
+const AGENTS = ["assistant", "directory"].map((id) => ({ id, label: id }));
+
+/** Studio's server, which knows these instances. */
+function server(instances: Readonly<Record<string, Instances>>) {
+  const fetched = vi.fn(async (url: string) => Response.json(instances[url.split("=")[1] ?? ""] ?? {}));
+  vi.stubGlobal("fetch", fetched);
+  return fetched;
+}
+
+function config(agent: string | null, agents = AGENTS) {
+  return {
+    target: { origin: "http://localhost", prefix: "agents", agent, instance: "default" },
+    agents,
+    canWrite: false
+  };
+}
+
+function named(...names: string[]): Instances {
+  return { instances: names.map((name) => ({ name, changedAt: 0, sizeBytes: 0 })) };
+}
+
+test.each([
+  ["the agent that the command named", "directory", { assistant: named("a") }, "directory/default"],
+  ["the newest instance", null, { assistant: named("user/42", "a") }, "assistant/user%2F42"],
+  ["an instance of another agent", null, { assistant: named(), directory: named("main") }, "directory/main"],
+  ["the first agent's, where instances are not known", null, {}, "assistant/default"],
+  ["none, where nothing is stored", null, { assistant: named(), directory: named() }, ""]
+])("the page begins at %s", async (_name, agent, instances, address) => {
+  server(instances);
+  expect(await startAddress(config(agent))).toBe(address);
+});
+
+test("without an instance no agent is asked: the request would make one", async () => {
+  const fetched = server({});
+  await expect(agentSource("").get("agent")).rejects.toThrow("No instance has stored anything yet");
+  expect(fetched).not.toHaveBeenCalled();
+});
