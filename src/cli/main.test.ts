@@ -11,6 +11,7 @@ import { allOptions, parseCommandLine } from "./command-line.ts";
 import { setWebhookArguments } from "./commands/set-webhook.ts";
 import { skillsBuildArguments } from "./commands/skills.ts";
 import { dispatch, reportFailure, silenceSqliteNotice } from "./main.ts";
+import { FakeTelegram } from "../testing/messengers/index.ts";
 import { withProgress } from "./progress.ts";
 import { runProgram } from "./run-program.ts";
 import { COMMANDS } from "./table/commands.ts";
@@ -275,6 +276,26 @@ describe("messenger telegram set-webhook", () => {
 
   test("a variable that is not set is named", async () => {
     await expect(run("messenger", "telegram", "set-webhook", url)).rejects.toThrow("TELEGRAM_BOT_TOKEN is not set");
+  });
+
+  test("tells Telegram the address and the secret, and what it says if it refuses", async () => {
+    const telegram = new FakeTelegram({ token: "1:test", secretToken: "s3cret" });
+    vi.stubGlobal("fetch", telegram.fetch);
+    const { seen, context } = io();
+    const environment = {
+      TELEGRAM_BOT_TOKEN: "1:test",
+      SECRET: "s3cret",
+      TELEGRAM_WEBHOOK_SECRET_TOKEN: "not allowed"
+    };
+    const set = (...args: string[]) =>
+      dispatch(["messenger", "telegram", "set-webhook", url, ...args], { ...context, environment });
+    expect(await set("--secret-var", "SECRET")).toBe(0);
+    expect(seen.output).toBe(`Telegram sends the bot's messages to ${url}\n`);
+    expect(telegram.calls.map(({ name, body }) => [name, body["url"], body["secret_token"]])).toEqual([
+      ["setWebhook", url, "s3cret"]
+    ]);
+    await expect(set()).rejects.toThrow(/Telegram did not set the webhook/);
+    vi.unstubAllGlobals();
   });
 });
 

@@ -250,3 +250,12 @@ test("approvals are answered at the agent's own address and nowhere else", async
     }
   }
 });
+
+// Last: what was logged is remembered as long as the process.
+test("a hundred origins are logged, each once, and no more: the log is not a client's to fill", async () => {
+  const host = open();
+  const refused = async (origin: string) =>
+    (await host.fetch(requestOf({ url: `${HERE}/agents/desk/a`, origin }))).status;
+  for (let count = 0; count < 150; count += 1) expect(await refused(`https://site-${count}.example`)).toBe(403);
+  expect(warn.mock.calls.length).toBeLessThanOrEqual(100);
+});

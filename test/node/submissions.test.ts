@@ -91,6 +91,20 @@ describe("acceptance", () => {
     expect(await said(host)).toEqual(["user: u", "assistant: re u"]);
   });
 
+  test("a submission does not run before the hook for pending has returned, whatever else ends meanwhile", async () => {
+    const gate = createGate();
+    const host = open(echo, { status: ({ status }) => (status === "pending" ? gate.opened : undefined) });
+    const accepted = submitted(host, "a");
+    await host.idle();
+    await (await clerkOf(host)).say("chat");
+    await host.idle();
+    expect([await statusOf(host, "a"), scene.script.callCount]).toEqual(["pending", 1]);
+    gate.open();
+    await accepted;
+    await host.idle();
+    expect(scene.statuses).toEqual(["a pending", "a running", "a completed"]);
+  });
+
   test("runTurn submits a text, a message and a list under the same options", async () => {
     const host = open();
     const agent = await clerkOf(host);
@@ -373,6 +387,23 @@ describe("ends", () => {
       expect(scene.statuses.filter((line) => line.endsWith("skipped"))).toEqual(["two skipped", "three skipped"]);
     }
   );
+
+  test("a clear skips one that waits under the name of a client's running request, too", async () => {
+    const { gate, steps } = gatedAt("chat");
+    const host = open(steps);
+    const socket = await host.connect("/agents/clerk/a");
+    const body = JSON.stringify({ messages: [user("u-chat", "chat")], trigger: "submit-message" });
+    socket.send({ type: "cf_agent_use_chat_request", id: "same", init: { method: "POST", body } });
+    await gate.reached;
+    await submitted(host, "same");
+    const agent = await clerkOf(host);
+    expect(await statusOf(host, "same")).toBe("pending");
+    await agent.clearMessages();
+    gate.open();
+    await host.idle();
+    expect(await statusOf(host, "same")).toBe("skipped");
+    expect(await said(host)).toEqual([]);
+  });
 
   test("an error in the stream, and a throw while the turn is set up, are errors with their text", async () => {
     const steps: Steps = (call) =>

@@ -35,13 +35,18 @@ export const MCP_SERVERS: TakeoverPart = {
         `INSERT INTO cf_mcp_servers (id, name, url, url_key, callback_url, client_id, auth_url, options, position)
          VALUES (?, ?, ?, ?, ?, ?, NULL, ?, ?)`,
         // The login was kept elsewhere and is asked for again, so neither the client id nor a login under way is of use.
-        ...[row.id, row.name, row.server_url, normalizeUrl(new URL(row.server_url)), row.callback_url, null],
+        ...[row.id, row.name, row.server_url, normalizeUrl(new URL(row.server_url)), callbackOf(row), null],
         ...[JSON.stringify(optionsOf(row)), index + 1]
       );
     });
     return { found: rows.length, carried: carried.length, left: rows.length - carried.length };
   }
 };
+
+/** A server that was added without one has an empty text. */
+function callbackOf({ callback_url: url }: OriginalServer): string | null {
+  return URL.canParse(url) ? url : null;
+}
 
 function isOnTheWeb({ server_url: url }: OriginalServer): boolean {
   return URL.canParse(url) && /^https?:/.test(url);

@@ -57,7 +57,7 @@ const MAX_KEY_CHARACTERS = 200;
 
 /** `rest` is what follows "/v1". Undefined: no part of the API that is served. */
 export async function openAIResponse(request: Request, rest: string, init: OpenAIInit): Promise<Response | undefined> {
-  if (rest === "/models" && request.method === "GET") return models(init);
+  if (request.method === "GET" && rest.startsWith("/models")) return models(rest, init);
   const kind = Object.hasOwn(KINDS, rest) ? KINDS[rest] : undefined;
   if (!kind) return undefined;
   if (request.method !== "POST") return refuse("Method not allowed", 405);
@@ -140,9 +140,11 @@ function headOf({ model, includesUsage }: OpenAIRequest, { newId, clock }: OpenA
   return { id: newId(), model, created: Math.floor(clock.now() / 1000), includesUsage };
 }
 
-function models({ modelName, clock }: OpenAIInit): Response {
+/** The list of one, or that one. */
+function models(rest: string, { modelName, clock }: OpenAIInit): Response | undefined {
   const model = { id: modelName, object: "model", created: Math.floor(clock.now() / 1000), owned_by: "everthink" };
-  return Response.json({ object: "list", data: [model] }, { headers: NO_STORE });
+  if (rest === "/models") return Response.json({ object: "list", data: [model] }, { headers: NO_STORE });
+  return rest === `/models/${modelName}` ? Response.json(model, { headers: NO_STORE }) : undefined;
 }
 
 function statusOf(error: BodyError): number {
