@@ -41,7 +41,9 @@ function objectFile(folder: string, fixture: string): void {
   mkdirSync(folder, { recursive: true });
   const database = new DatabaseSync(join(folder, `${"a".repeat(64)}.sqlite`));
   // It need not be safe on the disk, which may be slow.
-  database.exec(`PRAGMA synchronous = OFF; BEGIN; ${readFileSync(join(TAKEOVER, "fixtures", `${fixture}.sql`), "utf8")} COMMIT;`);
+  database.exec(
+    `PRAGMA synchronous = OFF; BEGIN; ${readFileSync(join(TAKEOVER, "fixtures", `${fixture}.sql`), "utf8")} COMMIT;`
+  );
   database.close();
 }
 
@@ -339,12 +341,14 @@ test("local data is tried on a copy: per object rows found, carried, left", asyn
   const folder = project("data");
   const objects = join(folder, ".wrangler/state/v3/do/support-desk-Assistant");
   objectFile(objects, "layout-b/Assistant.full");
-  const before = readFileSync(join(objects, `${"a".repeat(64)}.sqlite`));
+  const bytes = () => readFileSync(join(objects, `${"a".repeat(64)}.sqlite`), "latin1");
+  const before = bytes();
   const { isWhole, output } = await migrated(folder);
   expect(isWhole).toBe(true);
   expect(output).toMatch(/support-desk-Assistant\/a{12}…\n {2}state +1 found, 1 carried, 0 left/);
   expect(output).toContain("1 object would be taken over, 0 refused.");
-  expect(readFileSync(join(objects, `${"a".repeat(64)}.sqlite`))).toEqual(before);
+  // Not compared by the assertion, which would take seconds for the difference.
+  expect(bytes() === before).toBe(true);
 });
 
 test("an object that would be refused ends the command with 1, and is named with its rows", async () => {
