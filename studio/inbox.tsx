@@ -77,10 +77,13 @@ function Decided({ decided }: { decided: readonly DecidedApproval[] }) {
         Decided <small>{decided.length}</small>
       </h3>
       <ul className="plain">
-        {decided.map(({ callId, approved, name, by, reason, at }) => (
+        {decided.map(({ callId, approved, expired, name, by, reason, at }) => (
           <li key={callId}>
-            <Badge kind={approved ? "approved" : "denied"}>{approved ? "approved" : "rejected"}</Badge>{" "}
-            <code>{name}</code> by {by ?? "a client"}
+            <Badge kind={approved ? "approved" : "denied"}>
+              {expired ? "expired" : approved ? "approved" : "rejected"}
+            </Badge>{" "}
+            <code>{name}</code>
+            {!expired && ` by ${by ?? "a client"}`}
             {reason !== null && `: ${reason}`} <span className="faint">{dateTime(at)}</span>
           </li>
         ))}

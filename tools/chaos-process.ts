@@ -1,4 +1,4 @@
-// SIGKILL at random points of a real workerd process: rounds of one conversation, each compared with a round that nobody
+// SIGKILL at random points of a real workerd process: rounds of one conversation, each compared with a round that was not
 // disturbed. `runProcessChaos` is for tests and for the chaos tool; by itself `node tools/chaos-process.ts [kills] [seed]`
 // prints a line per round and exits 1 on any difference. `dist/` must have been built.
 import { fileURLToPath } from "node:url";

@@ -24,15 +24,7 @@ const BUILT_IN: readonly string[] = [
   "inspect",
   "extensions"
 ];
-const FEATURES: readonly string[] = [
-  "actions",
-  "workflows",
-  "extension-tools",
-  "execute",
-  "channels",
-  "messengers",
-  "subagents"
-];
+const FEATURES: readonly string[] = ["actions", "workflows", "extension-tools", "execute", "channels", "messengers"];
 /** What one feature stands on. */
 const STANDS_ON: Readonly<Record<string, readonly string[]>> = {
   workflows: ["submissions"],

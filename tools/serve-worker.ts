@@ -1,7 +1,7 @@
 // Runs a worker on a real `workerd serve` process: bundled once, then started, killed and started again on the same
 // data and the same port. Guarantees: `start` returns only when the port answers, `kill` and `stop` only when the
 // process is gone, and nothing outlives this process. Data given by the caller is never removed. How workerd is
-// configured and started is shared with `everthink serve`; here nobody supervises it, because tests want to see it die.
+// configured and started is shared with `everthink serve`; here it is not supervised, because tests want to see it die.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

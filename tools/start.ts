@@ -15,7 +15,7 @@ import { isOutdated } from "./newest-change.ts";
 
 const DEFAULT_PORT = 8787;
 const HIGHEST_PORT = 65_535;
-/** Nobody waits for the sockets of an example. */
+/** The sockets of an example are not waited for. */
 const GRACE_SECONDS = 0.5;
 
 const root = join(import.meta.dirname, "..");
@@ -54,7 +54,7 @@ function modelOptions(): string[] {
   return MODEL_VARIABLES.filter((name) => process.env[name]).flatMap((name) => ["--var", name]);
 }
 
-/** Asked before anything is built: nobody should wait for a build to learn that the port is taken. */
+/** Asked before anything is built: a developer should not wait for a build to learn that the port is taken. */
 async function requireFreePort(args: readonly string[]): Promise<void> {
   if (args.includes("--help") || args.includes("-h")) return;
   const { host, port } = serveArguments(parseCommandLine(args, SERVE));

@@ -200,7 +200,8 @@ function refusedSchedules(rows: readonly OwnedSchedule[]) {
 }
 
 function carrySchedules(context: TakeoverContext, rows: readonly OwnedSchedule[]) {
-  const theirs = rows.filter(({ callback }) => callback.startsWith("_"));
+  // One of an unknown type is here only if the class gives schedules up.
+  const theirs = rows.filter(({ callback, type }) => callback.startsWith("_") || !SCHEDULE_TYPES.has(type));
   const carried = rows.filter((row) => !theirs.includes(row));
   insertSchedules(
     context.sql,
@@ -351,10 +352,15 @@ function carryManaged(sql: Sql): number {
   ).changed;
 }
 
-/** A managed fiber that runs has a row in both tables. One that has ended in the newer layout keeps its row a while. */
-function carryUnmanaged(sql: Sql, hasManaged: boolean): number {
+/** Which rows of `cf_agents_runs` are not over: in the newer layout a run keeps its row a while after its end. */
+export function openRuns(sql: Sql): string {
   const columns = sql.all<{ name: string }>("PRAGMA table_info(cf_agents_runs)").map(({ name }) => name);
-  const isOpen = columns.includes("completed_at") ? "completed_at IS NULL" : "1 = 1";
+  return columns.includes("completed_at") ? "completed_at IS NULL" : "1 = 1";
+}
+
+/** A managed fiber that runs has a row in both tables. */
+function carryUnmanaged(sql: Sql, hasManaged: boolean): number {
+  const isOpen = openRuns(sql);
   const isOther = hasManaged ? "id NOT IN (SELECT fiber_id FROM cf_agents_fibers)" : "1 = 1";
   return new TableSet(sql, FIBER_TABLES).run(
     `INSERT INTO cf_fibers (id, name, managed, status, snapshot, created_at, started_at, work)

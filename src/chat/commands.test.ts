@@ -150,6 +150,7 @@ describe("the other commands", () => {
     ["an error text without the state", { output: 1, errorText: "no" }, { output: 1, errorText: undefined }],
     ["an empty list of tools", { clientTools: [] }, { clientTools: undefined }],
     ["unreadable tools", { clientTools: [{}] }, { clientTools: undefined }],
+    ["tools too large to keep", { clientTools: [bigTool()] }, { clientTools: undefined }],
     ["tools", { clientTools: [{ name: "t" }] }, { clientTools: [{ name: "t" }] }],
     ["a wish to go on", { autoContinue: true }, { autoContinue: true }],
     ["no wish to go on", { autoContinue: "yes" }, { autoContinue: false }]

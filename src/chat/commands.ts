@@ -121,6 +121,7 @@ function readToolResult(frame: Fields): ChatCommand {
   const { toolCallId, output, state, errorText } = frame;
   if (!isUsableId(toolCallId, MAX_CALL_ID_BYTES)) return ignored("a tool result without a call id");
   const tools = readClientTools(frame.clientTools);
+  const isUsable = tools !== null && tools.length > 0 && !isLarger(tools, CLIENT_TOOLS_LIMIT_BYTES);
   const givenText = typeof errorText === "string" && errorText !== "" ? errorText : DEFAULT_ERROR_TEXT;
   return {
     type: "tool-result",
@@ -128,8 +129,8 @@ function readToolResult(frame: Fields): ChatCommand {
     output: output ?? null,
     errorText: state === "output-error" ? givenText : undefined,
     autoContinue: frame.autoContinue === true,
-    // Unlike in a request, an empty list changes nothing here.
-    clientTools: tools && tools.length > 0 ? tools : undefined
+    // Unlike in a request, an empty list, or one that cannot be kept, changes nothing here: the result is taken without it.
+    clientTools: isUsable ? tools : undefined
   };
 }
 

@@ -100,9 +100,19 @@ describe("types", () => {
     expect(first).toContain(`ThinkAgent_Support: DurableObjectNamespace<import("./agents/support").Support>;`);
     expect((await run("types")).output).toBe("everthink.d.ts is current\n");
     expect((await run("types", "--check")).code).toBe(0);
+    expect(JSON.parse((await run("types", "--json")).output)).toEqual({ path: "everthink.d.ts", state: "current" });
     put({ "agents/sales.ts": "export default agent({ model });" });
     expect((await run("types", "--check")).code).toBe(1);
     expect(read("everthink.d.ts")).toBe(first);
+  });
+
+  test("have the names that wrangler.toml gives bindings", async () => {
+    put({
+      ...{ "package.json": "{}", "agents/support.ts": AGENT },
+      "wrangler.toml": '[[durable_objects.bindings]]\nname = "SUPPORT"\nclass_name = "ThinkAgent_Support"\n'
+    });
+    await run("types");
+    expect(read("everthink.d.ts")).toContain("    SUPPORT: DurableObjectNamespace<");
   });
 
   test("a file of the user's is never overwritten", async () => {
@@ -145,11 +155,41 @@ describe("config and eject", () => {
     expect(output).not.toContain("virtual:");
     await run("eject", "src/entry.ts");
     expect(read("src/entry.ts")).toBe(output);
+    expect(output).toContain("\n] as const;\n");
+    await run("eject", "src/entry.js");
+    expect(read("src/entry.js")).toBe(output.replace("] as const;", "];"));
     await expect(run("eject", "src/entry.ts")).rejects.toThrow("exists, and is left as it is");
     put({ "wrangler.jsonc": CONFIG.replace("virtual:everthink/entry", "src/entry.ts") });
     await run("config", "--write");
     expect(await run("inspect")).toMatchObject({ code: 0, output: expect.stringContaining("Diagnostics\n  none") });
     await expect(run("eject", "../entry.ts")).rejects.toThrow("outside of the project");
+  });
+});
+
+describe("eject, with options of the plugin", () => {
+  const configured = (options: string) =>
+    `import { think } from "everthink/vite";\n// think({ authorize: "src/old.ts" })\nexport default { plugins: [think(${options})] };\n`;
+
+  test("the code has who may enter, the messengers and the prefix", async () => {
+    const options = `{ messengers: { agent: "support", name: "desk" }, authorize: "./src/auth.ts", routePrefix: "/api" }`;
+    project({ "vite.config.ts": configured(options) });
+    const { output } = await run("eject", "src/worker.ts").then(() => ({ output: read("src/worker.ts") }));
+    expect(output).toContain('import authorize from "./auth.ts";');
+    expect(output).toContain('messengers: {"agent":"support","name":"desk"}');
+    expect(output).toContain('routePrefix: "/api"');
+    expect((await run("eject", "--authorize", "src/other.ts")).output).toContain('import authorize from "./other.ts";');
+  });
+
+  test("what cannot be read is never left out in silence", async () => {
+    project({ "vite.config.ts": configured("{ authorize: file, messengers }") });
+    await expect(run("eject")).rejects.toMatchObject({ hint: "Name it: everthink eject --authorize <file>" });
+    const { notes, output } = await run("eject", "--authorize", "src/auth.ts");
+    expect(notes).toContain("The messengers of vite.config.ts cannot be read off it");
+    expect(output).toContain("authorize");
+    put({ "vite.config.ts": `const options = { authorize };\n${configured("options")}` });
+    await expect(run("eject")).rejects.toThrow("Which file authorizes requests cannot be read off vite.config.ts.");
+    put({ "vite.config.ts": configured("") });
+    expect((await run("eject")).output).not.toContain("authorize");
   });
 });
 
@@ -170,6 +210,12 @@ describe("init", () => {
     await expect(run("init", "shop", "--no-install")).rejects.toThrow("nothing in it was changed");
     expect(listing()).toEqual(["shop", "shop/notes.txt"]);
     expect(read("shop/notes.txt")).toBe("mine");
+  });
+
+  test("a file in the place of the directory is refused, and stays", async () => {
+    put({ shop: "mine" });
+    await expect(run("init", "shop", "--no-install")).rejects.toThrow("shop is a file, and was not changed.");
+    expect(read("shop")).toBe("mine");
   });
 
   test.each(["/tmp/elsewhere", "../elsewhere", "a/../../elsewhere"])("%s is refused", async (directory) => {
@@ -207,6 +253,13 @@ describe("init", () => {
     expect(listing()).toEqual(after);
   });
 
+  test("a file of the user's in an empty-looking place is never overwritten, and a project's folder of agents stays", async () => {
+    put({ "package.json": "{}", "agents/assistant/agent.ts": "// mine", "vitest.config.ts": "// mine too" });
+    const { output } = await run("init", "--no-install");
+    expect(output).toContain("kept agents/assistant/agent.ts\n");
+    expect([read("agents/assistant/agent.ts"), read("vitest.config.ts")]).toEqual(["// mine", "// mine too"]);
+  });
+
   test.each(["vite.config.ts", "wrangler.toml"])("a project with a %s is refused with what to do", async (name) => {
     put({ "package.json": "{}", [name]: "" });
     await expect(run("init", "--no-install")).rejects.toThrow(`There is a ${name}`);
@@ -216,6 +269,9 @@ describe("init", () => {
   test("a prefix reaches plugin and page, and the project is inspected without a finding", async () => {
     await run("init", "shop", "--no-install", "--route-prefix", "/api/agents");
     expect(read("shop/page/chat.tsx")).toContain('prefix: "api/agents"');
+    expect(read("shop/vite.config.ts")).toContain(
+      'plugins: [react(), think({ routePrefix: "/api/agents" }), cloudflare('
+    );
     symlinkSync(join(repository, "node_modules"), join(folder, "shop/node_modules"));
     const { output, code } = await run("inspect", "--root", "shop");
     expect(code).toBe(0);
@@ -279,6 +335,12 @@ describe("the target of a connection", () => {
     [["support", "--route-prefix", "api/agents/"], "http://localhost:5173/api/agents/support/default"]
   ])("%j is %s", (args, url) => {
     expect(targetUrl(target(...args))).toBe(url);
+  });
+
+  test("an agent that the project does not have is tried, and a failure says which there are", () => {
+    expect(target("suport").hint).toBe('This project has no agent "suport". Did you mean support?');
+    expect(target("billing").hint).toBe('This project has no agent "billing". It has: support.');
+    expect(target("Support").hint).toBeUndefined();
   });
 
   test("token and query are merged; a malformed one is an error", () => {

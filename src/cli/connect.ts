@@ -57,6 +57,7 @@ export function connectionFailure(target: AgentTarget, reason: string | undefine
   const said = reason === undefined ? "" : ` ${printable(reason)}`;
   return new CommandError(
     `No connection to ${targetUrl(target)}.${said}`,
-    "Is the server running (everthink dev)? Name it with --url or --host; a server that wants a login takes --token."
+    target.hint ??
+      "Is the server running (everthink dev)? Name it with --url or --host; a server that wants a login takes --token."
   );
 }

@@ -63,8 +63,50 @@ function usesMergedConfig(root: string): boolean {
 
 /** As given, or as the plugin has it; undefined for the usual one. */
 export function routePrefixOf(parsed: ParsedArguments, root: string): string | undefined {
-  const given = parsed.text("route-prefix");
-  return given ?? /\bthink\s*\(\s*\{[^}]*\broutePrefix\s*:\s*["'`]([^"'`]+)["'`]/.exec(viteConfigText(root))?.[1];
+  return parsed.text("route-prefix") ?? literalOption(pluginOptions(viteConfigText(root)), "routePrefix");
+}
+
+/** What the generated entry is made with. */
+export interface EntryOptions {
+  readonly authorize?: string;
+  readonly messengers?: { readonly agent: string; readonly name?: string };
+  /** Options of the plugin that are there and cannot be read off its text. */
+  readonly unread: readonly string[];
+}
+
+/** As the plugin in the Vite configuration has it. */
+export function entryOptionsOf(root: string): EntryOptions {
+  const options = pluginOptions(viteConfigText(root));
+  const authorize = literalOption(options, "authorize");
+  const given = /\bmessengers\s*:\s*(\{[^{}]*\})/.exec(options)?.[1] ?? "";
+  const [agent, name] = ["agent", "name"].map((field) => literalOption(given, field));
+  const found = { authorize, messengers: agent };
+  return {
+    ...(authorize !== undefined && { authorize }),
+    ...(agent !== undefined && { messengers: { agent, ...(name !== undefined && { name }) } }),
+    unread: (["authorize", "messengers"] as const).filter(
+      (option) => found[option] === undefined && new RegExp(`\\b${option}\\b`).test(options)
+    )
+  };
+}
+
+function literalOption(options: string, name: string): string | undefined {
+  return new RegExp(`\\b${name}\\s*:\\s*(["'\`])([^"'\`$]+)\\1`).exec(options)?.[2];
+}
+
+/** The text of the object that the plugin is given, or of the file where that is not an object in place. */
+function pluginOptions(config: string): string {
+  const text = config.replaceAll(/\/\*[^]*?\*\/|(?<=^|\s)\/\/.*$/gm, "");
+  const start = /\bthink\s*\(\s*(?=\{)/.exec(text);
+  if (start === null) return /\bthink\s*\(\s*[^)\s]/.test(text) ? text : "";
+  const from = start.index + start[0].length;
+  let depth = 0;
+  for (let at = from; at < text.length; at += 1) {
+    if (text[at] === "{") depth += 1;
+    if (text[at] === "}") depth -= 1;
+    if (depth === 0) return text.slice(from, at + 1);
+  }
+  return text.slice(from);
 }
 
 export function viteConfigText(root: string): string {

@@ -10,7 +10,8 @@ import { closest } from "./closest.ts";
 import { allOptions, parseCommandLine } from "./command-line.ts";
 import { setWebhookArguments } from "./commands/set-webhook.ts";
 import { skillsBuildArguments } from "./commands/skills.ts";
-import { dispatch, reportFailure } from "./main.ts";
+import { dispatch, reportFailure, silenceSqliteNotice } from "./main.ts";
+import { FakeTelegram } from "../testing/messengers/index.ts";
 import { withProgress } from "./progress.ts";
 import { runProgram } from "./run-program.ts";
 import { COMMANDS } from "./table/commands.ts";
@@ -100,6 +101,7 @@ describe("what cannot be understood is refused with what to type", () => {
       '--limit must be a number from 0 to 999999999, not "ten".',
       "See: everthink state --help"
     ],
+    [["chat"], "Which agent? Give its id, class or binding.", "See: everthink chat --help"],
     [["chat", "--message", "Hi"], "Which agent? Give its id, class or binding.", "See: everthink chat --help"],
     [
       ["state", "a", "--url", "nowhere"],
@@ -154,6 +156,16 @@ describe("what goes wrong", () => {
     });
   });
 
+  test("of Node's warnings only the one about its SQLite is left out", () => {
+    const emitWarning = vi.fn<(...args: unknown[]) => void>();
+    const target = { emitWarning } as object as NodeJS.Process;
+    silenceSqliteNotice(target);
+    target.emitWarning("SQLite is an experimental feature and might change at any time", "ExperimentalWarning");
+    target.emitWarning("Something else", "ExperimentalWarning");
+    target.emitWarning("SQLite is old", "DeprecationWarning");
+    expect(emitWarning.mock.calls.map(([text]) => text)).toEqual(["Something else", "SQLite is old"]);
+  });
+
   test("a defect shows its stack", () => {
     const shown = vi.spyOn(console, "error").mockImplementation(() => {});
     const defect = new TypeError("x is undefined");
@@ -169,6 +181,9 @@ describe("without a terminal", () => {
     [["dev"], "There is no vite.config.ts here.", "Make a project: everthink init"],
     [["eject", "../worker.ts"], "../worker.ts is outside of the project.", "Name a file below it"],
     [["chaos"], "There is no scenario test/chaos.ts.", "What it holds: everthink chaos --help"],
+    [["migrate"], "There is no package.json in ", "Name the project: everthink migrate <folder>"],
+    [["migrate", "nowhere"], "There is no folder ", "See: everthink migrate --help"],
+    [["migrate", "--data", "nowhere"], "There is no folder ", "See: everthink migrate --help"],
     [["skills", "build"], "skills", ""],
     [
       ["state", "a", "--host", "127.0.0.1:1"],
@@ -261,6 +276,26 @@ describe("messenger telegram set-webhook", () => {
 
   test("a variable that is not set is named", async () => {
     await expect(run("messenger", "telegram", "set-webhook", url)).rejects.toThrow("TELEGRAM_BOT_TOKEN is not set");
+  });
+
+  test("tells Telegram the address and the secret, and what it says if it refuses", async () => {
+    const telegram = new FakeTelegram({ token: "1:test", secretToken: "s3cret" });
+    vi.stubGlobal("fetch", telegram.fetch);
+    const { seen, context } = io();
+    const environment = {
+      TELEGRAM_BOT_TOKEN: "1:test",
+      SECRET: "s3cret",
+      TELEGRAM_WEBHOOK_SECRET_TOKEN: "not allowed"
+    };
+    const set = (...args: string[]) =>
+      dispatch(["messenger", "telegram", "set-webhook", url, ...args], { ...context, environment });
+    expect(await set("--secret-var", "SECRET")).toBe(0);
+    expect(seen.output).toBe(`Telegram sends the bot's messages to ${url}\n`);
+    expect(telegram.calls.map(({ name, body }) => [name, body["url"], body["secret_token"]])).toEqual([
+      ["setWebhook", url, "s3cret"]
+    ]);
+    await expect(set()).rejects.toThrow(/Telegram did not set the webhook/);
+    vi.unstubAllGlobals();
   });
 });
 

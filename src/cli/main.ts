@@ -8,6 +8,7 @@ import { helpOf, overviewOf } from "./help.ts";
 import { COMMANDS } from "./table/commands.ts";
 
 export async function runEverthink(args: readonly string[], place: CliPlace): Promise<number> {
+  silenceSqliteNotice(process);
   const signals = new ProcessSignals(findCommand(args)?.command);
   const context: CliContext = {
     cwd: process.cwd(),
@@ -28,6 +29,15 @@ export async function runEverthink(args: readonly string[], place: CliPlace): Pr
   } finally {
     signals.release();
   }
+}
+
+/** Node says that its SQLite may change; what a command prints is for users, who cannot do anything about that. */
+export function silenceSqliteNotice(target: Pick<NodeJS.Process, "emitWarning">): void {
+  const emit = target.emitWarning.bind(target) as (...args: unknown[]) => void;
+  const filtered = (...args: unknown[]) => {
+    if (!(args[1] === "ExperimentalWarning" && String(args[0]).startsWith("SQLite "))) emit(...args);
+  };
+  target.emitWarning = filtered as NodeJS.Process["emitWarning"];
 }
 
 /** In words for the user, and with --json as a value for the script. */

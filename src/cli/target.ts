@@ -1,6 +1,7 @@
 // Which agent a command talks to: from its options and the project's manifest to an address. Pure.
 import { findAgent, type RoutedManifest } from "../framework/server-entry/agent-path.ts";
 import { kebabCase } from "../util/kebab.ts";
+import { closest } from "./closest.ts";
 import { usageError, type ParsedArguments } from "./command-line.ts";
 
 export interface AgentTarget {
@@ -9,6 +10,8 @@ export interface AgentTarget {
   /** `<prefix>/<agent>/<instance>`. */
   readonly basePath: string;
   readonly query: Readonly<Record<string, string>>;
+  /** Where the project has agents and none of that name: what was probably meant. */
+  readonly hint?: string;
 }
 
 const DEFAULT_HOST = "localhost:5173";
@@ -29,8 +32,18 @@ export function agentTarget(parsed: ParsedArguments, manifest: RoutedManifest): 
     host,
     protocol: protocol === "https:" ? "wss" : "ws",
     basePath: `/${prefix}/${agentSegment(manifest, agent)}/${encodeURIComponent(instance)}`,
-    query: { ...queryOf(parsed), ...(token !== undefined && { token }) }
+    query: { ...queryOf(parsed), ...(token !== undefined && { token }) },
+    ...unknownAgent(manifest, agent)
   };
+}
+
+/** It may still be an agent of the server. */
+function unknownAgent(manifest: RoutedManifest, agent: string): { hint?: string } {
+  const known = manifest.agents.filter(({ kind }) => kind === "top-level").map(({ id }) => id);
+  if (known.length === 0 || findAgent(manifest, agent)) return {};
+  const meant = closest(agent, known);
+  const question = meant === undefined ? `It has: ${known.join(", ")}.` : `Did you mean ${meant}?`;
+  return { hint: `This project has no agent "${agent}". ${question}` };
 }
 
 /** Without query, as http(s): what the client takes. */

@@ -6,7 +6,7 @@ import type { AgentState } from "./callables.ts";
 import { createThinkClient, type ThinkClient, type ThinkClientOptions, type ThinkSnapshot } from "./think-client.ts";
 
 /** Components that leave and come at once, as on navigation or in React's strict mode, keep the connection. */
-const LINGER_MS = 1_000;
+const CLOSE_DELAY_MS = 1_000;
 
 const FRAME_MS = 16;
 
@@ -108,7 +108,7 @@ function sharedClient(key: string, options: ThinkClientOptions): SharedClient {
       unsubscribe();
       paced.stop();
       users -= 1;
-      setTimeout(leave, LINGER_MS);
+      setTimeout(leave, CLOSE_DELAY_MS);
     };
   };
   const leave = () => {
@@ -119,6 +119,6 @@ function sharedClient(key: string, options: ThinkClientOptions): SharedClient {
   const entry: SharedClient = { client, subscribe };
   shared.set(key, entry);
   // A render that React throws away never subscribes.
-  setTimeout(leave, LINGER_MS);
+  setTimeout(leave, CLOSE_DELAY_MS);
   return entry;
 }

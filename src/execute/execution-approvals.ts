@@ -102,7 +102,7 @@ export class ExecutionApprovals {
       if (!this.#isWaiting(id, entry.seq)) return false;
       if (!this.#executions.store.leavePause(id, "rejected", reason)) return false;
       this.#executions.store.move(id, entry.seq, "reverted");
-      this.#executions.placeLate(id, origin);
+      this.#executions.placeLate(id, origin, decision.by);
       return true;
     });
     if (!won) return failedRun(id, "Nothing was done: the run is no longer pending.");
@@ -197,6 +197,7 @@ export class ExecutionApprovals {
   }
 }
 
-function inputHash({ connector, method, args }: LogEntry): string {
-  return sha256(`${connector}.${method} ${args}`);
+/** Of this one question: the same call made again, or asked about again after a crash, is another one to decide about. */
+function inputHash({ seq, askedAgain, connector, method, args }: LogEntry): string {
+  return sha256(`${seq}.${askedAgain} ${connector}.${method} ${args}`);
 }

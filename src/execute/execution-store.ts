@@ -51,6 +51,8 @@ export interface LogEntry {
   readonly editedArgs: string | null;
   readonly decidedBy: string | null;
   readonly mayHaveRun: boolean;
+  /** How often. */
+  readonly askedAgain: number;
 }
 
 export interface Snippet {
@@ -75,7 +77,7 @@ const EXECUTION_COLUMNS = `id, runtime, code, status, result, error, logs, conne
   message_id AS messageId, is_late AS isLate, is_placed AS isPlaced, due_at AS dueAt, progress,
   idle_passes AS idlePasses`;
 
-type LogRow = Omit<LogEntry, "requiresApproval" | "isEphemeral" | "mayHaveRun"> & {
+type LogRow = Omit<LogEntry, "requiresApproval" | "isEphemeral" | "mayHaveRun" | "askedAgain"> & {
   readonly requiresApproval: number;
   readonly isEphemeral: number;
   readonly mayHaveRun: number;
@@ -328,7 +330,7 @@ export class ExecutionStore {
   /** Asked again: the process died in the call after it was approved. */
   askAgain(id: string, seq: number): void {
     this.#sql.change(
-      "UPDATE cm_log SET state = 'pending', may_have_run = 1, decided_by = NULL WHERE execution_id = ? AND seq = ?",
+      "UPDATE cm_log SET state = 'pending', may_have_run = may_have_run + 1, decided_by = NULL WHERE execution_id = ? AND seq = ?",
       id,
       seq
     );
@@ -416,7 +418,8 @@ function entryOf(row: LogRow): LogEntry {
     ...row,
     requiresApproval: row.requiresApproval === 1,
     isEphemeral: row.isEphemeral === 1,
-    mayHaveRun: row.mayHaveRun === 1
+    mayHaveRun: row.mayHaveRun > 0,
+    askedAgain: row.mayHaveRun
   };
 }
 

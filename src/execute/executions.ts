@@ -272,8 +272,8 @@ export class Executions {
     return this.store.log(id).flatMap((entry) => (entry.state === "pending" ? [pendingCall(id, entry)] : []));
   }
 
-  /** Puts an outcome into the transcript that its turn did not wait for. Part of the caller's transaction. */
-  placeLate(id: string, origin?: unknown): void {
+  /** Puts an outcome into the transcript that its turn did not wait for. Part of the caller's transaction. `by`: who rejected. */
+  placeLate(id: string, origin?: unknown, by?: string): void {
     const { conversation } = this.#init;
     const execution = this.store.find(id);
     if (!execution || execution.isPlaced || execution.status === "running") return;
@@ -283,7 +283,9 @@ export class Executions {
     const output = JSON.parse(JSON.stringify(this.shown(execution, outcome))) as Json;
     const isPaused = outcome.status === "paused";
     const descriptor = isPaused ? this.descriptorOf(execution) : undefined;
-    const placed = conversation.replaceOutput(execution, output, descriptor && { approvalDescriptor: descriptor });
+    const decidedBy = by ?? this.store.log(id).findLast((entry) => entry.decidedBy !== null)?.decidedBy ?? null;
+    const place = { ...execution, decidedBy };
+    const placed = conversation.replaceOutput(place, output, descriptor && { approvalDescriptor: descriptor });
     if (placed === "not-yet") return;
     if (placed === "gone" && !isPaused) conversation.note(noteText(execution, this.shown(execution, outcome)));
     if (placed !== "already-resolved" && !isPaused) conversation.continueTurn(execution, origin);
@@ -349,7 +351,8 @@ export class Executions {
     const { requestId, toolCallId } = execution;
     const action = `${pending.connector}.${pending.method}`;
     const input = shownInput(pending.args);
-    const own = { action, summary: action, input, permissions: [], kind: "durable-pause" as const };
+    const summary = pending.mayHaveRun ? `${action} (it was approved before, and may have run)` : action;
+    const own = { action, summary, input, permissions: [], kind: "durable-pause" as const };
     return { ...own, ...this.#described(pending, { requestId, toolCallId }), requestId, toolCallId };
   }
 

@@ -22,25 +22,37 @@ const METHODS = {
   extensions: "getExtensions",
   channels: "configureChannels",
   features: "getFeatures"
-} as const;
+} as const satisfies Record<string, keyof Think>;
 
 /** Options that are a value, and the field of the same name. */
 const FIELDS = [
   "maxSteps",
   "sendReasoning",
+  "sendUsage",
   "messageConcurrency",
+  "allowClientToolOverrides",
   "chatRecovery",
+  "chatStreamStallTimeoutMs",
+  "chatStreamStallIncludesTools",
   "contextOverflow",
   "historyTruncation",
   "mediaEviction",
   "maxTurnTokens",
   "maxAnswerBytes",
+  "hydrationByteBudget",
+  "actionLedgerPendingRetryLeaseMs",
+  "actionLedgerRetention",
+  "actionPendingApprovalTtlMs",
+  "workspaceTools",
   "workspaceBash",
   "plainChat",
   "openAIEndpoint",
   "extensionLoader",
+  "hookTimeout",
+  "waitForMcpConnections",
+  "maxMcpTools",
   "initialState"
-] as const;
+] as const satisfies readonly (keyof Think)[];
 
 /** Options that are a function, called with what the method of the same name is given and, last, the agent. */
 const HOOKS = [
@@ -49,6 +61,11 @@ const HOOKS = [
   "authorizeTurn",
   "authorizeAction",
   "authorizeApproval",
+  "authorizeSubmission",
+  "authorizeWorkspace",
+  "authorizeInspection",
+  "identifyApprover",
+  "mcpApproval",
   "beforeTurn",
   "beforeStep",
   "beforeToolCall",
@@ -59,15 +76,27 @@ const HOOKS = [
   "onChatError",
   "onChatRecovery",
   "classifyChatError",
+  "renderAttachment",
+  "inspectionModels",
+  "inspectionPrices",
+  "onConnect",
+  "onMessage",
+  "onClose",
   "onRequest",
+  "onStateChanged",
+  "validateStateChange",
+  "shouldConnectionBeReadonly",
+  "onFiberRecovered",
+  "onAgentToolStart",
+  "onAgentToolFinish",
   "onBeforeSubAgent"
-] as const;
+] as const satisfies readonly (keyof Think)[];
 
-type Member<Name extends string> = Name extends keyof Think ? Think[Name] : never;
-/** `never` for a member that this version of `Think` does not have: the option is then a type error. */
-type Returned<Name extends string> = Member<Name> extends (...args: never[]) => infer Result ? Result : never;
-type HookOf<Name extends string> =
+type Member<Name extends keyof Think> = Think[Name];
+type Returned<Name extends keyof Think> = Member<Name> extends (...args: never[]) => infer Result ? Result : never;
+type HookOf<Name extends keyof Think> =
   Member<Name> extends (...args: infer Args) => infer Result ? (...args: [...Args, agent: Think]) => Result : never;
+type Runner = Returned<"getSkillScriptRunner">;
 type Method = (agent: Think, ...args: never[]) => unknown;
 
 export type AgentOptions<Env = unknown> = {
@@ -81,6 +110,8 @@ export type AgentOptions<Env = unknown> = {
 } & {
   readonly [Hook in (typeof HOOKS)[number]]?: HookOf<Hook>;
 } & {
+  /** Runs the scripts of skills: a runner, or a function of the agent, whose files it may give to scripts. */
+  readonly skillScriptRunner?: Runner | ((agent: Think) => Runner);
   /** Methods that clients may call. Each is given the agent, then the client's arguments. */
   readonly callables?: Readonly<Record<string, Method>>;
 };
@@ -126,7 +157,13 @@ export function isAgentDefinition(value: unknown): value is AgentDefinition {
   );
 }
 
-const KNOWN: ReadonlySet<string> = new Set([...Object.keys(METHODS), ...FIELDS, ...HOOKS, "callables"]);
+const KNOWN: ReadonlySet<string> = new Set([
+  ...Object.keys(METHODS),
+  ...FIELDS,
+  ...HOOKS,
+  "skillScriptRunner",
+  "callables"
+]);
 
 function checkOptions(options: object): void {
   const unknown = Object.keys(options).find((key) => !KNOWN.has(key));
@@ -164,6 +201,12 @@ function definedClass(name: string, options: object): DefinedAgentClass {
     if (given === undefined) continue;
     define(method, function (this: Think) {
       return typeof given === "function" ? (given(Reflect.get(this, "env")) as unknown) : given;
+    });
+  }
+  const runner: unknown = Reflect.get(options, "skillScriptRunner");
+  if (runner !== undefined) {
+    define("getSkillScriptRunner", function (this: Think) {
+      return typeof runner === "function" ? (runner(this) as unknown) : runner;
     });
   }
   for (const hook of HOOKS) {

@@ -117,14 +117,6 @@ export class Blobs {
     return ref;
   }
 
-  /** One more owner for a value that is already here, without moving its bytes. */
-  retain(ref: BlobRef, owner: string): void {
-    this.#tables.transaction(() => {
-      if (this.#sizeOf(ref.hash) === undefined) throw new BlobMissingError(ref.hash);
-      this.#own(ref.hash, owner);
-    });
-  }
-
   has(ref: BlobRef): boolean {
     return this.#sizeOf(ref.hash) !== undefined;
   }

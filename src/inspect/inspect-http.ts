@@ -4,7 +4,7 @@
 //   POST decide, try
 import { readText } from "../util/bytes.ts";
 import { errorMessage, ThinkError } from "../util/errors.ts";
-import { isObject, parseJson } from "../util/json.ts";
+import { isJsonRequest, isObject, parseJson } from "../util/json.ts";
 import type {
   AgentView,
   ConversationsView,
@@ -105,8 +105,7 @@ async function read(path: string, query: URLSearchParams, source: InspectionSour
 
 async function change(request: Request, path: string, source: InspectionSource): Promise<Response> {
   if (path !== "decide" && path !== "try") return notFound();
-  // A form of another site's page can send anything but this type without the browser asking first.
-  if (!/^application\/json\s*(?:;|$)/i.test(request.headers.get("Content-Type") ?? "")) {
+  if (!isJsonRequest(request)) {
     return json({ error: "Send Content-Type: application/json." }, 415);
   }
   const text = await readText(request.body, MAX_BODY_BYTES);

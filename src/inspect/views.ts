@@ -333,6 +333,8 @@ export interface DecidedApproval {
   readonly kind: "action" | "tool";
   readonly name: string;
   readonly approved: boolean;
+  /** It was not decided in time. */
+  readonly expired?: true;
   /** The person, where the class knows it (`identifyApprover`) or a name was given; null: neither. */
   readonly by: string | null;
   readonly reason: string | null;

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createTables, MemorySql, openTestJournal } from "./memory-sql.test-support.ts";
 import { admitted, delta, started, T1 } from "./record-samples.test-support.ts";
+import type { ContentSegment } from "./records.ts";
 import { SEGMENT_LIMITS, SegmentPacker, type SegmentLimits } from "./segments.ts";
 
 function packer(limits: Partial<SegmentLimits> = {}, firstChunk = 0): SegmentPacker {
@@ -86,14 +87,14 @@ describe("flushing", () => {
       { firstChunk: 1, chunks: [large] }
     ]);
     packing.push(delta("b"), 0);
-    expect(packing.unflushed).toEqual({ firstChunk: 2, chunks: [delta("b")] });
+    expect(packing.flush(0)).toMatchObject([{ firstChunk: 2, chunks: [delta("b")] }]);
   });
 
   it("takes JSON over several lines and refuses what is no chunk", () => {
     const packing = packer();
     packing.push('{\n  "type": "finish"\n}', 0);
-    expect(packing.unflushed.chunks).toEqual(['{"type":"finish"}']);
     expect(() => packing.push("[1]", 0)).toThrow(/could not be stored/);
+    expect(packing.flush(0)).toMatchObject([{ chunks: ['{"type":"finish"}'] }]);
   });
 });
 
@@ -128,21 +129,28 @@ it("whatever the sizes and paces, never more than 0.5 s or 16 KiB of what was pu
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       const packing = packer();
+      const pushed: string[] = [];
       let now = 0;
+      let written = 0;
       let oldest: number | null = null;
+      const write = (segments: readonly ContentSegment[]) => {
+        for (const { firstChunk, chunks } of segments) written = firstChunk + chunks.length;
+        return segments.length > 0;
+      };
       for (const { length, waitMs } of steps) {
         // The owner comes 100 ms late at most.
         const due = packing.dueAt;
         if (due !== null && due + 100 <= now + waitMs) {
           expect(due + 100 - (oldest ?? 0)).toBeLessThanOrEqual(500);
-          packing.flushDue(due + 100);
+          write(packing.flushDue(due + 100));
           oldest = null;
         }
         now += waitMs;
-        const flushed = packing.push(delta("x".repeat(length)), now);
-        const { chunks } = packing.unflushed;
-        if (flushed.length > 0 || oldest === null) oldest = chunks.length > 0 ? now : null;
-        expect(chunks.join("").length).toBeLessThanOrEqual(16 * 1024);
+        pushed.push(delta("x".repeat(length)));
+        const hasWritten = write(packing.push(pushed.at(-1) ?? "", now));
+        const unwritten = pushed.slice(written);
+        if (hasWritten || oldest === null) oldest = unwritten.length > 0 ? now : null;
+        expect(unwritten.join("").length).toBeLessThanOrEqual(16 * 1024);
       }
     })
   );

@@ -62,11 +62,6 @@ export class SegmentPacker {
     return this.#pending.length === 0 ? null : this.#pendingSince + this.#delayMs;
   }
 
-  /** What a crash would lose now. Numbered like the rest, for listeners that show chunks before they are durable. */
-  get unflushed(): { readonly firstChunk: number; readonly chunks: readonly string[] } {
-    return { firstChunk: this.#firstPending, chunks: [...this.#pending] };
-  }
-
   /** Takes one chunk, as the JSON text of an object. Returns what is full or due, to be appended in this order. */
   push(chunk: string, now: number): ContentSegment[] {
     const line = singleLine(chunk);

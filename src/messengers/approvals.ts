@@ -5,13 +5,12 @@ import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { PendingApproval } from "../think/actions.ts";
 import type { AgentPath } from "../agent/tree/path.ts";
 import type { ChatCard } from "./chat-adapter.ts";
+import { QUESTION_PREFIX, QUESTION_RETENTION_MS } from "./inbox.ts";
 
 export const APPROVE_ACTION = "et-yes";
 export const REJECT_ACTION = "et-no";
 
 const MAX_INPUT_CHARS = 700;
-/** Longer than actions wait for a human. */
-const RETENTION_MS = 60 * 24 * 3_600_000;
 
 export const ASKED_TABLES: readonly TableDefinition[] = [
   // Bound: the parked actions of this agent's conversations, 60 days. Deleted: by `add`, when that time is over.
@@ -19,7 +18,7 @@ export const ASKED_TABLES: readonly TableDefinition[] = [
     name: "cf_messenger_approvals",
     create: [
       `CREATE TABLE cf_messenger_approvals (
-        token TEXT PRIMARY KEY, execution_id TEXT NOT NULL UNIQUE, messenger TEXT NOT NULL, thread TEXT NOT NULL,
+        token TEXT PRIMARY KEY, question TEXT NOT NULL UNIQUE, messenger TEXT NOT NULL, thread TEXT NOT NULL,
         target TEXT NOT NULL, approval TEXT NOT NULL, is_open INTEGER NOT NULL, at INTEGER NOT NULL)`
     ]
   }
@@ -27,7 +26,6 @@ export const ASKED_TABLES: readonly TableDefinition[] = [
 
 export interface AskedApproval {
   readonly token: string;
-  readonly executionId: string;
   readonly messengerId: string;
   readonly threadId: string;
   /** The agent that parked it, below the root. */
@@ -38,7 +36,6 @@ export interface AskedApproval {
 
 interface ApprovalRow {
   token: string;
-  execution_id: string;
   messenger: string;
   thread: string;
   target: string;
@@ -57,14 +54,14 @@ export class AskedApprovals {
 
   /** False if it was asked before. */
   add(asked: Omit<AskedApproval, "isOpen">): boolean {
-    this.#tables.change(`DELETE FROM cf_messenger_approvals WHERE at < ?`, this.#now() - RETENTION_MS);
-    const { token, executionId, messengerId, threadId, target, approval } = asked;
+    this.#tables.change(`DELETE FROM cf_messenger_approvals WHERE at < ?`, this.#now() - QUESTION_RETENTION_MS);
+    const { token, messengerId, threadId, target, approval } = asked;
     return (
       this.#tables.run(
-        `INSERT INTO cf_messenger_approvals (token, execution_id, messenger, thread, target, approval, is_open, at)
-         VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT (execution_id) DO NOTHING`,
+        `INSERT INTO cf_messenger_approvals (token, question, messenger, thread, target, approval, is_open, at)
+         VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT (question) DO NOTHING`,
         token,
-        executionId,
+        questionKey(approval),
         messengerId,
         threadId,
         JSON.stringify(target),
@@ -101,7 +98,6 @@ export class AskedApprovals {
 function askedOf(row: ApprovalRow): AskedApproval {
   return {
     token: row.token,
-    executionId: row.execution_id,
     messengerId: row.messenger,
     threadId: row.thread,
     // Written by `add` only.
@@ -111,9 +107,9 @@ function askedOf(row: ApprovalRow): AskedApproval {
   };
 }
 
-/** The key of the reply that shows the question. */
-export function questionKey(executionId: string): string {
-  return `approval:${executionId}`;
+/** The key of the reply that shows the question. A run of code may ask several, one after the other. */
+export function questionKey({ executionId, inputHash = "" }: PendingApproval): string {
+  return `${QUESTION_PREFIX}${executionId}:${inputHash}`;
 }
 
 export function approvalCard({ descriptor }: PendingApproval, token: string): ChatCard {

@@ -1,6 +1,7 @@
 // Files that users send: which of them are fetched, and what a turn is given of each. A file's bytes decide what it is, not
 // its sender: an image that is none would be refused by the model's provider with every later prompt. What is not given
 // to the model is named with the reason.
+import { beforeDeadline } from "../host/deadline.ts";
 import type { Clock } from "../host/ports.ts";
 import type { MessengerFile } from "../think/channel-agent.ts";
 import { decodeText } from "../util/bytes.ts";
@@ -115,20 +116,13 @@ function contentOf(
 }
 
 /** Tried twice: providers answer 500 now and then. */
-async function fetched(
+function fetched(
   attachment: MessengerAttachment,
   { adapter, clock }: { adapter: ChatAdapter; clock: Clock }
 ): Promise<Uint8Array> {
-  const limit = new AbortController();
-  const timeout = clock.sleep(FETCH_LIMIT_MS, limit.signal).then(() => {
-    throw new DOMException("The file did not arrive in time.", "TimeoutError");
-  });
-  try {
-    return await Promise.race([withRetry(() => fetchAttachment(adapter, attachment), clock), timeout]);
-  } finally {
-    limit.abort();
-    timeout.catch(() => undefined);
-  }
+  const late = () => new DOMException("The file did not arrive in time.", "TimeoutError");
+  const file = withRetry(() => fetchAttachment(adapter, attachment), clock);
+  return beforeDeadline(file, { clock, timeoutMs: FETCH_LIMIT_MS, late });
 }
 
 async function withRetry<T>(work: () => Promise<T>, clock: Clock): Promise<T> {

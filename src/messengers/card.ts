@@ -43,6 +43,26 @@ export function cardBlocks(card: ChannelCard): CardBlock[] {
   ];
 }
 
+/**
+ * For adapters that read Markdown in every text of a card: marks in a plain one are escaped, and it is not plain any more.
+ */
+export function withEscapedTexts(card: ChannelCard): ChannelCard {
+  return { ...card, children: card.children.map((child) => escapedElement(child, MAX_DEPTH)) };
+}
+
+function escapedElement(child: Fields, depth: number): Fields {
+  const { style, ...text } = child;
+  if (child["type"] === "text" && style === "plain")
+    return { ...text, content: escapedMarkdown(textOf(child["content"])) };
+  if (depth === 0 || !Array.isArray(child["children"])) return child;
+  return { ...child, children: itemsOf(child["children"]).map((one) => escapedElement(one, depth - 1)) };
+}
+
+/** Every mark of ASCII may stand behind a backslash. */
+function escapedMarkdown(text: string): string {
+  return text.replaceAll(/[!-/:-@[-`{-~]/g, "\\$&");
+}
+
 export function textsOf(blocks: readonly CardBlock[]): string[] {
   return blocks.flatMap((block) => (block.kind === "text" ? [block.text] : []));
 }

@@ -4,7 +4,9 @@
 // Therefore what is posted is only a beginning, marked as one, and the edit that makes it complete follows when its id is
 // stored. A beginning whose id was lost is given up for another one: the complete text is in the chat exactly once. Where
 // a provider cannot edit, a text is posted once, and the user is told when its fate is not known.
+import { beforeDeadline } from "../host/deadline.ts";
 import type { Clock } from "../host/ports.ts";
+import { backoffMs } from "../util/backoff.ts";
 import type { ChatAdapter, ChatPostable } from "./chat-adapter.ts";
 import {
   classifyDeliveryError,
@@ -28,7 +30,7 @@ const MAX_LOST = 12;
 const MAX_WAIT_MS = 5_000;
 const CALL_TIMEOUT_MS = 30_000;
 const TRIES = 3;
-const FIRST_BACKOFF_MS = 500;
+const BACKOFF = { baseMs: 500, maxMs: MAX_WAIT_MS };
 
 export interface DeliveryInit {
   readonly adapter: ChatAdapter;
@@ -314,18 +316,9 @@ export class Delivery {
   }
 
   /** A provider that never answers leaves it open whether it has the message. */
-  async #limited<T>(call: Promise<T>): Promise<T> {
-    const timer = new AbortController();
-    const timeout = this.#init.clock.sleep(CALL_TIMEOUT_MS, timer.signal).then(() => {
-      throw new DOMException("The provider did not answer in time.", "TimeoutError");
-    });
-    try {
-      return await Promise.race([call, timeout]);
-    } finally {
-      timer.abort();
-      timeout.catch(() => undefined);
-      call.catch(() => undefined);
-    }
+  #limited<T>(call: Promise<T>): Promise<T> {
+    const late = () => new DOMException("The provider did not answer in time.", "TimeoutError");
+    return beforeDeadline(call, { clock: this.#init.clock, timeoutMs: CALL_TIMEOUT_MS, late });
   }
 
   #note(index: number, post: Post): void {
@@ -347,7 +340,7 @@ function waitAfter(
 ): number | undefined {
   if (problem.kind === "rejected") return undefined;
   if (problem.kind === "rate-limited") return problem.retryAfterMs;
-  return tried < TRIES ? FIRST_BACKOFF_MS * 2 ** tried : MAX_WAIT_MS + 1;
+  return tried < TRIES ? backoffMs(tried, BACKOFF) : MAX_WAIT_MS + 1;
 }
 
 /** Never the whole text. */

@@ -64,7 +64,7 @@ export function discordMessenger(options: DiscordMessengerOptions): Messenger {
         .join(":"),
     ...(gateway && {
       connect: (init: MessengerConnectionInit) => {
-        if (init.agentName !== gateway.agent) return tellOnce(init.agentName, gateway.agent);
+        if (init.agentName !== gateway.agent) return warnOnce(init.agentName, gateway.agent);
         return new DiscordGateway(init, { token, ...(gateway.url !== undefined && { url: gateway.url }) });
       }
     }),
@@ -77,12 +77,12 @@ export function discordMessenger(options: DiscordMessengerOptions): Messenger {
   });
 }
 
-const told = new Set<string>();
+const warnedOf = new Set<string>();
 
 /** Once in a process: an app may have thousands of agents, and ordinary messages reach one of them. */
-function tellOnce(agent: string, connected: string): undefined {
-  if (told.has(connected)) return;
-  told.add(connected);
+function warnOnce(agent: string, connected: string): undefined {
+  if (warnedOf.has(connected)) return;
+  warnedOf.add(connected);
   console.warn(
     `The agent "${agent}" opens no connection to Discord's Gateway: ordinary messages come to "${connected}" only.`
   );

@@ -15,6 +15,10 @@ const MAX_WAITING = 10_000;
 const MAX_BURST = 50;
 /** How long events and ended replies are known: providers repeat webhooks for a day at most. */
 export const RETENTION_MS = 7 * 24 * 3_600_000;
+/** Of questions about parked actions, which are edited when they are decided: longer than actions wait for a human. */
+export const QUESTION_RETENTION_MS = 60 * 24 * 3_600_000;
+/** The keys of replies that show such a question begin with it. */
+export const QUESTION_PREFIX = "approval:";
 const SWEEP_ROWS = 500;
 
 export const INBOX_TABLES: readonly TableDefinition[] = [
@@ -28,7 +32,7 @@ export const INBOX_TABLES: readonly TableDefinition[] = [
       `CREATE INDEX cf_messenger_events_waiting ON cf_messenger_events (messenger, thread) WHERE reply_id IS NULL`
     ]
   },
-  // Bound: one for each question, notice and press; 7 days after its end. Deleted: by `sweep`.
+  // Bound: one for each question, notice and press; 7 days after its end, 60 for an approval's. Deleted: by `sweep`.
   {
     name: "cf_messenger_replies",
     create: [
@@ -71,7 +75,9 @@ export type ReplyJob =
   | FollowUpJob
   /** Changes the message that another reply posted. */
   | { readonly do: "change"; readonly of: string; readonly message: ChatPostable }
-  | { readonly do: "press"; readonly event: MessengerEvent };
+  | { readonly do: "press"; readonly event: MessengerEvent }
+  /** Closes questions of the thread that were decided meanwhile. */
+  | { readonly do: "close" };
 
 export interface MessengerReply {
   readonly key: string;
@@ -272,7 +278,10 @@ export class Inbox {
     );
     this.#tables.change(
       `DELETE FROM cf_messenger_replies WHERE id IN (SELECT id FROM cf_messenger_replies
-         WHERE ended_at < ? LIMIT ${SWEEP_ROWS})`,
+         WHERE ended_at < CASE WHEN substr(key, 1, ${QUESTION_PREFIX.length}) = ? THEN ? ELSE ? END
+         LIMIT ${SWEEP_ROWS})`,
+      QUESTION_PREFIX,
+      this.#now() - QUESTION_RETENTION_MS,
       before
     );
   }

@@ -1,6 +1,7 @@
 // From a webhook to stored events. Verified first, then read by the adapter, then stored in one transaction with what the
 // adapter remembers of it; only then is the provider answered. Webhooks of one messenger are read one after another.
 import { runtimeOf } from "../agent/runtime.ts";
+import { happensWithin } from "../host/deadline.ts";
 import type { FeatureHost } from "../think/feature.ts";
 import { readText } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
@@ -173,12 +174,10 @@ export class Intake {
   async #read(adapter: ChatAdapter, request: Request): Promise<Response> {
     const work: Promise<unknown>[] = [];
     const response = await adapter.handleWebhook(request, { waitUntil: (promise) => void work.push(promise) });
-    const limit = new AbortController();
     const all = Promise.allSettled(work).then((results) => {
-      limit.abort();
       for (const result of results) if (result.status === "rejected") this.#logBackground(result.reason);
     });
-    await Promise.race([all, this.#host.clock.sleep(BACKGROUND_LIMIT_MS, limit.signal).catch(() => undefined)]);
+    await happensWithin(BACKGROUND_LIMIT_MS, all, this.#host.clock);
     return response;
   }
 

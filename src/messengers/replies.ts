@@ -2,21 +2,13 @@
 // its turn: asked again under the same key after a crash, the turn is found and not run a second time.
 import { runtimeOf } from "../agent/runtime.ts";
 import type { AgentPath } from "../agent/tree/path.ts";
-import type { ActionOutput, PendingApproval } from "../think/actions.ts";
 import type { MessengerAnswer, MessengerQuestion } from "../think/channel-agent.ts";
 import type { FeatureHost } from "../think/feature.ts";
 import { outsideTurns } from "../turn/nesting.ts";
 import { backoffMs } from "../util/backoff.ts";
 import { errorMessage } from "../util/errors.ts";
-import { isObject } from "../util/json.ts";
-import {
-  APPROVE_ACTION,
-  approvalCard,
-  decidedText,
-  questionKey,
-  type AskedApproval,
-  type AskedApprovals
-} from "./approvals.ts";
+import { ApprovalQuestions, type DecidingTarget } from "./approval-questions.ts";
+import type { AskedApprovals } from "./approvals.ts";
 import { AttachedJobs, type AttachingTarget } from "./attached.ts";
 import { readAttachments } from "./attachments.ts";
 import type { ChatPostable } from "./chat-adapter.ts";
@@ -25,7 +17,6 @@ import { Delivery } from "./delivery.ts";
 import { GivenUpError, RetryLaterError } from "./delivery-errors.ts";
 import { DEFAULT_TEXTS, splitterOf } from "./delivery-policy.ts";
 import { defaultConversationName, toMessengerUserMessage, type MessengerEvent } from "./event.ts";
-import { toHex } from "./hex.ts";
 import type { AnswerJob, FollowUpJob, Inbox, MessengerReply, ReplyJob } from "./inbox.ts";
 import type { Intake } from "./intake.ts";
 import { ReplyText } from "./reply-text.ts";
@@ -41,11 +32,8 @@ const EDIT_INTERVAL_MS = 1_000;
 type Answering<Job extends AnswerJob = AnswerJob> = MessengerReply & { readonly job: Job };
 
 /** What is used of the agent that answers, in this object or another. */
-interface Target extends AttachingTarget {
+interface Target extends AttachingTarget, DecidingTarget {
   answerMessenger(question: MessengerQuestion, onText: (delta: string) => unknown): Promise<MessengerAnswer>;
-  pendingApprovals(executionId?: string): PendingApproval[] | Promise<PendingApproval[]>;
-  approveExecution(executionId: string, decision: { by: string; inputHash?: string }): Promise<ActionOutput>;
-  rejectExecution(executionId: string, reason: undefined, decision: { by: string }): Promise<ActionOutput>;
   cancelChat(requestId: string, reason?: string): void | Promise<void>;
 }
 
@@ -60,12 +48,15 @@ export interface RepliesInit {
 export class Replies {
   readonly #init: RepliesInit;
   readonly #attached: AttachedJobs;
+  readonly #questions: ApprovalQuestions;
   readonly #busy = new Set<string>();
   #isStopped = false;
 
   constructor(init: RepliesInit) {
     this.#init = init;
     this.#attached = new AttachedJobs(init.inbox, init.uploads);
+    const { inbox, approvals } = init;
+    this.#questions = new ApprovalQuestions({ inbox, approvals, targetOf: (path) => this.#target(path) });
   }
 
   stop(): void {
@@ -134,7 +125,10 @@ export class Replies {
       case "change":
         return this.#change(reply, intake, job);
       case "press":
-        return this.#press(reply, job.event);
+        return this.#questions.press(reply, job.event);
+      case "close":
+        await this.#questions.closeDecided(reply, "known");
+        return this.#init.inbox.complete(reply.key);
       case "follow":
         return this.#follow({ ...reply, job }, intake);
     }
@@ -215,11 +209,13 @@ export class Replies {
   ): Promise<void> {
     const { inbox } = this.#init;
     const { target, path, requestId, attached } = ended;
-    const approvals = (await target.pendingApprovals()).filter(({ descriptor }) => descriptor.requestId === requestId);
+    const approvals = (await target.waitingApprovals()).filter(({ descriptor }) => descriptor.requestId === requestId);
     inbox.transaction(() => {
       inbox.complete(reply.key);
       this.#attached.release(reply, attached);
-      for (const approval of approvals) this.#askApproval(reply, path, approval);
+      if (reply.job.do === "answer" && this.#questions.isOpenIn(reply))
+        inbox.add({ ...placeOf(reply), key: `${reply.key}:close`, job: { do: "close" } });
+      for (const approval of approvals) this.#questions.ask(reply, path, approval);
     });
   }
 
@@ -260,74 +256,12 @@ export class Replies {
     const attached = failed ? [] : await this.#attached.keep(reply, target, requestId);
     if (text.trim() !== "") await delivery.sayText(text);
     else if (failed) await delivery.append({ markdown: texts.error });
-    await this.#closeDecided(reply);
+    await this.#questions.closeDecided(reply, "all");
     await this.#end(reply, { target, path: [...path], requestId, attached });
     this.#delivered(reply, delivery, failed ? "error" : "completed");
   }
 
-  /** Questions that another surface answered. */
-  async #closeDecided(reply: MessengerReply): Promise<void> {
-    const { approvals } = this.#init;
-    for (const asked of approvals.open(reply.messengerId, reply.threadId)) {
-      // A thread's questions may be those of several agents.
-      const target = await this.#target(asked.target);
-      const stillWaits = (await target.pendingApprovals(asked.executionId)).length > 0;
-      if (!stillWaits) this.#close(asked, "Decided elsewhere.");
-    }
-  }
-
-  // ── Approvals ──
-
-  #askApproval(reply: MessengerReply, target: AgentPath, approval: PendingApproval): void {
-    const { approvals, inbox } = this.#init;
-    const token = randomToken();
-    const { executionId } = approval;
-    const { messengerId, threadId } = reply;
-    if (!approvals.add({ token, executionId, messengerId, threadId, target, approval })) return;
-    const message = { card: approvalCard(approval, token) };
-    inbox.add({ ...placeOf(reply), key: questionKey(executionId), job: { do: "say", message } });
-  }
-
-  async #press(reply: MessengerReply, { action, thread }: MessengerEvent): Promise<void> {
-    const { approvals, inbox } = this.#init;
-    const asked = approvals.find(action?.value ?? "");
-    const answer = (text: string) => {
-      inbox.transaction(() => {
-        inbox.complete(reply.key);
-        if (text !== "")
-          inbox.add({ ...placeOf(reply), key: `${reply.key}:answer`, job: { do: "say", message: text } });
-      });
-    };
-    const isOfThread = asked?.messengerId === reply.messengerId && asked.threadId === thread.id;
-    if (!action || !asked || !isOfThread) return answer("This question is not known any more.");
-    if (!asked.isOpen) return answer("Already resolved.");
-    const target = await this.#target(asked.target);
-    const by = `${reply.messengerId}:${action.user?.userId ?? "unknown"}`;
-    const isApproval = action.actionId === APPROVE_ACTION;
-    const output = isApproval
-      ? await target.approveExecution(asked.executionId, {
-          by,
-          ...(asked.approval.inputHash !== undefined && { inputHash: asked.approval.inputHash })
-        })
-      : await target.rejectExecution(asked.executionId, undefined, { by });
-    const stillWaits = (await target.pendingApprovals(asked.executionId)).length > 0;
-    if (stillWaits) return answer(refusalOf(output));
-    const name = action.user?.fullName ?? action.user?.userName ?? by;
-    const isOurs = !isNotPending(output);
-    this.#close(asked, isOurs ? `${isApproval ? "Approved" : "Rejected"} by ${name}.` : "Decided elsewhere.");
-    answer(isOurs ? "" : "Already resolved.");
-  }
-
-  #close(asked: AskedApproval, outcome: string): void {
-    const { approvals, inbox } = this.#init;
-    const { messengerId, threadId, executionId } = asked;
-    const message = { markdown: decidedText(asked.approval, outcome) };
-    inbox.transaction(() => {
-      if (!approvals.close(asked.token)) return;
-      const of = questionKey(executionId);
-      inbox.add({ messengerId, threadId, key: `${of}:decided`, job: { do: "change", of, message } });
-    });
-  }
+  // ── Changes of what was said ──
 
   async #change(reply: MessengerReply, intake: Intake, job: Extract<ReplyJob, { do: "change" }>): Promise<void> {
     const { inbox } = this.#init;
@@ -408,18 +342,4 @@ function plainText(message: ChatPostable): string {
 
 function placeOf({ messengerId, threadId }: MessengerReply): Pick<MessengerReply, "messengerId" | "threadId"> {
   return { messengerId, threadId };
-}
-
-/** 64 bits: too many to guess, few enough for the smallest button. */
-function randomToken(): string {
-  return toHex(crypto.getRandomValues(new Uint8Array(8)));
-}
-
-function isNotPending(output: ActionOutput): boolean {
-  return isObject(output) && output["status"] === "error";
-}
-
-function refusalOf(output: ActionOutput): string {
-  const error = isObject(output) ? output["error"] : undefined;
-  return typeof error === "string" ? error : "Nothing was done: you may not decide this.";
 }

@@ -3,7 +3,7 @@
 import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts";
 import { MessengerDefinitionError } from "./errors.ts";
 import { providerMessenger } from "./messenger.ts";
-import { TeamsAdapter, type TeamsAdapterOptions } from "./teams/adapter.ts";
+import { TeamsAdapter, type TeamsAdapterOptions, type TeamsToken } from "./teams/adapter.ts";
 import { teamsTokenVerifier } from "./teams/token.ts";
 
 /** Checked with Microsoft's documentation in November 2026: about 100 KB in a message, seven calls a second. */
@@ -23,7 +23,7 @@ export interface TeamsMessengerOptions extends ProviderOptions {
   readonly appId: string;
   /** Its secret; or `token`, which is asked for an access token with every call. */
   readonly appPassword?: string;
-  readonly token?: () => string | Promise<string>;
+  readonly token?: TeamsToken;
   /** Of a single-tenant app. */
   readonly tenantId?: string;
   /** Where answers may be sent beside Microsoft's own services: the app's token goes nowhere else. */
@@ -72,6 +72,7 @@ export function teamsMessenger(options: TeamsMessengerOptions): Messenger {
   });
 }
 
+export type { TeamsToken };
 export { teamsTokenVerifier } from "./teams/token.ts";
 
 // oxlint-disable-next-line import/no-default-export -- the documented import of a provider is its default

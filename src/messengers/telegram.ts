@@ -1,5 +1,6 @@
 // Telegram: webhooks verified by the secret token, answers posted and edited, approvals as inline buttons.
-import type { ChatAdapter } from "./chat-adapter.ts";
+import { withEscapedTexts } from "./card.ts";
+import type { ChatAdapter, ChatPostable } from "./chat-adapter.ts";
 import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts";
 import { AdapterMissingError, MessengerDefinitionError } from "./errors.ts";
 import { LOGGER } from "./chat-adapter.ts";
@@ -28,6 +29,8 @@ export interface TelegramMessengerOptions extends ProviderOptions {
   readonly secretToken?: string;
   /** Default: Telegram's own. */
   readonly apiUrl?: string;
+  /** Another name for it. */
+  readonly apiBaseUrl?: string;
   /** Only webhooks: polling would keep the object awake for ever. */
   readonly mode?: "webhook";
 }
@@ -45,7 +48,7 @@ export interface TelegramMessengerOptions extends ProviderOptions {
  * }
  */
 export function telegramMessenger(options: TelegramMessengerOptions): Messenger {
-  const { token, secretToken, apiUrl, mode = "webhook", ...common } = options;
+  const { token, secretToken, apiBaseUrl, apiUrl = apiBaseUrl, mode = "webhook", ...common } = options;
   if (mode !== "webhook") throw new MessengerDefinitionError("telegram", "only the mode webhook is supported");
   if (!token) throw new MessengerDefinitionError("telegram", "it requires token");
   if (!secretToken && common.verifyWebhook === undefined) {
@@ -94,7 +97,20 @@ async function openAdapter({ token, userName, secretToken, apiUrl }: AdapterOpti
     ...(apiUrl !== undefined && { apiUrl })
   });
   // As far as this package uses an adapter.
-  return adapter as object as ChatAdapter;
+  return withPlainTexts(adapter as object as ChatAdapter);
+}
+
+/** The adapter reads Markdown in every text of a card, also in what a model wrote. */
+function withPlainTexts(adapter: ChatAdapter): ChatAdapter {
+  const post = adapter.postMessage.bind(adapter);
+  const edit = adapter.editMessage.bind(adapter);
+  const escaped = (message: ChatPostable): never => {
+    const isCard = typeof message === "object" && "card" in message;
+    return (isCard ? { ...message, card: withEscapedTexts(message.card) } : message) as never;
+  };
+  adapter.postMessage = (threadId, message) => post(threadId, escaped(message));
+  adapter.editMessage = (threadId, messageId, message) => edit(threadId, messageId, escaped(message));
+  return adapter;
 }
 
 export function telegramSecretTokenVerifier(secretToken: string): (request: Request) => boolean {

@@ -56,6 +56,7 @@ export type {
 export { answeredCallIds, shrinkToolResults, SHRINKS_ABOVE_CHARS, toolResultChars } from "./shrink-results.ts";
 export {
   asMessagePart,
+  isApprovedToolPart,
   isSettledToolPart,
   isToolPart,
   toolInputObject,

@@ -7,6 +7,7 @@ import { isRefused } from "../util/refused-files.ts";
 import type { Sdk } from "./sdk.ts";
 import {
   asMessagePart,
+  isApprovedToolPart,
   isSettledToolPart,
   isToolPart,
   toolInputObject,
@@ -111,7 +112,9 @@ class CallNames {
 
   constructor(messages: readonly UIMessage[]) {
     // The SDK runs these and answers them by their id, so that one stays.
-    const waiting = messages.at(-1)?.parts.flatMap((part) => (isToolPart(part) && isApproved(part) ? [part] : []));
+    const waiting = messages
+      .at(-1)
+      ?.parts.flatMap((part) => (isToolPart(part) && isApprovedToolPart(part) ? [part] : []));
     this.#seen = new Set(waiting?.map(({ toolCallId }) => toolCallId));
   }
 
@@ -123,10 +126,6 @@ class CallNames {
     this.#seen.add(id);
     return id === toolCallId ? part : { ...part, toolCallId: id };
   }
-}
-
-function isApproved(part: ToolPart): boolean {
-  return part.state === "approval-responded" && part.approval?.approved !== false;
 }
 
 function completePart(part: ToolPart, isResumable: boolean): ToolPart | undefined {

@@ -4,6 +4,7 @@
 import type { UIMessageChunk } from "ai";
 import {
   asMessagePart,
+  isApprovedToolPart,
   isSettledToolPart,
   isToolPart,
   toolInputObject,
@@ -96,7 +97,8 @@ function advanced(part: ToolPart, chunk: ToolChunk): ToolPart {
     case "tool-approval-response":
       return decided(part, chunk);
     case "tool-output-denied":
-      return isSettledToolPart(part) || isGranted(part) ? part : { ...part, state: "output-denied" };
+      // The user said yes: a denial that a replay brings up afterwards must not overrule it.
+      return isSettledToolPart(part) || isApprovedToolPart(part) ? part : { ...part, state: "output-denied" };
     case "tool-output-available":
     case "tool-output-error":
       return isSettledToolPart(part) ? part : settled(part, chunk);
@@ -108,11 +110,6 @@ function advanced(part: ToolPart, chunk: ToolChunk): ToolPart {
 function withInput(part: ToolPart, chunk: Exclude<InputChunk, { type: "tool-input-start" }>): ToolPart {
   const { rawInput: _text, inputEncoding: _encoding, ...rest } = part;
   return { ...rest, ...callFields(chunk), input: toolInputObject(chunk.input) };
-}
-
-/** The user said yes: a denial that a replay brings up afterwards must not overrule it. */
-function isGranted(part: ToolPart): boolean {
-  return part.state === "approval-responded" && part.approval?.approved !== false;
 }
 
 type ApprovalChunk = Extract<ToolChunk, { type: "tool-approval-request" | "tool-approval-response" }>;

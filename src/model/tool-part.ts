@@ -62,6 +62,11 @@ export function isSettledToolPart(part: ToolPart): boolean {
   return part.state === "output-error" || part.state === "output-denied";
 }
 
+/** The user has allowed the call, and there is no outcome yet. */
+export function isApprovedToolPart(part: ToolPart): boolean {
+  return part.state === "approval-responded" && part.approval?.approved !== false;
+}
+
 /** A tool part as a part of a message. */
 export function asMessagePart(part: ToolPart): MessagePart {
   // The SDK's union ties the optional fields to the state; the fold keeps that relation, its type cannot express it.

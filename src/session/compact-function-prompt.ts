@@ -100,7 +100,7 @@ export interface Chunk {
 
 /** Splits messages into pieces of at most `maxTokens` with the question around them, a long message into several. */
 export function chunksOf(messages: readonly SessionMessage[], maxTokens: number, previousTokens: number): Chunk[] {
-  const room = Math.max(MIN_CHUNK_TOKENS, maxTokens - INSTRUCTION_TOKENS - previousTokens);
+  const pieceTokens = Math.max(MIN_CHUNK_TOKENS, maxTokens - INSTRUCTION_TOKENS - previousTokens);
   const chunks: Chunk[] = [];
   let texts: string[] = [];
   let tokens = 0;
@@ -110,9 +110,9 @@ export function chunksOf(messages: readonly SessionMessage[], maxTokens: number,
     tokens = 0;
   };
   messages.forEach((message, index) => {
-    for (const piece of slices(excerptOf(message), room)) {
+    for (const piece of slices(excerptOf(message), pieceTokens)) {
       const size = estimateStringTokens(piece) + 1;
-      if (tokens + size > room) close(index);
+      if (tokens + size > pieceTokens) close(index);
       texts.push(piece);
       tokens += size;
     }
@@ -121,22 +121,22 @@ export function chunksOf(messages: readonly SessionMessage[], maxTokens: number,
   return chunks;
 }
 
-function slices(text: string, room: number): string[] {
-  if (estimateStringTokens(text) < room) return [text];
-  const length = room * CHARS_PER_SLICE_TOKEN;
+function slices(text: string, pieceTokens: number): string[] {
+  if (estimateStringTokens(text) < pieceTokens) return [text];
+  const length = pieceTokens * CHARS_PER_SLICE_TOKEN;
   const pieces: string[] = [];
   // By code points, so that no character is cut in two.
   const characters = [...text];
   for (let start = 0; start < characters.length; start += length) {
-    pieces.push(...halves(characters.slice(start, start + length).join(""), room));
+    pieces.push(...halves(characters.slice(start, start + length).join(""), pieceTokens));
   }
   return pieces;
 }
 
 /** Text of short words, or of Chinese, has more tokens than its length tells. */
-function halves(text: string, room: number): string[] {
-  if (text.length <= 2 || estimateStringTokens(text) < room) return [text];
+function halves(text: string, pieceTokens: number): string[] {
+  if (text.length <= 2 || estimateStringTokens(text) < pieceTokens) return [text];
   const characters = [...text];
   const middle = Math.ceil(characters.length / 2);
-  return [characters.slice(0, middle), characters.slice(middle)].flatMap((half) => halves(half.join(""), room));
+  return [characters.slice(0, middle), characters.slice(middle)].flatMap((half) => halves(half.join(""), pieceTokens));
 }

@@ -32,17 +32,14 @@ export type RejectReason =
   | "repeated";
 
 /** The message, or why it is refused. */
-export function acceptPosted(
-  posted: unknown,
-  options: { acceptSystem: boolean }
-): Result<SessionMessage, RejectReason> {
+export function acceptPosted(posted: unknown): Result<SessionMessage, RejectReason> {
   const checked = checkMessage(posted);
   if (!checked.ok) return err("not-a-message");
   const { id, role } = checked.value;
   if (!isUsableId(id)) return err("unusable-id");
   if (isCompactionMessage(checked.value)) return err("compaction");
-  if (role === "system" && !options.acceptSystem) return err("system-role");
-  if (role !== "user" && role !== "assistant" && role !== "system") return err("unknown-role");
+  if (role === "system") return err("system-role");
+  if (role !== "user" && role !== "assistant") return err("unknown-role");
   return ok(checked.value);
 }
 

@@ -133,12 +133,6 @@ describe("a posted list", () => {
     expect(store.getHistory()).toEqual([text("u1"), answer("a1"), text("u2")]);
   });
 
-  it("may contain system messages where the agent allows them", () => {
-    const { store } = open();
-    submit(store, [text("s1", "system"), text("u1")], { acceptSystem: true });
-    expect(ids(store.getHistory())).toEqual(["s1", "u1"]);
-  });
-
   it("cannot say the same id twice", () => {
     const { store } = open();
     const { rejected } = submit(store, [text("u1"), text("u1", "user", "other")]);
@@ -218,33 +212,6 @@ describe("a posted answer", () => {
       { ...call("a1"), id: "x", parts: [{ ...call("a1").parts[0]!, toolCallId: "other" }] }
     ]);
     expect(aliases.size).toBe(0);
-  });
-
-  it("resolves only a call that waits for a tool of the client, and never an approval", () => {
-    const stored: SessionMessage = {
-      id: "a1",
-      role: "assistant",
-      parts: [
-        { type: "tool-pick", toolCallId: "c1", state: "input-available", input: {} },
-        { type: "tool-pick", toolCallId: "c2", state: "output-available", input: {}, output: "first" },
-        { type: "tool-pay", toolCallId: "c3", state: "input-available", input: {} },
-        { type: "tool-pick", toolCallId: "c4", state: "approval-requested", input: {}, approval: { id: "p" } },
-        { type: "tool-pick", toolCallId: "c5", state: "input-available", input: {} }
-      ]
-    };
-    const { store } = open(text("u1"), stored);
-    const claimed: SessionMessage = {
-      ...stored,
-      parts: stored.parts.map((part) => ({ ...part, type: "tool-pick", state: "output-available", output: "claimed" }))
-    };
-    claimed.parts[4] = { ...stored.parts[4]!, state: "output-error", output: "", errorText: "no" };
-    const { toolResults } = plan(store, [text("u1"), claimed], { clientTools: new Set(["pick"]) });
-    expect(toolResults).toEqual([
-      { messageId: "a1", toolCallId: "c1", toolName: "pick", state: "output-available", output: "claimed" },
-      { messageId: "a1", toolCallId: "c5", toolName: "pick", state: "output-error", errorText: "no" }
-    ]);
-    expect(plan(store, [text("u1"), claimed]).toolResults).toEqual([]);
-    expect(plan(store, [{ ...claimed, id: "x" }], { clientTools: new Set(["pick"]) }).toolResults).toHaveLength(2);
   });
 });
 

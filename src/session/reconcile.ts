@@ -1,10 +1,10 @@
 // Decides what a client's list of messages means for the stored conversation. The list is untrusted and usually stale:
-// from it come new user messages, new versions of user messages, results of tools the client runs, and where the answer
-// goes. Nothing is ever deleted or reordered by omission, and no answer is written or changed by a client. Looks up only
-// what the list names and is not shown as it was posted, which is nearly always the new message only. Pure over its lookup.
+// from it come new user messages, new versions of user messages, and where the answer goes. Nothing is ever deleted or
+// reordered by omission, and no answer is written or changed by a client: results of its tools come in commands of their own.
+// Looks up only what the list names and is not shown as it was posted, which is nearly always the new message only. Pure
+// over its lookup.
 import { canonicalJson, isObject } from "../util/json.ts";
 import { ok } from "../util/result.ts";
-import { clientToolResults, type ClientToolResult } from "./client-tool-results.ts";
 import { acceptPosted, withoutServerFields, withServerFields, type RejectReason } from "./posted-message.ts";
 import { limitMessage } from "./row-limit.ts";
 import { sanitizeMessage } from "../util/sanitize-message.ts";
@@ -38,10 +38,6 @@ export interface ReconcileInput {
   readonly posted: readonly unknown[];
   readonly trigger: "submit-message" | "regenerate-message";
   readonly stored: StoredLookup;
-  /** Tools whose results may come in a posted answer. Default: none, they come in frames of their own. */
-  readonly clientTools?: ReadonlySet<string>;
-  /** Default false. */
-  readonly acceptSystem?: boolean;
 }
 
 export interface Rejected {
@@ -67,7 +63,6 @@ export interface ReconcilePlan {
   readonly update: readonly SessionMessage[];
   /** A new version of an answered message; the old one becomes a branch beside it. The answer goes below it. */
   readonly edit: SessionMessage | undefined;
-  readonly toolResults: readonly ClientToolResult[];
   readonly answer: AnswerPlace;
   /** What the client calls answers that are stored under another id. */
   readonly aliases: ReadonlyMap<string, string>;
@@ -87,10 +82,6 @@ export function reconcile(input: ReconcileInput): ReconcilePlan {
   const known = lookUpAll(input.stored, accepted);
   const { stored } = known;
   const aliases = aliasesOf(input, accepted, known);
-  const results = accepted.flatMap(({ message }) => {
-    const held = stored.get(aliases.get(message.id) ?? message.id) ?? lookUp(input.stored, aliases.get(message.id));
-    return held === undefined ? [] : clientToolResults(message, held, input);
-  });
   // A client whose list ends in a summary says nothing new: what comes before the summary is not the end of it.
   const summaryId = summaryAtEnd(input.posted);
   const last = summaryId === undefined ? accepted.at(-1) : undefined;
@@ -127,7 +118,7 @@ export function reconcile(input: ReconcileInput): ReconcilePlan {
     summaryId === undefined
       ? answerPlace(input, last, { known, aliases })
       : placeBelowSummary(input, input.stored.lastCovered(summaryId));
-  return { ...plan, toolResults: results, answer, aliases, rejected };
+  return { ...plan, answer, aliases, rejected };
 }
 
 function summaryAtEnd(posted: readonly unknown[]): string | undefined {
@@ -147,7 +138,7 @@ function accept(input: ReconcileInput, rejected: Rejected[]): Accepted[] {
   input.posted.forEach((posted, index) => {
     // Most of a list is: it was checked when it was stored.
     const isUnchanged = isSaid(posted) && input.stored.isAsShown(posted);
-    const result = isUnchanged ? ok(posted) : acceptPosted(posted, { acceptSystem: input.acceptSystem ?? false });
+    const result = isUnchanged ? ok(posted) : acceptPosted(posted);
     if (result.ok && !seen.has(result.value.id)) {
       seen.add(result.value.id);
       accepted.push({ index, message: result.value, isUnchanged });
@@ -189,10 +180,6 @@ function lookUpAll(lookup: StoredLookup, accepted: readonly Accepted[]): Known {
 
 function isKnown({ unchanged, stored }: Known, id: string): boolean {
   return unchanged.has(id) || stored.has(id);
-}
-
-function lookUp(lookup: StoredLookup, id: string | undefined): StoredText | undefined {
-  return id === undefined ? undefined : lookup.texts([id]).get(id);
 }
 
 /** Answers the client holds under an id of its own: the same tool call, or the same words, each used once. */

@@ -182,10 +182,10 @@ function headOnly(message: SessionMessage, sizeBytes: number, limitBytes: number
     };
   };
   const kept: SessionMessagePart[] = [];
-  let room = limitBytes - jsonBytes(head([])) - NOTE_BYTES;
+  let leftBytes = limitBytes - jsonBytes(head([])) - NOTE_BYTES;
   for (const part of message.parts) {
-    room -= jsonBytes(part) + 1;
-    if (room < 0) break;
+    leftBytes -= jsonBytes(part) + 1;
+    if (leftBytes < 0) break;
     kept.push(part);
   }
   return head(kept);

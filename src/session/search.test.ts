@@ -1,4 +1,4 @@
-// Searching a session: what is found, in which order, and what it costs those who do not search.
+// Searching a session: what is found, in which order, and what it costs sessions that do not search.
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";

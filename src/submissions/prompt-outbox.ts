@@ -1,6 +1,7 @@
 // Tells workflows how their prompts ended. A notification is written in the transaction that ends the submission and sent
 // until the platform has taken it: at least once, each on its own schedule, so that one that cannot be delivered delays no
 // other. The workflow takes the first.
+import { beforeDeadline } from "../host/deadline.ts";
 import type { Clock, Sql } from "../host/ports.ts";
 import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
@@ -17,6 +18,8 @@ export const EVENT_OUTPUT_BYTES = 256 * 1024;
 export const OUTBOX_AGE_MS = 7 * 24 * 3_600_000;
 /** Notifications in one pass. */
 const BATCH = 25;
+/** A platform that has not answered by then is asked again later. The others of its pass wait no longer for it. */
+const SEND_MS = 30_000;
 const BACKOFF = { baseMs: 1_000, maxMs: 5 * 60_000 };
 /** What the platform says of an instance that takes no event any more. */
 const IS_OVER =
@@ -87,7 +90,7 @@ export class PromptOutbox {
     this.send(workflow, { id: submissionId, payload: payloadOf(submissionId, end) });
   }
 
-  /** Part of the transaction that the notification is about. `id` and event are told once. */
+  /** Part of the transaction that the notification is about. Each `id` and event is sent once. */
   send({ name, id, eventType }: WorkflowPrompt["workflow"], about: { id: string; payload: string }): void {
     const now = this.#init.clock.now();
     this.#table.run(
@@ -99,9 +102,11 @@ export class PromptOutbox {
   }
 
   /** Null while nothing is undelivered: what is only remembered needs no wake. */
-  nextWake(): number | null {
+  nextWake(nowMs: number): number | null {
     const query = "SELECT min(next_at) AS at FROM cf_workflow_outbox WHERE next_at IS NOT NULL";
-    return this.#table.one<{ at: number | null }>(query)?.at ?? null;
+    const at = this.#table.one<{ at: number | null }>(query)?.at ?? null;
+    // The wake is for a process that dies meanwhile: a pass that ends sets it anew.
+    return at !== null && this.#delivering ? Math.max(at, nowMs + SEND_MS) : at;
   }
 
   /** Sends what is due. Passes do not overlap. */
@@ -133,7 +138,9 @@ export class PromptOutbox {
     const { clock, send, emit } = this.#init;
     const payload = row.payload === null ? undefined : parseJson(row.payload);
     try {
-      await send(row.workflow, row.workflow_id, { type: row.event_type, payload: payload?.ok ? payload.value : null });
+      const event = { type: row.event_type, payload: payload?.ok ? payload.value : null };
+      const late = () => new Error(`The platform has not answered for ${SEND_MS} ms.`);
+      await beforeDeadline(send(row.workflow, row.workflow_id, event), { clock, timeoutMs: SEND_MS, late });
       this.#end(row, null);
     } catch (error) {
       const message = errorMessage(error);
@@ -162,7 +169,7 @@ export class PromptOutbox {
 }
 
 function payloadOf(submissionId: string, { status, output, error }: SubmissionEnd): string {
-  const told: PromptNotification = { submissionId, status, ...(error !== null && { error }) };
-  const whole = JSON.stringify(output === undefined ? told : { ...told, output });
-  return byteLength(whole) <= EVENT_OUTPUT_BYTES ? whole : JSON.stringify({ ...told, outputIsKept: true });
+  const notification: PromptNotification = { submissionId, status, ...(error !== null && { error }) };
+  const whole = JSON.stringify(output === undefined ? notification : { ...notification, output });
+  return byteLength(whole) <= EVENT_OUTPUT_BYTES ? whole : JSON.stringify({ ...notification, outputIsKept: true });
 }

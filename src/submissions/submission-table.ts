@@ -221,23 +221,41 @@ export class SubmissionTable {
 
   turns(after: number, limit: number): KeptRow[] {
     return this.#table.all<KeptRow>(
-      "SELECT sequence, history AS body FROM cf_submissions WHERE sequence > ? ORDER BY sequence LIMIT ?",
-      after,
-      limit
+      `SELECT sequence, history AS body FROM cf_submissions WHERE seq >= ? AND sequence IS NOT NULL
+       ORDER BY seq LIMIT ?`,
+      ...[this.#endedAfter(after), limit]
     );
   }
 
   turnsBefore(before: number, limit: number): KeptRow[] {
     return this.#table.all<KeptRow>(
-      "SELECT sequence, history AS body FROM cf_submissions WHERE sequence < ? ORDER BY sequence DESC LIMIT ?",
-      before,
-      limit
+      `SELECT sequence, history AS body FROM cf_submissions WHERE seq < ? AND sequence IS NOT NULL
+       ORDER BY seq DESC LIMIT ?`,
+      ...[this.#endedAfter(before - 1), limit]
     );
   }
 
   newestTurns(limit: number): number[] {
     const query = "SELECT sequence FROM cf_submissions WHERE sequence IS NOT NULL ORDER BY seq DESC LIMIT ?";
     return this.#table.all<{ sequence: number }>(query, limit).map(({ sequence }) => sequence);
+  }
+
+  /**
+   * From this row on, turns ended after a sequence. Turns of submissions end in the order of the rows: the place is found
+   * by halving, and neither an index nor a walk over what is kept is needed.
+   */
+  #endedAfter(sequence: number): number {
+    const query =
+      "SELECT seq, sequence FROM cf_submissions WHERE seq >= ? AND sequence IS NOT NULL ORDER BY seq LIMIT 1";
+    let low = 0;
+    // From the first that has not ended on, no turn has.
+    for (let high = this.first()?.seq ?? this.#newest.value + 1; low < high;) {
+      const middle = Math.floor((low + high) / 2);
+      const row = this.#table.one<{ seq: number; sequence: number }>(query, middle);
+      if (!row || row.sequence > sequence) high = middle;
+      else low = row.seq + 1;
+    }
+    return low;
   }
 
   #findFirst(): SubmissionRow | undefined {

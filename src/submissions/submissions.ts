@@ -212,14 +212,16 @@ export class Submissions implements TurnArchive {
     const wanted = status === undefined ? undefined : new Set([status].flat());
     const count = clamp(limit, 100);
     const found: ThinkSubmissionInspection[] = [];
+    const size = wanted ? 100 : count;
     for (let before = Number.MAX_SAFE_INTEGER; found.length < count;) {
-      const page = this.#table.page(before, 100);
+      const page = this.#table.page(before, size);
       for (const row of page) {
-        const shown = this.#inspect(row);
-        if (found.length < count && (!wanted || wanted.has(shown.status))) found.push(shown);
+        // Outputs may be large: only those that are returned are read.
+        const isWanted = !wanted || wanted.has(row.status ?? this.#standing(row).status);
+        if (isWanted && found.length < count) found.push(this.#inspect(row));
       }
       const last = page.at(-1);
-      if (last === undefined || page.length < 100) break;
+      if (last === undefined || page.length < size) break;
       before = last.seq;
     }
     return found;
@@ -278,13 +280,10 @@ export class Submissions implements TurnArchive {
     this.#end(row, end);
   }
 
-  /** The conversation is cleared or reset: what waits never runs. Part of that transaction. */
+  /** The conversation is cleared or reset: what waits never runs. Part of that transaction, which has ended open turns. */
   skipWaiting(): void {
-    const { clock } = this.#init;
-    const turns = this.#init.turns();
-    const end = { ...NEVER_RUN, status: "skipped", at: clock.now(), error: SKIPPED_ERROR } as const;
-    // Those with a turn are ended with it.
-    for (const row of this.#table.unended()) if (!turns.isOpen(row.id)) this.#end(row, end);
+    const end = { ...NEVER_RUN, status: "skipped", at: this.#init.clock.now(), error: SKIPPED_ERROR } as const;
+    for (const row of this.#table.unended()) this.#end(row, end);
   }
 
   /** Of a submission without a turn. */
@@ -417,14 +416,14 @@ export class Submissions implements TurnArchive {
       submissionId: row.id,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       requestId: row.id,
-      ...this.#standing(row),
+      ...this.#statusFields(row),
       // What was stored is JSON.
       ...(metadata?.ok && isObject(metadata.value) && { metadata: metadata.value as Record<string, SubmissionValue> }),
       createdAt: row.created_at
     };
   }
 
-  #standing(row: SubmissionRow): Omit<ThinkSubmissionInspection, "submissionId" | "createdAt"> {
+  #statusFields(row: SubmissionRow): Omit<ThinkSubmissionInspection, "submissionId" | "createdAt"> {
     if (row.settled_at === null || row.status === null) {
       const fold = this.#init.turns().openSubmission(row.id);
       return fold ? openStatus(fold) : { status: "pending" };

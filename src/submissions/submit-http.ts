@@ -4,7 +4,7 @@
 // and the same below the address of a sub-agent. A class that does not say who may has neither address.
 import { readText } from "../util/bytes.ts";
 import { errorMessage, ThinkError } from "../util/errors.ts";
-import { isObject, parseJson } from "../util/json.ts";
+import { isJsonRequest, isObject, parseJson } from "../util/json.ts";
 import { SubmissionQueueFullError } from "./errors.ts";
 import { ownMetadata } from "./request.ts";
 import type { ThinkSubmissionInspection } from "./submission.ts";
@@ -40,8 +40,7 @@ function inspect(id: string, port: SubmitPort): Response {
 }
 
 async function accept(request: Request, port: SubmitPort): Promise<Response> {
-  // A form of another site's page can send anything but this type without the browser asking first.
-  if (!/^application\/json\s*(?:;|$)/i.test(request.headers.get("Content-Type") ?? "")) {
+  if (!isJsonRequest(request)) {
     return json({ error: "Send the submission with Content-Type: application/json." }, 415);
   }
   const text = await readText(request.body, MAX_BODY_BYTES);

@@ -84,6 +84,11 @@ export class WorkflowApprovals {
     return executionId;
   }
 
+  /** A workflow has asked something before. */
+  get hasAny(): boolean {
+    return this.#table.exists;
+  }
+
   /** Those that wait, oldest first. */
   waiting(executionId?: string): WaitingQuestion[] {
     const rows = this.#table.all<ApprovalRow>(

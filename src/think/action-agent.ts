@@ -100,6 +100,7 @@ export abstract class ActionAgent<
 
   /** An operator's word about an action whose outcome is not known: its output, or that it may run again. */
   resolveActionLedger(key: string, resolution: LedgerResolution): LedgerResolutionResult {
+    assertCallerMayChange(this);
     return actionsOf(this)?.resolveActionLedger(key, resolution) ?? { ok: false, reason: "not-found" };
   }
 }

@@ -27,6 +27,7 @@ function openAgentTools(host: FeatureHost, { message, post }: AgentToolsInit): F
   children.conversation = {
     currentTurn: () => turns.current(),
     isOpen: (turnId) => turns.isTurnOpen(turnId),
+    openTurns: () => turns.openTurnIds,
     isStopped: (turnId) => turns.isStopped(turnId),
     beat: (turnId) => turns.beat(turnId),
     // Between attempts the class's own limit is what is known.

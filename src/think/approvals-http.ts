@@ -4,7 +4,7 @@
 // and the same below the address of a sub-agent. Any other URL that ends alike is the user's.
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
 import { readText } from "../util/bytes.ts";
-import { isObject, parseJson } from "../util/json.ts";
+import { isJsonRequest, isObject, parseJson } from "../util/json.ts";
 import type { ApprovalDecision, ApprovalSource } from "./actions.ts";
 
 type ApprovalsPort = Omit<ApprovalSource, "owns">;
@@ -32,8 +32,7 @@ export function approvalsResponse(
 }
 
 async function decide(request: Request, approvals: ApprovalsPort, executionId: string): Promise<Response> {
-  // A form of another site's page can send anything but this type without the browser asking first.
-  if (!isJson(request)) return json({ error: "Send the decision with Content-Type: application/json." }, 415);
+  if (!isJsonRequest(request)) return json({ error: "Send the decision with Content-Type: application/json." }, 415);
   const decision = readDecision(await readText(request.body, MAX_BODY_BYTES));
   if (!decision) {
     const error = 'Send { "decision": "approve" } or { "decision": "reject", "reason": "…" } as JSON.';
@@ -61,10 +60,6 @@ function readDecision(
     ...(typeof inputHash === "string" && { inputHash }),
     ...(typeof by === "string" && { by })
   };
-}
-
-function isJson(request: Request): boolean {
-  return /^application\/json\s*(?:;|$)/i.test(request.headers.get("Content-Type") ?? "");
 }
 
 function json(value: unknown, status = 200): Response {

@@ -17,14 +17,15 @@ import { thinkRuntimeOf } from "./runtime.ts";
 
 type Decision = ApprovalDecision & { readonly reason?: string };
 
-/** The address of what waits. A class in which nothing can wait keeps the address for itself. */
+/** The address of what waits. An agent in which nothing has waited, or can, keeps the address for itself. */
 export function approvalsFeature(agent: object): Feature {
   return {
     name: "approvals",
     routes: {
       approvals: async (request, rest) => {
         await executionsRestored(agent);
-        if (thinkRuntimeOf(agent).features.approvals().length === 0) return undefined;
+        const { features, parts } = thinkRuntimeOf(agent);
+        if (features.approvals().length === 0 && !parts.deferred.approvals.hasAny) return undefined;
         return approvalsResponse(request, rest, {
           pendingApprovals: (executionId) => pendingApprovals(agent, executionId),
           approveExecution: (executionId, decision) =>

@@ -1,5 +1,7 @@
 // The channels and messengers of an agent as its class has them: override points and delegation. `Think` extends it.
 import type { UIMessage } from "ai";
+import { assertCallerMayChange } from "../agent/connections/readonly.ts";
+import type { PendingApproval } from "./actions.ts";
 import { SkillsAgent } from "./skills-agent.ts";
 import { channelRuntimeOf } from "./channel-runtime.ts";
 import type {
@@ -67,6 +69,13 @@ export interface MessengerAnswer {
   readonly text: string;
 }
 
+/** What became of a parked call. */
+export interface ApprovalOutcome {
+  readonly how: "approved" | "rejected" | "expired";
+  /** Where a name is known. */
+  readonly by: string | null;
+}
+
 export abstract class ChannelAgent<
   Env = unknown,
   State = unknown,
@@ -95,6 +104,7 @@ export abstract class ChannelAgent<
 
   /** Sends a text without a model turn. Resolves when it is durable; throws if there is no way to that channel. */
   async deliverNotice(text: ChannelText, options: DeliverNoticeOptions = {}): Promise<void> {
+    assertCallerMayChange(this);
     await channelRuntimeOf(this).deliver(text, options);
   }
 
@@ -109,6 +119,16 @@ export abstract class ChannelAgent<
   /** For the messengers of this package: the files of a turn's answer. */
   replyFiles(requestId: string): Promise<ReplyFile[]> {
     return channelRuntimeOf(this).replyFiles(requestId);
+  }
+
+  /** For the messengers of this package: what waits for a human, after a restart too. */
+  waitingApprovals(executionId?: string): Promise<PendingApproval[]> {
+    return channelRuntimeOf(this).waitingApprovals(executionId);
+  }
+
+  /** For the messengers of this package: who decided over a parked call. Undefined: no outcome of it is stored. */
+  async approvalOutcome(toolCallId: string): Promise<ApprovalOutcome | undefined> {
+    return channelRuntimeOf(this).approvalOutcome(toolCallId);
   }
 
   /** For the messengers of this package: runs one turn and reports its text as it grows. */

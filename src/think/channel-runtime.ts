@@ -6,6 +6,7 @@ import { parentStub } from "../agent/tree/parent.ts";
 import { idempotencyId } from "../turn/idempotency.ts";
 import type { TurnListener } from "../turn/listener.ts";
 import type {
+  ApprovalOutcome,
   ChannelAgent,
   DeliverNoticeOptions,
   FetchableAttachment,
@@ -13,6 +14,8 @@ import type {
   MessengerQuestion,
   ReplyFile
 } from "./channel-agent.ts";
+import type { PendingApproval } from "./actions.ts";
+import { pendingApprovals } from "./approvals.ts";
 import { replyFilesOf, withFiles } from "./channel-files.ts";
 import { messengerOriginOf } from "./channel-origin.ts";
 import type {
@@ -24,6 +27,8 @@ import type {
   MessengersFeature
 } from "./channels.ts";
 import { NoSurfaceError } from "./errors.ts";
+import { executionsRestored } from "./executions.ts";
+import { decidedApprovals } from "./inspection-approvals.ts";
 import { thinkRuntimeOf, type ThinkRuntime } from "./runtime.ts";
 import { turnInput } from "./turn-input.ts";
 
@@ -146,6 +151,18 @@ export class ChannelRuntime {
     const { workspace } = this.#agent;
     const chunks = this.#think.parts.turns.replay(requestId)?.chunks ?? [];
     return replyFilesOf({ chunks, attachments: this.#agent.replyAttachments(requestId), workspace });
+  }
+
+  async waitingApprovals(executionId: string | undefined): Promise<PendingApproval[]> {
+    await executionsRestored(this.#agent);
+    return pendingApprovals(this.#agent, executionId);
+  }
+
+  approvalOutcome(toolCallId: string): ApprovalOutcome | undefined {
+    const [decided] = decidedApprovals(this.#think, new Set([toolCallId]));
+    if (!decided) return undefined;
+    const { approved, expired, by } = decided;
+    return { how: expired ? "expired" : approved ? "approved" : "rejected", by };
   }
 
   // ── A messenger's question ──

@@ -49,13 +49,17 @@ function decisionOf(
   if (!part || callId === null) return undefined;
   const output: Record<string, unknown> = isObject(part.output) ? part.output : {};
   if (why === "action" && output["status"] === "paused") return undefined;
-  const isRefused = entry?.status === "refused" || output["status"] === "rejected" || output["status"] === "expired";
+  // What an action that ran returned is its own, whatever it says.
+  const status = entry?.status === "settled" ? undefined : output["status"];
+  const isExpired = why === "action" && status === "expired";
+  const isRefused = entry?.status === "refused" || status === "rejected" || isExpired;
   const reason: unknown = why === "approval" ? part.approval?.reason : isRefused ? output["reason"] : undefined;
   return {
     callId,
     kind: why === "approval" ? "tool" : "action",
     name: toolNameOf(part),
     approved: why === "approval" ? part.approval?.approved === true : !isRefused,
+    ...(isExpired && { expired: true }),
     by: decidedBy ?? entry?.approver ?? null,
     reason: typeof reason === "string" ? reason.slice(0, 500) : null,
     at: why === "action" ? (entry?.startedAt ?? at) : at

@@ -20,6 +20,8 @@ export interface ParkedCall {
   readonly turnId: string;
   readonly requestId: string;
   readonly messageId: string;
+  /** The name of the person who decided, where it is known. */
+  readonly decidedBy?: string | null;
 }
 
 export interface LateOutcomesInit {
@@ -75,7 +77,13 @@ export class LateOutcomes {
     const { message, index, part } = stored;
     const resolved = asMessagePart({ ...part, ...fields, output: output ?? null });
     const changed: UIMessage = { ...message, parts: message.parts.with(index, resolved) };
-    transcript.update(changed, { ...RUNNER, change: "answer-placed", why: "action", callId: call.toolCallId });
+    transcript.update(changed, {
+      ...RUNNER,
+      change: "answer-placed",
+      why: "action",
+      callId: call.toolCallId,
+      ...(typeof call.decidedBy === "string" && { decidedBy: call.decidedBy })
+    });
     conversation.afterCommit(() => turns.announceMessage(changed));
     // Summarised, or on a branch that is not shown: neither the user nor the model sees the message.
     return transcript.path().some(({ id }) => id === message.id) ? "replaced" : "gone";

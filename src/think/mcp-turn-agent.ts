@@ -15,7 +15,8 @@ export abstract class McpTurnAgent<
 
   /**
    * What may happen with a tool of an MCP server: `false`, it runs when the model calls it; `true`, each call waits for the
-   * user; a function decides by the call's input; `"hide"`, the model does not see the tool. A throw counts as `true`.
+   * user; a function decides by the call's input; `"hide"`, the model does not see the tool. Anything else, and a throw,
+   * counts as `true`.
    */
   mcpApproval(_tool: McpToolInfo): McpApproval {
     return false;

@@ -10,7 +10,7 @@ function open() {
   const session = openTestSession(new DatabaseSync(":memory:"));
   const { store } = session;
   const path = () => store.getHistory() as (SessionMessage & UIMessage)[];
-  const turns = { transcript: path, answerTool: () => ({ changed: false as const }) };
+  const turns = { transcript: path };
   const reconciler = postedMessages({ store, turns, transcript: { path }, newId: () => "new" });
   const planOf = (...posted: SessionMessage[]) =>
     reconciler.plan(posted as (SessionMessage & UIMessage)[], "submit-message");

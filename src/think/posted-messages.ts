@@ -30,7 +30,7 @@ export class UnknownQuestionError extends ThinkError {
 
 export interface PostedMessagesInit {
   readonly store: MessageStore;
-  readonly turns: Pick<TurnEngine, "transcript" | "answerTool">;
+  readonly turns: Pick<TurnEngine, "transcript">;
   /** The stored messages, as they are shown. */
   readonly transcript: Pick<Transcript, "path">;
   readonly newId: () => string;
@@ -76,14 +76,6 @@ export function postedMessages({ store, turns, transcript, newId }: PostedMessag
     },
     apply({ stored }) {
       applyPlan(store, { ...stored, append: [] }, newId);
-      for (const { toolCallId, output, errorText } of stored.toolResults) {
-        void turns.answerTool({
-          toolCallId,
-          output,
-          ...(errorText !== undefined && { errorText }),
-          autoContinue: false
-        });
-      }
     }
   };
 }

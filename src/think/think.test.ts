@@ -121,7 +121,7 @@ describe("hooks of a two-step turn", () => {
     ["saveMessages", (agent) => agent.say("Hi")],
     ["runTurn", (agent) => agent.ask("Hi")],
     ["chat", (agent) => agent.chat("Hi", silent())]
-  ])("fire in order through %s", async (_door, start) => {
+  ])("fire in order through %s", async (_entry, start) => {
     playing(TWO_STEPS);
     const { agent } = await open();
     await start(agent);
@@ -171,7 +171,7 @@ describe("turns inside turns", () => {
     ["runTurn", (agent) => agent.ask("inner")],
     ["chat", (agent) => agent.chat("inner", silent())],
     ["continueLastTurn", (agent) => agent.goOn().then((result) => Promise.reject(new Error(result.status)))]
-  ])("%s cannot be awaited in a tool", async (_door, start) => {
+  ])("%s cannot be awaited in a tool", async (_entry, start) => {
     playing(TWO_STEPS);
     let thrown: unknown;
     world.inTool = (agent) => start(agent).catch((error: unknown) => void (thrown = error));

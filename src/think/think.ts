@@ -257,7 +257,7 @@ export abstract class Think<
 
   /** Adds to the transcript without starting a turn; also from inside one. */
   async addMessages(messages: MessagesInput, options: AddMessagesOptions = {}): Promise<void> {
-    await thinkRuntimeOf(this).addMessages(messages, options);
+    await changing(this).addMessages(messages, options);
   }
 
   /**
@@ -345,7 +345,7 @@ export abstract class Think<
 
   /** Gives up every turn that is running or waiting. Messages stay. */
   protected resetTurnState(): void {
-    thinkRuntimeOf(this).parts.turns.reset();
+    changing(this).parts.turns.reset();
   }
 
   /** Whether a tool call waits for an approval, or for a client's result. */
@@ -397,12 +397,12 @@ export abstract class Think<
   /** Stores a message below the latest one, or below `parentId`. Starts no turn and notifies no client. */
   protected async appendMessageToHistory(message: UIMessage, parentId?: string | null): Promise<void> {
     checkMessages([message]);
-    thinkRuntimeOf(this).parts.transcript.append(message, USER_CODE, parentId);
+    changing(this).parts.transcript.append(message, USER_CODE, parentId);
   }
 
   protected async updateMessageInHistory(message: UIMessage): Promise<void> {
     checkMessages([message]);
-    thinkRuntimeOf(this).parts.transcript.update(message, USER_CODE);
+    changing(this).parts.transcript.update(message, USER_CODE);
   }
 
   /** Reads the messages from storage again. */
@@ -411,7 +411,7 @@ export abstract class Think<
   }
 }
 
-/** For what asks, stops, clears or decides: refused when a readonly client caused it. */
+/** For what asks, stops, changes or decides: refused when a readonly client caused it. */
 function changing(agent: Agent): ThinkRuntime {
   assertCallerMayChange(agent);
   return thinkRuntimeOf(agent);

@@ -26,7 +26,7 @@ export function workflowPromptsFeature({ submissions, outbox, overrides }: Workf
     name: "workflow-prompts",
     tables: [...OUTBOX_TABLES, ...APPROVAL_TABLES],
     ready: () => outbox.deliver(),
-    nextWake: () => outbox.nextWake(),
+    nextWake: (nowMs) => outbox.nextWake(nowMs),
     runDue: async () => outbox.deliver(),
     inTurn(turn: EngineTurn) {
       const prompt = promptOf(turn);

@@ -89,6 +89,7 @@ export interface WorldInit {
   recover?: (turn: EngineTurn, incident: RecoveryIncident) => Promise<Partial<RecoveryChoice>>;
   keepsRecovering?: TurnHooks["keepsRecovering"];
   repairPart?: TurnHooks["repairPart"];
+  describeFailure?: TurnHooks["describeFailure"];
   classifyFailure?: (error: unknown) => FailureClass | undefined;
   overflowRetries?: number;
   compact?: () => boolean;
@@ -212,7 +213,7 @@ export class World {
         return init.beforeToolCall?.(turn, call);
       },
       afterToolCall: async (_turn, call) => called(`after:${call.toolName}:${call.success}`),
-      describeFailure: (_error, { stage }) => `failed in ${stage}`,
+      describeFailure: init.describeFailure ?? ((_error, { stage }) => `failed in ${stage}`),
       classifyFailure: (error) => init.classifyFailure?.(error),
       retryAfterMs: () => undefined,
       maxAnswerBytes: init.maxAnswerBytes ?? Infinity,

@@ -62,6 +62,19 @@ describe("a turn", () => {
     expect(JSON.stringify(w.heard)).not.toContain("secret");
   });
 
+  test("whose failure cannot be described fails all the same, once, and the next one works", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    onTestFinished(() => log.mockRestore());
+    const describeFailure = () => {
+      throw new Error("secret");
+    };
+    const w = world([reply(failInBand(new Error("overloaded"))), reply(text("next"))], { describeFailure });
+    const ended = await w.engine.admit(ask("r1")).settled;
+    expect(ended).toMatchObject({ status: "error", error: "The answer could not be completed." });
+    expect(await w.engine.admit(ask("r2")).settled).toMatchObject({ status: "completed" });
+    expect(w.heard.filter(({ what }) => what === "settled")).toHaveLength(2);
+  });
+
   test("stopped in the middle keeps its partial answer, and the next one works", async () => {
     const gate = createGate();
     const w = world([reply(text("half"), gate.wait(), text("never")), reply(text("next"))]);
@@ -88,7 +101,7 @@ describe("a turn", () => {
     const w = world([reply(text("one"), gate.wait())]);
     const first = w.engine.admit(ask("r1"));
     const second = w.engine.admit(ask("r2"));
-    w.engine.cancel("r2");
+    for (let times = 0; times < 2; times += 1) w.engine.cancel("r2");
     expect(await second.settled).toMatchObject({ status: "aborted" });
     expect(w.heard.filter(({ what }) => what === "settled")).toHaveLength(1);
     gate.open();

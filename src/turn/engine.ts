@@ -338,6 +338,10 @@ export class TurnEngine {
     return this.#store.openTurns.some((open) => open.turnId === turnId);
   }
 
+  get openTurnIds(): string[] {
+    return this.#store.openTurns.map(({ turnId }) => turnId);
+  }
+
   /** It is over, or about to be: a cancel, a clear or a failure stops it. */
   isStopped(turnId: string): boolean {
     const open = this.#store.openTurns.find((one) => one.turnId === turnId);

@@ -2,7 +2,7 @@
 // results answer calls that only a client can run; whatever else is sent is refused and changes nothing. States only
 // move forward: a client's call that is settled is left alone. Pure.
 import type { UIMessage } from "ai";
-import { asMessagePart, isSettledToolPart, isToolPart, type ToolPart } from "../model/index.ts";
+import { asMessagePart, isApprovedToolPart, isSettledToolPart, isToolPart, type ToolPart } from "../model/index.ts";
 import { isPendingInteraction } from "../session/transcript-repair.ts";
 import type { AnswerRefusal } from "./errors.ts";
 
@@ -48,7 +48,9 @@ export function withApproval(
 /** Some calls of the message are answered and some still wait: going on now would ignore the rest. */
 export function isHalfAnswered(message: UIMessage): boolean {
   const parts = message.parts.flatMap((part) => (isToolPart(part) ? [part] : []));
-  const isWaiting = (part: ToolPart) => part.state === "input-available" || isPendingInteraction(part);
+  // What a provider runs, no client answers: it may come with a later step, or never.
+  const isCalled = (part: ToolPart) => part.state === "input-available" && part.providerExecuted !== true;
+  const isWaiting = (part: ToolPart) => isCalled(part) || isPendingInteraction(part);
   const isAnswered = (part: ToolPart) => isSettledToolPart(part) || part.state === "approval-responded";
   return parts.some(isAnswered) && parts.some(isWaiting);
 }
@@ -59,7 +61,7 @@ export function approvedCalls(message: UIMessage | undefined): ToolPart[] {
 }
 
 function isApproved(part: ToolPart): boolean {
-  return part.state === "approval-responded" && part.approval?.approved !== false && !isPendingInteraction(part);
+  return isApprovedToolPart(part) && !isPendingInteraction(part);
 }
 
 function settled(part: ToolPart, { output, errorText }: ToolResult): ToolPart {

@@ -69,3 +69,8 @@ function definedKeys(value: Record<string, unknown>): string[] {
   const keys = Object.keys(value);
   return keys.every((key) => value[key] !== undefined) ? keys : keys.filter((key) => value[key] !== undefined);
 }
+
+/** The body is declared as JSON. A form of another site's page can send every other type without the browser asking first. */
+export function isJsonRequest({ headers }: Pick<Request, "headers">): boolean {
+  return /^application\/json\s*(?:;|$)/i.test(headers.get("Content-Type") ?? "");
+}

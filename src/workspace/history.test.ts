@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { MAX_HISTORY_BYTES, MAX_VERSION_BYTES, MAX_VERSIONS_PER_FILE } from "./store/versions.ts";
+import { openStore } from "./shared-store.ts";
 import { openWorkspace, patternedBytes } from "./workspace.test-support.ts";
-import type { Workspace } from "./workspace.ts";
+import { DEFAULT_INLINE_THRESHOLD, type Workspace } from "./workspace.ts";
 
 const MB = 1024 * 1024;
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -64,6 +65,26 @@ test("a file keeps 20 versions, the oldest goes first", async () => {
   expect(database.count("cf_workspace_default__chunks")).toBe(21 * 2);
 });
 
+test("a file keeps 20 versions also when its directory is deleted, or another file takes its place", async () => {
+  const { files, database } = openWorkspace();
+  for (let index = 0; index < 25; index += 1) {
+    await files.writeFile("/d/e/f", `${index}`);
+    await files.writeFileBytes("/d/large", patternedBytes(20_000, index));
+    await files.rm("/d", { recursive: true });
+  }
+  const newest = Array.from({ length: MAX_VERSIONS_PER_FILE }, (_, index) => `${24 - index}`);
+  expect(await versionTexts(files, "/d/e/f")).toEqual(newest);
+  expect(await files.history("/d/large")).toHaveLength(MAX_VERSIONS_PER_FILE);
+  expect(database.count("cf_workspace_default__chunks")).toBe(MAX_VERSIONS_PER_FILE);
+
+  await files.writeFile("/d/e/f", "replaced");
+  for (let index = 0; index <= 15; index += 1) await files.writeFile("/other", `other ${index}`);
+  await files.mv("/other", "/d/e/f");
+  const merged = await versionTexts(files, "/d/e/f");
+  expect(merged).toHaveLength(MAX_VERSIONS_PER_FILE);
+  expect(merged.slice(0, 3)).toEqual(["replaced", "other 14", "other 13"]);
+});
+
 test("all versions together take 64 MB, the oldest of any file goes first, and no content is left behind", async () => {
   const { files, database } = openWorkspace();
   await files.writeFile("/first", "old");
@@ -81,6 +102,34 @@ test("all versions together take 64 MB, the oldest of any file goes first, and n
     )
     .get();
   expect(contents?.["orphans"]).toBe(0);
+});
+
+test("the running total of what the history holds is the sum of its rows after any operation", async () => {
+  const { files, database } = openWorkspace();
+  const settings = { r2: undefined, r2Prefix: undefined, inlineThreshold: DEFAULT_INLINE_THRESHOLD };
+  const { tables } = openStore(database.sql, "default", settings);
+  const large = patternedBytes(20_000);
+  const operations: (() => Promise<unknown>)[] = [
+    () => files.writeFile("/a", "small"),
+    () => files.writeFile("/a", "another small one"),
+    () => files.writeFileBytes("/a", large),
+    () => files.appendFile("/a", "shared"),
+    () => files.writeFile("/a", "small again"),
+    () => files.appendFile("/a", "!"),
+    () => files.writeFileBytes("/a", large),
+    () => files.writeFile("/d/b", "1"),
+    () => files.writeFile("/d/b", "22"),
+    () => files.mv("/a", "/d/b"),
+    () => files.rm("/d", { recursive: true })
+  ];
+  for (let round = 0; round < 5; round += 1)
+    for (const operate of operations) {
+      await operate();
+      const known = tables.heldBytes;
+      const sum = database.sql.one<{ held: number }>("SELECT SUM(held) AS held FROM cf_workspace_default__versions");
+      if (known !== undefined) expect(known).toBe(sum?.held ?? 0);
+    }
+  expect(tables.heldBytes).toBeGreaterThan(0);
 });
 
 test("content over 16 MB has no history and leaves nothing behind", async () => {

@@ -2,6 +2,7 @@
 import { expect, test, vi } from "vitest";
 import { openWorkspace } from "./workspace.test-support.ts";
 
+// Thousands of entries, and files as large as they may be.
 vi.setConfig({ testTimeout: 30_000 });
 
 test.each(["/a\0b", "\0", "/x/\ud800", "/\udfff.txt"])("%j is no path", async (path) => {

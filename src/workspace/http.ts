@@ -13,7 +13,7 @@ import type { WorkspaceLike } from "./workspace-like.ts";
 /** Entries of a directory in one answer. */
 const MAX_PAGE = 1_000;
 
-/** What a request wants to do. */
+/** What a request wants to do. Of a path with links in it the class is asked twice: as it is written, and where it leads. */
 export interface WorkspaceAccess {
   readonly action: "read" | "write";
   /** Normalised. */
@@ -48,8 +48,12 @@ export async function workspaceResponse(request: Request, rest: string, route: W
   } catch (error) {
     return failure(STATUS_OF[errorCode(error) ?? ""] ?? 400, fileFailure(error) ?? "The address is not a path.");
   }
-  if ((await route.authorize({ action, path, request })) !== true) return failure(403, "Not allowed.");
+  const mayGoTo = async (place: string) => (await route.authorize({ action, path: place, request })) === true;
+  if (!(await mayGoTo(path))) return failure(403, "Not allowed.");
   try {
+    // A link in a directory that is open would otherwise open any file, and the model can make links.
+    const leadsTo = route.workspace instanceof Workspace ? await route.workspace.realPath(path) : path;
+    if (leadsTo !== path && !(await mayGoTo(leadsTo))) return failure(403, "Not allowed.");
     return action === "write" ? await put(request, path, route.workspace) : await get(request, path, route.workspace);
   } catch (error) {
     const message = fileFailure(error);

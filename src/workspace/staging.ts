@@ -37,11 +37,11 @@ export class Staging {
     return this.#init.objects.isAvailable && size >= this.#init.store.settings.inlineThreshold;
   }
 
-  /** At once for what stays in SQL. */
-  bytes(path: string, bytes: Uint8Array, mimeType: string): StagedContent | Promise<StagedContent> {
+  /** At once for what stays in SQL. `mimeType` is asked for what goes to R2. */
+  bytes(path: string, bytes: Uint8Array, mimeType: () => string): StagedContent | Promise<StagedContent> {
     const content = stageBytes(bytes);
     return this.isLarge(content.size)
-      ? this.#toBucket(path, (key) => this.#init.objects.put(key, bytes, mimeType))
+      ? this.#toBucket(path, (key) => this.#init.objects.put(key, bytes, mimeType()))
       : content;
   }
 
@@ -52,7 +52,7 @@ export class Staging {
       const { inlineThreshold } = this.#init.store.settings;
       const wantedBytes = this.#init.objects.isAvailable ? Math.min(inlineThreshold, MAX_FILE_BYTES) : CHUNK_BYTES;
       const { head, isWhole } = await readHead(reader, wantedBytes);
-      if (isWhole) return await this.bytes(path, head, mimeType);
+      if (isWhole) return await this.bytes(path, head, () => mimeType);
       if (this.isLarge(head.byteLength))
         return await this.#toBucket(path, (key) => this.#init.objects.putStream(key, { head, reader }, mimeType));
       return await this.#toChunks(head, reader);

@@ -211,10 +211,17 @@ test("the type comes from the name, stays when an overwrite states none, and is 
   await files.writeFile("/page", "<p>", "text/html");
   await files.writeFileBytes("/page", new Uint8Array(3));
   await files.appendFile("/page", "x");
-  const types = await Promise.all(
-    ["/a.json", "/plain", "/raw", "/page"].map(async (path) => (await files.stat(path))?.mimeType)
-  );
-  expect(types).toEqual(["application/json", "text/plain", "application/octet-stream", "text/html"]);
+  const typeOf = async (path: string) => (await files.stat(path))?.mimeType;
+  expect(await Promise.all(["/a.json", "/plain", "/raw", "/page"].map(typeOf))).toEqual([
+    "application/json",
+    "text/plain",
+    "application/octet-stream",
+    "text/html"
+  ]);
+  await files.writeFile("/raw", "text");
+  expect(await typeOf("/raw")).toBe("text/plain");
+  await files.writeFile("/page", "x", "text/css");
+  expect(await typeOf("/page")).toBe("text/css");
 });
 
 test("diff: empty for equal files, hunks for others, ENOENT and EFBIG", async () => {
@@ -299,6 +306,38 @@ test("a database that answers later, and one behind exec, hold the same files", 
   };
   expect((await new Workspace({ sql: d1 }).readDir("/a")).map(({ name }) => name)).toEqual(["1", "2"]);
   expect(() => new Workspace({ sql: {} as never })).toThrow(WorkspaceSetupError);
+});
+
+test.each<[change: string, make: (other: Workspace) => Promise<void>, readsAs: string | null, writesAs: string]>([
+  ["deleted", (other) => other.rm("/d/f"), null, "mine"],
+  ["deleted with its directory", (other) => other.rm("/d", { recursive: true }), null, "mine"],
+  ["made large", (other) => other.writeFile("/d/f", "l".repeat(20_000)), "l".repeat(20_000), "mine"],
+  ["made a link", (other) => other.rm("/d/f").then(() => other.symlink("/target", "/d/f")), "of the target", "mine"],
+  ["moved away and replaced", (other) => other.mv("/d/f", "/g").then(() => other.writeFile("/d/f", "n")), "n", "mine"],
+  ["made a directory", (other) => other.rm("/d/f").then(() => other.mkdir("/d/f")), "EISDIR", "EISDIR"],
+  [
+    "put below a file",
+    (other) => other.rm("/d", { recursive: true }).then(() => other.writeFile("/d", "")),
+    null,
+    "ENOTDIR"
+  ]
+])("a file that another workspace on the database has %s is not taken for what it was", async (...row) => {
+  const [, change, readsAs, writesAs] = row;
+  const { files, database } = openWorkspace();
+  const storage = { exec: (sql: string, ...params: never[]) => ({ toArray: () => database.sql.all(sql, ...params) }) };
+  await files.writeFile("/target", "of the target");
+  await files.writeFile("/d/f", "before");
+  await files.readFile("/d/f");
+  await change(new Workspace({ sql: storage }));
+  const orCode = (error: unknown) => (error instanceof FileError ? error.code : error);
+  expect(await files.readFile("/d/f").catch(orCode)).toBe(readsAs);
+  const written = await files.writeFile("/d/f", "mine").catch(orCode);
+  expect(written ?? (await files.readFile("/d/f"))).toBe(writesAs);
+  const { chunks } = database.sql.one<{ chunks: number }>(
+    `SELECT COUNT(*) AS chunks FROM cf_workspace_default__chunks WHERE content_id NOT IN
+      (SELECT content_id FROM cf_workspace_default__versions)`
+  ) ?? { chunks: -1 };
+  expect(chunks).toBe(0);
 });
 
 test("a table that the original wrote is read as it is and written on", async () => {

@@ -3,6 +3,7 @@
 import type { Sql } from "../host/ports.ts";
 import { decodeText, encodeText } from "../util/bytes.ts";
 import { countLines, MAX_DIFF_LINES, unifiedDiff } from "../util/diff.ts";
+import { type MaybePromise, whenDone } from "../util/maybe-promise.ts";
 import { FileError, isDirectory, missing } from "./errors.ts";
 import { type EventSource, report } from "./events.ts";
 import { DEFAULT_BYTES_TYPE, DEFAULT_TEXT_TYPE, typeOfName } from "../util/media-type.ts";
@@ -96,13 +97,12 @@ export class Workspace implements WorkspaceFsLike {
 
   /** Null when there is no such file. */
   async readFile(path: string): Promise<string | null> {
-    const found = await this.#find(path);
-    return found ? decodeText(await this.#bytesOf(found)) : null;
+    const bytes = await this.#bytesAt(path);
+    return bytes ? decodeText(bytes) : null;
   }
 
   async readFileBytes(path: string): Promise<Uint8Array | null> {
-    const found = await this.#find(path);
-    return found ? await this.#bytesOf(found) : null;
+    return await this.#bytesAt(path);
   }
 
   /** What was there when it was called. A file that is overwritten meanwhile ends the stream with ESTALE. */
@@ -191,6 +191,11 @@ export class Workspace implements WorkspaceFsLike {
 
   async lstat(path: string): Promise<FileStat | null> {
     return await this.#info(path, false);
+  }
+
+  /** Where a path leads when its links are followed, also where nothing is there yet. */
+  async realPath(path: string): Promise<string> {
+    return (await this.#read((operation) => locate(operation, normalizePath(path), true))).path;
   }
 
   /** `strict`: ENOENT or ENOTDIR instead of an empty list. */
@@ -316,7 +321,7 @@ export class Workspace implements WorkspaceFsLike {
     for (const change of changes) {
       if (change.kind !== "file") continue;
       const path = normalizePath(change.path);
-      contents.set(change.path, await this.#staging.bytes(path, change.bytes, this.#typeFor(path, undefined)));
+      contents.set(change.path, await this.#staging.bytes(path, change.bytes, () => this.#typeFor(path, undefined)));
     }
     const refused = await this.#commitStaged([...contents.values()], (operation) =>
       applyChanges(operation, changes, contents)
@@ -349,28 +354,40 @@ export class Workspace implements WorkspaceFsLike {
     return place.row ? infoOf(place.row) : null;
   }
 
-  #bytesOf(found: FoundFile): Uint8Array | Promise<Uint8Array> {
-    return "key" in found ? this.#objects.bytes(found.key, found.row.path) : found.bytes;
+  #bytesAt(path: string): MaybePromise<Uint8Array | null> {
+    return whenDone(this.#find(path), (found): MaybePromise<Uint8Array | null> => {
+      if (!found) return null;
+      return "key" in found ? this.#objects.bytes(found.key, found.path) : found.bytes;
+    });
   }
 
-  async #find(path: string): Promise<FoundFile | undefined> {
-    const found = await this.#read((operation) => readFile(operation, normalizePath(path)));
-    if (found) report(this.#events, "workspace:read", { path: found.row.path, storage: found.row.storage_backend });
-    return found;
-  }
-
-  async #put(write: PutRequest): Promise<void> {
-    const path = normalizePath(write.path);
-    const staged = this.#staging.bytes(path, write.bytes, this.#typeFor(path, write.mimeType));
-    const content = staged instanceof Promise ? await staged : staged;
-    await this.#commitFile({ ...write, path, content });
-  }
-
-  async #commitFile(write: FileWrite): Promise<void> {
-    const { path, size, storage, isUpdate } = await this.#commitStaged([write.content], (operation) =>
-      writeFile(operation, write)
+  #find(path: string): MaybePromise<FoundFile | undefined> {
+    const target = normalizePath(path);
+    return whenDone(
+      this.#read((operation) => readFile(operation, target)),
+      (found) => {
+        if (found) report(this.#events, "workspace:read", { path: found.path, storage: found.storage });
+        return found;
+      }
     );
-    report(this.#events, "workspace:write", { path, size, storage, update: isUpdate });
+  }
+
+  #put(write: PutRequest): MaybePromise<void> {
+    const path = normalizePath(write.path);
+    const { bytes, mimeType, isText, expected } = write;
+    return whenDone(
+      this.#staging.bytes(path, bytes, () => this.#typeFor(path, mimeType)),
+      (content) => this.#commitFile({ path, content, mimeType, isText, expected })
+    );
+  }
+
+  #commitFile(write: FileWrite): MaybePromise<void> {
+    const work = (operation: Operation) => writeFile(operation, write);
+    // Bytes that go into SQL are staged nowhere.
+    const written = write.content.kind === "bytes" ? this.#write(work) : this.#commitStaged([write.content], work);
+    return whenDone(written, ({ path, size, storage, isUpdate }) =>
+      report(this.#events, "workspace:write", { path, size, storage, update: isUpdate })
+    );
   }
 
   async #append(path: string, bytes: Uint8Array, mimeType: string | undefined): Promise<void> {
@@ -427,17 +444,21 @@ export class Workspace implements WorkspaceFsLike {
   }
 
   /** At once where the database answers at once. */
-  #read<T>(work: (operation: Operation) => SqlSteps<T>): T | Promise<T> {
+  #read<T>(work: (operation: Operation) => SqlSteps<T>): MaybePromise<T> {
     return this.#store.runner.read(() => work(this.#operation()));
   }
 
-  async #write<T>(work: (operation: Operation) => SqlSteps<T>): Promise<T> {
+  /** The same. An await that has nothing to wait for would take as long as a statement. */
+  #write<T>(work: (operation: Operation) => SqlSteps<T>): MaybePromise<T> {
     const operation = this.#operation();
-    const pending = this.#store.runner.write(() => work(operation));
-    const result = pending instanceof Promise ? await pending : pending;
-    this.#tell(operation.events);
-    if (operation.objects.length > 0) await this.#staging.deleteObjects(operation.objects);
-    return result;
+    return whenDone(
+      this.#store.runner.write(() => work(operation)),
+      (result): MaybePromise<T> => {
+        this.#tell(operation.events);
+        if (operation.objects.length === 0) return result;
+        return this.#staging.deleteObjects(operation.objects).then(() => result);
+      }
+    );
   }
 
   #operation(): Operation {
@@ -462,7 +483,7 @@ interface PutRequest {
   readonly bytes: Uint8Array;
   readonly mimeType: string | undefined;
   readonly isText: boolean;
-  readonly expected?: string;
+  readonly expected?: string | undefined;
 }
 
 function checkedDiff(

@@ -1,4 +1,5 @@
+import { skillsImport } from "everthink/build";
 import { defineConfig } from "vitest/config";
 
-// Of its own, because vite.config.ts is for the Worker: tests run the same classes in Node.
-export default defineConfig({ test: { include: ["test/**/*.test.ts"] } });
+// Of its own, because vite.config.ts is for the Worker: tests run the same classes in Node, with their skills.
+export default defineConfig({ plugins: [skillsImport()], test: { include: ["test/**/*.test.ts"] } });

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { UIMessage } from "ai";
 import { createElement } from "react";
 import { renderToString } from "react-dom/server";
+import { prerender } from "react-dom/static";
 import { afterEach, expect, test, vi } from "vitest";
 import { createTestHost } from "everthink/testing";
 import { reply, scriptedModel, stall, text, toolCall } from "everthink/testing";
@@ -15,6 +16,7 @@ import readmeWorker, { Lighthouse } from "./examples/readme-worker.ts";
 import { Concierge } from "./examples/hooks.ts";
 import { Ours } from "../clients/newest/connect/ours.tsx";
 import { OverHttp } from "../clients/newest/connect/http.tsx";
+import { Published } from "../clients/newest/connect/published.tsx";
 import { OverSocket } from "../clients/newest/connect/socket.tsx";
 import { askFromAnywhere, Desk, Expert, Poll } from "./examples/agent.ts";
 import counterWorker, { Counter } from "./examples/counter.ts";
@@ -47,6 +49,12 @@ test.each(blocks)("$page, example $index, is code that the tests compile and run
   expect(examples.some((example) => example.includes(squeeze(code)))).toBe(true);
 });
 
+test("each of the four ways to connect takes 15 lines at most", () => {
+  const ways = ["Ours", "Published", "OverSocket", "OverHttp"];
+  const lines = ways.map((way) => blocks.find(({ code }) => code.includes(`export function ${way}()`))?.code.trim());
+  for (const code of lines) expect(code?.split("\n").length ?? Infinity).toBeLessThanOrEqual(15);
+});
+
 test("there are examples to check", () => {
   expect(blocks.length).toBeGreaterThan(5);
 });
@@ -62,6 +70,21 @@ test("every link between pages leads somewhere", () => {
 test.each([Ours, OverHttp, OverSocket])("a page of the connect page shows its messages: %o", (page) => {
   vi.stubGlobal("location", new URL("http://localhost/"));
   expect(renderToString(createElement(page))).toContain("messages");
+});
+
+test("the published page of the connect page is rendered with the messages that the agent has", async () => {
+  class Scripted extends Assistant {
+    override getModel() {
+      return scriptedModel([reply(text("Hello, Ada."))]);
+    }
+  }
+  const host = createTestHost({ agents: { Assistant: Scripted } });
+  const question = { id: "u1", role: "user" as const, parts: [{ type: "text" as const, text: "Hello" }] };
+  await (await host.get(Scripted, "ada")).saveMessages([question]);
+  vi.stubGlobal("window", { location: new URL("http://localhost/") });
+  vi.stubGlobal("fetch", (url: string) => host.fetch(new URL(url).pathname));
+  const { prelude } = await prerender(createElement(Published));
+  expect(await new Response(prelude).text()).toBe("<button>2<!-- --> messages</button>");
 });
 
 test("the counter of the agent page counts, reminds and answers through its worker", async () => {

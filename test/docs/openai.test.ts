@@ -23,6 +23,7 @@ test("the OpenAI client of the connect page asks the conversation its header nam
   const headers = { Authorization: "Bearer secret" };
   const stored = await host.fetch("/agents/assistant/ada/get-messages", { headers });
   expect(await stored.json()).toHaveLength(2);
+  await expect(host.connect("/agents/assistant/ada")).rejects.toThrow();
 });
 
 test("the agent of the connect page has the assistant's tools and its own", async () => {

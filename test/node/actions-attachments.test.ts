@@ -16,7 +16,7 @@ import {
   scene,
   soon,
   stored,
-  stubDoor
+  stubEntry
 } from "./actions-kit.ts";
 
 const draft = action({
@@ -138,7 +138,7 @@ test("an action that runs after an approval belongs to no turn and attaches noth
   });
   const host = open([reply(toolCall("later", {})), reply(text("Waiting.")), reply(text("Done."))], { later: parked });
   await say(host, "u1");
-  expect(await stubDoor.approve(host, (await firstWaiting(host)).executionId)).toBe("done");
+  expect(await stubEntry.approve(host, (await firstWaiting(host)).executionId)).toBe("done");
   await soon(host);
   expect(scene.responses.map(({ attachments }) => attachments ?? [])).toEqual([[], []]);
 });

@@ -1,4 +1,4 @@
-// How people decide about parked actions: through every door the same, late, twice, at once, and only if they may.
+// How people decide about parked actions: through every entry the same, late, twice, at once, and only if they may.
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { getCurrentAgent } from "../../src/agent/index.ts";
@@ -8,10 +8,10 @@ import {
   agentOf,
   callFromClient,
   Clerk,
-  clientDoor,
+  clientEntry,
   DAY_MS,
   firstWaiting,
-  httpDoor,
+  httpEntry,
   open,
   outputAt,
   post,
@@ -20,23 +20,23 @@ import {
   scene,
   soon,
   stored,
-  stubDoor,
+  stubEntry,
   waiting,
   words,
-  type Door,
+  type Entry,
   type Host,
   user
 } from "./actions-kit.ts";
 import { STEPS, parked, CONTINUED, deploy } from "./actions-deployment.ts";
 
-describe.each<[string, Door]>([
-  ["over the stub", stubDoor],
-  ["from a client", clientDoor],
-  ["over HTTP", httpDoor]
-])("decided %s", (_name, door) => {
+describe.each<[string, Entry]>([
+  ["over the stub", stubEntry],
+  ["from a client", clientEntry],
+  ["over HTTP", httpEntry]
+])("decided %s", (_name, entry) => {
   test("yes: it runs once with its input, its output takes the place of the pause, and the answer goes on", async () => {
     const { host, executionId } = await parked();
-    expect(await door.approve(host, executionId)).toEqual({ deployed: "main" });
+    expect(await entry.approve(host, executionId)).toEqual({ deployed: "main" });
     await soon(host);
     expect(scene.effects).toEqual(["deploy main"]);
     expect(await outputAt(host)).toEqual({ deployed: "main" });
@@ -48,7 +48,7 @@ describe.each<[string, Door]>([
   test("no: it never runs, the model reads the reason, and the answer goes on", async () => {
     const { host, executionId } = await parked();
     const output = { status: "rejected", executionId, action: "deploy", reason: "Not this release" };
-    expect(await door.reject(host, executionId, "Not this release")).toEqual(output);
+    expect(await entry.reject(host, executionId, "Not this release")).toEqual(output);
     await soon(host);
     expect(scene.effects).toEqual([]);
     expect(await outputAt(host)).toEqual(output);
@@ -58,9 +58,9 @@ describe.each<[string, Door]>([
 
   test("twice: the second time changes nothing", async () => {
     const { host, executionId } = await parked();
-    await door.approve(host, executionId);
-    expect(await door.approve(host, executionId)).toMatchObject({ status: "error", executionId });
-    expect(await door.reject(host, executionId)).toMatchObject({ status: "error", executionId });
+    await entry.approve(host, executionId);
+    expect(await entry.approve(host, executionId)).toMatchObject({ status: "error", executionId });
+    expect(await entry.reject(host, executionId)).toMatchObject({ status: "error", executionId });
     await soon(host);
     expect(scene.effects).toEqual(["deploy main"]);
     expect(scene.script.callCount).toBe(3);
@@ -68,8 +68,8 @@ describe.each<[string, Door]>([
 
   test("an unknown id is an answer, not a failure", async () => {
     const { host } = await parked();
-    expect(await door.approve(host, "actpause_nothing")).toMatchObject({ status: "error" });
-    expect(await door.approve(host, "something else")).toMatchObject({ status: "error" });
+    expect(await entry.approve(host, "actpause_nothing")).toMatchObject({ status: "error" });
+    expect(await entry.approve(host, "something else")).toMatchObject({ status: "error" });
   });
 
   test("days later, after restarts", async () => {
@@ -77,7 +77,7 @@ describe.each<[string, Door]>([
     await host.restart();
     await host.advance(9 * DAY_MS);
     await host.restart();
-    await door.approve(host, executionId);
+    await entry.approve(host, executionId);
     await soon(host);
     expect(scene.effects).toEqual(["deploy main"]);
     expect(words(await stored(host))).toEqual(CONTINUED);
@@ -86,7 +86,7 @@ describe.each<[string, Door]>([
   test("after the object was evicted", async () => {
     const { host, executionId } = await parked();
     await host.evict(Clerk, "a");
-    await door.approve(host, executionId);
+    await entry.approve(host, executionId);
     await soon(host);
     expect(words(await stored(host))).toEqual(CONTINUED);
   });
@@ -115,8 +115,8 @@ test("a class without actions has nothing to approve", async () => {
   const host = open([reply(text("hi"))], {});
   await say(host, "u1");
   expect(await waiting(host)).toEqual([]);
-  expect(await stubDoor.approve(host, "actpause_x")).toMatchObject({ status: "error" });
-  expect(await stubDoor.reject(host, "actpause_x")).toMatchObject({ status: "error" });
+  expect(await stubEntry.approve(host, "actpause_x")).toMatchObject({ status: "error" });
+  expect(await stubEntry.reject(host, "actpause_x")).toMatchObject({ status: "error" });
   const agent = await agentOf(host);
   expect(await agent.replyAttachments()).toEqual([]);
   expect(await agent.listActionLedger()).toEqual([]);
@@ -124,14 +124,14 @@ test("a class without actions has nothing to approve", async () => {
 });
 
 describe("two people at once", () => {
-  test.each<[string, (door: Door, host: Host, id: string) => Promise<unknown>]>([
-    ["approve", (door, host, id) => door.approve(host, id)],
-    ["reject", (door, host, id) => door.reject(host, id)]
+  test.each<[string, (entry: Entry, host: Host, id: string) => Promise<unknown>]>([
+    ["approve", (entry, host, id) => entry.approve(host, id)],
+    ["reject", (entry, host, id) => entry.reject(host, id)]
   ])("approve and %s: one wins, the other is told, and the effect happens at most once", async (_name, other) => {
     for (const [first, second] of [
-      [stubDoor, httpDoor],
-      [clientDoor, stubDoor],
-      [httpDoor, clientDoor]
+      [stubEntry, httpEntry],
+      [clientEntry, stubEntry],
+      [httpEntry, clientEntry]
     ] as const) {
       const { host, executionId } = await parked();
       const answers = await Promise.all([first.approve(host, executionId), other(second, host, executionId)]);
@@ -171,9 +171,9 @@ test("what follows belongs to the client that approved, and to no client if none
     if (continuation) turns.push(getCurrentAgent().connection ? "a client's" : "nobody's");
     return true;
   };
-  for (const door of [clientDoor, stubDoor]) {
+  for (const entry of [clientEntry, stubEntry]) {
     const { host, executionId } = await parked({ authorizeTurn });
-    await door.approve(host, executionId);
+    await entry.approve(host, executionId);
     await soon(host);
   }
   expect(turns).toEqual(["a client's", "nobody's"]);
@@ -226,20 +226,20 @@ describe("who decides", () => {
   });
 
   test("can be told by their connection or their request", async () => {
-    const doors: string[] = [];
+    const entries: string[] = [];
     const { host, executionId } = await parked({
       authorizeApproval: () => {
         const { connection, request } = getCurrentAgent();
-        doors.push(connection ? "client" : request ? `HTTP ${request.headers.get("x-user")}` : "stub");
+        entries.push(connection ? "client" : request ? `HTTP ${request.headers.get("x-user")}` : "stub");
         return false;
       }
     });
-    await clientDoor.approve(host, executionId);
+    await clientEntry.approve(host, executionId);
     const headers = { "x-user": "ann", "Content-Type": "application/json" };
     const init = { method: "POST", body: '{"decision":"approve"}', headers };
     await host.fetch(`/agents/clerk/a/approvals/${executionId}`, init);
-    await stubDoor.approve(host, executionId);
-    expect(doors).toEqual(["client", "HTTP ann", "stub"]);
+    await stubEntry.approve(host, executionId);
+    expect(entries).toEqual(["client", "HTTP ann", "stub"]);
   });
 
   test("decides about the input that was shown: another hash is refused", async () => {

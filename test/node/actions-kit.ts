@@ -1,5 +1,5 @@
 // What the tests of actions share: a Think whose actions and overrides are written by each test, a count of real side
-// effects that outlives the process, and the doors through which people decide.
+// effects that outlives the process, and the entries through which people decide.
 import type { UIMessage } from "ai";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { Think, type ActionSet, type ChatResponseResult, type PendingApproval } from "../../src/index.ts";
@@ -127,22 +127,22 @@ export async function firstWaiting(host: Host): Promise<PendingApproval> {
 }
 
 /** How a person decides. */
-export interface Door {
+export interface Entry {
   approve(host: Host, executionId: string): Promise<unknown>;
   reject(host: Host, executionId: string, reason?: string): Promise<unknown>;
 }
 
-export const stubDoor: Door = {
+export const stubEntry: Entry = {
   approve: async (host, executionId) => (await agentOf(host)).approveExecution(executionId),
   reject: async (host, executionId, reason) => (await agentOf(host)).rejectExecution(executionId, reason)
 };
 
-export const clientDoor: Door = {
+export const clientEntry: Entry = {
   approve: (host, executionId) => callFromClient(host, "approveExecution", executionId),
   reject: (host, executionId, reason) => callFromClient(host, "rejectExecution", executionId, reason)
 };
 
-export const httpDoor: Door = {
+export const httpEntry: Entry = {
   approve: async (host, executionId) => outputOf(await post(host, executionId, { decision: "approve" })),
   reject: async (host, executionId, reason) =>
     outputOf(await post(host, executionId, { decision: "reject", ...(reason !== undefined && { reason }) }))

@@ -23,7 +23,7 @@ import {
   soon,
   stored,
   storedPart,
-  stubDoor,
+  stubEntry,
   user,
   waiting,
   words
@@ -127,7 +127,7 @@ test("every client hears the outcome and the continuation, the approving one too
 
 test("a rejection without a reason has one", async () => {
   const { host, executionId } = await parked();
-  expect(await stubDoor.reject(host, executionId)).toMatchObject({ reason: "Rejected by user" });
+  expect(await stubEntry.reject(host, executionId)).toMatchObject({ reason: "Rejected by user" });
 });
 
 test("several wait in the order in which they were parked, and are decided one by one", async () => {
@@ -137,11 +137,11 @@ test("several wait in the order in which they were parked, and are decided one b
   const [first, second] = await waiting(host);
   expect([first, second].map((one) => one?.descriptor.input)).toEqual([{ ref: "a" }, { ref: "b" }]);
   expect(await waiting(host, second?.executionId)).toEqual([second]);
-  await stubDoor.approve(host, second?.executionId ?? "");
+  await stubEntry.approve(host, second?.executionId ?? "");
   await soon(host);
   expect(scene.effects).toEqual(["deploy b"]);
   expect(await waiting(host)).toEqual([first]);
-  await stubDoor.reject(host, first?.executionId ?? "");
+  await stubEntry.reject(host, first?.executionId ?? "");
   await soon(host);
   expect(words(await stored(host))).toEqual(["user:u1", "assistant:Two wait.", "assistant: One.", "assistant: Both."]);
 });
@@ -156,7 +156,7 @@ describe("what is in the way", () => {
     ]);
     await say(host, "u2");
     expect(await outputAt(host)).toMatchObject({ status: "paused", executionId });
-    await stubDoor.approve(host, executionId);
+    await stubEntry.approve(host, executionId);
     await soon(host);
     expect(await outputAt(host)).toEqual({ deployed: "main" });
     expect(scene.script.callCount).toBe(4);
@@ -171,7 +171,7 @@ describe("what is in the way", () => {
     ask(await connect(host), "r1");
     await host.idle();
     const { executionId } = await firstWaiting(host);
-    expect(await stubDoor.approve(host, executionId)).toEqual({ deployed: "main" });
+    expect(await stubEntry.approve(host, executionId)).toEqual({ deployed: "main" });
     expect(await waiting(host)).toEqual([]);
     expect(scene.script.callCount).toBe(2);
     gate.open();
@@ -206,7 +206,7 @@ describe("what is in the way", () => {
     const agent = await agentOf(host);
     const messages = await stored(host);
     await agent.shorten(messages[0]?.id ?? "", messages[1]?.id ?? "");
-    await stubDoor.approve(host, executionId);
+    await stubEntry.approve(host, executionId);
     await soon(host);
     expect(scene.effects).toEqual(["deploy main"]);
     expect(scene.script.callCount).toBe(4);
@@ -217,7 +217,7 @@ describe("what is in the way", () => {
     const { host, executionId } = await parked();
     await (await agentOf(host)).clearMessages();
     expect(await waiting(host)).toEqual([]);
-    expect(await stubDoor.approve(host, executionId)).toMatchObject({ status: "error" });
+    expect(await stubEntry.approve(host, executionId)).toMatchObject({ status: "error" });
     expect(scene.effects).toEqual([]);
     expect(await stored(host)).toEqual([]);
   });
@@ -227,7 +227,7 @@ describe("what is in the way", () => {
     const other = action({ description: "Other.", inputSchema: z.object({}), execute: () => 1 });
     scene.behaviour.actions = () => ({ other });
     await host.restart();
-    expect(await stubDoor.approve(host, executionId)).toMatchObject({ status: "error", action: "deploy" });
+    expect(await stubEntry.approve(host, executionId)).toMatchObject({ status: "error", action: "deploy" });
     await soon(host);
     expect(await waiting(host)).toEqual([]);
     expect(words(await stored(host))).toEqual(CONTINUED);
@@ -244,7 +244,7 @@ describe("without a decision", () => {
     expect(await waiting(host)).toEqual([]);
     expect(scene.script.callCount).toBe(2);
     expect(eventsOf("action:pause:swept")).toEqual([{ swept: 1 }]);
-    expect(await stubDoor.approve(host, executionId)).toMatchObject({ status: "error" });
+    expect(await stubEntry.approve(host, executionId)).toMatchObject({ status: "error" });
     expect(host.alarm(Clerk, "a")).toBeNull();
   });
 
@@ -252,17 +252,17 @@ describe("without a decision", () => {
     const { host, executionId } = await parked({ actionPendingApprovalTtlMs: false });
     await host.advance(400 * DAY_MS);
     expect(host.alarm(Clerk, "a")).toBeNull();
-    await stubDoor.approve(host, executionId);
+    await stubEntry.approve(host, executionId);
     expect(scene.effects).toEqual(["deploy main"]);
   });
 });
 
 test("parking, approving and rejecting are events", async () => {
   const { executionId, host } = await parked();
-  await stubDoor.approve(host, executionId);
+  await stubEntry.approve(host, executionId);
   expect(eventsOf("action:pause:created")).toEqual([{ action: "deploy", executionId, toolCallId: "c1" }]);
   expect(eventsOf("action:pause:approved")).toEqual([{ action: "deploy", executionId }]);
   const other = await parked();
-  await stubDoor.reject(other.host, other.executionId);
+  await stubEntry.reject(other.host, other.executionId);
   expect(eventsOf("action:pause:rejected")).toEqual([{ action: "deploy", executionId: other.executionId }]);
 });

@@ -1,5 +1,8 @@
 // Runs that go on without their caller, and the budget that a turn shares with its children.
+import { tool } from "ai";
 import { beforeEach, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { ChildLink } from "../../src/agent/agent-tools/child-link.ts";
 import { createGate, everyCrash, reply, stall, text, toolCall, usage } from "../../src/testing/index.ts";
 import {
   answerOf,
@@ -13,8 +16,12 @@ import {
   research,
   results,
   scene,
-  stored
+  stored,
+  type Host
 } from "./agent-tools-kit.ts";
+
+// Each point of a crash boots the tree again.
+vi.setConfig({ testTimeout: 60_000 });
 
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -55,6 +62,10 @@ test("a background run is not stopped with the turn that started it, and can be 
   await parent.cancelAgentToolRun("r", "not needed");
   expect(await parent.inspectAgentToolRun("r")).toMatchObject({ status: "aborted", error: "not needed" });
   expect(scene.trace.at(-1)).toBe("report Researcher undefined");
+  scene.child.push(reply(text("b"), stall()));
+  await parent.run({ input: "x", runId: "s", detached: true });
+  await parent.cancelAgentTool("s");
+  expect(await parent.inspectAgentToolRun("s")).toMatchObject({ status: "aborted", error: "cancelled" });
 });
 
 test("a background run that takes longer than it may is stopped and reported as that", async () => {
@@ -150,21 +161,111 @@ test("parallel children are stopped when together they have used the budget up",
   expect(scene.parent.callCount).toBe(1);
 });
 
-test("the budget holds over a restart: what children used before the crash is counted after it", async () => {
+test.each([
+  ["a restart", (host: Host) => host.restart()],
+  ["a retry after a stall", async () => undefined]
+])("the budget holds over %s: what children used before is counted after it", async (_what, interrupt) => {
+  const asks = (id: string) => reply(toolCall("research", { query: id }, { id }), usage({ input: 10, output: 0 }));
   const host = open({
-    parent: [
-      reply(toolCall("research", { query: "a" }, { id: "c1" }), usage({ input: 10, output: 0 })),
-      reply(text("thinking"), stall()),
-      reply(text("more"))
-    ],
-    child: [reply(text("long"), usage({ input: 60, output: 20 }))],
-    settings: { maxTurnTokens: 85 }
+    parent: [asks("c1"), reply(text("thinking"), stall()), asks("c2"), reply(text("never"))],
+    child: () => reply(text("long"), usage({ input: 60, output: 0 })),
+    settings: { maxTurnTokens: 100 }
   });
   const asking = ask(host, "q").catch(() => undefined);
-  await host.idle();
+  await host.advance(2_000);
+  expect([scene.parent.callCount, scene.child.callCount]).toEqual([2, 1]);
+  await interrupt(host);
+  await host.advance(11 * 60_000);
   await asking;
-  expect(scene.parent.callCount).toBe(1);
-  await host.restart();
-  await host.advance(400_000);
-  expect(scene.parent.callCount).toBe(1);
+  // 10 and 60 before, 10 and 60 after: no further call of the parent's model.
+  expect([scene.parent.callCount, scene.child.callCount]).toEqual([3, 2]);
+  const [row] = host.sql<{ tokens: number }>(Parent, "p", "SELECT SUM(tokens) AS tokens FROM cf_child_runs");
+  expect(row?.tokens).toBe(120);
+});
+
+test("a run that is taken up again in its turn is counted once", async () => {
+  const gate = createGate();
+  const asks = (agent: Parent) =>
+    tool({
+      description: "Asks twice for the same run.",
+      inputSchema: z.object({}),
+      execute: async () => {
+        const first = await agent.run({ input: "x", runId: "r" });
+        const again = await agent.run({ input: "x", runId: "r" });
+        return [first.status, again.status];
+      }
+    });
+  const host = open({
+    parent: [reply(toolCall("asks", {}, { id: "c1" }), usage({ input: 0, output: 0 })), done],
+    tools: (agent) => ({ asks: asks(agent) }),
+    child: [
+      reply(toolCall("read", { page: "1" }, { id: "r1" }), usage({ input: 60, output: 0 })),
+      reply(text("a"), gate.wait(), text("b"), usage({ input: 10, output: 0 }))
+    ],
+    childTools: () => ({ read: readTool() }),
+    grandchild: [reply(text("x"), usage({ input: 0, output: 0 }))],
+    settings: { maxTurnTokens: 100, noProgressMs: 60_000 }
+  });
+  const outcome = ask(host, "q");
+  // The first is given up, the second follows the same child.
+  await host.advance(90_000);
+  gate.open();
+  await host.advance(5_000);
+  expect(await outcome).toMatchObject({ status: "completed" });
+  expect(results(scene.parent.calls[1])).toEqual([["interrupted", "completed"]]);
+});
+
+test("retention takes no run of a turn that is open: its budget counts them, and a crash asks for them again", async () => {
+  const calls = [1, 2, 3, 4].map((id) =>
+    reply(toolCall("research", { query: `${id}` }, { id: `c${id}` }), usage({ input: 0, output: 0 }))
+  );
+  const host = open({
+    parent: [...calls, done],
+    child: () => reply(text("ok"), usage({ input: 60, output: 0 })),
+    settings: { maxTurnTokens: 150, retention: { maxRuns: 1, maxAgeMs: 1 } }
+  });
+  const outcome = await ask(host, "q");
+  expect(outcome).toMatchObject({ status: "error", error: expect.stringContaining("token") });
+  expect(scene.child.callCount).toBe(3);
+  await host.advance(3_600_000);
+  expect(await (await parentOf(host)).runs()).toEqual([]);
+  expect(await (await parentOf(host)).listSubAgents()).toEqual([]);
+  expect(host.alarm(Parent, "p")).toBeNull();
+});
+
+test("runs of an open turn are kept however old they are, and cause no wakes", async () => {
+  const gate = createGate();
+  const host = open({
+    parent: [callsResearch, reply(text("Still "), gate.wait(), text("thinking."))],
+    child: [reply(text("ok"))],
+    settings: { retention: { maxAgeMs: 1_000 } }
+  });
+  const asking = ask(host, "q");
+  await host.idle();
+  await host.advance(60_000);
+  expect(await (await parentOf(host)).runs()).toHaveLength(1);
+  // The keep-alive of the turn.
+  expect(host.alarm(Parent, "p")).toBeGreaterThan(host.now + 100);
+  gate.open();
+  await asking;
+  await host.advance(5_000);
+  expect(await (await parentOf(host)).runs()).toEqual([]);
+});
+
+test("a child that can never be deleted is tried less and less often", async () => {
+  const host = open({ child: [reply(text("ok"))] });
+  const parent = await parentOf(host);
+  await parent.run({ input: "x", runId: "r" });
+  const remove = vi.spyOn(ChildLink.prototype, "remove").mockRejectedValue(new Error("no disk"));
+  try {
+    await parent.clearAgentToolRuns();
+    await host.advance(24 * 3_600_000);
+    expect(remove.mock.calls.length).toBeGreaterThan(10);
+    expect(remove.mock.calls.length).toBeLessThan(40);
+  } finally {
+    remove.mockRestore();
+  }
+  await host.advance(2 * 3_600_000);
+  expect(await parent.listSubAgents()).toEqual([]);
+  expect(host.alarm(Parent, "p")).toBeNull();
 });

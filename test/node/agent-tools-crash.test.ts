@@ -29,6 +29,9 @@ import {
   type Host
 } from "./agent-tools-kit.ts";
 
+// Each point of a crash boots the tree again.
+vi.setConfig({ testTimeout: 240_000 });
+
 // Every crash is reported by what was in the middle of something.
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -78,6 +81,21 @@ test("a child that dies alone is followed through its recovery: the parent sees 
   const numbers = eventFrames(socket).map(({ sequence }) => sequence);
   expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
   expect(kinds(eventFrames(socket)).at(-1)).toBe("finished");
+});
+
+test("a child whose model goes silent recovers before its parent gives it up: the parent sees a slower run", async () => {
+  const host = open({
+    parent: [callsResearch, done],
+    child: [reply(toolCall("read", { page: "1" }, { id: "read-1" })), reply(text("The moon."))],
+    childTools: () => ({ read: readTool() }),
+    // The default of every class: ten minutes.
+    grandchild: [reply(text("half "), stall()), reply(text("whole"))]
+  });
+  const asking = ask(host, "q");
+  await host.advance(11 * 60_000);
+  await asking;
+  expect(results(scene.child.calls.at(-1))).toEqual(["half whole"]);
+  expect(results(scene.parent.calls.at(-1))).toEqual(["The moon."]);
 });
 
 test("a number that clients were given is never that of another chunk, whatever a crash took back", async () => {
@@ -364,4 +382,4 @@ test("killed at every write, two parallel children and a grandchild end the same
   });
   if (process.env["SHOW_POINTS"]) console.log("crash points", points);
   expect(points).toBeGreaterThan(30);
-}, 240_000);
+});

@@ -23,6 +23,8 @@ export interface Settings {
   maxTurnTokens?: number;
   childMaxTokens?: number;
   retention?: AgentToolRetention;
+  /** How long the parent's turn may be silent, its tools included. */
+  stallMs?: number;
   /** Clients of a child may only watch. */
   isWatchOnly?: boolean;
 }
@@ -43,6 +45,8 @@ export interface Scene {
   models: { parent: LanguageModel; child: LanguageModel; grandchild: LanguageModel } | undefined;
   /** The child cannot start. */
   childFails: boolean;
+  /** What the child waits for: when it starts, and when it reads its input. */
+  childWaits: { start?: Promise<unknown>; input?: Promise<unknown> };
 }
 
 export const scene: Scene = emptyScene();
@@ -60,7 +64,8 @@ function emptyScene(): Scene {
     output: undefined,
     startHook: undefined,
     models: undefined,
-    childFails: false
+    childFails: false,
+    childWaits: {}
   };
 }
 
@@ -71,6 +76,7 @@ export class Parent extends Think {
   override agentToolNoProgressMs = scene.settings.noProgressMs;
   override maxTurnTokens = scene.settings.maxTurnTokens ?? Infinity;
   override agentToolRetention = scene.settings.retention ?? {};
+  override chatStreamStallTimeoutMs = scene.settings.stallMs;
   override getModel() {
     return scene.models?.parent ?? scriptedModel(scene.parent);
   }
@@ -107,6 +113,9 @@ export class Parent extends Think {
   killChild(runId: string) {
     this.abortSubAgent(Researcher, runId, "killed");
   }
+  dropChild(runId: string) {
+    return this.deleteSubAgent(Researcher, runId);
+  }
   async tailOf(runId: string): Promise<string> {
     const child = await this.subAgent(Researcher, runId);
     return new Response(await child.tailAgentToolRun(runId)).text();
@@ -127,12 +136,13 @@ export class Researcher extends Think {
   override shouldConnectionBeReadonly() {
     return scene.settings.isWatchOnly ?? false;
   }
-  override onStart() {
+  override async onStart() {
     scene.trace.push("child starts");
     if (scene.childFails) throw new Error("no disk");
+    await scene.childWaits.start;
   }
   override async formatAgentToolInput(input: unknown) {
-    await Promise.resolve();
+    await scene.childWaits.input;
     return super.formatAgentToolInput(input);
   }
   override getAgentToolOutput(runId: string) {

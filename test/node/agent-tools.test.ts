@@ -248,10 +248,13 @@ test("the same run id never starts a second turn: a second call waits for the fi
 });
 
 test("a child that is asked twice at once, and takes its time to read the input, starts one turn", async () => {
+  const gate = createGate();
   const host = open({ child: [reply(text("once"))] });
-  const parent = await parentOf(host);
-  const states = await parent.startTwice("r");
-  expect(states).toEqual(["running", "running"]);
+  scene.childWaits.input = gate.opened;
+  const states = (await parentOf(host)).startTwice("r");
+  await host.idle();
+  gate.open();
+  expect(await states).toEqual(["running", "running"]);
   await host.idle();
   expect(scene.child.callCount).toBe(1);
 });

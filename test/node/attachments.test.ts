@@ -1,4 +1,4 @@
-// Files that people attach: what no provider can read is refused at the door with a reason, and what a provider refuses
+// Files that people attach: what no provider can read is refused on entry with a reason, and what a provider refuses
 // costs its own turn and not the conversation.
 import type { FileUIPart, UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -84,7 +84,7 @@ const refused = (message: string, statusCode = 400): Step =>
   fail(new Error(message), { statusCode, isRetryable: false });
 const NOTE = '[The file "cat.png" (image/png) is not shown: it could not be read when it was sent]';
 
-describe("at the door", () => {
+describe("on entry", () => {
   test.each<[string, Partial<FileUIPart>, string]>([
     ["no media type", { mediaType: "" }, "it has no media type"],
     ["a media type that is none", { mediaType: "picture" }, '"picture" is not a media type'],

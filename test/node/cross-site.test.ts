@@ -93,18 +93,23 @@ const FOREIGN = [
   "https://"
 ];
 const CHANGING = ["WS", "POST", "PUT", "PATCH", "DELETE"];
-const DOORS = [
+const ADDRESSES = [
   "/agents/desk/a",
   "/agents/desk/a/some/path",
   "/agents/desk/a/sub/below/b",
   "/mine/desk",
-  "/agents/payer/p/approvals/x"
+  "/agents/payer/p/approvals/x",
+  "/agents/payer/p/chat",
+  "/agents/payer/p/v1/chat/completions",
+  "/agents/payer/p/submit",
+  "/agents/payer/p/workspace/notes.md",
+  "/agents/payer/p/inspect/v1/turns"
 ];
 
-test("a page of another site can neither connect nor send what changes something, whichever door it tries", async () => {
+test("a page of another site can neither connect nor send what changes something, whichever address it tries", async () => {
   const host = open();
   const answered = new Map<string, number>();
-  for (const url of DOORS) {
+  for (const url of ADDRESSES) {
     for (const origin of FOREIGN) {
       for (const method of CHANGING) {
         const response = await host.fetch(requestOf({ url: HERE + url, origin, method }));
@@ -120,7 +125,7 @@ test("a page of another site can neither connect nor send what changes something
     }
   }
   expect([...answered].filter(([, status]) => status !== 403)).toEqual([]);
-  expect(answered.size).toBe(495);
+  expect(answered.size).toBe(920);
   // Only "own" was started, by the application itself.
   expect(new Set(starts)).toEqual(new Set(["own"]));
 });
@@ -244,4 +249,13 @@ test("approvals are answered at the agent's own address and nowhere else", async
       expect([path, await mine(path, init)]).toEqual([path, `mine: ${path}`]);
     }
   }
+});
+
+// Last: what was logged is remembered as long as the process.
+test("a hundred origins are logged, each once, and no more: the log is not a client's to fill", async () => {
+  const host = open();
+  const refused = async (origin: string) =>
+    (await host.fetch(requestOf({ url: `${HERE}/agents/desk/a`, origin }))).status;
+  for (let count = 0; count < 150; count += 1) expect(await refused(`https://site-${count}.example`)).toBe(403);
+  expect(warn.mock.calls.length).toBeLessThanOrEqual(100);
 });

@@ -25,6 +25,7 @@ import {
   type Host
 } from "./open-calls-kit.ts";
 
+// More than a thousand forged answers, and sequences of them.
 vi.setConfig({ testTimeout: 120_000 });
 
 beforeEach(() => void vi.spyOn(console, "warn").mockImplementation(() => undefined));
@@ -414,6 +415,25 @@ test("a call in a message that code wrote is a client's to answer unless the ser
   expect(refusalsOf(socket)).toEqual([SERVER, SERVER]);
   const states = toolParts(await stored(host)).map(({ state, output }) => output ?? state);
   expect(states).toEqual(["input-available", "input-available", "said", "said"]);
+});
+
+test("an allowed call that does not say that a client runs it is not a client's to answer", async () => {
+  const host = open([]);
+  const approval = { id: "p1", approved: true as const };
+  const part = {
+    type: "tool-sign" as const,
+    toolCallId: "c1",
+    state: "approval-responded" as const,
+    input: {},
+    approval
+  };
+  await (await agentOf(host)).addMessages([user("u0"), { id: "a0", role: "assistant", parts: [part] }]);
+  const socket = await connect(host);
+  answer(socket, "c1", FORGED);
+  tried += 1;
+  await host.idle();
+  expect(refusalsOf(socket)).toEqual([SERVER]);
+  expect((await partOf(host)).state).toBe("approval-responded");
 });
 
 test("a call whose tool cannot be looked up is not a client's to answer", async () => {

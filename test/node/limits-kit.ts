@@ -1,5 +1,5 @@
 // What the tests of overflow, silence and passing failures share: a Think whose settings and hooks are written by each
-// test, and the doors through which it is asked. Script and notes live outside the class, so they outlive the process.
+// test, and the entries through which it is asked. Script and notes live outside the class, so they outlive the process.
 import type { ModelMessage, ToolSet, UIMessage } from "ai";
 import { vi } from "vitest";
 import {

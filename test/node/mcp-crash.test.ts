@@ -16,6 +16,7 @@ import {
   type Host
 } from "./mcp-kit.ts";
 
+// A conversation per point at which it is killed.
 vi.setConfig({ testTimeout: 60_000 });
 
 // Every crash is reported by what it interrupted.

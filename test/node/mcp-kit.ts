@@ -45,7 +45,7 @@ function emptyScene(steps: Step[]): Scene {
 
 export class Librarian extends Think {
   override workspaceTools = false;
-  static override callables = ["add"];
+  static override callables = ["add", "remove"];
   override observability = { emit: (event: AgentEvent) => void scene.events.push(event) };
   override waitForMcpConnections = scene.wait;
   override maxMcpTools = scene.maxTools;

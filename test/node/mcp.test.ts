@@ -400,8 +400,13 @@ describe("the end of an agent", () => {
     const { host } = await openWithLibrary();
     const socket = await host.connect("/agents/librarian/a?readonly");
     socket.send({ type: "rpc", id: "1", method: "add", args: ["other", "https://other.example.com"] });
+    socket.send({ type: "rpc", id: "2", method: "remove", args: ["lib"] });
     await host.idle();
-    expect(ofType(socket, "rpc")).toMatchObject([{ success: false, error: "Connection is readonly" }]);
+    const refused = { success: false, error: "Connection is readonly" };
+    expect(ofType(socket, "rpc")).toMatchObject([
+      { id: "1", ...refused },
+      { id: "2", ...refused }
+    ]);
     expect(Object.keys((await serversOf(host)).servers)).toEqual(["lib"]);
   });
 });

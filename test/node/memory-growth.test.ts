@@ -35,7 +35,7 @@ async function filled(count: number): Promise<Server> {
   return host;
 }
 
-test("a turn reads and writes as many rows after 10,000 messages as after 100, through every door", async () => {
+test("a turn reads and writes as many rows after 10,000 messages as after 100, through every entry", async () => {
   const costs: Cost[][] = [];
   for (const count of [FEW, MANY]) {
     const host = await filled(count);

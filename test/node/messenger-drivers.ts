@@ -57,6 +57,15 @@ function forgedBy(headers: readonly string[], hasSignedBody: boolean) {
   };
 }
 
+/** Signed, for a time that is over or is still to come. */
+async function outOfTime(
+  request: Request,
+  fake: { signed(url: string, body: string, options: { ageSeconds: number }): Request }
+): Promise<Request[]> {
+  const body = await (request.clone() as Request).text();
+  return [301, -302].map((ageSeconds) => fake.signed(request.url, body, { ageSeconds }));
+}
+
 export function telegramDriver(): Driver {
   const fake = new FakeTelegram({ token: "1:test", secretToken: "s3cret-token" });
   const url = webhookUrl("telegram");
@@ -108,7 +117,7 @@ export function slackDriver(): Driver {
     presses: (label, how) => fake.presses(label, options(how)),
     forged: async (request) => [
       ...(await forgedBy(["x-slack-signature", "x-slack-request-timestamp"], true)(request)),
-      fake.signed(request.url, await (request.clone() as Request).text(), { ageSeconds: 301 })
+      ...(await outOfTime(request, fake))
     ]
   };
 }
@@ -139,7 +148,7 @@ export function discordDriver(): Driver {
     presses: (label, how) => fake.presses(label, options(how)),
     forged: async (request) => [
       ...(await forgedBy(["X-Signature-Ed25519", "X-Signature-Timestamp"], true)(request)),
-      fake.signed(request.url, await (request.clone() as Request).text(), { ageSeconds: 301 })
+      ...(await outOfTime(request, fake))
     ]
   };
 }

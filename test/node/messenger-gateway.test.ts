@@ -70,6 +70,17 @@ test("a direct message and a mention are answered; other messages are not", asyn
   expect(JSON.stringify(bot.script.calls[1]?.prompt)).toContain("Ada Lovelace: @support_bot word-three");
 });
 
+test("the bot's own direct messages are not answered, also if its id is not that of its application", async () => {
+  const host = await connected();
+  for (const id of ["1", "999"]) {
+    const author = { id, username: "support", bot: true };
+    const message = { id: `9${id}`, type: 0, channel_id: "700", content: "word-own", mentions: [], author };
+    discord().gateway.dispatch("MESSAGE_CREATE", message);
+    await answered(host);
+  }
+  expect(bot.script.calls).toEqual([]);
+});
+
 test.each([
   ["breaks", (fake: FakeDiscord) => fake.gateway.disconnect()],
   ["is asked to reconnect", (fake: FakeDiscord) => fake.gateway.sends({ op: 7 })],

@@ -1,8 +1,10 @@
 // What is Slack's own.
 import { afterEach, expect, test, vi } from "vitest";
-import slackMessenger, { type SlackWorkspace } from "../../src/messengers/slack.ts";
+import { z } from "zod";
+import { action } from "../../src/index.ts";
+import slackMessenger, { slackSignatureVerifier, type SlackWorkspace } from "../../src/messengers/slack.ts";
 import { slackText } from "../../src/messengers/slack/webhook.ts";
-import { FakeSlack, reply, text, type Step } from "../../src/testing/index.ts";
+import { FakeSlack, reply, text, toolCall, type Step } from "../../src/testing/index.ts";
 import { slackDriver, webhookUrl, type Driver } from "./messenger-drivers.ts";
 import { answered, bot, openBot } from "./messenger-providers-kit.ts";
 
@@ -63,15 +65,70 @@ test("an app in two workspaces answers each with its own token, over a restart a
   expect(JSON.stringify(bot.script.calls.map(({ prompt }) => prompt))).toContain("@support_bot read");
 });
 
+function commandRequest(words: string, channel: string): Request {
+  const form = { command: "/ask", text: words, channel_id: channel, user_id: "U7", trigger_id: "t.1" };
+  const contentType = "application/x-www-form-urlencoded";
+  return slack().signed(url, new URLSearchParams(form).toString(), { contentType });
+}
+
 test("a slash command is a question", async () => {
   const host = await openBot("slack", [reply(text("42."))]);
-  const form = { command: "/ask", text: "the answer?", channel_id: "D7", user_id: "U7", trigger_id: "t.1" };
-  const contentType = "application/x-www-form-urlencoded";
-  const request = slack().signed(url, new URLSearchParams(form).toString(), { contentType });
-  expect((await host.fetch(request)).status).toBe(200);
+  expect((await host.fetch(commandRequest("the answer?", "D7"))).status).toBe(200);
   await answered(host);
   expect(slack().texts()).toEqual(["42."]);
   expect(JSON.stringify(bot.script.calls[0]?.prompt)).toContain("/ask the answer?");
+});
+
+test.each(["alone", "with answers below it"])(
+  "what a slash command parks in a channel is approved by a press on its question, %s",
+  async (how) => {
+    const deployed: string[] = [];
+    const deploy = action({
+      description: "Deploys.",
+      inputSchema: z.object({ ref: z.string() }),
+      kind: "durable-pause",
+      execute: ({ ref }) => void deployed.push(ref)
+    });
+    const steps = [reply(toolCall("deploy", { ref: "v2" })), reply(text("Please approve.")), reply(text("Deployed."))];
+    const host = await openBot("slack", steps, { actions: () => ({ deploy }) });
+    await host.fetch(commandRequest("deploy v2", "C1"));
+    await answered(host);
+    const asked = slack().messages("C1").at(-1);
+    const [approve] = asked?.actions ?? [];
+    await host.fetch(
+      slack().pressRequest(url, {
+        type: "block_actions",
+        team: { id: "T1" },
+        user: { id: "U7", name: "ada" },
+        channel: { id: "C1" },
+        // Slack names the thread of a message once it has answers.
+        message: { ts: asked?.id, ...(how !== "alone" && { thread_ts: asked?.id }) },
+        trigger_id: "t.2",
+        actions: [{ type: "button", action_id: approve?.actionId, value: approve?.value }]
+      })
+    );
+    await answered(host);
+    expect([deployed, slack().texts().at(-1)]).toEqual([["v2"], "Deployed."]);
+    expect(
+      slack()
+        .messages()
+        .map(({ threadTs }) => threadTs)
+    ).toEqual(["", "", ""]);
+  }
+);
+
+test("an answer cannot call everyone in the channel; other marks stay as they are", async () => {
+  const host = await openBot("slack", [reply(text("<!channel> <!here|x> <!subteam^S1> <!DOCTYPE html> <@U9>"))]);
+  await host.fetch(bot.driver.says("Hello"));
+  await answered(host);
+  const [post] = slack().calls.filter(({ name }) => name === "chat.update");
+  expect(JSON.stringify(post?.body)).not.toMatch(/<!(channel|here|subteam)/);
+  expect(slack().texts()[0]).toContain("<!DOCTYPE html> <@U9>");
+});
+
+test("a verifier without a secret believes no sender", async () => {
+  const unsigned = new FakeSlack({ token: "x", signingSecret: "" }).signed(url, "{}");
+  expect(await slackSignatureVerifier("")(unsigned)).toBe(false);
 });
 
 test("an edited or deleted message, and the bot's own, start no turn", async () => {

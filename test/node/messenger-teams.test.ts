@@ -43,6 +43,65 @@ test("the keys are read once for many webhooks, and an unknown key does not read
   expect(teams().calls.filter(({ name }) => name === "keys")).toHaveLength(1);
 });
 
+test("a key that the Bot Framework has changed is read a minute later, and the old one is not believed any more", async () => {
+  const host = await openBot("teams", [reply(text("one")), reply(text("two"))]);
+  const now = Date.now();
+  await asks(host, "Hello");
+  await answered(host);
+  const old = bot.driver.says("Late");
+  teams().rotateKey();
+  const status = async (request: Request) => (await host.fetch(request)).status;
+  expect(await status(bot.driver.says("Too early"))).toBe(401);
+  vi.spyOn(Date, "now").mockReturnValue(now + 61_000);
+  expect(await status(bot.driver.says("Again"))).toBe(200);
+  expect(await status(old)).toBe(401);
+  await answered(host);
+  expect(teams().texts()).toEqual(["one", "two"]);
+});
+
+test.each([{ status: 500 }, "lost"] as const)(
+  "while the keys cannot be read (%o) no webhook is believed, and the next one asks for them again",
+  async (fault) => {
+    const logged = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const host = await openBot("teams", [reply(text("Hello."))]);
+    teams().failNext("keys", fault);
+    const request = bot.driver.says("Hello");
+    expect((await host.fetch(request.clone() as Request)).status).toBe(500);
+    expect(logged).toHaveBeenCalled();
+    expect((await host.fetch(request)).status).toBe(200);
+    await answered(host);
+    expect(teams().texts()).toEqual(["Hello."]);
+  }
+);
+
+test("known keys are used on while they cannot be read again", async () => {
+  const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  const host = await openBot("teams", [reply(text("one")), reply(text("two"))]);
+  await asks(host, "Hello");
+  await answered(host);
+  vi.spyOn(Date, "now").mockReturnValue(Date.now() + 25 * 3_600_000);
+  teams().failNext("keys", { status: 500 });
+  expect((await asks(host, "Again")).status).toBe(200);
+  expect(warned).toHaveBeenCalledOnce();
+});
+
+test("keys that never arrive are not waited for without an end", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const host = await openBot("teams", []);
+  const { fetch } = bot.driver.fake;
+  const limit = new AbortController();
+  vi.spyOn(AbortSignal, "timeout").mockReturnValue(limit.signal);
+  vi.stubGlobal("fetch", (url: string, init: RequestInit) =>
+    url.includes("openid")
+      ? new Promise((_, reject) => init.signal?.addEventListener("abort", () => reject(new Error("aborted"))))
+      : fetch(url, init)
+  );
+  const response = asks(host, "Hello");
+  await host.idle();
+  limit.abort();
+  expect((await response).status).toBe(500);
+});
+
 test("the app's token is never sent to a service that is not Microsoft's", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const host = await openBot("teams", [reply(text("never"))], { definition: { verifyWebhook: false } });

@@ -12,6 +12,7 @@ const LATER_MS = 400_000;
 /** Every point takes minutes: EVERTHINK_ALL_CRASHES=1. */
 const LIMIT = process.env["EVERTHINK_ALL_CRASHES"] ? {} : { limit: 12 };
 
+// A whole delivery per point; with every point, minutes.
 vi.setConfig({ testTimeout: 600_000 });
 
 beforeEach(() => {
@@ -106,7 +107,7 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     }
   );
 
-  test("a press on Approve runs the action once and shows its answer once, wherever the process dies", async () => {
+  test("a press on Approve runs the action once, shows who pressed and the answer once, wherever the process dies", async () => {
     let deployed = 0;
     const deploy = action({
       description: "Deploys.",
@@ -129,10 +130,15 @@ describe.each(DRIVERS)("$name", ({ name }) => {
         await answered(host);
         return bot.driver.presses("Approve");
       },
-      inspect: () => [deployed, bot.driver.fake.texts().filter((one) => one === "Deployed.").length]
+      inspect: () => {
+        const texts = bot.driver.fake.texts();
+        const count = (isSo: (one: string) => boolean) => texts.filter(isSo).length;
+        const decided = count((one) => /Approved by ada/i.test(one));
+        return [deployed, count((one) => one === "Deployed."), decided, count((one) => one === "Already resolved.")];
+      }
     });
     expect(outcomes.length).toBeGreaterThan(10);
-    for (const outcome of outcomes) expect(outcome).toEqual([1, 1]);
+    for (const outcome of outcomes) expect(outcome).toEqual([1, 1, 1, 0]);
   });
 });
 

@@ -23,6 +23,7 @@ import {
   type Host
 } from "./open-calls-kit.ts";
 
+// Every kind of call, killed at every point.
 vi.setConfig({ testTimeout: 120_000 });
 
 // Refusals are told to the developer too.

@@ -26,6 +26,7 @@ import {
   type Host
 } from "./open-calls-kit.ts";
 
+// Every kind of call with everything that may come between, and each killed at every point.
 vi.setConfig({ testTimeout: 120_000 });
 
 // Refusals are told to the developer too.
@@ -411,4 +412,17 @@ describe("a call that is no longer open", () => {
     expect(JSON.stringify(await stored(host))).toBe(before);
     expect(scene.script.calls).toHaveLength(turns);
   });
+});
+
+test("a call that the provider runs and has not finished does not keep a client's answer from going on", async () => {
+  const searches = toolCall("web_search", { q: "paint" }, { id: "s1", providerExecuted: true, dynamic: true });
+  const asks = toolCall("ask_user", { prompt: "Which colour?" }, { id: "c1" });
+  const host = open([reply(searches, asks), reply(text("Green it is."))]);
+  const socket = await connect(host);
+  ask(socket, "r1");
+  await host.idle();
+  expect(await partOf(host, "s1")).toMatchObject({ state: "input-available" });
+  answer(socket, "c1", "green");
+  await soon(host);
+  expect((await words(host)).at(-1)).toBe("assistant:Green it is.");
 });

@@ -298,10 +298,95 @@ describe("responses", () => {
   });
 });
 
+describe("a question with more than words", () => {
+  const PICTURE = "data:image/png;base64,iVBORw0KGgo=";
+  const PAPER = "data:application/pdf;base64,JVBERi0=";
+  const FILES = [
+    { type: "file", mediaType: "image/png", url: PICTURE },
+    { type: "file", mediaType: "application/pdf", filename: "paper.pdf", url: PAPER }
+  ];
+  const SOUND = { type: "file", mediaType: "audio/mpeg", url: "data:audio/mpeg;base64,SUQz" };
+
+  test("is stored with its pictures, sounds and files, in the words of either API", async () => {
+    const { host, openai } = open([reply(text("Nice.")), reply(text("Again."))]);
+    await openai.chat.completions.create({
+      model: "chat",
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Look" },
+            { type: "image_url", image_url: { url: PICTURE } },
+            { type: "file", file: { file_data: PAPER, filename: "paper.pdf" } },
+            { type: "input_audio", input_audio: { data: "SUQz", format: "mp3" } }
+          ]
+        }
+      ]
+    });
+    await openai.responses.create({
+      model: "chat",
+      input: [
+        {
+          role: "user",
+          content: [
+            { type: "input_text", text: "Look" },
+            { type: "input_image", image_url: PICTURE, detail: "auto" },
+            { type: "input_file", file_data: PAPER, filename: "paper.pdf" }
+          ]
+        }
+      ]
+    });
+    const questions = (await storedMessages(host)).filter(({ role }) => role === "user");
+    const look = { type: "text", text: "Look" };
+    expect(questions.map(({ parts }) => parts)).toEqual([
+      [look, ...FILES, SOUND],
+      [look, ...FILES]
+    ]);
+    expect(JSON.stringify(script.calls[0]?.prompt)).toContain("image/png");
+  });
+
+  test.each([
+    ["a file of another store", { type: "file", file: { file_id: "file-1" } }],
+    ["a file at an address", { type: "input_file", file_url: "https://example.com/a.pdf" }],
+    ["a kind that is not known", { type: "hologram", data: "x" }],
+    ["no part at all", null]
+  ])("is refused when it holds %s: it would be another question without it", async (_what, part) => {
+    const { host } = open([]);
+    const content = [{ type: "text", text: "Look" }, part];
+    const response = await postChat(host, { messages: [{ role: "user", content }] }, { path: COMPLETIONS });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { error: expect.objectContaining({ message: expect.stringContaining("a part of the question") }) }
+    ]);
+    expect(await stored(host)).toEqual([]);
+  });
+});
+
 describe("the endpoint", () => {
+  test("costs what the newest message costs, however long the posted history is", async () => {
+    const cost = async (length: number) => {
+      const { host, openai } = open(Array.from({ length: 4 }, () => reply(text("ok"))));
+      for (const words of ["a", "b", "c"]) {
+        await openai.chat.completions.create({ model: "chat", messages: [question(words)] });
+      }
+      const history = Array.from({ length }, (_, index) => [
+        question(`old ${index}`),
+        { role: "assistant" as const, content: "x".repeat(200) }
+      ]).flat();
+      await host.idle();
+      const before = { ...host.counts };
+      await openai.chat.completions.create({ model: "chat", messages: [...history, question("new")] });
+      await host.idle();
+      return { writes: host.counts.writes - before.writes, rowsRead: host.counts.rowsRead - before.rowsRead };
+    };
+    expect(await cost(1_000)).toEqual(await cost(0));
+  });
+
   test("names its one model, and nothing else of the API", async () => {
     const { host, openai } = open([]);
     expect((await openai.models.list()).data.map(({ id }) => id)).toEqual(["chat"]);
+    expect(await openai.models.retrieve("chat")).toMatchObject({ id: "chat", object: "model" });
+    await expect(openai.models.retrieve("other")).rejects.toMatchObject({ status: 404 });
     expect(await (await host.fetch("/agents/chat/a/v1/files")).text()).toBe("mine");
   });
 

@@ -236,7 +236,7 @@ describe("reactive: stopping", () => {
   });
 });
 
-describe("reactive: every door", () => {
+describe("reactive: every entry", () => {
   const steps = () => [overflows(text("half")), reply(text("the answer"))];
   const expectOne = () => {
     expect(scene.script.callCount).toBe(2);

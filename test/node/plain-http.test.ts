@@ -17,6 +17,9 @@ import {
 } from "../../src/testing/index.ts";
 import { postChat as post, settle, storedMessages as stored } from "./plain-kit.ts";
 
+// One test sends 40 MB to a client that does not read them.
+vi.setConfig({ testTimeout: 60_000 });
+
 let script: Script;
 
 class Chat extends Think {
@@ -234,17 +237,20 @@ describe("a request", () => {
   });
 
   test("costs what its newest message costs, however long the list is", async () => {
-    const write = async (length: number) => {
-      const host = open([...Array.from({ length: 3 }, () => reply(text("one"))), reply(text("last"))]);
+    const cost = async (length: number) => {
+      const host = open([...Array.from({ length: 4 }, () => reply(text("one"))), reply(text("last"))]);
       for (const id of ["u1", "u2", "u3"]) await (await post(host, { messages: [user(id)] })).text();
+      // With two versions of an answer, a message that is not shown may still be stored.
+      await (await post(host, { messages: await stored(host), trigger: "regenerate-message" })).text();
       await host.idle();
       const history = Array.from({ length }, (_, index) => user(`old-${index}`, "x".repeat(200)));
+      const messages = [...history, ...(await stored(host)), user("new")];
       const before = { ...host.counts };
-      await (await post(host, { messages: [...history, ...(await stored(host)), user("new")] })).text();
+      await (await post(host, { messages })).text();
       await host.idle();
-      return host.counts.writes - before.writes;
+      return { writes: host.counts.writes - before.writes, rowsRead: host.counts.rowsRead - before.rowsRead };
     };
-    expect(await write(2_000)).toBe(await write(0));
+    expect(await cost(2_000)).toEqual(await cost(0));
   });
 });
 

@@ -23,7 +23,10 @@ let script: Script;
 let effects: string[];
 
 class Stage extends Think {
-  static override callables = ["ask", "wipe", "halt", "turnAround", "reopen", "clearMessages"];
+  static override callables = [
+    ...["ask", "wipe", "halt", "turnAround", "reopen", "clearMessages"],
+    ...["put", "putSilently", "rewrite", "reset", "announce", "resolveActionLedger"]
+  ];
 
   override getModel() {
     return scriptedModel(script);
@@ -79,6 +82,21 @@ class Stage extends Think {
   async reopen() {
     return this.continueLastTurn();
   }
+  async put(words: string) {
+    await this.addMessages([{ id: "u-put", role: "user", parts: [{ type: "text", text: words }] }]);
+  }
+  async putSilently(words: string) {
+    await this.appendMessageToHistory({ id: "u-silent", role: "user", parts: [{ type: "text", text: words }] });
+  }
+  async rewrite(id: string) {
+    await this.updateMessageInHistory({ id, role: "user", parts: [{ type: "text", text: "Rewritten" }] });
+  }
+  reset() {
+    this.resetTurnState();
+  }
+  async announce(words: string) {
+    await this.deliverNotice(words);
+  }
 }
 
 class Lobby extends Think {}
@@ -132,7 +150,13 @@ function attempts(callId: string): [string, Record<string, unknown>][] {
     ["clear by call", call("wipe")],
     ["cancel by call", call("halt", "r1")],
     ["run a turn by call", call("turnAround", "Let me in")],
-    ["continue by call", call("reopen")]
+    ["continue by call", call("reopen")],
+    ["add a message by call", call("put", "Let me in")],
+    ["add a message silently by call", call("putSilently", "Let me in")],
+    ["change a message by call", call("rewrite", "u-r1")],
+    ["give up turns by call", call("reset")],
+    ["send a notice by call", call("announce", "Let me in")],
+    ["settle an action by call", call("resolveActionLedger", "key", { retry: true })]
   ];
 }
 
@@ -177,7 +201,7 @@ test("a readonly connection follows an answer that it can neither stop, clear, n
     (socket.frames as Frame[]).flatMap(({ id, body }) => (id === "r1" && body?.includes("text-delta") ? [body] : []));
   expect(deltas(watcher)).toEqual(deltas(asker));
   expect(deltas(watcher).length).toBeGreaterThan(0);
-  expect(answers.size).toBe(19);
+  expect(answers.size).toBe(25);
 });
 
 test("a client that waits for an answer is told that its connection is readonly, and one that cleared sees the messages again", async () => {
@@ -188,12 +212,12 @@ test("a client that waits for an answer is told that its connection is readonly,
   const watcher = await host.connect("/agents/stage/a?watch");
   await host.idle();
   const answers = await tryAll(host, watcher, "nothing-waits");
-  expect(answers.size).toBe(19);
+  expect(answers.size).toBe(25);
   for (const [what, frames] of answers) {
     const isCall = frames.some(({ type }) => type === "rpc");
     if (isCall) expect([what, frames]).toMatchObject([what, [{ success: false, error: "Connection is readonly" }]]);
   }
-  expect([...answers.values()].filter((frames) => frames.some(({ type }) => type === "rpc"))).toHaveLength(9);
+  expect([...answers.values()].filter((frames) => frames.some(({ type }) => type === "rpc"))).toHaveLength(15);
   const refused = { type: "cf_agent_use_chat_response", done: true, error: true, body: "Connection is readonly" };
   for (const what of ["ask", "ask with a malformed body", "edit", "regenerate"]) {
     expect([what, answers.get(what)]).toMatchObject([what, [refused]]);
@@ -220,7 +244,7 @@ test.each([
   const [pending] = await stage.pendingApprovals();
   const calls = script.calls.length;
   const watcher = await host.connect("/agents/stage/a?watch");
-  expect((await tryAll(host, watcher, callId || (pending?.executionId ?? "none"))).size).toBe(19);
+  expect((await tryAll(host, watcher, callId || (pending?.executionId ?? "none"))).size).toBe(25);
   expect(JSON.stringify([await stored(host), await stage.pendingApprovals()])).toBe(before);
   expect([effects, script.calls.length]).toEqual([[], calls]);
 });

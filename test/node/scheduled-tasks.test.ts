@@ -8,6 +8,7 @@ import {
   type ThinkScheduledTasks
 } from "../../src/index.ts";
 import {
+  createGate,
   createScript,
   createTestHost,
   everyCrash,
@@ -17,6 +18,9 @@ import {
   type Script,
   type TestHost
 } from "../../src/testing/index.ts";
+
+// A run per point at which it is killed.
+vi.setConfig({ testTimeout: 120_000 });
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2030, 0, 1);
@@ -231,7 +235,65 @@ describe("running", () => {
     await expect(agent.internal_runScheduledTask({ taskId: "digest" })).rejects.toThrow("cannot be read");
   });
 
-  test("too late is left out if the task says so, and so is a prompt whose last submission is not over", async () => {
+  test("an occurrence that was handled, or belongs to an earlier schedule, is not handled when it is delivered again", async () => {
+    tasks = () => ({ tick: { schedule: "every 1 hour", handler: record } });
+    const host = open();
+    const agent = await started(host);
+    const [shot] = await agent.shots();
+    await host.advance(HOUR);
+    expect(handled).toHaveLength(1);
+    await agent.internal_runScheduledTask(shot);
+    await agent.internal_runScheduledTask({ ...shot, scheduleHash: "another", scheduledFor: START + 5 * HOUR });
+    expect(handled).toHaveLength(1);
+    expect(shotsOf(host)).toHaveLength(1);
+  });
+
+  test("a handler that changes its own schedule has one next occurrence, by the new schedule", async () => {
+    const handler = async (context: ThinkScheduledTaskContext) => {
+      record(context);
+      tasks = () => ({ tick: { schedule: "every 3 hours", handler: record } });
+      await agent.reconcileScheduledTasks();
+    };
+    tasks = () => ({ tick: { schedule: "every 1 hour", handler } });
+    const host = open();
+    const agent = await started(host);
+    await host.advance(HOUR);
+    expect(shotsOf(host).map(({ time_ms }) => time_ms - START)).toEqual([4 * HOUR]);
+    await host.advance(3 * HOUR);
+    expect(handled.map(({ scheduledFor }) => scheduledFor - START)).toEqual([HOUR, 4 * HOUR]);
+  });
+
+  test("an occurrence that a deploy cuts off is run again under the same key, and is no failure", async () => {
+    const handler = (context: ThinkScheduledTaskContext) => {
+      record(context);
+      if (handled.length === 1) throw new Error("Durable Object reset because its code was updated.");
+    };
+    tasks = () => ({ tick: { schedule: "every 1 hour", handler } });
+    const host = open();
+    await started(host);
+    await host.advance(HOUR + 10 * 60_000);
+    expect(handled.map(({ occurrenceKey }) => occurrenceKey)).toEqual(Array(2).fill(`tick:${START + HOUR}`));
+    expect(errors.filter((error) => !error.includes("code was updated"))).toEqual([]);
+    await host.advance(HOUR);
+    expect(handled).toHaveLength(3);
+  });
+
+  test("a prompt is left out while the submission of the one before is not over, if the task says so", async () => {
+    const gate = createGate();
+    script = createScript([reply(gate.wait(), text("slow")), reply(text("quick"))]);
+    tasks = () => ({ digest: { schedule: "every 1 minute", prompt: "Write it.", overlap: "skip" } });
+    const host = open();
+    const agent = await started(host);
+    await host.advance(3 * 60_000);
+    expect(await agent.listSubmissions()).toHaveLength(1);
+    expect(await agent.listScheduledTasks()).toMatchObject([{ lastOutcome: "skipped", nextRunAt: START + 4 * 60_000 }]);
+    gate.open();
+    await host.advance(60_000);
+    expect(await agent.listSubmissions({ status: "completed" })).toHaveLength(2);
+    expect(await agent.listScheduledTasks()).toMatchObject([{ lastOutcome: "submitted" }]);
+  });
+
+  test("too late is left out if the task says so", async () => {
     tasks = () => ({ digest: { schedule: "every 1 hour", handler: record, maxLatenessMs: 60_000 } });
     const host = open();
     const agent = await started(host);
@@ -403,7 +465,6 @@ describe("reconciling", () => {
 });
 
 test("killed at any write or await, each occurrence is submitted once and the next is scheduled", async () => {
-  vi.setConfig({ testTimeout: 60_000 });
   tasks = () => defineScheduledTasks({ digest: { schedule: "every 1 hour", prompt: "Write it." } });
   const { points } = await everyCrash({
     create: () => {

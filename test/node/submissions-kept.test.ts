@@ -1,6 +1,18 @@
 // What stays known of submissions, until when, and what they cost.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Clerk, clerkOf, echo, eventsOf, gatedAt, open, scene, statusOf, submitted, user } from "./submissions-kit.ts";
+import {
+  Clerk,
+  clerkOf,
+  echo,
+  eventsOf,
+  gatedAt,
+  open,
+  said,
+  scene,
+  statusOf,
+  submitted,
+  user
+} from "./submissions-kit.ts";
 
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(() => void vi.restoreAllMocks());
@@ -52,6 +64,18 @@ describe("what is known of them", () => {
     ]);
   });
 
+  test("the hook is not part of the turn that it is told of: it may wait for a turn of its own", async () => {
+    const host = open(echo, {
+      status: async ({ submissionId, status }, agent) => {
+        if (submissionId === "a" && status === "completed") await agent.say("follow-up");
+      }
+    });
+    await submitted(host, "a");
+    await host.idle();
+    expect((await said(host)).slice(-2)).toEqual(["user: follow-up", "assistant: re follow-up"]);
+    expect(console.error).not.toHaveBeenCalled();
+  });
+
   test("metadata that cannot be read is left out; a request that cannot be read is an error, and the next one runs", async () => {
     const { gate, steps } = gatedAt("a");
     const host = open(steps);
@@ -90,6 +114,35 @@ describe("what is known of them", () => {
   });
 });
 
+test("the journal has the turns of submissions in order, from any place, also past cancelled and deleted ones", async () => {
+  const { gate, steps } = gatedAt("hold");
+  const host = open(steps);
+  const agent = await clerkOf(host);
+  for (let index = 0; index < 12; index += 1) {
+    await submitted(host, `s${index}`);
+    await host.idle();
+    if (index % 3 === 0) await agent.say(`chat ${index}`);
+  }
+  await agent.deleteSubmission("s4");
+  await submitted(host, "hold", "never", "waits");
+  await gate.reached;
+  await agent.cancelSubmission("never");
+  const turnsFrom = async (after: number) =>
+    (await agent.readJournal({ after, limit: 500 })).entries.flatMap(({ turn, position }) =>
+      turn ? [{ position, requestId: turn.requestId, isSubmission: turn.trigger === "submission" }] : []
+    );
+  const all = await turnsFrom(0);
+  const submissions = all.filter(({ isSubmission }) => isSubmission);
+  const kept = Array.from({ length: 12 }, (_, index) => `s${index}`).filter((id) => id !== "s4");
+  expect(submissions.map(({ requestId }) => requestId)).toEqual(kept);
+  expect(all.length).toBe(kept.length + 4);
+  for (const [index, { position }] of all.entries()) {
+    expect(await turnsFrom(position)).toEqual(all.slice(index + 1));
+    expect(await turnsFrom(position - 1)).toEqual(all.slice(index));
+  }
+  gate.open();
+});
+
 describe("cost", () => {
   test("a submission writes one row more than a chat turn; its key, one more", async () => {
     const host = open();
@@ -111,6 +164,28 @@ describe("cost", () => {
     expect(chat).toBe(7);
     expect(await written(() => agent.submitText("two"))).toBe(8);
     expect(await written(() => agent.submitText("three", { idempotencyKey: "k" }))).toBe(9);
+  });
+
+  test("a list reads the rows that it returns, and a client that connects is sent the newest twenty", async () => {
+    const host = open();
+    await submitted(host, ...Array.from({ length: 40 }, (_, index) => `s${index}`));
+    await host.idle();
+    const agent = await clerkOf(host);
+    const before = host.counts.rowsRead;
+    expect((await agent.listSubmissions({ limit: 5 })).map(({ submissionId }) => submissionId)).toEqual([
+      "s39",
+      "s38",
+      "s37",
+      "s36",
+      "s35"
+    ]);
+    expect(host.counts.rowsRead - before).toBeLessThanOrEqual(5);
+    const socket = await host.connect("/agents/clerk/a");
+    await host.idle();
+    const sent = (socket.frames as { type: string; submissions?: object[] }[]).filter(
+      ({ type }) => type === "cf_agent_submissions"
+    );
+    expect(sent.map(({ submissions }) => submissions?.length)).toEqual([20]);
   });
 
   test("an agent without submissions has no table for them and arms no alarm", async () => {

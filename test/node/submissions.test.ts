@@ -3,6 +3,7 @@ import { tool, type UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { ChatResponseResult } from "../../src/index.ts";
+import { HOOK_LIMIT_MS } from "../../src/submissions/submissions.ts";
 import {
   createGate,
   createTestHost,
@@ -52,6 +53,21 @@ describe("acceptance", () => {
     expect(await agent.listSubmissions()).toEqual([]);
   });
 
+  test("a status hook that does not return holds up its caller, its turn and the next status for 10 s, and no longer", async () => {
+    const host = open(echo, {
+      status: ({ status }) => (status === "completed" ? undefined : new Promise(() => undefined))
+    });
+    const result = (await clerkOf(host)).submitMessages([user("u1")], { submissionId: "a" });
+    await host.advance(HOOK_LIMIT_MS - 1);
+    expect([scene.statuses, scene.script.callCount]).toEqual([["a pending"], 0]);
+    await host.advance(1);
+    expect(await result).toMatchObject({ submissionId: "a", accepted: true });
+    await host.advance(HOOK_LIMIT_MS - 1);
+    expect([scene.statuses, await statusOf(host, "a")]).toEqual([["a pending", "a running"], "completed"]);
+    await host.advance(1);
+    expect(scene.statuses).toEqual(["a pending", "a running", "a completed"]);
+  });
+
   test("the hook for pending has returned before the caller has its result, and its throw changes nothing", async () => {
     const gate = createGate();
     const host = open(echo, {
@@ -73,6 +89,20 @@ describe("acceptance", () => {
     expect(await call).toMatchObject({ accepted: true });
     await host.idle();
     expect(await said(host)).toEqual(["user: u", "assistant: re u"]);
+  });
+
+  test("a submission does not run before the hook for pending has returned, whatever else ends meanwhile", async () => {
+    const gate = createGate();
+    const host = open(echo, { status: ({ status }) => (status === "pending" ? gate.opened : undefined) });
+    const accepted = submitted(host, "a");
+    await host.idle();
+    await (await clerkOf(host)).say("chat");
+    await host.idle();
+    expect([await statusOf(host, "a"), scene.script.callCount]).toEqual(["pending", 1]);
+    gate.open();
+    await accepted;
+    await host.idle();
+    expect(scene.statuses).toEqual(["a pending", "a running", "a completed"]);
   });
 
   test("runTurn submits a text, a message and a list under the same options", async () => {
@@ -248,8 +278,8 @@ describe("order", () => {
     expect(submission?.status).toBe("completed");
   });
 
-  test("a thousand drain in order; each reads and writes as much as the first", async () => {
-    vi.setConfig({ testTimeout: 60_000 });
+  // A thousand turns.
+  test("a thousand drain in order; each reads and writes as much as the first", { timeout: 240_000 }, async () => {
     const { gate, steps } = gatedAt("first");
     // The history that the model reads has the same size all the time.
     const host = open(steps, { historyBytes: 2_000 });
@@ -357,6 +387,23 @@ describe("ends", () => {
       expect(scene.statuses.filter((line) => line.endsWith("skipped"))).toEqual(["two skipped", "three skipped"]);
     }
   );
+
+  test("a clear skips one that waits under the name of a client's running request, too", async () => {
+    const { gate, steps } = gatedAt("chat");
+    const host = open(steps);
+    const socket = await host.connect("/agents/clerk/a");
+    const body = JSON.stringify({ messages: [user("u-chat", "chat")], trigger: "submit-message" });
+    socket.send({ type: "cf_agent_use_chat_request", id: "same", init: { method: "POST", body } });
+    await gate.reached;
+    await submitted(host, "same");
+    const agent = await clerkOf(host);
+    expect(await statusOf(host, "same")).toBe("pending");
+    await agent.clearMessages();
+    gate.open();
+    await host.idle();
+    expect(await statusOf(host, "same")).toBe("skipped");
+    expect(await said(host)).toEqual([]);
+  });
 
   test("an error in the stream, and a throw while the turn is set up, are errors with their text", async () => {
     const steps: Steps = (call) =>

@@ -53,7 +53,8 @@ test.each(LAYOUTS)(
       Counter,
       "plain",
       `INSERT INTO cf_agents_mcp_servers (id, name, server_url, callback_url)
-     VALUES ('docs', 'docs', 'https://docs.example.com/mcp', 'http://localhost/callback')`
+     VALUES ('docs', 'docs', 'https://docs.example.com/mcp', 'http://localhost/callback'),
+            ('bare', 'bare', 'https://bare.example.com/mcp', '')`
     );
     host.sql(
       Counter,
@@ -61,10 +62,15 @@ test.each(LAYOUTS)(
       `INSERT INTO cf_agent_tool_runs (run_id, agent_type, status, summary, display_order, started_at, completed_at)
      VALUES ('r', 'Researcher', 'completed', 'The moon pulls.', 0, 1, 2)`
     );
-    expect(await counts(host, "counter", "plain")).toMatchObject({ "mcp-servers": "1/1", "agent-tool-runs": "1/1" });
+    expect(await counts(host, "counter", "plain")).toMatchObject({ "mcp-servers": "2/2", "agent-tool-runs": "1/1" });
     expect(await call(host, ["counter", "plain", "getMcpServers"])).toMatchObject({
-      servers: { docs: { name: "docs", server_url: "https://docs.example.com/mcp" } }
+      servers: { docs: { name: "docs", server_url: "https://docs.example.com/mcp" }, bare: { name: "bare" } }
     });
+    // No text stands for no address.
+    expect(host.sql(Counter, "plain", "SELECT callback_url FROM cf_mcp_servers ORDER BY position")).toEqual([
+      { callback_url: "http://localhost/callback" },
+      { callback_url: null }
+    ]);
     const run = await call(host, ["counter", "plain", "inspectAgentToolRun"], "r");
     expect(run).toMatchObject({ status: "completed", summary: "The moon pulls." });
   }

@@ -3,6 +3,7 @@ import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { QUEUE_LIMIT } from "../../src/turn/engine.ts";
 import { RECOVERY_HOOK_MS } from "../../src/turn/recovery.ts";
+import { RESPONSE_LIMIT_MS } from "../../src/turn/settle.ts";
 import { createTestHost, reply, stall, text } from "../../src/testing/index.ts";
 import {
   ask,
@@ -57,6 +58,26 @@ describe("response hooks", () => {
     isAlive = true;
     await wake(host);
     expect(scene.effects).toEqual(["r1", "r2", "r3"]);
+  });
+
+  test(`that does not return for ${RESPONSE_LIMIT_MS / 60_000} min counts as run: the next one runs, and no restart calls it again`, async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const host = open([reply(text("one")), reply(text("two"))], {
+      respond: async ({ requestId }) => {
+        scene.effects.push(requestId);
+        if (requestId === "r1") await never<void>();
+      }
+    });
+    const socket = await connect(host);
+    for (const id of ["r1", "r2"]) ask(socket, id);
+    await host.advance(RESPONSE_LIMIT_MS - 1);
+    expect(scene.effects).toEqual(["r1"]);
+    await host.advance(1);
+    expect(scene.effects).toEqual(["r1", "r2"]);
+    expect(log.mock.calls.flat().map(String).join()).toContain("has not returned");
+    await die(host);
+    await wake(host);
+    expect(scene.effects).toEqual(["r1", "r2"]);
   });
 });
 

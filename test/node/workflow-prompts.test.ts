@@ -6,6 +6,9 @@ import { OUTBOX_AGE_MS } from "../../src/submissions/prompt-outbox.ts";
 import { everyCrash, reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import { open, scene, Support, supportOf, verdict, type Host } from "./workflow-prompts-kit.ts";
 
+// A week of retries, and a run per point at which it is killed.
+vi.setConfig({ testTimeout: 120_000 });
+
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(() => void vi.restoreAllMocks());
 
@@ -176,6 +179,24 @@ test("a notification that cannot be sent delays no other, and is dropped after a
   expect(host.alarm(Support, "a")).toBeNull();
 });
 
+test("a platform that does not answer delays no other notification, and is asked again", async () => {
+  const { host, platform } = open();
+  const agent = await supportOf(host);
+  const send = platform.binding.get;
+  let isSilent = true;
+  platform.binding.get = async (id) => (isSilent && id === "silent" ? new Promise<never>(() => undefined) : send(id));
+  await agent.start([{ name: "classify", prompt: "one" }], "silent");
+  await host.advance(5_000);
+  expect(host.alarm(Support, "a")).toBeGreaterThan(host.now + 10_000);
+  await agent.start([{ name: "classify", prompt: "two" }], "fine");
+  await host.advance(40_000);
+  expect(platform.instance("fine").status).toBe("complete");
+  isSilent = false;
+  await host.advance(3_600_000);
+  expect(platform.instance("silent").status).toBe("complete");
+  expect(host.alarm(Support, "a")).toBeNull();
+});
+
 test("a sub-agent's workflow prompts that sub-agent", async () => {
   const { host, platform } = open();
   const agent = await supportOf(host);
@@ -200,7 +221,6 @@ test("configuration under another name, or in a request body, has no effect", as
 });
 
 test("killed at any write or await, the workflow has its answer once, and the prompt is in the conversation once", async () => {
-  vi.setConfig({ testTimeout: 60_000 });
   const platforms = new WeakMap<Host, ReturnType<typeof open>["platform"]>();
   const { points } = await everyCrash<Host>({
     create: () => {
@@ -265,6 +285,29 @@ test("a question to a human waits among the approvals, and the workflow goes on 
     [{ approved: false, reason: "let them sleep", by: "ada" }]
   ]);
   expect(await again.pendingApprovals()).toEqual([]);
+});
+
+test("a question is listed and decided over HTTP, also at an agent that has no actions", async () => {
+  const { host, platform } = open();
+  const address = "/agents/support/a/approvals";
+  // Where no workflow has asked anything, the address is the class's own.
+  expect((await host.fetch(address)).status).toBe(404);
+  await (await supportOf(host)).start(HUMAN, "w");
+  await host.idle();
+  const [asked] = (await (await host.fetch(address)).json()) as { executionId: string; source: string }[];
+  expect(asked).toMatchObject({ source: "workflow" });
+  const decide = (by: string) =>
+    host.fetch(`${address}/${asked?.executionId}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ decision: "approve", by })
+    });
+  expect((await decide("eve")).status).toBe(409);
+  expect((await decide("ada")).status).toBe(200);
+  expect((await decide("ada")).status).toBe(409);
+  await host.idle();
+  expect(platform.instance("w").output).toEqual([{ approved: true, by: "ada" }]);
+  expect(await (await host.fetch(address)).json()).toEqual([]);
 });
 
 test("killed at any write or await of a decision, the workflow is told once", async () => {

@@ -105,11 +105,12 @@ class Large extends Files {
 }
 
 class Open extends Files {
-  asked: string[] = [];
+  override authorizeWorkspace({ path, request }: WorkspaceAccess) {
+    return request.headers.get("authorization") === "let me in" || path.startsWith("/public/");
+  }
 
-  override authorizeWorkspace({ action, path, request }: WorkspaceAccess) {
-    this.asked.push(`${action} ${path}`);
-    return request.headers.get("authorization") === "let me in";
+  async link(target: string, path: string): Promise<void> {
+    if (this.workspace instanceof Workspace) await this.workspace.symlink(target, path);
   }
 }
 
@@ -325,6 +326,29 @@ describe("over HTTP", () => {
         headers: { ...LET_IN, "content-length": "200000000" }
       })
     ).toBe(413);
+  });
+
+  test("a link leads only to where the class lets the request go", async () => {
+    const host = open();
+    const agent = await host.get(Open, "a");
+    await agent.put("/secret/key", "x");
+    await agent.put("/public/page", "y");
+    for (const [target, name] of [
+      ["/secret/key", "to-file"],
+      ["/secret", "to-directory"],
+      ["/secret/new", "to-nothing"],
+      ["page", "inside"]
+    ] as const)
+      await agent.link(target, `/public/${name}`);
+    const status = async (path: string, init: RequestInit = {}) => (await host.fetch(address(path), init)).status;
+    for (const path of ["/public/to-file", "/public/to-directory", "/public/to-directory/key", "/public/to-nothing"]) {
+      expect(await status(path)).toBe(403);
+      expect(await status(path, { method: "PUT", body: "z" })).toBe(403);
+    }
+    expect(await agent.get("/secret/key")).toBe("x");
+    expect(await agent.get("/secret/new")).toBeNull();
+    expect(await status("/public/inside")).toBe(200);
+    expect(await status("/public/to-file", { headers: LET_IN })).toBe(200);
   });
 
   test("a path in an address stays inside, however it is written", async () => {

@@ -3,6 +3,12 @@ import type { UIMessage } from "ai";
 import { expect, test, vi } from "vitest";
 import { connect, env, fetchPath, rawStub, uniqueName } from "./world.ts";
 
+// The first of them also loads the Worker.
+vi.setConfig({ testTimeout: 60_000 });
+
+/** What is on its way through three objects takes its time on a busy machine. */
+const PATIENTLY = { timeout: 10_000 };
+
 const ask = (name: string, words: string) =>
   rawStub(env.Captain, name).saveMessages([{ id: words, role: "user", parts: [{ type: "text", text: words }] }]);
 
@@ -46,14 +52,14 @@ test("orders go down to the platform's depth, in parallel on each level, and one
 test("a cancel reaches the sailor two levels below at once, and nothing is left that would wake the captain", async () => {
   const { name, events } = await open();
   const asked = ask(name, "down down wait");
-  await vi.waitFor(() => expect(events().length).toBeGreaterThan(2));
+  await vi.waitFor(() => expect(events().length).toBeGreaterThan(2), PATIENTLY);
   await rawStub(env.Captain, name).cancelAllChats("abandon ship");
   expect(await asked).toMatchObject({ status: "aborted" });
   await vi.waitFor(async () => {
     const runs = await rawStub(env.Captain, name).listAgentToolRuns();
     expect(runs.map(({ status }) => status).toSorted()).toEqual(["aborted", "completed"]);
-  });
-  expect(events().some(({ event }) => event?.kind === "aborted")).toBe(true);
+  }, PATIENTLY);
+  await vi.waitFor(() => expect(events().some(({ event }) => event?.kind === "aborted")).toBe(true), PATIENTLY);
 });
 
 test("a child's conversation is opened below the captain's address, and deleted with its run", async () => {

@@ -4,6 +4,7 @@ import { ExtensionManager, type ExtensionManagerOptions } from "../../src/extens
 import { getAgentByName } from "../../src/agent/index.ts";
 import { env, uniqueName } from "./world.ts";
 
+// Isolates are loaded, and some are left to run into their limits.
 vi.setConfig({ testTimeout: 60_000 });
 
 async function loaded(source: string, options: Partial<ExtensionManagerOptions> = {}, permissions = {}) {

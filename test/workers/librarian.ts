@@ -23,6 +23,10 @@ export class Librarian extends Think {
     await files.mv("/d", "/moved");
     await files.rm("/big");
     await files.mkdir("/x/y/z", { recursive: true });
+    for (let count = 0; count <= 22; count += 1) await files.writeFile("/many", `${count}`);
+    await files.rm("/many");
+    await files.writeFile("/gone/f", "x");
+    await files.rm("/gone", { recursive: true });
     const [version] = await files.history("/big");
     await files.restore("/big", version?.version ?? 0);
     return {
@@ -30,6 +34,7 @@ export class Librarian extends Think {
       text: await files.readFile("/moved/é/a.txt"),
       size: (await files.readFileBytes("/big"))?.byteLength,
       copy: (await files.readFileBytes("/copy"))?.byteLength,
+      versions: [(await files.history("/many")).length, (await files.history("/gone/f")).length],
       info: await files.getWorkspaceInfo()
     };
   }

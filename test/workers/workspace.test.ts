@@ -10,6 +10,7 @@ test("every operation of the workspace is one that workerd allows", async () => 
     text: "one\ntwo\n",
     size: 3_000_003,
     copy: 3_000_003,
+    versions: [20, 1],
     info: { fileCount: 4, directoryCount: 6, totalBytes: 6_000_021, r2FileCount: 0 }
   });
 });

@@ -22,7 +22,7 @@ export class Directory extends Agent<Env, DirectoryState> {
   static callables = ["create", "rename", "remove"];
   override initialState: DirectoryState = EMPTY_DIRECTORY;
 
-  /** One that was never used serves again, so that empty conversations do not pile up, whoever made them. */
+  /** One that was never used serves again, so that empty conversations do not pile up, whichever client made them. */
   async create(): Promise<ConversationEntry> {
     const now = Date.now();
     const id = unusedConversation(this.state)?.id ?? crypto.randomUUID();
@@ -41,7 +41,7 @@ export class Directory extends Agent<Env, DirectoryState> {
     await this.queue("destroyConversation", id);
   }
 
-  /** An Assistant was asked something. A first question brings its title; a conversation nobody lists needs one. */
+  /** An Assistant was asked something. A first question brings its title; a conversation that is not listed needs one. */
   async touch(id: string, title?: string): Promise<void> {
     const known = this.#find(id);
     if (!known && title === undefined) return;
@@ -56,7 +56,7 @@ export class Directory extends Agent<Env, DirectoryState> {
     this.setState(withNote(this.state, note));
   }
 
-  /** From the queue, so that a restart in between does not leave storage that nobody can find any more. */
+  /** From the queue, so that a restart in between does not leave storage that cannot be found any more. */
   async destroyConversation(id: string): Promise<void> {
     if (this.#find(id)) return;
     const assistant = await getAgentByName(this.env.Assistant, id);

@@ -18,7 +18,7 @@ export function writeSetting(name: string, value: string): void {
   }
 }
 
-/** Yes or no, remembered. The default holds until somebody decides. */
+/** Yes or no, remembered. The default holds until the user decides. */
 export function useStoredFlag(name: string, byDefault: boolean): [boolean, (value: boolean) => void] {
   const [value, setValue] = useState(() => {
     const stored = readSetting(name);

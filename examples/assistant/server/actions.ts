@@ -1,4 +1,4 @@
-// What needs a human. Both actions are given the note's text next to its id: whoever decides sees what it is about, and
+// What needs a human. Both actions are given the note's text next to its id: the human who decides sees what it is about, and
 // what runs is what was shown.
 import { action, type ActionSet } from "everthink";
 import { z } from "zod";

@@ -37,7 +37,7 @@ export function calculate(expression: string): number {
   if (expression.length > MAX_EXPRESSION_LENGTH) throw new ExpressionTooLongError();
   const value = new Parser(expression).whole();
   if (!Number.isFinite(value)) throw new NotANumberError();
-  // Nobody expects to read "-0".
+  // Users do not expect to read "-0".
   return value === 0 ? 0 : value;
 }
 

@@ -3,7 +3,7 @@
 import { APICallError } from "ai";
 import { isFailureOnPurpose } from "./offline/failure-on-purpose.ts";
 
-/** An error thrown by a provider may be wrapped; deeper than this nobody wraps. */
+/** An error thrown by a provider may be wrapped; deeper than this no provider wraps. */
 const MAX_DEPTH = 8;
 
 export function failureForPeople(error: unknown): Error {
@@ -16,7 +16,7 @@ export function failureForPeople(error: unknown): Error {
   return new Error(`The model's provider refused the request (${status}).`);
 }
 
-/** Such errors have a message for people and a hint for operators; any other is a bug, and its text is nobody's business. */
+/** Such errors have a message for people and a hint for operators; any other is a bug, and its text is for the log. */
 function isOfThink(error: unknown): error is Error {
   return error instanceof Error && "code" in error && "hint" in error;
 }

@@ -37,7 +37,7 @@ export function resultDetail(result: ToolCallResultContext): string {
     : `${toolName} done in ${durationText(durationMs)}`;
 }
 
-/** The action did not run: what the model reads is that somebody has to decide first. */
+/** The action did not run: what the model reads is that a human has to decide first. */
 function isParked(output: unknown): boolean {
   return typeof output === "object" && output !== null && "status" in output && output.status === "paused";
 }

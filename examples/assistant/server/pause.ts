@@ -1,4 +1,4 @@
-// A wait that ends at once when nobody needs it any more.
+// A wait that ends at once when its signal fires.
 
 /** Resolves after the time, or when the signal fires. Nothing is waited for with 0. */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -1,4 +1,4 @@
-// Tells a model that cannot be used as it is set up (a refused key, an unknown model, nobody at the address) from one
+// Tells a model that cannot be used as it is set up (a refused key, an unknown model, no server at the address) from one
 // that only failed this time. What it says is for people and holds nothing that the provider or the platform said: such
 // texts may repeat a key. Pure.
 import { APICallError } from "ai";

@@ -32,8 +32,8 @@ export abstract class AgentToolsAgent<
   maxQueuedAgentTools: number = 0;
 
   /**
-   * A run is given up as "interrupted" when its child shows no sign of life for so long. Left alone it is 10 minutes, and 2
-   * minutes for a child that an earlier process started.
+   * A run is given up as "interrupted" when its child shows no sign of life for so long. Left alone it is 15 minutes, more
+   * than a child's `chatStreamStallTimeoutMs`, and 2 minutes for a child that an earlier process started.
    */
   agentToolNoProgressMs: number | undefined = undefined;
 
@@ -88,6 +88,12 @@ export abstract class AgentToolsAgent<
 
   /** Stops such a run, with everything below it. Nothing for one that is over. */
   async cancelAgentToolRun(runId: string, reason?: string): Promise<void> {
+    assertCallerMayChange(this);
+    await childRunsOf(this).cancel(runId, reason ?? "cancelled");
+  }
+
+  /** The same for a run of a child only. A background run is reported as "aborted". */
+  async cancelAgentTool(runId: string, reason?: string): Promise<void> {
     assertCallerMayChange(this);
     await childRunsOf(this).cancel(runId, reason ?? "cancelled");
   }

@@ -1,5 +1,6 @@
 // The way from a parent to the child of a run. Every call is one message down the tree with plain data; a child that the
 // parent does not have is an answer, not an error.
+import { beforeDeadline } from "../../host/deadline.ts";
 import type { AgentRuntime } from "../runtime.ts";
 import { isUnknownChild, type Invoked } from "../tree/internal.ts";
 import type { AgentPathStep } from "../tree/path.ts";
@@ -8,6 +9,15 @@ import type { RunRow } from "./run-table.ts";
 
 /** Methods that every child has: see `AgentToolsAgent`. */
 type ChildMethod = "startAgentToolRun" | "cancelAgentToolRun" | "readAgentToolRun";
+
+interface StartOptions {
+  /** What the run may use. */
+  readonly maxTokens: number;
+  readonly signal: AbortSignal;
+}
+
+/** How long a child has to take a cancel. */
+const CANCEL_MS = 5_000;
 
 const NO_RUN: RunProgress = { run: null, chunks: [], more: false, idleMs: 0 };
 
@@ -18,9 +28,11 @@ export class ChildLink {
     this.#runtime = runtime;
   }
 
-  /** Makes the child if there is none, and has it accept the run. */
-  async start(row: RunRow, input: unknown, maxTokens: number): Promise<void> {
+  /** Makes the child if there is none, and has it accept the run, unless that was stopped while the child came up. */
+  async start(row: RunRow, input: unknown, { maxTokens, signal }: StartOptions): Promise<void> {
     await this.#runtime.tree.spawn(childOf(row));
+    // The child has had its cancel by now: what came after that would begin all the same.
+    signal.throwIfAborted();
     const limit = Number.isFinite(maxTokens) ? { maxTokens } : {};
     await this.#ask(row, "startAgentToolRun", input, { runId: row.run_id, ...limit });
   }
@@ -30,8 +42,11 @@ export class ChildLink {
     return ((await this.#ask(row, "readAgentToolRun", row.run_id, options)) as RunProgress | undefined) ?? NO_RUN;
   }
 
+  /** Rejects when the child does not take it in time: it may still be working. */
   async cancel(row: RunRow, reason: string): Promise<void> {
-    await this.#ask(row, "cancelAgentToolRun", row.run_id, reason);
+    const late = () => new Error("The sub-agent did not take the cancel.");
+    const taken = this.#ask(row, "cancelAgentToolRun", row.run_id, reason);
+    await beforeDeadline(taken, { clock: this.#runtime.clock, timeoutMs: CANCEL_MS, late });
   }
 
   /** With its storage and everything below it. */

@@ -32,14 +32,13 @@ import {
 } from "./run.ts";
 import { runInfo, runResult, RunTable, type ClearAgentToolRunsOptions, type RunRow } from "./run-table.ts";
 import { reportRun } from "./run-reports.ts";
+import { RetryTimes } from "./retry-times.ts";
 import { Slots } from "./slots.ts";
 
 /** How long a client that connects waits for what a child has said. */
 const REPLAY_MS = 2_000;
 /** Characters of an id that is not given. */
 const RANDOM_ID_CHARS = 12;
-/** A child that could not be stopped or deleted is tried again after this. */
-const RETRY_MS = 30_000;
 
 const CLEARED = "clearing agent tool run";
 const OWNER_ENDED = "The turn that started the run has ended.";
@@ -53,7 +52,7 @@ export class ChildRuns {
   readonly #slots: Slots;
   readonly #events: RunEvents;
   readonly #live = new Map<string, LiveRun>();
-  readonly #retryAt = new Map<string, number>();
+  readonly #retries: RetryTimes;
   #activeAt = 0;
 
   constructor(init: RunsInit) {
@@ -61,6 +60,7 @@ export class ChildRuns {
     this.#init = init;
     this.table = new RunTable(runtime.sql);
     this.#link = new ChildLink(runtime);
+    this.#retries = new RetryTimes(runtime.clock);
     this.#slots = new Slots({
       limits: () => init.settings(),
       running: () => this.table.open().flatMap(({ run_id, status }) => (status === "running" ? [run_id] : []))
@@ -170,7 +170,10 @@ export class ChildRuns {
 
   /** Children go on after a turn that was answered; those of any other are stopped. */
   settled(turnId: string, { status }: Pick<TurnOutcome, "status">): void {
-    const left = this.table.exists ? this.table.openOfTurn(turnId) : [];
+    if (!this.table.exists) return;
+    // Its runs were kept until now.
+    this.#expire();
+    const left = this.table.openOfTurn(turnId);
     if (left.length === 0) return;
     const { runtime } = this.#init;
     if (status === "completed") return void runtime.background(runtime.wakes.rearm());
@@ -187,9 +190,9 @@ export class ChildRuns {
 
   nextWake(nowMs: number): number | null {
     const due = this.table.unfinished().filter((row) => this.#isLeft(row));
-    const times = due.map(({ run_id }) => this.#retryAt.get(run_id) ?? nowMs);
+    const times = due.map(({ run_id }) => this.#retries.at(run_id) ?? nowMs);
     const { maxAgeMs } = this.#init.settings().retention;
-    const firstEndedAt = maxAgeMs === undefined ? null : this.table.firstEndedAt();
+    const firstEndedAt = maxAgeMs === undefined ? null : this.table.firstEndedAt(this.conversation.openTurns());
     if (maxAgeMs !== undefined && firstEndedAt !== null) times.push(firstEndedAt + maxAgeMs + 1);
     return times.length === 0 ? null : Math.min(...times);
   }
@@ -197,16 +200,14 @@ export class ChildRuns {
   /** Takes up what a crash left: follows children, stops or deletes them, reports their ends. */
   async runDue(): Promise<void> {
     if (!this.table.exists) return;
-    const { clock } = this.#runtime;
     this.#expire();
-    const left = this.table.unfinished().filter((row) => this.#isLeft(row) && this.#isDue(row));
+    const left = this.table.unfinished().filter((row) => this.#isLeft(row) && this.#retries.isDue(row.run_id));
     const open = left.filter(({ status }) => isOpenRun(status));
     if (open.length > 0) this.#runtime.background(this.#recover(open));
     for (const row of left.filter(({ reports, status }) => reports === 1 && status !== "clearing")) {
       this.#runtime.background(this.#inAgent(() => this.#report(row)));
     }
     if (left.some(({ status }) => status === "clearing")) await this.#removeCleared();
-    for (const [runId, at] of this.#retryAt) if (at <= clock.now()) this.#retryAt.delete(runId);
   }
 
   /** Resolves when all of them are over. */
@@ -227,7 +228,9 @@ export class ChildRuns {
   tokensOf(turnId: string): number {
     if (!this.table.exists) return 0;
     const live = [...this.#live.values()].filter((run) => run.row.turn_id === turnId);
-    return live.reduce((sum, { tokens }) => sum + tokens, this.table.tokensOf(turnId));
+    // A run that is taken up again has in its row what it had used before.
+    const more = live.map(({ tokens, row }) => Math.max(0, tokens - row.tokens));
+    return more.reduce((sum, tokens) => sum + tokens, this.table.tokensOf(turnId));
   }
 
   /** When a child last said something. */
@@ -352,9 +355,10 @@ export class ChildRuns {
     const { run_id: runId, class_name: agentType } = live.row;
     // Its caller is gone, and the run is not over. Or its child could not be stopped: that is tried again.
     if (!end) {
-      this.#retryAt.set(runId, this.#runtime.clock.now() + RETRY_MS);
       this.#forget(runId, live);
       const cancel = this.table.get(runId)?.cancel ?? null;
+      if (cancel === null) this.#retries.pause(runId);
+      else this.#retries.failed(runId);
       if (cancel !== null) return { runId, agentType, status: "aborted", error: cancel };
       return { runId, agentType, status: "interrupted", error: OWNER_ENDED, childStillRunning: true };
     }
@@ -363,7 +367,7 @@ export class ChildRuns {
       return await this.#end(runId, { ...end, tokens: Math.max(end.tokens ?? 0, live.tokens) }, live.lastEvent);
     } catch (error) {
       // It is still open: without a pause the wake would take it up again at once, for ever.
-      this.#retryAt.set(runId, this.#runtime.clock.now() + RETRY_MS);
+      this.#retries.failed(runId);
       throw error;
     }
   }
@@ -379,6 +383,7 @@ export class ChildRuns {
     const reports = (before && before.detached !== null) || this.#init.hooks.wantsFinish;
     const row = this.table.end(runId, end, { at: clock.now(), chunks, reports });
     this.#slots.free(runId);
+    this.#retries.done(runId);
     if (!row || !before) return { runId, agentType: before?.class_name ?? "", status: "aborted", error: CLEARED };
     if (before.status === row.status) return runResult(row);
     this.#runtime.emit("agent_tool:run:ended", { runId, agentType: row.class_name, status: end.status });
@@ -399,7 +404,8 @@ export class ChildRuns {
     const { maxRuns, maxAgeMs } = this.#init.settings().retention;
     if (maxRuns === undefined && maxAgeMs === undefined) return;
     const endedBefore = maxAgeMs === undefined ? undefined : this.#runtime.clock.now() - maxAgeMs;
-    this.table.markExpired({ maxRuns, endedBefore });
+    // A turn that is open asks for its runs again after a crash, and counts what they have used.
+    this.table.markExpired({ maxRuns, endedBefore, openTurns: this.conversation.openTurns() });
     this.#runtime.background(this.#removeCleared());
   }
 
@@ -421,9 +427,10 @@ export class ChildRuns {
       }
       await this.#link.remove(row);
       this.table.remove(runId);
+      this.#retries.done(runId);
     } catch (error) {
       console.error("A sub-agent could not be deleted; it is tried again.", error);
-      this.#retryAt.set(runId, runtime.clock.now() + RETRY_MS);
+      this.#retries.failed(runId);
     }
     this.#slots.free(runId);
     runtime.background(runtime.wakes.rearm());
@@ -440,10 +447,6 @@ export class ChildRuns {
     if (this.#live.has(row.run_id)) return false;
     if (!isOpenRun(row.status) || row.cancel !== null || row.turn_id === null) return true;
     return !this.conversation.isOpen(row.turn_id);
-  }
-
-  #isDue({ run_id }: RunRow): boolean {
-    return (this.#retryAt.get(run_id) ?? 0) <= this.#runtime.clock.now();
   }
 
   #inAgent<T>(work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,6 @@
 // Follows one run of a child to its end: asks for what is new, again and again. A child that does not answer, or fails to,
 // is asked again with pauses: it may be starting after a crash. What ends the wait is the child's own word, the caller,
 // or too long a time without a sign of life. Decides nothing about the run and writes nothing.
-import { beforeDeadline } from "../../host/deadline.ts";
 import type { Clock } from "../../host/ports.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import { ThinkError } from "../../util/errors.ts";
@@ -39,9 +38,27 @@ export type Followed =
   /** It does not answer. */
   | { readonly kind: "unreachable"; readonly reason: "inspect-timeout" | "inspect-failed"; readonly error: unknown };
 
-class NoAnswerError extends ThinkError {
+export class NoAnswerError extends ThinkError {
   constructor() {
     super({ code: "sub-agent-no-answer", message: "The sub-agent does not answer." });
+  }
+}
+
+/** What a child answers to a call. Rejects with NoAnswerError when that is late, and with the signal's reason. */
+export async function answerInTime<T>(
+  call: Promise<T>,
+  { clock, signal, timeoutMs }: Pick<FollowInit, "clock" | "signal"> & { readonly timeoutMs: number }
+): Promise<T> {
+  const stopped = aborted(signal);
+  const timer = new AbortController();
+  const late = clock.sleep(timeoutMs, timer.signal).then(() => Promise.reject(new NoAnswerError()));
+  // They may reject after the race was won.
+  for (const racer of [call, late]) racer.catch(() => undefined);
+  try {
+    return await Promise.race([call, late, stopped.promise]);
+  } finally {
+    timer.abort();
+    stopped.release();
   }
 }
 
@@ -90,20 +107,12 @@ async function ask(
   timeoutMs: number
 ): Promise<Answer> {
   const { clock, signal } = init;
-  const stopped = aborted(signal);
   try {
-    const answer = beforeDeadline(init.ask(options), {
-      clock,
-      timeoutMs,
-      late: () => new NoAnswerError()
-    });
-    return { ok: true, progress: await Promise.race([answer, stopped.promise]) };
+    return { ok: true, progress: await answerInTime(init.ask(options), { clock, signal, timeoutMs }) };
   } catch (error) {
     signal.throwIfAborted();
     const reason = error instanceof NoAnswerError ? "inspect-timeout" : "inspect-failed";
     return { ok: false, end: { kind: "unreachable", reason, error } };
-  } finally {
-    stopped.release();
   }
 }
 
@@ -113,6 +122,7 @@ function aborted(signal: AbortSignal): { readonly promise: Promise<never>; relea
   const onAbort = () => reject(signal.reason);
   // It may reject after the race was won.
   promise.catch(() => undefined);
+  if (signal.aborted) onAbort();
   signal.addEventListener("abort", onAbort, { once: true });
   return { promise, release: () => signal.removeEventListener("abort", onAbort) };
 }

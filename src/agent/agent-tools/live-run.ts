@@ -1,11 +1,10 @@
 // One run that this process works on: reaches the child, follows it to its end, and stops it where it must. It says how
 // the run ended; writing that down is its owner's. Between any two of its steps the process may die: the row and the
 // child's own record say how it goes on.
-import { beforeDeadline } from "../../host/deadline.ts";
 import type { AgentRuntime } from "../runtime.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
 import type { ChildLink } from "./child-link.ts";
-import { follow, type Followed } from "./follow.ts";
+import { answerInTime, follow, NoAnswerError, type Followed } from "./follow.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
 import type { AgentToolRunInspection } from "./run-progress.ts";
 import type { RunConversation, RunHooks, RunSettings } from "./ports.ts";
@@ -13,13 +12,14 @@ import { DEFAULT_BACKGROUND_MS, NEVER_STARTED, abortReasonText, type RunAgentToo
 import { backgroundOf, runInfo, type RunRow, type RunTable } from "./run-table.ts";
 import type { Slots } from "./slots.ts";
 
-/** How long a child may go without a sign of life: one that this process started, and one that an earlier process did. */
-export const NO_PROGRESS_MS = 600_000;
+/**
+ * How long a child may go without a sign of life: one that this process started, and one that an earlier process did. The
+ * first is longer than a model may be silent: a child whose stream stalls recovers, and is only slower.
+ */
+export const NO_PROGRESS_MS = 900_000;
 export const REATTACH_MS = 120_000;
 /** How long a child of an earlier process has for its first answer. */
 export const INSPECT_MS = 2_000;
-/** How long a child has to take a cancel. */
-const CANCEL_MS = 5_000;
 
 export interface RunRequest {
   /** Absent: only what is known of the run can be taken up. */
@@ -59,6 +59,7 @@ export interface LiveRunInit {
 
 const NO_RECORD = "The sub-agent has no record of this run.";
 const NOT_STARTED = "The sub-agent could not be started.";
+const SLOW_START = "The sub-agent did not begin in time.";
 const SILENT = "The sub-agent showed no sign of life for too long.";
 const UNREACHABLE = "The sub-agent could not be reached.";
 const OVER_BUDGET = "The run took longer than it may.";
@@ -78,6 +79,8 @@ export class LiveRun {
   readonly #result = Promise.withResolvers<RunAgentToolResult>();
   readonly #detach: (() => void)[] = [];
   #stopped: Stop | undefined;
+  /** Its child has said that it has the run. */
+  #isAccepted = false;
 
   constructor(init: LiveRunInit) {
     this.#init = init;
@@ -187,18 +190,17 @@ export class LiveRun {
       case "tokens":
         await this.#stopChild(OVER_TOKENS);
         return { status: "error", error: OVER_TOKENS };
-      case "budget":
-        await this.#stopChild(OVER_BUDGET);
-        return { status: "interrupted", error: OVER_BUDGET, reason: "budget-exceeded", childStillRunning: false };
+      case "budget": {
+        const childStillRunning = !(await this.#stopChild(OVER_BUDGET));
+        return { status: "interrupted", error: OVER_BUDGET, reason: "budget-exceeded", childStillRunning };
+      }
     }
   }
 
   /** False: the child may still be working. */
   async #stopChild(reason: string): Promise<boolean> {
-    const { link, runtime } = this.#init;
-    const late = () => new Error("The sub-agent did not take the cancel.");
     try {
-      await beforeDeadline(link.cancel(this.row, reason), { clock: runtime.clock, timeoutMs: CANCEL_MS, late });
+      await this.#init.link.cancel(this.row, reason);
       return true;
     } catch (error) {
       console.warn("A sub-agent could not be stopped; it is tried again.", error);
@@ -214,12 +216,23 @@ export class LiveRun {
       runtime.emit("agent_tool:recovery:reattach", { runId, agentType, budgetMs: this.#noProgressMs });
       const followed = await this.#follow(row.detached === null ? INSPECT_MS : undefined);
       // Only a run that no child has accepted may begin.
-      const isUnaccepted = row.status === "starting" || row.reason === "not-started";
-      if (followed.kind !== "unknown" || !isUnaccepted) return endOf(followed);
+      const isUnaccepted = !this.#isAccepted && (row.status === "starting" || row.reason === "not-started");
+      if (!isUnaccepted || (followed.kind !== "unknown" && followed.kind !== "unreachable")) {
+        return this.#endOf(followed);
+      }
+      // A later call may still start it: that its child was out of reach does not change that.
+      if (followed.kind === "unreachable") return notAccepted(UNREACHABLE, followed.error);
       if (!request.input) return NOT_BEGUN;
     }
     const refusal = await this.#startChild(request.input?.value);
-    return refusal ?? endOf(await this.#follow());
+    return refusal ?? this.#endOf(await this.#follow());
+  }
+
+  /** A silent child is left running for a later call. No call comes back for a background run: its child is stopped. */
+  async #endOf(followed: Followed): Promise<RunEnd> {
+    const end = endOf(followed);
+    if (followed.kind !== "silent" || this.row.detached === null) return end;
+    return { ...end, childStillRunning: !(await this.#stopChild(SILENT)) };
   }
 
   async #startChild(input: unknown): Promise<RunEnd | undefined> {
@@ -233,8 +246,9 @@ export class LiveRun {
       return { status: "error", error: errorMessage(error) };
     }
     this.#stop.signal.throwIfAborted();
+    const maxTokens = row.turn_id === null ? Infinity : conversation.tokensLeft(row.turn_id);
     try {
-      await link.start(row, input, row.turn_id === null ? Infinity : conversation.tokensLeft(row.turn_id));
+      await this.#inTime(link.start(row, input, { maxTokens, signal: this.#stop.signal }), this.#startMs);
     } catch (error) {
       this.#stop.signal.throwIfAborted();
       if (!(await this.#hasBegun())) return this.#notStarted(error);
@@ -247,13 +261,21 @@ export class LiveRun {
   /** A call that failed on its way back has been made. */
   async #hasBegun(): Promise<boolean> {
     try {
-      return (await this.#init.link.read(this.row, { afterSequence: -1, waitMs: 0 })).run !== null;
+      const reading = this.#init.link.read(this.row, { afterSequence: -1, waitMs: 0 });
+      return (await this.#inTime(reading, INSPECT_MS)).run !== null;
     } catch {
+      this.#stop.signal.throwIfAborted();
       return false; // The failure of the start is reported.
     }
   }
 
+  /** User code of the child may never return, when it starts or reads its input. */
+  #inTime<T>(call: Promise<T>, timeoutMs: number): Promise<T> {
+    return answerInTime(call, { clock: this.#init.runtime.clock, signal: this.#stop.signal, timeoutMs });
+  }
+
   #notStarted(error: unknown): RunEnd {
+    if (error instanceof NoAnswerError) return notAccepted(SLOW_START, error);
     console.error(`A run of ${this.row.class_name} could not be started:`, error);
     return { status: "error", error: error instanceof ThinkError ? error.message : NOT_STARTED };
   }
@@ -275,6 +297,7 @@ export class LiveRun {
     const { table, conversation, onChunks, onActivity, onOverspent } = this.#init;
     const { run_id: runId, turn_id: turnId, status } = this.row;
     if (status === "starting" && !this.#init.request.isNew) table.began(runId);
+    this.#isAccepted = true;
     this.#begun.resolve();
     this.tokens = Math.max(this.tokens, run.tokens ?? 0);
     this.isOver = run.status !== "running";
@@ -286,6 +309,12 @@ export class LiveRun {
     if (turnId === null) return;
     if (chunks.length > 0) conversation.beat(turnId);
     if (conversation.tokensLeft(turnId) <= 0) onOverspent(turnId);
+  }
+
+  /** Also of a background run: its caller waits until it has begun. */
+  get #startMs(): number {
+    const { request, settings } = this.#init;
+    return request.noProgressMs ?? settings().noProgressMs ?? NO_PROGRESS_MS;
   }
 
   get #noProgressMs(): number {
@@ -302,6 +331,12 @@ const NOT_BEGUN: RunEnd = {
   reason: "not-started",
   childStillRunning: false
 };
+
+/** It is not known whether a child has accepted it: a later call follows what there is, or starts it. */
+function notAccepted(error: string, cause: unknown): RunEnd {
+  console.error(error, cause);
+  return { status: "interrupted", error, reason: "not-started" };
+}
 
 function endOf(followed: Followed): RunEnd {
   switch (followed.kind) {

@@ -103,6 +103,8 @@ export class OwnRuns {
   /** By request. Kept while a parent follows the run. */
   readonly #feeds = new Map<string, ChunkFeed>();
   readonly #ending = new Map<string, Promise<void>>();
+  /** Runs whose input is being read: they have no row yet, and may be stopped all the same. */
+  readonly #starting = new Map<string, { isStopped: boolean }>();
   #isListening = false;
 
   constructor(init: OwnRunsInit) {
@@ -114,24 +116,36 @@ export class OwnRuns {
   }
 
   has(runId: string): boolean {
-    return this.#row(runId) !== undefined;
+    return this.#starting.has(runId) || this.#row(runId) !== undefined;
   }
 
-  /** Durable when it resolves. A known run is not started again. */
+  /** Durable when it resolves. A known run is not started again. Null: it was stopped before it began. */
   async start(
     input: unknown,
     { runId, maxTokens }: { runId: string; maxTokens?: number }
   ): Promise<RunProgress["run"]> {
     if (!this.#row(runId)) {
-      const { methods, checkMessage, ids } = this.#init;
-      const formatted = await methods.formatAgentToolInput(input);
-      const message: unknown =
-        typeof formatted === "string"
-          ? { id: ids.next(), role: "user", parts: [{ type: "text", text: formatted }] }
-          : formatted;
-      this.#admit(runId, checkMessage(message), maxTokens);
+      const starting = this.#starting.get(runId) ?? { isStopped: false };
+      this.#starting.set(runId, starting);
+      try {
+        const message = await this.#firstMessage(input);
+        if (!starting.isStopped) this.#admit(runId, message, maxTokens);
+      } finally {
+        this.#starting.delete(runId);
+      }
     }
     return this.inspect(runId);
+  }
+
+  /** User code: it takes its time, and may never return. */
+  async #firstMessage(input: unknown): Promise<UIMessage> {
+    const { methods, checkMessage, ids } = this.#init;
+    const formatted = await methods.formatAgentToolInput(input);
+    const message: unknown =
+      typeof formatted === "string"
+        ? { id: ids.next(), role: "user", parts: [{ type: "text", text: formatted }] }
+        : formatted;
+    return checkMessage(message);
   }
 
   /** Formatting takes its time: another call may have started it meanwhile. */
@@ -169,6 +183,8 @@ export class OwnRuns {
 
   /** Stops the run, wherever its turn is. Nothing for one that is over or unknown. */
   async cancel(runId: string, reason?: string): Promise<void> {
+    const starting = this.#starting.get(runId);
+    if (starting) starting.isStopped = true;
     const row = this.#row(runId);
     if (row?.status !== "running") return;
     this.#table.change("UPDATE cf_own_runs SET error = ? WHERE run_id = ? AND error IS NULL", reason ?? null, runId);

@@ -24,6 +24,7 @@ export interface RunHooks {
 export interface RunConversation {
   currentTurn(): { readonly turnId: string; readonly messageId: string } | undefined;
   isOpen(turnId: string): boolean;
+  openTurns(): readonly string[];
   /** It is over, or being stopped. */
   isStopped(turnId: string): boolean;
   /** The turn makes progress. */
@@ -39,6 +40,7 @@ export interface RunConversation {
 export const NO_CONVERSATION: RunConversation = {
   currentTurn: () => undefined,
   isOpen: () => false,
+  openTurns: () => [],
   isStopped: () => true,
   beat: () => undefined,
   tokensLeft: () => Infinity,

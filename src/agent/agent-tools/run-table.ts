@@ -97,6 +97,13 @@ export interface ClearAgentToolRunsOptions {
   readonly status?: AgentToolRunStatus | readonly AgentToolRunStatus[];
 }
 
+interface Expiry {
+  readonly maxRuns?: number | undefined;
+  readonly endedBefore?: number | undefined;
+  readonly openTurns: readonly string[];
+}
+
+const NOT_OF_TURNS = "(turn_id IS NULL OR turn_id NOT IN (SELECT value FROM json_each(?1)))";
 const UNFINISHED = "status IN ('starting', 'running', 'clearing') OR reports = 1";
 
 export class RunTable {
@@ -196,21 +203,23 @@ export class RunTable {
     this.#unfinished.drop();
   }
 
-  /** Of runs that are over, all but the newest, or those that ended before a time. */
-  markExpired({ maxRuns, endedBefore }: { maxRuns?: number | undefined; endedBefore?: number | undefined }): void {
+  /** Of runs that are over, all but the newest, or those that ended before a time. Not those of these turns. */
+  markExpired({ maxRuns, endedBefore, openTurns }: Expiry): void {
     this.#table.change(
       `UPDATE cf_child_runs SET status = 'clearing'
-       WHERE status IN ('completed', 'error', 'aborted', 'interrupted') AND reports = 0 AND (completed_at < ?1
-         OR (?2 IS NOT NULL AND ordinal NOT IN (SELECT ordinal FROM cf_child_runs WHERE status <> 'clearing'
-           ORDER BY ordinal DESC LIMIT ?2)))`,
-      ...[endedBefore ?? null, maxRuns ?? null]
+       WHERE status IN ('completed', 'error', 'aborted', 'interrupted') AND reports = 0 AND ${NOT_OF_TURNS}
+         AND (completed_at < ?2 OR (?3 IS NOT NULL AND ordinal NOT IN (SELECT ordinal FROM cf_child_runs
+           WHERE status <> 'clearing' ORDER BY ordinal DESC LIMIT ?3)))`,
+      ...[JSON.stringify(openTurns), endedBefore ?? null, maxRuns ?? null]
     );
     this.#unfinished.drop();
   }
 
-  firstEndedAt(): number | null {
-    const query = "SELECT MIN(completed_at) AS at FROM cf_child_runs WHERE status <> 'clearing' AND reports = 0";
-    return this.#table.one<{ at: number | null }>(query)?.at ?? null;
+  /** Of those that `markExpired` may take. */
+  firstEndedAt(openTurns: readonly string[]): number | null {
+    const query = `SELECT MIN(completed_at) AS at FROM cf_child_runs WHERE status <> 'clearing' AND reports = 0
+      AND ${NOT_OF_TURNS}`;
+    return this.#table.one<{ at: number | null }>(query, JSON.stringify(openTurns))?.at ?? null;
   }
 
   remove(runId: string): void {

@@ -14,7 +14,7 @@ export type AgentToolInterruption =
   /** The child could not be asked: it did not answer, or every call failed. */
   | "inspect-timeout"
   | "inspect-failed"
-  /** The process died before the child had accepted the run. Calling it again with the same id starts it. */
+  /** The child is not known to have accepted the run. A call with the same id starts it, or follows what it began. */
   | "not-started"
   /** A background run took longer than it may. Its child was stopped. */
   | "budget-exceeded";
@@ -77,7 +77,7 @@ export interface BackgroundRun {
   readonly onFinish?: string;
   /** Stopped after so long (default 24 hours). */
   readonly maxBudgetMs?: number;
-  /** Stopped after so long without a sign of life (default: the whole budget). */
+  /** Stopped after so long without a sign of life, and reported as "no-progress" (default: the whole budget). */
   readonly noProgressBudgetMs?: number;
   /** Adds what came of it to the parent's conversation. */
   readonly notify?: boolean;

@@ -29,15 +29,18 @@ export const CHILD_RUNS: TakeoverPart = {
       rows: hasDetachedRuns(sql, has) ? count("cf_agent_tool_runs", UNREPORTED) : 0
     }
   ],
-  carry({ sql, count }) {
-    if (count("cf_agent_tool_runs") === 0) return undefined;
+  carry({ sql, has, count }) {
+    const found = count("cf_agent_tool_runs");
+    if (found === 0) return undefined;
+    // The others are here only if the class gives these runs up.
+    const isCarried = hasDetachedRuns(sql, has) ? `${KNOWN_RUN} AND NOT (${UNREPORTED})` : KNOWN_RUN;
     const carried = new TableSet(sql, RUN_TABLES).run(
       `INSERT INTO cf_child_runs (run_id, ordinal, class_name, call_id, turn_id, preview, display, display_order, status,
          summary, output, error, still_running, started_at, completed_at)
        SELECT run_id, ROW_NUMBER() OVER (ORDER BY started_at, rowid), agent_type, parent_tool_call_id,
          NULL, input_preview, display_metadata, display_order, status, summary, output_json,
-         error_message, child_still_running, started_at, completed_at FROM cf_agent_tool_runs`
+         error_message, child_still_running, started_at, completed_at FROM cf_agent_tool_runs WHERE ${isCarried}`
     ).changed;
-    return { found: carried, carried, left: 0 };
+    return { found, carried, left: found - carried };
   }
 };

@@ -147,29 +147,6 @@ describe("stash", () => {
     late?.(1);
     expect(world.count("cf_fibers")).toBe(0);
   });
-
-  test("the framework's initial snapshot is there before the work, and its wrapper stays with its fiber", async () => {
-    const { fibers } = boot();
-    const wrapStash = (user: unknown) => ({ turn: 7, user });
-    await Promise.all([
-      fibers.run(
-        "turn",
-        async ({ stash }) => {
-          expect(snapshots()["turn"]).toBe('{"turn":7}');
-          await Promise.resolve();
-          stash("mine");
-          fibers.stash("mine");
-          expect(snapshots()["turn"]).toBe('{"turn":7,"user":"mine"}');
-        },
-        { initialSnapshot: { turn: 7 }, wrapStash }
-      ),
-      fibers.run("plain", async () => {
-        await Promise.resolve();
-        fibers.stash("bare");
-        expect(snapshots()["plain"]).toBe('"bare"');
-      })
-    ]);
-  });
 });
 
 describe("start", () => {

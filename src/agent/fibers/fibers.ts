@@ -44,12 +44,6 @@ export interface RunFiberOptions {
   onInterrupted?: string;
 }
 
-/** For the framework: what it needs to know on recovery, stored before the run and around what users stash. */
-export interface FrameworkFiberOptions extends RunFiberOptions {
-  initialSnapshot?: unknown;
-  wrapStash?: (data: unknown) => unknown;
-}
-
 export interface StartFiberOptions {
   fiberId?: string;
   /** A second start with the same key returns the first one's record and runs nothing. */
@@ -129,16 +123,13 @@ export class Fibers {
   }
 
   /** Runs `work` and returns what it returns. If the process ends before that, recovery gets its last stash. */
-  async run<T>(name: string, work: FiberWork<T>, options: FrameworkFiberOptions = {}): Promise<T> {
-    const { initialSnapshot, onInterrupted, wrapStash } = options;
+  async run<T>(name: string, work: FiberWork<T>, { onInterrupted }: RunFiberOptions = {}): Promise<T> {
     if (onInterrupted !== undefined) requireCallback(this.#core, onInterrupted);
-    const initial = initialSnapshot === undefined ? undefined : encodeStored(initialSnapshot, "initial snapshot");
     const id = this.#core.ids.next();
     const origin = this.#originOf(id, name);
-    const execution = this.#createExecution({ id, name, managed: false, origin }, wrapStash);
-    const { snapshot = initial, ...lineage } = this.#lineage(origin);
+    const execution = this.#createExecution({ id, name, managed: false, origin });
     const nowMs = this.#core.clock.now();
-    this.#table.insert({ id, name, managed: false, nowMs, snapshot, onInterrupted, ...lineage });
+    this.#table.insert({ id, name, managed: false, nowMs, onInterrupted, ...this.#lineage(origin) });
     this.#executing.set(execution.id, execution);
     this.#emitStarted(execution);
     try {
@@ -371,10 +362,7 @@ export class Fibers {
     this.#waiters.delete(id);
   }
 
-  #createExecution(
-    fiber: Pick<Execution, "id" | "name" | "managed" | "origin">,
-    wrapStash: (data: unknown) => unknown = (data) => data
-  ): Execution {
+  #createExecution(fiber: Pick<Execution, "id" | "name" | "managed" | "origin">): Execution {
     return {
       ...fiber,
       startedAt: fiber.managed ? undefined : this.#core.clock.now(),
@@ -382,7 +370,7 @@ export class Fibers {
       stash: (data) => {
         if (this.#isStopped) return;
         // What was started before the checkpoint is not started again by a run that goes on from there.
-        this.#table.stash(fiber.id, encodeStored(wrapStash(data), "snapshot"), fiber.origin.work.calls);
+        this.#table.stash(fiber.id, encodeStored(data, "snapshot"), fiber.origin.work.calls);
       }
     };
   }

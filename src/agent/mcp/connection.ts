@@ -1,6 +1,7 @@
 // One stored server and its line, if it has one: the states a client is shown, connecting with back-off, reading the
 // catalog, and requests with a deadline. A failure to connect is a state and an outcome, not an exception. Everything that
 // must survive a restart is in the server's row.
+import { happensWithin } from "../../host/deadline.ts";
 import { retryPauseMs } from "../retry.ts";
 import { EMPTY_CATALOG, type McpCatalog } from "./catalog.ts";
 import type { McpConnectionState, McpConnectOutcome } from "./connection-state.ts";
@@ -70,15 +71,15 @@ export class McpConnection {
   #refresh: { isDue: boolean } | undefined;
   #triedAt = 0;
   /** What the server said about itself when the line was opened. */
-  #about: { readonly instructions: string | null; readonly capabilities: object | null } | undefined;
+  #about: Link["about"] | undefined;
   readonly #idle: IdleWatch;
 
   constructor(id: string, services: ConnectionServices) {
     this.#id = id;
     this.#services = services;
     // While its stream of notifications is open, the object can neither hibernate nor be evicted. A server without a line
-    // stays ready, and keeps its session.
-    const onIdle = () => void (this.#state === "ready" && this.#hangUp());
+    // stays what it is, and keeps its session.
+    const onIdle = () => void (this.#isOpenable && this.#hangUp());
     this.#idle = new IdleWatch({ clock: services.clock, idleMs: IDLE_MS, signal: this.#life.signal, onIdle });
     if (this.record.authUrl !== null) this.#state = "authenticating";
   }
@@ -132,7 +133,7 @@ export class McpConnection {
   /** Tries again in the background what failed some time ago. */
   heal(): void {
     if (this.#establishing !== undefined) return;
-    if (this.#isResting) this.#reconnect();
+    if (this.#isResting && this.#error === null) this.#reconnect();
     if (this.#error === null) return;
     if (this.#services.clock.now() - this.#triedAt < HEAL_INTERVAL_MS) return;
     if (this.#state === "failed" || this.#state === "connected") this.#reconnect();
@@ -140,6 +141,8 @@ export class McpConnection {
 
   /** Reads the lists of a connected server again. A reading that is under way is given up for it. Never rejects. */
   discover(): Promise<McpConnectOutcome> {
+    // Opening the line reads them.
+    if (this.#isResting) return this.establish({ attempts: 1 });
     const [link, protocol] = [this.#link, this.#protocol];
     if (link === undefined || protocol === undefined) {
       return Promise.resolve({ state: "failed", error: "The server is not connected.", cause: undefined });
@@ -168,7 +171,10 @@ export class McpConnection {
       // The reading that took over says how it ended.
       if (given.aborted && this.#reading !== undefined) return this.#reading.outcome;
       const error = cleanMessage(cause);
-      if (this.#link === link) this.#become("connected", error);
+      if (this.#link === link) {
+        this.#become("connected", error);
+        this.#idle.touch();
+      }
       this.#services.emit("mcp:client:discover", { state: "connected", error });
       return { state: "connected", error, cause };
     }
@@ -278,10 +284,7 @@ export class McpConnection {
   }
 
   async #closeLink(link: Link): Promise<void> {
-    const timer = new AbortController();
-    const late = this.#services.clock.sleep(CLOSE_TIMEOUT_MS, timer.signal).catch(() => undefined);
-    await Promise.race([link.close({ endSession: true }), late]);
-    timer.abort();
+    await happensWithin(CLOSE_TIMEOUT_MS, link.close({ endSession: true }), this.#services.clock);
   }
 
   async #attempts(limit: number): Promise<McpConnectOutcome> {
@@ -313,15 +316,13 @@ export class McpConnection {
         throw this.#life.signal.reason;
       }
       this.#link = link;
-      this.#about = {
-        instructions: link.client.getInstructions() ?? null,
-        capabilities: link.client.getServerCapabilities() ?? null
-      };
+      this.#about = link.about;
       this.#services.store.update(this.#id, { session: link.session, authUrl: null });
       this.#become("connected");
       this.#services.emit("mcp:client:connect", { url, transport: link.kind, state: "connected" });
       return await this.#firstDiscovery(link, session !== null);
     } catch (cause) {
+      await this.#hangUp();
       return this.#connectFailure(cause);
     }
   }
@@ -337,7 +338,6 @@ export class McpConnection {
       return this.#attempt();
     }
     if (kind === "request" || kind === "session-gone") return outcome;
-    await this.#hangUp();
     throw outcome.cause;
   }
 
@@ -380,9 +380,14 @@ export class McpConnection {
     this.#services.background(this.establish({ attempts: this.record.options.retry.maxAttempts }));
   }
 
-  /** Ready, without a line. The next request, and the next turn, open one. */
+  /** Hung up because it was not used. The next request opens a line, and so does the next turn if the server is ready. */
   get #isResting(): boolean {
-    return this.#state === "ready" && this.#link === undefined;
+    return this.#isOpenable && this.#link === undefined;
+  }
+
+  /** Its line may be hung up, and opened again when it is needed. */
+  get #isOpenable(): boolean {
+    return this.#state === "ready" || this.#state === "connected";
   }
 
   async #hangUp(): Promise<void> {

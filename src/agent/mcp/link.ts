@@ -1,6 +1,7 @@
 // One open line to an MCP server: the client of `@modelcontextprotocol/client` on one transport. Opened once, used until
 // it is lost, never reopened: connection.ts opens the next.
 import type { Client, Transport } from "@modelcontextprotocol/client";
+import { isObject } from "../../util/json.ts";
 import type { ClientSdk } from "./client-package.ts";
 import { NO_TIMEOUT_MS } from "./deadline.ts";
 import type { Fetch } from "./guarded-fetch.ts";
@@ -27,13 +28,27 @@ export interface LinkInit {
   readonly onLost: (error: Error) => void;
 }
 
+/** What a server says about itself, cut to what is stored and sent to clients. */
+export interface AboutServer {
+  readonly instructions: string | null;
+  readonly capabilities: Record<string, unknown> | null;
+}
+
 export interface Link {
   readonly client: Client;
   readonly kind: TransportKind;
+  readonly about: AboutServer;
   readonly session: StoredSession | null;
   /** Never throws. `endSession`: the server is told to forget the session. */
   close(options: { endSession: boolean }): Promise<void>;
 }
+
+/** The rest is left out. */
+const MAX_INSTRUCTIONS_CHARS = 8_192;
+/** As JSON. Of longer ones only the names are kept, with the flags of each. */
+const MAX_CAPABILITIES_CHARS = 16_384;
+const CAPABILITIES = ["tools", "prompts", "resources", "logging", "completions"] as const;
+const MAX_NAME_CHARS = 256;
 
 /** The code of the answer that takes the place of one that can no longer come. Outside of JSON-RPC's reserved range. */
 export const ANSWER_LOST = -1;
@@ -133,10 +148,13 @@ function watchLink({ init, client, transport, sdk }: OpenedLink): Link {
   client.onclose = () => lost(new Error("The server closed the connection."));
   // Streamable HTTP has no line that could break between requests; what a request meets, it reports itself.
   if (init.kind === "sse") client.onerror = (error) => void (error instanceof sdk.SseError && lost(error));
+  const about = aboutServer(client);
+  const sessionId = init.kind !== "sse" && "sessionId" in transport ? transport.sessionId : undefined;
   return {
     client,
     kind: init.kind,
-    session: init.kind === "sse" ? null : sessionOf(client, "sessionId" in transport ? transport.sessionId : undefined),
+    about,
+    session: sessionId === undefined ? null : sessionOf(client, sessionId, about),
     close: async ({ endSession }) => {
       isClosed = true;
       if (endSession && "terminateSession" in transport) {
@@ -148,18 +166,39 @@ function watchLink({ init, client, transport, sdk }: OpenedLink): Link {
   };
 }
 
-function sessionOf(client: Client, id: string | undefined): StoredSession | null {
+function aboutServer(client: Client): AboutServer {
+  const capabilities = client.getServerCapabilities();
+  return {
+    instructions: client.getInstructions()?.slice(0, MAX_INSTRUCTIONS_CHARS) ?? null,
+    capabilities: capabilities === undefined ? null : boundedCapabilities({ ...capabilities })
+  };
+}
+
+function boundedCapabilities(capabilities: Record<string, unknown>): Record<string, unknown> {
+  if (JSON.stringify(capabilities).length <= MAX_CAPABILITIES_CHARS) return capabilities;
+  const kept = CAPABILITIES.flatMap((name) => {
+    const value = capabilities[name];
+    return isObject(value) ? [[name, flagsOf(value)] as const] : [];
+  });
+  return Object.fromEntries(kept);
+}
+
+function flagsOf({ listChanged, subscribe }: Record<string, unknown>): Record<string, boolean> {
+  return { ...(listChanged === true && { listChanged }), ...(subscribe === true && { subscribe }) };
+}
+
+function sessionOf(client: Client, id: string, { instructions, capabilities }: AboutServer): StoredSession | null {
   const protocolVersion = client.getNegotiatedProtocolVersion();
-  const serverInfo = client.getServerVersion();
-  if (id === undefined || protocolVersion === undefined || serverInfo === undefined) return null;
-  const instructions = client.getInstructions();
+  const server = client.getServerVersion();
+  if (protocolVersion === undefined || server === undefined) return null;
+  const serverInfo = { name: server.name.slice(0, MAX_NAME_CHARS), version: server.version.slice(0, MAX_NAME_CHARS) };
   return {
     id,
     initialize: {
       protocolVersion,
-      capabilities: { ...client.getServerCapabilities() },
-      serverInfo: { ...serverInfo },
-      ...(instructions !== undefined && { instructions })
+      capabilities: capabilities ?? {},
+      serverInfo,
+      ...(instructions !== null && { instructions })
     }
   };
 }

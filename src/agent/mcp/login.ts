@@ -13,6 +13,8 @@ import type { McpStore } from "./server-store.ts";
 
 /** How long a user has for the login page. */
 export const LOGIN_LIFETIME_MS = 10 * 60_000;
+/** Of the address of a login page, which is stored and sent to every client. A longer one is refused. */
+const MAX_PAGE_CHARS = 16_384;
 
 export interface LoginInit {
   readonly sdk: ClientSdk;
@@ -183,8 +185,11 @@ class LoginPage {
 
 /** Shown to users as a link: anything but a web page could run code in theirs. */
 function checkedPage(url: URL): URL {
-  if (url.protocol === "https:" || url.protocol === "http:") return url;
-  throw new McpAuthorizationError("The server's login page is not a web page.");
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    throw new McpAuthorizationError("The server's login page is not a web page.");
+  }
+  if (url.href.length <= MAX_PAGE_CHARS) return url;
+  throw new McpAuthorizationError(`The address of the server's login page has more than ${MAX_PAGE_CHARS} characters.`);
 }
 
 function watchPosts(fetch: Fetch): { fetch: Fetch; readonly failure: unknown } {

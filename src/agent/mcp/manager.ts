@@ -1,6 +1,7 @@
 // All MCP servers of one agent: which there are, their connections, and what they offer together. Rows are the truth
 // about servers; a connection in memory belongs to a row and is made anew after a restart, in the background.
 import type { Tool } from "ai";
+import { happensWithin } from "../../host/deadline.ts";
 import { sameJson } from "../../util/json.ts";
 import type { McpCatalog, McpPrompt, McpResource, McpResourceTemplate, McpTool } from "./catalog.ts";
 import type {
@@ -27,7 +28,7 @@ import {
 } from "./server-record.ts";
 import { boundedView, toolView, type McpServersState, type McpServerView, type OfServer } from "./servers-view.ts";
 import { mcpToolSet, resultOf, type ListedTool, type McpApprovalPolicy, type McpToolSet } from "./tools.ts";
-import { toolKey } from "./tool-names.ts";
+import { canShareToolKeys, isToolKeyOf } from "./tool-names.ts";
 import { normalizeUrl, parseServerUrl } from "./url-guard.ts";
 
 export interface McpServerRegistration extends McpServerOptions {
@@ -161,7 +162,7 @@ export class McpManager implements McpClients {
 
   /** Whether the model's name for a tool is one of a stored server, also while the server is down. */
   hasToolNamed(key: string): boolean {
-    return this.#services.store.list().some(({ id }) => key.startsWith(toolKey(id, "")));
+    return this.#services.store.list().some(({ id }) => isToolKeyOf(id, key));
   }
 
   /** As `getAITools`, under a policy and a limit. */
@@ -219,11 +220,8 @@ export class McpManager implements McpClients {
   async waitForConnections({ timeout }: { timeout?: number } = {}): Promise<void> {
     const pending = [...this.#connections.values()].flatMap((connection) => connection.pending ?? []);
     if (pending.length === 0 || (timeout !== undefined && !(timeout > 0))) return;
-    const timer = new AbortController();
-    const late =
-      timeout === undefined ? [] : [this.#services.clock.sleep(timeout, timer.signal).catch(() => undefined)];
-    await Promise.race([Promise.all(pending), ...late]);
-    timer.abort();
+    const all = Promise.all(pending);
+    await (timeout === undefined ? all : happensWithin(timeout, all, this.#services.clock));
   }
 
   /** Tries servers again that failed some time ago. */
@@ -332,12 +330,11 @@ export class McpManager implements McpClients {
     this.#services.store.rename(from, to);
   }
 
-  /** Names of tools leave the dashes of ids out. */
+  /** A server could otherwise list a tool under the name that the model has for another server's. */
   #assertDistinct(id: string, own: string | undefined): void {
-    const plain = (text: string) => text.replaceAll("-", "");
-    const other = this.#services.store.list().find((record) => record.id !== own && plain(record.id) === plain(id));
+    const other = this.#services.store.list().find((record) => record.id !== own && canShareToolKeys(record.id, id));
     if (other === undefined) return;
-    throw new McpOptionsError(`The id "${id}" is too much like "${other.id}": their tools would have the same names.`);
+    throw new McpOptionsError(`The id "${id}" is too much like "${other.id}": their tools could have the same names.`);
   }
 
   #freshId(ids: ConnectionServices["ids"]): string {

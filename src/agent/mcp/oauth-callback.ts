@@ -117,8 +117,11 @@ export function isOpenLogin(
   return nonce !== undefined && store.readLogin(id, nonce, clock.now() + LOGIN_MARGIN_MS) !== undefined;
 }
 
-/** The state parameter of a login: which one, and of which server. Undefined for a text that is none. */
+/**
+ * The state parameter of a login: which one, and of which server. Undefined for a text that is none. Ids that were carried
+ * over from an agent of the original may have capitals.
+ */
 export function parseState(state: string | null): { nonce: string; serverId: string } | undefined {
-  const [, nonce, serverId] = /^([\w-]{1,64})\.([a-z][a-z0-9_-]{0,63})$/.exec(state ?? "") ?? [];
+  const [, nonce, serverId] = /^([\w-]{1,64})\.([\w-]{1,64})$/.exec(state ?? "") ?? [];
   return nonce === undefined || serverId === undefined ? undefined : { nonce, serverId };
 }

@@ -122,18 +122,33 @@ describe("logging in", () => {
     expect(scene.world.sql.all("SELECT kind FROM cf_mcp_credentials WHERE kind LIKE 'state:%'")).toEqual([]);
   });
 
+  test("a server that was carried over can be logged in to under the id it had", async () => {
+    const scene = protectedWorld();
+    scene.world.manager.registerServer("mine", { name: "mine", url: MCP_URL, callbackUrl: CALLBACK });
+    scene.world.sql.run("UPDATE cf_mcp_servers SET id = '-V1St_X8'");
+    await scene.world.restart().waitForConnections();
+    const { state, auth_url: page } = scene.world.manager.state().servers["-V1St_X8"]!;
+    expect(state).toBe("authenticating");
+    await scene.callback(await scene.visit(page!));
+    await scene.world.manager.waitForConnections();
+    expect(scene.world.manager.listServers()).toMatchObject([{ id: "-V1St_X8", state: "ready" }]);
+  });
+
   test("without a callback address the error says what to give", async () => {
     const scene = protectedWorld();
     await expect(scene.world.manager.addServer("mine", MCP_URL)).rejects.toThrow(/callbackHost/);
   });
 
-  test("a login page that is not a web page is never shown", async () => {
+  test.each([
+    ["is not a web page", "javascript:alert(1)"],
+    ["has an address without end", `${LOGIN}/${"x".repeat(20_000)}`]
+  ])("a login page that %s is never shown", async (_what, endpoint) => {
     const scene = protectedWorld();
     const login = scene.server.login;
     scene.world.origins.set(LOGIN, async (request) => {
       const response = await login(request);
       if (!request.url.includes("well-known")) return response;
-      return Response.json({ ...((await response.json()) as object), authorization_endpoint: "javascript:alert(1)" });
+      return Response.json({ ...((await response.json()) as object), authorization_endpoint: endpoint });
     });
     await expect(scene.add()).rejects.toThrow();
     expect(scene.world.store.get("mine")!.authUrl).toBeNull();

@@ -246,6 +246,38 @@ describe("a server that is not used", () => {
     expect(world.manager.listTools()).toEqual([]);
   });
 
+  test("reads its lists again when it is asked to", async () => {
+    const { world, id } = await worldWithReady(counter().handler);
+    world.clock.advance(30_000);
+    await settle(() => world.clock.sleepers === 0);
+    world.sent.length = 0;
+    expect(await world.manager.discoverIfConnected(id)).toEqual({ state: "ready" });
+    expect(world.rpcs()).toEqual(["tools/list"]);
+  });
+
+  test("is hung up also when its lists could not be read, and is tried again like one that failed", async () => {
+    let [open, isBroken] = [0, true];
+    const served = counter();
+    const world = new McpWorld();
+    world.origins.set(ORIGIN, async (request) => {
+      if (request.method === "GET") {
+        open += 1;
+        request.signal.addEventListener("abort", () => (open -= 1));
+      }
+      const isList = request.method === "POST" && (await request.clone().text()).includes("tools/list");
+      return isList && isBroken ? new Response("no", { status: 500 }) : served.handler(request);
+    });
+    await expect(world.manager.addServer("a", URL_A, { id: "a" })).rejects.toThrow();
+    expect(world.manager.listServers()).toMatchObject([{ state: "connected" }]);
+    await settle(() => open === 1);
+    world.clock.advance(30_000);
+    await settle(() => open === 0);
+    expect(world.clock.sleepers).toBe(0);
+    isBroken = false;
+    expect(await world.manager.callTool({ serverId: "a", name: "next" })).toMatchObject({ content: [{ text: "1" }] });
+    expect(world.manager.listServers()).toMatchObject([{ state: "ready" }]);
+  });
+
   test("and is removed ends its session all the same", async () => {
     const served = counter();
     const { world, id } = await worldWithReady(served.handler);

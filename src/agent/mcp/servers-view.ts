@@ -28,7 +28,7 @@ export interface McpServersState {
   readonly resources: readonly OfServer<McpResource>[];
 }
 
-/** Of the three lists as JSON. Past it tools lose their schemas, and then the lists their ends. */
+/** As JSON. Past it tools lose their schemas, then servers what they say about themselves, and then the lists their ends. */
 export const MAX_VIEW_CHARS = 512 * 1024;
 
 export function toolView(tool: OfServer<McpTool>): McpToolView {
@@ -38,7 +38,17 @@ export function toolView(tool: OfServer<McpTool>): McpToolView {
 export function boundedView(state: McpServersState): McpServersState {
   if (sizeOf(state) <= MAX_VIEW_CHARS) return state;
   const tools = state.tools.map(({ inputSchema: _input, outputSchema: _output, ...rest }) => rest);
-  const lists = { tools, prompts: [...state.prompts], resources: [...state.resources] };
+  const short = { ...state, tools };
+  return sizeOf(short) <= MAX_VIEW_CHARS ? short : cutView({ ...short, servers: withoutWords(state.servers) });
+}
+
+function withoutWords(servers: McpServersState["servers"]): McpServersState["servers"] {
+  const entries = Object.entries(servers);
+  return Object.fromEntries(entries.map(([id, view]) => [id, { ...view, instructions: null, capabilities: null }]));
+}
+
+function cutView(state: McpServersState): McpServersState {
+  const lists = { tools: [...state.tools], prompts: [...state.prompts], resources: [...state.resources] };
   while (sizeOf({ ...state, ...lists }) > MAX_VIEW_CHARS) {
     for (const list of Object.values(lists)) list.length = Math.floor(list.length / 2);
     if (Object.values(lists).every((list) => list.length === 0)) break;

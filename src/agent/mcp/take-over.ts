@@ -22,24 +22,35 @@ export const MCP_SERVERS: TakeoverPart = {
   refuses: ({ sql, has }) => {
     if (!has("cf_agents_mcp_servers")) return [];
     const rows = sql.all<OriginalServer>("SELECT * FROM cf_agents_mcp_servers");
-    const bound = rows.filter(({ server_url: url }) => !URL.canParse(url) || !/^https?:/.test(url));
+    const bound = rows.filter((row) => !isOnTheWeb(row));
     return bound.map(({ name, server_url: url }) => ({ what: `MCP server "${name}" at ${url}`, rows: 1 }));
   },
   carry({ sql, has }) {
     if (!has("cf_agents_mcp_servers")) return undefined;
     const rows = sql.all<OriginalServer>("SELECT * FROM cf_agents_mcp_servers ORDER BY rowid");
-    rows.forEach((row, index) => {
+    // The others are here only if the class gives MCP servers up.
+    const carried = rows.filter(isOnTheWeb);
+    carried.forEach((row, index) => {
       new TableSet(sql, MCP_TABLES).run(
         `INSERT INTO cf_mcp_servers (id, name, url, url_key, callback_url, client_id, auth_url, options, position)
          VALUES (?, ?, ?, ?, ?, ?, NULL, ?, ?)`,
         // The login was kept elsewhere and is asked for again, so neither the client id nor a login under way is of use.
-        ...[row.id, row.name, row.server_url, normalizeUrl(new URL(row.server_url)), row.callback_url, null],
+        ...[row.id, row.name, row.server_url, normalizeUrl(new URL(row.server_url)), callbackOf(row), null],
         ...[JSON.stringify(optionsOf(row)), index + 1]
       );
     });
-    return { found: rows.length, carried: rows.length, left: 0 };
+    return { found: rows.length, carried: carried.length, left: rows.length - carried.length };
   }
 };
+
+/** A server that was added without one has an empty text. */
+function callbackOf({ callback_url: url }: OriginalServer): string | null {
+  return URL.canParse(url) ? url : null;
+}
+
+function isOnTheWeb({ server_url: url }: OriginalServer): boolean {
+  return URL.canParse(url) && /^https?:/.test(url);
+}
 
 function optionsOf({ server_options: text }: OriginalServer) {
   const parsed = text === null ? undefined : parseJson(text);

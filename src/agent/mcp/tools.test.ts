@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { McpWorld } from "./mcp-kit.test-support.ts";
 import { OBJECT, rawMcp, textResult, type RawAnswer, type RawCall } from "./raw-mcp.test-support.ts";
 import { toolKey } from "./tool-names.ts";
+import type { McpApprovalPolicy } from "./tools.ts";
 
 const ORIGIN = "https://a.example.com";
 
@@ -66,11 +67,28 @@ describe("names", () => {
     expect(Object.keys(after.manager.getAITools())).toEqual(["tool_a_get_weather", key]);
   });
 
+  test.each(["a", "s-1", "x".repeat(58), "x".repeat(64)])(
+    "the names of tools of the server %s are known as its own",
+    async (id) => {
+      const world = new McpWorld();
+      world.manager.registerServer(id, { name: "one", url: ORIGIN });
+      for (const tool of ["t", "get.weather", "y".repeat(200)]) {
+        expect(world.manager.hasToolNamed(toolKey(id, tool))).toBe(true);
+      }
+      expect(world.manager.hasToolNamed(toolKey("other", "t"))).toBe(false);
+    }
+  );
+
   test("a server whose id would give its tools the names of another's is refused", async () => {
     const world = await worldOffering({ tools: ONE });
     world.manager.registerServer("a-b", { name: "x", url: ORIGIN });
     expect(() => world.manager.registerServer("ab", { name: "y", url: ORIGIN })).toThrow(/too much like "a-b"/);
     expect(() => world.manager.registerServer("a--b", { name: "x", url: ORIGIN })).not.toThrow();
+    // The tool "c_one" of "ab", and "one" of "ab_c".
+    expect(() => world.manager.registerServer("ab_c", { name: "z", url: ORIGIN })).toThrow(/too much like "a-b"/);
+    world.manager.registerServer("x_y", { name: "xy", url: ORIGIN });
+    expect(() => world.manager.registerServer("x", { name: "x", url: ORIGIN })).toThrow(/too much like "x_y"/);
+    expect(() => world.manager.registerServer("xy", { name: "xy2", url: ORIGIN })).not.toThrow();
   });
 });
 
@@ -270,6 +288,40 @@ describe("many tools", () => {
     expect(manager.state().tools.length).toBeGreaterThan(100);
   });
 
+  /** A server that says so many characters in each place where it can say anything about itself. */
+  const wordy = (length: number): RawAnswer => {
+    const words = "x".repeat(length);
+    return ({ id, params: { protocolVersion } }) => {
+      const capabilities = { tools: { listChanged: true }, experimental: { words: { words } } };
+      const serverInfo = { name: words, version: words };
+      const result = { protocolVersion, capabilities, serverInfo, instructions: words };
+      return Response.json({ jsonrpc: "2.0", id, result }, { headers: { "mcp-session-id": "s1" } });
+    };
+  };
+
+  test("what a server says about itself is cut before it is stored, and its session goes on", async () => {
+    const world = await worldOffering({ tools: ONE, others: { initialize: wordy(1_000_000) } });
+    const { instructions, capabilities } = world.manager.state().servers["a"]!;
+    expect(instructions).toHaveLength(8_192);
+    expect(capabilities).toEqual({ tools: { listChanged: true } });
+    expect(JSON.stringify(world.store.get("a")!.session).length).toBeLessThan(10_000);
+    await world.restart().waitForConnections();
+    expect(world.manager.listServers()).toMatchObject([{ state: "ready" }]);
+    expect(world.rpcs().filter((rpc) => rpc === "initialize")).toHaveLength(1);
+  });
+
+  test("what many servers say about themselves makes room for what they list", async () => {
+    const tools = Array.from({ length: 10 }, (_, index) => ({ name: `tool${index}`, inputSchema: OBJECT }));
+    const world = await worldOffering({ tools, others: { initialize: wordy(12_000) } });
+    for (let count = 1; count < 50; count += 1) {
+      const id = world.manager.registerServer(`s${count}`, { name: `s${count}`, url: `${ORIGIN}/s${count}` });
+      expect(await world.manager.connectToServer(id)).toEqual({ state: "ready" });
+    }
+    const state = world.manager.state();
+    expect(JSON.stringify(state).length).toBeLessThan(512 * 1024);
+    expect([Object.keys(state.servers).length, state.tools.length]).toEqual([50, 500]);
+  });
+
   test("a tool is converted once per listing", async () => {
     const { manager } = await worldOffering({ tools: many });
     const [first, second] = [manager.getAITools(), manager.getAITools()];
@@ -299,8 +351,22 @@ describe("approval", () => {
     expect(Object.keys(set)).toEqual(["tool_a_read", "tool_a_drop", "tool_a_pay"]);
     expect(set["tool_a_read"]!.needsApproval).toBeUndefined();
     expect(set["tool_a_drop"]!.needsApproval).toBe(true);
-    const pay = set["tool_a_pay"]!.needsApproval as (input: unknown) => boolean;
-    expect([pay({ euros: 5 }), pay({ euros: 50 })]).toEqual([false, true]);
+    const pay = set["tool_a_pay"]!.needsApproval as (input: unknown) => Promise<boolean>;
+    expect([await pay({ euros: 5 }), await pay({ euros: 50 })]).toEqual([false, true]);
+  });
+
+  test.each<[string, unknown]>([
+    ["throws over an input", () => () => (undefined as never as { euros: number }).euros > 10],
+    ["rejects", () => async () => Promise.reject(new Error("bug"))],
+    ["forgets to decide by an input", () => () => undefined],
+    ["forgets to decide", () => undefined],
+    ["is asynchronous", async () => false]
+  ])("a policy that %s asks the user", async (_what, approval) => {
+    const { manager } = await worldOffering({ tools });
+    // As a class without types may have it.
+    const set = manager.toolSet({ approval: approval as McpApprovalPolicy }).tools;
+    const asks = set["tool_a_pay"]!.needsApproval as (input: unknown) => Promise<boolean>;
+    expect(await asks({ euros: 5 })).toBe(true);
   });
 
   test("a policy that throws asks the user", async () => {

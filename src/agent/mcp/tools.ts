@@ -65,7 +65,7 @@ export function mcpToolSet({ tools, call, approval, warn, limit = Infinity }: To
     } else if (set.size >= limit) {
       omitted += 1;
     } else {
-      set.set(info.key, withApproval(converted(listed, info, call), decision));
+      set.set(info.key, withApproval(converted(listed, info, call), { decision, info, warn }));
     }
   }
   return { tools: Object.fromEntries(set), omitted };
@@ -84,19 +84,40 @@ export function toolInfo({ serverId, serverName, tool }: ListedTool): McpToolInf
   };
 }
 
+type Warn = ToolSetInit["warn"];
+
 /** A policy that fails asks the user, which is the safe side. */
-function decide(approval: McpApprovalPolicy, info: McpToolInfo, warn: (warning: string) => void): McpApproval {
+function decide(approval: McpApprovalPolicy, info: McpToolInfo, warn: Warn): McpApproval {
   try {
     return approval(info);
   } catch (error) {
-    warn(`mcpApproval failed for "${info.key}", so its calls need approval: ${String(error)}`);
-    return true;
+    return asksInstead(info, error, warn);
   }
 }
 
-function withApproval(tool: Tool, decision: Exclude<McpApproval, "hide">): Tool {
+interface Gate {
+  readonly decision: Exclude<McpApproval, "hide">;
+  readonly info: McpToolInfo;
+  readonly warn: Warn;
+}
+
+function withApproval(tool: Tool, { decision, info, warn }: Gate): Tool {
   if (decision === false) return tool;
-  return { ...tool, needsApproval: decision === true ? true : (input: unknown) => decision(input) };
+  if (decision === true) return { ...tool, needsApproval: true };
+  const needsApproval = async (input: unknown) => {
+    try {
+      // Whatever else a function without types returns asks the user, too.
+      return (await decision(input)) !== false;
+    } catch (error) {
+      return asksInstead(info, error, warn);
+    }
+  };
+  return { ...tool, needsApproval };
+}
+
+function asksInstead({ key }: McpToolInfo, error: unknown, warn: Warn): true {
+  warn(`mcpApproval failed for "${key}", so its calls need approval: ${String(error)}`);
+  return true;
 }
 
 /** By the entry of the catalog: a new listing has new entries. */

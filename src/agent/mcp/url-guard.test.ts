@@ -34,6 +34,14 @@ const REFUSED = [
   "http://app.169.254.169.254.nip.io/",
   "http://ip-10-0-0-1.ec2.internal/",
   "http://a.192-168-0-1.sslip.io/",
+  "http://0a000001.nip.io/",
+  "http://app-c0a80001.nip.io/",
+  "http://0a000001.8.8.8.8.nip.io/",
+  "http://fe80--1.sslip.io/",
+  "http://fd00-1-2-3-4-5-6-7.sslip.io/",
+  "http://[fec0::1]/",
+  "http://[::ffff:0:10.0.0.1]/",
+  "http://metadata.google.internal../",
   "https://user:secret@example.com/mcp"
 ];
 
@@ -48,6 +56,9 @@ const ALLOWED = [
   "https://8.8.8.8/",
   "https://[2606:4700::1111]/",
   "https://[::ffff:8.8.8.8]/",
+  "https://8.8.8.8.nip.io/",
+  "https://app-8-8-8-8.sslip.io/",
+  "https://0a000001.example.com/",
   "https://v1.10.0.example.com/",
   "https://mcp-10-2-3.example.com/",
   "https://release-2024-10-0-0-1x.example.com/"
@@ -69,6 +80,15 @@ describe("addresses of MCP servers", () => {
       "http://127.0.0.1/",
       "http://[::1]/",
       "http://[::ffff:7f00:1]/",
+      "http://[::ffff:127.0.0.1]/",
+      "http://[::127.0.0.1]/",
+      "http://localhost./",
+      "http://localhost../",
+      "http://LOCALHOST/",
+      "http://0x7f.1/",
+      "http://127.1/",
+      "http://2130706433/",
+      "http://017700000001/",
       "http://127.0.0.1.nip.io/",
       "http://app.localhost./"
     ]) {

@@ -16,6 +16,12 @@ const METADATA_NAMES: ReadonlySet<string> = new Set([
   "instance-data.ec2.internal"
 ]);
 
+/** Wildcard DNS services: a name below one of these is answered with the address that it spells. */
+const WILDCARD_DNS = /\.(?:nip\.io|sslip\.io|xip\.io|traefik\.me)$/;
+
+/** One decimal address, and at most one word before it. These services also read hexadecimal and IPv6 addresses. */
+const SPELLS_ONE_IPV4 = /^(?:[a-z]+[.-])?\d{1,3}(?:(?:\.\d{1,3}){3}|(?:-\d{1,3}){3})\.[^.]+\.[^.]+$/;
+
 /** Metadata services at addresses outside of the private ranges. */
 const METADATA_ADDRESSES: ReadonlySet<string> = new Set(["100.100.100.200", "192.0.0.192"]);
 
@@ -37,7 +43,7 @@ export function parseServerUrl(text: string): URL {
 /** The spelling under which two addresses of one server are the same: host case, default port, trailing slash. */
 export function normalizeUrl(url: URL): string {
   const path = url.pathname.replace(/\/+$/, "");
-  return `${url.protocol}//${url.host.replace(/\.(?=$|:)/, "")}${path}${url.search}`;
+  return `${url.protocol}//${url.host.replace(/\.+(?=$|:)/, "")}${path}${url.search}`;
 }
 
 /**
@@ -55,6 +61,9 @@ function assertAllowed(url: URL): void {
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new BlockedUrlError("it is neither http nor https");
   const host = hostOf(url);
   if (METADATA_NAMES.has(host)) throw new BlockedUrlError("it is the address of a metadata service");
+  if (WILDCARD_DNS.test(host) && !SPELLS_ONE_IPV4.test(host)) {
+    throw new BlockedUrlError("it is a name that spells an address, and does not spell it plainly");
+  }
   if (addressesIn(host).some(isBlocked)) throw new BlockedUrlError("it is an address of a private network");
   if (host.startsWith("[") && isBlockedIpv6(ipv6Groups(host))) {
     throw new BlockedUrlError("it is an address of a private network");
@@ -66,9 +75,9 @@ function isOwnMachine(url: URL): boolean {
   return isLoopback(host) || addressesIn(host).some(([first]) => first === 127);
 }
 
-/** As URLs spell it, without the dot that makes a name absolute. */
+/** As URLs spell it, without the dot that makes a name absolute. Some resolvers overlook a second one. */
 function hostOf(url: URL): string {
-  return url.hostname.toLowerCase().replace(/\.$/, "");
+  return url.hostname.toLowerCase().replace(/\.+$/, "");
 }
 
 /** Every IPv4 address that a host is or spells: itself, inside an IPv6 address, or as labels of a name. */
@@ -107,17 +116,19 @@ function isBlockedIpv6(groups: readonly number[]): boolean {
   const [first = 0] = groups;
   const isUnspecified = groups.every((group) => group === 0);
   const isUniqueLocal = (first & 0xfe00) === 0xfc00;
-  const isLinkLocal = (first & 0xffc0) === 0xfe80;
-  return isUnspecified || isUniqueLocal || isLinkLocal;
+  // fe80::/10, and fec0::/10 of older networks.
+  const isLinkOrSiteLocal = (first & 0xff80) === 0xfe80;
+  return isUnspecified || isUniqueLocal || isLinkOrSiteLocal;
 }
 
-/** IPv4 addresses that an IPv6 one stands for: mapped, compatible, NAT64 and 6to4. */
+/** IPv4 addresses that an IPv6 one stands for: mapped, compatible, translated, NAT64 and 6to4. */
 function embeddedIpv4(groups: readonly number[]): Ipv4[] {
-  const [g0 = 0, g1 = 0, g2 = 0, , , g5 = 0, g6 = 0, g7 = 0] = groups;
+  const [g0 = 0, g1 = 0, g2 = 0, , g4 = 0, g5 = 0, g6 = 0, g7 = 0] = groups;
   const hasZeros = (from: number, to: number) => groups.slice(from, to).every((group) => group === 0);
   const isMapped = hasZeros(0, 5) && (g5 === 0xffff || (g5 === 0 && g6 !== 0));
+  const isTranslated = hasZeros(0, 4) && g4 === 0xffff && g5 === 0;
   const isNat64 = g0 === 0x64 && g1 === 0xff9b;
-  if (isMapped || isNat64) return [ipv4Of(g6, g7)];
+  if (isMapped || isTranslated || isNat64) return [ipv4Of(g6, g7)];
   return g0 === 0x2002 ? [ipv4Of(g1, g2)] : [];
 }
 

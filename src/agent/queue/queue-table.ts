@@ -228,10 +228,6 @@ export class QueueTable {
     this.#table.change("DELETE FROM cf_queue WHERE dead_at IS NULL AND callback = ?", callback);
   }
 
-  removeDead(): void {
-    this.#table.change("DELETE FROM cf_queue WHERE dead_at IS NOT NULL");
-  }
-
   #isFull(): boolean {
     // The span of numbers bounds the count and costs two index lookups; counting is for long-lived tables only.
     const span = this.#table.one<{ low: number | null; high: number | null }>(

@@ -126,10 +126,6 @@ export class Queue {
     return true;
   }
 
-  clearDeadLetters(): void {
-    this.#table.removeDead();
-  }
-
   /** The object is being destroyed: its tables may be gone. Nothing is started or written any more. */
   stop(): void {
     this.#isStopped = true;

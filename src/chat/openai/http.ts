@@ -6,7 +6,7 @@ import type { UIMessage } from "ai";
 import type { StepUsage } from "../../journal/records.ts";
 import { isToolPart } from "../../model/index.ts";
 import { readText } from "../../util/bytes.ts";
-import { isObject, parseJson } from "../../util/json.ts";
+import { isJsonRequest, isObject, parseJson } from "../../util/json.ts";
 import type { Result } from "../../util/result.ts";
 import { readRequestBody, type BodyError } from "../commands.ts";
 import {
@@ -16,7 +16,7 @@ import {
   TooManyReadersError,
   UnknownCallError
 } from "../errors.ts";
-import { BODY_LIMIT_BYTES, isJson, type HttpChatInit } from "../plain/http.ts";
+import { BODY_LIMIT_BYTES, type HttpChatInit } from "../plain/http.ts";
 import { READER_LIMIT, REFUSAL_STATUS } from "../plain/plain-chat.ts";
 import { AnswerReader, type AnswerEvents } from "./answer.ts";
 import { Completion, CompletionStream, type Head } from "./completions.ts";
@@ -57,12 +57,12 @@ const MAX_KEY_CHARACTERS = 200;
 
 /** `rest` is what follows "/v1". Undefined: no part of the API that is served. */
 export async function openAIResponse(request: Request, rest: string, init: OpenAIInit): Promise<Response | undefined> {
-  if (rest === "/models" && request.method === "GET") return models(init);
+  if (request.method === "GET" && rest.startsWith("/models")) return models(rest, init);
   const kind = Object.hasOwn(KINDS, rest) ? KINDS[rest] : undefined;
   if (!kind) return undefined;
   if (request.method !== "POST") return refuse("Method not allowed", 405);
   if (await init.isReadonly(request)) return refuse(new ForbiddenFrameError().message, 403);
-  if (!isJson(request)) return refuse("Send the request with Content-Type: application/json.", 415);
+  if (!isJsonRequest(request)) return refuse("Send the request with Content-Type: application/json.", 415);
   const text = await readText(request.body, BODY_LIMIT_BYTES);
   if (text === undefined) return refuse(new RequestTooLargeError("messages", BODY_LIMIT_BYTES).message, 413);
   const parsed = parseJson(text);
@@ -140,9 +140,11 @@ function headOf({ model, includesUsage }: OpenAIRequest, { newId, clock }: OpenA
   return { id: newId(), model, created: Math.floor(clock.now() / 1000), includesUsage };
 }
 
-function models({ modelName, clock }: OpenAIInit): Response {
+/** The list of one, or that one. */
+function models(rest: string, { modelName, clock }: OpenAIInit): Response | undefined {
   const model = { id: modelName, object: "model", created: Math.floor(clock.now() / 1000), owned_by: "everthink" };
-  return Response.json({ object: "list", data: [model] }, { headers: NO_STORE });
+  if (rest === "/models") return Response.json({ object: "list", data: [model] }, { headers: NO_STORE });
+  return rest === `/models/${modelName}` ? Response.json(model, { headers: NO_STORE }) : undefined;
 }
 
 function statusOf(error: BodyError): number {

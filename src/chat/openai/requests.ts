@@ -51,17 +51,25 @@ export function readResponse(body: Fields): Result<OpenAIRequest, MalformedReque
   return read(body, { question, answers, tools: described });
 }
 
-type Meaning = Pick<OpenAIRequest, "question" | "answers" | "tools">;
+interface Meaning extends Pick<OpenAIRequest, "answers" | "tools"> {
+  /** Undefined for a part that cannot be taken. */
+  readonly question: readonly (Part | undefined)[];
+}
 
 function read(body: Fields, meaning: Meaning): Result<OpenAIRequest, MalformedRequestError> {
   if (meaning.question.length === 0 && meaning.answers.length === 0) {
     return malformed("it ends with neither a question nor the result of a tool");
   }
+  const question = meaning.question.filter((part) => part !== undefined);
+  // Without it the question would be another one.
+  if (question.length < meaning.question.length) {
+    return malformed("a part of the question is neither text nor a picture, a sound or a file with its data");
+  }
   const { model, stream, stream_options: options } = body;
   const includesUsage = isObject(options) && options["include_usage"] === true;
   const tools = meaning.tools && meaning.tools.length > 0 ? meaning.tools : undefined;
   const name = typeof model === "string" ? model : "agent";
-  return ok({ ...meaning, tools, model: name, streams: stream === true, includesUsage });
+  return ok({ answers: meaning.answers, question, tools, model: name, streams: stream === true, includesUsage });
 }
 
 function isAssistant(message: unknown): boolean {
@@ -76,23 +84,36 @@ function result(toolCallId: string, output: string): PostedAnswer {
   return { kind: "result", toolCallId, output };
 }
 
-/** Text, or a list of parts of either API. */
-function partsOf(content: unknown): Part[] {
+/** Text, or a list of parts of either API; undefined for each that is not known. */
+function partsOf(content: unknown): (Part | undefined)[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  if (!Array.isArray(content)) return [];
-  return content.flatMap((part): Part[] => {
-    if (!isObject(part)) return [];
-    if (typeof part["text"] === "string") return [{ type: "text", text: part["text"] }];
-    const image = part["image_url"];
-    const url = isObject(image) ? image["url"] : image;
-    return typeof url === "string" ? [{ type: "file", mediaType: mediaTypeOf(url), url }] : [];
-  });
+  return Array.isArray(content) ? content.map((part) => (isObject(part) ? partOf(part) : undefined)) : [];
+}
+
+function partOf(part: Fields): Part | undefined {
+  const { text, image_url: image, input_audio: sound, file } = part;
+  if (typeof text === "string") return { type: "text", text };
+  const picture = isObject(image) ? image["url"] : image;
+  if (typeof picture === "string") return { type: "file", mediaType: mediaTypeOf(picture), url: picture };
+  return isObject(sound) ? soundOf(sound) : fileOf(isObject(file) ? file : part);
+}
+
+function soundOf({ data, format }: Fields): Part | undefined {
+  if (typeof data !== "string" || typeof format !== "string") return undefined;
+  const mediaType = format === "mp3" ? "audio/mpeg" : `audio/${format}`;
+  return { type: "file", mediaType, url: `data:${mediaType};base64,${data}` };
+}
+
+/** Ids and addresses of files are another store's. */
+function fileOf({ file_data: data, filename }: Fields): Part | undefined {
+  if (typeof data !== "string" || !data.startsWith("data:")) return undefined;
+  return { type: "file", mediaType: mediaTypeOf(data), url: data, ...(typeof filename === "string" && { filename }) };
 }
 
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   return partsOf(content)
-    .map((part) => (part.type === "text" ? part.text : ""))
+    .map((part) => (part?.type === "text" ? part.text : ""))
     .join("");
 }
 

@@ -6,7 +6,7 @@
 // send anything but JSON without the browser asking first, so nothing else is read.
 import type { Clock } from "../../host/ports.ts";
 import { readText } from "../../util/bytes.ts";
-import { isObject, parseJson } from "../../util/json.ts";
+import { isJsonRequest, isObject, parseJson } from "../../util/json.ts";
 import { ForbiddenFrameError, MalformedRequestError, RequestTooLargeError, TooManyReadersError } from "../errors.ts";
 import { readPlainRequest } from "./commands.ts";
 import { READER_LIMIT, REFUSAL_STATUS, type PlainChat } from "./plain-chat.ts";
@@ -38,7 +38,7 @@ export async function chatResponse(request: Request, rest: string, init: HttpCha
 }
 
 async function ask(request: Request, { chat, clock }: HttpChatInit): Promise<Response> {
-  if (!isJson(request)) return plain("Send the messages with Content-Type: application/json.", 415);
+  if (!isJsonRequest(request)) return plain("Send the messages with Content-Type: application/json.", 415);
   const text = await readText(request.body, BODY_LIMIT_BYTES);
   if (text === undefined) return plain(new RequestTooLargeError("messages", BODY_LIMIT_BYTES).message, 413);
   const parsed = parseJson(text);
@@ -78,10 +78,6 @@ const NO_STORE = { "Cache-Control": "no-store" };
 
 function full(): Response {
   return plain(new TooManyReadersError(READER_LIMIT).message, 503, { "Retry-After": "5" });
-}
-
-export function isJson(request: Request): boolean {
-  return /^application\/json\s*(?:;|$)/i.test(request.headers.get("Content-Type") ?? "");
 }
 
 /** The AI SDK shows the text of an answer that is no success. */

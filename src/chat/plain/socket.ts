@@ -10,7 +10,7 @@ import { READER_LIMIT, type PlainChat } from "./plain-chat.ts";
 import type { PlainReader, PlainSink } from "./reader.ts";
 
 /** Requests of one socket that are open at one time. */
-const SOCKET_REQUEST_LIMIT = 100;
+export const SOCKET_REQUEST_LIMIT = 100;
 
 export interface PlainSocket {
   /** The same object for the same socket. */

@@ -18,7 +18,8 @@ export async function runApprove(parsed: ParsedArguments, context: CliContext): 
       return 0;
     }
     if (!waiting.some((one) => one.id === id)) {
-      throw new CommandError(`${id} does not wait for an approval.`, "What waits: everthink approve <agent>");
+      const place = instance === undefined ? "" : ` --instance ${instance}`;
+      throw new CommandError(`${id} does not wait for an approval.`, `What waits: everthink approve ${agent}${place}`);
     }
     const isApproved = !parsed.flag("reject");
     const output = await (isApproved ? client.approve(id) : client.reject(id, parsed.text("reason"))).catch(

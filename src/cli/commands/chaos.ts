@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { wholeNumber, type ParsedArguments } from "../command-line.ts";
+import { skillsImport } from "../../framework/skills/skills-import.ts";
 import { importFrom, rootOf } from "../load-project.ts";
 import { withProgress } from "../progress.ts";
 
@@ -42,7 +43,7 @@ export async function runChaos(parsed: ParsedArguments, context: CliContext): Pr
     }
     const unknown = modes?.find((mode) => !testing.CHAOS_MODES.some((one) => one === mode));
     if (unknown !== undefined) {
-      throw new CommandError(`There is no disturbance "${unknown}".`, testing.CHAOS_MODES.join(", "));
+      throw new CommandError(`There is no disturbance "${unknown}".`, `There are: ${testing.CHAOS_MODES.join(", ")}.`);
     }
     const progress = reportProgress(context);
     const played = await testing.chaos({
@@ -85,6 +86,8 @@ async function withModules<Result>(root: string, work: (load: Load) => Promise<R
     configFile: false,
     logLevel: "error",
     appType: "custom",
+    // As think() has it: an agent may import its skills.
+    plugins: [skillsImport()],
     server: { middlewareMode: true, watch: null, hmr: false, ws: false },
     // Loaded by Node, here and from the scenario: the host only knows objects of its own copy.
     ssr: { external: ["everthink"] },

@@ -9,6 +9,7 @@ import { CommandError, type CliContext, type CliTerminal } from "../cli-context.
 import { wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
 import { messageText, printable, shortJson } from "../message-text.ts";
+import { withProgress } from "../progress.ts";
 import { decided, isBusy, settled } from "../turn-end.ts";
 
 const DEFAULT_HISTORY = 4;
@@ -19,9 +20,13 @@ export async function runChat(parsed: ParsedArguments, context: CliContext): Pro
   const given = parsed.text("message");
   const terminal = given === undefined && !isJson ? context.terminal : undefined;
   const history = wholeNumber(parsed, "history", { fallback: DEFAULT_HISTORY });
-  const message = terminal ? "" : (given ?? (await readAll(process.stdin))).trim();
+  const target = targetOf(parsed, context);
+  // A pipe that stays open is waited for: the user is told what for.
+  const read = () =>
+    withProgress("Reading the message from standard input (or give --message)", context, readAll(process.stdin));
+  const message = terminal ? "" : (given ?? (await read())).trim();
   if (!terminal && message === "") throw new CommandError("There is no message.", 'Give one: --message "Hello"');
-  const client = await connectClient(targetOf(parsed, context), context);
+  const client = await connectClient(target, context);
   try {
     await settled(client);
     const [agent = "", instance = "default"] = parsed.positionals;

@@ -25,7 +25,7 @@ export async function runTypes(parsed: ParsedArguments, context: CliContext): Pr
     );
   }
   const isCheck = parsed.flag("check") ?? false;
-  if (parsed.flag("json")) context.print(JSON.stringify(result));
+  if (parsed.flag("json")) context.print(JSON.stringify({ path: result.path, state: result.state }));
   else context.print(`${result.path} ${described(result.state, isCheck)}`);
   return result.state === "stale" && isCheck ? 1 : 0;
 }

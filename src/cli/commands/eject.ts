@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { ejectThinkEntry } from "../../framework/generate/eject.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import type { ParsedArguments } from "../command-line.ts";
-import { loadProject } from "../load-project.ts";
+import { entryOptionsOf, loadProject, viteConfigOf } from "../load-project.ts";
 
 const DEFAULT_FILE = "src/worker.ts";
 
@@ -16,8 +16,27 @@ export async function runEject(parsed: ParsedArguments, context: CliContext): Pr
     .join("/");
   if (file.startsWith(".."))
     throw new CommandError(`${target} is outside of the project.`, `Name a file below it, such as ${DEFAULT_FILE}.`);
-  const authorize = parsed.text("authorize");
-  const code = ejectThinkEntry(project.manifest, { file, ...(authorize !== undefined && { authorize }) });
+  const { unread, ...configured } = entryOptionsOf(project.root);
+  const given = parsed.text("authorize");
+  const missing = unread.filter((option) => option !== "authorize" || given === undefined);
+  if (missing.includes("authorize")) {
+    // Without it the ejected Worker would let everyone in.
+    throw new CommandError(
+      `Which file authorizes requests cannot be read off ${viteConfigOf(project.root)}.`,
+      "Name it: everthink eject --authorize <file>"
+    );
+  }
+  if (missing.includes("messengers")) {
+    context.note(
+      `The messengers of ${viteConfigOf(project.root)} cannot be read off it: add them to createThinkWorkerEntry.`
+    );
+  }
+  const authorize = (given ?? configured.authorize)?.replace(/^\.?\//, "");
+  const code = ejectThinkEntry(project.manifest, {
+    ...configured,
+    file,
+    ...(authorize !== undefined && { authorize })
+  });
   if (target === undefined) {
     context.stream(code);
     return 0;

@@ -1,6 +1,6 @@
 // `everthink init`: a new project from a starter, or an agent in a project that exists. Nothing that is there is
 // overwritten: a new project needs an empty folder, and of an existing one only package.json gets new entries.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { WRANGLER_FILES } from "../../framework/config/read-wrangler.ts";
 import { isVirtualEntry } from "../../framework/config/diagnose-config.ts";
@@ -54,6 +54,9 @@ async function fromStarter(root: string, parsed: ParsedArguments, context: CliCo
     );
   }
   const folder = resolve(root, directory);
+  if (existsSync(folder) && !statSync(folder).isDirectory()) {
+    throw new CommandError(`${directory} is a file, and was not changed.`, "Choose another directory.");
+  }
   if (!isEmpty(folder)) {
     throw new CommandError(`${directory} is not empty, and nothing in it was changed.`, "Choose another directory.");
   }

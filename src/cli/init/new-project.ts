@@ -20,7 +20,8 @@ export function projectFiles(starter: ReadonlyMap<string, string>, settings: Pro
   const { routePrefix } = settings;
   if (routePrefix === undefined) return files;
   change(files, "vite.config.ts", (text) =>
-    text.replace("think()", `think({ routePrefix: ${JSON.stringify(routePrefix)} })`)
+    // Not the one in the comment above it.
+    text.replace(/(?<=plugins: \[.*)think\(\)/, `think({ routePrefix: ${JSON.stringify(routePrefix)} })`)
   );
   const merged = `thinkWorkerConfig({ routePrefix: ${JSON.stringify(routePrefix)} })`;
   change(files, "vite.config.ts", (text) => text.replace("config: thinkWorkerConfig()", `config: ${merged}`));

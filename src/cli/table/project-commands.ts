@@ -109,8 +109,14 @@ const eject: CommandDefinition = {
   arguments: [
     { name: "file", text: "of the project, and not there yet; prints the code of a src/worker.ts without it" }
   ],
-  options: { authorize: { value: "file", text: "as the plugin's option" }, ...PROJECT_OPTIONS },
-  exitCodes: { 0: "printed, or written", 1: "the file exists, or is outside of the project" },
+  options: {
+    authorize: { value: "file", text: "who may enter; the one of vite.config.ts without it" },
+    ...PROJECT_OPTIONS
+  },
+  exitCodes: {
+    0: "printed, or written",
+    1: "the file exists or is outside of the project, or it cannot be read off vite.config.ts who may enter"
+  },
   load: async () => (await import("../commands/eject.ts")).runEject
 };
 
@@ -131,9 +137,13 @@ const migrate: CommandDefinition = {
       text:
         "local data to try the take-over on, on copies; may be repeated. Without it .wrangler/state and .data of the " +
         "project, if they exist"
-    }
+    },
+    json: { text: "{ isWhole, isWritten, changes, notes, objects }" }
   },
-  exitCodes: { 0: "everything has a counterpart", 1: "something has none, or an object would be refused" },
+  exitCodes: {
+    0: "everything has a counterpart",
+    1: "something has none or must be looked at, an object would be refused, or there is no such folder"
+  },
   load: async () => (await import("../commands/migrate.ts")).runMigrate
 };
 

@@ -67,6 +67,3 @@ export function createCodemodeRuntime(options: CreateCodemodeRuntimeOptions): Ex
   const isolates = { loader, ...(timeout !== undefined && { timeout }), ...(globalOutbound && { globalOutbound }) };
   return createExecuteRuntime({ ...rest, ...isolates, name }).runtime;
 }
-
-/** Nothing needs to be exported from a Worker: what it would hold is in the agent's own storage. For ported entries. */
-export class CodemodeRuntime {}

@@ -1,11 +1,7 @@
 // `everthink/codemode`
 export { CodemodeConnector } from "./codemode-connector.ts";
-export {
-  CodemodeRuntime,
-  createCodemodeRuntime,
-  DynamicWorkerExecutor,
-  type CreateCodemodeRuntimeOptions
-} from "./codemode-runtime.ts";
+export { createCodemodeRuntime, DynamicWorkerExecutor, type CreateCodemodeRuntimeOptions } from "./codemode-runtime.ts";
+export { CodemodeRuntime } from "./runtime-class.ts";
 export type { DynamicWorkerExecutorOptions, ExecutorProvider, ExecutorResult } from "./execute-once.ts";
 export {
   McpConnector,

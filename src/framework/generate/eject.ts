@@ -14,7 +14,7 @@ export function ejectThinkEntry(manifest: ThinkManifest, { file, ...options }: E
     const target = posix.relative(posix.dirname(file), path);
     return target.startsWith(".") ? target : `./${target}`;
   };
-  const agents = generateThinkAgentsModule(manifest, { importOf });
+  const agents = typed(generateThinkAgentsModule(manifest, { importOf }), file);
   const entry = generateThinkEntry(manifest, { ...options, importOf, agentsModule: "" });
   // Both parts are in one file, so the entry need not import the classes.
   const rest = entry.split("\n").filter((line) => !line.endsWith('from "";'));
@@ -25,6 +25,13 @@ export function ejectThinkEntry(manifest: ThinkManifest, { file, ...options }: E
   const names = `import { createThinkWorkerEntry, thinkAgentClass } from "everthink/server-entry";`;
   const others = imports.filter((line) => !line.includes('"everthink/server-entry"'));
   return `${HEADER}\n${[names, ...others].join("\n")}\n${body.replace(/\n{3,}/g, "\n\n").trimEnd()}\n`;
+}
+
+/** In TypeScript the kinds of the agents are more than texts. */
+function typed(agents: string, file: string): string {
+  return /\.[cm]?tsx?$/.test(file)
+    ? agents.replace(/(export const thinkAgentRegistry = [^]*\]);\n$/, "$1 as const;\n")
+    : agents;
 }
 
 const HEADER = `// The Worker's entry, as everthink generates it from agents/. It is yours now: set "main" in the Wrangler file to it, and

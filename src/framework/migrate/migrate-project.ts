@@ -1,14 +1,19 @@
-// What `everthink migrate` would change in a project: import specifiers, the dependencies in package.json, and the name of a
-// virtual entry in Wrangler's configuration. Class names, bindings and migrations are what data is found by: they stay.
+// What `everthink migrate` would change in a project: import specifiers, the dependencies in package.json, and the names of
+// modules in Wrangler's and TypeScript's configuration. Class names, bindings and migrations are what data is found by:
+// they stay.
 import { readdirSync, readFileSync } from "node:fs";
-import { extname, join, relative } from "node:path";
-import { applyEdits, modify, parse } from "jsonc-parser";
-import { isObject } from "../../util/json.ts";
-import { rewriteModule } from "./rewrite-module.ts";
-import { verdictOn } from "./specifiers.ts";
+import { basename, extname, join, relative, sep } from "node:path";
+import { errorMessage } from "../../util/errors.ts";
+import { isThinkGeneratedFile } from "../generate/declarations.ts";
+import { moveManifest, moveTypeScriptConfig, moveWrangler } from "./move-config.ts";
+import { rewriteModule, type MissingImport } from "./rewrite-module.ts";
+import { insteadOf, isOurs, subpathOf, verdictOn } from "./specifiers.ts";
 
 /** Not the project's own. */
-const SKIPPED_FOLDERS = new Set(["node_modules", "dist", "build", "coverage", ".git", ".wrangler", ".data", ".vite"]);
+const SKIPPED_FOLDERS = new Set([
+  ...["node_modules", "dist", "build", "out", "coverage", ".git", ".wrangler", ".data", ".vite"],
+  ...[".next", ".output", ".svelte-kit", ".react-router", ".astro", ".turbo", ".yarn"]
+]);
 const MODULES: Readonly<Record<string, string>> = {
   ".ts": "ts",
   ".mts": "ts",
@@ -19,7 +24,13 @@ const MODULES: Readonly<Record<string, string>> = {
   ".cjs": "jsx",
   ".jsx": "jsx"
 };
-const THINK = "@cloudflare/think";
+/** Files with modules inside them, which no parser here reads. */
+const MIXED_FILES = new Set([".vue", ".svelte", ".astro", ".mdx", ".html"]);
+/** Anything that a specifier of the packages, or a virtual module of theirs, begins with; and one of ours. */
+const MENTION = /["'`](?:agents\b|@cloudflare\/(?:think|ai-chat)\b|virtual:think\/)/;
+const OWN_MENTION = /["'`]everthink\b/;
+/** What the original's own command writes. */
+const GENERATED_TYPES = "think.d.ts";
 
 export interface ProjectInit {
   readonly folder: string;
@@ -27,12 +38,14 @@ export interface ProjectInit {
   readonly parseModule: (code: string, language: string) => unknown;
   /** Subpaths of this package. */
   readonly exported: ReadonlySet<string>;
+  /** The names that a subpath of this package exports; undefined where they are not known. */
+  readonly namesOf: (subpath: string) => ReadonlySet<string> | undefined;
   /** Of this package. */
   readonly version: string;
 }
 
 export interface ProjectFileChange {
-  /** Relative to the project. */
+  /** Relative to the project, with forward slashes. */
   readonly file: string;
   readonly before: string;
   readonly after: string;
@@ -50,26 +63,40 @@ export interface ProjectPlan {
   readonly notes: readonly ProjectNote[];
 }
 
+interface ProjectFile {
+  readonly file: string;
+  readonly before: string;
+}
+
+interface MovedFile {
+  readonly after: string;
+  readonly notes?: readonly Omit<ProjectNote, "file">[];
+  /** Specifiers as they are afterwards. */
+  readonly imports?: Iterable<string>;
+}
+
 export function planProject(init: ProjectInit): ProjectPlan {
   const changes: ProjectFileChange[] = [];
   const notes: ProjectNote[] = [];
-  const imports = new Set<string>();
+  /** By file: a package stays in the manifests above a file that needs it. */
+  const imports = new Map<string, readonly string[]>();
+  const manifests: ProjectFile[] = [];
   for (const path of filesBelow(init.folder)) {
-    const file = relative(init.folder, path);
+    const file = relative(init.folder, path).split(sep).join("/");
+    if (!isLookedAt(file)) continue;
     const before = readFileSync(path, "utf8");
-    const language = MODULES[extname(path)];
-    if (language !== undefined) {
-      const moved = moveModule(init, { file, before, language });
-      for (const specifier of moved.imports) imports.add(specifier);
-      notes.push(...moved.notes);
-      if (moved.after !== before) changes.push({ file, before, after: moved.after });
-    } else if (/(?:^|[\\/])wrangler\.jsonc?$/.test(file)) {
-      const after = moveWrangler(before);
-      if (after !== before) changes.push({ file, before, after });
-    }
+    if (basename(file) === "package.json") manifests.push({ file, before });
+    const moved = moveFile(init, { file, before });
+    imports.set(file, [...(moved.imports ?? [])]);
+    notes.push(...(moved.notes ?? []).map((note) => ({ file, ...note })));
+    if (moved.after !== before) changes.push({ file, before, after: moved.after });
   }
-  const manifest = moveManifest(init, imports);
-  if (manifest) changes.push(manifest);
+  for (const { file, before } of manifests) {
+    const folder = file.slice(0, -"package.json".length);
+    const used = [...imports].flatMap(([importer, names]) => (importer.startsWith(folder) ? names : []));
+    const after = moveManifest(before, used, init.version);
+    if (after !== before) changes.push({ file, before, after });
+  }
   return { changes, notes };
 }
 
@@ -84,63 +111,73 @@ function* filesBelow(folder: string): Generator<string> {
   }
 }
 
-function moveModule(
-  { parseModule, exported }: ProjectInit,
-  { file, before, language }: { readonly file: string; readonly before: string; readonly language: string }
-) {
-  // Most files name none of them, and need not be parsed.
-  if (!/agents|@cloudflare\/|virtual:think\//.test(before)) return { after: before, notes: [], imports: [] };
-  try {
-    const moved = rewriteModule(before, parseModule(before, language), (specifier) => verdictOn(specifier, exported));
-    const notes = moved.missing.map(({ specifier, line }) => ({
-      file,
-      line,
-      text: `"${specifier}" has no counterpart in everthink`
-    }));
-    return { after: moved.code, notes, imports: moved.imports };
-  } catch {
-    // The developer is told; another file's changes do not depend on this one.
-    return {
-      after: before,
-      notes: [{ file, line: 1, text: "this file cannot be parsed and was left alone" }],
-      imports: []
-    };
-  }
+const WRANGLER_FILE = /(?:^|\/)wrangler(?:\.[\w-]+)*\.(?:jsonc?|toml)$/;
+const TYPESCRIPT_FILE = /(?:^|\/)[tj]sconfig(?:\.[\w-]+)*\.json$/;
+
+function isLookedAt(file: string): boolean {
+  const extension = extname(file);
+  const isModule = MODULES[extension] !== undefined || MIXED_FILES.has(extension);
+  return isModule || basename(file) === "package.json" || WRANGLER_FILE.test(file) || TYPESCRIPT_FILE.test(file);
 }
 
-/** Only the virtual entry: everything else names data. */
-function moveWrangler(before: string): string {
-  const config: unknown = parse(before);
-  const main = isObject(config) ? config["main"] : undefined;
-  const entry = typeof main === "string" ? /^virtual:think\/(.+)$/.exec(main)?.[1] : undefined;
-  if (entry === undefined) return before;
-  return applyEdits(before, modify(before, ["main"], `virtual:everthink/${entry}`, {}));
+function moveFile(init: ProjectInit, { file, before }: ProjectFile): MovedFile {
+  const { exported } = init;
+  if (WRANGLER_FILE.test(file)) return { after: moveWrangler(file, before) };
+  if (TYPESCRIPT_FILE.test(file)) return moveTypeScriptConfig(before, (specifier) => verdictOn(specifier, exported));
+  const language = MODULES[extname(file)];
+  // Most files name none of them, and need not be parsed. What we generate has both names of a virtual module.
+  const isNamed = MENTION.test(before) || (language !== undefined && OWN_MENTION.test(before));
+  if (!isNamed || isThinkGeneratedFile(before)) return { after: before };
+  if (basename(file) === GENERATED_TYPES && before.includes("virtual:think/")) {
+    const text = "the original generated it: delete it and run everthink types, which writes everthink.d.ts";
+    return { after: before, notes: [{ line: 1, text }] };
+  }
+  if (language !== undefined) return moveModule(init, before, language);
+  if (!MIXED_FILES.has(extname(file))) return { after: before };
+  const line = before.slice(0, before.search(MENTION)).split("\n").length;
+  return unread(before, { line, text: "imports in a file of this kind are not changed: look at this one" });
 }
 
-/** The packages leave when nothing imports them any more. */
-function moveManifest({ folder, version }: ProjectInit, imports: ReadonlySet<string>): ProjectFileChange | undefined {
-  const file = "package.json";
-  let before: string;
+/** Which of the packages it needs is not known, so all of them stay. */
+const REPLACED_PACKAGES = ["agents", "@cloudflare/think"];
+
+function unread(before: string, note: Omit<ProjectNote, "file">): MovedFile {
+  return { after: before, notes: [note], imports: REPLACED_PACKAGES };
+}
+
+function moveModule(init: ProjectInit, before: string, language: string): MovedFile {
+  let tree: unknown;
   try {
-    before = readFileSync(join(folder, file), "utf8");
-  } catch {
-    // A folder without one has no dependencies to change.
-    return undefined;
+    tree = init.parseModule(before, language);
+  } catch (error) {
+    // Another file's changes do not depend on this one.
+    const place: unknown = error instanceof Error ? Reflect.get(error, "pos") : undefined;
+    const line = typeof place === "number" ? before.slice(0, place).split("\n").length : 1;
+    const reason = errorMessage(error)
+      .replace(/^Parse failed[^\n]*\n/, "")
+      .split("\n")[0];
+    return unread(before, { line, text: `it cannot be parsed and was left alone: ${reason}` });
   }
-  const manifest: unknown = parse(before);
-  if (!isObject(manifest)) return undefined;
-  const uses = (name: string) => [...imports].some((one) => one === name || one.startsWith(`${name}/`));
-  const formattingOptions = { insertSpaces: !/^\t/m.test(before), tabSize: /^ {4}"/m.test(before) ? 4 : 2 };
-  let after = before;
-  for (const field of ["dependencies", "devDependencies"]) {
-    const listed = manifest[field];
-    if (!isObject(listed)) continue;
-    const replaced = [THINK, "agents"].filter((name) => name in listed);
-    if (replaced.length === 0) continue;
-    for (const name of replaced.filter((one) => !uses(one))) {
-      after = applyEdits(after, modify(after, [field, name], undefined, { formattingOptions }));
-    }
-    after = applyEdits(after, modify(after, [field, "everthink"], `^${version}`, { formattingOptions }));
+  const moved = rewriteModule(before, tree, {
+    judge: (specifier) => verdictOn(specifier, init.exported),
+    hasName: (specifier, name) => init.namesOf(subpathOf(specifier))?.has(name) ?? true
+  });
+  const missing = moved.missing.map((one) => ({ line: one.line, text: missingText(init, one) }));
+  const computed = moved.computed.map((line) => ({
+    line,
+    text: "what is imported is only known when it runs: look at it"
+  }));
+  const notes = [...missing, ...computed].toSorted((one, other) => one.line - other.line);
+  return { after: moved.code, notes, imports: [...moved.imports, ...(computed.length > 0 ? REPLACED_PACKAGES : [])] };
+}
+
+function missingText({ exported, namesOf }: ProjectInit, { specifier, name }: MissingImport): string {
+  const instead = insteadOf(specifier);
+  if (name === undefined) {
+    return `"${specifier}" has no counterpart in everthink${instead === undefined ? "" : `; ${instead}`}`;
   }
-  return after === before ? undefined : { file, before, after };
+  const elsewhere = [...exported].find((subpath) => namesOf(subpath)?.has(name));
+  const hint = elsewhere === undefined ? "" : `; a ${name} is in "everthink${elsewhere.slice(1)}"`;
+  if (isOurs(specifier)) return `${name} is not in "${specifier}"${hint}`;
+  return `${name} of "${specifier}" has no counterpart in everthink${hint}`;
 }

@@ -5,7 +5,9 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ThinkError } from "../../util/errors.ts";
-import { planProject, type ProjectFileChange, type ProjectPlan } from "./migrate-project.ts";
+import { unifiedDifference } from "./difference.ts";
+import { exportedNames } from "./exported-names.ts";
+import { planProject, type ProjectInit, type ProjectPlan } from "./migrate-project.ts";
 import { tryObjects, type ObjectResult } from "./object-data.ts";
 
 /** Where wrangler dev, vite dev and everthink serve keep objects. */
@@ -27,29 +29,128 @@ export interface MigrateOptions {
   readonly isWritten: boolean;
   /** Folders with local data; undefined: where the local servers keep it. */
   readonly data: readonly string[] | undefined;
-  /** A line on standard output. */
-  print(text: string): void;
   /** A line on standard error: what goes on. */
   note(text: string): void;
 }
 
-/** False: something has no counterpart, or an object would be refused. */
-export async function migrate({ folder, isWritten, data, print, note }: MigrateOptions): Promise<boolean> {
-  const plan = planProject({ folder, parseModule: await loadParser(folder), ...ownManifest() });
-  showPlan(plan, print);
-  if (isWritten) writePlan(folder, plan, print);
+export interface MigrateResult extends ProjectPlan {
+  /** False: only data was looked at. */
+  readonly isProject: boolean;
+  readonly isWritten: boolean;
+  /** Where data was looked for. */
+  readonly places: readonly string[];
+  readonly objects: readonly ObjectResult[];
+}
+
+export async function migrate({ folder, isWritten, data, note }: MigrateOptions): Promise<MigrateResult> {
+  const isProject = existsSync(join(folder, "package.json"));
+  const plan = isProject ? planProject(await projectInit(folder)) : NO_PROJECT;
+  if (isWritten) for (const { file, after } of plan.changes) writeFileSync(join(folder, file), after);
   const places = data ?? DATA_FOLDERS.map((path) => join(folder, path)).filter(existsSync);
-  const results = places.flatMap((path) => {
+  const objects = places.flatMap((path) => {
     note(`Trying the take-over on copies of what is in ${path} …`);
     return tryObjects(path);
   });
-  showObjects(results, print);
-  const isWhole = results.every(({ refused, error }) => refused === undefined && error === undefined);
-  return plan.notes.length === 0 && isWhole;
+  return { ...plan, isProject, isWritten, places, objects };
+}
+
+const NO_PROJECT: ProjectPlan = { changes: [], notes: [] };
+
+/** False: something has no counterpart, or an object would be refused or cannot be read. */
+export function isWholeMigration({ notes, objects }: MigrateResult): boolean {
+  return notes.length === 0 && objects.every((object) => !isRefused(object));
+}
+
+function isRefused({ refused, error }: ObjectResult): boolean {
+  return refused !== undefined || error !== undefined;
+}
+
+export function formatMigration(result: MigrateResult): string {
+  return [...planLines(result), ...dataLines(result)].join("\n");
+}
+
+/** What a script is given: the same, with differences in place of whole files. */
+export function migrationValue(result: MigrateResult): object {
+  const { isWritten, changes, notes, objects } = result;
+  const differences = changes.map((change) => ({ file: change.file, difference: unifiedDifference(change) }));
+  return { isWhole: isWholeMigration(result), isWritten, changes: differences, notes, objects };
+}
+
+function planLines({ changes, notes, isProject, isWritten }: MigrateResult): string[] {
+  return [
+    ...changes.map(unifiedDifference),
+    ...notes.map(({ file, line, text }) => `${file}:${line}: ${text}`),
+    ...(isProject && changes.length === 0 ? ["No file needs a change."] : []),
+    ...(changes.length > 0 && isWritten
+      ? [`${counted(changes.length, "file")} changed. Next: npm install, and your own checks.`]
+      : []),
+    ...(changes.length > 0 && !isWritten
+      ? [`${counted(changes.length, "file")} would change. Make the changes: everthink migrate --write`]
+      : [])
+  ];
+}
+
+function dataLines({ places, objects }: MigrateResult): string[] {
+  if (places.length === 0) return [`No local data was found (${DATA_FOLDERS.join(", ")}).`];
+  const taken = objects.filter(({ report }) => report).length;
+  const refused = objects.filter(isRefused).length;
+  const others = objects.length - taken - refused;
+  return [
+    ...objects.flatMap(objectLines),
+    `${counted(taken, "object")} would be taken over, ${refused} refused.` +
+      (others === 0 ? "" : ` ${counted(others, "object")} with nothing to take over.`),
+    ...wayOut(objects)
+  ];
+}
+
+/** What a developer can do about objects that are refused. */
+function wayOut(objects: readonly ObjectResult[]): string[] {
+  const kinds = [...new Set(objects.flatMap(({ refused = [] }) => refused.map(({ kind }) => kind)))];
+  if (kinds.length === 0) return [];
+  const option = `static options = { allowLossyTakeover: ${JSON.stringify(kinds)} }`;
+  return [`Finish or delete what is refused with the original, or give it up in the class: ${option}`];
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function objectLines({ object, report, refused, error }: ObjectResult): string[] {
+  if (error !== undefined) return [`${object}: cannot be read: ${error}`];
+  if (refused !== undefined) {
+    const lines = refused.map(({ kind, what, rows }) => `  ${kind.padEnd(22)} ${paddedRows(rows)}: ${what}`);
+    return [`${object}: would be refused`, ...lines];
+  }
+  if (report === undefined) return [];
+  const lines = report.kinds.map(
+    ({ kind, found, carried, left }) =>
+      `  ${kind.padEnd(22)} ${String(found).padStart(6)} found, ${carried} carried, ${left} left`
+  );
+  return [object, ...lines];
+}
+
+function paddedRows(rows: number): string {
+  return `${String(rows).padStart(6)} ${rows === 1 ? "row" : "rows"}`;
+}
+
+async function projectInit(folder: string): Promise<ProjectInit> {
+  const parseModule = await loadParser(folder);
+  const { root, exports, version } = ownManifest();
+  const known = new Map<string, ReadonlySet<string> | undefined>();
+  return {
+    folder,
+    parseModule,
+    exported: new Set(Object.keys(exports)),
+    version,
+    namesOf(subpath) {
+      if (!known.has(subpath)) known.set(subpath, exportedNames(join(root, typesOf(exports[subpath])), parseModule));
+      return known.get(subpath);
+    }
+  };
 }
 
 /** The project's own, which knows the syntax that the project is written in; else the one beside this package. */
-async function loadParser(folder: string): Promise<(code: string, language: string) => unknown> {
+async function loadParser(folder: string): Promise<ProjectInit["parseModule"]> {
   const places = [join(folder, "package.json"), import.meta.filename];
   for (const place of places) {
     const path = resolvedFrom(place, "rolldown/parseAst") ?? throughVite(place);
@@ -76,66 +177,19 @@ function resolvedFrom(place: string, specifier: string): string | undefined {
   }
 }
 
+interface OwnManifest {
+  readonly root: string;
+  readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
+  readonly version: string;
+}
+
 /** The manifest of this package, above this file, built or not. */
-function ownManifest(): { exported: ReadonlySet<string>; version: string } {
-  let folder = import.meta.dirname;
-  while (!existsSync(join(folder, "package.json"))) folder = dirname(folder);
-  const text = readFileSync(join(folder, "package.json"), "utf8");
-  const { exports, version } = JSON.parse(text) as { exports: object; version: string };
-  return { exported: new Set(Object.keys(exports)), version };
+function ownManifest(): OwnManifest {
+  let root = import.meta.dirname;
+  while (!existsSync(join(root, "package.json"))) root = dirname(root);
+  return { root, ...(JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Omit<OwnManifest, "root">) };
 }
 
-function showPlan({ changes, notes }: ProjectPlan, print: (text: string) => void): void {
-  for (const change of changes) print(differenceOf(change));
-  if (changes.length === 0) print("No file needs a change.");
-  for (const { file, line, text } of notes) print(`${file}:${line}: ${text}`);
-}
-
-function writePlan(folder: string, { changes }: ProjectPlan, print: (text: string) => void): void {
-  for (const { file, after } of changes) writeFileSync(join(folder, file), after);
-  print(
-    `${changes.length === 1 ? "1 file was" : `${changes.length} files were`} changed. Next: npm install, and your own checks.`
-  );
-}
-
-/** Changes are within lines, or add and remove some in one place. */
-function differenceOf({ file, before, after }: ProjectFileChange): string {
-  const old = before.split("\n");
-  const now = after.split("\n");
-  const lines = [`--- ${file}`, `+++ ${file}`];
-  let at = 0;
-  for (const line of now) {
-    if (old[at] === line) at += 1;
-    else {
-      const next = old.indexOf(line, at);
-      if (next >= 0) {
-        lines.push(...old.slice(at, next).map((gone) => `-${gone}`));
-        at = next + 1;
-      } else {
-        if (old.length === now.length) lines.push(`-${old[at++]}`);
-        lines.push(`+${line}`);
-      }
-    }
-  }
-  lines.push(...old.slice(at).map((gone) => `-${gone}`));
-  return lines.join("\n");
-}
-
-function showObjects(results: readonly ObjectResult[], print: (text: string) => void): void {
-  for (const { object, report, refused, error } of results) {
-    if (error !== undefined) print(`${object}: cannot be read: ${error}`);
-    else if (refused !== undefined) {
-      print(`${object}: would be refused`);
-      for (const { kind, what, rows } of refused)
-        print(`  ${kind.padEnd(22)} ${String(rows).padStart(6)} rows: ${what}`);
-    } else if (report !== undefined) {
-      print(`${object}`);
-      for (const { kind, found, carried, left } of report.kinds) {
-        print(`  ${kind.padEnd(22)} ${String(found).padStart(6)} found, ${carried} carried, ${left} left`);
-      }
-    }
-  }
-  const taken = results.filter(({ report }) => report).length;
-  const refused = results.filter(({ refused: rows, error }) => rows ?? error).length;
-  if (results.length > 0) print(`${taken} objects would be taken over, ${refused} refused.`);
+function typesOf(target: OwnManifest["exports"][string] | undefined): string {
+  return typeof target === "object" ? target.types : "";
 }

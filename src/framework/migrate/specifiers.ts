@@ -8,10 +8,14 @@ export type SpecifierVerdict = { readonly to: string } | "keep" | "missing";
 const RENAMED: Readonly<Record<string, string>> = {
   agents: "everthink/agent",
   "agents/agent-tools": "everthink/agent-tools",
+  "agents/chat-sdk": "everthink/chat-sdk",
   "agents/experimental/memory/session": "everthink/session",
   "agents/experimental/memory/utils": "everthink/session",
   "agents/experimental/memory/utils/compaction-helpers": "everthink/session",
-  "agents/sessions": "everthink/session"
+  "agents/sessions": "everthink/session",
+  "agents/skills": "everthink/skills",
+  "agents/skills-module": "everthink/skills-module",
+  "agents/workflows": "everthink/workflows"
 };
 const THINK = "@cloudflare/think";
 /** Published clients, and helpers that do not touch an agent. */
@@ -25,9 +29,32 @@ export function verdictOn(specifier: string, exported: ReadonlySet<string>): Spe
   if (virtual !== undefined) return { to: `virtual:everthink/${virtual}` };
   if (CLIENTS.test(specifier)) return "keep";
   if (specifier === THINK) return { to: "everthink" };
-  const isOriginal = /^(?:agents|@cloudflare\/think|@cloudflare\/ai-chat)(?:\/|$)/.test(specifier);
-  if (!isOriginal) return "keep";
+  if (!isOriginal(specifier)) return "keep";
   const to =
     RENAMED[specifier] ?? (specifier.startsWith(`${THINK}/`) ? `everthink${specifier.slice(THINK.length)}` : "");
-  return exported.has(to.replace("everthink", ".")) ? { to } : "missing";
+  return exported.has(subpathOf(to)) ? { to } : "missing";
+}
+
+/** Of one of the packages that everthink replaces. */
+export function isOriginal(specifier: string): boolean {
+  return /^(?:agents|@cloudflare\/think|@cloudflare\/ai-chat)(?:\/|$)/.test(specifier);
+}
+
+export function isOurs(specifier: string): boolean {
+  return /^everthink(?:\/|$)/.test(specifier);
+}
+
+/** As package.json names it. */
+export function subpathOf(specifier: string): string {
+  return specifier.replace(/^everthink/, ".");
+}
+
+/** What a module of the original that has none is made with here. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  "agents/vite": 'bundled skills are skillsImport() of "everthink/build", or think() of "everthink/vite"'
+};
+
+/** Undefined: there is nothing of the kind. */
+export function insteadOf(specifier: string): string | undefined {
+  return INSTEAD[specifier];
 }

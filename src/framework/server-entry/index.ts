@@ -1,3 +1,4 @@
+export { CodemodeRuntime } from "../../execute/codemode/runtime-class.ts";
 export {
   buildThinkAgentPath,
   parseThinkAgentPath,

@@ -365,6 +365,15 @@ describe("agent()", () => {
     expect(seen).toEqual(["ThinkAgent_A Be brief. 3", "ThinkSubAgent_A_B Be brief. 3"]);
   });
 
+  test("a runner for scripts is a value, or made of the agent", () => {
+    const runner = { run: async () => 1 };
+    const made = (options: object) => agent({ model: "m", ...options }).createClass("ThinkAgent_A").prototype;
+    const self = { workspace: "files" };
+    expect(made({ skillScriptRunner: runner }).getSkillScriptRunner.call(self as never)).toBe(runner);
+    const given = made({ skillScriptRunner: (one: object) => ({ run: async () => one }) });
+    return expect(given.getSkillScriptRunner.call(self as never)?.run({} as never)).resolves.toBe(self);
+  });
+
   test.each([
     [{ model: {}, prmpt: "x" }, 'agent() has no option "prmpt".'],
     [{ prompt: "x" }, "agent() needs a model."],

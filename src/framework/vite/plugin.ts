@@ -34,6 +34,8 @@ export interface ThinkPluginOptions extends Omit<
   readonly messengers?: { readonly agent: string; readonly name?: string };
   /** Key `s` of the development server opens Studio, which only reads, or with "write" also decides. Default "read". */
   readonly studio?: "read" | "write" | false;
+  /** The original's name of it: false is `studio: false`. */
+  readonly studioShortcut?: boolean;
   /** Writes `everthink.d.ts` whenever the agents change in development. Default true. */
   readonly types?: boolean;
 }
@@ -75,7 +77,7 @@ class ThinkPlugin {
       enforce: "pre",
       config: ({ root = process.cwd() }, { command, isPreview }) => {
         // Before the Worker's configuration is made. A build never gets the key.
-        if (command === "serve" && !isPreview && this.#options.studio !== false) offerStudio(root);
+        if (command === "serve" && !isPreview && this.#studio !== false) offerStudio(root);
       },
       configEnvironment: (name, { optimizeDeps }) => {
         // Cloudflare's plugin asks for it in Workers. Vite's own "ssr", which has no module of ours, does without.
@@ -93,7 +95,7 @@ class ThinkPlugin {
       },
       configureServer: (server) => {
         this.#watch(server);
-        const { studio = "read" } = this.#options;
+        const studio = this.#studio;
         if (studio !== false)
           bindStudioKey(server, { canWrite: studio === "write", manifest: () => this.#read().manifest });
       },
@@ -137,6 +139,11 @@ class ThinkPlugin {
     const errors = this.#report(project);
     if (errors.length === 0 && this.#isDevelopment) this.#writeTypes(project);
     return { errors };
+  }
+
+  get #studio(): "read" | "write" | false {
+    const { studio, studioShortcut = true } = this.#options;
+    return studio ?? (studioShortcut ? "read" : false);
   }
 
   get #resolved(): ResolvedConfig {

@@ -40,6 +40,7 @@ function configured(
 test("the Worker of a development server gets a key, beside the project's variables; a build never does", () => {
   expect(configured("build").vars).toEqual({ REGION: "eu" });
   expect(configured("serve", { studio: false }).vars).toEqual({ REGION: "eu" });
+  expect(configured("serve", { studioShortcut: false }).vars).toEqual({ REGION: "eu" });
   const { vars } = configured("serve");
   expect(vars).toMatchObject({ REGION: "eu", EVERTHINK_INSPECTION_KEY: expect.stringMatching(/^[0-9a-f-]{72}$/) });
   // A restart of the server keeps it: Studio goes on with the same.

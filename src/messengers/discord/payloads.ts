@@ -134,12 +134,16 @@ export function gatewayMessage(
   const mentions = Array.isArray(fields["mentions"]) ? fields["mentions"] : [];
   const isMention = mentions.some((user) => fieldsOf(user)["id"] === botUserId);
   const sentAt = new Date(textOf(fields["timestamp"]));
+  const guild = textOf(fields["guild_id"]);
+  const author = authorOf(fieldsOf(fields["author"]), fieldsOf(fields["member"]), botUserId);
+  // Bots cannot write to each other there. The id of an old bot is not that of its application.
+  const isOwn = author.isBot === true && guild === "";
   return {
-    threadId: discordThreadId(textOf(fields["guild_id"]), channel),
+    threadId: discordThreadId(guild, channel),
     message: {
       id,
       text: textOf(fields["content"]),
-      author: authorOf(fieldsOf(fields["author"]), fieldsOf(fields["member"]), botUserId),
+      author: isOwn ? { ...author, isMe: true } : author,
       attachments: (Array.isArray(fields["attachments"]) ? fields["attachments"] : []).map(attachmentOf),
       ...(!Number.isNaN(sentAt.getTime()) && { metadata: { dateSent: sentAt } }),
       ...(isMention && { isMention })

@@ -9,7 +9,7 @@ import type {
   CollectingChat
 } from "../chat-adapter.ts";
 import { callProvider, checkFileUrl, fetchFile, ProviderCallError } from "../provider-call.ts";
-import { cardText, slackBlocks } from "./blocks.ts";
+import { cardText, markdownBlock, slackBlocks, withoutBroadcast } from "./blocks.ts";
 import { isSlackDirect, readSlackWebhook, slackThread, type SlackWorkspace } from "./webhook.ts";
 
 /** A function is asked with every call: of an app in several workspaces, for the token of the one it is about. */
@@ -224,7 +224,7 @@ function workspaceKey(threadId: string): string {
 function contentOf(message: ChatPostable): { text: string; blocks: object[] } {
   if (typeof message === "object" && "card" in message) return cardOf(message.card);
   const text = typeof message === "string" ? message : message.markdown;
-  return { text: text.slice(0, MAX_FALLBACK_CHARS), blocks: [{ type: "markdown", text }] };
+  return { text: withoutBroadcast(text.slice(0, MAX_FALLBACK_CHARS)), blocks: [markdownBlock(text)] };
 }
 
 function cardOf(card: ChatCard): { text: string; blocks: object[] } {

@@ -17,14 +17,24 @@ export function slackBlocks(card: ChatCard): object[] {
 
 /** Where blocks are not shown. */
 export function cardText(card: ChatCard): string {
-  return [...(card.title === undefined ? [] : [card.title]), ...textsOf(cardBlocks(card))].join("\n");
+  const texts = [...(card.title === undefined ? [] : [card.title]), ...textsOf(cardBlocks(card))];
+  return withoutBroadcast(texts.join("\n"));
+}
+
+export function markdownBlock(text: string): object {
+  return { type: "markdown", text: withoutBroadcast(text) };
+}
+
+/** A text that a model wrote must not call everyone in the channel. */
+export function withoutBroadcast(text: string): string {
+  return text.replaceAll(/<!(?=(channel|here|everyone|group)\b|subteam\^)/g, "<\u200B!");
 }
 
 function blockOf(block: CardBlock): object[] {
   switch (block.kind) {
     case "text":
       if (block.text.trim() === "") return [];
-      return [block.isPlain ? section(block.text, "plain_text") : { type: "markdown", text: block.text }];
+      return [block.isPlain ? section(block.text, "plain_text") : markdownBlock(block.text)];
     case "image":
       return [{ type: "image", image_url: block.url, alt_text: block.alt || "image" }];
     case "divider":

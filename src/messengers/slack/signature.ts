@@ -9,7 +9,8 @@ export function slackSignatureVerifier(signingSecret: string): (request: Request
   return async (request) => {
     const timestamp = request.headers.get("x-slack-request-timestamp") ?? "";
     const signature = request.headers.get("x-slack-signature") ?? "";
-    if (!/^\d{1,12}$/.test(timestamp) || signature === "") return false;
+    // Without a secret every sender could sign.
+    if (!/^\d{1,12}$/.test(timestamp) || signature === "" || signingSecret === "") return false;
     if (Math.abs(Date.now() / 1_000 - Number(timestamp)) > MAX_SKEW_S) return false;
     const expected = await slackSignature(signingSecret, timestamp, await request.text());
     return isSameSecret(signature, expected);

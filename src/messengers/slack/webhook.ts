@@ -115,7 +115,8 @@ function interactionOf(payload: Fields): SlackWebhook {
   const user = fieldsOf(payload["user"]);
   const channel = stringOf(fieldsOf(payload["channel"])["id"]);
   const ts = stringOf(message["ts"]);
-  const threadTs = stringOf(message["thread_ts"]) || (isSlackDirect(channel) ? "" : ts);
+  // A message of the bot that begins a thread was posted in the channel itself, such as the answer of a slash command.
+  const threadTs = message["thread_ts"] === ts ? "" : stringOf(message["thread_ts"]);
   const name = stringOf(user["name"]) || stringOf(user["username"]);
   return {
     kind: "action",

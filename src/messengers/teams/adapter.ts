@@ -5,12 +5,15 @@ import { callProvider, checkFileUrl, fetchFile, ProviderCallError } from "../pro
 import { readTeamsWebhook, teamsThread } from "./activity.ts";
 import { adaptiveCard } from "./adaptive-card.ts";
 
+/** `tenantId`: of a single-tenant app. */
+export type TeamsToken = (scope: string, tenantId?: string) => string | Promise<string>;
+
 export interface TeamsAdapterOptions {
   readonly appId: string;
   readonly userName: string;
   /** The app's secret; or `token`, which is asked for an access token with every call. */
   readonly appPassword?: string;
-  readonly token?: () => string | Promise<string>;
+  readonly token?: TeamsToken;
   /** Of a single-tenant app. */
   readonly tenantId?: string;
   /** Where answers may be sent beside Microsoft's own services. */
@@ -109,8 +112,8 @@ export class TeamsAdapter implements ChatAdapter {
   }
 
   async #authorization(): Promise<Record<string, string>> {
-    const { token } = this.#options;
-    return { Authorization: `Bearer ${token ? await token() : await this.#ownToken()}` };
+    const { token, tenantId } = this.#options;
+    return { Authorization: `Bearer ${token ? await token(SCOPE, tenantId) : await this.#ownToken()}` };
   }
 
   async #ownToken(): Promise<string> {

@@ -21,26 +21,36 @@ function bodyOf(blocks: readonly CardBlock[]): object[] {
   let separator = false;
   return blocks.flatMap((block) => {
     if (block.kind === "divider") separator = true;
-    const element = elementOf(block);
-    if (!element) return [];
-    const shown = separator ? { ...element, separator } : element;
+    const [first, ...rest] = elementsOf(block);
+    if (!first) return [];
+    const shown = separator ? { ...first, separator } : first;
     separator = false;
-    return [shown];
+    return [shown, ...rest];
   });
 }
 
-function elementOf(block: CardBlock): object | undefined {
+function elementsOf(block: CardBlock): object[] {
   switch (block.kind) {
     case "text":
-      return { type: "TextBlock", text: block.text, wrap: true };
+      return block.isPlain ? plainLines(block.text) : [{ type: "TextBlock", text: block.text, wrap: true }];
     case "image":
-      return { type: "Image", url: block.url, altText: block.alt };
+      return [{ type: "Image", url: block.url, altText: block.alt }];
     case "fields":
-      return { type: "FactSet", facts: block.fields.map(({ label, value }) => ({ title: label, value })) };
+      return [{ type: "FactSet", facts: block.fields.map(({ label, value }) => ({ title: label, value })) }];
     case "buttons":
     case "divider":
-      return undefined;
+      return [];
   }
+}
+
+/** A TextRun has no Markdown. Each line is an element: within one, Teams may join lines. */
+function plainLines(text: string): object[] {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return lines.map((line, index) => ({
+    type: "RichTextBlock",
+    ...(index > 0 && { spacing: "None" }),
+    inlines: [{ type: "TextRun", text: line }]
+  }));
 }
 
 function actionOf(button: CardButton | CardLink): object {

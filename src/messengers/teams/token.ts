@@ -8,6 +8,8 @@ const ISSUER = "https://api.botframework.com";
 const SKEW_S = 300;
 const KEYS_TTL_MS = 24 * 3_600_000;
 const REFRESH_PAUSE_MS = 60_000;
+/** Webhooks wait for the keys; one that gets none is answered 500. */
+const FETCH_LIMIT_MS = 10_000;
 const RSA = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
 
 type Fields = Record<string, unknown>;
@@ -79,8 +81,9 @@ class SigningKeys {
   }
 
   async #fetch(): Promise<void> {
-    const { jwks_uri: jwksUri } = await callProvider("openid", this.#url, {});
-    const { keys } = await callProvider("jwks", String(jwksUri), {});
+    const signal = AbortSignal.timeout(FETCH_LIMIT_MS);
+    const { jwks_uri: jwksUri } = await callProvider("openid", this.#url, { signal });
+    const { keys } = await callProvider("jwks", String(jwksUri), { signal });
     const imported = new Map<string, CryptoKey>();
     for (const jwk of Array.isArray(keys) ? (keys as (JsonWebKey & { kid?: string })[]) : []) {
       if (jwk.kty !== "RSA" || jwk.kid === undefined) continue;

@@ -70,8 +70,9 @@ export class FakeTeams extends FakeProvider {
   readonly editCall = "PUT activities";
   readonly #appId: string;
   readonly #appPassword: string;
-  readonly #publicKey: KeyObject;
-  readonly #privateKey: KeyObject;
+  #publicKey: KeyObject;
+  #privateKey: KeyObject;
+  #keyId = 1;
   readonly #messages: TeamsMessage[] = [];
   readonly #files: FakeFile[] = [];
   #next = 1;
@@ -80,10 +81,13 @@ export class FakeTeams extends FakeProvider {
     super();
     this.#appId = options.appId;
     this.#appPassword = options.appPassword;
-    const { generateKeyPairSync } = process.getBuiltinModule("node:crypto");
-    const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
-    this.#publicKey = publicKey;
-    this.#privateKey = privateKey;
+    ({ publicKey: this.#publicKey, privateKey: this.#privateKey } = newKeys());
+  }
+
+  /** From now on it signs with another key, and publishes only that one. */
+  rotateKey(): void {
+    ({ publicKey: this.#publicKey, privateKey: this.#privateKey } = newKeys());
+    this.#keyId += 1;
   }
 
   // ── What a user sees and does ──
@@ -163,7 +167,7 @@ export class FakeTeams extends FakeProvider {
   /** Signed with the key that it publishes. */
   token(claims: object): string {
     const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
-    const content = `${encoded({ alg: "RS256", typ: "JWT", kid: "k1" })}.${encoded(claims)}`;
+    const content = `${encoded({ alg: "RS256", typ: "JWT", kid: `k${this.#keyId}` })}.${encoded(claims)}`;
     const { sign } = process.getBuiltinModule("node:crypto");
     return `${content}.${Buffer.from(sign("sha256", Buffer.from(content), this.#privateKey)).toString("base64url")}`;
   }
@@ -194,7 +198,9 @@ export class FakeTeams extends FakeProvider {
     if (name === "openidconfiguration") {
       return Response.json({ jwks_uri: this.keysUrl });
     }
-    if (name === "keys") return Response.json({ keys: [{ ...this.#publicKey.export({ format: "jwk" }), kid: "k1" }] });
+    if (name === "keys") {
+      return Response.json({ keys: [{ ...this.#publicKey.export({ format: "jwk" }), kid: `k${this.#keyId}` }] });
+    }
     if (name === "token") return this.#grant(body);
     if (hostname === new URL(FILES_URL).hostname) return this.#download(request);
     if (hostname !== new URL(this.serviceUrl).hostname) return refused(404, "Not found");
@@ -261,9 +267,16 @@ export class FakeTeams extends FakeProvider {
   }
 }
 
+function newKeys(): { publicKey: KeyObject; privateKey: KeyObject } {
+  const { generateKeyPairSync } = process.getBuiltinModule("node:crypto");
+  return generateKeyPairSync("rsa", { modulusLength: 2_048 });
+}
+
 interface CardElement {
   readonly type?: string;
   readonly text?: string;
+  /** Of a RichTextBlock: shown without Markdown. */
+  readonly inlines?: readonly { readonly text?: string }[];
   readonly url?: string;
   readonly facts?: readonly { readonly title?: string; readonly value?: string }[];
 }
@@ -282,7 +295,7 @@ function cardsOf(body: Record<string, unknown>): Card[] {
 
 /** What Teams has a form for; an element of another type would cost the whole card. */
 function isAdaptiveCard({ body = [], actions = [] }: Card): boolean {
-  const elements = body.every(({ type = "" }) => ["TextBlock", "Image", "FactSet"].includes(type));
+  const elements = body.every(({ type = "" }) => ["TextBlock", "RichTextBlock", "Image", "FactSet"].includes(type));
   return elements && actions.every(({ type = "" }) => ["Action.Submit", "Action.OpenUrl"].includes(type));
 }
 
@@ -298,8 +311,9 @@ function imagesOf(body: Record<string, unknown>): FakeFile[] {
 
 function shownText(body: Record<string, unknown>): string {
   const texts = cardsOf(body).flatMap((card) =>
-    (card.body ?? []).flatMap(({ text, url, facts = [] }) => [
+    (card.body ?? []).flatMap(({ text, inlines = [], url, facts = [] }) => [
       ...(text === undefined ? [] : [text]),
+      ...inlines.map(({ text: run = "" }) => run),
       ...facts.map(({ title = "", value = "" }) => `${title}: ${value}`),
       ...(url === undefined ? [] : [url])
     ])

@@ -12,13 +12,15 @@ import { encodeBase64 } from "../../util/bytes.ts";
 import { isObject } from "../../util/json.ts";
 
 const NEWER = "cf_agents_session_messages";
+const NO_MESSAGE = "type IS NOT 'message'";
 const ATTACHMENT = /^attachment:sha256:([0-9a-f]{64})$/;
 
 const STAGE_NEWER = [
   `CREATE TABLE assistant_messages${SET_ASIDE_SUFFIX} (id TEXT NOT NULL, session_id TEXT NOT NULL, parent_id TEXT,
      role TEXT NOT NULL, content TEXT NOT NULL, created_at TEXT, PRIMARY KEY (id, session_id))`,
   `INSERT INTO assistant_messages${SET_ASIDE_SUFFIX} (id, session_id, parent_id, role, content, created_at)
-   SELECT id, session_id, parent_id, role, content, datetime(created_at / 1000, 'unixepoch') FROM ${NEWER} ORDER BY seq`,
+   SELECT id, session_id, parent_id, role, content, datetime(created_at / 1000, 'unixepoch') FROM ${NEWER} WHERE type = 'message'
+   ORDER BY seq`,
   `CREATE TABLE assistant_compactions${SET_ASIDE_SUFFIX} (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, summary TEXT,
      from_message_id TEXT, to_message_id TEXT, created_at TEXT)`,
   `INSERT OR IGNORE INTO assistant_compactions${SET_ASIDE_SUFFIX}
@@ -32,9 +34,7 @@ export const MESSAGES: TakeoverPart = {
     /^(?:assistant_(?:messages|compactions|fts\w*)|cf_agents_(?:session_(?:messages|message_chunks|compactions|attachment_\w+)|context_blocks|search_\w+))$/,
   // Ours have the names of some of them; what is left of the others is dropped by `moveOriginalSession` and below.
   keepsTables: true,
-  refuses: ({ count }) => [
-    { what: "entries of a session that are no messages", rows: count(NEWER, "type <> 'message'") }
-  ],
+  refuses: ({ count }) => [{ what: "entries of a session that are no messages", rows: count(NEWER, NO_MESSAGE) }],
   carry({ sql, has, count }) {
     const isNewer = has(NEWER);
     // The older table has been set aside under another name by now.
@@ -43,8 +43,10 @@ export const MESSAGES: TakeoverPart = {
     if (isNewer) for (const statement of STAGE_NEWER) sql.run(statement);
     sql.catalog.refresh();
     moveOriginalSession(sql, () => (isNewer ? completeBodies(sql) : undefined));
-    for (const name of isNewer ? NEWER_TABLES : []) sql.run(`DROP TABLE IF EXISTS ${name}`);
-    return { found, carried: found === 0 ? 0 : rowsIn(sql, "assistant_messages"), left: 0 };
+    const others = count(NEWER, NO_MESSAGE);
+    // Entries of another kind are here only if the class gives them up: they stay where they are.
+    for (const name of isNewer && others === 0 ? NEWER_TABLES : []) sql.run(`DROP TABLE IF EXISTS ${name}`);
+    return { found, carried: found === 0 ? 0 : rowsIn(sql, "assistant_messages"), left: others };
   }
 };
 

@@ -27,24 +27,30 @@ const CONFIG: TakeoverPart = {
   refuses: ({ count }) => [
     { what: "unknown settings in think_config", rows: count("think_config", `key NOT IN (${CONFIG_KEYS})`) },
     { what: "unknown settings in assistant_config", rows: count("assistant_config", `key NOT IN (${CONFIG_KEYS})`) },
-    { what: "settings of sessions", rows: count("cf_agents_session_config") }
+    {
+      what: "settings of sessions",
+      rows: count("cf_agents_session_config") + count("assistant_config", "session_id <> ''")
+    }
   ],
-  carry({ sql, has, count }) {
+  carry({ sql, count }) {
     const found = count("think_config") + count("assistant_config");
     if (count("assistant_config") > 0) {
       new TableSet(sql, CONFIG_TABLES).run(
         "INSERT OR IGNORE INTO think_config (key, value) SELECT key, value FROM assistant_config WHERE session_id = ''"
       );
     }
-    for (const table of ["assistant_config", "cf_agents_session_config"]) sql.run(`DROP TABLE IF EXISTS ${table}`);
-    if (!has("think_config")) return undefined;
+    const givenUp = count("cf_agents_session_config") + count("assistant_config", "session_id <> ''");
+    for (const table of givenUp > 0 ? [] : ["assistant_config", "cf_agents_session_config"]) {
+      sql.run(`DROP TABLE IF EXISTS ${table}`);
+    }
+    if (found === 0) return undefined;
     const valueOf = (key: string) => {
       const row = sql.one<{ value: string }>("SELECT value FROM think_config WHERE key = ?", key);
       const parsed = row && parseJson(row.value);
       return parsed?.ok ? parsed.value : undefined;
     };
     rememberClient(new Conversation(sql, ""), { tools: valueOf("lastClientTools"), body: valueOf("lastBody") });
-    sql.run("DELETE FROM think_config WHERE key <> ?", CONFIG_KEY);
+    sql.run("DELETE FROM think_config WHERE key IN ('lastClientTools', 'lastBody')");
     return { found, carried: found, left: 0 };
   }
 };
@@ -75,7 +81,8 @@ const OWN_RUNS: TakeoverPart = {
     // One that is open goes on with the turn that waits for it.
     new TableSet(sql, RUN_TABLES).change(`UPDATE cf_child_runs SET turn_id = ? WHERE ${OPEN_RUN}`, openTurnId(sql));
     const own = carryOwnRuns(context);
-    return own === 0 ? undefined : { found: own, carried: own, left: 0 };
+    const found = context.count("cf_agent_tool_child_runs");
+    return found === 0 ? undefined : { found, carried: own, left: found - own };
   }
 };
 
@@ -84,7 +91,7 @@ function carryOwnRuns({ sql, count }: TakeoverContext): number {
   return new TableSet(sql, OWN_RUN_TABLES).run(
     `INSERT INTO cf_own_runs (run_id, request_id, turn_id, status, output, summary, error, started_at, completed_at)
      SELECT run_id, COALESCE(request_id, run_id), ?, status, output_json, summary, error_message, started_at, completed_at
-     FROM cf_agent_tool_child_runs`,
+     FROM cf_agent_tool_child_runs WHERE ${KNOWN_RUN}`,
     openTurnId(sql) ?? ""
   ).changed;
 }

@@ -34,6 +34,10 @@ export const SUBMISSIONS: TakeoverPart = {
     {
       what: "submissions with an unknown status",
       rows: count(TABLE, `status NOT IN (${STATUSES.map((status) => `'${status}'`).join(", ")})`)
+    },
+    {
+      what: "open submissions whose messages cannot be read",
+      rows: count(TABLE, "status IN ('pending', 'running') AND NOT json_valid(messages_json)")
     }
   ],
   carry(context) {
@@ -41,8 +45,14 @@ export const SUBMISSIONS: TakeoverPart = {
     if (found === 0) return undefined;
     const { sql, newId } = context;
     const table = new SubmissionTable({ sql, blobs: new Blobs(sql), newId });
-    for (const row of submissionsOf(context)) carrySubmission(table, row);
-    return { found, carried: found, left: 0 };
+    let carried = 0;
+    for (const row of submissionsOf(context)) {
+      // The others are here only if the class gives submissions up: as accepted ones they would run.
+      if (!STATUSES.includes(row.status)) continue;
+      carrySubmission(table, row);
+      carried += 1;
+    }
+    return { found, carried, left: found - carried };
   }
 };
 
@@ -60,7 +70,7 @@ function* submissionsOf({ sql }: TakeoverContext): Generator<OriginalSubmission>
 function carrySubmission(table: SubmissionTable, row: OriginalSubmission): void {
   const messages = parseJson(row.messages_json);
   const request: SubmissionRequest = {
-    // The original checked them when it accepted them; what cannot be read ends the submission when it is its turn.
+    // The original checked them when it accepted them. One that cannot be read is refused while its submission is open.
     messages: (messages.ok && Array.isArray(messages.value) ? messages.value : []) as SubmissionRequest["messages"]
   };
   const carried = table.insert({

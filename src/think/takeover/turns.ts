@@ -1,7 +1,7 @@
 // Turns of the original that its last process did not end. Each becomes a turn that was admitted and whose first attempt
 // was cut off, with the chunks that were stored as its partial answer: recovery goes on as for a turn of ours. A call that
 // was under way is recorded as started, so that it is never run again.
-import { CHAT_RECOVERY_TASK, CHAT_RUN_PREFIX, OPEN_TASK } from "../../agent/takeover.ts";
+import { CHAT_RECOVERY_TASK, CHAT_RUN_PREFIX, OPEN_TASK, openRuns } from "../../agent/takeover.ts";
 import { Blobs } from "../../host/blobs.ts";
 import type { Sql } from "../../host/ports.ts";
 import type { TakeoverContext, TakeoverPart } from "../../host/takeover.ts";
@@ -42,6 +42,15 @@ export const TURNS: TakeoverPart = {
     {
       what: "turns that the original is recovering and does not name",
       rows: recoveryData(context).filter(({ data }) => typeof data["originalRequestId"] !== "string").length
+    },
+    {
+      what: "turns under way that the original does not name",
+      rows:
+        taskInputs(context, CHAT_RUN_PREFIX).filter(({ input }) => typeof input["requestId"] !== "string").length +
+        context.count(
+          "cf_agents_runs",
+          `${openRuns(context.sql)} AND name LIKE '${CHAT_RUN_PREFIX}%' AND name NOT LIKE '${CHAT_RUN_PREFIX}:_%'`
+        )
     }
   ],
   carry(context) {
@@ -66,7 +75,8 @@ function interruptedTurns(context: TakeoverContext): InterruptedTurn[] {
 function runs({ sql, has }: TakeoverContext): InterruptedTurn[] {
   if (!has("cf_agents_runs")) return [];
   const rows = sql.all<{ name: string; snapshot: string | null; at: number }>(
-    `SELECT name, snapshot, created_at AS at FROM cf_agents_runs WHERE name LIKE '${CHAT_RUN_PREFIX}:%'`
+    `SELECT name, snapshot, created_at AS at FROM cf_agents_runs
+     WHERE name LIKE '${CHAT_RUN_PREFIX}:%' AND ${openRuns(sql)}`
   );
   return rows.map(({ name, snapshot, at }) => {
     const stored = objectIn(snapshot);

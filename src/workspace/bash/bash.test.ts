@@ -5,6 +5,7 @@ import { createWorkspaceTools } from "../tools/create-workspace-tools.ts";
 import type { BashOperations } from "../tools/operations.ts";
 import type { WorkspaceChangeEvent } from "../store/operation.ts";
 import { openWorkspace, patternedBytes } from "../workspace.test-support.ts";
+import type { Workspace } from "../workspace.ts";
 import type { BashOutput } from "./run-script.ts";
 
 // The interpreter is a large module, and endless scripts run into its limits only.
@@ -141,6 +142,13 @@ test("a directory becomes a file, and a file a directory", async () => {
   expect(result.errors).toBeUndefined();
   expect(await files.readFile("/d")).toBe("file\n");
   expect(await files.readFile("/f/in")).toBe("in\n");
+  expect(result.changedFiles).toEqual({
+    created: ["/d", "/f/in"],
+    updated: [],
+    deleted: ["/d/sub/f", "/f"],
+    directoriesCreated: ["/f"],
+    directoriesDeleted: ["/d", "/d/sub"]
+  });
 });
 
 test("a text file keeps its type and stays text; bytes stay bytes", async () => {
@@ -156,11 +164,9 @@ test("a text file keeps its type and stays text; bytes stay bytes", async () => 
   expect(await callTool(grep!, { query: "new" })).toMatchObject({ totalMatches: 1 });
 });
 
-test("a file that another writer changed meanwhile is named and not overwritten; the rest is written", async () => {
-  const { files } = openWorkspace();
-  for (const name of ["changed", "deleted", "made-meanwhile", "kept"])
-    if (name !== "made-meanwhile") await files.writeFile(`/${name}`, "before");
-  const meanwhile: BashOperations = {
+/** The files of a workspace, with another writer at work between the script and its write-back. */
+function withOtherWriter(files: Workspace, write: () => Promise<void>): BashOperations {
+  return {
     readDir: (dir, options) => files.readDir(dir, options),
     readFileBytes: (path) => files.readFileBytes(path),
     writeFile: (path, content) => files.writeFile(path, content),
@@ -168,12 +174,21 @@ test("a file that another writer changed meanwhile is named and not overwritten;
     rm: (path, options) => files.rm(path, options),
     lstat: (path) => files.lstat(path),
     applyChanges: async (changes) => {
-      await files.writeFile("/changed", "theirs");
-      await files.writeFile("/deleted", "theirs too");
-      await files.writeFile("/made-meanwhile", "theirs");
+      await write();
       return await files.applyChanges(changes);
     }
   };
+}
+
+test("a file that another writer changed meanwhile is named and not overwritten; the rest is written", async () => {
+  const { files } = openWorkspace();
+  for (const name of ["changed", "deleted", "made-meanwhile", "kept"])
+    if (name !== "made-meanwhile") await files.writeFile(`/${name}`, "before");
+  const meanwhile = withOtherWriter(files, async () => {
+    await files.writeFile("/changed", "theirs");
+    await files.writeFile("/deleted", "theirs too");
+    await files.writeFile("/made-meanwhile", "theirs");
+  });
   const result = await bash(meanwhile, "echo mine > changed; rm deleted; echo mine > made-meanwhile; echo mine > kept");
   expect(result.changedFiles).toMatchObject({ updated: ["/kept"], created: [], deleted: [] });
   expect(result.errors).toHaveLength(3);
@@ -183,12 +198,30 @@ test("a file that another writer changed meanwhile is named and not overwritten;
   expect(await files.readFile("/made-meanwhile")).toBe("theirs");
 });
 
+test("nor does a directory or a link of the script take the place of what another writer wrote", async () => {
+  const { files } = openWorkspace();
+  for (const path of ["/to-directory", "/to-link"]) await files.writeFile(path, "before");
+  const paths = ["/to-directory", "/to-link", "/new-directory", "/new-link"];
+  const meanwhile = withOtherWriter(files, async () => {
+    for (const path of paths) await files.writeFile(path, "theirs");
+  });
+  const result = await bash(
+    meanwhile,
+    "rm to-directory to-link; mkdir to-directory new-directory; ln -s x to-link; ln -s x new-link; echo in > new-directory/f"
+  );
+  for (const path of paths) {
+    expect(await files.readFile(path)).toBe("theirs");
+    expect(result.errors?.join("\n")).toContain(`${path} was not changed: ESTALE`);
+  }
+  expect(result.changedFiles).toEqual(UNCHANGED);
+});
+
 test("the write-back is one transaction: a storage failure in it changes nothing", async () => {
   const { files, database } = openWorkspace();
   await files.writeFile("/a", "1");
   let writes = 0;
   database.failure = (query) =>
-    query.startsWith("INSERT INTO cf_workspace_default ") && ++writes === 3 ? new Error("disk full") : undefined;
+    /^INSERT .*INTO cf_workspace_default /.test(query) && ++writes === 3 ? new Error("disk full") : undefined;
   await expect(bash(files, "echo 2 > a; echo 2 > b; echo 2 > c; echo 2 > d")).rejects.toThrow("disk full");
   database.failure = () => undefined;
   expect((await files.glob("*")).map(({ path }) => path)).toEqual(["/a"]);
@@ -211,6 +244,18 @@ test("what could not be read is neither overwritten nor deleted, and is named", 
   expect(counted).toMatchObject({ stdout: "s", skippedFiles: ["/d/big"], changedFiles: UNCHANGED });
   expect((await bash(files, "cat d/big | wc -c")).stdout.trim()).toBe("2000");
 });
+
+test.each(["rm big; mkdir big; echo x > big/f", "rm big; ln -s small big", "ln -sf small big"])(
+  "nor is what could not be read replaced by another kind of entry: %s",
+  async (script) => {
+    const { files } = openWorkspace();
+    await files.writeFile("/big", "b".repeat(2_000));
+    const result = await bash(files, script, { maxWorkspaceFileBytes: 1_000 });
+    expect(await files.readFile("/big")).toBe("b".repeat(2_000));
+    expect(result).toMatchObject({ skippedFiles: ["/big"], changedFiles: UNCHANGED });
+    expect(result.errors?.join()).toContain("/big was not overwritten");
+  }
+);
 
 describe("scripts made to harm", () => {
   test.each([
@@ -322,6 +367,9 @@ describe("other file systems", () => {
     });
     expect(await folder.readFile("/d/c")).toBe("3\n");
     expect(await folder.stat("/b")).toBeNull();
+    expect((await bash(folder, "rm a; mkdir a; rm -r d; echo 4 > d; echo 5 > a/e")).errors).toBeUndefined();
+    expect(await folder.readFile("/d")).toBe("4\n");
+    expect(await folder.readFile("/a/e")).toBe("5\n");
   });
 
   test("one that takes text only refuses bytes with a reason, and links too", async () => {

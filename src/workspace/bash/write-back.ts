@@ -36,9 +36,10 @@ export async function writeBack(overlay: ScriptOverlay, ops: BashOperations): Pr
   const changes = plan.map(({ change }) => change);
   let refused: readonly RefusedChange[] = [];
   if (changes.length > 0) refused = ops.applyChanges ? await ops.applyChanges(changes) : await oneByOne(ops, changes);
-  errors.push(...refused.map(({ path, reason }) => `${path} was not changed: ${reason}`));
-  const failed = new Set(refused.map(({ path }) => path));
-  return { changedFiles: changedFiles(plan.filter(({ change }) => !failed.has(change.path))), errors };
+  // By path: where a file was to make room for a directory, both changes are refused.
+  const reasons = new Map(refused.map(({ path, reason }) => [path, reason]));
+  for (const [path, reason] of reasons) errors.push(`${path} was not changed: ${reason}`);
+  return { changedFiles: changedFiles(plan.filter(({ change }) => !reasons.has(change.path))), errors };
 }
 
 function changedFiles(plan: readonly Planned[]): ChangedFiles {
@@ -77,11 +78,16 @@ class Planner {
   async #planNode(path: string, node: OverlayNode): Promise<void> {
     const before = await this.#baseAt(path);
     if (SYSTEM.test(path) && !before) return;
+    if (before?.type === "file" && this.#isProtected(before, "overwritten")) return;
     switch (node.type) {
-      case "directory":
+      case "directory": {
         if (before?.type === "directory") return;
-        this.#directories.push({ change: { kind: "directory", path }, list: "directoriesCreated" });
+        if (before) this.#first.push(deletionOf(before));
+        // What is there by then was put there by another writer.
+        const change: FileChange = { kind: "directory", path, expected: null };
+        this.#directories.push({ change, list: "directoriesCreated" });
         return;
+      }
       case "symlink": {
         if (before?.type === "symlink" && before.target === node.target) return;
         const change: FileChange = { kind: "link", path, target: node.target, expected: tagOf(before) };
@@ -94,10 +100,8 @@ class Planner {
   }
 
   async #planFile(path: string, bytes: Uint8Array, before: FileInfo | null): Promise<void> {
-    if (before?.type === "file") {
-      if (this.#isProtected(before, "overwritten")) return;
-      if (before.size === bytes.byteLength && equal(await this.#overlay.base.read(before), bytes)) return;
-    }
+    const isSameSize = before?.type === "file" && before.size === bytes.byteLength;
+    if (isSameSize && equal(await this.#overlay.base.read(before), bytes)) return;
     const change: FileChange = {
       kind: "file",
       path,
@@ -131,9 +135,7 @@ class Planner {
     // What is there again is written, not deleted.
     if (this.#overlay.nodes.has(entry.path)) return;
     if (entry.type === "file" && this.#isProtected(entry, "deleted")) return;
-    const expected = tagOf(entry);
-    const change: FileChange = { kind: "delete", path: entry.path, ...(typeof expected === "string" && { expected }) };
-    (this.#isReplaced(entry.path) ? this.#first : this.#deleted).push({ change, list: "deleted" });
+    (this.#isReplaced(entry.path) ? this.#first : this.#deleted).push(deletionOf(entry));
   }
 
   /** Whether a file or link now stands where a directory above this path was. */
@@ -160,6 +162,12 @@ class Planner {
       if ((await this.#overlay.base.find(path.slice(0, at)))?.type !== "directory") return null;
     return await this.#overlay.base.find(path);
   }
+}
+
+function deletionOf(entry: FileInfo): Planned {
+  const expected = tagOf(entry);
+  const change: FileChange = { kind: "delete", path: entry.path, ...(typeof expected === "string" && { expected }) };
+  return { change, list: "deleted" };
 }
 
 function depth({ change }: Planned): number {

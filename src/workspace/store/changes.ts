@@ -12,7 +12,7 @@ import { makeDirectory, makeLink, remove } from "./tree.ts";
 
 /** `expected`: the entry's `etag` when the caller saw it, `link:<target>` of a link, null when nothing was there. */
 export type FileChange =
-  | { readonly kind: "directory"; readonly path: string }
+  | { readonly kind: "directory"; readonly path: string; readonly expected?: string | null }
   | { readonly kind: "file"; readonly path: string; readonly bytes: Uint8Array; readonly expected?: string | null }
   | { readonly kind: "link"; readonly path: string; readonly target: string; readonly expected?: string | null }
   | { readonly kind: "delete"; readonly path: string; readonly expected?: string }
@@ -48,7 +48,7 @@ function* applyChange(operation: Operation, change: FileChange, content: StagedC
     case "directory": {
       const row = yield* findEntry(operation, change.path);
       if (row?.type === "directory") return;
-      // The script put a directory where a file was.
+      checkExpected(row, change.expected);
       if (row) yield* remove(operation, change.path, {});
       return yield* makeDirectory(operation, change.path, true);
     }

@@ -4,7 +4,7 @@ import { FileError } from "../errors.ts";
 import { type EntryRow, etagOf } from "./entries.ts";
 import type { Operation } from "./operation.ts";
 import { all, one, type SqlSteps } from "./sql.ts";
-import { CHUNK_BYTES, INLINE_BYTES } from "./tables.ts";
+import { CHUNK_BYTES, INLINE_BYTES, type Tables } from "./tables.ts";
 
 /** What a stream may bring, and every other write. */
 export const MAX_FILE_BYTES = 104_857_600;
@@ -113,6 +113,13 @@ function damaged(): FileError {
     "the content of a file is incomplete",
     "A chunk row is missing: the database was changed by other code."
   );
+}
+
+const FIND_INLINE = ({ entries }: Tables) => `SELECT content FROM ${entries} WHERE path = ?`;
+
+export function* readInline({ tables }: Operation, row: EntryRow): SqlSteps<Uint8Array> {
+  const found = yield* one<{ content: unknown }>(tables.text(FIND_INLINE), row.path);
+  return inlineBytes(row, found?.content);
 }
 
 /** Inline content as bytes. The original stored text, and bytes as base64 text. */

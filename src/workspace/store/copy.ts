@@ -1,8 +1,8 @@
 // Copying an entry with everything below it. Chunked content is shared, not copied; links are copied as links.
 import { FileError, isDirectory, missing, notDirectory } from "../errors.ts";
 import { checkedLength, isWithin, parentOf } from "../paths.ts";
-import { inlineBytes, stageBytes, type StagedContent } from "./contents.ts";
-import { type EntryRow, findEntry, findWithContent, locate, makeParents, type EntryPlace } from "./entries.ts";
+import { readInline, stageBytes, type StagedContent } from "./contents.ts";
+import { type EntryRow, findEntry, locate, makeParents, type EntryPlace } from "./entries.ts";
 import { writeFile } from "./files.ts";
 import type { Operation } from "./operation.ts";
 import type { SqlSteps } from "./sql.ts";
@@ -81,6 +81,5 @@ function* contentOf(
     if (!staged) throw new FileError("ESTALE", `${row.path} was changed by another writer in the meantime`);
     return staged;
   }
-  const found = yield* findWithContent(operation, row.path);
-  return stageBytes(inlineBytes(row, found?.content));
+  return stageBytes(yield* readInline(operation, row));
 }

@@ -4,6 +4,7 @@ import { FileError, isDirectory, notDirectory } from "../errors.ts";
 import { ancestorsOf, checkedLength, linkTarget, nameOf, normalizePath, parentOf, rangeBelow, ROOT } from "../paths.ts";
 import type { Operation } from "./operation.ts";
 import { all, one, type SqlSteps } from "./sql.ts";
+import type { Tables } from "./tables.ts";
 
 export type EntryType = "file" | "directory" | "symlink";
 
@@ -89,22 +90,23 @@ function inMs(time: number): number {
   return time < SECONDS_BEFORE ? time * 1_000 : time;
 }
 
+const FIND = ({ entries }: Tables) => `SELECT ${COLUMNS} FROM ${entries} WHERE path = ?`;
+
 export function* findEntry({ tables }: Operation, path: string): SqlSteps<EntryRow | undefined> {
   if (!tables.areKnown && !(yield* tables.exist())) return undefined;
-  return yield* one<EntryRow>(`SELECT ${COLUMNS} FROM ${tables.entries} WHERE path = ?`, path);
+  return yield* one<EntryRow>(tables.text(FIND), path);
 }
 
-/** What reading a file needs. */
-export type ContentRow = Pick<
-  EntryRow,
-  "path" | "type" | "size" | "storage_backend" | "r2_key" | "content_encoding" | "content_id"
-> & { readonly content: unknown };
-const CONTENT_COLUMNS = "path, type, size, storage_backend, r2_key, content_encoding, content_id, content";
+/** Which rows have all of a file in them. */
+export const IS_INLINE_FILE = "type = 'file' AND storage_backend = 'inline'";
 
-/** The entry with its inline content: a small file is read by one statement. */
-export function* findWithContent({ tables }: Operation, path: string): SqlSteps<ContentRow | undefined> {
+const FIND_SMALL = ({ entries }: Tables) =>
+  `SELECT content FROM ${entries} WHERE path = ? AND ${IS_INLINE_FILE} AND content_encoding = 'bytes'`;
+
+/** The content of a small file, by one statement and one column. Undefined where it is elsewhere, or there is none. */
+export function* findSmall({ tables }: Operation, path: string): SqlSteps<{ readonly content: unknown } | undefined> {
   if (!tables.areKnown && !(yield* tables.exist())) return undefined;
-  return yield* one<ContentRow>(`SELECT ${CONTENT_COLUMNS} FROM ${tables.entries} WHERE path = ?`, path);
+  return yield* one<{ content: unknown }>(tables.text(FIND_SMALL), path);
 }
 
 export interface EntryPlace {
@@ -145,7 +147,7 @@ function* nearestAncestor({ tables }: Operation, path: string): SqlSteps<EntryRo
   if (!(yield* tables.exist())) return undefined;
   const parent = parentOf(path);
   if (parent === ROOT) return undefined;
-  const nearest = yield* one<EntryRow>(`SELECT ${COLUMNS} FROM ${tables.entries} WHERE path = ?`, parent);
+  const nearest = yield* one<EntryRow>(tables.text(FIND), parent);
   if (nearest) return nearest;
   // One value for any depth: the platform binds at most 100.
   return yield* one<EntryRow>(
@@ -163,10 +165,12 @@ export function* locateForWrite(operation: Operation, path: string): SqlSteps<En
   return place;
 }
 
+const FIND_NEAR = ({ entries }: Tables) => `SELECT ${COLUMNS} FROM ${entries} WHERE path IN (?, ?)`;
+
 /** The common cases by one statement: a file that is there, or a new one in a directory that is. */
 function* nearPlace({ tables }: Operation, path: string): SqlSteps<EntryPlace | undefined> {
   const parent = parentOf(path);
-  const found = yield* all<EntryRow>(`SELECT ${COLUMNS} FROM ${tables.entries} WHERE path IN (?, ?)`, path, parent);
+  const found = yield* all<EntryRow>(tables.text(FIND_NEAR), path, parent);
   const row = found.find((each) => each.path === path);
   if (row) return row.type === "file" ? { path, row, isRoot: false, isBelowFile: false } : undefined;
   const hasParent = parent === ROOT || found[0]?.type === "directory";

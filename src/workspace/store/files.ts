@@ -12,13 +12,14 @@ import {
   placeContent,
   type Placement,
   readChunks,
+  readInline,
   stageBytes,
   type StagedContent
 } from "./contents.ts";
 import {
-  type ContentRow,
   type EntryRow,
-  findWithContent,
+  findSmall,
+  IS_INLINE_FILE,
   locate,
   locateForWrite,
   makeParents,
@@ -26,32 +27,33 @@ import {
 } from "./entries.ts";
 import type { Operation } from "./operation.ts";
 import { all, one, type SqlSteps } from "./sql.ts";
-import { INLINE_BYTES } from "./tables.ts";
-import { keepVersion } from "./versions.ts";
+import { INLINE_BYTES, type Tables } from "./tables.ts";
+import { keepInline, keepLimits, keptInline, keepVersion, type KeptVersion } from "./versions.ts";
 
 /** A file as it was found: its bytes, or where they are. */
-export type FoundFile =
-  | { readonly row: ContentRow; readonly bytes: Uint8Array }
+export type FoundFile = { readonly path: string; readonly storage: EntryRow["storage_backend"] } & (
+  | { readonly bytes: Uint8Array }
   /** In R2: to be fetched by the caller. */
-  | { readonly row: ContentRow; readonly key: string };
+  | { readonly key: string }
+);
 
 /** Follows links. Undefined when there is nothing; throws EISDIR. */
 export function* readFile(operation: Operation, path: string): SqlSteps<FoundFile | undefined> {
-  let row = yield* findWithContent(operation, path);
-  if (row?.type !== "file") {
-    const place = yield* locate(operation, path, true);
-    if (place.isRoot || place.row?.type === "directory") throw isDirectory(path);
-    row = place.row && (yield* findWithContent(operation, place.path));
+  const small = yield* findSmall(operation, path);
+  if (small) {
+    operation.tables.see(path);
+    return { path, storage: "inline", bytes: inlineBytes({ content_encoding: "bytes" }, small.content) };
   }
+  const row = yield* findFile(operation, path);
   if (!row) return undefined;
-  operation.tables.see(row.path);
+  const found = { path: row.path, storage: row.storage_backend };
   switch (row.storage_backend) {
     case "r2":
-      return { row, key: row.r2_key ?? "" };
+      return { ...found, key: row.r2_key ?? "" };
     case "chunks":
-      return { row, bytes: yield* readChunks(operation, row.content_id ?? "", row.size) };
+      return { ...found, bytes: yield* readChunks(operation, row.content_id ?? "", row.size) };
     case "inline":
-      return { row, bytes: inlineBytes(row, row.content) };
+      return { ...found, bytes: yield* readInline(operation, row) };
   }
 }
 
@@ -69,7 +71,7 @@ export interface FileWrite {
   readonly mimeType: string | undefined;
   readonly isText: boolean;
   /** The entry must still be this one; null: must not be there. */
-  readonly expected?: string | null;
+  readonly expected?: string | null | undefined;
 }
 
 export interface Written {
@@ -81,36 +83,53 @@ export interface Written {
 
 /** Creates or overwrites; makes the directories above. Follows links. */
 export function* writeFile(operation: Operation, write: FileWrite): SqlSteps<Written> {
-  if (!operation.tables.areKnown) yield* operation.tables.make();
-  const made = operation.tables.hasSeen(write.path) ? undefined : yield* createFile(operation, write);
-  operation.tables.see(write.path);
-  if (made) return made;
+  const { tables } = operation;
+  if (!tables.areKnown) yield* tables.make();
+  if (isSmall(write)) {
+    const written = yield* tables.hasSeen(write.path) ? replaceSmall(operation, write) : createSmall(operation, write);
+    if (written) return written;
+  }
+  const { content } = write;
   const place = yield* locateForWrite(operation, write.path);
   checkExpected(place.row, write.expected);
   const mimeType = typeFor(write, place.path, place.row?.mime_type);
   if (!place.row && place.hasParent !== true) yield* makeParents(operation, place);
-  if (place.row) yield* retire(operation, place.row, write.content);
-  const placement = yield* placeContent(operation, write.content);
-  yield* putEntry(operation, { place, placement, mimeType, size: write.content.size });
+  if (place.row) yield* retire(operation, place.row, content);
+  const placement = yield* placeContent(operation, content);
+  yield* putEntry(operation, { place, placement, mimeType, size: content.size });
   if (place.row) yield* dropRetired(operation, place.row);
+  tables.see(place.path);
   operation.tell({ type: place.row ? "update" : "create", path: place.path, entryType: "file" });
-  return { path: place.path, size: write.content.size, storage: placement.backend, isUpdate: place.row !== undefined };
+  return { path: place.path, size: content.size, storage: placement.backend, isUpdate: place.row !== undefined };
 }
 
-/** By one statement where it can be: a small file that is new, in a directory that is there. */
-function* createFile(operation: Operation, write: FileWrite): SqlSteps<Written | undefined> {
+/** A file that becomes part of its row. */
+interface SmallWrite extends FileWrite {
+  readonly content: StagedContent & { readonly kind: "bytes" };
+}
+
+function isSmall(write: FileWrite): write is SmallWrite {
+  return write.content.kind === "bytes" && write.content.size <= INLINE_BYTES && write.expected === undefined;
+}
+
+/** Nothing is inserted where the path is taken, or the directory is not there: its path may not be null. */
+const createIn = ({ entries }: Tables, parent: string) =>
+  `INSERT OR IGNORE INTO ${entries} (path, parent_path, name, type, mime_type, size, content_encoding, created_at,
+    modified_at, content_id, turn_id, content)
+  VALUES (?, ${parent}, ?, 'file', ?, ?, 'bytes', ?, ?, ?, ?, ?) RETURNING 1 AS made`;
+const CREATE_IN_ROOT = (tables: Tables) => createIn(tables, "?");
+const CREATE_IN_DIRECTORY = (tables: Tables) =>
+  createIn(tables, `(SELECT path FROM ${tables.entries} WHERE path = ? AND type = 'directory')`);
+
+/** By one statement where it can be: a file that is new, in a directory that is there. */
+function* createSmall(operation: Operation, write: SmallWrite): SqlSteps<Written | undefined> {
   const { path, content } = write;
-  if (content.kind !== "bytes" || content.size > INLINE_BYTES || path === ROOT || typeof write.expected === "string")
-    return undefined;
+  if (path === ROOT) return undefined;
   checkedLength(path);
   const { tables, now } = operation;
   const parent = parentOf(path);
   const made = yield* one(
-    `INSERT INTO ${tables.entries} (path, parent_path, name, type, mime_type, size, content_encoding, created_at,
-      modified_at, content_id, turn_id, content)
-    SELECT ?, ?, ?, 'file', ?, ?, 'bytes', ?, ?, ?, ?, ?
-    WHERE ? = '/' OR EXISTS (SELECT 1 FROM ${tables.entries} WHERE path = ? AND type = 'directory')
-    ON CONFLICT (path) DO NOTHING RETURNING 1 AS made`,
+    tables.text(parent === ROOT ? CREATE_IN_ROOT : CREATE_IN_DIRECTORY),
     path,
     parent,
     nameOf(path),
@@ -120,13 +139,39 @@ function* createFile(operation: Operation, write: FileWrite): SqlSteps<Written |
     now,
     crypto.randomUUID(),
     operation.turnId ?? null,
-    content.bytes,
-    parent,
-    parent
+    content.bytes
   );
   if (!made) return undefined;
+  tables.see(path);
   operation.tell({ type: "create", path, entryType: "file" });
   return { path, size: content.size, storage: "inline", isUpdate: false };
+}
+
+/** The type stays unless one is stated; one that only says how the old content came is no reason to keep it. */
+const REPLACE = (tables: Tables) =>
+  `UPDATE ${tables.entries} SET mime_type = CASE WHEN ? OR coalesce(mime_type, '') IN ('', '${DEFAULT_BYTES_TYPE}')
+    THEN ? ELSE mime_type END, size = ?, content_encoding = 'bytes', modified_at = ?, content_id = ?, turn_id = ?,
+    content = ? WHERE path = ? AND ${IS_INLINE_FILE} RETURNING ${keptInline(tables)}`;
+
+/** By two statements where it can be: a file that is there, and part of its row too. */
+function* replaceSmall(operation: Operation, write: SmallWrite): SqlSteps<Written | undefined> {
+  const { path, content, mimeType } = write;
+  yield* keepInline(operation, path);
+  const kept = yield* one<KeptVersion>(
+    operation.tables.text(REPLACE),
+    mimeType === undefined ? 0 : 1,
+    typeFor(write, path),
+    content.size,
+    operation.now,
+    crypto.randomUUID(),
+    operation.turnId ?? null,
+    content.bytes,
+    path
+  );
+  if (!kept) return undefined;
+  yield* keepLimits(operation, path, kept);
+  operation.tell({ type: "update", path, entryType: "file" });
+  return { path, size: content.size, storage: "inline", isUpdate: true };
 }
 
 function typeFor(write: FileWrite, path: string, stored?: string | null): string {
@@ -216,8 +261,8 @@ export function* appendFile(
   checkSize(size);
   if (write.bytes.byteLength === 0) return { path: place.path, size, storage: row.storage_backend, isUpdate: true };
   if (row.storage_backend === "inline") {
-    const found = yield* findWithContent(operation, place.path);
-    const bytes = joined(inlineBytes(row, found?.content), write.bytes);
+    operation.tables.see(place.path);
+    const bytes = joined(yield* readInline(operation, row), write.bytes);
     return yield* writeFile(operation, {
       ...write,
       path: place.path,

@@ -47,6 +47,15 @@ export class Tables {
     return this.#exist;
   }
 
+  readonly #texts = new Map<(tables: Tables) => string, string>();
+
+  /** A statement's text, written once: for a small file, joining it takes as long as running the statement. */
+  text(write: (tables: Tables) => string): string {
+    let text = this.#texts.get(write);
+    if (text === undefined) this.#texts.set(write, (text = write(this)));
+    return text;
+  }
+
   /** Files that were there lately. A hint which statement to try first, and nothing more. */
   readonly #seen = new Set<string>();
 

@@ -111,7 +111,7 @@ function* removeBelow(operation: Operation, directory: string): SqlSteps<void> {
   const { tables } = operation;
   const { from, to } = rangeBelow(directory);
   const below = `FROM ${tables.entries} WHERE path > ? AND path < ?`;
-  const told = yield* all<EntryRow>(
+  const announced = yield* all<EntryRow>(
     `SELECT ${COLUMNS} ${below} AND type <> 'directory' ORDER BY path DESC LIMIT ${MAX_EVENTS - 1}`,
     from,
     to
@@ -125,7 +125,7 @@ function* removeBelow(operation: Operation, directory: string): SqlSteps<void> {
     operation,
     chunked.map((row) => row.content_id ?? "")
   );
-  const deepestFirst = told.toSorted((a, b) => b.path.split("/").length - a.path.split("/").length);
+  const deepestFirst = announced.toSorted((a, b) => b.path.split("/").length - a.path.split("/").length);
   for (const row of deepestFirst) operation.tell({ type: "delete", path: row.path, entryType: row.type });
 }
 

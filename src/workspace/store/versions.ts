@@ -3,9 +3,10 @@
 import { FileError } from "../errors.ts";
 import { rangeBelow } from "../paths.ts";
 import { dropContents, inlineBytes, readChunks } from "./contents.ts";
-import type { EntryRow } from "./entries.ts";
+import { type EntryRow, IS_INLINE_FILE } from "./entries.ts";
 import type { Operation } from "./operation.ts";
 import { all, one, type SqlSteps } from "./sql.ts";
+import type { Tables } from "./tables.ts";
 
 export const MAX_VERSIONS_PER_FILE = 20;
 export const MAX_HISTORY_BYTES = 64 * 1024 * 1024;
@@ -54,6 +55,34 @@ const COPIED = "path, mime_type, size, storage_backend, content_encoding, conten
 const SHOWN =
   "version, path, mime_type, size, storage_backend, content_encoding, content_id, modified_at, turn_id, change, replaced_at, replaced_turn_id, held";
 
+/** What a version that was just added means for the limits. */
+export interface KeptVersion {
+  readonly held: number;
+  /** Versions of the same file, this one among them. */
+  readonly kept: number;
+}
+
+/** The `change` and the `held` bytes are given, or follow from the entry. */
+const insertVersion = ({ versions, entries }: Tables, { change, held }: { change: string; held: string }) =>
+  `INSERT INTO ${versions} (${COPIED}, replaced_at, replaced_turn_id, change, held)
+  SELECT ${COPIED}, ?, ?, ${change}, ${held} FROM ${entries}`;
+
+const KEEP = (tables: Tables) =>
+  `${insertVersion(tables, { change: "?", held: "?" })} WHERE path = ? RETURNING held,
+  (SELECT COUNT(*) FROM ${tables.versions} AS others WHERE others.path = ${tables.versions}.path) AS kept`;
+
+const KEEP_INLINE = (tables: Tables) =>
+  `${insertVersion(tables, { change: "'update'", held: `size + ${ROW_BYTES}` })} WHERE path = ? AND ${IS_INLINE_FILE}`;
+
+/** For the statement that updates the entry after `keepInline`: RETURNING on an insert takes twice as long. */
+export const keptInline = ({ versions, entries }: Tables) =>
+  `(SELECT held FROM ${versions} ORDER BY version DESC LIMIT 1) AS held,
+  (SELECT COUNT(*) FROM ${versions} WHERE ${versions}.path = ${entries}.path) AS kept`;
+
+const KEEP_BELOW = (tables: Tables) =>
+  `${insertVersion(tables, { change: "'delete'", held: `size + ${ROW_BYTES}` })}
+  WHERE path > ? AND path < ? AND type = 'file' AND storage_backend <> 'r2' AND size <= ${MAX_VERSION_BYTES}`;
+
 /** Keeps what an entry holds now. `isShared`: its content goes on as the entry's and takes no further room. */
 export function* keepVersion(
   operation: Operation,
@@ -61,39 +90,25 @@ export function* keepVersion(
   options: { readonly change: VersionChange; readonly isShared?: boolean }
 ): SqlSteps<void> {
   if (!isKept(row)) return;
-  const { tables } = operation;
+  const { tables, now, turnId } = operation;
   const held = ROW_BYTES + (options.isShared === true ? 0 : row.size);
-  const added = yield* one<{ kept: number }>(
-    `INSERT INTO ${tables.versions} (${COPIED}, change, replaced_at, replaced_turn_id, held)
-    SELECT ${COPIED}, ?, ?, ?, ? FROM ${tables.entries} WHERE path = ?
-    RETURNING (SELECT COUNT(*) FROM ${tables.versions} AS others WHERE others.path = ${tables.versions}.path) AS kept`,
-    options.change,
-    operation.now,
-    operation.turnId ?? null,
-    held,
-    row.path
-  );
-  yield* addHeld(operation, held);
-  if ((added?.kept ?? 0) > MAX_VERSIONS_PER_FILE) yield* trimFile(operation, row.path);
-  yield* trimAll(operation);
+  const added = yield* one<KeptVersion>(tables.text(KEEP), now, turnId ?? null, options.change, held, row.path);
+  if (added) yield* keepLimits(operation, row.path, added);
+}
+
+/** Keeps a file that is part of its row and about to be updated; does nothing where there is none. See `keptInline`. */
+export function* keepInline({ tables, now, turnId }: Operation, path: string): SqlSteps<void> {
+  yield* all(tables.text(KEEP_INLINE), now, turnId ?? null, path);
 }
 
 /** Keeps every file below a directory that is about to be deleted. The caller drops their contents afterwards. */
 export function* keepVersionsBelow(operation: Operation, directory: string): SqlSteps<void> {
-  const { tables } = operation;
+  const { tables, now, turnId } = operation;
   const { from, to } = rangeBelow(directory);
-  yield* tables.held();
-  yield* all(
-    `INSERT INTO ${tables.versions} (${COPIED}, change, replaced_at, replaced_turn_id, held)
-    SELECT ${COPIED}, 'delete', ?, ?, size + ${ROW_BYTES} FROM ${tables.entries}
-    WHERE path > ? AND path < ? AND type = 'file' AND storage_backend <> 'r2' AND size <= ${MAX_VERSION_BYTES}`,
-    operation.now,
-    operation.turnId ?? null,
-    from,
-    to
-  );
+  yield* all(tables.text(KEEP_BELOW), now, turnId ?? null, from, to);
   // Many rows at once: summed up anew.
   tables.heldBytes = undefined;
+  yield* trimBelow(operation, directory);
   yield* trimAll(operation);
 }
 
@@ -101,26 +116,47 @@ function isKept(row: EntryRow): boolean {
   return row.type === "file" && row.storage_backend !== "r2" && row.size <= MAX_VERSION_BYTES;
 }
 
-function* addHeld({ tables }: Operation, bytes: number): SqlSteps<void> {
-  // The sum already has the row when it is taken after the insert.
+/** After a version was added. */
+export function* keepLimits(operation: Operation, path: string, { held, kept }: KeptVersion): SqlSteps<void> {
+  const { tables } = operation;
+  // A sum that is taken now has the new row already.
   if (tables.heldBytes === undefined) yield* tables.held();
-  else tables.heldBytes += bytes;
+  else tables.heldBytes += held;
+  if (kept > MAX_VERSIONS_PER_FILE) yield* trimFile(operation, path);
+  if ((tables.heldBytes ?? 0) > MAX_HISTORY_BYTES) yield* trimAll(operation);
 }
 
+type RemovedVersion = Pick<VersionRow, "held" | "storage_backend" | "content_id">;
+const REMOVED = "held, storage_backend, content_id";
+
+const TRIM_FILE = ({ versions }: Tables) =>
+  `DELETE FROM ${versions} WHERE path = ? AND version <= (SELECT version FROM ${versions} WHERE path = ?
+    ORDER BY version DESC LIMIT 1 OFFSET ${MAX_VERSIONS_PER_FILE}) RETURNING ${REMOVED}`;
+
 function* trimFile(operation: Operation, path: string): SqlSteps<void> {
-  const { tables } = operation;
-  const surplus = yield* all<VersionRow>(
-    `SELECT ${SHOWN} FROM ${tables.versions} WHERE path = ? ORDER BY version DESC LIMIT -1 OFFSET ${MAX_VERSIONS_PER_FILE}`,
-    path
+  yield* forget(operation, yield* all<RemovedVersion>(operation.tables.text(TRIM_FILE), path, path));
+}
+
+/** Of each file at a path and below it. */
+function* trimBelow(operation: Operation, path: string): SqlSteps<void> {
+  const { versions } = operation.tables;
+  const { from, to } = rangeBelow(path);
+  const removed = yield* all<RemovedVersion>(
+    `DELETE FROM ${versions} WHERE (path = ? OR (path > ? AND path < ?)) AND (SELECT COUNT(*) FROM ${versions} AS newer
+      WHERE newer.path = ${versions}.path AND newer.version > ${versions}.version) >= ${MAX_VERSIONS_PER_FILE}
+    RETURNING ${REMOVED}`,
+    path,
+    from,
+    to
   );
-  if (surplus.length > 0) yield* removeVersions(operation, surplus);
+  yield* forget(operation, removed);
 }
 
 function* trimAll(operation: Operation): SqlSteps<void> {
   const { tables } = operation;
   while ((yield* tables.held()) > MAX_HISTORY_BYTES) {
-    const oldest = yield* all<VersionRow>(
-      `SELECT ${SHOWN} FROM ${tables.versions} ORDER BY version LIMIT ${SWEEP_ROWS}`
+    const oldest = yield* all<Pick<VersionRow, "version" | "held">>(
+      `SELECT version, held FROM ${tables.versions} ORDER BY version LIMIT ${SWEEP_ROWS}`
     );
     if (oldest.length === 0) return;
     let excess = (yield* tables.held()) - MAX_HISTORY_BYTES;
@@ -129,19 +165,24 @@ function* trimAll(operation: Operation): SqlSteps<void> {
       excess -= held;
       return goes;
     });
-    yield* removeVersions(operation, doomed);
+    const removed = yield* all<RemovedVersion>(
+      `DELETE FROM ${tables.versions} WHERE version IN (SELECT value FROM json_each(?)) RETURNING ${REMOVED}`,
+      JSON.stringify(doomed.map(({ version }) => version))
+    );
+    yield* forget(operation, removed);
   }
 }
 
-function* removeVersions(operation: Operation, rows: readonly VersionRow[]): SqlSteps<void> {
+/** What removed versions held is free again. */
+function* forget(operation: Operation, removed: readonly RemovedVersion[]): SqlSteps<void> {
   const { tables } = operation;
-  yield* all(
-    `DELETE FROM ${tables.versions} WHERE version IN (SELECT value FROM json_each(?))`,
-    JSON.stringify(rows.map(({ version }) => version))
-  );
-  if (tables.heldBytes !== undefined) tables.heldBytes -= rows.reduce((sum, { held }) => sum + held, 0);
-  const contents = rows.filter((row) => row.storage_backend === "chunks").map((row) => row.content_id ?? "");
-  yield* dropContents(operation, contents);
+  if (tables.heldBytes !== undefined) tables.heldBytes -= removed.reduce((sum, { held }) => sum + held, 0);
+  const chunked = removed.filter((row) => row.storage_backend === "chunks");
+  if (chunked.length > 0)
+    yield* dropContents(
+      operation,
+      chunked.map((row) => row.content_id ?? "")
+    );
 }
 
 /** The newest first. */
@@ -189,10 +230,10 @@ export function* readVersion(
 }
 
 /** The history follows a file, or all files of a directory, to its new path. */
-export function* moveVersions({ tables }: Operation, from: string, to: string): SqlSteps<void> {
+export function* moveVersions(operation: Operation, from: string, to: string): SqlSteps<void> {
   const below = rangeBelow(from);
   yield* all(
-    `UPDATE ${tables.versions} SET path = ? || substr(path, length(?) + 1)
+    `UPDATE ${operation.tables.versions} SET path = ? || substr(path, length(?) + 1)
     WHERE path = ? OR (path > ? AND path < ?)`,
     to,
     from,
@@ -200,4 +241,6 @@ export function* moveVersions({ tables }: Operation, from: string, to: string): 
     below.from,
     below.to
   );
+  // There may be versions of files that were at the new paths before.
+  yield* trimBelow(operation, to);
 }

@@ -76,7 +76,7 @@ export const answersFromEitherSide: Scenario = {
     const card = visitor.tool("publish_note");
     await card.getByRole("textbox", { name: "Reason for rejecting" }).fill("Not today");
     await card.getByRole("button", { name: "Reject" }).click();
-    await chat.getByText("Decided elsewhere.").waitFor();
+    await chat.getByText("Rejected elsewhere.").waitFor();
     await chat.getByText(/stays off the board/).waitFor();
     expect(await buttons.count()).toBe(0);
     await visitor.photograph("messenger-decided");

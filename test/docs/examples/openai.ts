@@ -24,10 +24,12 @@ export default {
       const conversation = request.headers.get("X-Conversation") ?? "default";
       url.pathname = `/agents/assistant/${encodeURIComponent(conversation)}${url.pathname}`;
     }
+    const authorize = ({ headers }: Request) => {
+      if (headers.get("Authorization") !== `Bearer ${env.API_KEY}`) return new Response("No", { status: 401 });
+    };
     const response = await routeAgentRequest(new Request(url, request), env, {
-      onBeforeRequest: ({ headers }) => {
-        if (headers.get("Authorization") !== `Bearer ${env.API_KEY}`) return new Response("No", { status: 401 });
-      }
+      onBeforeRequest: authorize,
+      onBeforeConnect: authorize
     });
     return response ?? new Response("Not found", { status: 404 });
   }

@@ -173,6 +173,8 @@ describe("a project with agents", () => {
     expect(project.read("dist/app/index.js")).toMatch(/export \{[^}]*\bGreet\b/);
 
     expect(await command(project, "types")).toMatchObject({ code: 0 });
+    // What eject writes is code that a strict compiler takes.
+    expect(await command(project, "eject", "worker.ts")).toMatchObject({ code: 0 });
     expect(project.compile()).toBe("");
   });
 
@@ -246,5 +248,6 @@ describe("the development server", () => {
     await untilAnswered("/agents/broken/a", false);
     await untilAnswered("/agents/support/a");
     expect(project.read("everthink.d.ts")).not.toContain("ThinkAgent_Broken");
-  });
+    // The server starts anew six times; each wait has its own limit.
+  }, 300_000);
 });

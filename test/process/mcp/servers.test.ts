@@ -62,12 +62,11 @@ describe.each(transports)("server-everything over %s", (_, transport) => {
 
   test("a server that is killed in the middle of a call fails it soon, and is used again when it is back", async () => {
     const { server, world, call } = await connected(transport);
-    const began = Date.now();
     const running = call("trigger-long-running-operation", { duration: 60, steps: 60 }).catch(String);
     await until(() => world.rpcs().includes("tools/call"));
     await server.kill();
+    // At its deadline it would say that the server did not answer.
     expect(await running).toMatch(/was lost/);
-    expect(Date.now() - began).toBeLessThan(20_000);
     await server.start();
     await until(() => world.manager.listServers()[0]!.state === "ready");
     expect(await call("echo", { message: "back" })).toMatchObject({ content: [{ text: "Echo: back" }] });

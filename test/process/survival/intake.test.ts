@@ -3,6 +3,7 @@
 import { expect, test, vi } from "vitest";
 import { startWorker, type WorkerServer } from "../workerd-process.ts";
 
+// Ten starts of workerd, and a hundred turns.
 vi.setConfig({ testTimeout: 120_000 });
 
 const SUBMISSIONS = 100;

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { FakeDiscord, FakeSlack, FakeTeams, FakeTelegram, type FakeProvider } from "../../../src/testing/index.ts";
 import { startWorker, type WorkerServer } from "../workerd-process.ts";
 
+// Starts of workerd, and the pauses of real retries between them.
 vi.setConfig({ testTimeout: 300_000 });
 
 const KILLS = process.env["EVERTHINK_LONG_TESTS"] ? 20 : 2;

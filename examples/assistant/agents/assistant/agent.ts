@@ -63,7 +63,7 @@ import { demoTools } from "../../server/tools.ts";
 const PROGRESS_PACE = 6;
 /** Of what the model may keep about the user. */
 const MEMORY_TOKENS = 1_000;
-/** Somebody may pull the plug again and again; a real agent gives an answer up that killed it five times. */
+/** Users may pull the plug again and again; a real agent gives an answer up that killed it five times. */
 const MAX_PULLED_PLUGS = 100;
 /** A turn waits so long for servers that connect again. */
 const MCP_WAIT_MS = 3_000;

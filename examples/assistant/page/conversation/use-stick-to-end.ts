@@ -1,4 +1,4 @@
-// Keeps the end of a growing text in view, but only for a reader who is there: whoever scrolled up to read is left
+// Keeps the end of a growing text in view, but only for a reader who is there: a user who scrolled up to read is left
 // alone until they come back.
 import { useCallback, useEffect, useRef, useState, type RefObject } from "react";
 

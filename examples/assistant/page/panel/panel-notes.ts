@@ -49,7 +49,7 @@ function plus(tokens: Tokens, usage: PanelNote["usage"]): Tokens {
   return { input: tokens.input + usage.inputTokens, output: tokens.output + usage.outputTokens };
 }
 
-/** Text from the agent that is not of the chat: ours if it says so, somebody else's otherwise. */
+/** Text from the agent that is not of the chat: ours if it says so, another program's otherwise. */
 export function readNote(text: string): PanelNote | undefined {
   try {
     const value: unknown = JSON.parse(text);

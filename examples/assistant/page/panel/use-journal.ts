@@ -1,4 +1,4 @@
-// The journal as it is written. Read in pages from where the last reading ended, only while somebody looks and a turn
+// The journal as it is written. Read in pages from where the last reading ended, only while the panel is open and a turn
 // runs, and once more when it is over. Everything is counted; only the newest records are kept.
 import { useEffect, useRef, useState } from "react";
 import { CallFailedError } from "everthink/client";
@@ -20,7 +20,7 @@ export interface JournalView {
 }
 
 interface JournalSource {
-  /** Somebody looks, and there is a connection. */
+  /** The panel is open, and there is a connection. */
   readonly isWatched: boolean;
   readonly isWriting: boolean;
   read(after: number, limit: number): Promise<ReadJournalResult>;

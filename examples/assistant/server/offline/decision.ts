@@ -1,4 +1,4 @@
-// The report that follows when somebody has decided over a parked action, perhaps days and many questions later. Each
+// The report that follows when a human has decided over a parked action, perhaps days and many questions later. Each
 // decision is reported once: what stands in the conversation already is not said again. Pure.
 import type { AnswerPart, Call, Exchange } from "./conversation.ts";
 import { trouble } from "./topic.ts";

@@ -3,7 +3,7 @@ import { APICallError } from "ai";
 
 const PLACE = "offline:built-in";
 
-/** As a provider would refuse a request: final, so that nobody waits for retries. */
+/** As a provider would refuse a request: final, so that the user does not wait for retries. */
 export function failureOnPurpose(): APICallError {
   return new APICallError({
     message: "The offline model failed, as you asked.",

@@ -8,7 +8,7 @@ export type Outcome =
   | { readonly kind: "waiting" }
   /** A person said no. */
   | { readonly kind: "refused"; readonly reason: string | undefined }
-  /** Nobody decided in time. */
+  /** No human decided in time. */
   | { readonly kind: "expired" }
   /** The process died while it ran. */
   | { readonly kind: "interrupted" }

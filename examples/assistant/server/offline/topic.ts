@@ -20,7 +20,7 @@ export interface Topic {
   plan(asked: Asked): readonly Step[];
 }
 
-/** What became of the newest call of a tool; undefined while nobody knows. */
+/** What became of the newest call of a tool; undefined while it is not known. */
 export function outcomeOfCall({ answer }: Asked, tool: string): Outcome | undefined {
   return lastCall(answer, tool)?.outcome;
 }

@@ -1,4 +1,6 @@
 import { Think } from "everthink";
+// The folder skills/ beside this file.
+import skills from "everthink:skills";
 import { offlineModel } from "../../models/offline-model.ts";
 
 const CODE = `export function add(a: number, b: number) {
@@ -21,8 +23,16 @@ export default class Assistant extends Think<Cloudflare.Env> {
           ]
         },
         {
+          match: /how do you review/i,
+          steps: () => [
+            { call: { tool: "activate_skill", input: { name: "review" } } },
+            { text: "I read the whole file, and say first what is wrong." }
+          ]
+        },
+        {
           match: /review|read/i,
           steps: () => [
+            { call: { tool: "activate_skill", input: { name: "review" } } },
             { call: { tool: "read", input: { path: "/add.ts" } } },
             { text: "add.ts is short and does what it says. A test is missing." }
           ]
@@ -34,5 +44,9 @@ export default class Assistant extends Think<Cloudflare.Env> {
 
   override getSystemPrompt() {
     return "You are a careful programmer. Read a file before you change it, and keep changes small.";
+  }
+
+  override getSkills() {
+    return [skills];
   }
 }

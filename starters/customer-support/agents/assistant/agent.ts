@@ -1,5 +1,7 @@
 import { tool } from "ai";
 import { action, Think } from "everthink";
+// The folder skills/ beside this file.
+import skills from "everthink:skills";
 import { z } from "zod";
 import { offlineModel } from "../../models/offline-model.ts";
 import { findOrder } from "./orders.ts";
@@ -18,6 +20,7 @@ export default class Assistant extends Think<Cloudflare.Env> {
         {
           match: /person|human|manager/i,
           steps: () => [
+            { call: { tool: "activate_skill", input: { name: "escalation" } } },
             { call: { tool: "handOver", input: { reason: "The customer asked for a person." } } },
             { text: "A colleague will write to you today." }
           ]
@@ -29,6 +32,10 @@ export default class Assistant extends Think<Cloudflare.Env> {
 
   override getSystemPrompt() {
     return "You help customers of a shop. Look orders up before you talk about them. Hand over when you cannot help.";
+  }
+
+  override getSkills() {
+    return [skills];
   }
 
   override getTools() {

@@ -30,7 +30,7 @@ export const program: Topic = {
   }
 };
 
-/** Also said when somebody has decided later. */
+/** Also said when a human has decided later. */
 export function programSentence(value: unknown): string {
   const text = textIn(fieldOf(value, "result"), "text");
   return `The program has ended: “${text ?? "the note"}” is on the board now.`;
