@@ -217,7 +217,7 @@ export class Submissions implements TurnArchive {
       const page = this.#table.page(before, size);
       for (const row of page) {
         // Outputs may be large: only those that are returned are read.
-        const isWanted = !wanted || wanted.has(row.status ?? this.#standing(row).status);
+        const isWanted = !wanted || wanted.has(row.status ?? this.#statusFields(row).status);
         if (isWanted && found.length < count) found.push(this.#inspect(row));
       }
       const last = page.at(-1);
