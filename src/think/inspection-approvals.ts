@@ -15,18 +15,19 @@ export const LISTED_DECISIONS = 50;
 const MAX_CHANGES = 1000;
 const MAX_LEDGER_ROWS = 500;
 
-/** Calls of one answer. Their ids alone do not tell: a model may name calls of different turns alike. */
-export interface CallsOfMessage {
-  readonly messageId: string | null;
+export interface AskedCalls {
   readonly callIds: ReadonlySet<string>;
+  /** The answer they belong to. Left out: the newest of that id; a conversation of earlier versions may have several. */
+  readonly messageId?: string | null;
 }
 
 /** Newest first; of all calls, or of those that are asked for. */
-export function decidedApprovals(runtime: ThinkRuntime, of?: CallsOfMessage): DecidedApproval[] {
+export function decidedApprovals(runtime: ThinkRuntime, of?: AskedCalls): DecidedApproval[] {
   const changes = runtime.parts.journal.history.changes(0, MAX_CHANGES).flatMap((row) => changeOf(row) ?? []);
   const asked = changes.filter(({ change, why, callId, messageIds }) => {
     if (change !== "answer-placed" || (why !== "approval" && why !== "action") || callId === null) return false;
-    return of === undefined || (of.callIds.has(callId) && messageIds[0] === of.messageId);
+    if (of === undefined) return true;
+    return of.callIds.has(callId) && (of.messageId === undefined || messageIds[0] === of.messageId);
   });
   if (asked.length === 0) return [];
   const ledger = actionsOf(runtime.overrides)?.listActionLedger({ limit: MAX_LEDGER_ROWS }) ?? [];
