@@ -41,7 +41,9 @@ function objectFile(folder: string, fixture: string): void {
   mkdirSync(folder, { recursive: true });
   const database = new DatabaseSync(join(folder, `${"a".repeat(64)}.sqlite`));
   // It need not be safe on the disk, which may be slow.
-  database.exec(`PRAGMA synchronous = OFF; BEGIN; ${readFileSync(join(TAKEOVER, "fixtures", `${fixture}.sql`), "utf8")} COMMIT;`);
+  database.exec(
+    `PRAGMA synchronous = OFF; BEGIN; ${readFileSync(join(TAKEOVER, "fixtures", `${fixture}.sql`), "utf8")} COMMIT;`
+  );
   database.close();
 }
 
