@@ -35,7 +35,7 @@ export interface PythonRun {
 
 /** Throws SkillScriptError. */
 export async function runInPython(init: PythonRun): Promise<unknown> {
-  const { capabilities, stopped } = init;
+  const { stopped } = init;
   const run = start(init);
   // A late failure of a run that was given up is not an unhandled one.
   run.catch(() => undefined);
@@ -47,7 +47,7 @@ export async function runInPython(init: PythonRun): Promise<unknown> {
   } finally {
     disposeCall(run);
   }
-  return finished(returned, capabilities);
+  return finished(returned);
 }
 
 function start({ loader, request, capabilities, timeoutMs }: PythonRun): Promise<unknown> {
@@ -91,7 +91,7 @@ function platformFailure(error: unknown): SkillScriptError {
 }
 
 /** What came back is untrusted: a script can change the code around it. */
-function finished(returned: unknown, capabilities: Capabilities): unknown {
+function finished(returned: unknown): unknown {
   const parsed = parseJson(typeof returned === "string" ? returned : "");
   const answer = parsed.ok && isObject(parsed.value) ? parsed.value : { error: "The script returned nothing." };
   const { error, result, exitCode } = answer;
@@ -101,7 +101,7 @@ function finished(returned: unknown, capabilities: Capabilities): unknown {
     const told = [cutToBytes(String(error), MAX_PRINTED_BYTES), stdout, stderr].filter((text) => text !== "");
     throw new SkillScriptError(told.join("\n"));
   }
-  const outputFiles = [...capabilities.outputFiles, ...outputFilesOf(answer["files"])];
+  const outputFiles = outputFilesOf(answer["files"]);
   const left = outputFiles.length > 0 ? { outputFiles } : {};
   if (typeof result !== "string") return { stdout, stderr, exitCode: Number(exitCode), ...left };
   if (result.length > MAX_RESULT_CHARS)
