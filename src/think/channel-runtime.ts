@@ -159,7 +159,7 @@ export class ChannelRuntime {
   }
 
   approvalOutcome(toolCallId: string): ApprovalOutcome | undefined {
-    const [decided] = decidedApprovals(this.#think, new Set([toolCallId]));
+    const [decided] = decidedApprovals(this.#think, { callIds: new Set([toolCallId]) });
     if (!decided) return undefined;
     const { approved, expired, by } = decided;
     return { how: expired ? "expired" : approved ? "approved" : "rejected", by };

@@ -17,7 +17,8 @@ const MAX_LEDGER_ROWS = 500;
 
 /** Calls of one answer. Their ids alone do not tell: a model may name calls of different turns alike. */
 export interface CallsOfMessage {
-  readonly messageId: string | null;
+  /** Undefined: of any answer. */
+  readonly messageId?: string | null;
   readonly callIds: ReadonlySet<string>;
 }
 
@@ -26,7 +27,8 @@ export function decidedApprovals(runtime: ThinkRuntime, of?: CallsOfMessage): De
   const changes = runtime.parts.journal.history.changes(0, MAX_CHANGES).flatMap((row) => changeOf(row) ?? []);
   const asked = changes.filter(({ change, why, callId, messageIds }) => {
     if (change !== "answer-placed" || (why !== "approval" && why !== "action") || callId === null) return false;
-    return of === undefined || (of.callIds.has(callId) && messageIds[0] === of.messageId);
+    if (of === undefined) return true;
+    return of.callIds.has(callId) && (of.messageId === undefined || messageIds[0] === of.messageId);
   });
   if (asked.length === 0) return [];
   const ledger = actionsOf(runtime.overrides)?.listActionLedger({ limit: MAX_LEDGER_ROWS }) ?? [];
