@@ -17,7 +17,7 @@ const MAX_LEDGER_ROWS = 500;
 
 export interface AskedCalls {
   readonly callIds: ReadonlySet<string>;
-  /** The answer they belong to. Left out: the newest of that id; a conversation of earlier versions may have several. */
+  /** The answer they belong to; undefined: any. After a compaction a model may name calls of later turns alike. */
   readonly messageId?: string | null;
 }
 
