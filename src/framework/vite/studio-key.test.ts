@@ -66,7 +66,8 @@ test("key s starts Studio once and prints its address each time", async () => {
   expect(printed[1]).toBe(printed[0]);
   const url = /http:\S+/.exec(printed[0] ?? "")?.[0];
   expect(await (await fetch(`${url}__studio/config.json`)).json()).toMatchObject({
-    target: { origin: "http://localhost:4711", prefix: "agents", agent: "assistant" },
+    // The page itself chooses: the newest instance, or the list of agents.
+    target: { origin: "http://localhost:4711", prefix: "agents", agent: null },
     canWrite: false
   });
 });
