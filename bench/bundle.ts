@@ -22,7 +22,7 @@ export async function bundleContender(contender: Contender, outputFile: string):
     plugins: [
       nodeModulesByShortName,
       emailModule,
-      optionalPeersOfPackage,
+      ...(contender.isOpponent ? [] : [optionalPeersOfPackage]),
       ...(contender.hasPlugins ? await pluginsOfPackage() : [])
     ]
   });
@@ -36,7 +36,10 @@ async function pluginsOfPackage(): Promise<Plugin[]> {
   return [fastStreamsForEsbuild(), zodLocalesForEsbuild()];
 }
 
-/** This repository has everthink's optional peers; a user who installs what `Contender.installs` names does not. */
+/**
+ * This repository has everthink's optional peers; a user who installs what `Contender.installs` names does not. Not for the
+ * originals, which have such packages as dependencies.
+ */
 const optionalPeersOfPackage: Plugin = {
   name: "optional-peers-of-package",
   setup({ onResolve }) {
