@@ -138,12 +138,13 @@ function intoIsolate(value: unknown): unknown {
     entries.map(([key, one]: [string, unknown]) => [
       key,
       typeof one === "function"
-        ? (...args: unknown[]) => trackForeignWork(called(one as (...args: unknown[]) => unknown, args))
+        ? (...args: unknown[]) => called(one as (...args: unknown[]) => unknown, args)
         : structuredClone(one)
     ])
   );
 }
 
+/** Not foreign work: what the agent does is known to the host, and in a process that died it never ends. */
 async function called(work: (...args: unknown[]) => unknown, args: readonly unknown[]): Promise<unknown> {
   return structuredClone(await work(...args.map((one) => structuredClone(one))));
 }
