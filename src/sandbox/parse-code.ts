@@ -8,7 +8,7 @@ import { loadTransform } from "./load-transform.ts";
 import { visitSyntax } from "./spin-guard.ts";
 
 /** The parser of JavaScript. */
-export const loadParser = lazyModule(() => import("acorn"));
+export const loadSyntaxParser = lazyModule(() => import("acorn"));
 
 export interface ParsedCode {
   /** Without types. */
@@ -26,7 +26,7 @@ const OPTIONS: Options = {
 
 /** The error is a text for the author of the code, with line and column. */
 export async function parseCode(code: string): Promise<Result<ParsedCode, string>> {
-  const { parse } = await loadParser();
+  const { parse } = await loadSyntaxParser();
   const read = (text: string): Result<ParsedCode, string> => {
     try {
       return { ok: true, value: { text, program: parse(text, OPTIONS) } };

@@ -7,7 +7,7 @@ import { cutToBytes } from "../../util/bytes.ts";
 import { SkillScriptError } from "../errors.ts";
 import { descriptorOf } from "../skill.ts";
 import type { Capabilities } from "./capabilities.ts";
-import { hostFunctions } from "./host-functions.ts";
+import { scriptFunctions } from "./script-functions.ts";
 import { harnessSource } from "./isolate-source.ts";
 import { MAX_PRINTED_BYTES, MAX_RESULT_CHARS } from "./limits.ts";
 import { scriptModules } from "./modules.ts";
@@ -47,7 +47,7 @@ export async function runInIsolate({
     resources.flatMap((one) => (one.encoding === "base64" ? [] : [[one.path, one.content]]))
   );
   const payload = { input, skill: descriptorOf(skill), files, hasNetwork: capabilities.fetch !== undefined };
-  const run = entrypoint.run(payload, hostFunctions(capabilities));
+  const run = entrypoint.run(payload, scriptFunctions(capabilities));
   // A late failure of a run that was given up is not an unhandled one.
   run.catch(() => undefined);
   try {

@@ -2,7 +2,7 @@
 // that end a loop which does not yield. Imports are resolved here, so a script can import nothing but its skill's files.
 import type { Program } from "acorn";
 import type { IsolateModule } from "../../sandbox/isolate.ts";
-import { loadParser } from "../../sandbox/parse-code.ts";
+import { loadSyntaxParser } from "../../sandbox/parse-code.ts";
 import {
   isSyntaxNode,
   SPIN_GUARD_MODULE,
@@ -80,7 +80,7 @@ async function guardedModule(file: string, source: string, options: ModuleOption
 }
 
 async function parsed(file: string, text: string): Promise<Program> {
-  const { parse } = await loadParser();
+  const { parse } = await loadSyntaxParser();
   try {
     return parse(text, { ecmaVersion: "latest", sourceType: "module", allowHashBang: true });
   } catch (error) {

@@ -7,7 +7,7 @@ import { isObject, parseJson } from "../../util/json.ts";
 import { SkillScriptError } from "../errors.ts";
 import { descriptorOf } from "../skill.ts";
 import type { Capabilities } from "./capabilities.ts";
-import { hostFunctions } from "./host-functions.ts";
+import { scriptFunctions } from "./script-functions.ts";
 import {
   MAX_PRINTED_BYTES,
   MAX_RESULT_CHARS,
@@ -51,7 +51,7 @@ export async function runInPython(init: PythonRun): Promise<unknown> {
 }
 
 function start({ loader, request, capabilities, timeoutMs }: PythonRun): Promise<unknown> {
-  const functions = hostFunctions(capabilities);
+  const functions = scriptFunctions(capabilities);
   const ask = async (method: string, args: string): Promise<string> => {
     const call = Object.hasOwn(functions, method) ? functions[method] : undefined;
     const given = parseJson(args);

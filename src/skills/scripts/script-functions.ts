@@ -5,7 +5,7 @@ import type { Capabilities } from "./capabilities.ts";
 
 export type HostFunction = (...args: never[]) => Promise<{ value: unknown } | { error: string }>;
 
-export function hostFunctions(capabilities: Capabilities): Readonly<Record<string, HostFunction>> {
+export function scriptFunctions(capabilities: Capabilities): Readonly<Record<string, HostFunction>> {
   const { fetch } = capabilities;
   return {
     readFile: answering((path: string) => capabilities.readFile(path)),
