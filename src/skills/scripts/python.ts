@@ -1,12 +1,12 @@
 // Python in a Python Worker of its own, one per run, where the platform has Python: without the agent's bindings and without
 // network. The deadline is kept from outside.
-import { disposeCall, openIsolate, type IsolateLoader } from "../../sandbox/isolate.ts";
+import { disposeCall, openIsolate } from "../../sandbox/isolate.ts";
 import { cutToBytes, decodeBase64, encodeBase64 } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 import { SkillScriptError } from "../errors.ts";
 import { descriptorOf } from "../skill.ts";
-import type { Capabilities } from "./capabilities.ts";
+import type { IsolateRun } from "./isolate.ts";
 import { scriptFunctions } from "./script-functions.ts";
 import {
   MAX_PRINTED_BYTES,
@@ -24,17 +24,8 @@ interface PythonEntrypoint {
   run(payload: string, host: (method: string, args: string) => Promise<string>): Promise<unknown>;
 }
 
-export interface PythonRun {
-  readonly loader: IsolateLoader;
-  readonly request: SkillScriptRequest;
-  readonly capabilities: Capabilities;
-  readonly timeoutMs: number;
-  /** Rejects when the run is stopped. */
-  readonly stopped: Promise<never>;
-}
-
 /** Throws SkillScriptError. */
-export async function runInPython(init: PythonRun): Promise<unknown> {
+export async function runInPython(init: IsolateRun): Promise<unknown> {
   const { stopped } = init;
   const run = start(init);
   // A late failure of a run that was given up is not an unhandled one.
@@ -50,7 +41,7 @@ export async function runInPython(init: PythonRun): Promise<unknown> {
   return finished(returned);
 }
 
-function start({ loader, request, capabilities, timeoutMs }: PythonRun): Promise<unknown> {
+function start({ loader, request, capabilities, timeoutMs }: IsolateRun): Promise<unknown> {
   const functions = scriptFunctions(capabilities);
   const ask = async (method: string, args: string): Promise<string> => {
     const call = Object.hasOwn(functions, method) ? functions[method] : undefined;
