@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lintSource } from "./lint-rules.ts";
+import { lintPage, lintSource } from "./lint-rules.ts";
 
 interface Case {
   title: string;
@@ -114,6 +114,16 @@ const cases: Case[] = [
 
 test.each(cases)("$title: $found", ({ path = "src/agent/sample.ts", text, found }) => {
   expect(lintSource(path, text).map(({ line, rule }) => `${line} ${rule}`)).toEqual(found);
+});
+
+test.each([
+  [`useEffect(() => end.current?.scrollIntoView(), [messages]);`, ["1 effect-body"]],
+  [`\nReact.useLayoutEffect(() => measure(), []);`, ["2 effect-body"]],
+  [`useEffect(() => { end.current?.scrollIntoView(); }, [messages]);`, []],
+  [`useEffect(() => { const stop = listen(); return stop; }, []);`, []],
+  [`useMemo(() => measure(), []);`, []]
+])("on a page, %s: %s", (text, found) => {
+  expect(lintPage("starters/shared/page/chat.tsx", text).map(({ line, rule }) => `${line} ${rule}`)).toEqual(found);
 });
 
 test("a file that does not parse is not passed over in silence", () => {

@@ -40,9 +40,7 @@ type Report = (node: Node, rule: string, message: string) => void;
 /** `path` is relative to the repository, with forward slashes. */
 export function lintSource(path: string, text: string): Finding[] {
   const findings: Finding[] = [];
-  const report: Report = (node, rule, message) => {
-    findings.push({ line: lineAt(text, node.start), rule, message });
-  };
+  const report = reportTo(findings, text);
   const program = parse(path, text);
   // The columns of a table test arrive as parameters.
   const hasTableRows = isTest(path);
@@ -55,10 +53,22 @@ export function lintSource(path: string, text: string): Finding[] {
     checkCast(path, node, report);
     checkSdkName(path, node, report);
     checkMemberName(node, report);
+    checkEffect(node, report);
     if (!isTest(path)) checkWriter(path, node, report);
     if (!hasTableRows) checkParameters(node, parent, report);
   });
   return findings.sort((a, b) => a.line - b.line);
+}
+
+/** For pages outside of src/, where only the rule about effects holds. */
+export function lintPage(path: string, text: string): Finding[] {
+  const findings: Finding[] = [];
+  visit(parse(path, text), undefined, (node) => checkEffect(node, reportTo(findings, text)));
+  return findings;
+}
+
+function reportTo(findings: Finding[], text: string): Report {
+  return (node, rule, message) => void findings.push({ line: lineAt(text, node.start), rule, message });
 }
 
 function parse(path: string, text: string): Node {
@@ -167,6 +177,19 @@ function checkSdkName(path: string, node: Node, report: Report): void {
   const name = nameOf(node) ?? "";
   if (SDK_MAJOR_NAME.test(name))
     report(node, "sdk-major", `"${name}" exists in one major of the AI SDK; only src/model knows majors`);
+}
+
+const EFFECTS = new Set(["useEffect", "useLayoutEffect", "useInsertionEffect"]);
+
+/** What an effect returns is called by React as its clean-up: a browser that begins to return a Promise takes the page down. */
+function checkEffect(node: Node, report: Report): void {
+  if (node.type !== "CallExpression" || !Array.isArray(node.arguments)) return;
+  const callee = isNode(node.callee) && node.callee.type === "MemberExpression" ? node.callee.property : node.callee;
+  const effect: unknown = node.arguments[0];
+  if (!EFFECTS.has(nameOf(callee) ?? "") || !isNode(effect)) return;
+  if (effect.type === "ArrowFunctionExpression" && isNode(effect.body) && effect.body.type !== "BlockStatement") {
+    report(effect, "effect-body", "an effect has braces, and returns its clean-up or nothing");
+  }
 }
 
 const MEMBERS = new Set([

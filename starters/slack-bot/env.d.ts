@@ -6,5 +6,7 @@ declare namespace Cloudflare {
     SLACK_BOT_TOKEN?: string;
     /** Of the app's "Basic Information": what comes from Slack is signed with it. */
     SLACK_SIGNING_SECRET?: string;
+    /** Ids of people who may decide, such as "U7,U9" (a profile's menu: Copy member ID). Without it, none may. */
+    SLACK_APPROVERS?: string;
   }
 }

@@ -2,7 +2,7 @@
 declare namespace Cloudflare {
   interface Env {
     OFFLINE_PACE_MS?: string;
-    /** With it, only requests with "Authorization: Bearer <secret>" are accepted. In .dev.vars, or as a secret. */
+    /** Requests with "Authorization: Bearer <secret>" are accepted; without it, none. In .dev.vars, or as a secret. */
     WEBHOOK_SECRET?: string;
   }
 }

@@ -1,14 +1,17 @@
 // Every starter, made by `everthink init` of the packed package: it type checks, passes its test, builds, and answers its
-// questions on `everthink serve`, in `wrangler dev` and through `npm run chaos`. The tarball is unpacked beside the
-// repository's packages, so that nothing is downloaded. CI leaves the last two to one starter; `npm run test:starters` plays
-// them for all.
+// questions on `everthink serve` and `everthink dev`, in a terminal and on its page, in `wrangler dev` and through
+// `npm run chaos`. The tarball is unpacked beside the repository's packages, so that nothing is downloaded. CI leaves the
+// last two to one starter; `npm run test:starters` plays them for all.
 import { spawn } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { launchBrowser } from "../browser/browser.ts";
 import { ServeRun } from "../process/served-project.ts";
 import { readPage, shownRuns, withoutChance } from "../docs/command-pages.ts";
 import { PackedProject, repository } from "./packed-project.ts";
+import { readStarter, talkOnPage, type StarterTalk } from "./starter-page.ts";
 
 const STARTERS = readdirSync(join(repository, "starters")).filter((name) => name !== "shared");
 const isWhole = process.env["EVERTHINK_STARTERS"] === "all";
@@ -26,13 +29,16 @@ const BOTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 let packed: PackedProject;
 let command = "";
+let browser: Browser;
 const runs: ServeRun[] = [];
 
-beforeAll(() => {
+beforeAll(async () => {
+  browser = await launchBrowser();
   packed = new PackedProject();
   command = join(packed.link(), "dist", "serve", "cli.js");
 });
 afterAll(async () => {
+  await browser?.close();
   for (const { child } of runs) child.kill("SIGTERM");
   await Promise.all(runs.map(({ ended }) => ended));
   await packed?.remove();
@@ -74,11 +80,7 @@ function start(folder: string, program: string, args: readonly string[], more = 
 const bin = (path: string) => join(packed.directory, "node_modules", path);
 
 /** Asks a starter's own questions, one process each, as a user with a terminal would. */
-async function answersItsQuestions(name: string, url: string): Promise<void> {
-  const { questions, answered } = (await import(join(repository, "starters", name, "test", "questions.ts"))) as {
-    questions: readonly string[];
-    answered: string;
-  };
+async function answersItsQuestions({ name, questions, answered }: StarterTalk, url: string): Promise<void> {
   const { host } = new URL(url);
   let shown = "";
   let last: number | null = null;
@@ -99,7 +101,12 @@ async function printsWhatPagesShow(folder: string, url: string): Promise<void> {
     const given = args.map((word) => (word === "ada" ? "shown" : word.replace(/^call-.*/, waiting)));
     const { stdout, stderr } = await runApart(folder, command, [...given, "--host", new URL(url).host]);
     waiting = /^call-\S+/.exec(stdout)?.[0] ?? waiting;
-    const printed = (stdout + stderr.replace(/^Connecting .*\n/, "")).replaceAll("shown", "ada");
+    // A command that is suggested leads to the same server.
+    const isSame = stderr.includes("Decide: ") ? stderr.includes(` --host ${new URL(url).host}\n`) : true;
+    expect({ isSame, stderr }).toMatchObject({ isSame: true });
+    const printed = (stdout + stderr.replace(/^Connecting .*\n/, ""))
+      .replaceAll("shown", "ada")
+      .replace(/(Decide: .*) --host \S+/, "$1");
     expect(withoutChance(printed), args.join(" ")).toBe(
       withoutChance(output.replace("localhost:5173", new URL(url).host))
     );
@@ -131,7 +138,9 @@ describe.each(STARTERS)("the starter %s", (name) => {
     const given = Object.keys(variables).flatMap((variable) => ["--var", variable]);
     const served = start(folder, command, ["serve", "--port", "0", ...given], variables);
     const url = await served.url();
-    await answersItsQuestions(name, url);
+    const starter = await readStarter(name);
+    await answersItsQuestions(starter, url);
+    await talkOnPage(browser, starter, url);
     if (name in BOTS) {
       // The messenger is there, and takes nothing from a sender without its secret.
       const webhook = `${url}/agents/assistant/main/messengers/${name.replace("-bot", "")}/webhook`;
@@ -142,10 +151,26 @@ describe.each(STARTERS)("the starter %s", (name) => {
     expect(await served.ended).toBe(0);
   });
 
+  test("answers on the page of everthink dev", async () => {
+    const folder = join(packed.directory, name);
+    const server = start(folder, command, ["dev", "--port", "0"]);
+    const [, url = ""] = await server.says(/Local: +(http:\S+)\//);
+    await talkOnPage(browser, await readStarter(name), url);
+    // Conversations, for no other user of the machine.
+    expect(statSync(join(folder, ".wrangler")).mode & 0o077).toBe(0);
+    if (name === FOLLOWED) {
+      // Another one on the same port would be found by no link and no webhook.
+      const { code, output } = await run(folder, command, ["dev", "--port", new URL(url).port]);
+      expect({ code, output }).toEqual({ code: 1, output: expect.stringMatching(/Port \d+ is already in use/) });
+    }
+    server.child.kill("SIGTERM");
+    expect(await server.ended).toBe(0);
+  });
+
   test.runIf(isWhole || name === FOLLOWED)("answers in wrangler dev", async () => {
     const server = start(join(packed.directory, name), bin("wrangler/bin/wrangler.js"), ["dev", "--port", "0"]);
     const [, url = ""] = await server.says(/Ready on (http:\S+)/);
-    await answersItsQuestions(name, url);
+    await answersItsQuestions(await readStarter(name), url);
     server.child.kill("SIGTERM");
     await server.ended;
   });

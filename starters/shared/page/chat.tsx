@@ -1,4 +1,5 @@
 import { getToolName, isToolUIPart, type UIMessage } from "ai";
+import type { WaitingApproval } from "everthink/client";
 import { useThink } from "everthink/react";
 import { useEffect, useRef } from "react";
 
@@ -9,12 +10,16 @@ interface ChatProps {
 }
 
 export function Chat({ name, greeting, suggestions }: ChatProps) {
-  const { messages, status, error, connectionError, pendingApprovals, send, stop, approve, reject } = useThink({
-    agent: "assistant",
-    name
-  });
+  const { messages, status, error, connectionError, silentSince, pendingApprovals, send, stop, approve, reject } =
+    useThink({
+      agent: "assistant",
+      name
+    });
   const end = useRef<HTMLDivElement>(null);
-  useEffect(() => end.current?.scrollIntoView({ block: "end" }), [messages, pendingApprovals]);
+  // With braces: React would call what scrollIntoView returns, in newer browsers a Promise, when the effect ends.
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: "end" });
+  }, [messages, pendingApprovals]);
   const isBusy = status === "running" || status === "queued" || status === "recovering";
   return (
     <main>
@@ -32,16 +37,13 @@ export function Chat({ name, greeting, suggestions }: ChatProps) {
         {messages.map((message) => (
           <Message key={message.id} message={message} />
         ))}
-        {pendingApprovals.map(({ callId, toolName, input }) => (
-          <div key={callId} className="card" role="group" aria-label="Approval">
-            <b>{toolName}</b> <code>{JSON.stringify(input)}</code>
-            <p>
-              <button onClick={() => void approve(callId)}>Approve</button>
-              <button onClick={() => void reject(callId)}>Reject</button>
-            </p>
-          </div>
+        {pendingApprovals.map((asked) => (
+          <Approval key={asked.callId} asked={asked} approve={approve} reject={reject} />
         ))}
         {status === "recovering" && <p className="note">Interrupted; it goes on in a moment.</p>}
+        {silentSince !== undefined && (
+          <p className="note">The model has said nothing for a while. It may be thinking.</p>
+        )}
         <p role="alert">{connectionError ?? error}</p>
         <div ref={end} />
       </section>
@@ -56,6 +58,28 @@ export function Chat({ name, greeting, suggestions }: ChatProps) {
         )}
       </form>
     </main>
+  );
+}
+
+interface ApprovalProps {
+  asked: WaitingApproval;
+  approve: (asked: WaitingApproval) => Promise<unknown>;
+  reject: (asked: WaitingApproval) => Promise<unknown>;
+}
+
+/** A decision is sent with the question that is shown, so that it decides no other. */
+export function Approval({ asked, approve, reject }: ApprovalProps) {
+  return (
+    <div className="card" role="group" aria-label="Approval">
+      <b>{asked.toolName}</b> <code>{JSON.stringify(asked.input)}</code>
+      {asked.mayHaveRun && (
+        <p className="note">This call was begun before and may have run. Approve it only if it did not.</p>
+      )}
+      <p>
+        <button onClick={() => void approve(asked)}>Approve</button>
+        <button onClick={() => void reject(asked)}>Reject</button>
+      </p>
+    </div>
   );
 }
 

@@ -24,6 +24,20 @@ test("answers a message once, also when Telegram sends it again after a crash", 
   expect(telegram.texts()).toEqual(["Hello! Ask me what I can do."]);
 });
 
+test("a chat has no address: a client with its URL reads and writes nothing", async () => {
+  const telegram = new FakeTelegram({ token: "1:test", secretToken: "secret" });
+  vi.stubGlobal("fetch", telegram.fetch);
+  const host = createTestHost({ agents: { Assistant }, env });
+  await host.fetch(telegram.says("Hello", { url }));
+  await host.advance(10_000);
+  const chat = "/agents/assistant/main/sub/assistant/messenger:telegram:telegram:7";
+  for (const path of ["/get-messages", "/approvals", "/chat"]) {
+    expect((await host.fetch(`${chat}${path}`)).status).toBe(403);
+  }
+  await expect(host.connect(chat)).rejects.toThrow("403");
+  expect(telegram.texts()).toEqual(["Hello! Ask me what I can do."]);
+});
+
 test("a message without the secret is refused", async () => {
   const telegram = new FakeTelegram({ token: "1:test", secretToken: "another" });
   vi.stubGlobal("fetch", telegram.fetch);

@@ -1,5 +1,5 @@
 // What the Worker does besides its agents. A Response ends the request; null passes it on to them.
-import { getAgentByName } from "everthink/agent";
+import { getAgentByName, hasBearerToken } from "everthink/agent";
 import type { ThinkAppContext } from "everthink/server-entry";
 import { z } from "zod";
 
@@ -14,10 +14,9 @@ export default {
   ): Promise<Response | null> {
     if (new URL(request.url).pathname !== "/webhook") return null;
     if (request.method !== "POST") return new Response("POST only", { status: 405 });
-    const secret = env.WEBHOOK_SECRET;
-    if (secret && request.headers.get("authorization") !== `Bearer ${secret}`) {
-      return new Response("Unauthorized", { status: 401 });
-    }
+    // Without the secret there is no sender to believe: nothing is accepted.
+    if (!env.WEBHOOK_SECRET) return new Response("Set WEBHOOK_SECRET first", { status: 503 });
+    if (!hasBearerToken(request, env.WEBHOOK_SECRET)) return new Response("Unauthorized", { status: 401 });
     const event = webhook.safeParse(await request.json().catch(() => undefined));
     if (!event.success) return new Response("Expected { id, text }", { status: 400 });
     const { id, text } = event.data;

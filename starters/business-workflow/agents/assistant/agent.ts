@@ -27,6 +27,7 @@ export default class Assistant extends Think<Cloudflare.Env> {
   }
 
   // A small payment runs at once; a large one waits for a person, for days if need be. Each invoice is paid once.
+  // That person is anyone who can open the page: with a login, identifyApprover and authorizeApproval say who may decide.
   override getActions() {
     return {
       pay: action({

@@ -1,4 +1,4 @@
-import { action, Think } from "everthink";
+import { action, Think, type ApprovalAuthorizationContext } from "everthink";
 import { defineMessengers } from "everthink/messengers";
 import slackMessenger from "everthink/messengers/slack";
 import { z } from "zod";
@@ -44,10 +44,19 @@ export default class Assistant extends Think<Cloudflare.Env> {
     };
   }
 
+  // Who may decide: people of Slack, by a press in Slack. `by` is "slack:U7" for a press of theirs, and for nothing that a
+  // client can send.
+  override authorizeApproval({ by }: ApprovalAuthorizationContext) {
+    const approvers = (this.env.SLACK_APPROVERS ?? "").split(",").map((id) => `slack:${id.trim()}`);
+    if (by !== null && approvers.includes(by)) return true;
+    return { allowed: false, reason: "Only people in SLACK_APPROVERS may decide this, in Slack." };
+  }
+
   /** Yours to fill: nothing is deployed yet. */
   async deploy(_service: string): Promise<void> {}
 
-  // Each thread is a sub-agent with a conversation of its own. In channels it answers when it is mentioned.
+  // Each thread is a sub-agent with a conversation of its own, which no page or URL reaches. In channels it answers when it is
+  // mentioned.
   override getMessengers() {
     const { SLACK_BOT_TOKEN: token, SLACK_SIGNING_SECRET: signingSecret } = this.env;
     if (!token || !signingSecret) return {};

@@ -21,7 +21,8 @@ export default class Assistant extends Think<Cloudflare.Env> {
     return "You answer in a chat app. Be brief, and write no headings.";
   }
 
-  // Each chat is a sub-agent with a conversation of its own. In groups it answers when it is mentioned.
+  // Each chat is a sub-agent with a conversation of its own, which no page or URL reaches. In groups it answers when it is
+  // mentioned.
   override getMessengers() {
     const { TELEGRAM_BOT_TOKEN: token, TELEGRAM_WEBHOOK_SECRET_TOKEN: secretToken } = this.env;
     if (!token || !secretToken) return {};

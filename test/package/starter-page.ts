@@ -1,0 +1,60 @@
+// A starter's page in a real browser: it shows its greeting, takes a press on a suggestion and a typed question, shows the
+// answers, has them again after a reload, and no exception or printed error on the way.
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { expect } from "vitest";
+import { repository } from "./packed-project.ts";
+
+/** What a starter says about itself. */
+export interface StarterTalk {
+  readonly name: string;
+  readonly questions: readonly string[];
+  /** Part of an answer to them. */
+  readonly answered: string;
+  readonly greeting: string;
+  readonly suggestions: readonly string[];
+}
+
+export async function readStarter(name: string): Promise<StarterTalk> {
+  const folder = join(repository, "starters", name);
+  const [talk, page] = await Promise.all([
+    import(join(folder, "test", "questions.ts")) as Promise<Pick<StarterTalk, "questions" | "answered">>,
+    import(join(folder, "page", "suggestions.ts")) as Promise<Pick<StarterTalk, "greeting" | "suggestions">>
+  ]);
+  return { name, ...talk, ...page };
+}
+
+/** In a conversation of its own. `url` is without a trailing slash. */
+export async function talkOnPage(browser: Browser, starter: StarterTalk, url: string): Promise<void> {
+  const page = await browser.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  // An exception ends it at once: a page that React has taken down shows nothing that could be waited for.
+  const uncaught = new Promise<never>((_, reject) => void page.on("pageerror", reject));
+  await page.goto(`${url}/?name=on-page`);
+  await Promise.race([talk(page, starter), uncaught]);
+  expect(complaints).toEqual([]);
+  await page.close();
+}
+
+async function talk(page: Page, { questions, answered, greeting, suggestions }: StarterTalk): Promise<void> {
+  const answers = page.locator("article.assistant");
+  const send = page.getByRole("button", { name: "Send" });
+  await page.getByRole("heading", { name: greeting }).waitFor();
+  await page.getByRole("button", { name: suggestions[0] ?? "", exact: true }).click();
+  for (const [index, question] of questions.entries()) {
+    // The field has its button again when the turn before has ended, or waits for a decision.
+    await answers.nth(index).waitFor();
+    await send.waitFor();
+    await page.getByLabel("Message").fill(question);
+    await send.click();
+  }
+  await answers.nth(questions.length).waitFor();
+  await send.waitFor();
+  await page.getByText(answered).last().waitFor();
+  await page.reload();
+  await page.getByText(answered).last().waitFor();
+  expect(await answers.count()).toBe(questions.length + 1);
+}
