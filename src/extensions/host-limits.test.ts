@@ -3,6 +3,7 @@ import { expect, test, vi } from "vitest";
 import { createTestLoader } from "../testing/index.ts";
 import { hostFunctions, type ExtensionConversation, type ExtensionMessage } from "./host-bridge.ts";
 import { ExtensionManager } from "./index.ts";
+import { answeredValue } from "./isolate-call.ts";
 import { checkManifest } from "./manifest.ts";
 
 const manifest = checkManifest({
@@ -74,4 +75,10 @@ test("an extension with more than 50 tools is refused", async () => {
   const many = { name: "many", version: "1" };
   await expect(manager.load(many, `({ tools: { ${tools(51)} } })`)).rejects.toThrow("at most 50 tools");
   expect((await manager.load(many, `({ tools: { ${tools(50)} } })`)).tools).toHaveLength(50);
+});
+
+test("an answer of more than 10,000,000 characters is refused, and one of as many is read", () => {
+  const answer = (chars: number) => ({ value: JSON.stringify("x".repeat(chars - 2)) });
+  expect(answeredValue(answer(10_000_000))).toHaveLength(9_999_998);
+  expect(() => answeredValue(answer(10_000_001))).toThrow("more than 10000000 characters");
 });

@@ -1,5 +1,6 @@
 // Requests of extensions: https to the hosts they may reach, each redirect checked again, without cookies, bounded.
 import { readText } from "../util/bytes.ts";
+import { insideOf } from "../util/inside-address.ts";
 import { isObject } from "../util/json.ts";
 import { covers } from "./permissions.ts";
 
@@ -61,7 +62,8 @@ function redirected(
 function allowedUrl(hosts: readonly string[], text: string): URL {
   const url = URL.parse(text);
   const isAllowed = url?.protocol === "https:" && url.port === "" && hosts.some((entry) => covers(entry, url.hostname));
-  if (!url || !isAllowed)
+  // A public name of the list is not asked for what is inside, and a name from inside is not asked even if it is listed.
+  if (!url || !isAllowed || insideOf(url) !== undefined)
     throw new Error(`This extension may not send a request to ${url?.host ?? text.slice(0, 100)}.`);
   return url;
 }

@@ -70,6 +70,31 @@ test("an object that a crash left behind is deleted later", async () => {
   warn.mockRestore();
 });
 
+test.each(["bytes", "a stream"])("an object that was put when the process died is deleted later (%s)", async (how) => {
+  const bucket = new TestBucket();
+  const database = new TestDatabase();
+  let now = 1_000;
+  const open = () =>
+    new Workspace({ sql: database.sql, r2: bucket, r2Prefix: "p", inlineThreshold: 10, now: () => now });
+  const { promise: isPut, resolve: wasPut } = Promise.withResolvers<void>();
+  const put = vi.spyOn(bucket, "put").mockImplementationOnce((key, value) => {
+    bucket.objects.set(key, { bytes: value as Uint8Array, contentType: undefined });
+    wasPut();
+    // The process is gone: no answer ever comes, and nothing is written after it.
+    return new Promise(() => undefined);
+  });
+  const bytes = patternedBytes(20);
+  void (how === "bytes" ? open().writeFileBytes("/f", bytes) : open().writeFileStream("/f", streamOf([bytes])));
+  await isPut;
+  put.mockRestore();
+  const later = open();
+  expect([bucket.objects.size, await later.exists("/f")]).toEqual([1, false]);
+  now += HOUR_MS + 1;
+  await later.writeFileBytes("/g", patternedBytes(20, 2));
+  expect([...bucket.objects.keys()]).toEqual([expect.stringMatching(/^p\/default\/g#/)]);
+  expect(database.count("cf_workspace_default__garbage")).toBe(0);
+});
+
 test("a missing object is EIO with the path, not an empty file", async () => {
   const { files, bucket } = openWithBucket();
   await files.writeFileBytes("/f", patternedBytes(2_000));

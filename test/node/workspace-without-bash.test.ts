@@ -1,4 +1,4 @@
-// An agent whose project does not have the package just-bash.
+// An agent whose project does not have the package just-bash, or has one that does not load.
 import { expect, test, vi } from "vitest";
 import { Think } from "../../src/index.ts";
 import {
@@ -10,6 +10,7 @@ import {
   toolCall,
   type Script
 } from "../../src/testing/index.ts";
+import { isResolved, loadShell } from "../../src/workspace/bash/load-shell.ts";
 import { createBashTool } from "../../src/workspace/tools/index.ts";
 
 vi.mock("just-bash", () => {
@@ -24,7 +25,9 @@ class Plain extends Think {
   }
 
   async ask(): Promise<string> {
-    const { status } = await this.saveMessages([{ id: "q", role: "user", parts: [{ type: "text", text: "go" }] }]);
+    const { status } = await this.saveMessages([
+      { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text: "go" }] }
+    ]);
     return status;
   }
 }
@@ -33,18 +36,34 @@ class SetUp extends Plain {
   override workspaceBash = { timeout: 10_000 };
 }
 
+const offered = (call: number) => script.calls[call]?.tools?.map(({ name }) => name);
+const SEVEN = ["read", "write", "edit", "list", "find", "grep", "delete"];
+
+// First: what loading came to is known from then on.
+test("a package that was found and does not load costs the call that needs it, and is not offered again", async () => {
+  vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  script = createScript([reply(toolCall("bash", { script: "echo" })), reply(text("a pity")), reply(text("again"))]);
+  const agent = await createTestHost({ agents: { Plain } }).get(Plain, "a");
+  expect(await agent.ask()).toBe("completed");
+  expect(offered(0)).toEqual([...SEVEN, "bash"]);
+  expect(JSON.stringify(script.calls[1]?.prompt)).toContain("needs the package just-bash");
+  expect(await agent.ask()).toBe("completed");
+  expect(offered(2)).toEqual(SEVEN);
+});
+
 test("the other seven tools work, and bash is not offered", async () => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
   script = createScript([reply(toolCall("write", { path: "/f", content: "x" })), reply(text("done"))]);
+  await loadShell();
   const agent = await createTestHost({ agents: { Plain } }).get(Plain, "a");
   expect(await agent.ask()).toBe("completed");
-  const names = script.calls[0]?.tools?.map(({ name }) => name);
-  expect(names).toEqual(["read", "write", "edit", "list", "find", "grep", "delete"]);
+  expect(offered(0)).toEqual(SEVEN);
 });
 
 test("settings for bash are an error that names the package", async () => {
   const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
   script = createScript([reply(text("never"))]);
+  await loadShell();
   const agent = await createTestHost({ agents: { SetUp } }).get(SetUp, "a");
   expect(await agent.ask()).toBe("error");
   expect(script.calls).toEqual([]);
@@ -55,4 +74,20 @@ test("the tool alone says so when it is called", async () => {
   const tool = createBashTool({ ops: {} as never });
   const call = tool.execute?.({ script: "echo" }, { toolCallId: "c", messages: [] } as never);
   await expect(call).rejects.toMatchObject({ code: "bash-missing", message: expect.stringContaining("just-bash") });
+});
+
+test.each([
+  ["code that no bundler has read", 'await import("just-bash")', false],
+  ["Wrangler, not installed, minified", "await import('just-bash')", false],
+  ["Vite in development, not installed", 'await __vite_ssr_dynamic_import__("just-bash")', false],
+  [
+    "Vite, an optional peer that is missing",
+    'await import("./__vite-optional-peer-dep_just-bash_everthink-x.js")',
+    false
+  ],
+  ["Vite in development, installed", 'await __vite_ssr_dynamic_import__("/node_modules/just-bash/dist/x.js")', true],
+  ["Vite, installed", 'await import("./browser-4f2.js"); console.warn("just-bash does not load")', true],
+  ["Wrangler, installed", "await Promise.resolve().then(() => (init_browser(), browser_exports))", true]
+])("%s: whether the package was found", (_what, code, is) => {
+  expect(isResolved(code, "just-bash")).toBe(is);
 });

@@ -245,6 +245,20 @@ test("what could not be read is neither overwritten nor deleted, and is named", 
   expect((await bash(files, "cat d/big | wc -c")).stdout.trim()).toBe("2000");
 });
 
+test.each(["rm big", "rm -f big", "mv small big; rm big", "cat big; rm big", "find / -name big -delete"])(
+  "a file that was too large for the script to read is not deleted by it: %s",
+  async (script) => {
+    const { files } = openWorkspace();
+    await files.writeFile("/big", "b".repeat(2_000));
+    await files.writeFile("/small", "s");
+    const result = await bash(files, script, { maxWorkspaceFileBytes: 1_000 });
+    expect(await files.readFile("/big")).toBe("b".repeat(2_000));
+    expect(result.skippedFiles).toEqual(["/big"]);
+    expect(result.changedFiles.deleted).not.toContain("/big");
+    expect(result.errors?.join()).toContain("/big was not deleted: the script could not read it");
+  }
+);
+
 test.each(["rm big; mkdir big; echo x > big/f", "rm big; ln -s small big", "ln -sf small big"])(
   "nor is what could not be read replaced by another kind of entry: %s",
   async (script) => {

@@ -1,5 +1,6 @@
 // The network of a script: none, or what the class allows. Every hop of a redirect is checked like the first address,
 // and addresses inside of a network are refused whatever is allowed.
+import { insideOf } from "../../util/inside-address.ts";
 import type { ShellFetch, ShellFetchOptions, ShellFetchResult } from "./interpreter.ts";
 
 /** `true`: every public address. `allow`: addresses that begin like one of these, to the end of a path segment. */
@@ -60,7 +61,7 @@ function withoutCredentials(request: RequestShape): RequestShape {
 
 function check(network: Exclude<BashNetwork, false>, url: URL, method: string): void {
   if (url.protocol !== "https:" && url.protocol !== "http:") throw denied(url, "only http and https are allowed");
-  if (isPrivate(url.hostname)) throw denied(url, "it is a private address");
+  if (insideOf(url) !== undefined) throw denied(url, "it is a private address");
   if (network === true) return;
   if (!network.allow.some((prefix) => isBelow(prefix, url)))
     throw denied(url, "it is not in the list of allowed addresses");
@@ -78,39 +79,6 @@ function isBelow(prefix: string, url: URL): boolean {
   if (allowed.origin !== url.origin || /%2f|%5c|\\|;|%25/i.test(url.pathname)) return false;
   const base = allowed.pathname.replace(/\/$/, "");
   return url.pathname === base || url.pathname.startsWith(`${base}/`);
-}
-
-/** Addresses of this machine and of networks around it. URLs write every form of an IPv4 address as four numbers. */
-export function isPrivate(hostname: string): boolean {
-  const host = hostname.toLowerCase().replace(/\.$/, "");
-  if (/(?:^|\.)(?:localhost|local|internal|home\.arpa)$/.test(host) || !/[.:]/.test(host)) return true;
-  if (host.startsWith("[")) {
-    const address = host.slice(1, -1);
-    const mapped = /^::ffff:(?:0:)?([\da-f]{1,4}):([\da-f]{1,4})$/.exec(address);
-    if (mapped) return isPrivateNumbers(fromHex(mapped[1], mapped[2]));
-    return /^(?:::1?$|f[cd]|fe[89ab]|ff|64:ff9b:|2002:)/.test(address);
-  }
-  const numbers = /^(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(host)?.slice(1).map(Number);
-  return numbers !== undefined && isPrivateNumbers(numbers);
-}
-
-function fromHex(high = "0", low = "0"): number[] {
-  const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
-  return [a >> 8, a & 255, b >> 8, b & 255];
-}
-
-function isPrivateNumbers([a = 0, b = 0]: readonly number[]): boolean {
-  return (
-    a === 0 ||
-    a === 10 ||
-    a === 127 ||
-    a >= 224 ||
-    (a === 169 && b === 254) ||
-    (a === 172 && b >= 16 && b <= 31) ||
-    (a === 192 && (b === 168 || b === 0)) ||
-    (a === 100 && b >= 64 && b <= 127) ||
-    (a === 198 && (b === 18 || b === 19))
-  );
 }
 
 async function resultOf(response: Response, url: string): Promise<ShellFetchResult> {
