@@ -19,7 +19,7 @@ export function mcpFeature(host: FeatureHost): Feature {
       const manager = servers();
       return manager && partOf(host, manager);
     },
-    untilConnected: async (timeoutMs) => servers()?.waitForConnections({ timeout: timeoutMs }),
+    untilConnected: async (timeoutMs) => servers()?.untilConnected({ timeout: timeoutMs }),
     runsTool: (toolName) => servers()?.hasToolNamed(toolName) ?? false
   };
 }

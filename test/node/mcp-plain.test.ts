@@ -1,6 +1,6 @@
 // MCP servers of an agent without a conversation: added, shown, restored and logged in to as those of a Think. What becomes
 // of their tools is the class's own business.
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { Agent } from "../../src/agent/index.ts";
 import type { McpServerOptions, McpServersState } from "../../src/index.ts";
 import { createTestHost, everyCrash, type TestSocket } from "../../src/testing/index.ts";
@@ -45,6 +45,10 @@ class Porter extends Agent {
   async lend(book: string): Promise<string> {
     const result = await this.mcp.callTool({ serverId: "lib", name: "lend", arguments: { book } });
     return JSON.stringify(result);
+  }
+  async lendWithin(timeoutMs: number): Promise<string> {
+    const call = { serverId: "lib", name: "lend", arguments: { book: "Emma" } };
+    return JSON.stringify(await this.mcp.callTool(call, { timeoutMs }));
   }
   /** As a model call in user code would. */
   async lendAsTool(book: string): Promise<string> {
@@ -118,6 +122,60 @@ test("a server that onStart registers connects when the start is over", async ()
   expect(await statesOf(host)).toEqual({ states: ["ready"], tools: 2 });
 });
 
+describe("a server that was down", () => {
+  /** Connected once, dead at the last start, and alive again. */
+  async function revived() {
+    const host = open();
+    const served = library();
+    await add(host, { retry: { maxAttempts: 1 } });
+    scene.origins.delete(LIBRARY);
+    await host.restart();
+    await (await porterOf(host)).wait();
+    expect((await statesOf(host)).states).toEqual(["failed"]);
+    const asked = { count: 0 };
+    scene.origins.set(LIBRARY, (request) => {
+      asked.count += 1;
+      return served.handler(request);
+    });
+    return { host, asked };
+  }
+
+  test("is tried by the call that needs it, half a minute after the last attempt at the earliest", async () => {
+    const { host, asked } = await revived();
+    await host.advance(29_000);
+    await expect((await porterOf(host)).lend("Emma")).rejects.toThrow('The MCP server "library" is not connected');
+    expect(asked.count).toBe(0);
+    await host.advance(1_000);
+    expect(await (await porterOf(host)).lend("Emma")).toContain("You have Emma.");
+    expect(scene.effects).toEqual(["lent Emma"]);
+    expect((await statesOf(host)).states).toEqual(["ready"]);
+  });
+
+  test("is tried by waitForConnections", async () => {
+    const { host } = await revived();
+    await host.advance(30_000);
+    await (await porterOf(host)).wait();
+    expect(await statesOf(host)).toEqual({ states: ["ready"], tools: 2 });
+  });
+
+  test("is tried by a look at its tools, which has them the next time", async () => {
+    const { host } = await revived();
+    await host.advance(30_000);
+    expect(await (await porterOf(host)).lendAsTool("Emma")).toBeUndefined();
+    await host.idle();
+    expect(await (await porterOf(host)).lendAsTool("Emma")).toContain("You have Emma.");
+  });
+
+  test("and hangs now costs the call its own time, and no more", async () => {
+    const { host } = await revived();
+    await host.advance(30_000);
+    scene.origins.set(LIBRARY, () => new Promise(() => undefined));
+    const call = (await porterOf(host)).lendWithin(2_000).catch(String);
+    await host.advance(2_000);
+    expect(await call).toContain("did not answer within 2000 ms");
+  });
+});
+
 test("a login ends at the agent's own address; a GET with an unrelated state reaches onRequest", async () => {
   const host = open();
   const server = protectedLibrary();
@@ -136,6 +194,35 @@ test.each(["http://[::ffff:a00:1]/", "http://169.254.169.254/"])("%s is refused 
   const host = open();
   await expect((await porterOf(host)).add("inside", url)).rejects.toThrow("Blocked URL");
   expect(host.sql(Porter, "a", "SELECT name FROM sqlite_master WHERE name LIKE 'cf_mcp%'")).toEqual([]);
+});
+
+describe("a server with a name of a private network", () => {
+  const url = "http://mcp:8080/mcp";
+
+  test.each([
+    "http://mcp:8080/mcp",
+    "http://db.internal/",
+    "http://100.64.0.1/",
+    "http://198.18.0.1/",
+    "http://[2001::1]/"
+  ])("%s is refused", async (address) => {
+    const host = open();
+    await expect((await porterOf(host)).add("inside", address)).rejects.toThrow("Blocked URL");
+  });
+
+  test("is used where the operator lets agents reach that network", async () => {
+    resetScene();
+    Porter.atStart = undefined;
+    const host = createTestHost({ agents: { Porter }, env: { EVERTHINK_PRIVATE_NETWORK: "1" } });
+    const served = library();
+    scene.origins.set("http://mcp:8080", served.handler);
+    expect(await (await host.get(Porter, "a")).add("inside", url, { id: "lib" })).toEqual({
+      id: "lib",
+      state: "ready"
+    });
+    expect(await (await host.get(Porter, "a")).lend("Emma")).toContain("You have Emma.");
+    await expect((await host.get(Porter, "a")).add("number", "http://10.0.0.1/")).rejects.toThrow("Blocked URL");
+  });
 });
 
 test("a readonly client cannot add a server", async () => {

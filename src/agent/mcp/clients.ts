@@ -57,7 +57,10 @@ export interface McpAITool {
 
 /** `this.mcp`: the servers of one agent, what they list, and requests to them. */
 export interface McpClients {
-  /** Stores a server, unless it is stored, and returns its id. In `onStart()`: it connects when the start is over. */
+  /**
+   * Stores a server of the class and returns its id. It replaces what the class registered under this id: with another
+   * address, nothing of the old one is kept. In `onStart()`: it connects when the start is over.
+   */
   registerServer(id: string, server: McpServerOptions & { name: string; url: string; callbackUrl?: string }): string;
   /** Connects a stored server and reads its lists: one attempt, whose outcome is returned, also when it failed. */
   connectToServer(id: string): Promise<McpConnectOutcome>;
@@ -87,7 +90,7 @@ export interface McpClients {
     prompt: { serverId: string; name: string; arguments?: Record<string, string> },
     options?: McpRequestOptions
   ): Promise<unknown>;
-  /** Waits for the attempts to connect that are under way, at most `timeout` ms. Never rejects. */
+  /** Tries again what failed some time ago, and waits for every attempt to connect, at most `timeout` ms. Never rejects. */
   waitForConnections(options?: { timeout?: number }): Promise<void>;
   /** Called at every change that clients are shown. Returns the function that ends it. */
   onServerStateChanged(listener: () => void): () => void;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { McpWorld } from "./mcp-kit.test-support.ts";
+import { openProtocol } from "./protocol.ts";
 import { serveMcp, type Handler } from "./served-mcp.test-support.ts";
 
 const ORIGIN = "https://a.example.com";
@@ -232,7 +233,7 @@ describe("removing", () => {
     const world = worldWith(served.handler);
     const { id } = await world.manager.addServer("a", URL_A);
     expect(served.servers.size).toBe(1);
-    world.store.writeCredential(id, "tokens", { access_token: "secret" });
+    world.store.writeCredential(world.store.get(id)!, "tokens", { access_token: "secret" });
     await world.manager.removeServer(id);
     expect(served.servers.size).toBe(0);
     expect(world.manager.state()).toEqual({ servers: {}, tools: [], prompts: [], resources: [] });
@@ -265,6 +266,28 @@ describe("removing", () => {
     await world.manager.removeServer(world.manager.listServers()[0]!.id);
     release?.();
     expect(await added).toMatch(/removed/);
+    expect(world.manager.listServers()).toEqual([]);
+  });
+
+  test("a line that is open at the moment its server is removed is closed, and its session ended", async () => {
+    const served = arithmetic();
+    const world = worldWith(served.handler);
+    let removed: Promise<void> | undefined;
+    world.loadProtocol = async (services) => {
+      const protocol = await openProtocol(services);
+      const connect = protocol.connect.bind(protocol);
+      protocol.connect = async (init) => {
+        const link = await connect(init);
+        removed = world.manager.removeServer("a");
+        return link;
+      };
+      return protocol;
+    };
+    const added = world.manager.addServer("a", URL_A, { id: "a" }).catch(String);
+    expect(await added).toMatch(/removed/);
+    await removed;
+    await settle(() => served.servers.size === 0);
+    expect(world.sent.filter(({ method }) => method === "DELETE")).toHaveLength(1);
     expect(world.manager.listServers()).toEqual([]);
   });
 

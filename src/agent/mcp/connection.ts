@@ -18,6 +18,7 @@ import { IdleWatch } from "./idle.ts";
 import type { Link } from "./link.ts";
 import type { LoadProtocol, LoginAnswer, Protocol, ProtocolServices } from "./protocol.ts";
 import type { McpServerRecord } from "./server-record.ts";
+import type { ServerRef } from "./server-store.ts";
 
 export interface ConnectionServices extends ProtocolServices {
   readonly loadProtocol: LoadProtocol;
@@ -37,7 +38,7 @@ const CLOSE_TIMEOUT_MS = 5_000;
 export const IDLE_MS = 30_000;
 /** Between two readings of lists that change all the time. */
 const REFRESH_INTERVAL_MS = 1_000;
-/** A server that failed is tried again by a turn that wants its tools, but not by every turn. */
+/** A server that failed is tried again by a turn or a request that wants it, but not by every one. */
 const HEAL_INTERVAL_MS = 30_000;
 
 const NO_CALLBACK =
@@ -55,7 +56,7 @@ export interface RequestLimits {
 }
 
 export class McpConnection {
-  readonly #id: string;
+  readonly #server: ServerRef;
   readonly #services: ConnectionServices;
   readonly #life = new AbortController();
   #state: McpConnectionState = "not-connected";
@@ -74,8 +75,8 @@ export class McpConnection {
   #about: Link["about"] | undefined;
   readonly #idle: IdleWatch;
 
-  constructor(id: string, services: ConnectionServices) {
-    this.#id = id;
+  constructor({ id, url }: ServerRef, services: ConnectionServices) {
+    this.#server = { id, url };
     this.#services = services;
     // While its stream of notifications is open, the object can neither hibernate nor be evicted. A server without a line
     // stays what it is, and keeps its session.
@@ -84,11 +85,15 @@ export class McpConnection {
     if (this.record.authUrl !== null) this.#state = "authenticating";
   }
 
-  /** As stored. Throws UnknownMcpServerError once the server is removed. */
+  /** As stored. Throws UnknownMcpServerError once the server is removed, or is another one. */
   get record(): McpServerRecord {
-    const record = this.#services.store.get(this.#id);
-    if (record === undefined) throw new UnknownMcpServerError(this.#id);
+    const record = this.#stored;
+    if (record === undefined) throw new UnknownMcpServerError(this.#server.id);
     return record;
+  }
+
+  get #stored(): McpServerRecord | undefined {
+    return this.#services.store.current(this.#server);
   }
 
   get state(): McpConnectionState {
@@ -130,13 +135,22 @@ export class McpConnection {
     return this.establish(options);
   }
 
-  /** Tries again in the background what failed some time ago. */
+  /** Opens the line of a server that rests in the background, and tries again what failed some time ago. */
   heal(): void {
-    if (this.#establishing !== undefined) return;
-    if (this.#isResting && this.#error === null) this.#reconnect();
-    if (this.#error === null) return;
-    if (this.#services.clock.now() - this.#triedAt < HEAL_INTERVAL_MS) return;
-    if (this.#state === "failed" || this.#state === "connected") this.#reconnect();
+    if (this.#establishing === undefined && this.#isResting && this.#error === null) this.#reconnect();
+    this.retry();
+  }
+
+  /** Tries again in the background what failed some time ago. */
+  retry(): void {
+    if (this.#isRetryDue) this.#reconnect();
+  }
+
+  /** The last attempt failed, none is under way, and it is long enough ago for the next. */
+  get #isRetryDue(): boolean {
+    if (this.#establishing !== undefined || this.#error === null) return false;
+    if (this.#state !== "failed" && this.#state !== "connected") return false;
+    return this.#services.clock.now() - this.#triedAt >= HEAL_INTERVAL_MS;
   }
 
   /** Reads the lists of a connected server again. A reading that is under way is given up for it. Never rejects. */
@@ -210,8 +224,7 @@ export class McpConnection {
     limits: RequestLimits
   ): Promise<T> {
     const timeoutMs = limits.timeoutMs ?? this.record.options.timeoutMs;
-    if (this.#isResting) await this.establish({ attempts: 1 });
-    if (this.#link === undefined) await this.#establishing;
+    if (this.#link === undefined) await this.#within(timeoutMs, limits.signal, () => this.#opened());
     const link = this.#requireLink();
     const attempt = (on: Link) =>
       this.#idle.during(() =>
@@ -225,7 +238,7 @@ export class McpConnection {
       if (kind !== "session-gone") throw this.#requestError(error, kind);
     }
     if (this.#link === link) {
-      this.#services.store.update(this.#id, { session: null });
+      this.#services.store.update(this.#server, { session: null });
       await this.#hangUp();
     }
     // Another request may have found the same out, and have connected again already.
@@ -236,6 +249,12 @@ export class McpConnection {
       limits.signal?.throwIfAborted();
       throw this.#requestError(error, this.#failureOf(error, this.#link));
     }
+  }
+
+  /** A request opens the line of a server that rests, and tries one that failed some time ago. */
+  async #opened(): Promise<void> {
+    if (this.#isResting || this.#isRetryDue) await this.establish({ attempts: 1 });
+    else await this.#establishing;
   }
 
   /** The user is back from the login page with a code. Throws what the server said. */
@@ -259,7 +278,7 @@ export class McpConnection {
     this.#catalog = EMPTY_CATALOG;
     this.#state = "not-connected";
     if (link === undefined) return;
-    const url = this.#services.store.get(this.#id)?.url ?? "";
+    const { url } = this.#server;
     try {
       await this.#closeLink(link);
       this.#services.emit("mcp:client:close", { url, transport: link.kind, state: "closed" });
@@ -271,6 +290,14 @@ export class McpConnection {
         error: cleanMessage(error)
       });
     }
+  }
+
+  /** The id is another server's from now on. What goes on here ends; the session is left for the server to drop. */
+  abandon(): void {
+    this.#life.abort(new McpRequestError("The MCP server was replaced."));
+    this.#state = "not-connected";
+    this.#catalog = EMPTY_CATALOG;
+    this.#services.background(this.#hangUp());
   }
 
   async #resume(): Promise<Link | undefined> {
@@ -308,7 +335,7 @@ export class McpConnection {
     try {
       const { url, session } = this.record;
       this.#become("connecting");
-      this.#services.emit("mcp:client:preconnect", { serverId: this.#id });
+      this.#services.emit("mcp:client:preconnect", { serverId: this.#server.id });
       await this.#hangUp();
       const link = await this.#connect();
       if (this.#life.signal.aborted) {
@@ -317,7 +344,7 @@ export class McpConnection {
       }
       this.#link = link;
       this.#about = link.about;
-      this.#services.store.update(this.#id, { session: link.session, authUrl: null });
+      this.#services.store.update(this.#server, { session: link.session, authUrl: null });
       this.#become("connected");
       this.#services.emit("mcp:client:connect", { url, transport: link.kind, state: "connected" });
       return await this.#firstDiscovery(link, session !== null);
@@ -334,7 +361,7 @@ export class McpConnection {
     const kind = this.#failureOf(outcome.cause, link);
     if (kind === "session-gone" && isResumed) {
       // The next handshake opens a new one.
-      this.#services.store.update(this.#id, { session: null });
+      this.#services.store.update(this.#server, { session: null });
       return this.#attempt();
     }
     if (kind === "request" || kind === "session-gone") return outcome;
@@ -342,7 +369,7 @@ export class McpConnection {
   }
 
   #connectFailure(cause: unknown): McpConnectOutcome {
-    const record = this.#services.store.get(this.#id);
+    const record = this.#stored;
     if (record !== undefined && record.authUrl !== null && this.#failureOf(cause, undefined) === "login") {
       this.#become("authenticating");
       return { state: "authenticating", authUrl: record.authUrl };
@@ -370,7 +397,7 @@ export class McpConnection {
 
   /** The server went away by itself. */
   #lost(error: Error): void {
-    if (this.#life.signal.aborted || this.#services.store.get(this.#id) === undefined) return;
+    if (this.#life.signal.aborted || this.#stored === undefined) return;
     this.#link = undefined;
     this.#become("failed", cleanMessage(error));
     this.#reconnect();

@@ -2,7 +2,7 @@
 // the object's own database; no client secret is asked for, PKCE stands in for it. A user's own provider can take the
 // place of these rows (`createMcpOAuthProvider`), but never of the state and the verifier of a login: see login.ts.
 import { isObject } from "../../util/json.ts";
-import type { McpStore } from "./server-store.ts";
+import type { LoginKind, McpStore, ServerRef } from "./server-store.ts";
 
 /**
  * Where an agent keeps its OAuth client registration and tokens for a server. Any `OAuthClientProvider` of
@@ -19,7 +19,7 @@ export interface McpOAuthProvider {
 
 export interface CredentialsInit {
   readonly store: McpStore;
-  readonly serverId: string;
+  readonly server: ServerRef;
   readonly callbackUrl: string;
   readonly clientName: string;
 }
@@ -53,11 +53,11 @@ export class StoredCredentials {
   }
 
   saveClientInformation(information: unknown): void {
-    const { store, serverId, callbackUrl } = this.#init;
+    const { store, server, callbackUrl } = this.#init;
     store.transaction(() => {
-      store.writeCredential(serverId, "client", { callbackUrl, information });
+      store.writeCredential(server, "client", { callbackUrl, information });
       const clientId = isObject(information) ? information["client_id"] : undefined;
-      store.update(serverId, { clientId: typeof clientId === "string" ? clientId : null });
+      store.update(server, { clientId: typeof clientId === "string" ? clientId : null });
     });
   }
 
@@ -66,7 +66,7 @@ export class StoredCredentials {
   }
 
   saveTokens(tokens: unknown): void {
-    this.#init.store.writeCredential(this.#init.serverId, "tokens", tokens);
+    this.#init.store.writeCredential(this.#init.server, "tokens", tokens);
   }
 
   discoveryState(): unknown {
@@ -74,16 +74,55 @@ export class StoredCredentials {
   }
 
   saveDiscoveryState(state: unknown): void {
-    this.#init.store.writeCredential(this.#init.serverId, "discovery", state);
+    this.#init.store.writeCredential(this.#init.server, "discovery", state);
   }
 
   /** The server said that these are no longer valid. */
   invalidateCredentials(scope: "all" | "client" | "tokens" | "verifier" | "discovery"): void {
     const kinds = scope === "all" ? ["client", "tokens", "discovery"] : [scope];
-    for (const kind of kinds) this.#init.store.deleteCredential(this.#init.serverId, kind);
+    for (const kind of kinds) this.#init.store.deleteCredential(this.#init.server, kind);
   }
 
   #read(kind: string): unknown {
-    return this.#init.store.readCredential(this.#init.serverId, kind);
+    return this.#init.store.readCredential(this.#init.server, kind);
   }
+}
+
+/** A provider with methods of ours in place of its own. */
+export function withMethods<Own extends object>(provider: McpOAuthProvider, own: Own): McpOAuthProvider & Own {
+  return new Proxy(provider, {
+    get(target, key) {
+      if (Object.hasOwn(own, key)) return Reflect.get(own, key);
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+    has: (target, key) => Object.hasOwn(own, key) || Reflect.has(target, key)
+  }) as McpOAuthProvider & Own;
+}
+
+/**
+ * A class's own provider, for a server at one address. What it was given for an earlier address of the server is not asked of
+ * it, until it has been given its like for this one.
+ */
+export function ofAddress(provider: McpOAuthProvider, store: McpStore, server: ServerRef): McpOAuthProvider {
+  const kept = (kind: LoginKind, read: () => unknown) => (store.isFormer(server, kind) ? undefined : read());
+  const save = provider.saveClientInformation?.bind(provider);
+  return withMethods(provider, {
+    tokens: (context?: never) => kept("tokens", () => provider.tokens(context)),
+    saveTokens: async (tokens: never, context?: never) => {
+      // A refresh that was under way when the address changed.
+      if (store.current(server) === undefined) return;
+      await provider.saveTokens(tokens, context);
+      store.renewed(server, "tokens");
+    },
+    // A provider that cannot be given a registration has a fixed one, which is the class's own word.
+    ...(save && {
+      clientInformation: (context?: never) => kept("client", () => provider.clientInformation(context)),
+      saveClientInformation: async (information: never, context?: never) => {
+        if (store.current(server) === undefined) return;
+        await save(information, context);
+        store.renewed(server, "client");
+      }
+    })
+  });
 }

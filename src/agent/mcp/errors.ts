@@ -22,7 +22,9 @@ export class BlockedUrlError extends ThinkError {
     super({
       code: "mcp-blocked-url",
       message: `Blocked URL: ${reason}.`,
-      hint: "MCP servers are reached over http or https, at public addresses or at this machine's own (localhost)."
+      hint:
+        "MCP servers are reached over http or https, at public addresses or at this machine's own (localhost). Names of a " +
+        "private network need the variable EVERTHINK_PRIVATE_NETWORK=1, which everthink serve --allow-private-network sets."
     });
   }
 }

@@ -6,10 +6,10 @@ import type { OAuthClientProvider, UnauthorizedError } from "@modelcontextprotoc
 import type { Clock, Ids } from "../../host/ports.ts";
 import { isObject } from "../../util/json.ts";
 import type { ClientSdk } from "./client-package.ts";
-import type { McpOAuthProvider } from "./credentials.ts";
+import { withMethods, type McpOAuthProvider } from "./credentials.ts";
 import { McpAuthorizationError } from "./errors.ts";
 import type { Fetch } from "./guarded-fetch.ts";
-import type { McpStore } from "./server-store.ts";
+import type { McpStore, ServerRef } from "./server-store.ts";
 
 /** How long a user has for the login page. */
 export const LOGIN_LIFETIME_MS = 10 * 60_000;
@@ -19,8 +19,7 @@ const MAX_PAGE_CHARS = 16_384;
 export interface LoginInit {
   readonly sdk: ClientSdk;
   readonly store: McpStore;
-  readonly serverId: string;
-  readonly serverUrl: URL;
+  readonly server: ServerRef;
   readonly provider: McpOAuthProvider;
   readonly fetch: Fetch;
   readonly clock: Clock;
@@ -87,11 +86,11 @@ export class Login {
 
   /** Ends a login with the code that the callback brought. Throws what went wrong. */
   async finish(login: unknown, code: string, iss: string | undefined): Promise<void> {
-    const { sdk, serverUrl, fetch } = this.#init;
+    const { sdk, server, fetch } = this.#init;
     const pending = pendingLoginOf(login);
     const flow = this.#flow({ codeVerifier: () => pending.verifier });
     const result = await sdk.auth(flow, {
-      serverUrl,
+      serverUrl: new URL(server.url),
       authorizationCode: code,
       ...(iss !== undefined && { iss }),
       ...(pending.scope !== undefined && { scope: pending.scope }),
@@ -102,7 +101,7 @@ export class Login {
   }
 
   async #authorize({ response, fetchFn }: Refusal): Promise<void> {
-    const { sdk, serverUrl, provider } = this.#init;
+    const { sdk, server, provider } = this.#init;
     const { resourceMetadataUrl, scope } = sdk.extractWWWAuthenticateParams(response);
     const before = await provider.tokens();
     const canRefresh = isObject(before) && typeof before["refresh_token"] === "string";
@@ -111,7 +110,7 @@ export class Login {
     const page = new LoginPage(this.#init, { resourceMetadataUrl: resourceMetadataUrl?.href, scope });
     const watched = watchPosts(fetchFn);
     const result = await sdk.auth(this.#flow(page.methods()), {
-      serverUrl,
+      serverUrl: new URL(server.url),
       ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
       ...(scope !== undefined && { scope }),
       fetchFn: watched.fetch
@@ -125,16 +124,8 @@ export class Login {
 
   /** The provider with our part of a login in place of its own. */
   #flow(own: Partial<OAuthClientProvider>): OAuthClientProvider {
-    const { provider } = this.#init;
-    return new Proxy(provider, {
-      get(target, key) {
-        if (Object.hasOwn(own, key)) return Reflect.get(own, key);
-        const value: unknown = Reflect.get(target, key, target);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-      // A provider of ours has the methods that a login of ours needs.
-      has: (target, key) => Object.hasOwn(own, key) || Reflect.has(target, key)
-    }) as McpOAuthProvider & OAuthClientProvider;
+    // A provider of ours has the methods that a login of ours needs.
+    return withMethods(this.#init.provider, own) as McpOAuthProvider & OAuthClientProvider;
   }
 }
 
@@ -154,7 +145,7 @@ class LoginPage {
 
   methods(): Partial<OAuthClientProvider> {
     return {
-      state: () => `${this.#nonce}.${this.#init.serverId}`,
+      state: () => `${this.#nonce}.${this.#init.server.id}`,
       saveCodeVerifier: (verifier) => {
         this.#verifier = verifier;
       },
@@ -167,7 +158,7 @@ class LoginPage {
 
   /** State, verifier and address in one transaction: an address without its state would lead nowhere. */
   open(): void {
-    const { store, serverId, clock, onAuthorizationUrl } = this.#init;
+    const { store, server, clock, onAuthorizationUrl } = this.#init;
     const { resourceMetadataUrl, scope } = this.#params;
     const now = clock.now();
     const value: PendingLogin = {
@@ -176,15 +167,15 @@ class LoginPage {
       ...(scope !== undefined && { scope })
     };
     store.transaction(() => {
-      store.writeLogin(serverId, this.#nonce, { value, expiresAt: now + LOGIN_LIFETIME_MS, now });
-      store.update(serverId, { authUrl: this.#url });
+      store.writeLogin(server, this.#nonce, { value, expiresAt: now + LOGIN_LIFETIME_MS, now });
+      store.update(server, { authUrl: this.#url });
     });
     onAuthorizationUrl(this.#url);
   }
 }
 
 /** Shown to users as a link: anything but a web page could run code in theirs. */
-function checkedPage(url: URL): URL {
+export function checkedPage(url: URL): URL {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     throw new McpAuthorizationError("The server's login page is not a web page.");
   }

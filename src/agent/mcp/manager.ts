@@ -14,9 +14,10 @@ import type {
 } from "./clients.ts";
 import { McpConnection, type ConnectionServices } from "./connection.ts";
 import type { McpConnectOutcome } from "./connection-state.ts";
-import { McpConnectError, McpOptionsError, McpPackageMissingError, UnknownMcpServerError } from "./errors.ts";
+import { McpConnectError, McpPackageMissingError, UnknownMcpServerError } from "./errors.ts";
 import { matchesFilter, type McpFilter } from "./filter.ts";
 import { callbackResponse, callbackServer, finishCallback, isOpenLogin } from "./oauth-callback.ts";
+import { placeServer, type RegisteredBy } from "./registration.ts";
 import {
   changedOptions,
   checkServerName,
@@ -28,7 +29,7 @@ import {
 } from "./server-record.ts";
 import { boundedView, toolView, type McpServersState, type McpServerView, type OfServer } from "./servers-view.ts";
 import { mcpToolSet, resultOf, type ListedTool, type McpApprovalPolicy, type McpToolSet } from "./tools.ts";
-import { canShareToolKeys, isToolKeyOf } from "./tool-names.ts";
+import { isToolKeyOf } from "./tool-names.ts";
 import { normalizeUrl, parseServerUrl } from "./url-guard.ts";
 
 export interface McpServerRegistration extends McpServerOptions {
@@ -39,6 +40,15 @@ export interface McpServerRegistration extends McpServerOptions {
 export interface ManagerServices extends Omit<ConnectionServices, "changed"> {
   /** Where a login page sends the user back to, if the caller does not say; undefined where no login is possible. */
   readonly callbackUrlOf?: (options: McpServerOptions) => string | undefined;
+  /** The class's `onStart` runs: what is added now is the class's. */
+  readonly isStarting?: () => boolean;
+}
+
+/** What becomes of a server that is registered or added. */
+interface StoredServer {
+  readonly record: McpServerRecord;
+  /** What is connected is no longer what is stored. */
+  readonly isChanged: boolean;
 }
 
 export class McpManager implements McpClients {
@@ -46,10 +56,16 @@ export class McpManager implements McpClients {
   readonly #connections = new Map<string, McpConnection>();
   readonly #listeners = new Set<() => void>();
   readonly #warned = new Set<string>();
+  /** Ids that the class has registered during this start. */
+  readonly #registered = new Set<string>();
   #callback: McpOAuthCallbackOptions = {};
 
   constructor(services: ManagerServices) {
     this.#services = { ...services, changed: () => this.#changed() };
+  }
+
+  get #isStarting(): boolean {
+    return this.#services.isStarting?.() ?? false;
   }
 
   get isEmpty(): boolean {
@@ -70,19 +86,20 @@ export class McpManager implements McpClients {
    * reached; it stays stored then.
    */
   async addServer(name: string, url: string, options: McpServerRegistration = {}): Promise<AddedMcpServer> {
-    const { record, hasNewOptions } = this.#store(name, url, options);
+    const { record, isChanged } = this.#store({ name, url, ...options }, this.#isStarting ? "start" : "call");
     const connection = this.#connection(record);
-    if (hasNewOptions) return this.#added(record, await connection.establishAnew({ attempts: 1 }));
+    if (isChanged) return this.#added(record, await connection.establishAnew({ attempts: 1 }));
     await connection.pending;
     const known = this.#usable(record.id, connection);
     return known ?? this.#added(record, await connection.establishAnew({ attempts: 1 }));
   }
 
-  /** Stores a server without connecting to it. */
+  /** Stores a server of the class without connecting to it. It replaces what the class registered under this id before. */
   registerServer(id: string, server: McpServerRegistration & { name: string; url: string }): string {
-    const { record, hasNewOptions } = this.#store(server.name, server.url, { ...server, id });
+    const wasUsed = this.#connections.get(normalizeServerId(id))?.state ?? "not-connected";
+    const { record, isChanged } = this.#store({ ...server, id }, this.#isStarting ? "start" : "class");
     const connection = this.#connection(record);
-    if (hasNewOptions && connection.state !== "not-connected") {
+    if (isChanged && wasUsed !== "not-connected") {
       this.#services.background(connection.establishAnew({ attempts: record.options.retry.maxAttempts }));
     }
     this.#changed();
@@ -156,6 +173,8 @@ export class McpManager implements McpClients {
 
   /** The servers' tools for the AI SDK. */
   getAITools(filter?: McpFilter): Record<string, Tool & McpAITool> {
+    // A server that is down has none now, so that no call of one could try it.
+    this.#retry();
     // The SDK's type says less: each of these has an `execute`.
     return this.toolSet({ filter }).tools as Record<string, Tool & McpAITool>;
   }
@@ -216,15 +235,25 @@ export class McpManager implements McpClients {
     return connection.request(({ client }, limits) => client.getPrompt(params, limits), options);
   }
 
-  /** Waits for the attempts to connect that are under way, at most `timeout` ms. Never rejects. */
-  async waitForConnections({ timeout }: { timeout?: number } = {}): Promise<void> {
+  /** Tries again what failed some time ago, and waits for every attempt to connect, at most `timeout` ms. Never rejects. */
+  async waitForConnections(options: { timeout?: number } = {}): Promise<void> {
+    this.#retry();
+    await this.untilConnected(options);
+  }
+
+  /** As `waitForConnections`, for attempts that are under way: a turn does not wait for a server that is down. */
+  async untilConnected({ timeout }: { timeout?: number } = {}): Promise<void> {
     const pending = [...this.#connections.values()].flatMap((connection) => connection.pending ?? []);
     if (pending.length === 0 || (timeout !== undefined && !(timeout > 0))) return;
     const all = Promise.all(pending);
     await (timeout === undefined ? all : happensWithin(timeout, all, this.#services.clock));
   }
 
-  /** Tries servers again that failed some time ago. */
+  #retry(): void {
+    for (const connection of this.#connections.values()) connection.retry();
+  }
+
+  /** For a turn: opens lines that were hung up, and tries servers again that failed some time ago. */
   heal(): void {
     for (const connection of this.#connections.values()) connection.heal();
   }
@@ -277,32 +306,64 @@ export class McpManager implements McpClients {
     return resultOf(await this.callTool({ serverId, name: call.tool.name, arguments: given }, options));
   }
 
-  /** Finds, renames or inserts the row, in one go. */
-  #store(
-    name: string,
-    url: string,
-    options: McpServerRegistration
-  ): { record: McpServerRecord; hasNewOptions: boolean } {
-    const { store, ids } = this.#services;
-    const address = parseServerUrl(url);
+  /** Finds, renames, replaces or inserts the row, in one transaction. */
+  #store(given: McpServerRegistration & { name: string; url: string }, by: RegisteredBy): StoredServer {
+    const { store } = this.#services;
+    const address = parseServerUrl(given.url, this.#services.addresses);
     const key = normalizeUrl(address);
-    const wanted = options.id === undefined ? undefined : normalizeServerId(options.id);
-    const found = store.find(checkServerName(name), key);
-    const holder = wanted === undefined ? undefined : store.get(wanted);
-    if (holder !== undefined && holder.id !== found?.id) {
-      throw new McpOptionsError(`The id "${wanted}" belongs to another MCP server.`);
+    const id = given.id === undefined ? undefined : normalizeServerId(given.id);
+    const found = store.find(checkServerName(given.name), key);
+    const stored = { servers: store.list(), registered: this.#registered };
+    const { row, isReplaced, moved } = placeServer({ id, found, by }, stored);
+    const options = storedOptions(given);
+    const result = store.transaction((): StoredServer => {
+      for (const server of moved) this.#giveOtherId(server);
+      if (row === undefined) {
+        const made = id ?? this.#freshId();
+        const kept = { clientId: null, authUrl: null, session: null, callbackUrl: this.#callbackUrl(given, null) };
+        const marked = by === "call" ? { ...options, isAdded: true as const } : options;
+        store.insert({ id: made, name: given.name, url: address.href, ...kept, options: marked }, key);
+        return { record: this.#require(made), isChanged: false };
+      }
+      if (isReplaced) return this.#replace(row, given, address);
+      if (id !== undefined && id !== row.id) this.#rename(row.id, id);
+      const record = this.#require(id ?? row.id);
+      const isChanged = this.#storeOptions(record, given);
+      return { record: this.#require(record.id), isChanged };
+    });
+    if (by === "start") this.#registered.add(result.record.id);
+    return result;
+  }
+
+  /** Another address is another server: neither headers nor logins of the old one are for it. */
+  #replace(
+    old: McpServerRecord,
+    given: McpServerRegistration & { name: string; url: string },
+    address: URL
+  ): StoredServer {
+    const { store, warn } = this.#services;
+    const key = normalizeUrl(address);
+    const callbackUrl = this.#callbackUrl(given, old.callbackUrl);
+    if (normalizeUrl(new URL(old.url)) === key) {
+      store.replace(old, { ...old, name: given.name }, key);
+      const isChanged = this.#storeOptions(this.#require(old.id), given);
+      return { record: this.#require(old.id), isChanged };
     }
-    if (wanted !== undefined) this.#assertDistinct(wanted, found?.id);
-    if (found === undefined) {
-      const id = wanted ?? this.#freshId(ids);
-      const callbackUrl = this.#callbackUrl(options, null);
-      const kept = { clientId: null, authUrl: null, session: null, callbackUrl };
-      store.insert({ id, name, url: address.href, ...kept, options: storedOptions(options) }, key);
-      return { record: this.#require(id), hasNewOptions: false };
-    }
-    const id = wanted ?? found.id;
-    if (id !== found.id) this.#rename(found.id, id);
-    return { record: this.#require(id), hasNewOptions: this.#storeOptions(this.#require(id), options) };
+    store.replace(old, { name: given.name, url: address.href, callbackUrl, options: storedOptions(given) }, key);
+    this.#abandon(old.id);
+    warn(
+      `The MCP server "${old.id}" is at another address now: ${address.host}. Logins of the old address are dropped.`
+    );
+    return { record: this.#require(old.id), isChanged: true };
+  }
+
+  /** What a user added under an id that the class uses now. */
+  #giveOtherId({ id, name }: McpServerRecord): void {
+    const other = this.#freshId();
+    this.#rename(id, other);
+    this.#services.warn(
+      `The MCP server "${name}" has the id "${other}" now: the class uses "${id}", or one too much like it.`
+    );
   }
 
   /** Whether anything that matters to the connection is different now. */
@@ -310,7 +371,7 @@ export class McpManager implements McpClients {
     const next = changedOptions(record.options, options);
     const callbackUrl = this.#callbackUrl(options, record.callbackUrl);
     if (sameJson(next, record.options) && callbackUrl === record.callbackUrl) return false;
-    this.#services.store.update(record.id, { options: next, callbackUrl });
+    this.#services.store.update(record, { options: next, callbackUrl });
     const { headers, transport } = record.options;
     // A login page that was made for another address cannot lead back to this one.
     const isPageStale = record.authUrl !== null && callbackUrl !== record.callbackUrl;
@@ -325,21 +386,24 @@ export class McpManager implements McpClients {
   }
 
   #rename(from: string, to: string): void {
-    // Its line goes with the old id; the new one connects with the tokens that were renamed with it.
-    this.#services.background(this.closeConnection(from));
+    const wasUsed = this.#connections.get(from)?.state ?? "not-connected";
+    // Its line goes with the old id; the new one goes on with the session and the tokens that were renamed with it.
+    this.#abandon(from);
     this.#services.store.rename(from, to);
+    if (wasUsed === "not-connected" || wasUsed === "authenticating") return;
+    const record = this.#require(to);
+    this.#services.background(this.#connection(record).establish({ attempts: record.options.retry.maxAttempts }));
   }
 
-  /** A server could otherwise list a tool under the name that the model has for another server's. */
-  #assertDistinct(id: string, own: string | undefined): void {
-    const other = this.#services.store.list().find((record) => record.id !== own && canShareToolKeys(record.id, id));
-    if (other === undefined) return;
-    throw new McpOptionsError(`The id "${id}" is too much like "${other.id}": their tools could have the same names.`);
+  #abandon(id: string): void {
+    this.#connections.get(id)?.abandon();
+    this.#connections.delete(id);
   }
 
-  #freshId(ids: ConnectionServices["ids"]): string {
+  #freshId(): string {
+    const { store, ids } = this.#services;
     let id = generateServerId(ids);
-    while (this.#services.store.get(id) !== undefined) id = generateServerId(ids);
+    while (store.get(id) !== undefined) id = generateServerId(ids);
     return id;
   }
 
@@ -363,11 +427,11 @@ export class McpManager implements McpClients {
     return record;
   }
 
-  #connection({ id }: McpServerRecord): McpConnection {
-    const known = this.#connections.get(id);
+  #connection(record: McpServerRecord): McpConnection {
+    const known = this.#connections.get(record.id);
     if (known !== undefined) return known;
-    const made = new McpConnection(id, this.#services);
-    this.#connections.set(id, made);
+    const made = new McpConnection(record, this.#services);
+    this.#connections.set(record.id, made);
     return made;
   }
 

@@ -1,7 +1,7 @@
 // The part of every class that is about MCP servers: settings, override points and public names. What turns do with their
 // tools is `McpTurnAgent`.
-import { BaseAgent } from "../base-agent.ts";
 import { assertCallerMayChange } from "../connections/readonly.ts";
+import { EmailAgent } from "../email-agent.ts";
 import type { AddedMcpServer, McpClients } from "./clients.ts";
 import type { McpOAuthProvider } from "./credentials.ts";
 import { mcpOf } from "./open-mcp.ts";
@@ -12,7 +12,7 @@ export abstract class McpAgent<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends BaseAgent<Env, State, Props> {
+> extends EmailAgent<Env, State, Props> {
   /**
    * Sends a request to an MCP server or its login, after the address was checked: for proxies and service bindings. A
    * field and no method, because the methods of a class can be called over RPC.

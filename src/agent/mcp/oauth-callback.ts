@@ -43,16 +43,16 @@ export async function finishCallback(
   const params = new URL(request.url).searchParams;
   const nonce = parseState(params.get("state"))?.nonce ?? "";
   const connection = services.connection(record);
-  const login = store.readLogin(record.id, nonce, clock.now());
+  const login = store.readLogin(record, nonce, clock.now());
   if (isPastLogin(connection.state, login)) {
-    store.deleteLogin(record.id, nonce);
+    store.deleteLogin(record, nonce);
     return { serverId: record.id, authSuccess: true };
   }
   if (login === undefined) return refuseUnknown(record, params, services);
   // Used up before it is used. Without its page the row says what is true if the process dies here: not logged in yet.
   store.transaction(() => {
-    store.deleteLogin(record.id, nonce);
-    store.update(record.id, { authUrl: null });
+    store.deleteLogin(record, nonce);
+    store.update(record, { authUrl: null });
   });
   try {
     await exchange(connection, login, params);
@@ -86,7 +86,7 @@ function refuseUnknown(record: McpServerRecord, params: URLSearchParams, service
   const shown = record.authUrl === null ? null : new URL(record.authUrl).searchParams.get("state");
   if (shown !== null && shown === params.get("state")) {
     // The page that clients are shown is too old. Only a user who was shown it knows its state, so it may be replaced.
-    services.store.update(record.id, { authUrl: null });
+    services.store.update(record, { authUrl: null });
     services.background(services.connection(record).establish({ attempts: 1 }));
   }
   const authError = "This login has expired or was used already. Please start again.";
@@ -110,11 +110,12 @@ const LOGIN_MARGIN_MS = 30_000;
 
 /** Whether a user who is sent to the stored page can still finish the login there. */
 export function isOpenLogin(
-  { id, authUrl }: McpServerRecord,
+  record: McpServerRecord,
   { store, clock }: Pick<CallbackServices, "store" | "clock">
 ): boolean {
+  const { authUrl } = record;
   const nonce = authUrl === null ? undefined : parseState(new URL(authUrl).searchParams.get("state"))?.nonce;
-  return nonce !== undefined && store.readLogin(id, nonce, clock.now() + LOGIN_MARGIN_MS) !== undefined;
+  return nonce !== undefined && store.readLogin(record, nonce, clock.now() + LOGIN_MARGIN_MS) !== undefined;
 }
 
 /**

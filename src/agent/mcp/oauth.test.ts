@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { StoredCredentials } from "./credentials.ts";
+import { checkedPage } from "./login.ts";
 import { McpWorld } from "./mcp-kit.test-support.ts";
 import { ProtectedMcp } from "./oauth-server.test-support.ts";
 import { textResult } from "./raw-mcp.test-support.ts";
@@ -139,19 +140,33 @@ describe("logging in", () => {
     await expect(scene.world.manager.addServer("mine", MCP_URL)).rejects.toThrow(/callbackHost/);
   });
 
-  test.each([
-    ["is not a web page", "javascript:alert(1)"],
-    ["has an address without end", `${LOGIN}/${"x".repeat(20_000)}`]
-  ])("a login page that %s is never shown", async (_what, endpoint) => {
+  test("a login page that has an address without end is never shown", async () => {
     const scene = protectedWorld();
     const login = scene.server.login;
     scene.world.origins.set(LOGIN, async (request) => {
       const response = await login(request);
       if (!request.url.includes("well-known")) return response;
+      const endpoint = `${LOGIN}/${"x".repeat(20_000)}`;
       return Response.json({ ...((await response.json()) as object), authorization_endpoint: endpoint });
     });
-    await expect(scene.add()).rejects.toThrow();
+    await expect(scene.add()).rejects.toThrow(/login page has more than 16384 characters/);
     expect(scene.world.store.get("mine")!.authUrl).toBeNull();
+  });
+
+  test.each([
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "file:///etc/passwd",
+    "vbscript:x",
+    "blob:https://a.example/x"
+  ])("%s is never shown as a login page", (page) => {
+    expect(() => checkedPage(new URL(page))).toThrow("The server's login page is not a web page.");
+  });
+
+  test("a login page on the web is shown", () => {
+    for (const page of ["https://login.example.com/", "http://localhost:3000/authorize?x=1"]) {
+      expect(checkedPage(new URL(page)).href).toBe(page);
+    }
   });
 
   test.each(["http://169.254.169.254/", "http://localhost:9000/", "http://10.1.2.3/"])(
@@ -165,7 +180,7 @@ describe("logging in", () => {
         }
         return Response.json({ resource: MCP_URL, authorization_servers: [evil] });
       });
-      await expect(scene.add()).rejects.toThrow();
+      await expect(scene.add()).rejects.toThrow(/Blocked URL/);
       expect(scene.world.sent.filter(({ url }) => url.startsWith(evil))).toEqual([]);
     }
   );
@@ -176,7 +191,8 @@ describe("logging in", () => {
       const header = `Bearer resource_metadata="http://169.254.169.254/latest"`;
       return new Response(null, { status: 401, headers: { "www-authenticate": header } });
     });
-    await expect(scene.add()).rejects.toThrow();
+    await expect(scene.add()).rejects.toThrow(/could not be reached/);
+    expect(scene.world.sent.length).toBeGreaterThan(1);
     expect(scene.world.sent.filter(({ url }) => url.includes("169.254"))).toEqual([]);
   });
 });
@@ -346,7 +362,7 @@ describe("tokens", () => {
     await logIn(scene);
     scene.server.expireTokens();
     scene.server.tokenFailure = 503;
-    await expect(scene.whoami()).rejects.toThrow();
+    await expect(scene.whoami()).rejects.toThrow(/answered with status 503/);
     expect(scene.world.store.get("mine")!.authUrl).toBeNull();
     scene.server.tokenFailure = undefined;
     expect(await scene.world.manager.addServer("mine", MCP_URL)).toMatchObject({ state: "ready" });
@@ -374,6 +390,37 @@ describe("tokens", () => {
     expect(await scene.whoami()).toMatchObject(textResult("you"));
   });
 
+  test("a login that ends after its server was removed leaves nothing behind", async () => {
+    const scene = protectedWorld();
+    const back = await scene.visit(await authUrlOf(scene));
+    const answers: (() => void)[] = [];
+    scene.world.origins.set(LOGIN, async (request) => {
+      const response = await scene.server.login(request);
+      await new Promise<void>((resolve) => answers.push(resolve));
+      return response;
+    });
+    const finished = scene.callback(back);
+    while (answers.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await scene.world.manager.removeServer("mine");
+    scene.world.origins.set(LOGIN, scene.server.login);
+    answers[0]!();
+    await finished;
+    await scene.world.idle();
+    expect(scene.server.exchanges).toHaveLength(1);
+    expect(scene.world.sql.all("SELECT * FROM cf_mcp_credentials")).toEqual([]);
+  });
+
+  test("a login page of the id that a server had before it was renamed leads nowhere", async () => {
+    const scene = protectedWorld();
+    const back = await scene.visit(await authUrlOf(scene));
+    scene.world.manager.registerServer("ours", { name: "mine", url: MCP_URL });
+    expect(scene.world.sql.all("SELECT kind FROM cf_mcp_credentials WHERE kind LIKE 'state:%'")).toEqual([]);
+    const forged = changed(back, (params) => params.set("state", params.get("state")!.replace(".mine", ".ours")));
+    for (const url of [back, forged]) await scene.callback(url);
+    await scene.world.idle();
+    expect(scene.server.exchanges).toEqual([]);
+  });
+
   test("a server that is renamed keeps its tokens", async () => {
     const scene = protectedWorld();
     await logIn(scene);
@@ -394,7 +441,12 @@ describe("tokens", () => {
       override saveTokens = (tokens: unknown) => void kept.set("tokens", tokens);
     }
     scene.world.createOAuthProvider = (callbackUrl) =>
-      new OwnProvider({ store: scene.world.store, serverId: "mine", callbackUrl, clientName: "own" });
+      new OwnProvider({
+        store: scene.world.store,
+        server: { id: "mine", url: MCP_URL },
+        callbackUrl,
+        clientName: "own"
+      });
     await logIn(scene);
     expect(kept.get("tokens")).toMatchObject({ token_type: "Bearer" });
     const kinds = scene.world.sql.all("SELECT kind FROM cf_mcp_credentials");

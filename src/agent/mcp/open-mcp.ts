@@ -4,6 +4,7 @@ import type { Agent } from "../agent.ts";
 import { frames } from "../connections/frames.ts";
 import { pathBelowAgent } from "../own-path.ts";
 import { runtimeOf, type AgentRuntime } from "../runtime.ts";
+import { isObject } from "../../util/json.ts";
 import { callbackUrlOf } from "./callback-url.ts";
 import { openProtocol } from "./protocol.ts";
 import { McpManager } from "./manager.ts";
@@ -13,6 +14,9 @@ interface AgentMcp {
   /** Made by the first use. */
   manager(): McpManager;
 }
+
+/** The operator lets agents reach the network around the machine. `everthink serve --allow-private-network` sets it. */
+const PRIVATE_NETWORK = "EVERTHINK_PRIVATE_NETWORK";
 
 const ofAgents = new WeakMap<object, AgentMcp>();
 
@@ -27,9 +31,10 @@ export function openMcp(agent: Agent): void {
   const runtime = runtimeOf(agent);
   let manager: McpManager | undefined;
   let end = () => {};
+  let isStarting = true;
   const made = () => {
     if (manager === undefined) {
-      manager = openManager(agent, runtime);
+      manager = openManager(agent, runtime, () => isStarting);
       end = broadcastChanges(runtime, manager);
     }
     return manager;
@@ -48,7 +53,12 @@ export function openMcp(agent: Agent): void {
   runtime.extensions.push({
     start: restore,
     // What `onStart` has registered.
-    ready: restore,
+    ready: () => {
+      isStarting = false;
+      restore();
+    },
+    // The state of an open login.
+    checksCallers: true,
     respond: (request) => {
       const known = used();
       if (known === undefined || known.isEmpty) return undefined;
@@ -62,7 +72,7 @@ export function openMcp(agent: Agent): void {
   });
 }
 
-function openManager(agent: Agent, runtime: AgentRuntime): McpManager {
+function openManager(agent: Agent, runtime: AgentRuntime, isStarting: () => boolean): McpManager {
   const { sql, clock, ids } = runtime;
   return new McpManager({
     store: new McpStore(sql),
@@ -70,6 +80,8 @@ function openManager(agent: Agent, runtime: AgentRuntime): McpManager {
     ids,
     fetch: (url, init) => agent.mcpFetch(url, init),
     loadProtocol: openProtocol,
+    isStarting,
+    addresses: { allowsPrivateNames: isObject(runtime.env) && runtime.env[PRIVATE_NETWORK] === "1" },
     callbackUrlOf: (options) => callbackUrlOf(agent, options),
     // Outside of the agent's context its methods are entered, which takes a promise.
     createOAuthProvider: (callbackUrl) => runtime.enterContext(() => agent.createMcpOAuthProvider(callbackUrl)),

@@ -4,7 +4,7 @@ import type { Clock, Ids } from "../../host/ports.ts";
 import type { EventPayloads, EventType } from "../../observe/events.ts";
 import type { McpCatalog } from "./catalog.ts";
 import { loadSdk, type ClientSdk } from "./client-package.ts";
-import { StoredCredentials, type McpOAuthProvider } from "./credentials.ts";
+import { ofAddress, StoredCredentials, type McpOAuthProvider } from "./credentials.ts";
 import { discover } from "./discover.ts";
 import { McpAuthorizationError } from "./errors.ts";
 import { classifyFailure, isUnknownProtocol, isUnknownTransport, statusOf, type FailureKind } from "./failure.ts";
@@ -14,8 +14,10 @@ import { Login } from "./login.ts";
 import type { Warn } from "./read-catalog.ts";
 import type { McpServerRecord } from "./server-record.ts";
 import type { McpStore } from "./server-store.ts";
+import type { AddressPolicy } from "./url-guard.ts";
 
 export interface ProtocolServices {
+  readonly addresses?: AddressPolicy;
   readonly store: McpStore;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -97,17 +99,18 @@ export class Protocol {
 
   #login(record: McpServerRecord): Login | undefined {
     const { store, clock, ids, createOAuthProvider, emit } = this.#services;
-    const { id, callbackUrl } = record;
+    const { id, url, callbackUrl } = record;
     if (callbackUrl === null) return undefined;
-    const kept = { store, serverId: id, callbackUrl, clientName: record.options.clientName };
+    const server = { id, url };
+    const own = createOAuthProvider?.(callbackUrl);
+    const kept = { store, server, callbackUrl, clientName: record.options.clientName };
     return new Login({
       sdk: this.#sdk,
       store,
       clock,
       ids,
-      serverId: id,
-      serverUrl: new URL(record.url),
-      provider: createOAuthProvider?.(callbackUrl) ?? new StoredCredentials(kept),
+      server,
+      provider: own ? ofAddress(own, store, server) : new StoredCredentials(kept),
       fetch: this.#fetch(record),
       onAuthorizationUrl: (authUrl) => {
         const clientId = store.get(id)?.clientId;
@@ -117,7 +120,7 @@ export class Protocol {
   }
 
   #fetch({ url }: McpServerRecord): Fetch {
-    return guardedFetch(this.#services.fetch, new URL(url));
+    return guardedFetch(this.#services.fetch, new URL(url), this.#services.addresses);
   }
 }
 

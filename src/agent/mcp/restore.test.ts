@@ -69,11 +69,15 @@ describe("after a restart", () => {
     }
     await manager.waitForConnections();
     expect(manager.listServers()).toMatchObject([{ state: "failed" }]);
-    const { length } = world.sent;
-    manager.heal();
-    expect(world.sent).toHaveLength(length);
-    world.clock.advance(30_000);
     world.origins.set(ORIGIN, served.handler);
+    const { length } = world.sent;
+    world.clock.advance(29_999);
+    manager.heal();
+    await manager.waitForConnections();
+    await world.idle();
+    expect(world.sent).toHaveLength(length);
+    expect(manager.listServers()).toMatchObject([{ state: "failed" }]);
+    world.clock.advance(1);
     manager.heal();
     await manager.waitForConnections();
     expect(manager.listServers()).toMatchObject([{ state: "ready" }]);

@@ -39,6 +39,8 @@ export interface StoredOptions {
   readonly transport: McpTransportType;
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number;
+  /** Added by a call while the agent ran, and not by its class: a registration of the class does not replace it. */
+  readonly isAdded?: true;
 }
 
 /** A session the server opened for this agent, with what it said when it did. */
@@ -105,6 +107,7 @@ export function storedOptions(options: McpServerOptions): StoredOptions {
 export function changedOptions(stored: StoredOptions, given: McpServerOptions): StoredOptions {
   const next = storedOptions(given);
   return {
+    ...(stored.isAdded && { isAdded: stored.isAdded }),
     clientName: given.client?.name === undefined ? stored.clientName : next.clientName,
     clientVersion: given.client?.version === undefined ? stored.clientVersion : next.clientVersion,
     headers: given.transport?.headers === undefined ? stored.headers : next.headers,

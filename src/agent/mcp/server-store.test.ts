@@ -33,7 +33,7 @@ test("a server that was added, changed, renamed or removed is listed so at once"
   expect(listed()).toEqual([]);
   store.insert(record("a"), "a");
   expect(listed()).toEqual([["a", null]]);
-  store.update("a", { authUrl: "https://login.example" });
+  store.update(record("a"), { authUrl: "https://login.example" });
   expect(listed()).toEqual([["a", "https://login.example"]]);
   store.rename("a", "b");
   expect(listed()).toEqual([["b", null]]);

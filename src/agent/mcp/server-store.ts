@@ -26,8 +26,9 @@ export const MCP_TABLES: readonly TableDefinition[] = [
       )`
     ]
   },
-  // kind: client, tokens, discovery, or state:<nonce> for a login that is under way. Bound: one row per server and kind,
-  // MAX_PENDING_LOGINS states. Deleted: with the server; states when they are used or their time is over.
+  // kind: client, tokens, discovery, state:<nonce> for a login that is under way, or former:<kind> where a provider of the
+  // class's own may still hold what it was given for an address that the server no longer has. Bound: one row per server and
+  // kind, MAX_PENDING_LOGINS states. Deleted: with the server; states when they are used or their time is over.
   {
     name: "cf_mcp_credentials",
     create: [
@@ -57,6 +58,15 @@ interface ServerRow {
   options: string;
   session: string | null;
 }
+
+/**
+ * A server at the address for which something was begun. What ends after the server was removed, renamed or given another
+ * address neither reads nor writes anything: a token of one address must not be sent to another.
+ */
+export type ServerRef = Pick<McpServerRecord, "id" | "url">;
+
+/** What a login leaves that another address must not be sent. */
+export type LoginKind = "client" | "tokens";
 
 /** What may change about a stored server. */
 export type ServerChange = Partial<
@@ -90,6 +100,12 @@ export class McpStore {
     return this.list().find((record) => record.id === id);
   }
 
+  /** Undefined once the server is removed, renamed or at another address. */
+  current({ id, url }: ServerRef): McpServerRecord | undefined {
+    const record = this.get(id);
+    return record?.url === url ? record : undefined;
+  }
+
   #readServers(): McpServerRecord[] {
     return this.#tables.all<ServerRow>(`SELECT * FROM cf_mcp_servers ORDER BY position`).map(recordOf);
   }
@@ -118,12 +134,12 @@ export class McpStore {
     });
   }
 
-  update(id: string, change: ServerChange): void {
+  update({ id, url }: ServerRef, change: ServerChange): void {
     const fields = Object.entries(change) as [keyof ServerChange, ServerChange[keyof ServerChange]][];
     if (fields.length === 0) return;
     const assignments = fields.map(([field]) => `${COLUMNS[field]} = ?`).join(", ");
     const values = fields.map(([, value]) => (typeof value === "string" ? value : jsonOrNull(value ?? null)));
-    this.#tables.change(`UPDATE cf_mcp_servers SET ${assignments} WHERE id = ?`, ...values, id);
+    this.#tables.change(`UPDATE cf_mcp_servers SET ${assignments} WHERE id = ? AND url = ?`, ...values, id, url);
     this.#servers.drop();
   }
 
@@ -139,6 +155,31 @@ export class McpStore {
     });
   }
 
+  /** The same id is another server from now on, or the same one by another name. */
+  replace(
+    old: ServerRef,
+    next: Omit<McpServerRecord, "id" | "clientId" | "authUrl" | "session">,
+    urlKey: string
+  ): void {
+    const { name, url, callbackUrl, options } = next;
+    this.#tables.transaction(() => {
+      this.#tables.change(
+        `UPDATE cf_mcp_servers SET name = ?, url = ?, url_key = ?, callback_url = ?, options = ? WHERE id = ?`,
+        ...[name, url, urlKey, callbackUrl, JSON.stringify(options), old.id]
+      );
+      if (url !== old.url) this.#forgetLogins(old.id);
+      this.#servers.drop();
+    });
+  }
+
+  /** Everything that the address before was given or gave: nothing of it is for the address that comes. */
+  #forgetLogins(id: string): void {
+    this.#tables.change(`UPDATE cf_mcp_servers SET session = NULL, client_id = NULL, auth_url = NULL WHERE id = ?`, id);
+    this.#tables.change(`DELETE FROM cf_mcp_credentials WHERE server_id = ?`, id);
+    const insert = `INSERT INTO cf_mcp_credentials (server_id, kind, value) VALUES (?, ?, 'true')`;
+    for (const kind of ["client", "tokens"] satisfies LoginKind[]) this.#tables.run(insert, id, `former:${kind}`);
+  }
+
   remove(id: string): void {
     this.#tables.transaction(() => {
       this.#tables.change(`DELETE FROM cf_mcp_servers WHERE id = ?`, id);
@@ -151,59 +192,72 @@ export class McpStore {
     return this.#tables.transaction(work);
   }
 
-  readCredential(serverId: string, kind: string): unknown {
-    const row = this.#credential(serverId, kind);
+  readCredential(server: ServerRef, kind: string): unknown {
+    const row = this.#credential(server, kind);
     const parsed = row && parseJson(row.value);
     return parsed?.ok ? parsed.value : undefined;
   }
 
   /** Ignored for a server that is gone: a login that ends after its server was removed must leave nothing behind. */
-  writeCredential(serverId: string, kind: string, value: unknown): void {
-    this.#writeCredential({ serverId, kind, value, expiresAt: null });
+  writeCredential(server: ServerRef, kind: string, value: unknown): void {
+    this.#writeCredential({ server, kind, value, expiresAt: null });
   }
 
-  deleteCredential(serverId: string, kind: string): void {
-    this.#tables.change(`DELETE FROM cf_mcp_credentials WHERE server_id = ? AND kind = ?`, serverId, kind);
+  deleteCredential(server: ServerRef, kind: string): void {
+    if (this.current(server) === undefined) return;
+    this.#tables.change(`DELETE FROM cf_mcp_credentials WHERE server_id = ? AND kind = ?`, server.id, kind);
+  }
+
+  /** Whether a provider of the class's own may still hold what an earlier address gave it. */
+  isFormer(server: ServerRef, kind: LoginKind): boolean {
+    return this.current(server) === undefined || this.#credential(server, `former:${kind}`) !== undefined;
+  }
+
+  /** The provider was given what this address gave. */
+  renewed(server: ServerRef, kind: LoginKind): void {
+    this.deleteCredential(server, `former:${kind}`);
   }
 
   /** A login that is under way. Logins whose time is over are deleted here, and the oldest if there are too many. */
-  writeLogin(serverId: string, nonce: string, login: { value: unknown; expiresAt: number; now: number }): void {
+  writeLogin(server: ServerRef, nonce: string, login: { value: unknown; expiresAt: number; now: number }): void {
+    const { id } = server;
     this.#tables.transaction(() => {
       const pending = `server_id = ? AND kind LIKE 'state:%'`;
-      this.#tables.change(`DELETE FROM cf_mcp_credentials WHERE ${pending} AND expires_at <= ?`, serverId, login.now);
+      this.#tables.change(`DELETE FROM cf_mcp_credentials WHERE ${pending} AND expires_at <= ?`, id, login.now);
       this.#tables.change(
         `DELETE FROM cf_mcp_credentials WHERE server_id = ? AND kind IN (
            SELECT kind FROM cf_mcp_credentials WHERE ${pending} AND kind <> ?
            ORDER BY expires_at DESC LIMIT -1 OFFSET ${MAX_PENDING_LOGINS - 1})`,
-        ...[serverId, serverId, `state:${nonce}`]
+        ...[id, id, `state:${nonce}`]
       );
-      this.#writeCredential({ serverId, kind: `state:${nonce}`, value: login.value, expiresAt: login.expiresAt });
+      this.#writeCredential({ server, kind: `state:${nonce}`, value: login.value, expiresAt: login.expiresAt });
     });
   }
 
   /** Undefined for a login that was never started, was finished, or whose time is over. */
-  readLogin(serverId: string, nonce: string, now: number): unknown {
-    const row = this.#credential(serverId, `state:${nonce}`);
+  readLogin(server: ServerRef, nonce: string, now: number): unknown {
+    const row = this.#credential(server, `state:${nonce}`);
     if (row === undefined || row.expires_at === null || row.expires_at <= now) return undefined;
     const parsed = parseJson(row.value);
     return parsed.ok ? parsed.value : undefined;
   }
 
-  deleteLogin(serverId: string, nonce: string): void {
-    this.deleteCredential(serverId, `state:${nonce}`);
+  deleteLogin(server: ServerRef, nonce: string): void {
+    this.deleteCredential(server, `state:${nonce}`);
   }
 
-  #credential(serverId: string, kind: string): { value: string; expires_at: number | null } | undefined {
+  #credential(server: ServerRef, kind: string): { value: string; expires_at: number | null } | undefined {
+    if (this.current(server) === undefined) return undefined;
     const query = `SELECT value, expires_at FROM cf_mcp_credentials WHERE server_id = ? AND kind = ?`;
-    return this.#tables.one(query, serverId, kind);
+    return this.#tables.one(query, server.id, kind);
   }
 
-  #writeCredential(row: { serverId: string; kind: string; value: unknown; expiresAt: number | null }): void {
-    if (this.get(row.serverId) === undefined) return;
+  #writeCredential(row: { server: ServerRef; kind: string; value: unknown; expiresAt: number | null }): void {
+    if (this.current(row.server) === undefined) return;
     this.#tables.run(
       `INSERT INTO cf_mcp_credentials (server_id, kind, value, expires_at) VALUES (?, ?, ?, ?)
        ON CONFLICT (server_id, kind) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
-      ...[row.serverId, row.kind, JSON.stringify(row.value), row.expiresAt]
+      ...[row.server.id, row.kind, JSON.stringify(row.value), row.expiresAt]
     );
   }
 }
