@@ -2,19 +2,24 @@
 // from whichever surface it came. The decision itself is the actions' own.
 import type { AgentPath } from "../agent/tree/path.ts";
 import type { ActionOutput, PendingApproval } from "../think/actions.ts";
+import { approverName } from "../think/approver.ts";
 import type { ApprovalOutcome } from "../think/channel-agent.ts";
 import { isObject } from "../util/json.ts";
 import {
   APPROVE_ACTION,
   approvalCard,
   decidedText,
+  inputCard,
   questionKey,
   type AskedApproval,
   type AskedApprovals
 } from "./approvals.ts";
+import { readableInput } from "./approval-input.ts";
+import type { MessengerDeliveryPolicy } from "./definition.ts";
+import type { Delivery } from "./delivery.ts";
 import type { MessengerAction, MessengerEvent } from "./event.ts";
 import { toHex } from "./hex.ts";
-import type { Inbox, MessengerReply } from "./inbox.ts";
+import type { AskJob, Inbox, MessengerReply } from "./inbox.ts";
 
 /** What is used of the agent that parked the action, in this object or another. */
 export interface DecidingTarget {
@@ -34,6 +39,11 @@ export interface QuestionsInit {
   readonly targetOf: (path: AgentPath) => Promise<DecidingTarget>;
 }
 
+type Asking = MessengerReply & { readonly job: AskJob };
+
+const NOT_READABLE =
+  "Nothing was done: its input was not shown here completely. Approve it where all of it can be read, or reject it.";
+
 type Place = Pick<MessengerReply, "messengerId" | "threadId">;
 
 export class ApprovalQuestions {
@@ -48,8 +58,42 @@ export class ApprovalQuestions {
     const { approvals, inbox } = this.#init;
     const token = randomToken();
     if (!approvals.add({ token, messengerId, threadId, target, approval })) return;
-    const message = { card: approvalCard(approval, token) };
-    inbox.add({ messengerId, threadId, key: questionKey(approval), job: { do: "say", message } });
+    inbox.add({ messengerId, threadId, key: questionKey(approval), job: { do: "ask", token } });
+  }
+
+  /** The input, all of it, and then the buttons. */
+  async show(reply: Asking, delivery: Delivery, policy: MessengerDeliveryPolicy): Promise<void> {
+    const { approvals, inbox } = this.#init;
+    const { approval } = approvals.find(reply.job.token) ?? {};
+    // Its time is over.
+    if (!approval) return inbox.complete(reply.key);
+    const input = readableInput(approval.descriptor.input, policy);
+    const pieces = "pieces" in input ? input.pieces : [];
+    let { shown } = reply.job;
+    if (!shown) {
+      const messages = pieces.map((_, index) => ({ card: inputCard(approval, pieces, index) }));
+      const isWhole = !("chars" in input) && (await delivery.sayAll(messages));
+      shown = { isWhole, buttonsAt: delivery.posts.length };
+      // Before any button: a press finds what the human could read.
+      inbox.changeJob(reply.key, { ...reply.job, shown });
+    }
+    const note = shown.isWhole || "chars" in input ? input : "not shown completely";
+    await delivery.say({ card: approvalCard(approval, reply.job.token, note) }, shown.buttonsAt);
+    inbox.complete(reply.key);
+  }
+
+  /** The message with the buttons. Undefined: it is not in the chat. */
+  messageOf(key: string): string | undefined {
+    const { job, posts = [] } = this.#init.inbox.find(key) ?? {};
+    if (job?.do !== "ask") return posts[0]?.id ?? undefined;
+    return job.shown ? (posts[job.shown.buttonsAt]?.id ?? undefined) : undefined;
+  }
+
+  /** All of its input was in the chat before its buttons. Questions of earlier versions were cut where they were long. */
+  #isReadable({ approval }: AskedApproval): boolean {
+    const { job } = this.#init.inbox.find(questionKey(approval)) ?? {};
+    if (job?.do === "ask") return job.shown?.isWhole === true;
+    return "text" in readableInput(approval.descriptor.input, {});
   }
 
   isOpenIn({ messengerId, threadId }: Place): boolean {
@@ -79,6 +123,7 @@ export class ApprovalQuestions {
     const isOfThread = asked?.messengerId === reply.messengerId && asked.threadId === thread.id;
     if (!action || !asked || !isOfThread) return this.#answer(reply, "This question is not known any more.");
     if (!asked.isOpen) return this.#answer(reply, "Already resolved.");
+    if (isApproval(action) && !this.#isReadable(asked)) return this.#answer(reply, NOT_READABLE);
     const { executionId, descriptor } = asked.approval;
     const target = await this.#init.targetOf(asked.target);
     // A process that dies from here on may have decided: the press is then found begun, and repeated.
@@ -154,7 +199,7 @@ function outcomeText(outcome: ApprovalOutcome | undefined): string {
   if (!outcome) return "Decided elsewhere.";
   if (outcome.how === "expired") return "Expired.";
   const how = outcome.how === "approved" ? "Approved" : "Rejected";
-  return outcome.by === null ? `${how} elsewhere.` : `${how} by ${outcome.by}.`;
+  return outcome.by === null ? `${how} elsewhere.` : `${how} by ${approverName(outcome.by)}.`;
 }
 
 /** Actions return what they like; a refusal names the run that it is about. */

@@ -5,12 +5,11 @@ import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { PendingApproval } from "../think/actions.ts";
 import type { AgentPath } from "../agent/tree/path.ts";
 import type { ChatCard } from "./chat-adapter.ts";
+import { shownTitle, type ShownInput } from "./approval-input.ts";
 import { QUESTION_PREFIX, QUESTION_RETENTION_MS } from "./inbox.ts";
 
 export const APPROVE_ACTION = "et-yes";
 export const REJECT_ACTION = "et-no";
-
-const MAX_INPUT_CHARS = 700;
 
 export const ASKED_TABLES: readonly TableDefinition[] = [
   // Bound: the parked actions of this agent's conversations, 60 days. Deleted: by `add`, when that time is over.
@@ -112,39 +111,46 @@ export function questionKey({ executionId, inputHash = "" }: PendingApproval): s
   return `${QUESTION_PREFIX}${executionId}:${inputHash}`;
 }
 
-export function approvalCard({ descriptor }: PendingApproval, token: string): ChatCard {
+/** Approve is there only where all of the input is in the chat. */
+export function approvalCard(
+  { descriptor }: PendingApproval,
+  token: string,
+  input: ShownInput | "not shown completely"
+): ChatCard {
   const { summary, risk } = descriptor;
+  const isWhole = typeof input === "object" && !("chars" in input);
+  const approve = { type: "button", id: APPROVE_ACTION, label: "Approve", style: "primary", value: token };
+  const reject = { type: "button", id: REJECT_ACTION, label: "Reject", style: "danger", value: token };
+  const text = noteText(input);
   return {
     type: "card",
-    title: summary,
+    title: shownTitle(summary),
     children: [
       ...(risk ? [{ type: "text", content: `Risk: ${risk}`, style: "plain" }] : []),
       // Marks in what the model wrote must not look like a part of the question.
-      { type: "text", content: inputText(descriptor.input), style: "plain" },
-      {
-        type: "actions",
-        children: [
-          { type: "button", id: APPROVE_ACTION, label: "Approve", style: "primary", value: token },
-          { type: "button", id: REJECT_ACTION, label: "Reject", style: "danger", value: token }
-        ]
-      }
+      ...(text === "" ? [] : [{ type: "text", content: text, style: "plain" }]),
+      { type: "actions", children: isWhole ? [approve, reject] : [reject] }
     ]
   };
 }
 
+function noteText(input: ShownInput | "not shown completely"): string {
+  if (typeof input === "string") return `Its input could not be shown here completely. ${APPROVE_ELSEWHERE}`;
+  if ("text" in input) return input.text;
+  if ("chars" in input) return `Its input has ${input.chars} characters, too many for this chat. ${APPROVE_ELSEWHERE}`;
+  const { length } = input.pieces;
+  return `Its input is in the ${length === 1 ? "message" : `${length} messages`} above.`;
+}
+
+const APPROVE_ELSEWHERE = "Here it can only be rejected: approve it where all of it can be read.";
+
+/** A message before the question. */
+export function inputCard({ descriptor }: PendingApproval, pieces: readonly string[], index: number): ChatCard {
+  const title = `${shownTitle(descriptor.action)}: input, ${index + 1} of ${pieces.length}`;
+  return { type: "card", title, children: [{ type: "text", content: pieces[index] ?? "", style: "plain" }] };
+}
+
 /** What became of it, without buttons. */
 export function decidedText({ descriptor }: PendingApproval, outcome: string): string {
-  return `**${descriptor.summary}**\n\n${outcome}`;
-}
-
-/** A line for each field. A text with a line break is quoted: it could pass for a field that is not there. */
-function inputText(input: object): string {
-  const text = Object.entries(input)
-    .map((field) => field.map(onOneLine).join(": "))
-    .join("\n");
-  return text.length <= MAX_INPUT_CHARS ? text : `${text.slice(0, MAX_INPUT_CHARS)}…`;
-}
-
-function onOneLine(value: unknown): string {
-  return typeof value === "string" && !/\p{Zl}|\p{Zp}|\p{Cc}/u.test(value) ? value : (JSON.stringify(value) ?? "");
+  return `**${shownTitle(descriptor.summary)}**\n\n${outcome}`;
 }

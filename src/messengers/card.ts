@@ -63,10 +63,6 @@ function escapedMarkdown(text: string): string {
   return text.replaceAll(/[!-/:-@[-`{-~]/g, "\\$&");
 }
 
-export function textsOf(blocks: readonly CardBlock[]): string[] {
-  return blocks.flatMap((block) => (block.kind === "text" ? [block.text] : []));
-}
-
 export function buttonsOf(blocks: readonly CardBlock[]): (CardButton | CardLink)[] {
   return blocks.flatMap((block) => (block.kind === "buttons" ? block.buttons : []));
 }

@@ -1,3 +1,4 @@
+import { textDeltaFromStreamChunk } from "./reply-text.ts";
 import { expect, test } from "vitest";
 import type { ChatAdapter } from "./chat-adapter.ts";
 import { normalizeMessengers, type MessengerDefinition } from "./definition.ts";
@@ -73,11 +74,23 @@ test("a group message names its author and lists its attachments; a direct messa
   expect(texts(group)).toEqual([
     { type: "text", text: "Ada Lovelace: Look\n\nAttachments:\n- plan.pdf (application/pdf, 12 bytes)" }
   ]);
+  expect(toMessengerUserMessage(group)).toEqual(toMessengerUserMessage([group]));
   const direct = { ...group, thread: { ...group.thread, isDirectMessage: true } };
   expect(texts(direct)).toEqual([{ type: "text", text: expect.stringMatching(/^Look/) as string }]);
   const stored = serializableMessengerEvent({ ...group, raw: { secret: 1 } });
   expect(JSON.parse(JSON.stringify(stored))).toEqual(stored);
   expect(JSON.stringify(stored)).not.toMatch(/raw|fetch"/);
+});
+
+test("the text of a chunk is read off its JSON and off the object; of other chunks there is none", () => {
+  const chunk = { type: "text-delta", id: "1", delta: "hello" };
+  expect([textDeltaFromStreamChunk(JSON.stringify(chunk)), textDeltaFromStreamChunk(chunk)]).toEqual([
+    "hello",
+    "hello"
+  ]);
+  for (const other of ["{", "null", '{"type":"finish"}', { type: "finish" }, []]) {
+    expect(textDeltaFromStreamChunk(other)).toBeUndefined();
+  }
 });
 
 test("with a soft limit of 2 and a splitText that returns its input, hello is he and llo", () => {

@@ -13,7 +13,7 @@ export const DEFAULT_TEXTS = {
 };
 
 /** Fits every provider that is not named here. */
-const DEFAULT_LIMIT = 1_800;
+export const DEFAULT_LIMIT = 1_800;
 
 export function splitterOf(policy: MessengerDeliveryPolicy): (text: string) => string[] {
   const { visibleSoftLimit: first = DEFAULT_LIMIT, followupLimit: next = first, weight, splitText } = policy;

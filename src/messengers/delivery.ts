@@ -147,17 +147,39 @@ export class Delivery {
   }
 
   /** A card, once; or the text in its place, where the provider refuses it. */
-  async say(message: ChatPostable): Promise<void> {
-    const [post] = this.#posts;
+  async say(message: ChatPostable, index = 0): Promise<void> {
+    const post = this.#posts[index];
     try {
-      if (typeof post?.id === "string") await this.#edit(0, message, true);
-      else if (!this.#mayBeWhole(post, message)) await this.#add(0, message, true);
+      if (typeof post?.id === "string") await this.#edit(index, message, true);
+      else if (!this.#mayBeWhole(post, message)) await this.#add(index, message, true);
     } catch (error) {
       const text = fallbackOf(message);
       if (text === undefined || !(error instanceof GivenUpError)) throw error;
       console.warn("A provider refused a card; its text is sent in its place.", error.cause);
       await this.sayText(text);
     }
+  }
+
+  /**
+   * In order, each of them known to be there: one that may not be is posted again, since a message that is read twice does no
+   * harm. False: one was refused, or none of its tries is known to have arrived; none is sent after it. Throws RetryLaterError.
+   */
+  async sayAll(messages: readonly ChatPostable[]): Promise<boolean> {
+    for (const [index, message] of messages.entries()) {
+      try {
+        await this.say(message, index);
+      } catch (error) {
+        if (!(error instanceof GivenUpError)) throw error;
+        console.error("A provider refused a message.", error.cause);
+        return false;
+      }
+      const { id, lost = 0 } = this.#posts[index] ?? { id: null };
+      if (id !== null) continue;
+      if (lost >= MAX_LOST) return false;
+      this.#note(index, { id, lost: lost + 1 });
+      throw new RetryLaterError(0, this.#failure);
+    }
+    return true;
   }
 
   /** A file cannot be posted as a beginning: it is posted once. */

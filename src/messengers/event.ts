@@ -1,6 +1,7 @@
 // One inbound message or button press, the same for every provider: how it is made from what an adapter parsed, what of
 // it can be stored, what identifies it, and the user message that a turn is given. Pure functions.
 import type { UIMessage } from "ai";
+import { CONVERSATION_PREFIX } from "../think/channels.ts";
 import { hash36 } from "./fingerprint.ts";
 import type { ChatAction, ChatAdapter, ChatAttachment, ChatAuthor, ChatMessage } from "./chat-adapter.ts";
 
@@ -230,7 +231,7 @@ export function defaultConversationName({
   messengerId,
   thread
 }: Pick<MessengerEvent, "messengerId" | "thread">): string {
-  return `messenger:${messengerId}:${threadName(thread.id)}`;
+  return `${CONVERSATION_PREFIX}${messengerId}:${threadName(thread.id)}`;
 }
 
 function threadName(threadId: string): string {
@@ -268,8 +269,12 @@ export interface UserMessageOptions {
   readonly bot?: { readonly userId: string; readonly userName: string };
 }
 
-/** One text part per event, in order. The message is that of the last event. */
-export function toMessengerUserMessage(events: readonly MessengerEvent[], options: UserMessageOptions = {}): UIMessage {
+/** One text part per event, in order. The message is that of the last event. One event may be given alone. */
+export function toMessengerUserMessage(
+  given: MessengerEvent | readonly MessengerEvent[],
+  options: UserMessageOptions = {}
+): UIMessage {
+  const events = Array.isArray(given) ? (given as readonly MessengerEvent[]) : [given as MessengerEvent];
   const last = events.at(-1);
   if (!last) throw new TypeError("A turn needs an event.");
   return {

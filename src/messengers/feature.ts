@@ -82,6 +82,7 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
       replies.drive();
       return response;
     },
+    isWebhook: (path) => isRoot() && intakes.some(({ messenger }) => messenger.path === path),
     receive,
     fetchAttachment: (messengerId, attachment) => fetchOf(messengerId, intakeOf(messengerId), attachment)
   };

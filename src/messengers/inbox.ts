@@ -69,10 +69,24 @@ export type AnswerJob = (
   | { readonly do: "follow"; readonly turn: FollowedTurn }
 ) & { readonly attached?: readonly FollowUpJob[] };
 
+/** Shows a question about a parked action. */
+export interface AskJob {
+  readonly do: "ask";
+  readonly token: string;
+  /** Durable before the buttons are in the chat. */
+  readonly shown?: {
+    /** All of the input is in the chat: only then it can be approved there. */
+    readonly isWhole: boolean;
+    /** Which of the reply's messages has the buttons. */
+    readonly buttonsAt: number;
+  };
+}
+
 /** What a reply is to do. */
 export type ReplyJob =
   | AnswerJob
   | FollowUpJob
+  | AskJob
   /** Changes the message that another reply posted. */
   | { readonly do: "change"; readonly of: string; readonly message: ChatPostable }
   | { readonly do: "press"; readonly event: MessengerEvent }

@@ -1,5 +1,6 @@
 // One HTTP call to a provider. An answer that is not a success becomes an error that says what it means for the message:
 // its status, and how long the provider asks to wait.
+import { insideOf } from "../util/inside-address.ts";
 
 export class ProviderCallError extends Error {
   readonly status: number;
@@ -80,8 +81,9 @@ export async function fetchFile(url: string, headers: Record<string, string>): P
 
 /** Throws unless it is an https address of such a host, or of the origin that the messenger was given. */
 export function checkFileUrl(url: string, hosts: RegExp, givenOrigin?: string): string {
-  const { protocol, hostname, origin } = URL.canParse(url) ? new URL(url) : new URL("about:blank");
-  const isTheirs = protocol === "https:" && hosts.test(hostname);
+  const address = URL.canParse(url) ? new URL(url) : new URL("about:blank");
+  const { protocol, hostname, origin } = address;
+  const isTheirs = protocol === "https:" && hosts.test(hostname) && insideOf(address) === undefined;
   const isGiven = givenOrigin !== undefined && origin === new URL(givenOrigin).origin;
   if (isTheirs || isGiven) return url;
   throw new ProviderCallError("A file", { status: 403, reason: "it is not at the provider" });

@@ -4,6 +4,7 @@ import { runtimeOf } from "../agent/runtime.ts";
 import type { AgentPath } from "../agent/tree/path.ts";
 import type { MessengerAnswer, MessengerQuestion } from "../think/channel-agent.ts";
 import type { FeatureHost } from "../think/feature.ts";
+import { claimConversation } from "../think/messenger-access.ts";
 import { outsideTurns } from "../turn/nesting.ts";
 import { backoffMs } from "../util/backoff.ts";
 import { errorMessage } from "../util/errors.ts";
@@ -12,7 +13,7 @@ import type { AskedApprovals } from "./approvals.ts";
 import { AttachedJobs, type AttachingTarget } from "./attached.ts";
 import { readAttachments } from "./attachments.ts";
 import type { ChatPostable } from "./chat-adapter.ts";
-import type { NormalizedMessenger } from "./definition.ts";
+import type { MessengerTarget, NormalizedMessenger } from "./definition.ts";
 import { Delivery } from "./delivery.ts";
 import { GivenUpError, RetryLaterError } from "./delivery-errors.ts";
 import { DEFAULT_TEXTS, splitterOf } from "./delivery-policy.ts";
@@ -120,6 +121,8 @@ export class Replies {
         return this.#answer({ ...reply, job }, intake);
       case "say":
         return this.#say(reply, intake, job.message);
+      case "ask":
+        return this.#questions.show({ ...reply, job }, await this.#delivery(reply, intake), intake.messenger.delivery);
       case "upload":
         return this.#upload(reply, intake, job.file);
       case "change":
@@ -265,8 +268,8 @@ export class Replies {
 
   async #change(reply: MessengerReply, intake: Intake, job: Extract<ReplyJob, { do: "change" }>): Promise<void> {
     const { inbox } = this.#init;
-    const id = inbox.find(job.of)?.posts[0]?.id;
-    if (typeof id === "string" && typeof job.message === "object" && "markdown" in job.message) {
+    const id = this.#questions.messageOf(job.of);
+    if (id !== undefined && typeof job.message === "object" && "markdown" in job.message) {
       const delivery = await this.#delivery({ ...reply, posts: [{ id }] }, intake);
       await delivery.sayText(job.message.markdown);
     }
@@ -298,11 +301,18 @@ export class Replies {
   }
 
   async #pathOf({ conversation }: NormalizedMessenger, event: MessengerEvent): Promise<AgentPath> {
-    if (conversation === "self") return [];
-    const { className } = runtimeOf(this.#init.host.agent).identity;
+    const { agent } = this.#init.host;
+    const { className } = runtimeOf(agent).identity;
     if (conversation === "thread") return [{ className, name: defaultConversationName(event) }];
-    const target = await conversation(event);
-    return target.target === "self" ? [] : [{ className: target.agentClass?.name ?? className, name: target.name }];
+    const target: MessengerTarget = conversation === "self" ? { target: "self" } : await conversation(event);
+    if (target.target === "self") {
+      claimConversation(agent, "self");
+      return [];
+    }
+    const step = { className: target.agentClass?.name ?? className, name: target.name };
+    // Before anything of the chat is stored in it.
+    claimConversation(agent, step);
+    return [step];
   }
 
   async #target(path: AgentPath): Promise<Target> {

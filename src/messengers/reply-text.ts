@@ -2,12 +2,17 @@
 // paragraphs of their own.
 import { isObject, parseJson } from "../util/json.ts";
 
-/** The text of one chunk; undefined for every other chunk. */
-export function textDeltaFromStreamChunk(json: string): string | undefined {
-  const parsed = parseJson(json);
-  if (!parsed.ok || !isObject(parsed.value)) return undefined;
-  const { type, delta } = parsed.value;
+/** The text of one chunk, given as JSON or as the object; undefined for every other chunk. */
+export function textDeltaFromStreamChunk(chunk: string | object): string | undefined {
+  const value: unknown = typeof chunk === "string" ? parsedOf(chunk) : chunk;
+  if (!isObject(value)) return undefined;
+  const { type, delta } = value;
   return type === "text-delta" && typeof delta === "string" ? delta : undefined;
+}
+
+function parsedOf(json: string): unknown {
+  const parsed = parseJson(json);
+  return parsed.ok ? parsed.value : undefined;
 }
 
 export class ReplyText {

@@ -24,8 +24,10 @@ export interface TeamsMessengerOptions extends ProviderOptions {
   /** Its secret; or `token`, which is asked for an access token with every call. */
   readonly appPassword?: string;
   readonly token?: TeamsToken;
-  /** Of a single-tenant app. */
+  /** Of a single-tenant app. Users of other tenants are not answered. */
   readonly tenantId?: string;
+  /** Whose users are answered. Default: `tenantId`; without it every tenant's that has installed the app. */
+  readonly tenants?: readonly string[];
   /** Where answers may be sent beside Microsoft's own services: the app's token goes nowhere else. */
   readonly serviceUrls?: readonly string[];
   /** Where the Bot Framework's keys are found. Default: its own address. */
@@ -46,20 +48,25 @@ export interface TeamsMessengerOptions extends ProviderOptions {
  */
 export function teamsMessenger(options: TeamsMessengerOptions): Messenger {
   const { appId, appPassword, token, tenantId, serviceUrls, openIdUrl, ...common } = options;
+  const { tenants = tenantId === undefined ? undefined : [tenantId], ...rest } = common;
   if (!appId) throw new MessengerDefinitionError("teams", "it requires appId");
   if (!appPassword && !token) throw new MessengerDefinitionError("teams", "it requires appPassword or token");
   const adapterOptions: TeamsAdapterOptions = {
     appId,
-    userName: common.userName,
+    userName: rest.userName,
     ...(appPassword !== undefined && { appPassword }),
     ...(token && { token }),
     ...(tenantId !== undefined && { tenantId }),
     ...(serviceUrls && { serviceUrls })
   };
-  return providerMessenger(common, {
+  return providerMessenger(rest, {
     provider: "teams",
     adapter: () => new TeamsAdapter(adapterOptions),
-    verifyWebhook: teamsTokenVerifier({ appId, ...(openIdUrl !== undefined && { openIdUrl }) }),
+    verifyWebhook: teamsTokenVerifier({
+      appId,
+      ...(tenants && { tenants }),
+      ...(openIdUrl !== undefined && { openIdUrl })
+    }),
     // Every edit of a message in Teams marks it as edited: an answer is shown when it is complete.
     capabilities: { canStream: false },
     delivery: {

@@ -5,7 +5,7 @@ import type { Messenger, MessengerPace, ProviderOptions } from "./definition.ts"
 import { AdapterMissingError, MessengerDefinitionError } from "./errors.ts";
 import { LOGGER } from "./chat-adapter.ts";
 import { providerMessenger } from "./messenger.ts";
-import { isSameSecret } from "./verify.ts";
+import { isSameSecret } from "../util/same-secret.ts";
 
 /** Checked with the Bot API's documentation in November 2026: 4096 characters, about one message a second in a chat. */
 export const TELEGRAM_STREAM_SOFT_LIMIT = 3_400;

@@ -1,6 +1,7 @@
 // The channels and messengers of an agent as its class has them: override points and delegation. `Think` extends it.
 import type { UIMessage } from "ai";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
+import type { AgentPathStep } from "../agent/tree/path.ts";
 import type { PendingApproval } from "./actions.ts";
 import { SkillsAgent } from "./skills-agent.ts";
 import { channelRuntimeOf } from "./channel-runtime.ts";
@@ -84,6 +85,21 @@ export abstract class ChannelAgent<
   /** Chat apps that this agent answers in; see `everthink/messengers`. Asked once per start. */
   getMessengers(): MessengerSet {
     return {};
+  }
+
+  /**
+   * Whether a request or socket of a client may reach a conversation of a messenger: a sub-agent of a thread, or the agent
+   * itself with `conversation: "self"`. Asked of the agent that has the messenger, before `onBeforeSubAgent`; webhooks, logins
+   * to MCP servers, and inspectors that `authorizeInspection` lets in, are not asked about. The request is a copy: its body may
+   * be read. Default: none.
+   *
+   * @example
+   * async authorizeMessengerConversation(request: Request) {
+   *   return (await staffOf(request)) !== undefined;
+   * }
+   */
+  authorizeMessengerConversation(_request: Request, _conversation: AgentPathStep): boolean | Promise<boolean> {
+    return false;
   }
 
   /** Further surfaces, and what each changes about its turns. Asked once per start. */

@@ -145,7 +145,12 @@ export interface MessengerOrigin {
 }
 
 /** What the class asks of the feature that `getMessengers()` brings. */
+/** How the names of conversations begin that a messenger makes. They stay private when the class has lost the messenger. */
+export const CONVERSATION_PREFIX = "messenger:";
+
 export interface MessengersFeature extends Feature {
+  /** Whether it has a webhook there; `path` as `respond` is given it. */
+  isWebhook(path: string): boolean;
   /** Asked of the root, by itself and by its sub-agents. Durable when it resolves; the provider may get it later. */
   receive(call: MessengerCall): Promise<void>;
   /** Asked of the root. */

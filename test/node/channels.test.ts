@@ -1,8 +1,8 @@
 // Channels: what may be declared, what a turn gets of it, and notices that are sent without a turn.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { AgentEvent } from "../../src/observe/index.ts";
-import { Think, type ThinkChannels } from "../../src/index.ts";
-import { resolveChannels, type MessengerSet } from "../../src/think/channels.ts";
+import { Think, type ChannelContext, type ThinkChannels } from "../../src/index.ts";
+import { messengerChannel, resolveChannels, type MessengerSet } from "../../src/think/channels.ts";
 import { chatSdkMessenger, type ChatAdapter } from "../../src/messengers/index.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, type Script } from "../../src/testing/index.ts";
 
@@ -117,4 +117,21 @@ test.each([
   const agent = await host.get(Desk, "main");
   await expect(agent.deliverNotice("x", { channel })).rejects.toThrow(why);
   expect(events.filter(({ type }) => type === "notice:failed")).toHaveLength(1);
+});
+
+test("a channel's instructions do not see the thread of another messenger", async () => {
+  const seen: unknown[] = [];
+  const instructions = (context: ChannelContext) => {
+    seen.push([context.channelId, context.kind, context.thread, context.messenger?.thread.id]);
+    return "Be brief.";
+  };
+  channels = { pager: { kind: "custom", instructions }, bot: messengerChannel(messenger, { instructions }) };
+  const host = createTestHost({ agents: { Desk } });
+  const agent = await host.get(Desk, "main");
+  const input = user({ messenger: { messengerId: "bot", thread: { id: "bot:secret-thread" } } });
+  for (const channel of ["pager", "bot"]) await agent.runTurn({ input: [{ ...input, id: channel }], channel });
+  expect(seen).toEqual([
+    ["pager", "custom", undefined, undefined],
+    ["bot", "messenger", "bot:secret-thread", "bot:secret-thread"]
+  ]);
 });

@@ -27,6 +27,16 @@ function code(character: string): number {
   return character.charCodeAt(0);
 }
 
+/** No provider's, whatever an event says. */
+const ELSEWHERE = [
+  "https://evil.example/file",
+  "https://slack.com.evil.example/file",
+  "https://evil.example/?https://cdn.discordapp.com/",
+  "https://contoso.sharepoint.com.evil.example/file",
+  "https://smba.trafficmanager.net.evil.example/v3/attachments/1/views/original",
+  "http://169.254.169.254/latest"
+];
+
 const logged: unknown[][] = [];
 
 beforeEach(() => {
@@ -151,23 +161,24 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     expect(bot.driver.fake.texts()).toEqual(["I cannot see it."]);
   });
 
-  test("a redirect to another host is not followed", async () => {
-    if (name === "telegram") return;
+  // Telegram's files are read by its own adapter.
+  test.skipIf(name === "telegram")("a redirect of a file is not followed: the token would go there", async () => {
     const host = await openBot(name, [reply(text("Hm."))]);
     const asked = bot.driver.says("Look", { file: JPEG });
     const fetched = bot.driver.fake.fetch;
-    const visited: string[] = [];
+    const visited: { url: string; redirect: RequestInit["redirect"] }[] = [];
     vi.stubGlobal("fetch", (input: string | Request, init?: RequestInit) => {
       const url = typeof input === "string" ? input : input.url;
-      visited.push(url);
-      if (!/\/files\/|\/attachments\//.test(url)) return fetched(input, init);
-      expect(init?.redirect).toBe("manual");
+      if (!/\/files\/|\/attachments\/|169\.254/.test(url)) return fetched(input, init);
+      visited.push({ url, redirect: init?.redirect });
       return Promise.resolve(new Response(null, { status: 302, headers: { Location: "http://169.254.169.254/" } }));
     });
     await host.fetch(asked);
     await answered(host, 60_000);
+    expect(visited.length).toBeGreaterThan(0);
+    expect(visited.filter(({ url, redirect }) => redirect !== "manual" || url.includes("169.254"))).toEqual([]);
     expect(givenFiles()).toEqual([]);
-    expect(visited.filter((url) => url.includes("169.254"))).toEqual([]);
+    expect(question()).toMatch(/was not read: it could not be fetched/);
   });
 
   test("fetchMessengerAttachment reads it again, after a restart too; another host is refused", async () => {
@@ -180,9 +191,12 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     const agent = await host.get(Support, "main");
     const again = await agent.fetchMessengerAttachment(attachment ?? {}, name);
     expect(new Uint8Array(again)).toEqual(JPEG.bytes);
-    const elsewhere = { fetchMetadata: { url: "http://169.254.169.254/latest" } };
     const calls = bot.driver.fake.calls.length;
-    await expect(agent.fetchMessengerAttachment(elsewhere, name)).rejects.toThrow();
+    for (const url of ELSEWHERE) {
+      const refused = agent.fetchMessengerAttachment({ fetchMetadata: { url } }, name);
+      // Telegram's own adapter knows files by their ids only.
+      await expect(refused).rejects.toThrow(name === "telegram" ? "cannot fetch" : "it is not at the provider");
+    }
     expect(bot.driver.fake.calls).toHaveLength(calls);
     expect(defaultConversationName({ messengerId: name, thread: context.messenger.thread })).toContain(name);
   });

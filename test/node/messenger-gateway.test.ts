@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { reply, text, type FakeDiscord, type Step } from "../../src/testing/index.ts";
 import { discordDriver, type Driver } from "./messenger-drivers.ts";
+import { DiscordGateway } from "../../src/messengers/discord/gateway.ts";
 import discordMessenger from "../../src/messengers/discord.ts";
 import { answered, bot, openBot, Support, type Host } from "./messenger-providers-kit.ts";
 
@@ -163,4 +164,37 @@ test("a session is resumed where Discord says", async () => {
   discord().gateway.disconnect();
   await answered(host, 60_000);
   expect(discord().gateway.addresses[1]).toBe("wss://gateway-us-east1-b.discord.gg/?v=10&encoding=json");
+});
+
+test("a socket that is resumed goes on after the last message that was stored, also in another process", async () => {
+  const host = await connected();
+  for (const word of ["word-one", "word-two", "word-three"]) {
+    discord().writes(word);
+    await answered(host);
+  }
+  discord().gateway.disconnect();
+  await answered(host, 60_000);
+  await host.restart();
+  discord().gateway.disconnect();
+  await (await host.get(Support, "main")).pendingApprovals();
+  await answered(host, 60_000);
+  // The first of the session is READY.
+  expect(discord().gateway.resumedAfter).toEqual([4, 4]);
+});
+
+test("an agent that keeps a socket wakes every minute, to open one that died with its process; one that stopped does not", () => {
+  const never = () => new Promise<never>(() => undefined);
+  const clock = { now: () => 0, sleep: never } as never;
+  const init = {
+    agentName: "main",
+    clock,
+    run: never,
+    receive: never,
+    remember: () => undefined,
+    recall: () => undefined
+  };
+  const gateway = new DiscordGateway(init, { token: "bot-token" });
+  expect([0, 1, 59_999, 60_000].map((now) => gateway.nextWake(now))).toEqual([60_000, 60_000, 60_000, 120_000]);
+  gateway.stop();
+  expect(gateway.nextWake(0)).toBe(null);
 });

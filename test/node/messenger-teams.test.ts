@@ -142,3 +142,53 @@ test.each([
   await host.fetch(teams().activityRequest(url, body));
   expect(read.filter((source) => source.includes("hostile sender")).length).toBeGreaterThan(0);
 });
+
+test.each([
+  ["of a web chat, whose senders say themselves who they are", { channelId: "webchat" }],
+  ["of Direct Line", { channelId: "directline" }],
+  ["of no channel", { channelId: undefined }],
+  ["of another tenant", { conversation: { tenantId: "tenant-2" }, channelData: { tenant: { id: "tenant-2" } } }],
+  ["of two tenants", { conversation: { tenantId: "tenant-2" } }],
+  ["of two tenants, the other way", { channelData: { tenant: { id: "tenant-2" } } }],
+  ["of no tenant", { conversation: { tenantId: undefined }, channelData: undefined }]
+])("an activity %s is refused, though the Bot Framework signed it", async (_which, change: Record<string, unknown>) => {
+  const host = await openBot("teams", [reply(text("Hello."))], tenant("tenant-1"));
+  const activity = (await bot.driver.says("Hello").json()) as Record<string, object>;
+  const conversation = { ...activity["conversation"], ...(change["conversation"] as object) };
+  const refused = await host.fetch(teams().activityRequest(url, { ...activity, ...change, conversation }));
+  await answered(host);
+  expect([refused.status, teams().texts(), bot.script.calls]).toEqual([401, [], []]);
+  await asks(host, "Hello");
+  await answered(host);
+  expect(teams().texts()).toEqual(["Hello."]);
+});
+
+/** A bot for users of these tenants. */
+function tenant(...tenants: string[]): { definition: object } {
+  return { definition: tenants.length === 1 ? { tenantId: tenants[0] } : { tenants } };
+}
+
+test("a bot of several tenants answers theirs; one without tenants answers every tenant's", async () => {
+  for (const [changes, expected] of [
+    [tenant("tenant-2", "tenant-1"), ["Hello."]],
+    [tenant("tenant-2", "tenant-3"), []],
+    [{}, ["Hello."]]
+  ] as const) {
+    const host = await openBot("teams", [reply(text("Hello."))], changes);
+    await asks(host, "Hello");
+    await answered(host);
+    expect(teams().texts()).toEqual(expected);
+  }
+});
+
+test("a key that signs for other channels is not believed", async () => {
+  for (const [endorsements, status] of [
+    [["directline"], 401],
+    [["directline", "msteams"], 200],
+    [undefined, 200]
+  ] as const) {
+    const host = await openBot("teams", [reply(text("Hello."))]);
+    teams().endorsements = endorsements;
+    expect((await asks(host, "Hello")).status).toBe(status);
+  }
+});

@@ -31,7 +31,7 @@ interface Killed {
   readonly changes?: Partial<Bot>;
   /** What the user does before the crash, and what is repeated after it. */
   readonly webhook: (host: Host) => Promise<Request>;
-  readonly inspect: () => unknown;
+  readonly inspect: (host: Host) => unknown;
 }
 
 /** What was seen, at each point. */
@@ -54,7 +54,7 @@ async function killEverywhere({ name, steps, changes = {}, webhook, inspect }: K
       await answered(host, LATER_MS);
       await host.advance(LATER_MS);
     },
-    inspect: () => void outcomes.push(inspect()),
+    inspect: async (host) => void outcomes.push(await inspect(host)),
     points: "both",
     ...LIMIT
   });
@@ -140,6 +140,53 @@ describe.each(DRIVERS)("$name", ({ name }) => {
     expect(outcomes.length).toBeGreaterThan(10);
     for (const outcome of outcomes) expect(outcome).toEqual([1, 1, 1, 0]);
   });
+});
+
+test.each(["slack", "telegram"])(
+  "%s: a question is asked once, after all of its long input, wherever the process dies",
+  async (name) => {
+    const lines = Array.from({ length: 90 }, (_, line) => `echo step number ${line} of this script`);
+    const run = action({
+      description: "Runs.",
+      inputSchema: z.object({ script: z.string() }),
+      kind: "durable-pause",
+      execute: () => "done"
+    });
+    const step: Step = (call) =>
+      // A call that was cut off before it parked is one that the model makes again.
+      JSON.stringify(call.prompt).includes('"paused"')
+        ? reply(text("Please approve."))
+        : reply(toolCall("run", { script: lines.join("\n") }));
+    const outcomes = await killEverywhere({
+      name,
+      steps: () => Array.from({ length: 30 }, () => step),
+      changes: { actions: () => ({ run }), definition: { conversation: "self" } },
+      webhook: async () => bot.driver.says("Run it"),
+      inspect: () => {
+        const texts = bot.driver.fake.texts();
+        const shownTimes = lines.map((line) => texts.join("\n").split(`│ ${line}`).length - 1);
+        const asked = bot.driver.fake.messages().filter(({ buttons }) => buttons.length > 0);
+        return [new Set(shownTimes), asked.map(({ buttons }) => buttons), texts.at(-1) === asked[0]?.text];
+      }
+    });
+    expect(outcomes.length).toBeGreaterThan(10);
+    for (const outcome of outcomes) expect(outcome).toEqual([new Set([1]), [["Approve", "Reject"]], true]);
+  }
+);
+
+test("a conversation whose name the class chose is closed to strangers, wherever the process dies", async () => {
+  const outcomes = await killEverywhere({
+    name: "slack",
+    steps: () => Array.from({ length: 30 }, () => reply(text("42."))),
+    changes: { definition: { conversation: () => ({ target: "subagent", name: "ada" }) } },
+    webhook: async () => bot.driver.says("Hello"),
+    inspect: async (host) => {
+      const address = "http://localhost/agents/support/main/sub/support/ada/get-messages";
+      return [shown().complete, (await host.fetch(address)).status];
+    }
+  });
+  expect(outcomes.length).toBeGreaterThan(10);
+  for (const outcome of outcomes) expect(outcome).toEqual([["42."], 403]);
 });
 
 test("a user's file reaches the model, and the answer's file the chat once at most, wherever the process dies", async () => {

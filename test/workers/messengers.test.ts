@@ -26,6 +26,45 @@ test("a webhook is answered in its chat by a sub-agent; a forged one is refused"
   expect((await send(BOT.secretToken)).status).toBe(200);
 });
 
+test("a stranger is refused at every URL and socket of a chat, before and after its first message", async () => {
+  const telegram = new FakeTelegram(BOT);
+  vi.stubGlobal("fetch", telegram.fetch);
+  const root = `/agents/bot/${uniqueName()}`;
+  const paths = ["messenger:telegram:telegram:7", encodeURIComponent("messenger:telegram:telegram:7")].flatMap((name) =>
+    [
+      "/get-messages",
+      "/approvals",
+      "/chat",
+      "/v1/models",
+      "/submit",
+      "/workspace/a",
+      "/inspect/v1/agent",
+      "",
+      "/sub/bot/x"
+    ].map((route) => `${root}/sub/bot/${name}${route}`)
+  );
+  const statuses = async () => {
+    const requests = paths.flatMap((path) => [
+      fetchPath(path),
+      fetchPath(path, { method: "POST", headers: { "Content-Type": "application/json" } }),
+      fetchPath(path, { headers: { Upgrade: "websocket" } })
+    ]);
+    const responses = await Promise.all(requests);
+    return new Set(await Promise.all(responses.map(async (response) => `${response.status} ${await response.text()}`)));
+  };
+  const refused = new Set([`403 ${JSON.stringify({ error: "Conversations of messengers are not open here." })}`]);
+  expect(await statuses()).toEqual(refused);
+  const webhook = telegram.says("hello", { url: `https://example.com${root}/messengers/telegram/webhook` });
+  await fetchPath(`${root}/messengers/telegram/webhook`, {
+    method: "POST",
+    headers: new Headers(webhook.headers),
+    body: await webhook.text()
+  });
+  await vi.waitFor(() => expect(telegram.texts()).toEqual(["You said hello"]), 10_000);
+  expect(await statuses()).toEqual(refused);
+  expect(telegram.texts()).toEqual(["You said hello"]);
+});
+
 test.each([
   { name: "slack", open: () => new FakeSlack(SLACK), said: "hello", signed: "x-slack-signature" },
   { name: "discord", open: () => new FakeDiscord(DISCORD), said: "/ask hello", signed: "x-signature-ed25519" },

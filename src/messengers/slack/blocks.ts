@@ -1,5 +1,5 @@
 // A card as blocks of Slack's Block Kit.
-import { cardBlocks, textsOf, type CardBlock, type CardButton, type CardLink } from "../card.ts";
+import { cardBlocks, type CardBlock, type CardButton, type CardLink } from "../card.ts";
 import type { ChatCard } from "../chat-adapter.ts";
 
 /** Checked with Slack's documentation in November 2026. */
@@ -17,8 +17,13 @@ export function slackBlocks(card: ChatCard): object[] {
 
 /** Where blocks are not shown. */
 export function cardText(card: ChatCard): string {
-  const texts = [...(card.title === undefined ? [] : [card.title]), ...textsOf(cardBlocks(card))];
-  return withoutBroadcast(texts.join("\n"));
+  const texts = cardBlocks(card).flatMap((block) => (block.kind === "text" ? [fallbackOf(block)] : []));
+  return withoutBroadcast([...(card.title === undefined ? [] : [escaped(card.title)]), ...texts].join("\n"));
+}
+
+/** Slack reads marks in it, such as mentions: a plain text has none. */
+function fallbackOf({ text, isPlain }: Extract<CardBlock, { kind: "text" }>): string {
+  return isPlain ? escaped(text) : text;
 }
 
 export function markdownBlock(text: string): object {

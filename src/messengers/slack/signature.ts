@@ -1,6 +1,6 @@
 // Whether a webhook is Slack's: the signature of its body, with a time that an old copy cannot have.
 import { toHex } from "../hex.ts";
-import { isSameSecret } from "../verify.ts";
+import { isSameSecret } from "../../util/same-secret.ts";
 
 const MAX_SKEW_S = 300;
 

@@ -24,6 +24,8 @@ export class FakeDiscordGateway {
   readonly WebSocket: new (url: string) => FakeGatewaySocket;
   /** What clients began: a new session, or one that goes on. */
   readonly sessions: ("identify" | "resume")[] = [];
+  /** The number after which each client that resumed was to be sent the rest. */
+  readonly resumedAfter: number[] = [];
   /** Where clients connected to, oldest first. */
   readonly addresses: string[] = [];
   heartbeats = 0;
@@ -131,6 +133,7 @@ export class FakeDiscordGateway {
     } else if (op === 6) {
       if (id !== `session-${this.#session}`) return socket.deliver({ op: 9, d: false });
       this.sessions.push("resume");
+      this.resumedAfter.push(Number(seq));
       this.#open.add(socket);
       for (const sent of this.#sent) if (sent.s > Number(seq)) socket.deliver({ op: 0, ...sent });
       socket.deliver({ op: 0, s: this.#sent.length, t: "RESUMED", d: {} });

@@ -101,7 +101,10 @@ export abstract class FakeProvider {
   async listen(): Promise<string> {
     // Asked for by name: a bundle for workerd has the fakes without Node's modules.
     const { createServer } = process.getBuiltinModule("node:http");
-    const server = createServer((request, response) => void this.#serve(request, response));
+    const server = createServer((request, response) => {
+      // A client that was killed in the middle of its request has sent none.
+      this.#serve(request, response).catch(() => request.socket.destroy());
+    });
     server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
       this.#streams.add(stream);
       stream.once("close", () => this.#streams.delete(stream));
@@ -180,19 +183,16 @@ export abstract class FakeProvider {
       typeof value === "string" ? [[name, value]] : []
     );
     const body = method === "GET" || method === "HEAD" ? null : Buffer.concat(chunks);
-    const request = new Request(`http://127.0.0.1${incoming.url ?? "/"}`, { method, headers, body });
-    try {
-      const response = await this.#handle(request);
-      if (!response) return;
-      const retryAfter = response.headers.get("Retry-After");
-      outgoing.writeHead(response.status, {
-        "Content-Type": response.headers.get("Content-Type") ?? "application/json",
-        ...(retryAfter !== null && { "Retry-After": retryAfter })
-      });
-      outgoing.end(Buffer.from(await response.arrayBuffer()));
-    } catch {
-      incoming.socket.destroy();
-    }
+    const response = await this.#handle(
+      new Request(`http://127.0.0.1${incoming.url ?? "/"}`, { method, headers, body })
+    );
+    if (!response) return;
+    const retryAfter = response.headers.get("Retry-After");
+    outgoing.writeHead(response.status, {
+      "Content-Type": response.headers.get("Content-Type") ?? "application/json",
+      ...(retryAfter !== null && { "Retry-After": retryAfter })
+    });
+    outgoing.end(Buffer.from(await response.arrayBuffer()));
   }
 }
 

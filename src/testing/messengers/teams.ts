@@ -131,6 +131,11 @@ export class FakeTeams extends FakeProvider {
     });
   }
 
+  /** Of the users. */
+  readonly tenantId = "tenant-1";
+  /** The channels that its key signs for. */
+  endorsements: readonly string[] | undefined = ["msteams"];
+
   #activity({ conversation = "a:personal", user = "7", isBot = false }: TeamsUserOptions): object {
     return {
       type: "message",
@@ -142,7 +147,12 @@ export class FakeTeams extends FakeProvider {
         ? { id: "28:other", name: "Other bot" }
         : { id: `29:${user}`, aadObjectId: user, name: NAMES[user] ?? user },
       recipient: BOT,
-      conversation: { id: conversation, conversationType: conversation.startsWith("a:") ? "personal" : "channel" }
+      conversation: {
+        id: conversation,
+        tenantId: this.tenantId,
+        conversationType: conversation.startsWith("a:") ? "personal" : "channel"
+      },
+      channelData: { tenant: { id: this.tenantId } }
     };
   }
 
@@ -199,7 +209,9 @@ export class FakeTeams extends FakeProvider {
       return Response.json({ jwks_uri: this.keysUrl });
     }
     if (name === "keys") {
-      return Response.json({ keys: [{ ...this.#publicKey.export({ format: "jwk" }), kid: `k${this.#keyId}` }] });
+      const { endorsements } = this;
+      const key = { ...this.#publicKey.export({ format: "jwk" }), kid: `k${this.#keyId}`, endorsements };
+      return Response.json({ keys: [key] });
     }
     if (name === "token") return this.#grant(body);
     if (hostname === new URL(FILES_URL).hostname) return this.#download(request);
