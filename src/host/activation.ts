@@ -8,6 +8,8 @@ export interface ActivationInit {
   /** Refuses entry by throwing, e.g. while the object is being destroyed. */
   admit: () => void;
   start: (props: unknown) => Promise<void>;
+  /** The object is started, and an event is about to be handled. */
+  entered: () => void;
 }
 
 export class Activation {
@@ -26,6 +28,7 @@ export class Activation {
   async enter<T>(work: () => T | Promise<T>, props?: unknown): Promise<T> {
     this.#init.admit();
     if (!this.#isStarted) await this.start(props);
+    this.#init.entered();
     return work();
   }
 

@@ -67,3 +67,21 @@ test("a wake that could not be armed is asked for again", async () => {
   await subject.armBy(5_000);
   expect(armed).toEqual([5_000]);
 });
+
+test.each([
+  { held: 9_000, due: 8_000, maxDelayMs: 1_000, armed: [] },
+  { held: 9_000, due: 8_000, maxDelayMs: 999, armed: [8_000] },
+  { held: 9_000, due: 8_000, maxDelayMs: 0, armed: [8_000] },
+  { held: 7_000, due: 8_000, maxDelayMs: 1_000, armed: [8_000] },
+  { held: null, due: 8_000, maxDelayMs: 1_000, armed: [8_000] },
+  { held: 9_000, due: null, maxDelayMs: 1_000, armed: [null] }
+])("an alarm at $held found at the start, with work due at $due: $armed is set", async (row) => {
+  const armed: (number | null)[] = [];
+  const arm = async (at: number | null) => void armed.push(at);
+  const { maxDelayMs } = row;
+  const subject = new Wakes({ sql: NO_ROLLBACK, now: () => 1_000, arm, firingConsumes: true, maxDelayMs });
+  subject.add(() => row.due);
+  subject.adopt(row.held);
+  await subject.rearm();
+  expect(armed).toEqual(row.armed);
+});

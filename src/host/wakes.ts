@@ -2,6 +2,7 @@
 // wake is the minimum over all of them, or none at all, so an idle object never wakes. Nothing else sets the alarm.
 import { Cached } from "./cached.ts";
 import type { Alarm, Sql } from "./ports.ts";
+import type { ProcessAlarms } from "./process-alarms.ts";
 
 /** Reads its tables and says when it next needs to run; null when it has nothing to do. Must be cheap: an index walk. */
 export type WakeSource = (nowMs: number) => number | null;
@@ -14,6 +15,8 @@ export interface WakesInit {
   firingConsumes: boolean;
   /** The platform undoes an alarm together with the transaction that it was set in. */
   sql: Pick<Sql, "rollbacks">;
+  /** An alarm may have been set this much later than was asked for, because many are due at once. */
+  maxDelayMs?: number;
 }
 
 /** Until the first arm of this activation, and after a rollback: the next `rearm` sets the alarm whatever it is. */
@@ -51,9 +54,12 @@ export class Wakes {
     return typeof armed === "number" && armed <= soon && wanted !== null && wanted <= soon;
   }
 
-  /** What the platform holds, read at start. */
+  /** What the platform holds, read at start. One that was set later than asked for is the one that was asked for. */
   adopt(atMs: number | null): void {
-    this.#armed.set(atMs);
+    const { maxDelayMs = 0 } = this.#init;
+    const wanted = atMs === null || maxDelayMs === 0 ? null : this.next();
+    const isDelayed = atMs !== null && wanted !== null && wanted <= atMs && atMs - wanted <= maxDelayMs;
+    this.#armed.set(isDelayed ? wanted : atMs);
   }
 
   /** The wake went off. */
@@ -96,14 +102,28 @@ export class Wakes {
   }
 }
 
+export interface SharedAlarms {
+  readonly alarms: ProcessAlarms;
+  readonly now: () => number;
+}
+
+export interface AlarmInit {
+  /** A change that could not be stored. */
+  readonly failed: (error: unknown) => void;
+  readonly shared?: SharedAlarms;
+}
+
 /** Setting is fire-and-forget: the platform commits it together with the writes around it. */
-export function openAlarm(storage: DurableObjectStorage): Alarm {
-  const settled = (change: Promise<void>) =>
-    change.catch((error: unknown) => console.error("The alarm could not be changed:", error));
+export function openAlarm(storage: DurableObjectStorage, { failed, shared }: AlarmInit): Alarm {
+  let taken: number | undefined;
+  const levelled = (atMs: number): number => (shared ? (taken = shared.alarms.take(atMs, shared.now())) : atMs);
+  const settled = (change: Promise<void>) => change.catch(failed);
   return {
     read: () => storage.getAlarm(),
     set(atMs) {
-      void settled(atMs === null ? storage.deleteAlarm() : storage.setAlarm(atMs));
+      if (taken !== undefined) shared?.alarms.release(taken);
+      taken = undefined;
+      void settled(atMs === null ? storage.deleteAlarm() : storage.setAlarm(levelled(atMs)));
     }
   };
 }

@@ -148,6 +148,30 @@ describe("a sweep", () => {
   });
 });
 
+it("a wake for a sweep never comes while sweeps pause, whatever the history and however the last sweep went", () => {
+  fc.assert(
+    fc.property(moves, fc.nat(60), fc.integer({ min: 1, max: 6 }), fc.boolean(), (script, ageMs, maxRows, fails) => {
+      journal = open({ maxRows, maxSweeps: 2, contentTtlMs: 10, pauseMs: 5 });
+      play(journal, script);
+      const now = 1000 + ageMs;
+      if (fails)
+        journal.sql.run("CREATE TRIGGER full BEFORE DELETE ON cf_journal BEGIN SELECT RAISE(ABORT, 'full'); END");
+      try {
+        journal.retention.sweepDue(now);
+      } catch (error) {
+        expect(fails, String(error)).toBe(true);
+      }
+      if (fails) journal.sql.run("DROP TRIGGER full");
+      const next = journal.retention.nextWakeAt();
+      if (next === null) return;
+      expect(next).toBeGreaterThanOrEqual(now + 5);
+      const rows = allEntries(journal).length;
+      journal.retention.sweepDue(next);
+      expect(allEntries(journal).length).toBeLessThan(rows);
+    })
+  );
+});
+
 describe("a clear", () => {
   const clear = () => journal.writer.append([{ ...SAMPLES["conversation-cleared"], at: 7000, generation: 1 }]);
 

@@ -29,6 +29,7 @@ import { COMPACTION_TABLES } from "../session/overlay-rows.ts";
 import { SEARCH_TABLES } from "../session/search-index.ts";
 import { USAGE_TABLES } from "../session/tokens-reported.ts";
 import { LEDGER_TABLES, PAUSE_TABLES } from "../think/action-tables.ts";
+import { CLAIM_TABLES } from "../think/messenger-access.ts";
 import { TASK_TABLES } from "../schedules/task-table.ts";
 import { ACTIVATION_TABLES } from "../skills/activations.ts";
 import { OUTBOX_TABLES } from "../submissions/prompt-outbox.ts";
@@ -52,7 +53,7 @@ export const ALL_TABLES = [
   ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
   ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, OUTBOX_TABLES, APPROVAL_TABLES, TASK_TABLES],
   ...[EXECUTION_TABLES, ACTIVATION_TABLES, TAKEOVER_TABLES],
-  ...[INBOX_TABLES, MESSENGER_STATE_TABLES, ASKED_TABLES, FOLLOWER_TABLES, CHAT_SDK_TABLES]
+  ...[INBOX_TABLES, MESSENGER_STATE_TABLES, ASKED_TABLES, FOLLOWER_TABLES, CLAIM_TABLES, CHAT_SDK_TABLES]
 ].flat();
 
 export function runOnStored(database: Database, query: string, values: readonly SqlValue[]): Result {

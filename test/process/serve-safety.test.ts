@@ -1,6 +1,6 @@
 // What `everthink serve` does about strangers, mistakes and lost files, in real processes.
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -57,6 +57,22 @@ async function refusal(run: ServeRun): Promise<string> {
   expect(await run.ended, run.output).toBe(1);
   return run.output;
 }
+
+test("other users of the machine can read nothing that is stored: folders are 700, new files 600", async () => {
+  const run = serve("data-modes", "--grace", "0");
+  expect(await send(run, { method: "POST" })).toBe(200);
+  const folder = join(project.folder, "data-modes");
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const open = entries.flatMap((entry) => {
+    const { mode } = statSync(join(entry.parentPath, entry.name));
+    // Copies of the programs keep the mode of their files; the folder around it is closed.
+    return (mode & 0o077) === 0 || entry.name.endsWith(".js") ? [] : [`${entry.name} ${(mode & 0o777).toString(8)}`];
+  });
+  expect(entries.some(({ name }) => name.endsWith(".sqlite"))).toBe(true);
+  expect(open).toEqual([]);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  await stop(run);
+});
 
 describe("strangers", () => {
   test("a page of another site can neither connect nor change anything, and the log says how to allow it", async () => {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -63,4 +63,13 @@ test.skipIf(process.getuid?.() === 0)("a folder this user may not write to is re
   chmodSync(folder, 0o500);
   await expect(lockDataFolder(folder)).rejects.toThrow("this user may not write there");
   chmodSync(folder, 0o700);
+});
+
+test("a folder is closed to other users of the machine, also one that was open to them", async () => {
+  const fresh = join(folder, "fresh");
+  (await lockDataFolder(fresh)).release();
+  chmodSync(folder, 0o755);
+  (await lockDataFolder(folder)).release();
+  const modes = [fresh, folder, join(folder, ".everthink")].map((path) => (statSync(path).mode & 0o777).toString(8));
+  expect(modes).toEqual(["700", "700", "700"]);
 });

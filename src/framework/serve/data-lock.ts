@@ -3,7 +3,7 @@
 // cannot exist, and a workerd that outlives its supervisor for a moment still keeps others out. The lock file itself is
 // never removed: a second instance could otherwise lock a file that is no longer there.
 import { spawn } from "node:child_process";
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { DataFolderError, type DataFolderOwner, DataFolderInUseError } from "./errors.ts";
 
@@ -46,12 +46,20 @@ export async function lockDataFolder(folder: string, waitMs = WAIT_MS): Promise<
 
 function openLockFile(folder: string, file: string): number {
   try {
-    mkdirSync(join(folder, OWN_FOLDER), { recursive: true });
+    makePrivateFolder(folder);
+    makePrivateFolder(join(folder, OWN_FOLDER));
     // For appending: nothing of the owner's is overwritten by a process that only asks.
     return openSync(file, "a", 0o600);
   } catch (error) {
     throw new DataFolderError(folder, reasonOf(error, folder));
   }
+}
+
+/** Conversations are for no other user of the machine. One that is shared on purpose belongs to another user, and stays as it is. */
+export function makePrivateFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { uid, mode } = statSync(folder);
+  if (uid === process.getuid?.() && (mode & 0o077) !== 0) chmodSync(folder, 0o700);
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -53,6 +53,16 @@ export class MissingWorkerdError extends ServeError {
   }
 }
 
+export class OldWorkerdError extends ServeError {
+  constructor(version: string, oldest: string) {
+    super({
+      code: "serve-old-workerd",
+      message: `This project has workerd ${version}; everthink needs ${oldest} or newer.`,
+      hint: "Install it: npm install workerd@latest"
+    });
+  }
+}
+
 export class DataFolderError extends ServeError {
   constructor(folder: string, reason: string) {
     super({

@@ -73,6 +73,8 @@ function plainWords(line: string): string | undefined {
   if (line.includes("connect() blocked by restrictPeers()")) {
     return "The Worker may not reach this machine or its local network, and tried to. --allow-private-network allows it.";
   }
+  // Alarms were moved to later times on purpose (alarm-files.ts).
+  if (line.includes("SQLite alarm overdue, running despite AlarmManager mismatch")) return undefined;
   const stack = /^stack: (?:\S+@[0-9a-f]+ ?)+(?:; .*?wdErrId = (\w+))?$/.exec(line);
   if (!stack) return line;
   // All that the Worker's own code gets to see of the error.

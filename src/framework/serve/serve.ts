@@ -4,7 +4,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { errorMessage } from "../../util/errors.ts";
+import { ALARM_LIMITS_VARIABLE, type AlarmLimits } from "../../host/process-alarms.ts";
 import { requireFreeAddress } from "./address-check.ts";
+import { levelAlarms } from "./alarm-files.ts";
+import { alarmLimits, fewFilesWarning, limitsText, openFileLimit, StartLimits } from "./alarm-limits.ts";
 import { type Build, type BuildOptions, readBuild } from "./build.ts";
 import { checkObjectClasses, exportedClasses } from "./exported-classes.ts";
 import { lockDataFolder } from "./data-lock.ts";
@@ -68,7 +71,9 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
     environment: environment.variables,
     names: options.variables
   });
-  const given = withFrozenBinding(declared);
+  const openFiles = openFileLimit();
+  const limits = alarmLimits(openFiles);
+  const given = withAlarmLimits(withFrozenBinding(declared), limits);
   const studio =
     options.studio &&
     new ServedStudio({
@@ -82,12 +87,15 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
   // A wrangler.json names its classes; on the command line they can be mistyped or left out.
   const classes = build.hasConfig ? undefined : await exportedClasses({ build, bindings, binary });
   const { warning } = classes ? checkObjectClasses(options.objects, classes) : {};
+  // workerd inherits it: what it and this process write is for their user only.
+  process.umask(0o077);
   const lock = await lockDataFolder(dataFolder);
   let plug: Plug | undefined;
   try {
     if (options.hasPlug) plug = await Plug.open();
     warnOfLostCommits(dataFolder, log);
-    for (const one of [...build.manifest.warnings, ...(warning === undefined ? [] : [warning])]) log.warn(one);
+    const warnings = [...build.manifest.warnings, warning, fewFilesWarning(openFiles)];
+    for (const one of warnings) if (one !== undefined) log.warn(one);
     const launch: LaunchOptions = {
       binary,
       configFile: writeRunFolder(dataFolder, {
@@ -109,7 +117,7 @@ export async function serve(options: ServeArguments, environment: ServeEnvironme
       dataFolder,
       ...(plug && { scratchDirectory: plug.folder })
     };
-    await keepRunning({ options, environment, launch, plug, studio });
+    await keepRunning({ options, environment, launch, plug, studio, limits, openFiles });
     listOpenLogs(dataFolder);
     if (signals.stop.aborted) log.say("Stopped.");
   } finally {
@@ -132,9 +140,12 @@ interface Running {
   launch: LaunchOptions;
   plug: Plug | undefined;
   studio: ServedStudio | undefined;
+  limits: AlarmLimits;
+  openFiles: number;
 }
 
-async function keepRunning({ options, environment, launch, plug, studio }: Running): Promise<void> {
+async function keepRunning(running: Running): Promise<void> {
+  const { options, environment, launch, plug, studio } = running;
   const { log, signals, workingFolder } = environment;
   const { host, healthTimeoutMs, graceMs } = options;
   signals.stop.addEventListener("abort", () =>
@@ -142,15 +153,17 @@ async function keepRunning({ options, environment, launch, plug, studio }: Runni
   );
   let { port } = launch;
   let hasListened = false;
+  const startLimits = new StartLimits(running.limits);
   await supervise(
     {
       async launch(frozenUntil) {
         // The output of a first start that fails is in the error; printing it twice is of no use.
         const early: [string, "stdout" | "stderr"][] = [];
         let isUp = hasListened;
+        levelDueAlarms(running, startLimits, frozenUntil);
         const onOutput: LaunchOptions["onOutput"] = (text, stream) =>
           isUp ? log.pass(text, stream) : early.push([text, stream]);
-        const running = await launchWorkerd({
+        const workerd = await launchWorkerd({
           ...launch,
           environment: { ...launch.environment, ...frozenEnvironment(frozenUntil) },
           port,
@@ -158,17 +171,18 @@ async function keepRunning({ options, environment, launch, plug, studio }: Runni
         });
         isUp = true;
         for (const [text, stream] of early) log.pass(text, stream);
-        void running.ended.then(() => log.flush());
+        void workerd.ended.then(() => log.flush());
         // A free port, once found, is kept: clients reconnect to it.
-        port = running.port;
+        port = workerd.port;
         if (!hasListened) {
           const data = relative(workingFolder, launch.folders[DATA_SERVICE] ?? "") || ".";
           const origin = `http://${hostAndPort(reachableHost(host), port)}`;
           log.say(`Ready: ${origin}/ (data: ${data}; Ctrl-C stops it)`);
+          log.say(limitsText(running.openFiles, running.limits));
           if (studio) await startBeside(studio, { folder: environment.studioFolder, origin, log });
         }
         hasListened = true;
-        return running;
+        return workerd;
       },
       isAnswering: (atPort, timeoutMs) => isAnswering({ host, port: atPort, timeoutMs }),
       now: () => performance.now(),
@@ -176,11 +190,35 @@ async function keepRunning({ options, environment, launch, plug, studio }: Runni
       // Aborted means that it is no longer waited for.
       pause: (durationMs, signal) => delay(durationMs, undefined, { signal }).catch(() => undefined),
       log: (text) => log.warn(text),
+      memoryKills,
       ...(plug && { untilPulled: (over: AbortSignal) => plug.untilPulled(over) })
     },
     { healthTimeoutMs, graceMs },
     signals
   );
+}
+
+/** Before each start: workerd would run all that are due at once. */
+function levelDueAlarms({ launch, environment }: Running, limits: StartLimits, frozenUntil: number | undefined): void {
+  const { log } = environment;
+  const now = Date.now();
+  try {
+    const given = limits.at(now, frozenUntil);
+    const { due, overMs } = levelAlarms(launch.folders[DATA_SERVICE] ?? "", given, now);
+    limits.busyUntil(now + overMs);
+    if (due > given.perSecond) log.say(`${due} alarms are due: they run in the next ${Math.ceil(overMs / 1000)} s.`);
+  } catch (error) {
+    log.warn(`The alarms that are due could not be spread over time: ${errorMessage(error)}. They run at once.`);
+  }
+}
+
+/** Linux counts them; elsewhere there is no such file. */
+function memoryKills(): number | undefined {
+  try {
+    return Number(/^oom_kill (\d+)$/m.exec(readFileSync("/proc/vmstat", "utf8"))?.[1]);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The app is up already, and goes on being supervised without the page. */
@@ -195,7 +233,13 @@ async function startBeside(
   }
 }
 
-/** Untrusted code can stop a process only where there is a loader: there agents are told when the last one froze. */
+/** Agents share one process here: together they set no more alarms to one time than it can run. */
+function withAlarmLimits(bindings: readonly Binding[], limits: AlarmLimits): readonly Binding[] {
+  if (!bindings.some(({ type }) => type === "object")) return bindings;
+  return [...bindings, { type: "text", name: ALARM_LIMITS_VARIABLE, value: JSON.stringify(limits) }];
+}
+
+/** Untrusted code can stop a process only where there is a loader: there agents are told when the last one was stopped. */
 function withFrozenBinding(bindings: readonly Binding[]): readonly Binding[] {
   if (!bindings.some(({ type }) => type === "loader")) return bindings;
   return [...bindings, { type: "secret", name: FROZEN_VARIABLE, value: "" }];

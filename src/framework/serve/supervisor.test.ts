@@ -5,6 +5,10 @@ import { afterDeath, QUICK_DEATH_LIMIT, STABLE_MS, supervise, type Supervised } 
 /** How one run of the process goes, in milliseconds from its start. */
 interface Run {
   dies?: number;
+  /** SIGKILL from outside without it. */
+  how?: string;
+  /** The system killed it to have memory again. */
+  isOutOfMemory?: true;
   freezes?: number;
   thaws?: number;
   /** Connections fail at once. */
@@ -27,6 +31,7 @@ class World {
   /** What happened to processes, with its time. */
   events: string[] = [];
   alive = 0;
+  memoryKills = 3;
   readonly stop = new AbortController();
   readonly hurry = new AbortController();
   readonly #runs: Run[];
@@ -96,6 +101,7 @@ class World {
           this.at(ms, resolve);
         }),
       log: (text: string) => void this.log.push(text),
+      memoryKills: () => this.memoryKills,
       untilPulled: (over: AbortSignal) =>
         new Promise<void>((resolve) => {
           if (current.pulled !== undefined) this.at(current.pulled, () => over.aborted || resolve());
@@ -114,7 +120,11 @@ class World {
       this.events.push(`${how} ${this.now}`);
       resolve(how);
     };
-    if (run.dies !== undefined) this.at(run.dies, () => end("code 1"));
+    if (run.dies !== undefined)
+      this.at(run.dies, () => {
+        if (run.isOutOfMemory) this.memoryKills += 1;
+        end(run.how ?? "SIGKILL");
+      });
     return {
       port: 1,
       ended,
@@ -140,8 +150,8 @@ describe("the supervisor", () => {
     const world = new World([{ dies: 100_000 }, {}]);
     world.at(200_000, () => world.stop.abort());
     expect(await world.run()).toBe("stopped");
-    expect(world.events).toEqual(["start 0", "code 1 100000", "start 100000", "stop within 5000 200000"]);
-    expect(world.log).toEqual(["workerd ended: code 1.", "Starting it again.", "workerd runs again."]);
+    expect(world.events).toEqual(["start 0", "SIGKILL 100000", "start 100000", "stop within 5000 200000"]);
+    expect(world.log).toEqual(["workerd ended: SIGKILL.", "Starting it again.", "workerd runs again."]);
   });
 
   test("kills a frozen process, and starts another one only when it is gone", async () => {
@@ -166,6 +176,21 @@ describe("the supervisor", () => {
     expect(world.events.filter((event) => event.startsWith("frozen"))).toEqual(
       Array.from({ length: 3 }, () => "frozen until 1000040010")
     );
+  });
+
+  test.each([
+    ["aborts, as an engine without memory does", { dies: 5_000, how: "SIGABRT" }, true],
+    ["ends with a code", { dies: 5_000, how: "code 1" }, true],
+    ["crashes", { dies: 5_000, how: "SIGSEGV" }, true],
+    ["is killed by the system for its memory", { dies: 5_000, isOutOfMemory: true as const }, true],
+    ["is killed by an operator", { dies: 5_000 }, false],
+    ["is asked to end by another", { dies: 5_000, how: "SIGTERM" }, false]
+  ])("tells the next process whether its own work ended one that %s", async (_what, run, isOwn) => {
+    const world = new World([run, {}]);
+    world.at(200_000, () => world.stop.abort());
+    await world.run();
+    const told = world.events.filter((event) => event.startsWith("frozen"));
+    expect(told).toEqual(isOwn ? [`frozen until ${EPOCH + 5_000}`] : []);
   });
 
   test.each([
@@ -230,7 +255,7 @@ describe("the supervisor", () => {
   });
 
   test("counts the deaths around a pulled plug as if it had not been pulled", async () => {
-    const dies = { dies: 100 };
+    const dies = { dies: 100, how: "code 1" };
     const world = new World([dies, dies, { pulled: 100 }, ...Array.from({ length: 20 }, () => dies)]);
     expect(await world.run()).toBe(GaveUpError.name);
     const deaths = world.events.filter((event) => event.startsWith("code 1")).map((event) => Number(event.slice(7)));
@@ -251,7 +276,7 @@ describe("the supervisor", () => {
     const world = new World([{ dies: 70_000 }, taken, taken, {}]);
     world.at(200_000, () => world.stop.abort());
     expect(await world.run()).toBe("stopped");
-    expect(world.events).toEqual(["start 0", "code 1 70000", "start 70500", "stop within 5000 200000"]);
+    expect(world.events).toEqual(["start 0", "SIGKILL 70000", "start 70500", "stop within 5000 200000"]);
     expect(world.log).toContain("Port 80 is already in use.");
   });
 
@@ -260,7 +285,7 @@ describe("the supervisor", () => {
     world.at(1_700, () => world.stop.abort());
     expect(await world.run()).toBe("stopped");
     expect(world.alive).toBe(0);
-    expect(world.events.at(-1)).toMatch(/^code 1/);
+    expect(world.events.at(-1)).toMatch(/^SIGKILL/);
   });
 });
 

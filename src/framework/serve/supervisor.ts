@@ -28,7 +28,7 @@ export interface Supervised {
 }
 
 export interface SupervisorPorts {
-  /** Resolves when it listens. `frozenUntil`: when the last one that was killed for not answering was gone, by `date`. */
+  /** Resolves when it listens. `frozenUntil`: when the last one that its own work had stopped was gone, by `date`. */
   launch(frozenUntil: number | undefined): Promise<Supervised>;
   isAnswering(port: number, timeoutMs: number): Promise<boolean>;
   /** Milliseconds that never jump. */
@@ -38,6 +38,8 @@ export interface SupervisorPorts {
   /** Returns early when aborted. */
   pause(durationMs: number, signal: AbortSignal): Promise<void>;
   log(text: string): void;
+  /** How many processes the system has killed because it had no memory left; undefined: it does not say. */
+  memoryKills?(): number | undefined;
   /** Resolves when the user wants the process killed, to see what happens; never after `over`. */
   untilPulled?(over: AbortSignal): Promise<void>;
 }
@@ -67,12 +69,15 @@ export async function supervise(
   let frozenUntil: number | undefined;
   for (let isFirst = true; !stop.aborted; isFirst = false) {
     const startedAt = ports.now();
+    const memoryKills = ports.memoryKills?.();
     const running = await startOnce(ports, { isFirst, frozenUntil });
     if (running) {
       const end = await watch(running, { ports, limits, stop });
       if (end.what === "stopped") return await running.stop(limits.graceMs, hurry);
       ports.log(end.text);
-      if (end.what === "frozen") frozenUntil = ports.date();
+      const hadMemory = ports.memoryKills?.() === memoryKills;
+      // What runs untrusted code must not send it into the next process: one death by it is enough.
+      if (end.what === "frozen" || (end.what === "died" && isOwnDeath(end.how, hadMemory))) frozenUntil = ports.date();
       // Killed on purpose: no sign of bad health, and no reason to wait.
       if (end.what === "pulled") continue;
     }
@@ -110,7 +115,8 @@ type WatchEnd =
   /** It still runs, and shall stop. */
   | { what: "stopped" }
   /** It is gone. */
-  | { what: "died" | "frozen" | "pulled"; text: string };
+  | { what: "died"; how: string; text: string }
+  | { what: "frozen" | "pulled"; text: string };
 
 async function watch(running: Supervised, { ports, limits, stop }: Watch): Promise<WatchEnd> {
   const over = new AbortController();
@@ -134,7 +140,7 @@ async function watch(running: Supervised, { ports, limits, stop }: Watch): Promi
     case "frozen":
       return { what, text: `workerd did not answer for ${limits.healthTimeoutMs / 1000} s and was killed.` };
     case "ended":
-      return { what: "died", text: `workerd ended: ${how}.` };
+      return { what: "died", how, text: `workerd ended: ${how}.` };
   }
 }
 
@@ -156,6 +162,15 @@ async function untilFrozen(port: number, { ports, limits, stop }: Watch): Promis
     else silentSince ??= askedAt;
     if (silentSince !== undefined && ports.now() - silentSince >= limits.healthTimeoutMs) return "frozen";
   }
+}
+
+/** Signals that come from outside: an operator, a shell, a shutdown. */
+const OUTSIDE_SIGNALS: ReadonlySet<string> = new Set(["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"]);
+
+/** Whether what ran in the process ended it, such as code that took all memory. `how` is "code 1" or a signal. Pure. */
+export function isOwnDeath(how: string, hadMemory: boolean): boolean {
+  if (how === "code 0" || OUTSIDE_SIGNALS.has(how)) return false;
+  return how !== "SIGKILL" || !hadMemory;
 }
 
 export type AfterDeath =

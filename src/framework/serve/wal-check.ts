@@ -23,7 +23,7 @@ export interface LostCommits {
 
 /** Reads files only. To be called before workerd is started, by the holder of the lock. */
 export function findLostCommits(dataFolder: string): LostCommits[] {
-  const listed = new Set(readList(dataFolder));
+  const listed = readList(dataFolder);
   const budget = { leftBytes: READ_LIMIT_BYTES };
   return objectFolders(dataFolder).flatMap(({ folder, names }) => {
     const present = new Set(names);
@@ -31,8 +31,11 @@ export function findLostCommits(dataFolder: string): LostCommits[] {
       if (!name.endsWith(DATABASE_END)) return [];
       const file = join(folder, name);
       const [hasLog, hasIndex] = [present.has(`${name}-wal`), present.has(`${name}-shm`)];
-      if (!hasLog && !hasIndex) return listed.has(file) ? [{ file, problem: "missing" }] : [];
       const path = join(dataFolder, file);
+      if (!hasLog && !hasIndex) {
+        const isLost = listed.files.has(file) && !isWrittenSince(path, listed.atMs);
+        return isLost ? [{ file, problem: "missing" }] : [];
+      }
       const index = hasIndex ? readLogIndex(readFileSync(`${path}-shm`)) : undefined;
       const problem = problemOf({ log: hasLog ? `${path}-wal` : undefined, index, budget });
       return problem ? [{ file, problem }] : [];
@@ -79,11 +82,18 @@ export function lostCommitsWarning(lost: readonly LostCommits[]): string | undef
   );
 }
 
-function readList(dataFolder: string): string[] {
+/** Another program, `sqlite3` for one, has put the log into the database and taken it away, as SQLite does at the end. */
+function isWrittenSince(database: string, atMs: number): boolean {
+  return statSync(database).mtimeMs > atMs;
+}
+
+/** Databases, and when their logs were listed. */
+function readList(dataFolder: string): { files: ReadonlySet<string>; atMs: number } {
   const file = join(dataFolder, LOG_LIST);
-  if (!existsSync(file)) return [];
+  if (!existsSync(file)) return { files: new Set(), atMs: 0 };
   const lines = readFileSync(file, "utf8").split("\n");
-  return lines.filter((line) => line !== "").map((line) => line.replace(/^\.\//, "").replace(/-wal$/, ""));
+  const files = lines.filter((line) => line !== "").map((line) => line.replace(/^\.\//, "").replace(/-wal$/, ""));
+  return { files: new Set(files), atMs: statSync(file).mtimeMs };
 }
 
 /** One per class. */

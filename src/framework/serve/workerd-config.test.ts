@@ -42,3 +42,13 @@ test("the plug is bound to the front, and to nothing else", () => {
   expect(main).not.toMatch(/plug/i);
   expect(behind).toContain('(name = "PLUG", service = "plug")');
 });
+
+test("with a private network agents have a variable for it, and what the app says about it wins", () => {
+  const binding = /name = "EVERTHINK_PRIVATE_NETWORK", text = "(.)"/g;
+  const values = (given: Partial<Parameters<typeof workerdConfig>[0]>) =>
+    [...workerdConfig({ modules, objects: [], bindings: [], ...given }).matchAll(binding)].map(([, value]) => value);
+  expect(values({})).toEqual([]);
+  expect(values({ allowsPrivateNetwork: true })).toEqual(["1"]);
+  const own = [{ type: "text" as const, name: "EVERTHINK_PRIVATE_NETWORK", value: "0" }];
+  expect(values({ allowsPrivateNetwork: true, bindings: own })).toEqual(["0"]);
+});

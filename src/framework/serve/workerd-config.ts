@@ -81,11 +81,19 @@ const main :Workerd.Worker = (
   modules = ${lines(config.modules.map(({ name, kind, file }) => `(name = ${quote(name)}, ${kind} = embed ${quote(file)})`))},
   compatibilityDate = ${quote(config.compatibilityDate ?? COMPATIBILITY_DATE)},
   compatibilityFlags = [${(config.compatibilityFlags ?? COMPATIBILITY_FLAGS).map(quote).join(", ")}],
-  bindings = ${lines(config.bindings.map((binding) => `(name = ${quote(binding.name)}, ${bindingValue(binding)})`))},
+  bindings = ${lines(bindingsOf(config).map((binding) => `(name = ${quote(binding.name)}, ${bindingValue(binding)})`))},
   durableObjectNamespaces = ${lines(config.objects.map(namespaceOf))},
   durableObjectStorage = (localDisk = ${quote(DATA_SERVICE)})
 );
 ${front ? frontWorker(front) : ""}`;
+}
+
+/** Read by agents with MCP servers: names of the network around the machine may be asked. */
+const NETWORK_VARIABLE = "EVERTHINK_PRIVATE_NETWORK";
+
+function bindingsOf({ bindings, allowsPrivateNetwork = false }: WorkerdConfig): readonly Binding[] {
+  if (!allowsPrivateNetwork || bindings.some(({ name }) => name === NETWORK_VARIABLE)) return bindings;
+  return [...bindings, { type: "text", name: NETWORK_VARIABLE, value: "1" }];
 }
 
 /** Where workerd finds the value of a secret. */

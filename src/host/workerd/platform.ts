@@ -26,9 +26,12 @@ const clock: Clock = {
 
 const ids: Ids = { next: randomId, random: Math.random };
 
-/** Time and identity for one object. The in-process host answers per test, so the object must be named. */
-export function servicesOf(_ctx: DurableObjectState): { clock: Clock; ids: Ids } {
-  return { clock, ids };
+/** This module's own life is that of the process, as far as objects share one. */
+const process: object = {};
+
+/** Time and identity for one object, and the process it shares. The in-process host answers per test, so the object must be named. */
+export function servicesOf(_ctx: DurableObjectState): { clock: Clock; ids: Ids; process: object } {
+  return { clock, ids, process };
 }
 
 /** A module that is being loaded. Where time is virtual, it must not pass meanwhile. */

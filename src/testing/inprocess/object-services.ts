@@ -6,13 +6,16 @@ import { standIn } from "./stand-in.ts";
 export interface ObjectServices {
   clock: Clock;
   ids: Ids;
+  /** Shared by all objects until the process dies. */
+  process: object;
 }
 
 const services = new WeakMap<object, ObjectServices>();
 
 export function rememberServices(state: object, activation: ObjectActivation): void {
   const { engine } = activation;
-  services.set(state, { ids: engine.ids, clock: { now: () => engine.clock.now, sleep: sleepIn(activation) } });
+  const { ids, process } = engine;
+  services.set(state, { ids, process, clock: { now: () => engine.clock.now, sleep: sleepIn(activation) } });
 }
 
 /** Time and identity for one object. */

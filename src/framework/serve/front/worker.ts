@@ -1,5 +1,6 @@
 // The Worker in front of the user's: it answers the health check, serves assets with their types, and hands everything
 // else on untouched. It runs inside workerd, so it imports nothing of Node; the build makes one file of this folder.
+import { answerWithBody, BODY_SILENCE_MS } from "./body-timeout.ts";
 import { contentType } from "./content-type.ts";
 import { HostLog, isKnownHost } from "./host-check.ts";
 import { PLUG_PATH, plugAnswer } from "./plug.ts";
@@ -39,7 +40,7 @@ export const front = {
     }
     const isAssetFirst = env.DISK && isReading(request) && !isWorkerFirst(pathname, env.SETTINGS.workerFirst);
     const asset = isAssetFirst ? await serveAsset(request, env, isNavigation(request)) : undefined;
-    return asset ?? env.MAIN.fetch(request);
+    return asset ?? answerWithBody(request, BODY_SILENCE_MS, (whole) => env.MAIN.fetch(whole));
   }
 };
 
