@@ -45,6 +45,7 @@ function openAgentTools(host: FeatureHost, { message, post }: AgentToolsInit): F
     message,
     inAgent: host.inAgent,
     background: host.background,
+    rearm: host.rearm,
     report: (error) => runtimeOf(agent).report(error),
     childTokens: (turnId) => children.tokensOf(turnId),
     childActivityAt: () => children.activeAt

@@ -240,6 +240,46 @@ test("a run of user code that no turn waits for any more is followed to its end 
   expect(host.alarm(Parent, "p")).toBeNull();
 });
 
+test.each([["name"], ["class_name"]])(
+  "a child whose %s in the registry became garbage is found again by its run, and an event names the row",
+  async (column) => {
+    const gate = createGate();
+    const host = open({ parent: [callsResearch, done], child: [reply(text("half "), gate.wait(), text("whole"))] });
+    void ask(host, "q");
+    await host.advance(WRITTEN_MS);
+    scene.child.push(reply(text("whole")));
+    const [run] = await (await parentOf(host)).runs();
+    host.kill();
+    host.sql(Parent, "p", `UPDATE cf_children SET ${column} = '{"broken'`);
+    await host.restart();
+    gate.open();
+    await host.advance(RECOVERED_MS);
+    expect(answerOf(await stored(host))).toBe("Done.");
+    expect(results(scene.parent.calls.at(-1))).toEqual(["half whole"]);
+    const named = scene.events.filter(({ type }) => type === "storage:row:quarantined");
+    expect(named.at(-1)?.payload).toEqual({
+      table: "cf_children",
+      key: run!.runId,
+      error: expect.stringContaining("registered again")
+    });
+  }
+);
+
+test("a child that user code deleted while it worked is not made again", async () => {
+  const host = open({ child: [reply(text("x"), stall())] });
+  const parent = await parentOf(host);
+  const running = parent.run({ input: "x", runId: "r" }).catch(() => undefined);
+  await host.advance(WRITTEN_MS);
+  await parent.dropChild("r");
+  const started = scene.trace.filter((line) => line === "child starts").length;
+  await host.restart();
+  await host.advance(RECOVERED_MS);
+  await running;
+  expect(scene.trace.filter((line) => line === "child starts")).toHaveLength(started);
+  expect(await (await parentOf(host)).listSubAgents()).toEqual([]);
+  expect(scene.events.some(({ type }) => type === "storage:row:quarantined")).toBe(false);
+});
+
 test("killed at every write of a cancel, the tree is stopped in the end", async () => {
   await everyCrash({
     create: async () => {

@@ -41,6 +41,8 @@ export interface Scene {
   childTools: () => ToolSet;
   output: ((runId: string) => unknown) | undefined;
   startHook: ((run: AgentToolRunInfo) => void) | undefined;
+  /** What `onAgentToolFinish`, and the method of a background run, wait for. */
+  finishHook: ((run: AgentToolRunInfo) => unknown) | undefined;
   /** In place of the scripts. */
   models: { parent: LanguageModel; child: LanguageModel; grandchild: LanguageModel } | undefined;
   /** The child cannot start. */
@@ -63,6 +65,7 @@ function emptyScene(): Scene {
     childTools: () => ({}),
     output: undefined,
     startHook: undefined,
+    finishHook: undefined,
     models: undefined,
     childFails: false,
     childWaits: {}
@@ -87,14 +90,21 @@ export class Parent extends Think {
     scene.trace.push(`start ${run.agentType} ${run.inputPreview}`);
     scene.startHook?.(run);
   }
-  override onAgentToolFinish(run: AgentToolRunInfo, { status }: RunAgentToolResult) {
+  override async onAgentToolFinish(run: AgentToolRunInfo, { status }: RunAgentToolResult) {
     scene.trace.push(`finish ${run.agentType} ${run.status === status ? status : `${run.status}/${status}`}`);
+    await scene.finishHook?.(run);
   }
-  onReport(run: AgentToolRunInfo, { summary }: RunAgentToolResult) {
+  async onReport(run: AgentToolRunInfo, { summary }: RunAgentToolResult) {
     scene.trace.push(`report ${run.agentType} ${summary}`);
+    await scene.finishHook?.(run);
   }
   run(options: RunAgentToolOptions): Promise<RunAgentToolResult> {
     return this.runAgentTool(Researcher, options);
+  }
+  /** All in one tick. */
+  runTogether(count: number): Promise<RunAgentToolResult[]> {
+    const ids = Array.from({ length: count }, (_, index) => `r${index}`);
+    return Promise.all(ids.map((runId) => this.runAgentTool(Researcher, { input: "x", runId })));
   }
   runs() {
     return this.listAgentToolRuns();
@@ -174,7 +184,9 @@ export function readTool() {
 }
 
 /** Steps per agent, or one function that answers every call. */
-export interface Scripts extends Partial<Pick<Scene, "tools" | "settings" | "childTools" | "output" | "startHook">> {
+export interface Scripts extends Partial<
+  Pick<Scene, "tools" | "settings" | "childTools" | "output" | "startHook" | "finishHook">
+> {
   readonly parent?: Step[] | StepFunction;
   readonly child?: Step[] | StepFunction;
   readonly grandchild?: Step[] | StepFunction;

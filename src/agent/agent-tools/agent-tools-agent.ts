@@ -43,7 +43,10 @@ export abstract class AgentToolsAgent<
   /** Called before a child begins. A throw is the run's error, and the child does not begin. */
   onAgentToolStart(_run: AgentToolRunInfo): MaybePromise<void> {}
 
-  /** Called when a run is over: once, after a crash at least once. The run's caller waits for it. A throw is logged. */
+  /**
+   * Called when a run is over, once; once more by the next process, if this one dies before it has returned. The run's
+   * caller waits for it, at most 15 minutes. A throw is logged.
+   */
   onAgentToolFinish(_run: AgentToolRunInfo, _result: RunAgentToolResult): MaybePromise<void> {}
 
   /**

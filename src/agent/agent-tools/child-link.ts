@@ -38,8 +38,33 @@ export class ChildLink {
   }
 
   async read(row: RunRow, options: { afterSequence: number; waitMs: number }): Promise<RunProgress> {
+    const read = async () => (await this.#ask(row, "readAgentToolRun", row.run_id, options)) as RunProgress | undefined;
     // Every child answers with this.
-    return ((await this.#ask(row, "readAgentToolRun", row.run_id, options)) as RunProgress | undefined) ?? NO_RUN;
+    const known = await read();
+    if (known || !this.#mayBeMisnamed(row)) return known ?? NO_RUN;
+    return (await this.#registerAgain(row, read)) ?? NO_RUN;
+  }
+
+  /** Its child has accepted the run, and is not registered: it was deleted, or its row is not what was stored. */
+  #mayBeMisnamed(row: RunRow): boolean {
+    if (row.status !== "running") return false;
+    const expected = childOf(row);
+    return this.#runtime.tree.children
+      .list()
+      .filter(({ createdAt }) => createdAt >= row.started_at)
+      .some(({ className, name }) => className === expected.className || name === expected.name);
+  }
+
+  /** A child's storage is found by its name: if the run is in it, the row of the registry was bad, and is made again. */
+  async #registerAgain(row: RunRow, read: () => Promise<RunProgress | undefined>): Promise<RunProgress | undefined> {
+    const { tree } = this.#runtime;
+    await tree.spawn(childOf(row));
+    const found = await read();
+    const key = row.run_id;
+    const error = "a child that works on a run is not registered under its name; it is registered again";
+    if (found?.run) this.#runtime.emit("storage:row:quarantined", { table: "cf_children", key, error });
+    else await tree.remove(childOf(row));
+    return found;
   }
 
   /** Rejects when the child does not take it in time: it may still be working. */

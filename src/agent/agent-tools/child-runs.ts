@@ -31,7 +31,8 @@ import {
   type RunEnd
 } from "./run.ts";
 import { runInfo, runResult, RunTable, type ClearAgentToolRunsOptions, type RunRow } from "./run-table.ts";
-import { reportRun } from "./run-reports.ts";
+import { RunRemoval } from "./run-removal.ts";
+import { isUnreported, RunReports } from "./run-reports.ts";
 import { RetryTimes } from "./retry-times.ts";
 import { Slots } from "./slots.ts";
 
@@ -52,6 +53,8 @@ export class ChildRuns {
   readonly #slots: Slots;
   readonly #events: RunEvents;
   readonly #live = new Map<string, LiveRun>();
+  readonly #removal: RunRemoval;
+  readonly #reports: RunReports;
   readonly #retries: RetryTimes;
   #activeAt = 0;
 
@@ -61,9 +64,24 @@ export class ChildRuns {
     this.table = new RunTable(runtime.sql);
     this.#link = new ChildLink(runtime);
     this.#retries = new RetryTimes(runtime.clock);
+    this.#reports = new RunReports({
+      ...init,
+      conversation: () => this.conversation,
+      table: this.table,
+      inAgent: (work) => this.#inAgent(work)
+    });
     this.#slots = new Slots({
       limits: () => init.settings(),
       running: () => this.table.open().flatMap(({ run_id, status }) => (status === "running" ? [run_id] : []))
+    });
+    this.#removal = new RunRemoval({
+      table: this.table,
+      link: this.#link,
+      retries: this.#retries,
+      slots: this.#slots,
+      stop: (runId) => this.#live.get(runId)?.stop({ kind: "cleared" }),
+      inAgent: (work) => this.#inAgent(work),
+      rearm: () => runtime.background(runtime.wakes.rearm())
     });
     this.#events = new RunEvents({
       connections: () => runtime.connections.list(),
@@ -159,7 +177,7 @@ export class ChildRuns {
   /** Deletes runs with their children; those that are open are stopped first. */
   async clear(options: ClearAgentToolRunsOptions = {}): Promise<void> {
     this.table.markCleared(options);
-    await this.#removeCleared();
+    await this.#removal.removeCleared();
   }
 
   // ── Life of the agent ──
@@ -185,12 +203,12 @@ export class ChildRuns {
     if (!this.table.exists) return;
     this.table.markCleared();
     const { runtime } = this.#init;
-    runtime.sql.afterTransaction({ committed: () => runtime.background(this.#removeCleared()) });
+    runtime.sql.afterTransaction({ committed: () => runtime.background(this.#removal.removeCleared()) });
   }
 
   nextWake(nowMs: number): number | null {
     const due = this.table.unfinished().filter((row) => this.#isLeft(row));
-    const times = due.map(({ run_id }) => this.#retries.at(run_id) ?? nowMs);
+    const times = due.map((row) => this.#dueAt(row, nowMs));
     const { maxAgeMs } = this.#init.settings().retention;
     const firstEndedAt = maxAgeMs === undefined ? null : this.table.firstEndedAt(this.conversation.openTurns());
     if (maxAgeMs !== undefined && firstEndedAt !== null) times.push(firstEndedAt + maxAgeMs + 1);
@@ -201,13 +219,12 @@ export class ChildRuns {
   async runDue(): Promise<void> {
     if (!this.table.exists) return;
     this.#expire();
-    const left = this.table.unfinished().filter((row) => this.#isLeft(row) && this.#retries.isDue(row.run_id));
+    const now = this.#runtime.clock.now();
+    const left = this.table.unfinished().filter((row) => this.#isLeft(row) && this.#dueAt(row, now) <= now);
     const open = left.filter(({ status }) => isOpenRun(status));
     if (open.length > 0) this.#runtime.background(this.#recover(open));
-    for (const row of left.filter(({ reports, status }) => reports === 1 && status !== "clearing")) {
-      this.#runtime.background(this.#inAgent(() => this.#report(row)));
-    }
-    if (left.some(({ status }) => status === "clearing")) await this.#removeCleared();
+    for (const row of left.filter(isUnreported)) this.#runtime.background(this.#reportAgain(row));
+    if (left.some(({ status }) => status === "clearing")) await this.#removal.removeCleared();
   }
 
   /** Resolves when all of them are over. */
@@ -293,7 +310,8 @@ export class ChildRuns {
     if (!takesRuns(childClass)) {
       return { status: "error", error: new AgentToolClassError(childClass.name).message };
     }
-    if (this.#slots.hasRoom) return undefined;
+    // In the same tick as the answer: another run may be asked for in the next one.
+    if (this.#slots.reserve(row.run_id)) return undefined;
     const { maxConcurrent } = this.#init.settings();
     return { status: "error", error: `maxConcurrentAgentTools (${maxConcurrent}) exceeded` };
   }
@@ -334,7 +352,8 @@ export class ChildRuns {
       onChunks: (chunks) => this.#events.chunks(row, chunks),
       onActivity: () => (this.#activeAt = runtime.clock.now()),
       onOverspent: (turnId) => this.#overspent(turnId),
-      onLeft: () => this.#forget(row.run_id, live)
+      onLeft: () => this.#forget(row.run_id, live),
+      onFailed: () => this.#failed(live)
     });
     this.#live.set(row.run_id, live);
     live.begin(
@@ -353,23 +372,31 @@ export class ChildRuns {
 
   async #finish(live: LiveRun, end: RunEnd | undefined): Promise<RunAgentToolResult> {
     const { run_id: runId, class_name: agentType } = live.row;
+    this.#forget(runId, live);
     // Its caller is gone, and the run is not over. Or its child could not be stopped: that is tried again.
     if (!end) {
-      this.#forget(runId, live);
+      this.#slots.leave(runId);
       const cancel = this.table.get(runId)?.cancel ?? null;
       if (cancel === null) this.#retries.pause(runId);
       else this.#retries.failed(runId);
       if (cancel !== null) return { runId, agentType, status: "aborted", error: cancel };
       return { runId, agentType, status: "interrupted", error: OWNER_ENDED, childStillRunning: true };
     }
+    return this.#end(runId, { ...end, tokens: Math.max(end.tokens ?? 0, live.tokens) }, live.lastEvent);
+  }
+
+  /** It is still open, or unreported: without a pause the wake would take it up again at once, for ever. */
+  #failed(live: LiveRun): void {
+    const { run_id: runId } = live.row;
     this.#forget(runId, live);
-    try {
-      return await this.#end(runId, { ...end, tokens: Math.max(end.tokens ?? 0, live.tokens) }, live.lastEvent);
-    } catch (error) {
-      // It is still open: without a pause the wake would take it up again at once, for ever.
-      this.#retries.failed(runId);
-      throw error;
-    }
+    this.#slots.leave(runId);
+    this.#retryLater(runId);
+  }
+
+  /** No wake was asked for while it was under way, and the one of the work itself is gone. */
+  #retryLater(runId: string): void {
+    this.#retries.failed(runId);
+    this.#runtime.background(this.#runtime.wakes.rearm());
   }
 
   #forget(runId: string, live: LiveRun): void {
@@ -388,14 +415,16 @@ export class ChildRuns {
     if (before.status === row.status) return runResult(row);
     this.#runtime.emit("agent_tool:run:ended", { runId, agentType: row.class_name, status: end.status });
     this.#events.ended(row);
-    if (reports) await this.#report(row);
+    if (reports) await this.#reports.report(row);
     this.#expire();
     return runResult(row);
   }
 
-  async #report(row: RunRow): Promise<void> {
-    await reportRun({ ...this.#init, conversation: this.conversation }, row);
-    this.table.reported(row.run_id);
+  #reportAgain(row: RunRow): Promise<void> {
+    return this.#reports.again(row).catch((error: unknown) => {
+      this.#retryLater(row.run_id);
+      throw error;
+    });
   }
 
   // ── Deleting ──
@@ -406,34 +435,7 @@ export class ChildRuns {
     const endedBefore = maxAgeMs === undefined ? undefined : this.#runtime.clock.now() - maxAgeMs;
     // A turn that is open asks for its runs again after a crash, and counts what they have used.
     this.table.markExpired({ maxRuns, endedBefore, openTurns: this.conversation.openTurns() });
-    this.#runtime.background(this.#removeCleared());
-  }
-
-  async #removeCleared(): Promise<void> {
-    const cleared = this.table.unfinished().filter(({ status }) => status === "clearing");
-    await Promise.all(cleared.map((row) => this.#remove(row)));
-  }
-
-  async #remove(row: RunRow): Promise<void> {
-    const { runtime } = this.#init;
-    const runId = row.run_id;
-    this.#live.get(runId)?.stop({ kind: "cleared" });
-    try {
-      // Nothing of it may go on working, here or below, when its storage is gone.
-      if (row.cancel !== null) {
-        await this.#link.cancel(row, row.cancel).catch((error: unknown) => {
-          console.warn(`A run of ${row.class_name} could not be stopped before it is deleted:`, error);
-        });
-      }
-      await this.#link.remove(row);
-      this.table.remove(runId);
-      this.#retries.done(runId);
-    } catch (error) {
-      console.error("A sub-agent could not be deleted; it is tried again.", error);
-      this.#retries.failed(runId);
-    }
-    this.#slots.free(runId);
-    runtime.background(runtime.wakes.rearm());
+    this.#runtime.background(this.#removal.removeCleared());
   }
 
   // ── Small parts ──
@@ -444,9 +446,14 @@ export class ChildRuns {
 
   /** Not worked on in this process, and not the business of a turn that will take it up itself. */
   #isLeft(row: RunRow): boolean {
-    if (this.#live.has(row.run_id)) return false;
+    if (row.status === "clearing") return !this.#removal.isUnderWay(row);
+    if (this.#live.has(row.run_id) || this.#reports.isUnderWay(row)) return false;
     if (!isOpenRun(row.status) || row.cancel !== null || row.turn_id === null) return true;
     return !this.conversation.isOpen(row.turn_id);
+  }
+
+  #dueAt(row: RunRow, nowMs: number): number {
+    return this.#retries.at(row.run_id) ?? (isUnreported(row) ? this.#reports.againAt(row) : nowMs);
   }
 
   #inAgent<T>(work: () => Promise<T>): Promise<T> {

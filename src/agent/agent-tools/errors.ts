@@ -19,3 +19,25 @@ export class AgentToolContextError extends ThinkError {
     });
   }
 }
+
+/** Reported to `onError`; the hook goes on by itself. */
+export class AgentToolHookLateError extends ThinkError {
+  constructor(hook: string, limitMs: number) {
+    super({
+      code: "agent-tool-hook-late",
+      message: `"${hook}" has not returned ${limitMs / 60_000} minutes after a run of an agent tool ended.`,
+      hint: "It counts as called, and nothing waits for it any longer. Start long work with schedule(), queue() or startFiber()."
+    });
+  }
+}
+
+/** Reported to `onError`: every process that called the hooks ended before they returned. */
+export class AgentToolReportGivenUpError extends ThinkError {
+  constructor(className: string, calls: number) {
+    super({
+      code: "agent-tool-report-given-up",
+      message: `The end of a run of "${className}" was reported ${calls} times, and no report returned.`,
+      hint: "Each time the process ended first. The run and its result are kept: see listAgentToolRuns()."
+    });
+  }
+}

@@ -55,6 +55,8 @@ export interface LiveRunInit {
   readonly onOverspent: (turnId: string) => void;
   /** Called at once when the run is left to another call. */
   readonly onLeft: () => void;
+  /** It could not be worked on, or its end could not be written down: a wake tries again. */
+  readonly onFailed: () => void;
 }
 
 const NO_RECORD = "The sub-agent has no record of this run.";
@@ -118,6 +120,7 @@ export class LiveRun {
     };
     runtime.background(
       work.then(ended, async (error: unknown) => {
+        this.#init.onFailed();
         if (!request.isNew) runtime.emit("agent_tool:recovery:failed", { error: errorMessage(error) });
         await runtime.report(error);
         this.#result.resolve({ runId, agentType, status: "error", error: NOT_STARTED });

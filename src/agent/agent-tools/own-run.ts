@@ -20,6 +20,7 @@ import {
   type AgentToolValue
 } from "./run.ts";
 import { ChunkFeed, type AgentToolChunk } from "./chunk-feed.ts";
+import { RetryTimes } from "./retry-times.ts";
 import type { AgentToolRunInspection, RunProgress } from "./run-progress.ts";
 import { storedChunks } from "./stored-chunks.ts";
 
@@ -42,6 +43,8 @@ export interface OwnRunsInit {
   /** Runs work in the agent's context, kept alive until it ends. */
   readonly inAgent: <T>(work: () => Promise<T>) => Promise<T>;
   readonly background: (work: Promise<unknown>) => void;
+  /** `nextWake` may answer otherwise now. */
+  readonly rearm: () => void;
   readonly report: (error: unknown) => Promise<void>;
   /** Tokens that a turn's own children have used, and when one of them last said something. */
   readonly childTokens: (turnId: string) => number;
@@ -103,12 +106,15 @@ export class OwnRuns {
   /** By request. Kept while a parent follows the run. */
   readonly #feeds = new Map<string, ChunkFeed>();
   readonly #ending = new Map<string, Promise<void>>();
+  /** Of ends that could not be written. */
+  readonly #retries: RetryTimes;
   /** Runs whose input is being read: they have no row yet, and may be stopped all the same. */
   readonly #starting = new Map<string, { isStopped: boolean }>();
   #isListening = false;
 
   constructor(init: OwnRunsInit) {
     this.#init = init;
+    this.#retries = new RetryTimes(init.clock);
     this.#table = new TableSet(init.sql, OWN_RUN_TABLES);
     this.#running = new Cached(init.sql, () =>
       this.#table.all<OwnRunRow>("SELECT * FROM cf_own_runs WHERE status = 'running'")
@@ -255,11 +261,12 @@ export class OwnRuns {
   }
 
   nextWake(nowMs: number): number | null {
-    return this.#unsettled().some((row) => !this.#ending.has(row.run_id)) ? nowMs : null;
+    const left = this.#unsettled().filter((row) => !this.#ending.has(row.run_id));
+    return left.length === 0 ? null : Math.min(...left.map((row) => this.#retries.at(row.run_id) ?? nowMs));
   }
 
   async runDue(): Promise<void> {
-    await Promise.all(this.#unsettled().map((row) => this.#reconcile(row)));
+    this.resume();
   }
 
   /** What a turn of a run may use, from its parent's budget. */
@@ -286,11 +293,25 @@ export class OwnRuns {
   #end(row: OwnRunRow, outcome: TurnOutcome): Promise<void> {
     const known = this.#ending.get(row.run_id);
     if (known) return known;
-    const ending = this.#init
-      .inAgent(async () => this.#write(row, outcome, await this.#endOf(row, outcome)))
-      .finally(() => this.#ending.delete(row.run_id));
+    const ending = this.#endOnce(row, outcome);
     this.#ending.set(row.run_id, ending);
     return ending;
+  }
+
+  async #endOnce(row: OwnRunRow, outcome: TurnOutcome): Promise<void> {
+    const { inAgent, rearm } = this.#init;
+    const runId = row.run_id;
+    try {
+      await inAgent(async () => this.#write(row, outcome, await this.#endOf(row, outcome)));
+      this.#ending.delete(runId);
+      this.#retries.done(runId);
+    } catch (error) {
+      this.#ending.delete(runId);
+      this.#retries.failed(runId);
+      // The wake of the work itself is gone: this one was not asked for while the work was under way.
+      rearm();
+      throw error;
+    }
   }
 
   async #endOf(

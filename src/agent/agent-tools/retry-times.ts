@@ -33,8 +33,4 @@ export class RetryTimes {
   at(runId: string): number | undefined {
     return this.#times.get(runId)?.at;
   }
-
-  isDue(runId: string): boolean {
-    return (this.at(runId) ?? 0) <= this.#clock.now();
-  }
 }

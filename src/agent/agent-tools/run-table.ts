@@ -79,7 +79,7 @@ export interface RunRow {
   /** It is to be stopped, and why. */
   readonly cancel: string | null;
   readonly detached: string | null;
-  /** Its end is still to be reported to user code. */
+  /** 0: its end is reported to user code, or need not be. Otherwise the processes that have begun to, with the first. */
   readonly reports: number;
   readonly started_at: number;
   readonly completed_at: number | null;
@@ -104,7 +104,7 @@ interface Expiry {
 }
 
 const NOT_OF_TURNS = "(turn_id IS NULL OR turn_id NOT IN (SELECT value FROM json_each(?1)))";
-const UNFINISHED = "status IN ('starting', 'running', 'clearing') OR reports = 1";
+const UNFINISHED = "status IN ('starting', 'running', 'clearing') OR reports > 0";
 
 export class RunTable {
   readonly #table: TableSet;
@@ -185,8 +185,19 @@ export class RunTable {
     return this.#changed(runId);
   }
 
-  reported(runId: string): void {
-    this.#table.change("UPDATE cf_child_runs SET reports = 0 WHERE run_id = ?", runId);
+  /** An earlier process has begun to report this end, and its own did not return. */
+  reportBegins({ run_id, last_event }: RunRow): void {
+    this.#table.change(
+      "UPDATE cf_child_runs SET reports = reports + 1 WHERE run_id = ? AND last_event = ?",
+      run_id,
+      last_event
+    );
+    this.#unfinished.drop();
+  }
+
+  /** Only this end: the run may have ended anew meanwhile. */
+  reported({ run_id, last_event }: RunRow): void {
+    this.#table.change("UPDATE cf_child_runs SET reports = 0 WHERE run_id = ? AND last_event = ?", run_id, last_event);
     this.#unfinished.drop();
   }
 

@@ -1,5 +1,6 @@
 // How many children of an agent work at the same time. A run that finds no slot waits in order, or is refused where too
-// many wait already. What counts is decided anew for every run: the limits are the class's and may change.
+// many wait already; which of them is decided in the moment it is asked for, so that runs that are asked for together
+// cannot pass the limits together. What counts is decided anew for every run: the limits are the class's and may change.
 import { abortReasonText } from "./run.ts";
 
 export interface SlotLimits {
@@ -15,7 +16,7 @@ export interface SlotsInit {
 
 interface Waiting {
   readonly runId: string;
-  readonly begin: () => void;
+  readonly turn: PromiseWithResolvers<void>;
 }
 
 export class Slots {
@@ -27,44 +28,59 @@ export class Slots {
     this.#init = init;
   }
 
-  /** Whether a new run can begin or wait. */
-  get hasRoom(): boolean {
-    return this.#isFree || this.#waiting.length < this.#init.limits().maxQueued;
+  /** A slot, or a place among those that wait, for a new run. False: there is neither. */
+  reserve(runId: string): boolean {
+    if (this.#isNext) this.#held.add(runId);
+    else if (this.#waiting.length < this.#init.limits().maxQueued) this.#wait(runId);
+    else return false;
+    return true;
   }
 
-  /** Resolves when the run may begin. Rejects with the signal's reason if that fires first. */
+  /** Resolves when the run may begin; one that has reserved nothing waits in any case. Rejects if the signal fires first. */
   async take(runId: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#held.has(runId)) return;
-    if (this.#isFree && this.#waiting.length === 0) {
-      this.#held.add(runId);
-      return;
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting = { runId, begin: resolve };
-    this.#waiting.push(waiting);
+    const known = this.#waiting.find((waiting) => waiting.runId === runId);
+    if (!known && this.#isNext) return void this.#held.add(runId);
+    const { turn } = known ?? this.#wait(runId);
     const onAbort = () => {
-      const index = this.#waiting.indexOf(waiting);
-      if (index >= 0) this.#waiting.splice(index, 1);
-      reject(signal.reason ?? new Error(abortReasonText(undefined)));
+      this.leave(runId);
+      turn.reject(signal.reason ?? new Error(abortReasonText(undefined)));
     };
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      await promise;
+      await turn.promise;
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
   }
 
+  /** The run does not wait any more. One that has a slot keeps it. */
+  leave(runId: string): void {
+    const index = this.#waiting.findIndex((waiting) => waiting.runId === runId);
+    if (index >= 0) this.#waiting.splice(index, 1);
+  }
+
   /** The run is over, or its caller is gone. */
   free(runId: string): void {
+    this.leave(runId);
     this.#held.delete(runId);
     while (this.#isFree) {
       const next = this.#waiting.shift();
       if (!next) return;
       this.#held.add(next.runId);
-      next.begin();
+      next.turn.resolve();
     }
+  }
+
+  #wait(runId: string): Waiting {
+    const waiting = { runId, turn: Promise.withResolvers<void>() };
+    this.#waiting.push(waiting);
+    return waiting;
+  }
+
+  get #isNext(): boolean {
+    return this.#isFree && this.#waiting.length === 0;
   }
 
   get #isFree(): boolean {
