@@ -1,5 +1,5 @@
 // What code can find out about what it may call: declarations made from schemas, and search.
-import type { ConnectorTool, OpenConnector } from "./connector.ts";
+import { openConnectors, type Connector, type ConnectorTool, type OpenConnector } from "./connector.ts";
 import { typeText } from "./schema-types.ts";
 
 const MAX_RESULTS = 50;
@@ -100,6 +100,12 @@ export function declarationOf({ name, tools }: { name: string; tools: ReadonlyMa
     return `${note}  ${signature(method, tool)};`;
   });
   return `declare const ${name}: {\n${methods.join("\n")}\n};`;
+}
+
+/** Of a connector that is not open. Throws ExecuteDefinitionError. */
+export async function typesOfConnector(connector: Connector): Promise<string> {
+  const opened = await openConnectors([connector]);
+  return opened.map(declarationOf).join("\n");
 }
 
 /**

@@ -16,7 +16,10 @@ export interface ConnectorContext {
   readonly abortSignal: AbortSignal;
 }
 
-/** What becomes of a call whose process died before its result was recorded. */
+/**
+ * What becomes of a call whose process died before its result was recorded. "retry": it is made again. "fail": it throws in
+ * the code, which is told that it may have run. "ask": a human decides.
+ */
 export type UnknownOutcome = "retry" | "fail" | "ask";
 
 export interface ConnectorTool {
@@ -28,7 +31,7 @@ export interface ConnectorTool {
   readonly requiresApproval?: boolean | ((args: unknown) => MaybePromise<boolean>);
   /** "reexecute": a read that is run again in every pass, and whose result is not recorded. */
   readonly replay?: "record" | "reexecute";
-  /** Default: "ask" for a call that was approved, "retry" for others. */
+  /** Default: "ask" for a call that was approved, "retry" for a read of every pass, "fail" for others. */
   readonly onUnknownOutcome?: UnknownOutcome;
   execute(args: unknown, context: ConnectorContext): unknown;
   /** Undoes a call that was applied. */

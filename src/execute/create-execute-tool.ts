@@ -176,6 +176,12 @@ function definitionOf(options: CreateExecuteToolOptions, isOfAgent: boolean): Un
   };
 }
 
+/** What is used of what the SDK gives a tool. */
+interface ToolCallOptions {
+  readonly toolCallId: string;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
 class RuntimeHandle implements ExecuteRuntime {
   readonly [FEATURE] = openExecute;
   readonly [DEFINITION]: UnboundDefinition;
@@ -209,8 +215,10 @@ class RuntimeHandle implements ExecuteRuntime {
         },
         { validate: checkedInput }
       ),
-      execute: async ({ code }: ExecuteInput, { toolCallId, abortSignal }) => {
-        const signal = abortSignal ?? new AbortController().signal;
+      // User code may call it by itself, with nothing but the code.
+      execute: async ({ code }: ExecuteInput, options: Partial<ToolCallOptions> = {}) => {
+        const { toolCallId = `own-${crypto.randomUUID()}`, abortSignal: signal = new AbortController().signal } =
+          options;
         const { executions } = this.#open();
         return executions.shown(
           { runtime: this.name },

@@ -1,7 +1,6 @@
 // From a human's decision about code that waits to the pass that goes on. The decision is durable before anything runs, and
 // of two decisions one wins.
 import { getCurrentAgent } from "../agent/context.ts";
-import { sha256 } from "../host/blobs.ts";
 import type { ApprovalDecision, PendingApproval } from "../think/actions.ts";
 import { approvalRefusal } from "../think/approval-check.ts";
 import { errorMessage } from "../util/errors.ts";
@@ -19,6 +18,7 @@ import {
   type ExecutionsInit
 } from "./executions.ts";
 import type { ExecutionOutcome, PendingCall } from "./outcome.ts";
+import { askedWith, pendingCall, questionOf } from "./question.ts";
 import { encodeValue } from "./value-codec.ts";
 
 export interface ExecutionDecision extends ApprovalDecision {
@@ -40,34 +40,32 @@ export class ExecutionApprovals {
 
   pendingExecutions(id?: string): PendingCall[] {
     const paused = this.#executions.store.inStatus("paused").filter((one) => id === undefined || one.id === id);
-    return paused.flatMap((one) => (this.#executions.isExpired(one) ? [] : this.#executions.pendingCalls(one.id)));
+    return paused.flatMap((one) =>
+      this.#executions.isExpired(one)
+        ? []
+        : this.#waiting(one.id).map((entry) => ({ ...pendingCall(one.id, entry), ...questionOf(entry) }))
+    );
   }
 
   pendingApprovals(id?: string): PendingApproval[] {
     const paused = this.#executions.store.inStatus("paused").filter((one) => id === undefined || one.id === id);
+    const stateOf = this.#init.conversation.outputStates(paused);
     return paused.flatMap((execution) => {
-      const descriptor = this.#executions.isExpired(execution) ? undefined : this.#executions.descriptorOf(execution);
-      const isGone = execution.turnId !== "" && this.#init.conversation.outputState(execution) === "resolved";
-      if (!descriptor || isGone) return [];
-      const [entry] = this.#waiting(execution.id);
-      return [
-        {
-          executionId: execution.id,
-          source: "codemode" as const,
-          descriptor,
-          ...(entry && { inputHash: inputHash(entry) })
-        }
-      ];
+      const [entry] = this.#executions.isExpired(execution) ? [] : this.#waiting(execution.id);
+      const isGone = execution.turnId !== "" && stateOf(execution) === "resolved";
+      return entry && !isGone ? [this.#approvalOf(execution, entry)] : [];
     });
   }
 
   async approve(id: string, decision: ExecutionDecision): Promise<ExecutionOutcome> {
+    const earlier = await this.#decidedBefore(id, { decision, isApproved: true });
+    if (earlier) return earlier;
     const ready = await this.#decidable(id, "not paused");
     if (!ready.ok) return failedRun(id, ready.error);
     const execution = ready.value;
     const unopened = await this.#openProblem(execution);
     if (unopened !== undefined) return failedRun(id, unopened);
-    const entry = this.#waiting(id).find(({ seq }) => decision.seq === undefined || seq === decision.seq);
+    const entry = this.#entryOf(id, decision);
     if (!entry) return failedRun(id, "Nothing was done: that call is no longer pending.");
     const edited = await this.#editedArgs(execution, entry, decision);
     if (!edited.ok) return failedRun(id, edited.error);
@@ -90,9 +88,11 @@ export class ExecutionApprovals {
   }
 
   async reject(id: string, decision: ExecutionDecision): Promise<ExecutionOutcome> {
+    const earlier = await this.#decidedBefore(id, { decision, isApproved: false });
+    if (earlier) return earlier;
     const ready = await this.#decidable(id, "no longer pending");
     if (!ready.ok) return failedRun(id, ready.error);
-    const entry = this.#waiting(id).find(({ seq }) => decision.seq === undefined || seq === decision.seq);
+    const entry = this.#entryOf(id, decision);
     if (!entry) return failedRun(id, "Nothing was done: that call is no longer pending.");
     const refusal = await this.#refusal(ready.value, { entry, decision, isApproved: false });
     if (refusal !== undefined) return failedRun(id, refusal);
@@ -101,7 +101,7 @@ export class ExecutionApprovals {
     const won = this.#init.conversation.atomically(() => {
       if (!this.#isWaiting(id, entry.seq)) return false;
       if (!this.#executions.store.leavePause(id, "rejected", reason)) return false;
-      this.#executions.store.move(id, entry.seq, "reverted");
+      this.#executions.store.reject(id, entry.seq, decision.by ?? null);
       this.#executions.placeLate(id, origin, decision.by);
       return true;
     });
@@ -110,6 +110,34 @@ export class ExecutionApprovals {
     this.#init.rearm();
     await this.#executions.disposed(ready.value, "rejected");
     return { status: "rejected", executionId: id, reason };
+  }
+
+  /** What a decision that names its question is answered when that question was decided before; undefined: it was not. */
+  async #decidedBefore(
+    id: string,
+    { decision, isApproved }: { decision: ExecutionDecision; isApproved: boolean }
+  ): Promise<ExecutionOutcome | undefined> {
+    if (decision.inputHash === undefined) return undefined;
+    // A repetition of a decision that is at work waits for what comes of it.
+    await this.#passesEnded(id);
+    const { store } = this.#executions;
+    const found = askedWith(store.log(id), decision.inputHash);
+    const execution = store.find(id);
+    if (!found || found.state === "waits" || !execution) return undefined;
+    const { entry, state } = found;
+    const refusal = await this.#unauthorized(execution, { entry, decision, isApproved });
+    if (refusal !== undefined) return failedRun(id, refusal);
+    const isRepeated = (state === "approved") === isApproved && isSamePerson(entry, decision);
+    if (!isRepeated) return failedRun(id, `Nothing was done: this question was ${state} before.`);
+    if (execution.status === "running") return failedRun(id, "Nothing was done: it was approved before, and goes on.");
+    return this.#executions.shown(execution, this.#executions.outcomeOf(execution));
+  }
+
+  /** The call that is decided about: the one that the decision names, else the first that waits. */
+  #entryOf(id: string, { seq, inputHash }: ExecutionDecision): LogEntry | undefined {
+    const waiting = this.#waiting(id);
+    const named = inputHash === undefined ? undefined : askedWith(waiting, inputHash)?.entry;
+    return (seq === undefined && named) || waiting.find((one) => seq === undefined || one.seq === seq);
   }
 
   /** The run, if a decision about it can be taken now. */
@@ -179,25 +207,38 @@ export class ExecutionApprovals {
     execution: Execution,
     { entry, decision, isApproved }: { entry: LogEntry; decision: ExecutionDecision; isApproved: boolean }
   ): Promise<string | undefined> {
-    if (decision.inputHash !== undefined && decision.inputHash !== inputHash(entry))
+    const asked = questionOf(entry);
+    if (decision.inputHash !== undefined && decision.inputHash !== asked.inputHash)
       return "Nothing was done: what waits for approval has another input than the one that was decided about.";
-    const descriptor = this.#executions.descriptorOf(execution, entry.seq);
-    if (!descriptor) return "Nothing was done: nothing is pending.";
+    if (decision.inputHash === undefined && asked.mayHaveRun)
+      return "Nothing was done: this call may have run, because the process died in it. Look whether it did, then decide with the inputHash of this question.";
+    return this.#unauthorized(execution, { entry, decision, isApproved });
+  }
+
+  async #unauthorized(
+    execution: Execution,
+    { entry, decision, isApproved }: { entry: LogEntry; decision: ExecutionDecision; isApproved: boolean }
+  ): Promise<string | undefined> {
+    const approval = this.#approvalOf(execution, entry);
+    const { descriptor } = approval;
     // The class decides over the call that would run, with what it would run with.
     const input = decision.args === undefined ? descriptor.input : shownInput(decision.args);
     return approvalRefusal(this.#init, {
-      executionId: execution.id,
-      source: "codemode",
+      ...approval,
       descriptor: { ...descriptor, input },
-      inputHash: inputHash(entry),
       decision: isApproved ? "approve" : "reject",
       by: decision.by ?? null,
       grant: { allowed: true }
     });
   }
+
+  #approvalOf(execution: Execution, entry: LogEntry): PendingApproval {
+    const descriptor = this.#executions.descriptorOf(execution, entry);
+    return { executionId: execution.id, source: "codemode", descriptor, ...questionOf(entry) };
+  }
 }
 
-/** Of this one question: the same call made again, or asked about again after a crash, is another one to decide about. */
-function inputHash({ seq, askedAgain, connector, method, args }: LogEntry): string {
-  return sha256(`${seq}.${askedAgain} ${connector}.${method} ${args}`);
+/** Asked again, a call does not know any more who approved it first. */
+function isSamePerson({ decidedBy, state }: LogEntry, { by }: ExecutionDecision): boolean {
+  return state === "pending" || decidedBy === (by ?? null);
 }

@@ -65,7 +65,7 @@ export interface Snippet {
 }
 
 /** As the statements below name its columns. */
-type ExecutionRow = Omit<Execution, "executionId" | "action" | "logs" | "connectors" | "isLate" | "isPlaced"> & {
+export type ExecutionRow = Omit<Execution, "executionId" | "action" | "logs" | "connectors" | "isLate" | "isPlaced"> & {
   readonly logs: string | null;
   readonly connectors: string;
   readonly isLate: number;
@@ -77,7 +77,7 @@ const EXECUTION_COLUMNS = `id, runtime, code, status, result, error, logs, conne
   message_id AS messageId, is_late AS isLate, is_placed AS isPlaced, due_at AS dueAt, progress,
   idle_passes AS idlePasses`;
 
-type LogRow = Omit<LogEntry, "requiresApproval" | "isEphemeral" | "mayHaveRun" | "askedAgain"> & {
+export type LogRow = Omit<LogEntry, "requiresApproval" | "isEphemeral" | "mayHaveRun" | "askedAgain"> & {
   readonly requiresApproval: number;
   readonly isEphemeral: number;
   readonly mayHaveRun: number;
@@ -86,6 +86,11 @@ type LogRow = Omit<LogEntry, "requiresApproval" | "isEphemeral" | "mayHaveRun" |
 const LOG_COLUMNS = `seq, connector, method, args, result, requires_approval AS requiresApproval,
   ephemeral AS isEphemeral, state, settled_order AS "order", edited_args AS editedArgs, decided_by AS decidedBy,
   may_have_run AS mayHaveRun`;
+
+export interface OpenRows {
+  readonly row: ExecutionRow;
+  readonly entries: readonly LogRow[];
+}
 
 export interface ExecutionPlace {
   readonly toolCallId: string;
@@ -169,6 +174,31 @@ export class ExecutionStore {
   /** Ended after their turn, and not yet in the transcript. */
   unplaced(): Execution[] {
     return this.#read("WHERE is_placed = 0 ORDER BY id");
+  }
+
+  /** Of runs that have not ended, or say no status: what their rows and their logs hold, as it is. */
+  openRows(): OpenRows[] {
+    const where = `WHERE status NOT IN ${ENDED} OR is_placed = 0 ORDER BY id`;
+    return this.#sql
+      .all<ExecutionRow>(`SELECT ${EXECUTION_COLUMNS} FROM cm_executions ${where}`)
+      .map((row) => ({ row, entries: this.#logRows(row.id) }));
+  }
+
+  /** Ends a run whose rows cannot be read, and forgets those of its log. */
+  giveUp(
+    id: string,
+    { error, isLate, badCalls }: { error: string; isLate: boolean; badCalls: readonly number[] }
+  ): void {
+    for (const seq of badCalls) this.#sql.change("DELETE FROM cm_log WHERE execution_id = ? AND seq = ?", id, seq);
+    this.#sql.change(
+      `UPDATE cm_executions SET status = 'error', error = ?, result = NULL, due_at = NULL, is_late = ?, is_placed = ?,
+         updated_at = ? WHERE id = ?`,
+      error,
+      isLate ? 1 : 0,
+      isLate ? 0 : 1,
+      this.#clock.now(),
+      id
+    );
   }
 
   due(nowMs: number): Execution[] {
@@ -282,9 +312,11 @@ export class ExecutionStore {
   // ── The log ──
 
   log(id: string): LogEntry[] {
-    return this.#sql
-      .all<LogRow>(`SELECT ${LOG_COLUMNS} FROM cm_log WHERE execution_id = ? ORDER BY seq`, id)
-      .map(entryOf);
+    return this.#logRows(id).map(entryOf);
+  }
+
+  #logRows(id: string): LogRow[] {
+    return this.#sql.all<LogRow>(`SELECT ${LOG_COLUMNS} FROM cm_log WHERE execution_id = ? ORDER BY seq`, id);
   }
 
   entry(id: string, seq: number): LogEntry | undefined {
@@ -347,6 +379,15 @@ export class ExecutionStore {
         id,
         seq
       ).changed === 1
+    );
+  }
+
+  reject(id: string, seq: number, by: string | null): void {
+    this.#sql.change(
+      "UPDATE cm_log SET state = 'reverted', decided_by = ? WHERE execution_id = ? AND seq = ?",
+      by,
+      id,
+      seq
     );
   }
 

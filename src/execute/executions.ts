@@ -3,7 +3,7 @@
 // that dies in between finds the run in the state it had reached and goes on by the rules of the log.
 import type { CallOutcome } from "../journal/records.ts";
 import { schemaProblem } from "../sandbox/json-schema.ts";
-import type { ActionApprovalDescriptor } from "../think/actions.ts";
+import type { ActionApprovalDescriptor, ApprovalQuestion } from "../think/actions.ts";
 import type { FeatureHost } from "../think/feature.ts";
 import type { CutOffCall } from "../turn/hooks.ts";
 import type { EngineTurn } from "../turn/turn.ts";
@@ -14,11 +14,13 @@ import type { Result } from "../util/result.ts";
 import { truncateText } from "../util/truncate-value.ts";
 import { ConnectorCatalog } from "./catalog.ts";
 import { openConnectors, type Connector, type OpenConnector } from "./connector.ts";
-import { RollbackError } from "./errors.ts";
 import { ExecutionStore, type Execution, type ExecutionPlace, type LogEntry } from "./execution-store.ts";
 import { runnableCode, type RunnableCode } from "./normalize.ts";
-import { shownOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
-import { connectorContext, ExecutionPass, type PassEnd } from "./pass.ts";
+import { noteText, shownOutcome, type ExecutionOutcome, type PendingCall } from "./outcome.ts";
+import { pendingCall, questionOf } from "./question.ts";
+import { ExecutionPass, type PassEnd } from "./pass.ts";
+import { endUnreadableRuns, UNREADABLE } from "./repair.ts";
+import { rollBack } from "./rollback.ts";
 import type { CodeRunner } from "./runner.ts";
 import { isJsonSchema } from "./schema-types.ts";
 import { decodeValue, encodeValue, MAX_DURABLE_VALUE_BYTES } from "./value-codec.ts";
@@ -27,7 +29,6 @@ import { decodeValue, encodeValue, MAX_DURABLE_VALUE_BYTES } from "./value-codec
 export const DEFAULT_PAUSED_TTL_MS = 86_400_000;
 /** Passes in a row whose process died before they added anything to the log: the code itself may be why. */
 const MAX_IDLE_PASSES = 3;
-const MAX_NOTE_CHARS = 4_000;
 export const REJECTED = "Rejected by user";
 
 /** What a runtime runs code with. */
@@ -51,11 +52,21 @@ export type DescribePaused = (
 
 export interface ExecutionsInit extends Pick<
   FeatureHost,
-  "sql" | "clock" | "ids" | "conversation" | "validate" | "inAgent" | "background" | "rearm" | "turns" | "emit"
+  | "sql"
+  | "clock"
+  | "ids"
+  | "conversation"
+  | "validate"
+  | "inAgent"
+  | "background"
+  | "rearm"
+  | "turns"
+  | "emit"
+  | "quarantine"
 > {
   readonly authorizeApproval: FeatureHost["overrides"]["authorizeApproval"];
   readonly describePaused: DescribePaused;
-  /** Runs of before this time belong to a process that was ended because it did not answer any more; 0: it was not. */
+  /** Runs of before this time belong to a process that crashed or did not answer any more; 0: it did not. */
   readonly frozenUntil: number;
 }
 
@@ -146,7 +157,7 @@ export class Executions {
     const missing = missingConnector(execution.connectors, connectors);
     if (missing !== undefined) return { kind: "error", error: missing, logs: [] };
     const code = await runnableCode(execution.code);
-    if (!code.ok) return { kind: "error", error: code.error, logs: [] };
+    if (!code.ok) return this.#unreadableCode(execution, code.error);
     const snippets = await this.#snippets(connectors);
     const names = connectors.map(({ name }) => name);
     this.store.beginPass(execution.id);
@@ -165,6 +176,12 @@ export class Executions {
     const methods = connectors.map(({ name, tools }) => ({ name, methods: [...tools.keys()] }));
     const payload = { connectors: methods, missing: snippets.missing };
     return pass.run({ code: code.value, connectors: names, snippets: snippets.runnable, payload });
+  }
+
+  /** It could be read when the run began. */
+  #unreadableCode({ id, code }: Execution, error: string): PassEnd {
+    this.#init.quarantine({ table: "cm_executions", key: id, body: code, error: `its code: ${error}` });
+    return { kind: "error", error: UNREADABLE, logs: [] };
   }
 
   /** Those that can be read; of those whose connectors are not there, why they cannot run. */
@@ -282,12 +299,12 @@ export class Executions {
     // Encoded and read again: what the transcript holds is JSON.
     const output = JSON.parse(JSON.stringify(this.shown(execution, outcome))) as Json;
     const isPaused = outcome.status === "paused";
-    const descriptor = isPaused ? this.descriptorOf(execution) : undefined;
+    const descriptor = isPaused ? this.askedOf(execution) : undefined;
     const decidedBy = by ?? this.store.log(id).findLast((entry) => entry.decidedBy !== null)?.decidedBy ?? null;
     const place = { ...execution, decidedBy };
     const placed = conversation.replaceOutput(place, output, descriptor && { approvalDescriptor: descriptor });
     if (placed === "not-yet") return;
-    if (placed === "gone" && !isPaused) conversation.note(noteText(execution, this.shown(execution, outcome)));
+    if (placed === "gone" && !isPaused) conversation.note(noteText(this.shown(execution, outcome)));
     if (placed !== "already-resolved" && !isPaused) conversation.continueTurn(execution, origin);
     this.store.placed(id);
   }
@@ -303,7 +320,8 @@ export class Executions {
 
   /** Runs that went on after their turn go on; those of a turn that is over without them end. */
   resume(): void {
-    const { conversation, background, inAgent } = this.#init;
+    const { conversation, background, inAgent, quarantine } = this.#init;
+    endUnreadableRuns({ store: this.store, conversation, quarantine, placeLate: (id) => this.placeLate(id) });
     for (const execution of this.store.inStatus("running")) {
       if (this.active.has(execution.id)) continue;
       const isOwn = execution.isLate || conversation.outputState(execution) !== "open";
@@ -337,21 +355,25 @@ export class Executions {
     const wasFrozen = execution.updatedAt < this.#init.frozenUntil;
     if (wasFrozen || idlePasses >= MAX_IDLE_PASSES) {
       const error = wasFrozen
-        ? "The process did not answer any more while this code ran and was ended. The code is not run again."
+        ? "The process crashed, or did not answer any more, while this code ran. The code is not run again."
         : "The process ended several times while this code ran. The code is not run again.";
       return this.#finish(execution, { kind: "error", error, logs: [] }, undefined);
     }
     return this.pass(execution.id, signal);
   }
 
-  /** Of a call that waits, by default of the first; undefined if it does not wait. */
-  descriptorOf(execution: Execution, seq?: number): ActionApprovalDescriptor | undefined {
-    const pending = this.pendingCalls(execution.id).find((one) => seq === undefined || one.seq === seq);
-    if (!pending) return undefined;
+  /** What the part of a run that waits carries: the first question, as it is given back with the decision. */
+  askedOf(execution: Execution): (ActionApprovalDescriptor & ApprovalQuestion) | undefined {
+    const entry = this.store.log(execution.id).find(({ state }) => state === "pending");
+    return entry && { ...this.descriptorOf(execution, entry), ...questionOf(entry) };
+  }
+
+  descriptorOf(execution: Execution, entry: LogEntry): ActionApprovalDescriptor {
+    const pending = pendingCall(execution.id, entry);
     const { requestId, toolCallId } = execution;
-    const action = `${pending.connector}.${pending.method}`;
+    const action = callPath(entry);
     const input = shownInput(pending.args);
-    const summary = pending.mayHaveRun ? `${action} (it was approved before, and may have run)` : action;
+    const summary = entry.mayHaveRun ? `${action} (it was begun before, and may have run)` : action;
     const own = { action, summary, input, permissions: [], kind: "durable-pause" as const };
     return { ...own, ...this.#described(pending, { requestId, toolCallId }), requestId, toolCallId };
   }
@@ -410,38 +432,8 @@ export class Executions {
     await this.#passEnded(execution.id, await openConnectors(connectors).catch(() => []), status);
   }
 
-  async rollback(id: string): Promise<string[]> {
-    const execution = this.store.find(id);
-    const connectors = await openConnectors(this.runtimes.get(execution?.runtime ?? "")?.connectors ?? []);
-    if (!execution) throw new RollbackError(id, "it does not exist");
-    if (execution.status === "running" || this.active.has(id)) throw new RollbackError(id, "it is still running");
-    if (execution.status === "paused") this.#endPause(execution);
-    const failures: string[] = [];
-    const reverted: string[] = [];
-    for (const entry of this.store.log(id).toReversed()) {
-      const tool = connectors.find(({ name }) => name === entry.connector)?.tools.get(entry.method);
-      if (entry.state !== "applied" || !tool?.revert) continue;
-      try {
-        const args = decodeValue(entry.editedArgs ?? entry.args);
-        const result = entry.result === null ? undefined : decodeValue(entry.result);
-        await tool.revert(args, result, connectorContext(execution, entry.seq, new AbortController().signal));
-        this.store.move(id, entry.seq, "reverted");
-        reverted.push(callPath(entry));
-      } catch (error) {
-        failures.push(`${callPath(entry)}: ${errorMessage(error)}`);
-      }
-    }
-    if (reverted.length > 0) this.store.rolledBack(id);
-    if (failures.length > 0) throw new RollbackError(id, failures);
-    return reverted;
-  }
-
-  /** A run that waits does not go on when it is undone, and its place in the transcript says so. */
-  #endPause({ id }: Execution): void {
-    this.#init.conversation.atomically(() => {
-      if (this.store.leavePause(id, "rejected", ROLLED_BACK)) this.placeLate(id);
-    });
-    this.#init.rearm();
+  rollback(id: string): Promise<string[]> {
+    return rollBack(id, this, this.#init);
   }
 
   async delete(id: string): Promise<boolean> {
@@ -452,7 +444,6 @@ export class Executions {
   }
 }
 
-const ROLLED_BACK = "It was rolled back.";
 const EXPIRED = "It was not decided in time and has expired.";
 
 export function failedRun(executionId: string, error: string): ExecutionOutcome {
@@ -471,11 +462,6 @@ export function missingConnector(
   return missing.length === 0 ? undefined : `The connector ${missing.join(", ")} is not there any more.`;
 }
 
-function pendingCall(executionId: string, entry: LogEntry): PendingCall {
-  const { seq, connector, method, args, mayHaveRun } = entry;
-  return { executionId, seq, connector, method, args: decodeValue(args), ...(mayHaveRun && { mayHaveRun: true }) };
-}
-
 /** Arguments as a descriptor shows them. */
 export function shownInput(args: unknown): Record<string, unknown> {
   return isObject(args) ? args : { value: args };
@@ -483,11 +469,4 @@ export function shownInput(args: unknown): Record<string, unknown> {
 
 export function callPath({ connector, method }: Pick<LogEntry, "connector" | "method">): string {
   return `${connector}.${method}`;
-}
-
-function noteText({ id }: Execution, outcome: ExecutionOutcome): string {
-  return truncateText(
-    `The execution ${id}, which waited for approval, has an outcome: ${JSON.stringify(outcome)}`,
-    MAX_NOTE_CHARS
-  );
 }

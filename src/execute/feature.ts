@@ -33,7 +33,7 @@ export function executionsIn(agent: object): OpenExecutions | undefined {
   return opened.get(agent);
 }
 
-/** Set by `everthink serve`: when it started this process after it had ended one that did not answer any more. */
+/** Set by `everthink serve`: when a process that crashed, or did not answer any more, was gone. */
 const FROZEN_VARIABLE = "EVERTHINK_FROZEN_UNTIL";
 
 export function openExecute(host: FeatureHost): ExecutionsFeature {
@@ -49,6 +49,7 @@ export function openExecute(host: FeatureHost): ExecutionsFeature {
     rearm: host.rearm,
     turns: host.turns,
     emit: host.emit,
+    quarantine: host.quarantine,
     authorizeApproval: (context) => overrides.authorizeApproval(context),
     describePaused: (pending, call) => overrides.describePausedExecution(asPublic(pending), call),
     frozenUntil: isObject(env) ? Number(env[FROZEN_VARIABLE] ?? 0) || 0 : 0
@@ -99,6 +100,6 @@ function asPublic(pending: PendingCall): PendingExecution {
 function annotated(chunk: UIMessageChunk, executions: Executions): UIMessageChunk {
   if (chunk.type !== "tool-output-available" || !isPausedExecution(chunk.output)) return chunk;
   const execution = executions.store.find(chunk.output.executionId);
-  const approvalDescriptor = execution && executions.descriptorOf(execution);
+  const approvalDescriptor = execution && executions.askedOf(execution);
   return approvalDescriptor ? { ...chunk, ...{ approvalDescriptor } } : chunk;
 }

@@ -50,11 +50,17 @@ export function decideCall(call: LoggedCall): CallDecision {
     case "approved":
       return { do: "run" };
     case "executing":
-      return afterDeath(call.onUnknownOutcome ?? (entry.requiresApproval ? "ask" : "retry"));
+      return afterDeath(call.onUnknownOutcome ?? defaultRule(entry));
     case "reverted":
     case "error":
       return { do: "refuse" };
   }
+}
+
+/** Nothing is repeated that does not say that it may be: a read of every pass does. */
+function defaultRule({ requiresApproval, isEphemeral }: LogEntry): UnknownOutcome {
+  if (requiresApproval) return "ask";
+  return isEphemeral ? "retry" : "fail";
 }
 
 /** The process died between the effect and its record. */

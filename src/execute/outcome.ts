@@ -1,6 +1,6 @@
 // What a run comes to, as the model and the transcript see it. Pure.
 import { isObject } from "../util/json.ts";
-import { truncateToolOutput } from "../util/truncate-value.ts";
+import { truncateText, truncateToolOutput } from "../util/truncate-value.ts";
 
 /** Characters of a result that the model is shown; the record keeps it whole. */
 export const MAX_SHOWN_RESULT_CHARS = 24_000;
@@ -14,8 +14,10 @@ export interface PendingCall {
   readonly connector: string;
   readonly method: string;
   readonly args: unknown;
-  /** It was approved before and may have run: the process died in it. */
+  /** It was begun before and may have run: the process died in it. A decision about it must carry `inputHash`. */
   readonly mayHaveRun?: true;
+  /** Of this question, where it is asked for by `pending()`; the model is not shown it. */
+  readonly inputHash?: string;
 }
 
 export interface EditedCall {
@@ -112,4 +114,12 @@ export function truncateResult(result: unknown, { maxChars = MAX_SHOWN_RESULT_CH
 /** The same for a text. */
 export function truncateResponse(text: string, options: { maxChars?: number } = {}): string {
   return String(truncateResult(text, options));
+}
+
+const MAX_NOTE_CHARS = 4_000;
+
+/** For a conversation in which the call is not shown any more. */
+export function noteText(outcome: ExecutionOutcome): string {
+  const text = `The execution ${outcome.executionId}, which waited for approval, has an outcome: ${JSON.stringify(outcome)}`;
+  return truncateText(text, MAX_NOTE_CHARS);
 }

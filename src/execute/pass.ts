@@ -10,6 +10,7 @@ import type { ConnectorCatalog } from "./catalog.ts";
 import type { ConnectorContext, ConnectorTool, OpenConnector } from "./connector.ts";
 import type { Execution, ExecutionStore } from "./execution-store.ts";
 import { decideCall, type CallDecision } from "./log-decision.ts";
+import { isCallName } from "./repair.ts";
 import { MAX_LOG_CHARS, MAX_LOG_LINES, type ProgramInit } from "./program.ts";
 import type { CodeRunner, PassFunctions } from "./runner.ts";
 import { decodeValue, encodeValue } from "./value-codec.ts";
@@ -190,7 +191,7 @@ export class ExecutionPass {
   }
 
   async #call({ seq, batch, connector, method, args: given }: Record<string, unknown>): Promise<Answer> {
-    if (!isCount(seq) || !isCount(batch) || typeof connector !== "string" || typeof method !== "string")
+    if (!isCount(seq) || !isCount(batch) || !isCallName(connector) || !isCallName(method))
       return { refused: "This is not a call." };
     const args = this.#encoded(given, `The arguments of ${connector}.${method}`);
     if (!args.ok) return { refused: args.error };
@@ -208,7 +209,7 @@ export class ExecutionPass {
     return undefined;
   }
 
-  #decide({ seq, batch, ...call }: Asked, tool?: ConnectorTool): CallDecision {
+  #decide({ seq, batch, ...call }: Asked, tool?: Pick<ConnectorTool, "onUnknownOutcome">): CallDecision {
     const { store, execution } = this.#init;
     return decideCall({
       ...call,
@@ -347,7 +348,8 @@ export class ExecutionPass {
     const asked = { seq, batch: -1, connector: STEP, method: "step", args };
     const problem = this.#numberProblem(seq);
     if (problem !== undefined) return this.#fail(problem);
-    const decision = this.#decide(asked);
+    // It calls no tools: what it computed is computed again.
+    const decision = this.#decide(asked, { onUnknownOutcome: "retry" });
     switch (decision.do) {
       case "replay":
         return this.#replay({ value: decodeValue(decision.result ?? "null"), order: decision.order });

@@ -1,7 +1,9 @@
 // Files as `state.*`. Reads are run again in every pass, so that code after a pause sees the files as they are; writes are
 // recorded and happen once.
 import type { WorkspaceFsLike } from "../workspace/workspace-like.ts";
+import { typesOfConnector } from "./catalog.ts";
 import type { Connector, ConnectorTool } from "./connector.ts";
+import { treeMethods } from "./state-tree.ts";
 import { applyEditPlan, planEdits, textDiff, type EditPlan, type FileEdit } from "./state-edits.ts";
 
 /** Files that a search looks into. */
@@ -54,6 +56,11 @@ export class StateConnector implements Connector {
     return 'state.*: the files of the workspace, e.g. await state.readFile({ path: "/notes.md" }).';
   }
 
+  /** As the model is shown them. */
+  getTypeScriptTypes(): Promise<string> {
+    return typesOfConnector(this);
+  }
+
   tools(): Record<string, ConnectorTool> {
     const files = this.#files;
     return {
@@ -104,6 +111,7 @@ export class StateConnector implements Connector {
       ),
       mv: once("Moves a file or directory.", ["src", "dest"], ({ src, dest }) => files.mv(src, dest)),
       symlink: once("Makes a link.", ["target", "path"], ({ target, path }) => files.symlink(target, path)),
+      ...treeMethods(files),
       ...editMethods(files)
     };
   }
@@ -118,11 +126,13 @@ function editMethods(files: WorkspaceFsLike): Record<string, ConnectorTool> {
       description:
         "What edits would change, with a diff of each file. Nothing is written; apply it with applyEditPlan.",
       inputSchema: { type: "object", properties: { edits: EDITS }, required: ["edits"] },
+      onUnknownOutcome: "retry",
       execute: (args) => planEdits(files, edits(args))
     },
     applyEditPlan: {
       description: "Writes what planEdits planned, all or nothing; fails if a file has changed since.",
       inputSchema: { type: "object", properties: { plan: PLAN, dryRun: { type: "boolean" } }, required: ["plan"] },
+      onUnknownOutcome: "retry",
       execute: (args) => applyEditPlan(files, (args as { plan: EditPlan }).plan, options(args))
     },
     applyEdits: {
@@ -182,12 +192,13 @@ function read<Name extends string>(
   return { ...method(description, names, run), replay: "reexecute" };
 }
 
+/** A change that leaves the same when it is made twice. */
 function write<Name extends string>(
   description: string,
   names: readonly Name[],
   run: (args: Record<Name, string>) => unknown
 ): ConnectorTool {
-  return method(description, names, run);
+  return { ...method(description, names, run), onUnknownOutcome: "retry" };
 }
 
 /** A change that has another effect when it is made twice: the code is told that it may have been made. */

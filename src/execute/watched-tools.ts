@@ -14,7 +14,7 @@ export function watchedRunner(host: FeatureHost): RunTool {
   };
 }
 
-function watchOf({ overrides, turns, validate, clock }: FeatureHost, context: ConnectorContext): ToolWatch {
+function watchOf({ overrides, turns, clock }: FeatureHost, context: ConnectorContext): ToolWatch {
   const { turnId = "", requestId = "" } = turns.current() ?? {};
   const { abortSignal } = context;
   const details = { turnId, requestId, attempt: 1, via: "execute", executionId: context.executionId };
@@ -25,7 +25,6 @@ function watchOf({ overrides, turns, validate, clock }: FeatureHost, context: Co
     before: ({ abortSignal: _signal, ...call }) => overrides.beforeToolCall(shown(call)),
     after: ({ executedInput: _executed, abortSignal: _signal, ...call }) => overrides.afterToolCall(shown(call)),
     stepNumber: () => 0,
-    validateInput: validate,
     now: () => clock.now()
   };
 }

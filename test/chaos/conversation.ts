@@ -124,14 +124,20 @@ async function keyedEffect(name: string, options: object): Promise<void> {
 
 const keys = new Set<string>();
 
+/** The service knows the key of a call, so both may be made again. */
+const repeatable = { onUnknownOutcome: "retry" };
+
 const printing = {
-  layOut: tool({
-    inputSchema: z.object({ tickets: z.number() }),
-    execute: async ({ tickets }, options) => {
-      await keyedEffect("layOut", options);
-      return tickets * 2;
-    }
-  }),
+  layOut: Object.assign(
+    tool({
+      inputSchema: z.object({ tickets: z.number() }),
+      execute: async ({ tickets }, options) => {
+        await keyedEffect("layOut", options);
+        return tickets * 2;
+      }
+    }),
+    repeatable
+  ),
   print: Object.assign(
     tool({
       inputSchema: z.object({ pages: z.number() }),
@@ -141,7 +147,7 @@ const printing = {
         return { printed: pages };
       }
     }),
-    { onUnknownOutcome: "retry" }
+    repeatable
   )
 };
 

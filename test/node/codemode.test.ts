@@ -436,3 +436,19 @@ test("code, types and results as texts", async () => {
   expect(truncateResponse("x".repeat(100), { maxChars: 50 }).length).toBeLessThanOrEqual(50);
   expect(truncateResult([1, 2])).toEqual([1, 2]);
 });
+
+test("a connector says the types of its functions", async () => {
+  class Clock extends CodemodeConnector {
+    name() {
+      return "clock";
+    }
+    protected override tools() {
+      const inputSchema = { type: "object", properties: { zone: { type: "string" } }, required: ["zone"] };
+      return { now: { description: "The time.", inputSchema, execute: () => 0 } };
+    }
+  }
+  const types = await new Clock().getTypeScriptTypes();
+  expect(types).toContain("declare const clock: {");
+  expect(types).toContain("/** The time. */");
+  expect(types).toMatch(/now\(.*zone: string/);
+});

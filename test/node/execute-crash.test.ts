@@ -22,8 +22,9 @@ const connectors: Connector[] = [
   {
     name: () => "w",
     tools: () => ({
-      retried: { execute: () => scene.effects.push("retried") },
-      once: { onUnknownOutcome: "fail", execute: () => scene.effects.push("once") },
+      retried: { onUnknownOutcome: "retry", execute: () => scene.effects.push("retried") },
+      // Says nothing, and is not repeated.
+      once: { execute: () => scene.effects.push("once") },
       gated: { requiresApproval: true, execute: () => scene.effects.push("gated") }
     })
   }
@@ -33,12 +34,28 @@ const plan = planModel({
   go: [{ calls: [{ tool: "execute", input: { code: CODE } }] }, { text: "Over." }]
 });
 
+/** What was pressed, by whatever process took it. */
+let pressed: { readonly executionId: string; readonly inputHash: string }[] = [];
+
 async function decideAll(host: Host): Promise<void> {
   const stub = await coder(host);
-  for (const { executionId, mayHaveRun } of await stub.pendingExecutions()) {
+  for (const { executionId, mayHaveRun, inputHash = "" } of await stub.pendingExecutions()) {
     // The human looks outside whether it was done.
-    if (mayHaveRun === true && count("gated") > 0) await stub.rejectExecution(executionId, "done already");
-    else await stub.approveExecution(executionId);
+    if (mayHaveRun === true && count("gated") > 0)
+      await stub.rejectExecution(executionId, "done already", { inputHash });
+    else {
+      pressed.push({ executionId, inputHash });
+      await stub.approveExecution(executionId, { inputHash });
+    }
+  }
+}
+
+/** Pages that do not know what became of their decisions send them again; an old one does not name the question. */
+async function repeatAll(host: Host): Promise<void> {
+  const stub = await coder(host);
+  for (const { executionId, inputHash } of pressed) {
+    await stub.approveExecution(executionId, { inputHash });
+    await stub.approveExecution(executionId);
   }
 }
 
@@ -54,6 +71,7 @@ test("31: killed at any write, each tool has run as often as its rule allows, an
     create: async () => {
       const host = open([], { connectors });
       Object.assign(scene, { model: plan });
+      pressed = [];
       await coder(host);
       return host;
     },
@@ -63,6 +81,7 @@ test("31: killed at any write, each tool has run as often as its rule allows, an
     },
     finish: async (host) => {
       await host.advance(RECOVERED_MS);
+      await repeatAll(host);
       if ((await messages(host)).length === 0) await say(host);
       for (let round = 0; round < 4; round++) {
         await decideAll(host);

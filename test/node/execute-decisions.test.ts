@@ -155,3 +155,16 @@ test("after a restart a decision waits for a runtime that takes a moment to be m
   expect(await approve(host, executionId, {})).toMatchObject({ status: "completed" });
   expect(scene.effects).toEqual(["deploy a"]);
 });
+
+test("what waited too long is not approved, although no wake has ended it yet", async () => {
+  const { host, executionId } = await paused(`await tools.deploy({ ref: "a" })`);
+  // The time is there; the alarm is late.
+  host.sql(Coder, "a", "UPDATE cm_executions SET due_at = ?", host.now);
+  expect(await approve(host, executionId, {})).toMatchObject({
+    status: "error",
+    error: expect.stringContaining("expired")
+  });
+  expect(scene.effects).toEqual([]);
+  await host.idle();
+  expect(await output(host)).toMatchObject({ status: "rejected", reason: expect.stringContaining("expired") });
+});

@@ -67,3 +67,66 @@ test("a pass that waits for nothing ends at its deadline", async () => {
   await said;
   expect(await output(host)).toMatchObject({ status: "error", error: expect.stringContaining("Execution timed out") });
 });
+
+test("tools of a run that is over are told to stop", async () => {
+  const signals: AbortSignal[] = [];
+  const connectors: Connector[] = [
+    {
+      name: () => "w",
+      tools: () => ({
+        slow: {
+          execute: (_args, { abortSignal }) => {
+            signals.push(abortSignal);
+            return new Promise(() => undefined);
+          }
+        }
+      })
+    }
+  ];
+  const host = open(runs("await w.slow({})"), { connectors, timeout: 5_000 });
+  const said = say(host);
+  await vi.waitFor(() => expect(signals).toHaveLength(1), 15_000);
+  expect(signals[0]?.aborted).toBe(false);
+  await host.advance(6_000);
+  await said;
+  expect(await output(host)).toMatchObject({ status: "error", error: expect.stringContaining("timed out") });
+  expect(signals[0]?.aborted).toBe(true);
+});
+
+test("a run that waits and fails in one pass waits for nothing any more, and wakes no one", async () => {
+  const waits = () => host.sql(Coder, "a", "SELECT status FROM cm_executions WHERE status = 'paused'").length === 1;
+  const bad = async () => {
+    await vi.waitFor(() => expect(waits()).toBe(true), 15_000);
+    // No JSON: it cannot be recorded.
+    return () => 1;
+  };
+  const connectors: Connector[] = [{ name: () => "w", tools: () => ({ bad: { execute: bad } }) }];
+  const code = `await Promise.all([tools.deploy({ ref: "a" }), w.bad({})])`;
+  const host = open(runs(code), { tools: TOOLS, connectors });
+  await say(host);
+  expect(await output(host)).toMatchObject({ status: "error", error: expect.stringContaining("cannot be recorded") });
+  expect(await (await coder(host)).pendingApprovals()).toEqual([]);
+  expect(host.sql(Coder, "a", "SELECT status, due_at, is_placed FROM cm_executions")).toEqual([
+    { status: "error", due_at: null, is_placed: 1 }
+  ]);
+});
+
+test("an outcome that is not in the transcript yet is not cleaned away before it is", async () => {
+  const host = open(runs(`await tools.deploy({ ref: "main" })`, [reply(text("y"))]), {
+    tools: TOOLS,
+    maxExecutions: 0
+  });
+  await say(host);
+  const { executionId } = await output(host);
+  await (await coder(host)).approveExecution(executionId);
+  await host.idle();
+  // As a process that died before the outcome was placed leaves it.
+  host.sql(Coder, "a", "UPDATE cm_executions SET is_placed = 0");
+  const stub = await coder(host);
+  expect(await stub.use("pruneExecutions", 0)).toEqual([]);
+  expect(host.sql(Coder, "a", "SELECT id FROM cm_executions")).toEqual([{ id: executionId }]);
+  await host.restart();
+  await coder(host);
+  await host.idle();
+  expect(await (await coder(host)).use("pruneExecutions", 0)).toEqual([executionId]);
+});

@@ -112,6 +112,11 @@ export class Coder extends Think<Env> {
     }
     return outcomes;
   }
+  /** As user code calls the tool: with nothing but the code. */
+  async runPlainly(code: string): Promise<ExecutionOutcome> {
+    const { execute } = this.getTools();
+    return (await execute?.execute?.({ code } as never, undefined as never)) as ExecutionOutcome;
+  }
   /** Anything of the handle, from a test. */
   async use(method: keyof ExecuteRuntime, ...args: unknown[]): Promise<unknown> {
     this.getTools();

@@ -1,5 +1,6 @@
 // A connector as a class. Its members are protected where user code may want them so: a subclass can make them public.
-import type { ConnectorTool } from "../connector.ts";
+import { typesOfConnector } from "../catalog.ts";
+import type { Connector, ConnectorTool } from "../connector.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 /**
@@ -22,6 +23,12 @@ export abstract class CodemodeConnector<Env = unknown> {
   constructor(ctx?: object, env?: Env) {
     this.ctx = ctx;
     this.env = env;
+  }
+
+  /** TypeScript declarations of its functions, as the model is shown them. */
+  getTypeScriptTypes(): Promise<string> {
+    // It has all that a connector has; only here some of it is called protected.
+    return typesOfConnector(this as object as Connector);
   }
 
   /** What code calls it. */

@@ -19,6 +19,8 @@ export interface McpToolListing {
   readonly description?: string | undefined;
   readonly inputSchema?: unknown;
   readonly outputSchema?: unknown;
+  /** A tool that says it only reads, or is idempotent, is called again if the process died in the call. */
+  readonly annotations?: { readonly readOnlyHint?: boolean; readonly idempotentHint?: boolean } | undefined;
 }
 
 /** What is used of a client of the package `@modelcontextprotocol/client`. */
@@ -131,8 +133,11 @@ async function ofClient(connection: McpClientLike | { client: McpClientLike }): 
   return found;
 }
 
-function methodOf({ description, inputSchema, outputSchema }: McpToolListing, call: CallListed): ConnectorTool {
+function methodOf(listed: McpToolListing, call: CallListed): ConnectorTool {
+  const { description, inputSchema, outputSchema, annotations } = listed;
+  const mayBeRepeated = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
   return {
+    ...(mayBeRepeated && { onUnknownOutcome: "retry" as const }),
     ...(description !== undefined && { description }),
     ...(inputSchema !== undefined && { inputSchema: inlineRefs(inputSchema, inputSchema) }),
     ...(outputSchema !== undefined && { outputSchema: inlineRefs(outputSchema, outputSchema) }),

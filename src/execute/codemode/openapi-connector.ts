@@ -20,6 +20,8 @@ export interface OpenApiRequest {
   readonly operationId?: string;
 }
 
+/** They only read, by the definition of HTTP. */
+const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 /** Headers that say who asks: they are the host's. */
 const HOST_HEADERS = new Set(["authorization", "proxy-authorization", "cookie", "host", "content-length"]);
 
@@ -62,6 +64,7 @@ export abstract class OpenApiConnector<Env = unknown> extends CodemodeConnector<
   #method(operation: OpenApiOperation): ConnectorTool {
     return {
       description: operation.description,
+      ...(SAFE_METHODS.has(operation.httpMethod.toUpperCase()) && { onUnknownOutcome: "retry" as const }),
       get inputSchema() {
         return operation.inputSchema();
       },

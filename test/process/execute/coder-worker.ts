@@ -5,7 +5,7 @@ import { routeAgentRequest } from "everthink/agent";
 import { CodemodeRuntime, type Connector, type ConnectorContext, type UnknownOutcome } from "everthink/codemode";
 import { createExecuteTool } from "everthink/tools/execute";
 import { planModel } from "../../../src/testing/model/plan-model.ts";
-import { CODE, FREEZING, type RunFacts } from "./coder-plan.ts";
+import { BOMB, CODE, FREEZING, type RunFacts } from "./coder-plan.ts";
 
 // As a Worker that was written for the original exports it.
 export { CodemodeRuntime };
@@ -19,7 +19,7 @@ interface Env {
 const AROUND_MS = 25;
 
 const plans = Object.fromEntries(
-  Object.entries({ go: CODE, freeze: FREEZING }).map(([question, code]) => [
+  Object.entries({ go: CODE, freeze: FREEZING, bomb: BOMB }).map(([question, code]) => [
     question,
     [{ calls: [{ tool: "execute", input: { code } }] }, { text: "It is over." }]
   ])
@@ -44,7 +44,12 @@ export class Coder extends Think<Env> {
       requiresApproval,
       execute: (_args: unknown, { idempotencyKey }: ConnectorContext) => this.#count(name, idempotencyKey)
     });
-    const tools = { keyed: counted("keyed"), once: counted("once", "fail"), gated: counted("gated", undefined, true) };
+    const tools = {
+      keyed: counted("keyed", "retry"),
+      once: counted("once"),
+      gated: counted("gated", undefined, true),
+      last: counted("last", undefined, true)
+    };
     return { name: () => "world", tools: () => tools };
   }
 
@@ -63,8 +68,9 @@ export class Coder extends Think<Env> {
     if (pathname.endsWith("/begin")) {
       const text = searchParams.get("question") ?? "go";
       await this.submitMessages([{ id: "q", role: "user", parts: [{ type: "text", text }] }], { idempotencyKey: "q" });
-    } else if (pathname.endsWith("/approve")) await this.approveExecution(id);
-    else if (pathname.endsWith("/reject")) await this.rejectExecution(id, "done already");
+    }
+    // As a client of before sends it: without the question that it is about.
+    else if (pathname.endsWith("/approve")) await this.approveExecution(id);
     return Response.json(await this.#facts());
   }
 

@@ -5,9 +5,10 @@ import { expect, test } from "vitest";
 import { bundleWorker } from "../../../tools/bundle-worker.ts";
 import { ServedProject, WRANGLER } from "../served-project.ts";
 import type { RunFacts } from "./coder-plan.ts";
-import { countEffects } from "./effects.ts";
+import { countEffects } from "../effects.ts";
 
-test("a process that is stuck in an isolate is started again; its run has failed and is not repeated", async () => {
+/** A served project whose agent runs code, and what counts the effects of that code. */
+async function served(...options: string[]) {
   const effects = await countEffects();
   const project = new ServedProject();
   const entry = fileURLToPath(new URL("./coder-worker.ts", import.meta.url));
@@ -20,18 +21,41 @@ test("a process that is stuck in an isolate is started again; its run has failed
   };
   project.put({ "dist/app/wrangler.json": JSON.stringify(wrangler) });
   project.installWorkerd();
-  const served = project.serve(["--health-timeout", "1", "--allow-private-network"]);
+  return { effects, server: project.serve([...options, "--allow-private-network"]) };
+}
+
+/** By the alarm alone, or with this: the conversation goes on with an outcome. */
+async function settled(server: Awaited<ReturnType<typeof served>>["server"], agent: string): Promise<RunFacts> {
+  let facts: RunFacts;
+  do facts = (await server.json(`${agent}/facts`)) as RunFacts;
+  while (!facts.isSaid);
+  return facts;
+}
+
+test("a process that is stuck in an isolate is started again; its run has failed and is not repeated", async () => {
+  const { effects, server } = await served("--health-timeout", "1");
   const name = `${effects.port}-frozen`;
   const agent = `/agents/coder/${name}`;
-  await served.fetch(`${agent}/begin?question=freeze`);
-  await served.says(/workerd did not answer for 1 s and was killed\.[\s\S]*workerd runs again/);
-  // By the alarm alone, or with this: the conversation goes on with an outcome.
-  let facts: RunFacts;
-  do facts = (await served.json(`${agent}/facts`)) as RunFacts;
-  while (!facts.isSaid);
+  await server.fetch(`${agent}/begin?question=freeze`);
+  await server.says(/workerd did not answer for 1 s and was killed\.[\s\S]*workerd runs again/);
+  const facts = await settled(server, agent);
   expect(facts.runs).toMatchObject([{ status: "error", error: expect.stringContaining("did not answer any more") }]);
   expect(effects.of(name, "once")).toHaveLength(1);
-  expect(served.output.match(/did not answer for/g)).toHaveLength(1);
-  served.child.kill("SIGINT");
-  await served.ended;
+  expect(server.output.match(/did not answer for/g)).toHaveLength(1);
+  server.child.kill("SIGINT");
+  await server.ended;
+});
+
+test("code that takes all memory ends the process once: its run has failed and is not repeated", async () => {
+  const { effects, server } = await served();
+  const name = `${effects.port}-bomb`;
+  const agent = `/agents/coder/${name}`;
+  await server.fetch(`${agent}/begin?question=bomb`);
+  await server.says(/workerd ended: [\s\S]*workerd runs again/);
+  const facts = await settled(server, agent);
+  expect(facts.runs).toMatchObject([{ status: "error", error: expect.stringContaining("crashed") }]);
+  expect(effects.of(name, "once")).toHaveLength(1);
+  expect(server.output.match(/workerd ended/g)).toHaveLength(1);
+  server.child.kill("SIGINT");
+  await server.ended;
 });

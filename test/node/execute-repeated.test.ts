@@ -1,0 +1,278 @@
+// One press is one decision: a client, a script or a person that sends it again, around a process that dies in the approved
+// call, never decides the question that comes next.
+import { beforeEach, expect, test, vi } from "vitest";
+import type { PendingApproval } from "../../src/index.ts";
+import type { Connector } from "../../src/execute/index.ts";
+import { createTestHost, createTestLoader, planModel } from "../../src/testing/index.ts";
+import { listOrDecide } from "../../src/cli/commands/approve.ts";
+import { Network } from "./client-kit.ts";
+import { Coder, scene, say, open, coder, type Host } from "./execute-kit.ts";
+
+// Every crash is reported by what was in the middle of something.
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  vi.spyOn(console, "warn").mockImplementation(() => undefined);
+});
+
+const RECOVERED_MS = 400_000;
+
+/** A call that has its effect and does not return while it is held. */
+function held() {
+  let begun = Promise.withResolvers<void>();
+  let isHeld = true;
+  const pay = async (args: unknown) => {
+    scene.effects.push(`pay ${String((args as { n: number }).n)}`);
+    begun.resolve();
+    if (isHeld) await new Promise(() => undefined);
+    return "paid";
+  };
+  const bank: Connector = { name: () => "bank", tools: () => ({ pay: { requiresApproval: true, execute: pay } }) };
+  return {
+    connectors: [bank],
+    begun: async () => {
+      await begun.promise;
+      begun = Promise.withResolvers<void>();
+    },
+    letGo: () => void (isHeld = false)
+  };
+}
+
+const plan = (code: string) =>
+  planModel({ go: [{ calls: [{ tool: "execute", input: { code } }] }, { text: "Over." }] });
+
+const ONE = `await bank.pay({ n: 1 }); "ended"`;
+const TWO = `await bank.pay({ n: 1 }); await bank.pay({ n: 2 }); "ended"`;
+
+async function asked(code: string, bank = held()) {
+  const host = open([], { connectors: bank.connectors });
+  Object.assign(scene, { model: plan(code) });
+  await say(host);
+  return { host, bank, question: await question(host) };
+}
+
+async function question(host: Host): Promise<PendingApproval> {
+  const [found] = await (await coder(host)).pendingApprovals();
+  if (!found) throw new Error("Nothing waits.");
+  return found;
+}
+
+async function killedInCall(host: Host, bank: ReturnType<typeof held>): Promise<void> {
+  await bank.begun();
+  await host.restart();
+  // What is made again returns.
+  bank.letGo();
+  await coder(host);
+  await host.advance(RECOVERED_MS);
+}
+
+const post = async (host: Host, id: string, body: object) => {
+  const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const response = await host.fetch(`/agents/coder/a/approvals/${id}`, init);
+  return { status: response.status, output: ((await response.json()) as { output: unknown }).output };
+};
+
+test("after a death in the approved call, only a decision about the new question decides it", async () => {
+  const { host, bank, question: first } = await asked(ONE);
+  const { executionId, inputHash, seq } = first;
+  expect([seq, first.mayHaveRun]).toEqual([0, undefined]);
+  void (await coder(host)).approveExecution(executionId, { inputHash: inputHash ?? "" }).catch(() => undefined);
+  await killedInCall(host, bank);
+  const second = await question(host);
+  expect(second).toMatchObject({ executionId, seq: 0, mayHaveRun: true });
+  expect(second.inputHash).not.toBe(inputHash);
+  const agent = await coder(host);
+  // By a client of before, and by one that names no question.
+  for (const refused of [await agent.approveExecution(executionId), await agent.rejectExecution(executionId)])
+    expect(refused).toMatchObject({ status: "error", error: expect.stringContaining("may have run") });
+  expect(await agent.approveExecution(executionId, { seq: 0 })).toMatchObject({ status: "error" });
+  expect(await agent.approveExecution(executionId, { seq: 0, inputHash: inputHash ?? "" })).toMatchObject({
+    status: "paused",
+    pending: [{ seq: 0, mayHaveRun: true }]
+  });
+  expect(scene.effects).toEqual(["pay 1"]);
+  const { inputHash: again = "" } = second;
+  expect(await agent.approveExecution(executionId, { inputHash: again })).toMatchObject({ status: "completed" });
+  expect(scene.effects).toEqual(["pay 1", "pay 1"]);
+});
+
+test("a question that may have run is rejected by its name", async () => {
+  const { host, bank, question: first } = await asked(ONE);
+  void (await coder(host)).approveExecution(first.executionId).catch(() => undefined);
+  await killedInCall(host, bank);
+  const { executionId, inputHash = "", seq = -1 } = await question(host);
+  const decided = await (await coder(host)).rejectExecution(executionId, "It was paid.", { inputHash, seq });
+  expect(decided).toMatchObject({ status: "rejected", reason: "It was paid." });
+  expect(scene.effects).toEqual(["pay 1"]);
+});
+
+test("a script that posts its decision again is answered as the first time, and nothing is done again", async () => {
+  const bank = held();
+  bank.letGo();
+  const { host, question: first } = await asked(TWO, bank);
+  const { executionId, inputHash, seq } = first;
+  const body = { decision: "approve", inputHash, seq };
+  const paused = { status: 200, output: { status: "paused", pending: [{ seq: 1 }] } };
+  expect(await post(host, executionId, body)).toMatchObject(paused);
+  expect(await post(host, executionId, body)).toMatchObject(paused);
+  expect(await post(host, executionId, { ...body, decision: "reject" })).toMatchObject({ status: 409 });
+  // Another person who approves it comes too late.
+  expect(await post(host, executionId, { ...body, by: "ben" })).toMatchObject({ status: 409 });
+  expect(scene.effects).toEqual(["pay 1"]);
+  const { inputHash: next } = await question(host);
+  const last = await post(host, executionId, { decision: "approve", inputHash: next, by: "ada" });
+  expect(last).toMatchObject({ status: 200, output: { status: "completed", result: "ended" } });
+  expect(await post(host, executionId, { decision: "approve", inputHash: next, by: "ada" })).toEqual(last);
+  expect(scene.effects).toEqual(["pay 1", "pay 2"]);
+});
+
+test("a rejection that is posted again is answered as the first time", async () => {
+  const { host, question: first } = await asked(ONE);
+  const body = { decision: "reject", reason: "no", inputHash: first.inputHash };
+  const answer = await post(host, first.executionId, body);
+  expect(answer).toMatchObject({ status: 200, output: { status: "rejected", reason: "no" } });
+  expect(await post(host, first.executionId, body)).toEqual(answer);
+  expect(await post(host, first.executionId, { ...body, decision: "approve" })).toMatchObject({ status: 409 });
+  expect(scene.effects).toEqual([]);
+});
+
+test("a script that posts again around a kill is shown the new question and repeats nothing", async () => {
+  const { host, bank, question: first } = await asked(ONE);
+  const body = { decision: "approve", inputHash: first.inputHash, seq: first.seq };
+  void post(host, first.executionId, body).catch(() => undefined);
+  await killedInCall(host, bank);
+  expect(await post(host, first.executionId, body)).toMatchObject({
+    status: 200,
+    output: { status: "paused", pending: [{ seq: 0, mayHaveRun: true }] }
+  });
+  expect(await post(host, first.executionId, { decision: "approve" })).toMatchObject({ status: 409 });
+  expect(scene.effects).toEqual(["pay 1"]);
+});
+
+test("who may not decide is not given the answer of an earlier decision", async () => {
+  const bank = held();
+  bank.letGo();
+  const { host, question: first } = await asked(ONE, bank);
+  const body = { decision: "approve", inputHash: first.inputHash };
+  expect(await post(host, first.executionId, body)).toMatchObject({ status: 200 });
+  scene.authorize = () => false;
+  expect(await post(host, first.executionId, body)).toMatchObject({ status: 409, output: { status: "error" } });
+});
+
+// ── Our client, which repeats its decision on the next connection ──
+
+async function page(code: string, bank = held()) {
+  Object.assign(scene, { model: plan(code), options: () => ({ connectors: bank.connectors }), effects: [] });
+  Object.assign(scene, { authorize: () => true, tools: undefined, runtime: undefined, frozenUntil: 0 });
+  const host = createTestHost({ agents: { Subject: Coder }, env: { LOADER: createTestLoader() } });
+  const network = new Network(host);
+  const client = network.client();
+  await network.settle();
+  void client.send("go");
+  await network.settle();
+  const [first] = client.getSnapshot().pendingApprovals;
+  if (!first) throw new Error("Nothing waits.");
+  return { host, network, client, bank, first, callId: first.callId };
+}
+
+test("a page that repeats one press after the reconnect runs the call once, and shows the new question", async () => {
+  const { host, network, client, bank, first, callId } = await page(ONE);
+  expect(first).toMatchObject({ callId, seq: 0, inputHash: expect.any(String) });
+  const decided = client.approve(callId);
+  expect(client.getSnapshot().pendingApprovals).toEqual([]);
+  await bank.begun();
+  await host.restart();
+  await network.notice();
+  await network.reconnect();
+  await host.advance(RECOVERED_MS);
+  await network.settle();
+  expect(network.sent.filter((frame) => JSON.stringify(frame).includes("approveExecution"))).toHaveLength(2);
+  await decided;
+  expect(scene.effects).toEqual(["pay 1"]);
+  const [second] = client.getSnapshot().pendingApprovals;
+  expect(second).toMatchObject({ callId, seq: 0, mayHaveRun: true });
+  bank.letGo();
+  const again = client.approve(callId);
+  await host.advance(RECOVERED_MS);
+  await network.settle();
+  expect(await again).toMatchObject({ status: "completed" });
+  expect(scene.effects).toEqual(["pay 1", "pay 1"]);
+  expect(client.getSnapshot().pendingApprovals).toEqual([]);
+});
+
+test("code that waits a second time asks the page a second time", async () => {
+  const bank = held();
+  bank.letGo();
+  const { host, network, client, callId } = await page(TWO, bank);
+  await client.approve(callId);
+  await network.settle();
+  expect(client.getSnapshot().pendingApprovals).toMatchObject([{ callId, seq: 1 }]);
+  await client.reject(callId);
+  await host.advance(RECOVERED_MS);
+  await network.settle();
+  expect(scene.effects).toEqual(["pay 1"]);
+  expect(client.getSnapshot().pendingApprovals).toEqual([]);
+});
+
+test("a decision that the class refuses leaves the question on the page", async () => {
+  const { network, client, callId } = await page(ONE);
+  scene.authorize = () => false;
+  expect(await client.approve(callId)).toMatchObject({ status: "error" });
+  await network.settle();
+  expect(client.getSnapshot().pendingApprovals).toMatchObject([{ callId, seq: 0 }]);
+});
+
+test("a page decides the question that it shows, not the one that came meanwhile", async () => {
+  const bank = held();
+  bank.letGo();
+  const { network, client, first } = await page(TWO, bank);
+  await client.approve(first);
+  await network.settle();
+  // The button of the first question, pressed again before the page was drawn anew.
+  await client.approve(first);
+  await network.settle();
+  expect(scene.effects).toEqual(["pay 1"]);
+  expect(client.getSnapshot().pendingApprovals).toMatchObject([{ seq: 1 }]);
+});
+
+test("everthink approve decides a call that may have run only by the id that its list shows", async () => {
+  const { host, network, client, bank, first } = await page(ONE);
+  const typed = async (...positionals: string[]) => {
+    const printed: string[] = [];
+    const parsed = { positionals: ["coder", ...positionals], flag: () => false, text: () => undefined, list: () => [] };
+    const said = listOrDecide(client, parsed, { print: (line) => void printed.push(line) });
+    await Promise.all([said, network.settle()]);
+    return printed.join("\n");
+  };
+  const { executionId = "" } = first;
+  expect(await typed()).toBe(`${executionId}  bank.pay {"n":1}`);
+  const decided = typed(executionId);
+  await bank.begun();
+  await host.restart();
+  await network.notice();
+  await network.reconnect();
+  await host.advance(RECOVERED_MS);
+  await network.settle();
+  await decided.catch(() => undefined);
+  await expect(typed(executionId)).rejects.toThrow("does not wait for an approval");
+  expect(scene.effects).toEqual(["pay 1"]);
+  const [id = ""] = (await typed()).split(" ");
+  expect(id).toMatch(/^exec_.*#[0-9a-f]{8}$/);
+  bank.letGo();
+  expect(await typed(id)).toContain("approved");
+  expect(scene.effects).toEqual(["pay 1", "pay 1"]);
+});
+
+test("a program that approves everything does not approve what may have run", async () => {
+  const bank = held();
+  const { host, network, client } = await page(ONE, bank);
+  client.configure({ onApproval: () => true });
+  await network.settle();
+  await bank.begun();
+  await host.restart();
+  await network.notice();
+  await network.reconnect();
+  await host.advance(RECOVERED_MS);
+  await network.settle();
+  expect(client.getSnapshot().pendingApprovals).toMatchObject([{ mayHaveRun: true }]);
+  expect(scene.effects).toEqual(["pay 1"]);
+});
