@@ -201,7 +201,8 @@ export class Process {
       conversation: this.#conversation(),
       inAgent: (work) => work(),
       background: (work) => void this.background.push(work.catch(() => undefined)),
-      rearm: () => void (this.rearmed += 1)
+      rearm: () => void (this.rearmed += 1),
+      actionFailed: () => undefined
     };
   }
 
@@ -215,6 +216,10 @@ export class Process {
     return {
       atomically: (work) => sql.transaction(work),
       outputState: ({ toolCallId }) => stateOf(toolCallId) ?? "gone",
+      outputStates:
+        () =>
+        ({ toolCallId }) =>
+          stateOf(toolCallId) ?? "gone",
       replaceOutput: ({ toolCallId, messageId }, output) => {
         const state = stateOf(toolCallId);
         if (state === undefined) return "gone";

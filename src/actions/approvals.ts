@@ -42,11 +42,11 @@ export class Approvals {
   pending(executionId?: string): PendingApproval[] {
     const { parked, host } = this.#init;
     const now = host.clock.now();
-    return parked
+    const waiting = parked
       .waiting()
-      .filter((row) => executionId === undefined || row.executionId === executionId)
-      .filter((row) => !isExpired(row, now) && host.conversation.outputState(row) !== "resolved")
-      .map(approvalOf);
+      .filter((row) => (executionId === undefined || row.executionId === executionId) && !isExpired(row, now));
+    const stateOf = host.conversation.outputStates(waiting);
+    return waiting.filter((row) => stateOf(row) !== "resolved").map(approvalOf);
   }
 
   approve(executionId: string, decision: ApprovalDecision): Promise<ActionOutput> {
@@ -78,10 +78,11 @@ export class Approvals {
   /** The answer is stored: outcomes that came before it find their place now. */
   turnSettled(turnId: string): void {
     const { parked, host } = this.#init;
-    for (const row of parked.ofTurn(turnId)) {
+    const rows = parked.ofTurn(turnId);
+    const stateOf = host.conversation.outputStates(rows);
+    for (const row of rows) {
       if (row.state === "done") this.#place(row, row.outcome);
-      else if (row.state === "parked" && host.conversation.outputState(row) === "resolved")
-        parked.delete(row.executionId);
+      else if (row.state === "parked" && stateOf(row) === "resolved") parked.delete(row.executionId);
     }
   }
 
@@ -112,7 +113,7 @@ export class Approvals {
   async #decide(executionId: string, decision: Decision): Promise<ActionOutput> {
     const { parked, host } = this.#init;
     const row = parked.find(executionId);
-    if (row?.state !== "parked") return notPending(executionId);
+    if (row?.state !== "parked") return this.#decidedBefore(executionId, decision);
     if (isExpired(row, host.clock.now())) {
       this.runDue();
       return notPending(executionId, "it waited too long and has expired");
@@ -124,10 +125,34 @@ export class Approvals {
     const refusal = await this.#refusal(row, decision);
     if (refusal !== undefined) return failedOutcome(row, refusal);
     const by = decision.by ?? null;
-    if (!parked.decide(executionId, { state: decision.state, by, reason: decision.reason }))
-      return notPending(executionId);
+    if (!parked.decide(executionId, { state: decision.state, by, reason: decision.reason })) {
+      return this.#decidedBefore(executionId, decision);
+    }
     host.emit(`action:pause:${decision.state}`, { action: row.action, executionId });
     return this.#start({ ...row, state: decision.state, decidedBy: by, reason: decision.reason }, decision.origin);
+  }
+
+  /** A decision that is sent again is answered with what came of it, if that is kept. It does nothing. */
+  async #decidedBefore(executionId: string, again: Decision): Promise<ActionOutput> {
+    const { parked } = this.#init;
+    const open = parked.find(executionId);
+    const first = open ? { row: open, decision: this.#decisionOf(open) } : parked.closed(executionId);
+    if (!first) return notPending(executionId, again.inputHash === undefined ? undefined : NOT_KEPT);
+    const { row, decision } = first;
+    if (decision !== again.state || !isSameQuestion(row, again)) return notPending(executionId);
+    const running = this.#running.get(executionId);
+    const refusal = await this.#refusal(row, again);
+    if (refusal !== undefined) return failedOutcome(row, refusal);
+    if (running) return running;
+    return row.state === "done"
+      ? row.outcome
+      : notPending(executionId, "it is decided, and its outcome is not known yet");
+  }
+
+  /** Undefined for a row that waits. */
+  #decisionOf(row: ParkedAction): Decision["state"] | undefined {
+    if (row.state !== "done") return row.state === "parked" ? undefined : row.state;
+    return this.#init.ledger.isRefused(pauseKey(row)) ? "rejected" : "approved";
   }
 
   /** Why the caller may not decide this; undefined when it may. */
@@ -186,6 +211,7 @@ export class Approvals {
       const record: LedgerCall = { ...recordOf(row), key: key.key, keyIsExplicit: key.isExplicit };
       return await effects.run({ ...call, record, attachTo: undefined, turnSignal: undefined });
     } catch (error) {
+      host.actionFailed(error, { action: row.action, requestId });
       return { output: { ...errorEnvelope(error) } };
     }
   }
@@ -206,7 +232,7 @@ export class Approvals {
       if (replaced === "not-yet") return parked.finish(row.executionId, outcome);
       if (replaced === "gone") conversation.note(noteText(row, outcome));
       if (replaced !== "already-resolved") conversation.continueTurn(row, how.origin);
-      parked.delete(row.executionId);
+      parked.close(row.executionId, this.#decisionOf(row) ?? "approved", outcome);
     });
   }
 
@@ -232,6 +258,11 @@ interface Decision extends ApprovalDecision {
   readonly reason: string | null;
 }
 
+/** By one person. Without the hash it may be a decision about something else. */
+function isSameQuestion({ decidedBy, inputHash }: ParkedAction, again: Decision): boolean {
+  return decidedBy === (again.by ?? null) && inputHash === again.inputHash;
+}
+
 function approvalOf(row: ParkedAction): PendingApproval {
   const { executionId, descriptor, inputHash } = row;
   return { executionId, source: "action", descriptor, inputHash };
@@ -253,6 +284,8 @@ function recordOf(row: ParkedAction): Omit<LedgerCall, "key"> {
 
 // ── Outcomes other than the action's own result, and the note for a place that is gone. Pure. ──
 
+const NOT_KEPT =
+  "it is not pending, and no outcome of it is kept; what came of a decided action is in the conversation";
 const DEFAULT_REJECTION = "Rejected by user";
 /** Characters of a note. */
 const MAX_NOTE_CHARS = 4_000;

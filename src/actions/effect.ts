@@ -18,6 +18,7 @@ export interface EffectPorts {
   readonly clock: Clock;
   readonly emit: ActionsHost["emit"];
   readonly validate: ActionsHost["validate"];
+  readonly failed: ActionsHost["actionFailed"];
   readonly ledger: Ledger;
   readonly results: Results;
   readonly attachments: Attachments;
@@ -118,6 +119,8 @@ export class Effects {
     } catch (error) {
       draft.close();
       if (claim) this.#ports.ledger.release(claim);
+      // A call that was stopped has not failed.
+      if (!call.turnSignal?.aborted) this.#report(error, call);
       return failed(error);
     }
     draft.close();
@@ -145,7 +148,13 @@ export class Effects {
     } catch (error) {
       problem = error;
     }
-    return { result: errorEnvelope(new ActionOutputError(call.name, errorMessage(problem))), isError: true };
+    const error = new ActionOutputError(call.name, errorMessage(problem));
+    this.#report(error, call);
+    return { result: errorEnvelope(error), isError: true };
+  }
+
+  #report(error: unknown, { name, ctx }: AllowedCall): void {
+    this.#ports.failed(error, { action: name, requestId: ctx.requestId });
   }
 
   /** Result, kept value and attachments are one state change: none exists without the others. */

@@ -114,6 +114,15 @@ export class ActionParkingError extends ActionError {
   }
 }
 
+/** The class or a person did not let it run: the model is told, and there is nothing to mend. */
+export function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof ActionAuthorizationError ||
+    error instanceof ActionApprovalInputError ||
+    error instanceof ActionNotApprovedError
+  );
+}
+
 // ── A failed call, as the model reads it. Only name and message: stacks, causes and hints stay here. Pure. ──
 
 /** Characters of an error's text. */

@@ -13,6 +13,7 @@ export type {
   ActionSet,
   ApprovalAuthorizationContext,
   ApprovalDecision,
+  ApprovalQuestion,
   LedgerResolution,
   LedgerResolutionResult,
   ListLedgerOptions,

@@ -189,6 +189,10 @@ export class Ledger {
     return row && [outputOf(row)];
   }
 
+  isRefused(key: string): boolean {
+    return this.#read(key)?.status === "refused";
+  }
+
   list({ status, limit = 100, before }: ListLedgerOptions = {}): ActionLedgerEntry[] {
     const rows = this.#init.sql.all<LedgerRow>(
       `SELECT ${COLUMNS} FROM cf_action_ledger

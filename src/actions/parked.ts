@@ -1,5 +1,5 @@
-// Actions that wait for a human. A row goes parked -> approved or rejected -> done and leaves when its outcome is in the
-// transcript; each arrow is one statement that only one caller can win. The input is stored with its hash: what is run
+// Actions that wait for a human. A row goes parked -> approved or rejected -> done, and is closed when its outcome is in the
+// transcript: it is kept for a day, to answer a decision that is sent again. Each arrow is one statement that only one caller can win. The input is stored with its hash: what is run
 // is what was shown. Deciding and running are approvals.ts.
 import { sha256 } from "../host/blobs.ts";
 import type { Clock, Ids, Sql } from "../host/ports.ts";
@@ -19,9 +19,22 @@ import type { ActionsHost, ActionTurn } from "./runtime.ts";
 export const MAX_PARKED = 1_000;
 /** Of an input's JSON: it is stored twice in one row, which must stay below the platform's 2 MB. */
 export const MAX_PARKED_INPUT_BYTES = 500_000;
+/** How long a decision that is sent again gets its first answer. */
+const CLOSED_KEPT_MS = 24 * 3_600_000;
+/** Of a closed row: what was decided. */
+const CLOSED = { approved: "closed-approved", rejected: "closed-rejected" } as const;
+const IS_CLOSED = `state IN ('${CLOSED.approved}', '${CLOSED.rejected}')`;
 const EXECUTION_PREFIX = "actpause_";
 
-export type ParkedState = "parked" | "approved" | "rejected" | "done";
+const PARKED_STATES = ["parked", "approved", "rejected", "done"] as const;
+
+export type ParkedState = (typeof PARKED_STATES)[number];
+
+/** A row whose outcome is in its place, and what was decided. */
+export interface ClosedAction {
+  readonly row: ParkedAction;
+  readonly decision: "approved" | "rejected";
+}
 
 export interface ParkedAction extends ParkedCall {
   readonly id: number;
@@ -42,7 +55,7 @@ export interface ParkedAction extends ParkedCall {
 interface ParkedRow {
   id: number;
   execution_id: string;
-  state: ParkedState;
+  state: string;
   action: string;
   tool_call_id: string;
   turn_id: string;
@@ -88,7 +101,8 @@ export class Parked {
     }
     const { sql } = this.#init;
     const known = sql.one<{ execution_id: string }>(
-      "SELECT execution_id FROM cf_action_pauses WHERE tool_call_id = ? AND turn_id = ? AND input_hash = ?",
+      `SELECT execution_id FROM cf_action_pauses
+       WHERE tool_call_id = ? AND turn_id = ? AND input_hash = ? AND NOT ${IS_CLOSED}`,
       descriptor.toolCallId,
       turn.turnId,
       hash
@@ -106,7 +120,8 @@ export class Parked {
     const { sql, clock, ids, ttlMs, emit, changed } = this.#init;
     const { turn, descriptor, grant, text, hash } = init;
     const { action, toolCallId } = descriptor;
-    const waiting = sql.one<{ waiting: number }>("SELECT COUNT(*) AS waiting FROM cf_action_pauses")?.waiting ?? 0;
+    const counted = `SELECT COUNT(*) AS waiting FROM cf_action_pauses WHERE NOT ${IS_CLOSED}`;
+    const waiting = sql.one<{ waiting: number }>(counted)?.waiting ?? 0;
     if (waiting >= MAX_PARKED) throw new ActionParkingError(action, `${MAX_PARKED} others are waiting already`);
     const described = jsonText(descriptor);
     if (!described.ok || described.value === undefined) throw new ActionParkingError(action, "its input has no JSON");
@@ -166,6 +181,36 @@ export class Parked {
     );
   }
 
+  /** Its outcome is in its place. */
+  close(executionId: string, decision: ClosedAction["decision"], outcome: Json | undefined): void {
+    this.#init.sql.change(
+      "UPDATE cf_action_pauses SET state = ?, outcome = ?, decided_at = ?, due_at = NULL WHERE execution_id = ?",
+      CLOSED[decision],
+      outcome === undefined ? null : JSON.stringify(outcome),
+      this.#init.clock.now(),
+      executionId
+    );
+  }
+
+  closed(executionId: string): ClosedAction | undefined {
+    const { sql, clock } = this.#init;
+    const stored = sql.one<ParkedRow>(
+      `SELECT * FROM cf_action_pauses WHERE execution_id = ? AND ${IS_CLOSED} AND decided_at > ?`,
+      executionId,
+      clock.now() - CLOSED_KEPT_MS
+    );
+    const row = stored && parse({ ...stored, state: "done" });
+    return row && { row, decision: stored.state === CLOSED.approved ? "approved" : "rejected" };
+  }
+
+  sweepClosed(): void {
+    const { sql, clock } = this.#init;
+    const old = `FROM cf_action_pauses WHERE ${IS_CLOSED} AND decided_at <= ?`;
+    const before = clock.now() - CLOSED_KEPT_MS;
+    // Most sweeps find nothing, and write nothing.
+    if (sql.one(`SELECT 1 ${old} LIMIT 1`, before)) sql.change(`DELETE ${old}`, before);
+  }
+
   /** An approved row whose effect may be tried again later. */
   postpone(executionId: string, dueAt: number): void {
     this.#init.sql.change("UPDATE cf_action_pauses SET due_at = ? WHERE execution_id = ?", dueAt, executionId);
@@ -185,27 +230,27 @@ export class Parked {
   }
 
   find(executionId: string): ParkedAction | undefined {
-    return this.#read("WHERE execution_id = ?", executionId)[0];
+    return this.#read("execution_id = ?", executionId)[0];
   }
 
   /** Waiting for a human, oldest first. */
   waiting(): ParkedAction[] {
-    return this.#read("WHERE state = 'parked' ORDER BY id");
+    return this.#read("state = 'parked' ORDER BY id");
   }
 
   /** Decided, and not yet in the transcript. */
   decided(): ParkedAction[] {
-    return this.#read("WHERE state <> 'parked' ORDER BY id");
+    return this.#read("state <> 'parked' ORDER BY id");
   }
 
   /** Every row of one turn. */
   ofTurn(turnId: string): ParkedAction[] {
-    return this.#read("WHERE turn_id = ? ORDER BY id", turnId);
+    return this.#read("turn_id = ? ORDER BY id", turnId);
   }
 
   /** What needs work by now, longest overdue first. */
   due(nowMs: number, limit: number): ParkedAction[] {
-    return this.#read("WHERE due_at <= ? ORDER BY due_at LIMIT ?", nowMs, limit);
+    return this.#read("due_at <= ? ORDER BY due_at LIMIT ?", nowMs, limit);
   }
 
   /** The first due time after `nowMs`. */
@@ -223,8 +268,10 @@ export class Parked {
     this.#init.sql.change("DELETE FROM cf_action_pauses");
   }
 
+  /** Of rows that are not closed. */
   #read(where: string, ...values: (string | number)[]): ParkedAction[] {
-    const rows = this.#init.sql.all<ParkedRow>(`SELECT * FROM cf_action_pauses ${where}`, ...values);
+    const query = `SELECT * FROM cf_action_pauses WHERE NOT ${IS_CLOSED} AND ${where}`;
+    const rows = this.#init.sql.all<ParkedRow>(query, ...values);
     return rows.flatMap((row) => parse(row) ?? this.#setAside(row));
   }
 
@@ -236,7 +283,7 @@ export class Parked {
         table: "cf_action_pauses",
         key: row.execution_id,
         body: JSON.stringify(row),
-        error: "its input, descriptor or grant is not what was stored"
+        error: "its state, input, descriptor or grant is not what was stored"
       });
       sql.change("DELETE FROM cf_action_pauses WHERE id = ?", row.id);
       lost(callOf(row));
@@ -283,12 +330,13 @@ function parse(row: ParkedRow): ParkedAction | undefined {
   const descriptor = parseJson(row.descriptor);
   const grant = parseJson(row.grant_snapshot);
   const outcome = row.outcome === null ? undefined : parseJson(row.outcome);
-  if (!input.ok || !descriptor.ok || !grant.ok || outcome?.ok === false) return undefined;
+  const state = PARKED_STATES.find((known) => known === row.state);
+  if (!state || !input.ok || !descriptor.ok || !grant.ok || outcome?.ok === false) return undefined;
   if (sha256(row.input) !== row.input_hash || !isObject(descriptor.value)) return undefined;
   return {
     ...callOf(row),
     id: row.id,
-    state: row.state,
+    state,
     // Only `park` and `finish` write these columns, and only JSON of these shapes.
     input: input.value as Json,
     inputHash: row.input_hash,

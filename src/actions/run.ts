@@ -7,14 +7,20 @@ import type { ActionApprovalDescriptor, ActionGrant } from "../think/actions.ts"
 import { withHidden } from "../util/hidden-fields.ts";
 import type { ActionContext, AnyAction } from "./descriptor.ts";
 import type { Effects } from "./effect.ts";
-import { ActionApprovalInputError, ActionAuthorizationError, ActionNotApprovedError, errorEnvelope } from "./errors.ts";
+import {
+  ActionApprovalInputError,
+  ActionAuthorizationError,
+  ActionNotApprovedError,
+  errorEnvelope,
+  isRefusal
+} from "./errors.ts";
 import { hashedInput } from "./json-copy.ts";
 import type { Parked } from "./parked.ts";
 import { ledgerKey, needsHuman, requiredPermissions, type AskedCall } from "./policies.ts";
 import type { ActionsHost, ActionTurn } from "./runtime.ts";
 
 export interface RunPorts {
-  readonly host: Pick<ActionsHost, "agent" | "env" | "overrides">;
+  readonly host: Pick<ActionsHost, "agent" | "env" | "overrides" | "actionFailed">;
   readonly effects: Effects;
   readonly parked: Parked;
 }
@@ -37,6 +43,9 @@ async function runAction(ports: RunPorts, call: IncomingCall): Promise<unknown> 
   try {
     return await attempt(ports, call);
   } catch (error) {
+    // A call that was stopped, and one that was refused, have not failed.
+    if (!call.signal?.aborted && !isRefusal(error))
+      ports.host.actionFailed(error, { action: call.name, requestId: call.turn.requestId });
     return errorEnvelope(error);
   }
 }

@@ -45,6 +45,7 @@ export interface ActionsHost extends Pick<
   | "inAgent"
   | "background"
   | "rearm"
+  | "actionFailed"
 > {
   readonly overrides: Pick<
     ThinkOverrides,
@@ -103,6 +104,7 @@ export class ActionRuntime {
       clock,
       emit,
       validate,
+      failed: (error, call) => host.actionFailed(error, call),
       leaseMs,
       ledger: this.#ledger,
       results: this.#results,
@@ -218,6 +220,7 @@ export class ActionRuntime {
     const swept = sweepLedger(this.#host, overrides.actionLedgerRetention);
     if (swept.settled + swept.pending > 0) emit("action:ledger:swept", { ...swept });
     this.#results.sweep();
+    this.#parked.sweepClosed();
   }
 }
 

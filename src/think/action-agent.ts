@@ -16,7 +16,7 @@ import {
   type PendingApproval,
   type ReplyAttachment
 } from "./actions.ts";
-import type { ApprovalCaller } from "./approver.ts";
+import { approverOf, type ApprovalCaller } from "./approver.ts";
 import type { ChannelText } from "./channels.ts";
 import { renderAttachment } from "./render-attachment.ts";
 import { ScheduledTaskAgent } from "./scheduled-task-agent.ts";
@@ -54,7 +54,8 @@ export abstract class ActionAgent<
 
   /**
    * Who decides over an approval, by the connection or request that the decision came with. The name is recorded with the
-   * decision, in place of one that the client sent. Default: not known.
+   * decision, in place of one that the client sent. One that looks like a messenger's user is recorded with `app:` in front.
+   * Default: not known; a name that the client sent is recorded as its claim, with `unverified:` in front.
    *
    * @example
    * identifyApprover({ connection }: ApprovalCaller) {
@@ -84,7 +85,8 @@ export abstract class ActionAgent<
   /** Decides against a parked action, which then never runs, and goes on with the conversation. */
   async rejectExecution(executionId: string, reason?: string, decision?: ApprovalDecision): Promise<ActionOutput> {
     assertCallerMayChange(this);
-    const given = { ...decision, ...(reason !== undefined && { reason }) };
+    // A client without a reason, but with a decision, sends null in its place.
+    const given = { ...decision, ...(typeof reason === "string" && { reason }) };
     return decideApproval(this, executionId, { ...given, isApproved: false });
   }
 
@@ -101,6 +103,8 @@ export abstract class ActionAgent<
   /** An operator's word about an action whose outcome is not known: its output, or that it may run again. */
   resolveActionLedger(key: string, resolution: LedgerResolution): LedgerResolutionResult {
     assertCallerMayChange(this);
-    return actionsOf(this)?.resolveActionLedger(key, resolution) ?? { ok: false, reason: "not-found" };
+    const by = "by" in resolution ? approverOf(this, resolution.by) : undefined;
+    const said = "output" in resolution ? { output: resolution.output, ...(by !== undefined && { by }) } : resolution;
+    return actionsOf(this)?.resolveActionLedger(key, said) ?? { ok: false, reason: "not-found" };
   }
 }

@@ -32,7 +32,8 @@ export const LEDGER_TABLES: readonly TableDefinition[] = [
 ];
 
 export const PAUSE_TABLES: readonly TableDefinition[] = [
-  // Bound: 1,000 rows and their expiry. Deleted: when the outcome is in the transcript.
+  // Bound: 1,000 rows and their expiry, and those decided in the last day. Deleted: a day after the outcome is in the
+  // transcript.
   {
     name: "cf_action_pauses",
     create: [

@@ -4,6 +4,7 @@
 import type { ModelMessage } from "ai";
 import type { RecordedGrant } from "../turn/turn.ts";
 import { isObject } from "../util/json.ts";
+import type { Approver } from "./approver.ts";
 import type { CarriesFeature, Feature } from "./feature.ts";
 
 /** What `getActions()` returns; undefined: left out. */
@@ -55,12 +56,20 @@ export interface ActionApprovalDescriptor {
   readonly kind: ActionKind;
 }
 
-export interface PendingApproval {
+/** Which question it is. Given back with the decision, no other question is decided by it, however often it is sent. */
+export interface ApprovalQuestion {
+  /** Of the question and its input. */
+  readonly inputHash?: string;
+  /** Of code that waits: the number of the call. */
+  readonly seq?: number;
+  /** It was begun before and may have run: the process died in it. A decision must name this question. */
+  readonly mayHaveRun?: true;
+}
+
+export interface PendingApproval extends ApprovalQuestion {
   readonly executionId: string;
   readonly source: "action" | "codemode" | "workflow" | "tool";
   readonly descriptor: ActionApprovalDescriptor;
-  /** Of the descriptor's input. Given back with the decision, nothing else is approved by it. */
-  readonly inputHash?: string;
 }
 
 /** What the model reads of a parked action. */
@@ -72,9 +81,9 @@ export interface PausedOutput {
 }
 
 export interface ApprovalDecision {
-  /** Who decides; recorded. */
+  /** Who decides; recorded. From a client it is recorded as its claim: `unverified:` and the name. */
   readonly by?: string;
-  /** Of the input the human saw; another input is not approved by this. */
+  /** Of the question the human saw; no other is decided by this. Needed where the call may have run. */
   readonly inputHash?: string;
   /** The client's connection, which the continuation answers to. */
   readonly origin?: unknown;
@@ -113,7 +122,12 @@ export interface ActionAuthorizationContext {
 
 export interface ApprovalAuthorizationContext extends PendingApproval {
   readonly decision: "approve" | "reject";
+  /**
+   * Who decides, as far as the server knows: `telegram:7` for a user of a messenger, or what `identifyApprover` or code of the
+   * server says. Null for a name that only the client claims, which is in `approver`.
+   */
   readonly by: string | null;
+  readonly approver: Approver | null;
   /** Of the turn that parked it; everything for what was not parked. */
   readonly grant: ActionGrant;
 }
@@ -144,7 +158,7 @@ export interface ActionLedgerEntry {
   readonly inputHash: string;
   /** Counts executions that were begun under this key. */
   readonly attempt: number;
-  /** Who approved or refused it; null when no approval was needed or no name was given. */
+  /** Who approved or refused it, `unverified:` in front of what a client claimed; null: no approval was needed, or no name given. */
   readonly approver: string | null;
   readonly requestId: string;
   readonly toolCallId: string;

@@ -4,15 +4,19 @@ import type { ChatDecision } from "../turn/hooks.ts";
 import { isObject } from "../util/json.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
 import { grantOf, type ActionApprovalDescriptor, type ApprovalAuthorizationContext } from "./actions.ts";
+import { shownApprover } from "./approver.ts";
 import type { ThinkOverrides } from "./overrides.ts";
+
+/** What is to be decided; `by` is the text of `approverOf`. */
+type AskedApproval = Omit<ApprovalAuthorizationContext, "approver">;
 
 /** Why the caller may not decide this; undefined when it may. Never throws: a class that fails refuses. */
 export function approvalRefusal(
   overrides: Pick<ThinkOverrides, "authorizeApproval">,
-  context: ApprovalAuthorizationContext
+  { by, ...asked }: AskedApproval
 ): MaybePromise<string | undefined> {
   try {
-    const decision: unknown = overrides.authorizeApproval(context);
+    const decision: unknown = overrides.authorizeApproval({ ...asked, ...shownApprover(by) });
     return isThenable(decision) ? Promise.resolve(decision).then(refusalOf).catch(failure) : refusalOf(decision);
   } catch (error) {
     return failure(error);
@@ -20,7 +24,7 @@ export function approvalRefusal(
 }
 
 /** A call that was asked about in the chat, as the class is asked about it. */
-export function askedInChat({ part, approved, by }: ChatDecision): ApprovalAuthorizationContext {
+export function askedInChat({ part, approved, by }: ChatDecision): AskedApproval {
   const { toolCallId, approval } = part;
   const action = toolNameOf(part);
   // Of an action it is the action's own: the server stored it with the question.

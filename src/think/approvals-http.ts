@@ -1,6 +1,6 @@
 // Approvals over plain HTTP, for dashboards and scripts without a socket:
 //   GET  /agents/<class>/<name>/approvals                  what waits for a human
-//   POST /agents/<class>/<name>/approvals/<execution id>   { "decision": "approve" | "reject", "reason"?, "inputHash"?, "by"? }
+//   POST /agents/<class>/<name>/approvals/<execution id>   { "decision": "approve" | "reject", "reason"?, "inputHash"?, "seq"?, "by"? }
 // and the same below the address of a sub-agent. Any other URL that ends alike is the user's.
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
 import { readText } from "../util/bytes.ts";
@@ -52,12 +52,13 @@ function readDecision(
   if (text === undefined) return undefined;
   const parsed = parseJson(text);
   if (!parsed.ok || !isObject(parsed.value)) return undefined;
-  const { decision, reason, inputHash, by } = parsed.value;
+  const { decision, reason, inputHash, seq, by } = parsed.value;
   if (decision !== "approve" && decision !== "reject") return undefined;
   return {
     isApproved: decision === "approve",
     ...(typeof reason === "string" && { reason }),
     ...(typeof inputHash === "string" && { inputHash }),
+    ...(typeof seq === "number" && { seq }),
     ...(typeof by === "string" && { by })
   };
 }

@@ -12,8 +12,10 @@ export interface PendingExecution {
   readonly method: string;
   // `unknown` is `never` over RPC.
   readonly args: string | number | boolean | object | null;
-  /** It was approved before and may have run: the process died in it. */
+  /** It was begun before and may have run: the process died in it. A decision about it must carry `inputHash`. */
   readonly mayHaveRun?: true;
+  /** Of this question: given back with the decision, no other is decided by it. */
+  readonly inputHash?: string;
 }
 
 export interface ExecutionsFeature extends Feature {
@@ -56,7 +58,9 @@ export function restoreExecutions(host: FeatureHost): Feature {
       const { sql, agent } = host;
       if (!sql.catalog.hasTable("cm_executions")) return;
       const open = sql.one(
-        "SELECT 1 FROM cm_executions WHERE status IN ('running', 'paused') OR is_placed = 0 LIMIT 1"
+        // Also one whose status cannot be read.
+        `SELECT 1 FROM cm_executions
+         WHERE status NOT IN ('completed', 'error', 'rejected', 'aborted', 'rolled_back') OR is_placed = 0 LIMIT 1`
       );
       if (!open) return;
       const restored = host.inAgent(() => restore(host, agent));

@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import type { DecidedApproval } from "../inspect/views.ts";
 import { changeOf } from "../journal/history.ts";
 import type { ConversationChanged } from "../journal/records.ts";
-import { isToolPart, toolNameOf, type ToolPart } from "../model/index.ts";
+import { partsByCall, toolNameOf, type ToolPart } from "../model/index.ts";
 import { isObject } from "../util/json.ts";
 import type { ActionLedgerEntry } from "./actions.ts";
 import { actionsOf } from "./approvals.ts";
@@ -30,36 +30,41 @@ export function decidedApprovals(runtime: ThinkRuntime, of?: AskedCalls): Decide
     return of.callIds.has(callId) && (of.messageId === undefined || messageIds[0] === of.messageId);
   });
   if (asked.length === 0) return [];
-  const ledger = actionsOf(runtime.overrides)?.listActionLedger({ limit: MAX_LEDGER_ROWS }) ?? [];
+  const ledger = Map.groupBy(
+    actionsOf(runtime.overrides)?.listActionLedger({ limit: MAX_LEDGER_ROWS }) ?? [],
+    ({ toolCallId }) => toolCallId
+  );
   // Code that waits more than once has several changes: the newest tells.
   const newest = new Map(asked.map((change) => [`${change.messageIds[0]} ${change.callId}`, change]));
-  return [...newest.values()]
-    .toReversed()
-    .slice(0, LISTED_DECISIONS)
-    .flatMap((change) => {
-      const part = partOf(runtime, change);
-      return decisionOf(change, part, part && entryOf(ledger, change, part)) ?? [];
-    });
+  const listed = [...newest.values()].toReversed().slice(0, LISTED_DECISIONS);
+  // One answer may hold all of their calls: it is read once.
+  const parts = new Map<string, ReadonlyMap<string, ToolPart>>();
+  for (const [id = ""] of listed.map(({ messageIds }) => messageIds)) {
+    if (!parts.has(id)) parts.set(id, partsOf(runtime, id));
+  }
+  return listed.flatMap((change) => {
+    const { callId, messageIds } = change;
+    const part = parts.get(messageIds[0] ?? "")?.get(callId ?? "");
+    return decisionOf(change, part, part && entryOf(ledger.get(callId ?? "") ?? [], change, part)) ?? [];
+  });
 }
 
-/** Of entries of the same id, the one of the call's own action, and of those the one that was made when it was decided. */
+/** Of entries of one call id, the one of the call's own action, and of those the one that was made when it was decided. */
 function entryOf(
-  ledger: readonly ActionLedgerEntry[],
-  { callId, at }: ConversationChanged,
+  all: readonly ActionLedgerEntry[],
+  { at }: ConversationChanged,
   part: ToolPart
 ): ActionLedgerEntry | undefined {
   const name = toolNameOf(part);
-  const all = ledger.filter(({ toolCallId }) => toolCallId === callId);
   const own = all.filter(({ action }) => action === name);
   const distance = ({ startedAt }: ActionLedgerEntry) => Math.abs(startedAt - at);
   return (own.length > 0 ? own : all).toSorted((first, second) => distance(first) - distance(second))[0];
 }
 
-function partOf(runtime: ThinkRuntime, { messageIds, callId }: ConversationChanged): ToolPart | undefined {
-  const stored = messageIds[0] === undefined ? null : runtime.parts.store.getShown(messageIds[0]);
+function partsOf(runtime: ThinkRuntime, messageId: string): ReadonlyMap<string, ToolPart> {
   // Messages of an agent are the SDK's.
-  const parts = (stored as UIMessage | null)?.parts ?? [];
-  return parts.flatMap((part) => (isToolPart(part) && part.toolCallId === callId ? [part] : []))[0];
+  const stored = runtime.parts.store.getShown(messageId) as UIMessage | null;
+  return stored ? partsByCall(stored) : new Map();
 }
 
 /** Undefined: the call is gone, or it waits again. */

@@ -186,15 +186,15 @@ describe("who decides", () => {
     expect(await (await agentOf(host)).listActionLedger()).toMatchObject([{ approver: "ann", status: "settled" }]);
   });
 
-  test("is recorded over HTTP and from a client, also for a refusal", async () => {
+  test("is recorded over HTTP and from a client as that client's claim, also for a refusal", async () => {
     const first = await parked();
     await post(first.host, first.executionId, { decision: "reject", by: "bob" });
     expect(await (await agentOf(first.host)).listActionLedger()).toMatchObject([
-      { approver: "bob", status: "refused" }
+      { approver: "unverified:bob", status: "refused" }
     ]);
     const second = await parked();
     await callFromClient(second.host, "approveExecution", second.executionId, { by: "eve" });
-    expect(await (await agentOf(second.host)).listActionLedger()).toMatchObject([{ approver: "eve" }]);
+    expect(await (await agentOf(second.host)).listActionLedger()).toMatchObject([{ approver: "unverified:eve" }]);
   });
 
   test("must be allowed to by authorizeApproval, which is told what the turn was granted", async () => {

@@ -113,7 +113,9 @@ test("a decision over the inspection API keeps its name and reason, and the mode
   expect((await request(host, "decide", KEY, decision)).status).toBe(200);
   await host.advance(1000);
   expect(scene.effects).toEqual([]);
-  expect(await asked(host)).toMatchObject({ approval: { by: "Lin", approved: false, reason: "not on a Sunday" } });
+  expect(await asked(host)).toMatchObject({
+    approval: { by: "unverified:Lin", approved: false, reason: "not on a Sunday" }
+  });
   expect(JSON.stringify(scene.script.calls.at(-1)?.prompt)).toContain("not on a Sunday");
 });
 
