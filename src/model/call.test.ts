@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
+  fail,
   json,
   rawInput,
   rawPart,
@@ -295,6 +296,33 @@ describe.each(majors)("with $name", (major) => {
       expect(textOf(chunks)).toBe("ABC");
     });
 
+    test.each(["experimental_telemetry", "telemetry"])(
+      "%s yields spans of the call, its requests and its tools",
+      async (name) => {
+        const { tracer, ended } = fakeTracer();
+        const telemetry = { isEnabled: true, functionId: "f1", tracer };
+        const steps = [reply(toolCall("echo", { value: "a" })), reply(text("done"))];
+        await run(major, { steps, tools: { echo }, settings: { [name]: telemetry } });
+        expect(ended.toSorted()).toEqual([
+          "ai.streamText f1",
+          "ai.streamText.doStream f1",
+          "ai.streamText.doStream f1",
+          "ai.toolCall f1"
+        ]);
+        ended.length = 0;
+        await run(major, { steps: [reply(text("a"))], settings: { [name]: { ...telemetry, isEnabled: false } } });
+        expect(ended).toEqual([]);
+      }
+    );
+
+    // ai 6 leaves its own open.
+    test.runIf(major.sdk.major === 7)("spans of a call that fails are ended, too", async () => {
+      const { tracer, ended, open } = fakeTracer();
+      const settings = { experimental_telemetry: { isEnabled: true, tracer } };
+      await run(major, { steps: [fail(new Error("refused"), { statusCode: 400 })], settings });
+      expect([ended.length > 0, open.size]).toEqual([true, 0]);
+    });
+
     test("telemetry settings are accepted under either name", async () => {
       const steps = [reply(text("a"))];
       expect(
@@ -352,3 +380,33 @@ test("ai 7 works with a model of the older specification", async () => {
   expect(textOf(chunks)).toBe("from v3");
   expect(outcome.status).toBe("completed");
 });
+
+/** As much of OpenTelemetry's as the SDK calls. */
+function fakeTracer() {
+  const ended: string[] = [];
+  const open = new Set<object>();
+  const startSpan = (name: string, { attributes }: { attributes?: Record<string, unknown> } = {}) => {
+    const nothing = () => span;
+    const end = () => {
+      if (open.delete(span)) ended.push([name, attributes?.["ai.telemetry.functionId"]].filter(Boolean).join(" "));
+    };
+    const span = {
+      end,
+      setAttribute: nothing,
+      setAttributes: nothing,
+      setStatus: nothing,
+      addEvent: nothing,
+      recordException: nothing,
+      updateName: nothing,
+      isRecording: () => true,
+      spanContext: () => ({ traceId: "0", spanId: "0", traceFlags: 0 })
+    };
+    open.add(span);
+    return span;
+  };
+  const startActiveSpan = (name: string, ...rest: unknown[]) => {
+    const work = rest.at(-1) as (span: object) => unknown;
+    return work(startSpan(name, rest[0] as { attributes?: Record<string, unknown> }));
+  };
+  return { tracer: { startSpan, startActiveSpan }, ended, open };
+}

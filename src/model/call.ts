@@ -29,6 +29,18 @@ import { addUsage, normaliseUsage, NO_USAGE, type ModelUsage } from "./usage.ts"
 
 export const DEFAULT_MAX_STEPS = 10;
 
+/** Those that `onChunk` has on either major; ai 7 would also send every start and end. */
+const CHUNK_TYPES: ReadonlySet<string> = new Set<ChunkEvent["chunk"]["type"]>([
+  "text-delta",
+  "reasoning-delta",
+  "source",
+  "tool-call",
+  "tool-input-start",
+  "tool-input-delta",
+  "tool-result",
+  "raw"
+]);
+
 export interface ModelCallHooks {
   /** Asked before `prepareStep`: messages that take the place of those of this step and of every later one. */
   readonly rebase?: (event: StepStart) => PromiseLike<ModelMessage[] | undefined>;
@@ -191,7 +203,7 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
       stopWhen: stopConditions(input),
       signal: this.#signal,
       prepareStep: (event) => this.#prepareStep(event),
-      onChunk: input.hooks?.onChunk === undefined ? undefined : (event) => this.#tell("onChunk", event),
+      onChunk: input.hooks?.onChunk === undefined ? undefined : (event) => this.#tellChunk(event),
       onStepEnd: (event) => this.#stepEnded(event),
       onPart: (part) => this.#observe(part),
       ui: {
@@ -250,6 +262,10 @@ class RunningCall implements ModelCall, AsyncIterator<UIMessageChunk, undefined>
     if (this.#isOver) return;
     this.#steps.push(event);
     await this.#tell("onStepFinish", event);
+  }
+
+  async #tellChunk(event: ChunkEvent): Promise<void> {
+    if (CHUNK_TYPES.has(event.chunk.type)) await this.#tell("onChunk", event);
   }
 
   async #tell<Name extends "onChunk" | "onStepFinish">(

@@ -204,7 +204,9 @@ describe.each(majors)("through streamText of $name", (major) => {
     expect(guarded.specificationVersion).toBe(model.specificationVersion);
     expect("script" in guarded && guarded.script).toBe(model.script);
     expect(guardModel(Object.freeze(model)).doStream).not.toBe(model.doStream);
-    const { stream }: { stream: ReadableStream<ModelPart> } = await guarded.doStream({ prompt: [] });
+    const { stream }: { stream: ReadableStream<ModelPart> } = await guarded.doStream({
+      prompt: [{ role: "user", content: [{ type: "text", text: "Hi" }] }]
+    });
     expect((await readAll(stream)).at(-1)?.type).toBe("finish");
   });
 });

@@ -100,18 +100,6 @@ export class StepHookError extends ModelCallError {
   }
 }
 
-/** The hook before a tool call changed the input into something the tool's schema refuses. */
-export class ToolInputError extends ThinkError {
-  constructor(toolName: string, cause: unknown) {
-    super({
-      code: "tool-input-invalid",
-      message: `The changed input of "${toolName}" does not fit the tool's input schema.`,
-      hint: 'beforeToolCall returned { action: "allow", input } with an input that fails validation.',
-      cause
-    });
-  }
-}
-
 /** A tool returned what cannot be kept, and so not be shown to the model after a restart either. */
 export class ToolOutputError extends ThinkError {
   constructor(toolName: string, cause: unknown) {
@@ -120,6 +108,17 @@ export class ToolOutputError extends ThinkError {
       message: `The result of "${toolName}" cannot be stored: it is not JSON.`,
       hint: "Return JSON: no big integers, no loops, no toJSON that throws.",
       cause
+    });
+  }
+}
+
+/** The call has run: its effect stays, and only what it returned is dropped. */
+export class ToolOutputTooLargeError extends ThinkError {
+  constructor(toolName: string, limitBytes: number) {
+    super({
+      code: "tool-output-too-large",
+      message: `"${toolName}" has run, but its result was dropped: it is larger than ${limitBytes} bytes.`,
+      hint: "Return less, or store it and return where it is."
     });
   }
 }
@@ -188,4 +187,20 @@ function findApiError(error: unknown): ApiError | undefined {
     current = current["lastError"] ?? current["cause"];
   }
   return undefined;
+}
+
+/** What providers sent as an error part of a stream. */
+const streamedErrors = new WeakSet<object>();
+
+export function noteStreamedError(error: unknown): void {
+  if (typeof error === "object" && error !== null) streamedErrors.add(error);
+}
+
+/** The words of an error that a provider sent in its stream, as the SDK puts them; undefined for what was thrown. */
+export function streamedErrorText(error: unknown): string | undefined {
+  if (typeof error === "string") return error;
+  // ai 7 makes an error of what is none, and keeps it as its data.
+  const sent = isObject(error) && isObject(error["data"]) && streamedErrors.has(error["data"]) ? error["data"] : error;
+  if (typeof sent !== "object" || sent === null || !streamedErrors.has(sent)) return undefined;
+  return sent instanceof Error ? sent.message : JSON.stringify(sent);
 }

@@ -1,10 +1,11 @@
-// A language model as providers should behave: every part has the fields its type promises, and every tool call an id of
-// its own; a stream that breaks, or ends without a finish part, ends with an error part instead, so that every failure
+// A language model as providers should behave: it is not given anything empty; every part has the fields its type promises,
+// and every tool call an id of its own; a stream that breaks, or ends without a finish part, ends with an error part instead, so that every failure
 // reaches the SDK the same way; a delta whose block was never opened opens it; and bursts are coalesced. Works for every
 // specification version the two SDK majors accept, which agree on these parts.
 import type { CallIds, StreamCallIds } from "./call-ids.ts";
 import { coalesceParts, type ModelPart, type PartReader } from "./coalesce.ts";
-import { ModelInterruptedError } from "./errors.ts";
+import { withoutEmpty } from "./empty-content.ts";
+import { ModelInterruptedError, NoMessagesError, noteStreamedError } from "./errors.ts";
 import { normalisePart, type SpecificationVersion } from "./normalise-part.ts";
 import type { ModelObject } from "./sdk.ts";
 import { FastReadableStream } from "./fast-readable.ts";
@@ -17,6 +18,7 @@ export interface GuardOptions {
 }
 
 interface CallOptions {
+  readonly prompt: { readonly role: string; readonly content: string | readonly unknown[] }[];
   readonly abortSignal?: AbortSignal;
 }
 
@@ -34,7 +36,10 @@ export function guardModel(model: ModelObject, options: GuardOptions = {}): Mode
   // The specifications differ in types we do not touch; what is used here is the same in all of them.
   const original = model.doStream as (options: CallOptions) => PromiseLike<Streamed>;
   const doStream = async (callOptions: CallOptions): Promise<Guarded> => {
-    const result = await original.call(model, callOptions);
+    // Messages of hooks and of earlier steps do not come from the stored history: all of them pass here.
+    const prompt = withoutEmpty(callOptions.prompt);
+    if (prompt.every(({ role }) => role === "system")) throw new NoMessagesError();
+    const result = await original.call(model, { ...callOptions, prompt });
     const reader = new GuardedReader(result.stream, {
       signal: callOptions.abortSignal,
       version: versionOf(model),
@@ -113,6 +118,7 @@ export class GuardedReader implements PartReader<ModelPart> {
     // A second end would be a second step.
     if (part === undefined || (part.type === "finish" && this.#isFinished)) return [];
     if (part.type === "finish" || part.type === "error") this.#isComplete = true;
+    if (part.type === "error" && "error" in part) noteStreamedError(part.error);
     if (part.type === "finish") this.#isFinished = true;
     const [, kind, phase] = BLOCK_PART.exec(part.type) ?? [];
     if (kind === undefined || !("id" in part)) return [part];

@@ -14,7 +14,7 @@ export {
   ModelTimeoutError,
   NoMessagesError,
   StepHookError,
-  ToolInputError,
+  streamedErrorText,
   toolErrorText,
   UnsupportedSdkError,
   type ModelCallErrorCode
@@ -60,6 +60,7 @@ export {
   isSettledToolPart,
   isToolPart,
   toolInputObject,
+  partsByCall,
   toolNameOf,
   type ToolPart,
   type ToolPartState

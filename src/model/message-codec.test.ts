@@ -15,7 +15,14 @@ import {
   type PromptMessage,
   type Step
 } from "../testing/model/index.ts";
-import { CONTINUE_TEXT, endInQuestion, prepareMessages, toModelMessages, unpairedCallIds } from "./message-codec.ts";
+import {
+  CONTINUE_TEXT,
+  endInQuestion,
+  NO_TEXT,
+  prepareMessages,
+  toModelMessages,
+  unpairedCallIds
+} from "./message-codec.ts";
 import { closeOpenParts, foldChunks, foldedMessage, startFold } from "./message-fold.ts";
 import { sanitizeMessage } from "../util/sanitize-message.ts";
 import { majors, run, type TestMajor } from "./sdk-majors.test-support.ts";
@@ -132,12 +139,23 @@ describe.each(majors)("with $name", (major) => {
     expect(inputs).toEqual([{}, {}, {}, {}, {}, { b: 2 }]);
   });
 
-  test("messages without content for the model are left out, blank questions are not", async () => {
+  test("messages without content for the model are left out", async () => {
     const blank: UIMessage = { id: "b", role: "user", parts: [{ type: "text", text: "" }] };
     const dataOnly: UIMessage = { id: "d", role: "user", parts: [{ type: "data-x", data: 1 }] };
-    expect(
-      (await convert([dataOnly, blank, assistant({ type: "step-start" })])).map((message) => message.role)
-    ).toEqual(["user"]);
+    const messages = [dataOnly, blank, assistant({ type: "step-start" }), user];
+    expect(await convert(messages)).toEqual([{ role: "user", content: [{ type: "text", text: "Hi" }] }]);
+  });
+
+  test.each<[string, object]>([
+    ["an empty", { type: "text", text: "" }],
+    ["a blank", { type: "text", text: " \n" }],
+    ["a data-only", { type: "data-x", data: 1 }]
+  ])("%s newest question is asked in words, once", async (_name, part) => {
+    const asked = assistant({ type: "text", text: "Yes?" });
+    const nothing = { ...user, parts: [part] as UIMessage["parts"] };
+    const converted = await convert([nothing, asked, nothing]);
+    expect(converted.map(({ role }) => role)).toEqual(["assistant", "user"]);
+    expect(converted.at(-1)?.content).toEqual([{ type: "text", text: NO_TEXT }]);
   });
 
   test("a file without a readable address costs the file only", async () => {

@@ -1,9 +1,10 @@
 // Stored messages as the model reads them. Afterwards every tool call has its result and every result its call, inputs
-// are objects, provider metadata is as it was stored, and one bad part (an unreadable file address, a renderer that
-// throws) costs that part and not the conversation. Repairing what is stored, and truncation, are left to others.
+// are objects, provider metadata is as it was stored, what is empty is left out, and one bad part (an unreadable file
+// address, a renderer that throws) costs that part and not the conversation. Repairing what is stored, and truncation, are left to others.
 import type { ModelMessage, ToolSet, UIMessage } from "ai";
 import { encodeBase64 } from "../util/bytes.ts";
 import { isRefused } from "../util/refused-files.ts";
+import { withoutEmpty } from "./empty-content.ts";
 import type { Sdk } from "./sdk.ts";
 import {
   asMessagePart,
@@ -19,6 +20,9 @@ import {
 /** Never stored. Current providers refuse a prompt that ends in an assistant message. */
 export const CONTINUE_TEXT =
   "Continue your previous response exactly where it stopped. Do not repeat anything you have already written.";
+
+/** Never stored. Stands for a question without words, which providers refuse. */
+export const NO_TEXT = "[The user's message has no text.]";
 
 const DENIED_TEXT = "The user did not allow this tool call.";
 
@@ -50,7 +54,11 @@ export async function toModelMessages(
   const { messages: prepared, dropped } = prepareMessages(messages);
   if (dropped.length > 0) options.onDropped?.(dropped);
   const converted = await sdk.toModelMessages(prepared, dependableRenderers(options));
-  return converted.filter((message) => message.role === "system" || message.content.length > 0);
+  const spoken = withoutEmpty(converted);
+  const last = converted.at(-1);
+  // The newest question keeps its place: left out, the model would go on with its last answer.
+  const isAskedNothing = last?.role === "user" && withoutEmpty([last]).length === 0;
+  return isAskedNothing ? [...spoken, { role: "user", content: [{ type: "text", text: NO_TEXT }] }] : spoken;
 }
 
 /** Adds a request to go on when the last word is the assistant's; otherwise returns the same list. */

@@ -7,6 +7,7 @@ import type { LanguageModel, ModelMessage, ToolSet, UIMessage, UIMessageChunk } 
 import { err, ok, type Result } from "../util/result.ts";
 import { isObject } from "../util/json.ts";
 import { toolErrorText, UnsupportedSdkError } from "./errors.ts";
+import { withSpans } from "./telemetry-spans.ts";
 import type {
   ChunkEvent,
   ModelSettings,
@@ -184,8 +185,10 @@ function sharedOptions(request: StreamRequest): Record<string, unknown> {
 
 function optionsOf7(request: StreamRequest): Record<string, unknown> {
   const { experimental_context: context, ...rest } = looseSettings(request.settings);
+  const { experimental_telemetry: given, telemetry = given } = rest;
   return {
     ...sharedOptions(request),
+    ...(telemetry === undefined ? {} : { experimental_telemetry: undefined, telemetry: withSpans(telemetry) }),
     ...(isObject(context) && rest["runtimeContext"] === undefined ? { runtimeContext: context } : {}),
     instructions: request.system,
     onStepEnd: request.onStepEnd,

@@ -51,6 +51,13 @@ export function isToolPart(part: object): part is ToolPart {
   return part.type === "dynamic-tool" || part.type.startsWith("tool-");
 }
 
+/** The tool parts of a message by call; of several of one call, the first. */
+export function partsByCall({ parts }: { readonly parts: readonly object[] }): ReadonlyMap<string, ToolPart> {
+  const byCall = new Map<string, ToolPart>();
+  for (const part of parts) if (isToolPart(part) && !byCall.has(part.toolCallId)) byCall.set(part.toolCallId, part);
+  return byCall;
+}
+
 /** Static parts written by other programs carry their name in the type only. */
 export function toolNameOf(part: ToolPart): string {
   return part.type === "dynamic-tool" ? part.toolName : part.type.slice("tool-".length);

@@ -1,11 +1,14 @@
 // A tool with a hook before it runs and one after it ran. The decision is awaited before anything happens; a
-// changed input is checked against the tool's schema again; what is thrown on the way is an error of the tool and
+// changed input is passed to the tool as it is; what is thrown on the way is an error of the tool and
 // never of the turn. An async-generator tool still streams its preliminary results; any other tool that turns out to
 // produce several values gives the last one. Knows no SDK: the shape of an executable tool is the same in both majors.
 import type { ModelMessage, Tool, ToolSet } from "ai";
+import { byteLength } from "../util/bytes.ts";
 import { isPlainJson } from "../util/json.ts";
-import type { Result } from "../util/result.ts";
-import { ToolInputError, ToolOutputError } from "./errors.ts";
+import { ToolOutputError, ToolOutputTooLargeError } from "./errors.ts";
+
+/** As JSON. The store takes values of 32 MiB; the rest is for what is recorded with it. Above it the call gets an error. */
+export const MAX_OUTPUT_BYTES = 31 * 1024 * 1024;
 
 /** A call as it is about to happen. */
 export interface ToolCallToRun {
@@ -40,8 +43,6 @@ export interface ToolWatch {
   readonly after?: (call: FinishedToolCall) => unknown;
   /** The step running now: the SDK does not tell tools. */
   readonly stepNumber: () => number;
-  /** `Sdk.validateInput`. */
-  readonly validateInput: (schema: unknown, value: unknown) => Promise<Result<unknown, unknown>>;
   readonly now?: () => number;
   readonly log?: (message: string, error: unknown) => void;
 }
@@ -146,7 +147,7 @@ class WatchedCall {
   }
 
   async #plan(): Promise<Plan> {
-    const { watch, tool, toolName, input, options } = this.#setup;
+    const { watch, toolName, input, options } = this.#setup;
     const decision = (await watch.before?.(this.#call)) ?? { action: "allow" };
     switch (decision.action) {
       case "block":
@@ -158,26 +159,29 @@ class WatchedCall {
     }
     // The turn may have been stopped while the decision was awaited.
     options.abortSignal?.throwIfAborted();
-    if (decision.input === undefined) return { runs: true, input };
-    const checked = await watch.validateInput(tool.inputSchema, decision.input);
-    if (!checked.ok) throw new ToolInputError(toolName, checked.error);
-    return { runs: true, input: checked.value };
+    // Not validated again: it was made of what the schema had made, which a schema that transforms would refuse.
+    return { runs: true, input: decision.input === undefined ? input : decision.input };
   }
 
   /**
    * The result as it goes on. It is stored and sent as JSON, so that is what everything after the tool sees, except its
-   * own renderer. One that is no JSON is the call's error; later it would be the turn's.
+   * own renderer. One that is no JSON, or too large to be stored, is the call's error; later it would be the turn's.
    */
   #kept(output: unknown): unknown {
-    if (isPlainJson(output)) return output;
     const { tool, toolName } = this.#setup;
+    if (isPlainJson(output)) {
+      if (!fitsIn(output, MAX_OUTPUT_BYTES)) throw new ToolOutputTooLargeError(toolName, MAX_OUTPUT_BYTES);
+      return output;
+    }
+    let text: string | undefined;
     try {
-      const text = JSON.stringify(output);
-      if (tool.toModelOutput !== undefined) return output;
-      return text === undefined ? undefined : JSON.parse(text);
+      text = JSON.stringify(output);
     } catch (error) {
       throw new ToolOutputError(toolName, error);
     }
+    if (text === undefined) return tool.toModelOutput === undefined ? undefined : output;
+    if (byteLength(text) > MAX_OUTPUT_BYTES) throw new ToolOutputTooLargeError(toolName, MAX_OUTPUT_BYTES);
+    return tool.toModelOutput === undefined ? JSON.parse(text) : output;
   }
 
   #run(input: unknown): unknown {
@@ -202,6 +206,25 @@ class WatchedCall {
   #now(): number {
     return (this.#setup.watch.now ?? Date.now)();
   }
+}
+
+/** Whether plain JSON has at most this many bytes as text. It is printed only if it may have more. */
+function fitsIn(value: unknown, limitBytes: number): boolean {
+  return mostBytes(value) <= limitBytes || byteLength(JSON.stringify(value) ?? "") <= limitBytes;
+}
+
+/** Of one character in JSON: an escape. */
+const MOST_CHARACTER_BYTES = 6;
+/** Of a number, and of what stands around a value or a name. */
+const MOST_OTHER_BYTES = 32;
+
+function mostBytes(value: unknown): number {
+  if (typeof value === "string") return MOST_CHARACTER_BYTES * value.length + MOST_OTHER_BYTES;
+  if (typeof value !== "object" || value === null) return MOST_OTHER_BYTES;
+  let bytes = MOST_OTHER_BYTES;
+  const isList = Array.isArray(value);
+  for (const [name, inner] of Object.entries(value)) bytes += (isList ? 0 : mostBytes(name)) + mostBytes(inner);
+  return bytes;
 }
 
 function abandoned(signal: AbortSignal | undefined): unknown {
