@@ -7,9 +7,9 @@ import { CompactionUnsupportedError, NoCompactionFunctionError } from "./errors.
 import { provideSessionHost } from "./session-host.ts";
 import { COMPACTION_TABLES } from "./overlay-rows.ts";
 import { isCompactionMessage, type SessionMessage } from "./session-message.ts";
-import type { SessionProvider, StoredCompaction } from "./session-provider.ts";
+import type { StoredCompaction } from "./session-provider.ts";
 import { Session } from "./session.ts";
-import { ids, openTestSession, text } from "./session.test-support.ts";
+import { customProvider, ids, openTestSession, text } from "./session.test-support.ts";
 import { estimateMessageTokens } from "./tokens.ts";
 
 class Agent {
@@ -50,10 +50,41 @@ describe("compacting", () => {
     const { session } = open();
     await expect(session.compact()).rejects.toThrow(NoCompactionFunctionError);
     await expect(session.compact()).rejects.toThrow("No compaction function registered. Call onCompaction() first.");
-    const without = Session.create(custom({})).onCompaction(range("m0", "m1"));
+    const without = Session.create(customProvider({})).onCompaction(range("m0", "m1"));
     await expect(without.compact()).rejects.toThrow(CompactionUnsupportedError);
     await expect(without.addCompaction("S", "m0", "m1")).rejects.toThrow(CompactionUnsupportedError);
     expect(await without.getCompactions()).toEqual([]);
+  });
+
+  it("leaves no listener behind, whether it shortens, finds nothing to do or fails", async () => {
+    const { session, store } = await filled(6);
+    const listening = new Set<unknown>();
+    const { changes } = store.scope;
+    const subscribe = changes.subscribe.bind(changes);
+    vi.spyOn(changes, "subscribe").mockImplementation((listener) => {
+      const stop = subscribe(listener);
+      listening.add(listener);
+      return () => {
+        listening.delete(listener);
+        stop();
+      };
+    });
+    const seen: number[] = [];
+    const endings: CompactFunction[] = [
+      range("m1", "m3"),
+      async () => null,
+      range("m4", "gone"),
+      async () => Promise.reject(new Error("no"))
+    ];
+    for (const ending of endings) {
+      session.onCompaction(async (...given) => {
+        seen.push(listening.size);
+        return ending(...given);
+      });
+      await session.compact();
+      expect(listening.size).toBe(0);
+    }
+    expect(seen).toEqual([1, 1, 1, 1]);
   });
 
   it("shows the summary, tells clients before and after, and says what it saved", async () => {
@@ -449,25 +480,9 @@ test("rows read by an append to a compacted conversation with a threshold do not
   expect([...reads]).toEqual([1]);
 });
 
-function custom(extra: Partial<SessionProvider>): SessionProvider {
-  const stored = [text("m0"), text("m1"), text("m2"), text("m3")];
-  return {
-    getMessage: (id) => stored.find((message) => message.id === id) ?? null,
-    getHistory: async () => stored,
-    getLatestLeaf: () => stored.at(-1) ?? null,
-    getBranches: () => [],
-    getPathLength: () => stored.length,
-    appendMessage: (message) => void stored.push(message),
-    updateMessage: () => undefined,
-    deleteMessages: () => undefined,
-    clearMessages: () => void stored.splice(0),
-    ...extra
-  };
-}
-
 test("a custom provider that keeps summaries is compacted like any other", async () => {
   const kept: StoredCompaction[] = [];
-  const provider = custom({
+  const provider = customProvider({
     getCompactions: async () => kept,
     addCompaction: async (summary, fromMessageId, toMessageId) => {
       const added = { id: String(kept.length), summary, fromMessageId, toMessageId, createdAt: "" };

@@ -3,6 +3,7 @@
 // loses nothing and a rerun does nothing twice. A conversation without large values is never looked through.
 import { evict, evictableValues, type EvictionRule } from "./media-eviction.ts";
 import type { MessageHeader } from "./message-rows.ts";
+import { labelOf } from "./session-host.ts";
 import type { MessageStore } from "./message-store.ts";
 import { noteCutCalls } from "./row-limit.ts";
 import type { SessionMessage } from "./session-message.ts";
@@ -86,7 +87,7 @@ export class MediaEvictor {
       while (await this.#pass()) continue;
     } catch (error) {
       // The row stays as it is; the next append tries again.
-      console.warn("Old media could not be evicted:", error);
+      console.warn(`${labelOf(this.#init.store.scope.host)}old media could not be evicted:`, error);
     } finally {
       this.#isRunning = false;
     }

@@ -127,6 +127,17 @@ export class MessageRows {
     );
   }
 
+  /** Which of these are stored, in one statement: a queue asks it of all its questions. */
+  storedOf(ids: readonly string[]): ReadonlySet<string> {
+    if (ids.length === 0) return new Set();
+    const found = this.table.all<{ id: string }>(
+      "SELECT id FROM assistant_messages WHERE session_id = ? AND id IN (SELECT value FROM json_each(?))",
+      this.#session,
+      JSON.stringify(ids)
+    );
+    return new Set(found.map(({ id }) => id));
+  }
+
   /** The same of the newest message, which is asked for all the time. */
   newestHeader(id: string): MessageHeader | undefined {
     const known = this.#newest.value;

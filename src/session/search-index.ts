@@ -4,6 +4,7 @@
 import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import type { MessageRow } from "./message-rows.ts";
 import type { MessageStore } from "./message-store.ts";
+import { labelOf } from "./session-host.ts";
 import { parseStoredMessage, type SessionMessage } from "./session-message.ts";
 
 /** Messages and bytes one transaction indexes; a single larger message is indexed alone. */
@@ -164,6 +165,11 @@ export class SearchIndex {
     sql.catalog.refresh();
   }
 
+  /** For log lines. */
+  get #name(): string {
+    return `${labelOf(this.#store.scope.host)}the search index (cf_search_text)`;
+  }
+
   get #sessionId(): string {
     return this.#store.scope.sessionId;
   }
@@ -246,7 +252,7 @@ export class SearchIndex {
     try {
       this.#tables.transaction(work);
     } catch (error) {
-      console.warn("The search index could not be updated and is made anew by the next search.", error);
+      console.warn(`${this.#name} could not be updated and is made anew by the next search.`, error);
       this.drop();
     }
   }
@@ -256,7 +262,7 @@ export class SearchIndex {
     try {
       return this.#tables.transaction(work);
     } catch (error) {
-      console.warn("The search index could not be updated and is made anew.", error);
+      console.warn(`${this.#name} could not be updated and is made anew.`, error);
       this.drop();
       return this.#tables.transaction(work);
     }

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { tablesOf } from "../host/schema.ts";
 import { TableSet } from "../host/table-set.ts";
 import { Crash } from "../journal/memory-sql.test-support.ts";
-import { INDEX_BATCH_MESSAGES, MAX_INDEXED_CHARS, SEARCH_TABLES } from "./search-index.ts";
+import { INDEX_BATCH_BYTES, INDEX_BATCH_MESSAGES, MAX_INDEXED_CHARS, SEARCH_TABLES } from "./search-index.ts";
 import { DEFAULT_SEARCH_RESULTS, MAX_SEARCH_RESULTS } from "./search.ts";
 import { Session } from "./session.ts";
 import { sessionScope } from "./session-host.ts";
@@ -356,6 +356,24 @@ describe("cost", () => {
     expect(pauses).toBe(2);
     expect(await found(session.store, `word${count - 1}`)).toEqual([]);
     expect(await found(session.store, `word${count - 2}`)).toEqual([`m${count - 2}`]);
+  });
+
+  test("few large messages are indexed in batches too: no transaction takes more bytes than its limit", async () => {
+    const session = open();
+    const large = (word: string) => word.padEnd(INDEX_BATCH_BYTES / 4, " filler");
+    for (let n = 0; n < 7; n += 1) session.store.appendMessage(text(`m${n}`, "user", large(`word${n}`)));
+    const batches: number[] = [];
+    let known = 0;
+    const took = () => {
+      const now = indexed(session).length;
+      batches.push(now - known);
+      known = now;
+    };
+    session.host.pause = async () => took();
+    expect(await found(session.store, "word6")).toEqual(["m6"]);
+    took();
+    // A quarter of the limit each, and a few bytes around it.
+    expect(batches).toEqual([3, 3, 1]);
   });
 });
 

@@ -2,6 +2,7 @@
 // the words next to each other come first, then the best by bm25. A search indexes what is new before it answers.
 import type { MessageStore } from "./message-store.ts";
 import { searchText } from "./search-index.ts";
+import { labelOf } from "./session-host.ts";
 import { matchQuery, phraseQuery } from "./search-query.ts";
 
 /** Results of one search when the caller names no limit, and at most. */
@@ -42,7 +43,10 @@ function find(store: MessageStore, expression: string, limit: number): string[] 
   try {
     return store.index.find(expression, limit);
   } catch (error) {
-    console.warn("The search index could not be read and is made anew.", error);
+    console.warn(
+      `${labelOf(store.scope.host)}the search index (cf_search_text) could not be read and is made anew.`,
+      error
+    );
     store.index.drop();
     while (!store.index.catchUp());
     return store.index.find(expression, limit);

@@ -17,6 +17,8 @@ export interface SessionHost {
   readonly blobs: Blobs;
   /** Keeps a row that cannot be read. */
   readonly setAside: Quarantine;
+  /** How log lines name the agent. */
+  readonly label?: string;
   now(): number;
   /** The one Conversation object of this id: it caches its row. */
   conversation(id: string): Conversation;
@@ -38,6 +40,11 @@ export interface SessionScope {
   readonly usage: Cached<UsageRow | undefined>;
   /** Where changes are recorded; set with the journal of the conversation that the agent holds. Other sessions have none. */
   log?: ChangeLog;
+}
+
+/** What a log line about storage begins with. */
+export function labelOf({ label }: SessionHost): string {
+  return label === undefined ? "" : `${label}: `;
 }
 
 /** Now, in SQLite's own form of a time, so that the column reads like those of other programs. */

@@ -10,6 +10,7 @@ import { MessageStore } from "./message-store.ts";
 import { sessionScope, type SessionHost } from "./session-host.ts";
 import { moveOriginalSession } from "./take-over.ts";
 import type { SessionMessage } from "./session-message.ts";
+import type { SessionProvider } from "./session-provider.ts";
 
 /** Counts rows returned by reads and rows changed by writes, and keeps the statements. */
 export class CountingSql implements Sql {
@@ -113,3 +114,20 @@ export function text(id: string, role = "user", content = `text of ${id}`): Sess
 }
 
 export const ids = (messages: readonly { id: string }[]) => messages.map(({ id }) => id);
+
+/** One of a user, over a list in memory. */
+export function customProvider(extra: Partial<SessionProvider>): SessionProvider {
+  const stored = [text("m0"), text("m1"), text("m2"), text("m3")];
+  return {
+    getMessage: (id) => stored.find((message) => message.id === id) ?? null,
+    getHistory: async () => stored,
+    getLatestLeaf: () => stored.at(-1) ?? null,
+    getBranches: () => [],
+    getPathLength: () => stored.length,
+    appendMessage: (message) => void stored.push(message),
+    updateMessage: () => undefined,
+    deleteMessages: () => undefined,
+    clearMessages: () => void stored.splice(0),
+    ...extra
+  };
+}

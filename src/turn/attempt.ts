@@ -31,6 +31,7 @@ import { AnswerTooLargeError, AttemptFailedError, StreamStalledError, TokenBudge
 import type { AssembledTurn, TurnHooks } from "./hooks.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnStream } from "./stream.ts";
+import { SILENCE_NOTICE_MS, Watchdog } from "./watchdog.ts";
 import type { EngineTurn, TurnView } from "./turn.ts";
 
 export interface AttemptInit {
@@ -53,7 +54,7 @@ export interface AttemptInit {
   readonly sdk: Sdk;
   readonly hooks: TurnHooks;
   readonly journal: Journal;
-  readonly listeners: Required<Pick<TurnListener, "streaming" | "chunk">>;
+  readonly listeners: Required<Pick<TurnListener, "streaming" | "chunk" | "silent">>;
   readonly clock: Clock;
   /** An outcome changed the answer that this turn extends: stores that, and tells the listeners. */
   readonly answerChanged: (changed: { readonly message: UIMessage; readonly stored: UIMessage }) => void;
@@ -105,6 +106,11 @@ export class Attempt {
   /** By the turn's own model calls, those of earlier attempts included. */
   get usedTokens(): number {
     return this.#usage.totalTokens ?? 0;
+  }
+
+  /** Since when the model has said nothing, once that is worth a notice. */
+  get silentSinceMs(): number | undefined {
+    return this.#watchdog?.silentSinceMs;
   }
 
   /** Something that works for the turn is alive: the model's silence does not count. */
@@ -191,7 +197,8 @@ export class Attempt {
       this.#stalled = new StreamStalledError(stall.timeoutMs);
       stop.abort(this.#stalled);
     };
-    const watchdog = new Watchdog({ ...stall, clock, onStall });
+    const onSilence = (sinceMs: number) => this.#init.listeners.silent(this.#init.view, sinceMs);
+    const watchdog = new Watchdog({ ...stall, noticeMs: SILENCE_NOTICE_MS, clock, onStall, onSilence });
     this.#watchdog = watchdog;
     watchdog.start();
     return watchdog;
@@ -276,7 +283,7 @@ export class Attempt {
   }
 
   #watch(): ToolWatch {
-    const { hooks, turn, sdk, clock } = this.#init;
+    const { hooks, turn, clock } = this.#init;
     return {
       before: async (call) => {
         this.#watchdog?.toolStarted();
@@ -298,7 +305,6 @@ export class Attempt {
         }
       },
       stepNumber: () => this.#call?.stepNumber ?? 0,
-      validateInput: (schema, value) => sdk.validateInput(schema, value),
       now: () => clock.now(),
       log: (message, error) => console.error(message, error)
     };
@@ -379,75 +385,4 @@ function usageOf(event: StepEnd): StepUsage {
     reasoningTokens: usage.reasoningTokens ?? null,
     cachedInputTokens: usage.cachedInputTokens ?? null
   };
-}
-
-export interface WatchdogInit {
-  readonly clock: Clock;
-  /** Zero or less: never. */
-  readonly timeoutMs: number;
-  /** Whether time spent in tools counts. */
-  readonly includesTools: boolean;
-  readonly onStall: () => void;
-}
-
-/** No exception, which would collect a stack: it is never shown. */
-const STOPPED = "The stream is over.";
-
-/**
- * Notices a model stream that stopped without a word. It measures the time since the last chunk, and stands still while a
- * tool runs unless it includes them. One sleeper, not a timer per chunk: a beat costs an assignment.
- */
-export class Watchdog {
-  readonly #init: WatchdogInit;
-  readonly #stop = new AbortController();
-  #lastBeatMs = 0;
-  #pauses = 0;
-
-  constructor(init: WatchdogInit) {
-    this.#init = init;
-  }
-
-  /** The wait for the first chunk counts. */
-  start(): void {
-    if (!(this.#init.timeoutMs > 0) || !Number.isFinite(this.#init.timeoutMs)) return;
-    this.beat();
-    void this.#watch();
-  }
-
-  beat(): void {
-    this.#lastBeatMs = this.#init.clock.now();
-  }
-
-  toolStarted(): void {
-    if (!this.#init.includesTools) this.pause();
-  }
-
-  toolEnded(): void {
-    if (!this.#init.includesTools) this.resume();
-  }
-
-  /** No chunk is expected now. Each needs its `resume`. */
-  pause(): void {
-    this.#pauses += 1;
-  }
-
-  resume(): void {
-    this.#pauses -= 1;
-    this.beat();
-  }
-
-  stop(): void {
-    this.#stop.abort(STOPPED);
-  }
-
-  async #watch(): Promise<void> {
-    const { clock, timeoutMs, onStall } = this.#init;
-    for (;;) {
-      const leftMs = this.#pauses > 0 ? timeoutMs : this.#lastBeatMs + timeoutMs - clock.now();
-      if (leftMs <= 0) return onStall();
-      // Only our own abort rejects the sleep.
-      await clock.sleep(leftMs, this.#stop.signal).catch(() => undefined);
-      if (this.#stop.signal.aborted) return;
-    }
-  }
 }

@@ -35,6 +35,10 @@ export class MemoryTranscript implements Transcript {
     return this.#messages.has(messageId);
   }
 
+  storedOf(messageIds: readonly string[]): ReadonlySet<string> {
+    return new Set(messageIds.filter((id) => this.has(id)));
+  }
+
   append(message: UIMessage, _origin: ChangeOrigin, parentId: string | null = this.leaf): boolean {
     if (this.has(message.id)) return false;
     this.#messages.set(message.id, { message, parent: parentId });
@@ -93,6 +97,8 @@ export interface WorldInit {
   classifyFailure?: (error: unknown) => FailureClass | undefined;
   overflowRetries?: number;
   compact?: () => boolean;
+  /** Resolves when what was written would survive. */
+  durable?: () => Promise<void>;
 }
 
 const POLICY: RecoveryPolicy = {
@@ -151,7 +157,7 @@ export class World {
       clock: this.clock,
       ids: { next: () => `id-${++this.#ids}`, random: () => 0.5 },
       emit: () => undefined,
-      durable: async () => undefined,
+      durable: async () => this.#init.durable?.(),
       background: (work) => void work.catch((error: unknown) => console.error(error)),
       keepAlive: async (work) => {
         if (this.failsToStayAlive) throw new Error("the root is unreachable");
@@ -270,6 +276,10 @@ export class SkippingClock implements Clock {
         reject(signal.reason);
       });
     });
+  }
+
+  get sleepers(): number {
+    return this.#sleepers.size;
   }
 
   skip(ms: number): void {

@@ -285,6 +285,13 @@ export class TurnEngine {
     return running?.attempt.hasStreamed ? running.turn.view : undefined;
   }
 
+  /** The turn whose model has said nothing for so long that clients are shown it, and since when. */
+  silent(): { readonly turn: TurnView; readonly sinceMs: number } | undefined {
+    const { running } = this.#store;
+    const sinceMs = running?.attempt.silentSinceMs;
+    return running && sinceMs !== undefined ? { turn: running.turn.view, sinceMs } : undefined;
+  }
+
   /** The newest turn that is accepted and not streaming yet, a continuation that waits for its start included. */
   waiting(): TurnView | undefined {
     const streaming = this.streaming()?.turnId;
@@ -408,9 +415,9 @@ export class TurnEngine {
     const waiting = this.#store.turns.filter(({ fold, view }) => fold.attempt === 0 && view.trigger !== "submission");
     // Stored by `admit` as the messages they are.
     const unplaced = waiting.flatMap(({ admitted }) => admitted.input as readonly unknown[] as UIMessage[]);
-    const shown = new Set<string>();
     // An id that is stored, or waits already, stays where it is: placing it again changes nothing.
-    const added = unplaced.filter(({ id }) => !shown.has(id) && shown.add(id) && !transcript.has(id));
+    const shown = new Set(transcript.storedOf(unplaced.map(({ id }) => id)));
+    const added = unplaced.filter(({ id }) => !shown.has(id) && shown.add(id));
     return [...transcript.path(), ...added];
   }
 

@@ -34,6 +34,8 @@ export interface FailureContext {
   readonly classification?: FailureClass;
   /** The turn that failed, if it had begun. */
   readonly turn?: EngineTurn;
+  /** What there is of its answer: stored together with the outcome that is being described. */
+  readonly partial?: UIMessage;
 }
 
 /** A call of the server's whose attempt ended before its outcome was recorded. */

@@ -10,6 +10,8 @@ export interface TurnListener {
   streaming?(turn: TurnView): void;
   /** One UI message chunk as JSON text. `seq` is its number in the turn's stored stream. */
   chunk?(turn: TurnView, chunk: { readonly seq: number; readonly body: string }): void;
+  /** Its model has said nothing since then; the next chunk, or the end of the attempt, ends the silence. */
+  silent?(turn: TurnView, sinceMs: number): void;
   /** An attempt ended and the turn goes on, now or later: it is neither done nor failed. */
   interrupted?(turn: TurnView): void;
   /** The outcome and the answer are stored. */
@@ -42,6 +44,10 @@ export class TurnListeners implements Required<TurnListener> {
 
   chunk(turn: TurnView, chunk: { readonly seq: number; readonly body: string }): void {
     this.#notify((listener) => listener.chunk?.(turn, chunk));
+  }
+
+  silent(turn: TurnView, sinceMs: number): void {
+    this.#notify((listener) => listener.silent?.(turn, sinceMs));
   }
 
   interrupted(turn: TurnView): void {

@@ -18,6 +18,7 @@ import {
   budgetOf,
   exhaustionOf,
   failurePauseMs,
+  type NewFailure,
   isHandover,
   OUT_OF_MEMORY,
   pauseAfterDeath,
@@ -329,11 +330,11 @@ export function retryAfter(
 export function retryTime(
   store: TurnStore,
   turn: Turn,
-  { stream, askedForMs }: { stream: Pick<TurnStream, "flush">; askedForMs?: number | undefined }
+  { stream, ...failure }: NewFailure & { readonly stream: Pick<TurnStream, "flush"> }
 ): number | undefined {
   // A step that it finished before it failed counts only once it is written.
   stream.flush();
-  const pauseMs = failurePauseMs(turn.fold.attempts, askedForMs);
+  const pauseMs = failurePauseMs(turn.fold.attempts, failure);
   return pauseMs === undefined ? undefined : store.now() + pauseMs;
 }
 
@@ -362,13 +363,9 @@ export async function shorten(store: TurnStore, turn: Turn, answer: UIMessage): 
 /** A turn that is stopped does not wait for what is done for it. */
 async function unlessAborted(signal: AbortSignal, work: Promise<boolean>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const onAbort = () => resolve(false);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+  // The signal is the turn's own and goes with it, so the listener may stay.
+  signal.addEventListener("abort", () => resolve(false), { once: true });
+  return Promise.race([work, promise]);
 }
 
 function hasLongResults({ parts }: UIMessage): boolean {

@@ -7,13 +7,17 @@ import {
   DEBOUNCE_MS,
   evaluateBudget,
   FAILURES_IN_A_ROW,
+  failurePauseMs,
   FAILURES_IN_ALL,
   hookFailuresInARow,
+  LONG_SILENCE,
+  LONG_SILENCES_IN_A_ROW,
   OUT_OF_MEMORY,
   OUT_OF_MEMORY_LIMIT,
   pauseAfterDeath,
   RECOVERY_HOOK_FAILED,
   type Budget,
+  type NewFailure,
   type RecoveryLimits
 } from "./retry-policy.ts";
 
@@ -189,6 +193,7 @@ describe("memory", () => {
 describe("failures of the provider", () => {
   const fails = (finishedSteps = 0): Past => ({ end: "failed", produced: 1, finishedSteps, errorCode: "transient" });
   const silent = (finishedSteps = 0): Past => ({ end: "stalled", produced: 1, finishedSteps });
+  const hangs = (finishedSteps = 0): Past => ({ ...silent(finishedSteps), errorCode: LONG_SILENCE });
   const hookFails: Past = { end: "failed", errorCode: RECOVERY_HOOK_FAILED };
   const rows: [string, Past[], number, number][] = [
     ["none", [], 0, 0],
@@ -202,16 +207,38 @@ describe("failures of the provider", () => {
   ];
 
   test.each(rows)("count %s", (_promise, past, inARow, inAll) => {
-    expect(countFailures(history(...past))).toEqual({ inARow, inAll });
+    expect(countFailures(history(...past))).toMatchObject({ inARow, inAll });
   });
 
   test.each([
     ["in a row", FAILURES_IN_A_ROW, () => silent()],
-    ["in all", FAILURES_IN_ALL, () => silent(1)]
+    ["in all", FAILURES_IN_ALL, () => silent(1)],
+    ["that are long silences in a row", LONG_SILENCES_IN_A_ROW, () => hangs()]
   ])("%s end the turn at the limit of %i", (_what, limit, one) => {
     const times = (count: number) => history(...Array.from({ length: count }, one));
     expect(evaluate(times(limit - 1), { maxAttempts: 99 })?.exhausted).toBeUndefined();
     expect(evaluate(times(limit), { maxAttempts: 99 })?.exhausted).toBe("provider_failures_exceeded");
+  });
+
+  test.each<[string, Past[], number]>([
+    ["in a row", [fails(), hangs(), hangs()], 2],
+    ["over deaths", [hangs(), dies(9), hangs()], 2],
+    ["not over a failure that the provider reported", [hangs(), fails(), hangs()], 1],
+    ["not over a finished step", [hangs(), hangs(1)], 1],
+    ["not before a failure, or a short one", [hangs(), silent()], 0]
+  ])("that are long silences count %s", (_promise, past, longSilences) => {
+    expect(countFailures(history(...past)).longSilences).toBe(longSilences);
+  });
+
+  const hanging = { isLongSilence: true };
+  test.each<[string, Past[], NewFailure, boolean]>([
+    ["a first long silence", [], hanging, true],
+    ["a second long silence", [hangs()], hanging, false],
+    ["a failure after a long silence", [hangs()], {}, true],
+    ["a long silence after a failure", [hangs(), fails()], hanging, true],
+    ["a long silence after a finished step", [hangs(), { end: null, finishedSteps: 1 }], hanging, true]
+  ])("after %s the provider is asked again, or not", (_what, past, failure, isAskedAgain) => {
+    expect(failurePauseMs(history(...past), failure) !== undefined).toBe(isAskedAgain);
   });
 
   test("of the user's hook are counted apart", () => {

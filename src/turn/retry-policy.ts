@@ -38,6 +38,12 @@ export const OUT_OF_MEMORY_LIMIT = 3;
  */
 export const FAILURES_IN_A_ROW = 5;
 export const FAILURES_IN_ALL = 20;
+/** Long silences cost the user all of that time: a provider that hangs twice is not asked a third time. */
+export const LONG_SILENCES_IN_A_ROW = 2;
+/** A silence of this length is a long one. The default window is; a class that chose a shorter one wants to ask again. */
+export const LONG_SILENCE_MS = 300_000;
+/** What an attempt ended of when the silence was a long one. */
+export const LONG_SILENCE = "long-silence";
 
 /** What an attempt ended of when it was the user's hook that failed: the model was not asked. */
 export const RECOVERY_HOOK_FAILED = "recovery-hook-failed";
@@ -151,17 +157,23 @@ function lastOnes(attempts: readonly AttemptView[], isLike: (attempt: AttemptVie
 export interface FailureCount {
   readonly inARow: number;
   readonly inAll: number;
+  /** The newest of the row that were long silences. */
+  readonly longSilences: number;
 }
 
 /** Failures and silences of the provider. One after a finished step is the first of a new row. */
 export function countFailures(attempts: readonly AttemptView[]): FailureCount {
   const rowStart = attempts.findLastIndex(({ finishedSteps }) => finishedSteps > 0);
-  const row = attempts.slice(Math.max(rowStart, 0));
-  return { inARow: row.filter(isProviderFailure).length, inAll: attempts.filter(isProviderFailure).length };
+  const row = attempts.slice(Math.max(rowStart, 0)).filter(isProviderFailure);
+  return {
+    inARow: row.length,
+    inAll: attempts.filter(isProviderFailure).length,
+    longSilences: lastOnes(row, ({ errorCode }) => errorCode === LONG_SILENCE)
+  };
 }
 
-export function areTooMany({ inARow, inAll }: FailureCount): boolean {
-  return inARow >= FAILURES_IN_A_ROW || inAll >= FAILURES_IN_ALL;
+export function areTooMany({ inARow, inAll, longSilences }: FailureCount): boolean {
+  return inARow >= FAILURES_IN_A_ROW || inAll >= FAILURES_IN_ALL || longSilences >= LONG_SILENCES_IN_A_ROW;
 }
 
 function isProviderFailure({ end, errorCode }: AttemptView): boolean {
@@ -177,10 +189,21 @@ export function hookFailuresInARow(attempts: readonly AttemptView[]): number {
 export const FAILURE_PAUSE_MS = 1_000;
 export const MAX_FAILURE_PAUSE_MS = 60_000;
 
+/** One more failure of the provider. */
+export interface NewFailure {
+  readonly isLongSilence?: boolean;
+  /** The pause that the provider asked for. */
+  readonly askedForMs?: number | undefined;
+}
+
 /** How long the provider is left alone after one more failure; undefined: this one is one too many. */
-export function failurePauseMs(attempts: readonly AttemptView[], askedForMs?: number): number | undefined {
+export function failurePauseMs(
+  attempts: readonly AttemptView[],
+  { isLongSilence = false, askedForMs }: NewFailure = {}
+): number | undefined {
   const before = countFailures(attempts);
-  if (areTooMany({ inARow: before.inARow + 1, inAll: before.inAll + 1 })) return undefined;
+  const longSilences = isLongSilence ? before.longSilences + 1 : 0;
+  if (areTooMany({ inARow: before.inARow + 1, inAll: before.inAll + 1, longSilences })) return undefined;
   const policy = { baseMs: FAILURE_PAUSE_MS, maxMs: MAX_FAILURE_PAUSE_MS };
   return Math.min(askedForMs ?? backoffMs(before.inARow, policy), MAX_FAILURE_PAUSE_MS);
 }

@@ -41,6 +41,8 @@ import {
   exhaustionOf,
   hookFailuresInARow,
   hookPauseMs,
+  LONG_SILENCE,
+  LONG_SILENCE_MS,
   RECOVERY_HOOK_FAILED,
   retryAtOf,
   type ExhaustionReason
@@ -56,6 +58,7 @@ import {
 } from "./settle.ts";
 import { beginFirst, beginNext, runAttempt, storePartial, type Tried } from "./start-attempt.ts";
 import type { TurnStore } from "./store.ts";
+import { storableAnswer } from "./stream.ts";
 import type { Turn, TurnOutcome } from "./turn.ts";
 
 export class TurnRunner {
@@ -89,8 +92,16 @@ export class TurnRunner {
     for (;;) {
       const next = this.#next();
       if (next === undefined) return;
-      if (typeof next === "number") await this.#waitUntil(next);
-      else await this.#store.nesting.inTurn(() => this.#run(next));
+      if (typeof next === "number") {
+        await this.#waitUntil(next);
+        continue;
+      }
+      await this.#store.nesting.inTurn(() => this.#run(next));
+      this.#store.init.turnEnded?.();
+      // A thousand turns may end without waiting for anything: a death would undo all of them, and other agents would wait
+      // for them.
+      const { openTurns } = this.#store;
+      if (openTurns.length > 0 && !openTurns.includes(next)) await this.#store.init.durable();
     }
   }
 
@@ -288,11 +299,12 @@ export class TurnRunner {
     const { hooks, emit } = this.#store.init;
     emit("chat:stream:stalled", { requestId: turn.view.requestId, timeoutMs: error.timeoutMs });
     if (!hooks.recovery.enabled) return this.#fail(turn, { error, stage: "stream", tried });
+    const isLongSilence = error.timeoutMs >= LONG_SILENCE_MS;
     this.#handOver(turn, tried, {
       reason: "stalled",
-      error: { code: error.code, message: error.message },
+      error: { code: isLongSilence ? LONG_SILENCE : error.code, message: error.message },
       // After one silence too many the turn is given up at once.
-      retryAt: retryTime(this.#store, turn, tried) ?? null
+      retryAt: retryTime(this.#store, turn, { stream: tried.stream, isLongSilence }) ?? null
     });
   }
 
@@ -352,11 +364,13 @@ export class TurnRunner {
     }
   ): void {
     const { error, stage, tried, classification, found } = failure;
-    const text = this.#describe(turn, error, { stage, ...(classification && { classification }) });
     // Before the stream there is nothing to store, unless an earlier attempt left it.
     const isBare = stage === "turn" && tried !== undefined && !tried.streamed;
     const streamed = tried && !isBare ? { stream: tried.stream, streamed: tried.streamed } : {};
-    const shown = found ? leftOf(turn, found) : streamed;
+    const shown: Pick<Ending, "left" | "stream" | "streamed"> = found ? leftOf(turn, found) : streamed;
+    const partial = shown.left?.answer ?? (shown.stream && storableAnswer(shown.stream.message));
+    const known = { stage, ...(classification && { classification }), ...(partial && { partial }) };
+    const text = this.#describe(turn, error, known);
     const reason = error instanceof AnswerTooLargeError ? { reason: "answer_too_large" } : {};
     this.#end(turn, { ...shown, ...reason, status: "error", error: text, refused: this.#refusedFiles(turn, error) });
   }
@@ -408,11 +422,13 @@ export class TurnRunner {
   }
 
   #hasSuccessor(turn: Turn): boolean {
-    const { turns } = this.#store;
-    return turns.slice(turns.indexOf(turn) + 1).some(({ notes }) => notes.supersedable);
+    const { openTurns } = this.#store;
+    // From the newest on: a queue of any length is mostly answered by its last turn.
+    const newest = openTurns.findLast((open) => this.#store.find(open)?.notes.supersedable);
+    return newest !== undefined && newest.turnId !== turn.view.turnId;
   }
 
-  #describe(turn: Turn, error: unknown, failure: Pick<FailureContext, "stage" | "classification">): string {
+  #describe(turn: Turn, error: unknown, failure: Pick<FailureContext, "stage" | "classification" | "partial">): string {
     const { requestId } = turn.view;
     const context = { ...this.#failureContext(turn, failure.stage), ...failure };
     const text = this.#textOf(error, context);

@@ -27,12 +27,14 @@ export interface EngineInit {
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
   /** Every turn is given up: part of the transaction. */
   onGiveUp?(): void;
-  /** Resolves when everything written so far would survive the death of the process. */
+  /** Resolves when everything written so far would survive the death of the process, and others had their turn. */
   durable(): Promise<void>;
   /** Keeps the invocation open for work that is not awaited. */
   background(work: Promise<unknown>): void;
   /** Keeps the object from idling out; the wake that comes with it finds open turns after a crash. */
   keepAlive<T>(work: () => Promise<T>): Promise<T>;
+  /** The runner is done with a turn, for now or for good. Must not throw. */
+  turnEnded?(): void;
 }
 
 /** The turn that is being run, while it runs. */

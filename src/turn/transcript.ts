@@ -24,6 +24,8 @@ export interface Transcript {
   readonly leafId: string | null;
   get(messageId: string): UIMessage | undefined;
   has(messageId: string): boolean;
+  /** Which of these are stored. */
+  storedOf(messageIds: readonly string[]): ReadonlySet<string>;
   /** Under the leaf, or under `parentId`. False: the id is stored already, and is left as it is. */
   append(message: UIMessage, origin: ChangeOrigin, parentId?: string | null): boolean;
   update(message: UIMessage, origin: ChangeOrigin): void;

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../host/ports.ts";
-import { Watchdog, type WatchdogInit } from "./attempt.ts";
+import { Watchdog, type WatchdogInit } from "./watchdog.ts";
 
 const TIMEOUT_MS = 100;
 
@@ -126,13 +126,75 @@ test("however many chunks come, there is one sleeper", async () => {
   expect(clock.slept).toBeLessThanOrEqual(8);
 });
 
+describe("a silence", () => {
+  const NOTICE_MS = 60;
+  const noticing = (more: Partial<WatchdogInit> = {}) => watch({ noticeMs: NOTICE_MS, timeoutMs: 1_000, ...more });
+
+  test("is reported once, with when it began, and before it is a stall", async () => {
+    const { clock, dog, silences, stalls } = noticing();
+    await clock.advance(50);
+    dog.beat();
+    await clock.advance(NOTICE_MS - 1);
+    expect([silences, dog.silentSinceMs]).toEqual([[], undefined]);
+    await clock.advance(1);
+    expect([silences, dog.silentSinceMs]).toEqual([[50], 50]);
+    await clock.advance(1_000);
+    expect([silences, stalls]).toEqual([[50], [1_050]]);
+  });
+
+  test.each([0, 1_000])("that follows another is reported too (stall after %s)", async (timeoutMs) => {
+    const { clock, dog, silences } = noticing({ timeoutMs });
+    await clock.advance(NOTICE_MS);
+    await clock.advance(10);
+    dog.beat();
+    expect(dog.silentSinceMs).toBeUndefined();
+    await clock.advance(NOTICE_MS);
+    expect(silences).toEqual([0, 70]);
+  });
+
+  test.each([true, false])("does not count a tool, whatever the stall counts (%s)", async (includesTools) => {
+    const { clock, dog, silences } = noticing({ includesTools });
+    await clock.advance(10);
+    dog.toolStarted();
+    await clock.advance(500);
+    dog.toolEnded();
+    await clock.advance(NOTICE_MS - 1);
+    expect(silences).toEqual([]);
+    await clock.advance(1);
+    expect(silences).toEqual([510]);
+  });
+
+  test("is over with the stream, and none is reported afterwards", async () => {
+    const { clock, dog, silences } = noticing({ timeoutMs: 0 });
+    await clock.advance(NOTICE_MS);
+    dog.stop();
+    expect(dog.silentSinceMs).toBeUndefined();
+    dog.beat();
+    await clock.advance(1e12);
+    expect([silences, clock.sleepers]).toEqual([[0], 0]);
+  });
+
+  test("costs a stream that goes on one sleep per notice, not one per chunk", async () => {
+    const { clock, dog, silences } = noticing();
+    for (let chunk = 0; chunk < 600; chunk += 1) {
+      await clock.advance(1);
+      dog.beat();
+    }
+    expect(silences).toEqual([]);
+    expect(clock.slept).toBeLessThanOrEqual(1 + (600 / NOTICE_MS) * 2);
+  });
+});
+
 function watch(more: Partial<WatchdogInit> = {}) {
   const clock = new HandClock();
   const stalls: number[] = [];
   const onStall = () => void stalls.push(clock.now());
-  const dog = new Watchdog({ clock, timeoutMs: TIMEOUT_MS, includesTools: false, onStall, ...more });
+  const silences: number[] = [];
+  const onSilence = (sinceMs: number) => void silences.push(sinceMs);
+  const settings = { timeoutMs: TIMEOUT_MS, includesTools: false, noticeMs: Infinity };
+  const dog = new Watchdog({ clock, onStall, onSilence, ...settings, ...more });
   dog.start();
-  return { clock, dog, stalls };
+  return { clock, dog, stalls, silences };
 }
 
 interface Sleeper {

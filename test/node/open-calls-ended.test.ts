@@ -154,6 +154,23 @@ describe("a turn that is stopped", () => {
   });
 });
 
+test("a call that was allowed while its turn ran is run after that turn died and is not gone on with", async () => {
+  const { pause, reached } = held();
+  const calls = [toolCall("pay", { amount: 1 }, { id: "c1" }), toolCall("look", {}, { id: "c2" })];
+  const host = open([reply(...calls), reply(text("Done."))], { pause, recovers: false });
+  const socket = await connect(host);
+  ask(socket, "r1");
+  await reached;
+  approve(socket, "c1");
+  await host.advance(2_000);
+  scene.pause = async () => {};
+  await host.restart();
+  await host.advance(120_000);
+  expect(scene.effects).toEqual(["look", "pay 1"]);
+  expect((await partOf(host, "c1")).state).toBe("output-available");
+  expect((await partOf(host, "c2")).errorText).toMatch(/may or may not/);
+});
+
 describe("a class with its own word for interrupted calls", () => {
   type Part = Parameters<NonNullable<typeof scene.repair>>[0];
   /** As the README of the seeds has it. */

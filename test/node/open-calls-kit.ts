@@ -27,6 +27,8 @@ export interface Scene {
   /** Whether turns fail before they reach the model. */
   failsTurns?: boolean;
   failsTools?: boolean;
+  /** As `chatRecovery`. */
+  recovers?: boolean;
   repair?: (part: MessagePart) => MessagePart | undefined;
 }
 
@@ -38,6 +40,8 @@ async function effect(what: string): Promise<void> {
 }
 
 export class Teller extends Think {
+  override chatRecovery = scene.recovers ?? true;
+
   constructor(ctx: DurableObjectState, env: unknown) {
     super(ctx, env);
     if (scene.allowClientToolOverrides !== undefined) this.allowClientToolOverrides = scene.allowClientToolOverrides;
@@ -141,6 +145,7 @@ export function open(steps: Step[], settings: Partial<Scene> = {}): Host {
     allowClientToolOverrides: undefined,
     failsTurns: false,
     failsTools: false,
+    recovers: true,
     repair: () => undefined
   };
   Object.assign(scene, defaults, settings, { script: createScript(steps) });

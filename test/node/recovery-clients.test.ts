@@ -61,11 +61,13 @@ describe("a client that stays through it", () => {
 
   test("is told once however often the recovery itself is interrupted", async () => {
     const host = open([half(), reply(stall()), reply(stall()), reply(text(" and half"))], {
-      recovery: { noProgressTimeoutMs: 60 * MINUTE }
+      recovery: { noProgressTimeoutMs: 60 * MINUTE },
+      // The class chose a short window: of long silences two in a row are the end.
+      beforeTurn: () => ({ chatStreamStallTimeoutMs: 4 * MINUTE })
     });
     const socket = await connect(host);
     ask(socket, "r1");
-    await host.advance(35 * MINUTE);
+    await host.advance(15 * MINUTE);
     expect(recoveringFrames(socket)).toEqual([true, false]);
     expect(words(await stored(host)).at(-1)).toBe("assistant:half and half");
   });

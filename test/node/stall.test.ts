@@ -266,6 +266,37 @@ describe("a model that stays silent", () => {
     expect(scene.failures).toEqual([]);
   });
 
+  test("for ten minutes after its first words, twice in a row, is given up", async () => {
+    const exhausted: string[] = [];
+    const { host, socket } = await start(
+      Array.from({ length: 30 }, () => reply(text("word "), stall())),
+      { recovery: { terminalMessage, onExhausted: ({ reason }) => void exhausted.push(reason) } }
+    );
+    await host.advance(20 * MINUTE + PAUSE - 1);
+    expect(endsOf(socket, "r1")).toEqual([]);
+    await host.advance(1);
+    expect(endsOf(socket, "r1")).toEqual([`error: ${terminalMessage}`]);
+    await host.advance(2 * 60 * MINUTE);
+    expect(scene.script.callCount).toBe(2);
+    expect(exhausted).toEqual(["provider_failures_exceeded"]);
+    expect(said(await stored(host))).toEqual(["user:u-r1", "assistant:word word "]);
+  });
+
+  test("for ten minutes from the beginning is given up after the second time at the latest", async () => {
+    const { host, socket } = await start([silent(), silent(), silent()], { recovery: { terminalMessage } });
+    await host.advance(20 * MINUTE + PAUSE);
+    expect(endsOf(socket, "r1")).toEqual([`error: ${terminalMessage}`]);
+    expect(scene.script.callCount).toBe(2);
+  });
+
+  test("in steps of a long turn, each after the other, is asked again each time", async () => {
+    const step = [reply(text("so "), stall()), reply(toolCall("slow", {}))];
+    const { host } = await start([...step, ...step, ...step, reply(text("done"))], { tools: slow({ ms: 1 }) });
+    await host.advance(3 * (10 * MINUTE + 10 * SECOND));
+    expect(stalls()).toHaveLength(3);
+    expect(said(await stored(host)).at(-1)).toContain("done");
+  });
+
   const silences = Array.from({ length: 30 }, silent);
 
   test.each<[string, object, number, string]>([
