@@ -34,8 +34,6 @@ import type { SubAgentInfo } from "./tree/children.ts";
 import { parentStub } from "./tree/parent.ts";
 import type { SubAgentClass, SubAgentStub } from "./tree/sub-agent-stub.ts";
 import { passOn } from "./tree/agent-call.ts";
-import type { WorkflowInfo } from "./workflows/workflow-table.ts";
-import type { RunWorkflowOptions, WorkflowEventInput } from "./workflows/workflows.ts";
 import { wrapUserMethods } from "./wrap.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
 
@@ -119,7 +117,7 @@ export abstract class BaseAgent<
   onError(connection: Connection, error: unknown): MaybePromise<void>;
   onError(...args: [error: unknown] | [connection: Connection, error: unknown]): MaybePromise<void> {
     const error = args.length === 2 ? args[1] : args[0];
-    console.error(`Error in ${this.constructor.name}:`, error);
+    console.error(`Error in ${runtimeOf(this).label}:`, error);
     throw error;
   }
 
@@ -252,11 +250,22 @@ export abstract class BaseAgent<
     return runtimeOf(this).schedules.cancel(id);
   }
 
-  getScheduleById<Payload = unknown>(id: string): Promise<Schedule<Payload> | undefined> {
+  getSchedule<Payload = unknown>(id: string): Schedule<Payload> | undefined {
     return runtimeOf(this).schedules.get(id);
   }
 
-  listSchedules<Payload = unknown>(criteria?: ScheduleCriteria): Promise<Schedule<Payload>[]> {
+  /** In time order. */
+  getSchedules<Payload = unknown>(criteria?: ScheduleCriteria): Schedule<Payload>[] {
+    return runtimeOf(this).schedules.list(criteria);
+  }
+
+  /** `getSchedule`, for callers that expect a promise. */
+  async getScheduleById<Payload = unknown>(id: string): Promise<Schedule<Payload> | undefined> {
+    return runtimeOf(this).schedules.get(id);
+  }
+
+  /** `getSchedules`, for callers that expect a promise. */
+  async listSchedules<Payload = unknown>(criteria?: ScheduleCriteria): Promise<Schedule<Payload>[]> {
     return runtimeOf(this).schedules.list(criteria);
   }
 
@@ -361,27 +370,6 @@ export abstract class BaseAgent<
     return runtimeOf(this).fibers.remove(options);
   }
 
-  // ── Workflows ──
-
-  /** Starts a workflow that reports back to this agent; returns its id. */
-  runWorkflow(bindingName: string, params?: unknown, options?: RunWorkflowOptions): Promise<string> {
-    return runtimeOf(this).workflows.run(bindingName, params, options);
-  }
-
-  /** Hands a workflow the event it waits for. */
-  sendWorkflowEvent(bindingName: string, workflowId: string, event: WorkflowEventInput): Promise<void> {
-    return runtimeOf(this).workflows.sendEvent(bindingName, workflowId, event);
-  }
-
-  async getWorkflow(id: string): Promise<WorkflowInfo | undefined> {
-    return runtimeOf(this).workflows.get(id);
-  }
-
-  /** Forgets a workflow without stopping it; what it still reports is refused. */
-  async deleteWorkflow(id: string): Promise<boolean> {
-    return runtimeOf(this).workflows.remove(id);
-  }
-
   // ── Sub-agents ──
 
   /** Gets or creates a child agent with its own storage. Agents nest at most 4 deep, the root included. */
@@ -431,8 +419,8 @@ export abstract class BaseAgent<
     return entryOf(this).fetch(request);
   }
 
-  override alarm(): Promise<void> {
-    return runtimeOf(this).wake();
+  override alarm(info?: AlarmInvocationInfo): Promise<void> {
+    return runtimeOf(this).wake(info);
   }
 
   override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {

@@ -63,10 +63,13 @@ export class AgentEntry {
     const forwarded = await this.#gateway.route(request);
     if (forwarded.kind === "response") return forwarded.response;
     if (forwarded.kind === "upgrade") return this.#accept(this.#newAttachment(request), forwarded.connect);
+    const admitted = await this.#runtime.runAs({ request }, () => this.#admit(request));
+    if (admitted instanceof Response) return admitted;
     if (isUpgrade(request)) return this.#upgrade(request);
     return this.#runtime.runAs({ request }, async () => {
       try {
         for (const extension of this.#runtime.extensions) {
+          if (admitted === "class" && !extension.checksCallers) continue;
           const response = await extension.respond?.(request);
           if (response) return response;
         }
@@ -77,6 +80,14 @@ export class AgentEntry {
         return new Response("Internal Server Error", { status: 500 });
       }
     });
+  }
+
+  async #admit(request: Request): Promise<Response | "class" | undefined> {
+    for (const extension of this.#runtime.extensions) {
+      const admitted = await extension.admitHere?.(request);
+      if (admitted) return admitted;
+    }
+    return undefined;
   }
 
   async #upgrade(request: Request): Promise<Response> {

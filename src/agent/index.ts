@@ -1,6 +1,16 @@
 export { Agent } from "./agent.ts";
+export { hasBearerToken } from "./bearer-token.ts";
 export { callable } from "./connections/callable.ts";
 export type { CallableMetadata, Callables } from "./connections/callable.ts";
+export { EmailNotSentError } from "./email.ts";
+export type {
+  EmailAddress,
+  EmailBinding,
+  IncomingEmail,
+  OutgoingEmail,
+  ReplyToEmailOptions,
+  SendEmailOptions
+} from "./email.ts";
 export type { SubAgentInfo } from "./tree/children.ts";
 export type { Connection } from "./connections/connection.ts";
 export type { ConnectionContext } from "./connections/connections.ts";
@@ -37,6 +47,12 @@ export { getAgentByName, routeAgentRequest } from "./routing.ts";
 export type { AgentLookupOptions, AgentRoutingOptions, RouteTarget, RoutingRetry } from "./routing.ts";
 export type { Schedule, ScheduleCriteria, ScheduleOptions } from "./schedules/schedules.ts";
 export { StreamingResponse } from "./connections/streaming-response.ts";
+export type {
+  WorkflowCriteria,
+  WorkflowInstanceStatus,
+  WorkflowPage,
+  WorkflowQuery
+} from "./workflows/workflow-control.ts";
 export type { WorkflowInfo, WorkflowStatus } from "./workflows/workflow-table.ts";
 export type { RunWorkflowOptions, WorkflowEventInput } from "./workflows/workflows.ts";
 export type { StateSource } from "./state.ts";

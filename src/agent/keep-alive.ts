@@ -26,6 +26,7 @@ export class KeepAlive {
   readonly #heartbeat: Heartbeat;
   #references = 0;
   #isReleasing = false;
+  readonly #released: (() => void)[] = [];
 
   constructor(core: AgentCore) {
     this.#core = core;
@@ -35,6 +36,12 @@ export class KeepAlive {
 
   get isHeld(): boolean {
     return this.#references > 0;
+  }
+
+  /** Calls it when no reference is held: at once, or then. */
+  whenReleased(then: () => void): void {
+    if (this.#references === 0) then();
+    else this.#released.push(then);
   }
 
   /** Resolves when the wake is durable. The disposer may be called any number of times. */
@@ -64,7 +71,9 @@ export class KeepAlive {
       if (!isHeld) return;
       isHeld = false;
       this.#references--;
-      if (this.#references === 0) letGo();
+      if (this.#references > 0) return;
+      for (const then of this.#released.splice(0)) then();
+      letGo();
     };
     try {
       const { wakes, clock } = this.#core;

@@ -11,6 +11,7 @@ import { openSchema, type MetaRow } from "../host/schema.ts";
 import type { TakeoverReport } from "../host/takeover.ts";
 import { openSockets } from "../host/sockets.ts";
 import { openSql } from "../host/sql.ts";
+import { MAX_DELAY_MS, processAlarms, type ProcessAlarms } from "../host/process-alarms.ts";
 import { openAlarm, Wakes } from "../host/wakes.ts";
 import type { AgentEvent, EventPayloads, EventType } from "../observe/events.ts";
 import { errorMessage } from "../util/errors.ts";
@@ -25,7 +26,7 @@ import { AgentDestroyedError } from "./errors.ts";
 import { Fibers } from "./fibers/fibers.ts";
 import { frames } from "./connections/frames.ts";
 import { takeoverPartsOf } from "./takeover.ts";
-import { originalName, resolveIdentity, storeIdentity, type Identity } from "./identity.ts";
+import { agentLabel, originalName, resolveIdentity, storeIdentity, type Identity } from "./identity.ts";
 import type { FacetIdentity } from "./tree/internal.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import type { AgentStaticOptions, ResolvedOptions } from "./options.ts";
@@ -74,6 +75,8 @@ export class AgentRuntime implements AgentCore {
   readonly childWakes: ChildWakes;
   readonly extensions: AgentExtension[] = [];
   readonly workflows: Workflows;
+  /** Where many objects share one process that wakes them all at once. */
+  readonly #alarms: ProcessAlarms | undefined;
   readonly #storedIdentity: string | null;
   /** Set in the process that took the object over. */
   readonly #takenOver: TakeoverReport | undefined;
@@ -88,10 +91,14 @@ export class AgentRuntime implements AgentCore {
     this.agent = agent;
     this.ctx = ctx;
     this.env = init.env;
-    const { clock, ids } = servicesOf(ctx);
+    const { clock, ids, process } = servicesOf(ctx);
     this.clock = clock;
     this.ids = ids;
-    this.alarm = openAlarm(ctx.storage);
+    this.#alarms = processAlarms(process, init.env);
+    this.alarm = openAlarm(ctx.storage, {
+      failed: (error) => console.error(`${this.label}: the alarm could not be changed:`, error),
+      ...(this.#alarms && { shared: { alarms: this.#alarms, now: () => clock.now() } })
+    });
     this.sockets = openSockets(ctx);
     this.lifecycle = openLifecycle(ctx, clock);
     this.options = resolveOptions(init.options);
@@ -111,17 +118,24 @@ export class AgentRuntime implements AgentCore {
       sql: this.sql,
       now: () => clock.now(),
       arm: (at) => this.#arm(at),
-      firingConsumes: !this.identity.isFacet
+      firingConsumes: !this.identity.isFacet,
+      ...(this.#alarms && { maxDelayMs: MAX_DELAY_MS })
     });
     this.quarantine = openQuarantine(
       this.sql,
       () => clock.now(),
-      (row) => this.emit("storage:row:quarantined", { table: row.table, key: row.key, error: row.error })
+      ({ table, key, error }) => {
+        console.error(`${this.label}: row ${key} of ${table} cannot be read and is kept in cf_quarantine: ${error}`);
+        this.emit("storage:row:quarantined", { table, key, error });
+      }
     );
     this.activation = new Activation({
       lifecycle: this.lifecycle,
       admit: () => this.assertAlive(),
-      start: (props) => this.runAs({}, () => this.#start(props))
+      start: (props) => this.runAs({}, () => this.#start(props)),
+      entered: () => {
+        for (const extension of this.extensions) extension.entered?.();
+      }
     });
     this.tree = new Tree(this, openFacets(ctx));
     this.connections = new Connections(this, agent, () => this.tree.ownSockets());
@@ -157,6 +171,11 @@ export class AgentRuntime implements AgentCore {
 
   assertAlive(): void {
     if (this.isGone) throw new AgentDestroyedError();
+  }
+
+  /** How log lines name this agent. */
+  get label(): string {
+    return agentLabel(this.identity);
   }
 
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void {
@@ -202,18 +221,22 @@ export class AgentRuntime implements AgentCore {
   background(work: Promise<unknown>): void {
     this.lifecycle.waitUntil(
       work.catch((error: unknown) => {
-        if (!this.isGone) console.error("Background work failed:", error);
+        if (!this.isGone) console.error(`${this.label}: background work failed:`, error);
       })
     );
   }
 
   /** The platform alarm, or for a facet the root's call on its behalf. */
-  async wake(): Promise<void> {
+  async wake(alarm?: AlarmInvocationInfo): Promise<void> {
     if (this.#isCondemned) return this.#finishDestroy();
+    if (alarm && this.#comesTooEarly(alarm)) return;
+    const ended = this.#alarms?.begin(this.clock.now());
     this.wakes.fired();
     try {
       await this.activation.enter(() => this.runAs({}, () => this.#runDue()));
+      if (ended) this.keepAlive.whenReleased(ended);
     } catch (error) {
+      ended?.();
       if (this.isGone) return;
       // Should the platform stop retrying, the rows still have a wake of their own.
       await this.wakes.rearm(this.clock.now() + this.options.keepAliveIntervalMs);
@@ -221,15 +244,25 @@ export class AgentRuntime implements AgentCore {
     }
   }
 
+  /** Too many objects of this process work already: this one is woken again, before it has cost anything. */
+  #comesTooEarly({ scheduledTime, isRetry }: AlarmInvocationInfo): boolean {
+    if (this.activation.isStarted) return false;
+    const now = this.clock.now();
+    // One that failed is tried again on purpose.
+    const until = this.#alarms?.postponedUntil(this.ctx.id.toString(), now, isRetry ? now : Number(scheduledTime));
+    if (until !== undefined) this.alarm.set(until);
+    return until !== undefined;
+  }
+
   async destroy(): Promise<void> {
     if (this.identity.isFacet) {
       this.emit("destroy", {});
       return this.tree.removeSelf();
     }
-    // Should we die below, the alarm comes back and finishes.
     this.#isCondemned = true;
-    this.sql.run("UPDATE cf_meta SET condemned = 1 WHERE id = 1");
+    // Should we die below, the alarm comes and finishes. Set first: an object that is condemned has one.
     this.alarm.set(this.clock.now());
+    this.sql.run("UPDATE cf_meta SET condemned = 1 WHERE id = 1");
     await this.#finishDestroy();
   }
 
@@ -288,7 +321,7 @@ export class AgentRuntime implements AgentCore {
 
   /** The agent is up without this step. */
   degraded(step: string, error: unknown): void {
-    console.error(`The start step "${step}" failed; the agent is up without it.`, error);
+    console.error(`${this.label}: the start step "${step}" failed; the agent is up without it.`, error);
     this.emit("chat:onstart:degraded", { step, error: errorMessage(error) });
   }
 

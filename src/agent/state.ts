@@ -107,7 +107,6 @@ export class StateStore {
     if (!row) return null;
     const parsed = parseJson(row.json);
     if (parsed.ok) return { json: row.json, value: parsed.value };
-    console.error(`The stored state is not valid JSON and was set aside: ${parsed.error}`);
     this.#init.quarantine({ table: "cf_state", key: "1", body: row.json, error: parsed.error });
     this.#table.change("DELETE FROM cf_state WHERE id = 1");
     return null;

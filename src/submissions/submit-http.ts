@@ -65,11 +65,12 @@ async function accept(request: Request, port: SubmitPort): Promise<Response> {
 
 /** 202: accepted. 200: an earlier request was. 409: that one asked something else under the same key. */
 function answer({ accepted, conflict, ...submission }: SubmitMessagesResult): Response {
+  if (conflict) {
+    // Nothing of the other submission: it may be another sender's.
+    return json({ error: "This Idempotency-Key was used for another submission." }, 409);
+  }
   // Relative to the address that was asked: a sub-agent does not know the one that its root was asked at.
   const address = `submit/${encodeURIComponent(submission.submissionId)}`;
-  if (conflict) {
-    return json({ error: "This Idempotency-Key was used for another submission.", statusUrl: address }, 409);
-  }
   const response = json({ ...shown(submission), statusUrl: address }, accepted ? 202 : 200);
   response.headers.set("Location", address);
   return response;

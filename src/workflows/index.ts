@@ -1,6 +1,7 @@
 // Workflows that belong to an agent: `everthink/workflows`.
-export { AgentWorkflow, type AgentWorkflowEvent } from "../agent/workflows/agent-workflow.ts";
+export { AgentWorkflow, type AgentWorkflowEvent, type ApprovalWait } from "../agent/workflows/agent-workflow.ts";
 export type { AgentWorkflowStep, ReportOptions } from "../agent/workflows/workflow-step.ts";
+export { WorkflowRejectedError } from "../agent/workflows/workflow-errors.ts";
 export { ThinkWorkflow, type ThinkWorkflowStep } from "./think-workflow.ts";
 export type { ApprovalOptions, ApprovalResult, PromptOptions, PromptSchema, PromptStep } from "./prompt-step.ts";
 export {

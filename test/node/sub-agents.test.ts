@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { getSubAgentByName, routeSubAgentRequest } from "../../src/agent/index.ts";
+import { subscribe } from "../../src/observe/index.ts";
 import { createTestHost } from "../../src/testing/index.ts";
 import { Member, Room } from "../conformance/agents.ts";
 
@@ -124,6 +125,29 @@ test("deleting a child leaves the schedules of siblings whose names look like pa
   for (const name of names.slice(1))
     expect(await (await getSubAgentByName(room, Member, name)).marks()).toEqual([name]);
   expect(await (await getSubAgentByName(room, Member, "a")).marks()).toEqual([]);
+});
+
+test("work of a child whose name in the registry became garbage is named by an event, and runs when the child is next asked for", async () => {
+  const host = open();
+  const room = await host.get(Room, "r");
+  await (await getSubAgentByName(room, Member, "a")).remindMe(60, "a");
+  host.kill();
+  host.sql(Room, "r", "UPDATE cf_children SET name = '{\"broken'");
+  const events: unknown[] = [];
+  const stop = subscribe("lifecycle", ({ type, payload }) => void events.push({ type, ...payload }));
+  const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  await host.restart();
+  await host.advance(61_000);
+  stop();
+  const key = '[["Member","a"]]';
+  expect(events).toContainEqual(
+    expect.objectContaining({ type: "storage:row:quarantined", table: "cf_children", key })
+  );
+  expect(String(error.mock.calls.at(-1))).toContain(key);
+  error.mockRestore();
+  const again = await getSubAgentByName(await host.get(Room, "r"), Member, "a");
+  await host.advance(1_000);
+  expect(await again.marks()).toEqual(["a"]);
 });
 
 test("destroy() in a child removes its schedules, wakes and registry row, and those of its descendants", async () => {

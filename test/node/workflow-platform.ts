@@ -12,7 +12,7 @@ export type WorkflowClass = new (ctx: ExecutionContext, env: never) => RunnableW
 export interface Instance {
   id: string;
   params: unknown;
-  status: "running" | "complete" | "errored" | "lost";
+  status: "running" | "complete" | "errored" | "lost" | "paused" | "terminated";
   output?: unknown;
   error?: string;
   /** Results of finished steps by name. */
@@ -62,7 +62,19 @@ export class WorkflowPlatform {
       this.#fail("get");
       const instance = this.instances.get(id);
       if (!instance) throw new Error("instance.not_found");
-      return { id, sendEvent: async (event: { type: string; payload?: unknown }) => this.#receive(instance, event) };
+      const become = async (status: "paused" | "running" | "terminated") => void (instance.status = status);
+      return {
+        id,
+        sendEvent: async (event: { type: string; payload?: unknown }) => this.#receive(instance, event),
+        status: async () => ({ status: instance.status, output: instance.output, error: instance.error }),
+        pause: () => become("paused"),
+        resume: () => become("running"),
+        terminate: () => become("terminated"),
+        restart: async () => {
+          instance.steps.clear();
+          void this.#run(instance);
+        }
+      };
     }
   };
 

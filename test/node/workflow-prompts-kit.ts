@@ -1,7 +1,7 @@
 // An agent and a workflow that prompts it as its params say, on a workflow binding without a platform.
 import { z } from "zod";
 import type { AgentEvent } from "../../src/observe/index.ts";
-import { Think, type ApprovalAuthorizationContext } from "../../src/index.ts";
+import { Think, type ApprovalAuthorizationContext, type ApprovalCaller } from "../../src/index.ts";
 import {
   createScript,
   createTestHost,
@@ -56,6 +56,10 @@ export class Support extends Think {
   override afterToolCall({ toolName }: { toolName: string }) {
     scene.toolHooks.push(`after ${toolName}`);
   }
+  override identifyApprover({ request }: ApprovalCaller) {
+    return request?.headers.get("X-User") ?? undefined;
+  }
+
   override authorizeApproval({ by, source }: ApprovalAuthorizationContext) {
     return source === "workflow" && scene.approvers.includes(by ?? "");
   }

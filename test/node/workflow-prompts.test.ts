@@ -296,15 +296,16 @@ test("a question is listed and decided over HTTP, also at an agent that has no a
   await host.idle();
   const [asked] = (await (await host.fetch(address)).json()) as { executionId: string; source: string }[];
   expect(asked).toMatchObject({ source: "workflow" });
-  const decide = (by: string) =>
+  const decide = (by: string, user = "") =>
     host.fetch(`${address}/${asked?.executionId}`, {
       method: "POST",
-      headers: { "Content-Type": "application/json" },
+      headers: { "Content-Type": "application/json", "X-User": user },
       body: JSON.stringify({ decision: "approve", by })
     });
-  expect((await decide("eve")).status).toBe(409);
-  expect((await decide("ada")).status).toBe(200);
   expect((await decide("ada")).status).toBe(409);
+  expect((await decide("ada", "eve")).status).toBe(409);
+  expect((await decide("eve", "ada")).status).toBe(200);
+  expect((await decide("eve", "ada")).status).toBe(409);
   await host.idle();
   expect(platform.instance("w").output).toEqual([{ approved: true, by: "ada" }]);
   expect(await (await host.fetch(address)).json()).toEqual([]);

@@ -177,18 +177,6 @@ describe("a failing row", () => {
     expect(world.count("cf_schedules")).toBe(0);
   });
 
-  test("a missing method is logged, reported as an event, and the row is consumed", async () => {
-    const agent = boot({ ping: () => undefined });
-    const { id } = await agent.schedules.schedule(1, "ping");
-    agent.methods = {};
-    await world.advance(2000);
-    expect(console.error).toHaveBeenCalled();
-    expect(world.eventsOf("schedule:error")).toEqual([
-      { callback: "ping", id, error: "this.ping is not a function", attempts: 0 }
-    ]);
-    expect(world.count("cf_schedules")).toBe(0);
-  });
-
   test("an unreadable payload is quarantined, reported with attempts 0, and treated as executed", async () => {
     let calls = 0;
     const agent = boot({ ping: () => void calls++ });

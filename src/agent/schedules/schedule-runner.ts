@@ -25,6 +25,10 @@ export const PICKUP_WINDOW_MS = 5 * 60_000;
 export const CROWD_THRESHOLD = 10;
 /** Out-of-memory errors in a row after which a schedule is dropped. */
 export const STRIKE_LIMIT = 3;
+/** How long after its time a schedule waits for a method that the class does not have. */
+export const MISSING_CALLBACK_MS = 30 * 86_400_000;
+/** When it is looked for again: after as long as it has been missing, within these. All of a callback at once. */
+const LOOK_AGAIN = { minMs: 60_000, maxMs: 3_600_000 };
 
 type Outcome =
   | { kind: "done" }
@@ -50,6 +54,7 @@ export class ScheduleRunner {
   /** Id to start time. */
   readonly #running = new Map<string, number>();
   #change = Promise.withResolvers<void>();
+  readonly #missing = new Set<string>();
   #isStopped = false;
   #pausedUntilMs = 0;
 
@@ -180,6 +185,7 @@ export class ScheduleRunner {
     if (!timing.ok) return this.#discard(row, null, timing.error);
     const payload = parseJson(row.payload);
     if (!payload.ok) return this.#discard(row, timing.value, payload.error);
+    if (!this.#core.hasMethod(row.callback)) return this.#wait(row, now);
     if (this.#isGivenUp(row, now)) {
       const error = new ScheduleGivenUpError(row.callback, row.unended_starts);
       return this.#settle(row, timing.value, { kind: "failed", error, attempts: row.unended_starts });
@@ -203,11 +209,6 @@ export class ScheduleRunner {
 
   async #call(row: ScheduleRow, timing: ScheduleTiming, payload: unknown): Promise<Outcome> {
     const { callback, id } = row;
-    if (!this.#core.hasMethod(callback)) {
-      const error = new Error(`this.${callback} is not a function`);
-      console.error(`Schedule ${id} is dropped: ${error.message}`);
-      return { kind: "failed", error, attempts: 0 };
-    }
     this.#core.emit("schedule:execute", { callback, id });
     const policy = { ...this.#core.options.retry, ...readRetry(row.retry) };
     const schedule = toSchedule(row, timing, payload);
@@ -246,8 +247,7 @@ export class ScheduleRunner {
       case "failed":
         this.#consume(row, timing);
         this.#emitError(row, outcome.error, outcome.attempts);
-        // A missing method is the deployer's news, already logged; there is no thrown error to hand over.
-        if (outcome.attempts > 0) await this.#core.report(outcome.error);
+        await this.#core.report(outcome.error);
         break;
       case "out-of-memory":
         await this.#strike(row, outcome.error, outcome.attempts);
@@ -271,6 +271,26 @@ export class ScheduleRunner {
     this.#core.emit("alarm:memory_limit_reset", { ...job, strikes });
     this.#emitError(row, error, attempts);
     await this.#core.report(error);
+  }
+
+  /** The class has no such method: one deploy without it must not lose what was promised. */
+  async #wait(row: ScheduleRow, nowMs: number): Promise<void> {
+    const { callback, id, time_ms: timeMs } = row;
+    const keptUntil = timeMs + MISSING_CALLBACK_MS;
+    if (nowMs > keptUntil) {
+      this.#table.remove(row.seq);
+      this.#emitError(row, new Error(`this.${callback} is not a function, for 30 days: the schedule is dropped.`), 0);
+    } else {
+      if (row.due_ms <= timeMs) this.#core.emit("schedule:callback_missing", { callback, id, keptUntil });
+      if (!this.#missing.has(callback)) {
+        console.error(`this.${callback} is not a function: its schedules wait for it, up to 30 days each.`);
+      }
+      this.#missing.add(callback);
+      const waitMs = Math.min(Math.max(nowMs - timeMs, LOOK_AGAIN.minMs), LOOK_AGAIN.maxMs);
+      // On the same minutes for all of them: one wake looks for many.
+      this.#table.postpone(row.seq, Math.ceil((nowMs + waitMs) / LOOK_AGAIN.minMs) * LOOK_AGAIN.minMs);
+    }
+    await this.#core.wakes.rearm();
   }
 
   /** The row cannot be read: kept in quarantine, reported, and counted as executed. */

@@ -139,6 +139,11 @@ export class ScheduleTable {
     );
   }
 
+  /** It did not start, and may at `dueMs`. */
+  postpone(seq: number, dueMs: number): void {
+    this.#table.change("UPDATE cf_schedules SET due_ms = ? WHERE seq = ?", dueMs, seq);
+  }
+
   /** The run ended without a verdict on the row: it stays and may start again at `dueMs`. */
   markStruck(seq: number, strikes: number, dueMs: number): void {
     this.#table.change(

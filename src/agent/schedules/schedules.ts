@@ -109,13 +109,13 @@ export class Schedules {
     return true;
   }
 
-  async get<T = unknown>(id: string): Promise<Schedule<T> | undefined> {
+  get<T = unknown>(id: string): Schedule<T> | undefined {
     const row = this.#table.byId(id);
     return row && publicView<T>(row);
   }
 
   /** In time order. */
-  async list<T = unknown>(filter: ScheduleCriteria = {}): Promise<Schedule<T>[]> {
+  list<T = unknown>(filter: ScheduleCriteria = {}): Schedule<T>[] {
     const startMs = filter.timeRange?.start?.getTime() ?? Number.NEGATIVE_INFINITY;
     const endMs = filter.timeRange?.end?.getTime() ?? Number.POSITIVE_INFINITY;
     const rows = filter.id === undefined ? this.#table.all() : [this.#table.byId(filter.id)];

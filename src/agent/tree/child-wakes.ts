@@ -95,11 +95,19 @@ export class ChildWakes {
     try {
       // A child that ran has armed its next wake, or none, before it answered.
       if (await this.#wake(path)) this.#release(row);
-      else await this.forget(path);
+      else await this.#forgetUnknown(row, path);
     } catch (error) {
       this.#core.emit("schedule:error", { callback: "wake", id: row.path, error: errorMessage(error), attempts: 0 });
       await this.#core.report(error);
     }
+  }
+
+  /** Deleting a child forgets its wakes first: what is left names a child whose row is not what was stored. */
+  async #forgetUnknown({ path: key }: WakeRow, path: AgentPath): Promise<void> {
+    const error = "no child is registered under this name; its wake is dropped";
+    this.#core.emit("storage:row:quarantined", { table: "cf_children", key, error });
+    console.error(`A sub-agent that has work to do is not registered: ${key}. Its wake is dropped.`);
+    await this.forget(path);
   }
 
   #lease(row: WakeRow): void {

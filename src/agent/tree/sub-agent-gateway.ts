@@ -44,9 +44,18 @@ export class SubAgentGateway {
     const stub = await this.#spawn(match);
     if (stub instanceof Response) return { kind: "response", response: stub };
     const forwarded = new Request(childUrl(admitted.url, match), admitted);
-    if (!isUpgrade(request)) return { kind: "response", response: await stub.fetch(forwarded) };
+    if (!isUpgrade(request)) {
+      // Asked again here and below: what a client may reach may have changed while a hook or a start was waited for.
+      const refusal = await this.#refusal(request, match);
+      return { kind: "response", response: refusal ?? (await stub.fetch(forwarded)) };
+    }
     const head: UpgradeHead = { url: forwarded.url, headers: [...forwarded.headers] };
-    return { kind: "upgrade", request, connect: (socket) => this.#connect(socket, match, head) };
+    const connect = async (socket: ConnectionSocket) => {
+      const { rejected } = await this.#passConnect(match, { op: "connect", attachment: socket.attachment, head });
+      const isRefused = rejected || (await this.#refusal(request, match)) !== undefined;
+      if (isRefused) socket.close(REJECTED.code, REJECTED.reason);
+    };
+    return { kind: "upgrade", request, connect };
   }
 
   /** Whether a request is for a child that cannot be. The parent's answer would be taken for the child's. */
@@ -78,11 +87,6 @@ export class SubAgentGateway {
     return { rejected: false };
   }
 
-  async #connect(socket: ConnectionSocket, match: SubAgentMatch, head: UpgradeHead): Promise<void> {
-    const { rejected } = await this.#passConnect(match, { op: "connect", attachment: socket.attachment, head });
-    if (rejected) socket.close(REJECTED.code, REJECTED.reason);
-  }
-
   async #passConnect(match: SubAgentMatch, call: Connect): Promise<{ rejected: boolean }> {
     // `connectHere` of the child answers. A child that was deleted meanwhile gives no answer.
     const answer = (await this.#runtime.tree.pass([step(match)], call)) as { rejected?: boolean };
@@ -106,10 +110,25 @@ export class SubAgentGateway {
       console.error("A sub-agent was addressed that cannot exist:", error);
       return isBadName ? new Response("Bad Request", { status: 400 }) : new Response("Not Found", { status: 404 });
     }
-    const verdict = await this.#runtime.runAs({ request }, () =>
-      this.#runtime.agent.onBeforeSubAgent(request, step(match))
-    );
-    return verdict ?? request;
+    return this.#runtime.runAs({ request }, async () => {
+      const refusal = await this.#refusal(request, match);
+      return refusal ?? (await this.#runtime.agent.onBeforeSubAgent(request, step(match))) ?? request;
+    });
+  }
+
+  async #refusal(request: Request, match: SubAgentMatch): Promise<Response | undefined> {
+    const child = { ...step(match), innermostPath: this.#innermostPath(match) };
+    for (const extension of this.#runtime.extensions) {
+      const refusal = await extension.admitChild?.(request, child);
+      if (refusal) return refusal;
+    }
+    return undefined;
+  }
+
+  /** Each sub-agent on the way looks for the next one in the same way. */
+  #innermostPath({ remainingPath }: SubAgentMatch): string {
+    const next = this.#match(remainingPath);
+    return next ? this.#innermostPath(next) : remainingPath;
   }
 
   async #spawn(match: SubAgentMatch) {

@@ -15,6 +15,11 @@ type AgentNamespace = Pick<DurableObjectNamespace, "get" | "idFromName">;
 
 export const DELETED_CLOSE_CODE = 1008;
 
+interface SocketEnd {
+  readonly code: number;
+  readonly reason: string;
+}
+
 export class Tree {
   readonly children: Children;
   /** A facet's sockets live at the root; a root has its own. */
@@ -83,6 +88,13 @@ export class Tree {
     const path = [...this.#runtime.identity.pathBelowRoot, child];
     await this.askRoot({ op: "forget", path });
     this.children.remove(child);
+    for (const extension of this.#runtime.extensions) extension.removed?.(child);
+  }
+
+  /** In a root: those of clients of a child and of everything below it; without a child those of this agent itself. */
+  closeSockets(child: AgentPathStep | undefined, end: SocketEnd): void {
+    if (child) return this.#closeBelow([child], end);
+    for (const socket of this.ownSockets()) socket.close(end.code, end.reason);
   }
 
   removeAll(): void {
@@ -139,11 +151,15 @@ export class Tree {
   }
 
   async #forget(path: AgentPath): Promise<void> {
-    const { childWakes, sockets } = this.#runtime;
     for (const schedule of await this.#surveyBelow(path)) this.#runtime.emit("schedule:cancel", schedule);
-    await childWakes.forget(path);
+    await this.#runtime.childWakes.forget(path);
+    this.#closeBelow(path, { code: DELETED_CLOSE_CODE, reason: "Sub-agent deleted" });
+  }
+
+  #closeBelow(path: AgentPath, { code, reason }: SocketEnd): void {
+    const { sockets } = this.#runtime;
     const below = sockets.list().filter((socket) => attachmentsBelow([socket.attachment], path).length > 0);
-    for (const socket of below) socket.close(DELETED_CLOSE_CODE, "Sub-agent deleted");
+    for (const socket of below) socket.close(code, reason);
   }
 
   async #surveyBelow(path: AgentPath): Promise<{ callback: string; id: string }[]> {

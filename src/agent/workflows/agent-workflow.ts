@@ -9,10 +9,20 @@ import { openAddress, type OriginAddress } from "./agent-address.ts";
 import { detachOrigin, type Detached, type WorkflowOrigin } from "./origin.ts";
 import { refused, type ReportAnswer } from "./report.ts";
 import { openStep, type AgentWorkflowStep, type OpenedStep } from "./workflow-step.ts";
-import { WorkflowOriginError } from "./workflow-errors.ts";
+import { APPROVAL_EVENT } from "./workflow-control.ts";
+import { WorkflowOriginError, WorkflowRejectedError } from "./workflow-errors.ts";
 
 /** What `run` is given: the platform's event, with the params exactly as they were given to `runWorkflow`. */
 export type AgentWorkflowEvent<Params = unknown> = Readonly<WorkflowEvent<Params>>;
+
+export interface ApprovalWait {
+  /** Default "wait-for-approval". */
+  stepName?: string;
+  /** Default "approval", which is what the agent's methods send. */
+  eventType?: string;
+  /** Default: the platform's. */
+  timeout?: WorkflowSleepDuration | number;
+}
 
 type Run = AgentWorkflow["run"];
 
@@ -67,6 +77,25 @@ export abstract class AgentWorkflow<
   /** The binding the workflow was started with, as given to `runWorkflow`. */
   get workflowName(): string {
     return this.#current.origin.workflowName;
+  }
+
+  /**
+   * Waits until `approveWorkflow` or `rejectWorkflow` of the agent is called for this workflow. Returns the metadata of the
+   * approval; throws WorkflowRejectedError, or the platform's error when `timeout` is over.
+   */
+  protected async waitForApproval<Metadata = unknown>(
+    step: AgentWorkflowStep<Progress, AgentClass["state"]>,
+    options: ApprovalWait = {}
+  ): Promise<Metadata | undefined> {
+    const { stepName = "wait-for-approval", eventType: type = APPROVAL_EVENT, timeout } = options;
+    const wait = { type, ...(timeout !== undefined && { timeout }) };
+    // What the agent's methods send.
+    const { payload } = await step.waitForEvent<{ approved?: boolean; reason?: string; metadata?: object }>(
+      stepName,
+      wait
+    );
+    if (payload.approved !== true) throw new WorkflowRejectedError(this.workflowId, payload.reason);
+    return payload.metadata as Metadata | undefined;
   }
 
   /** Where a class of the package adds steps of its own. */

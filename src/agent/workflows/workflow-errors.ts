@@ -31,6 +31,30 @@ export class WorkflowLimitError extends ThinkError {
   }
 }
 
+export class WorkflowUntrackedError extends ThinkError {
+  constructor(readonly workflowId: string) {
+    super({
+      code: "workflow-not-tracked",
+      message: `This agent does not track a workflow "${workflowId}".`,
+      hint: "It tracks those that it has started with runWorkflow(), until deleteWorkflow()."
+    });
+  }
+}
+
+/** Thrown by `waitForApproval`. */
+export class WorkflowRejectedError extends ThinkError {
+  constructor(
+    readonly workflowId: string,
+    readonly reason: string | undefined
+  ) {
+    super({
+      code: "workflow-rejected",
+      message: reason === undefined ? "The workflow was rejected." : `The workflow was rejected: ${reason}`,
+      hint: "rejectWorkflow() was called for it."
+    });
+  }
+}
+
 export class AgentBindingError extends ThinkError {
   constructor(className: string, found: string[]) {
     super({

@@ -1,5 +1,5 @@
-// Every statement on cf_workflows. A record only moves forward: queued, running, then one of two ends, and the first
-// end stays.
+// Every statement on cf_workflows. A record moves forward: queued, running (or paused, or waiting), then one of three ends,
+// and the first end stays, unless the workflow is restarted.
 import type { Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { parseJson } from "../../util/json.ts";
@@ -10,11 +10,16 @@ export const WORKFLOW_LIMIT = 1_000;
 /** Steps remembered per workflow. A report that is repeated after this many newer ones is taken again. */
 export const DELIVERED_STEPS_LIMIT = 64;
 
-export type WorkflowStatus = "queued" | "running" | "complete" | "errored";
+export type WorkflowStatus = "queued" | "running" | "paused" | "waiting" | "complete" | "errored" | "terminated";
+
+/** In place of a step, in `settled_by`. */
+const TERMINATED = "terminateWorkflow()";
 
 /** What an agent knows about a workflow it started. Times are milliseconds since the epoch. */
 export interface WorkflowInfo {
   id: string;
+  /** The same. */
+  workflowId: string;
   /** The binding it was started with. */
   workflowName: string;
   status: WorkflowStatus;
@@ -29,6 +34,7 @@ export interface WorkflowInfo {
 }
 
 export interface WorkflowRow {
+  seq: number;
   id: string;
   workflow: string;
   status: WorkflowStatus;
@@ -41,7 +47,7 @@ export interface WorkflowRow {
   updated_at: number;
 }
 
-const COLUMNS = "id, workflow, status, is_created, metadata, error, settled_by, delivered, created_at, updated_at";
+const COLUMNS = "seq, id, workflow, status, is_created, metadata, error, settled_by, delivered, created_at, updated_at";
 
 export const WORKFLOW_TABLES: readonly TableDefinition[] = [
   // Bound: WORKFLOW_LIMIT rows. Deleted: by deleteWorkflow, destroy; the oldest that have ended.
@@ -118,9 +124,40 @@ export class WorkflowTable {
   /** A sign of life. */
   markRunning(id: string): void {
     this.#table.change(
-      "UPDATE cf_workflows SET status = 'running', is_created = 1, error = NULL, updated_at = ? WHERE id = ? AND status = 'queued'",
+      "UPDATE cf_workflows SET status = 'running', is_created = 1, error = NULL, updated_at = ? WHERE id = ? AND status IN ('queued', 'paused', 'waiting')",
       this.#now(),
       id
+    );
+  }
+
+  /** In the order in which they were started. */
+  all(): WorkflowRow[] {
+    return this.#table.all<WorkflowRow>(`SELECT ${COLUMNS} FROM cf_workflows ORDER BY seq`);
+  }
+
+  /** What the platform says of one that has not ended. */
+  note(id: string, status: "running" | "paused" | "waiting"): void {
+    this.#table.change(
+      "UPDATE cf_workflows SET status = ?, is_created = 1, updated_at = ? WHERE id = ? AND settled_by IS NULL AND status <> ?",
+      ...[status, this.#now(), id, status]
+    );
+  }
+
+  terminated(id: string): void {
+    this.#table.change(
+      `UPDATE cf_workflows SET status = 'terminated', is_created = 1, settled_by = ?, updated_at = ?
+       WHERE id = ? AND settled_by IS NULL`,
+      ...[TERMINATED, this.#now(), id]
+    );
+  }
+
+  /** It runs again from its beginning: its steps report anew. */
+  restarted(id: string, isReset: boolean): void {
+    const now = this.#now();
+    this.#table.change(
+      `UPDATE cf_workflows SET status = 'queued', error = NULL, settled_by = NULL, delivered = '[]', updated_at = ?,
+         created_at = iif(?, ?, created_at) WHERE id = ?`,
+      ...[now, Number(isReset), now, id]
     );
   }
 
@@ -185,6 +222,7 @@ export function toInfo(row: WorkflowRow): WorkflowInfo {
   const metadata = row.metadata === null ? undefined : parseJson(row.metadata);
   return {
     id: row.id,
+    workflowId: row.id,
     workflowName: row.workflow,
     status: row.status,
     isCreated: row.is_created === 1,

@@ -13,6 +13,7 @@ import { encodeStored, storedError } from "../stored-json.ts";
 import { bindingOf, isExported, namespaceNames } from "./agent-address.ts";
 import { attachOrigin, type WorkflowOrigin } from "./origin.ts";
 import { refused, TAKEN, type ReportAnswer, type ReportContent, type WorkflowReport } from "./report.ts";
+import { WorkflowControl, type WorkflowInstance } from "./workflow-control.ts";
 import { AgentBindingError, WorkflowBindingError, WorkflowTrackedError } from "./workflow-errors.ts";
 import { deliveredSteps, toInfo, WorkflowTable, type WorkflowInfo, type WorkflowRow } from "./workflow-table.ts";
 
@@ -38,7 +39,7 @@ export interface WorkflowEventInput {
 /** The part of a platform workflow binding that is used here. */
 interface WorkflowBinding {
   create(options: { id: string; params: unknown }): Promise<unknown>;
-  get(id: string): Promise<{ sendEvent(event: WorkflowEventInput): Promise<unknown> }>;
+  get(id: string): Promise<WorkflowInstance>;
 }
 
 /** What workflows need beyond the core: who the agent is, what it can reach, and what a workflow may change. */
@@ -60,6 +61,7 @@ interface Start {
 export class Workflows {
   readonly #host: WorkflowsHost;
   readonly #table: WorkflowTable;
+  readonly control: WorkflowControl;
   /** Ids the platform is being asked about right now. In memory: a crash ends the asking. */
   readonly #starting = new Set<string>();
   /** A step that timed out and is retried while its report is still being taken waits for the first. */
@@ -68,6 +70,12 @@ export class Workflows {
   constructor(host: WorkflowsHost) {
     this.#host = host;
     this.#table = new WorkflowTable(host.sql, () => host.clock.now());
+    this.control = new WorkflowControl({
+      table: this.#table,
+      instance: (bindingName, workflowId) => this.#binding(bindingName).get(workflowId),
+      send: (bindingName, workflowId, event) => this.sendEvent(bindingName, workflowId, event),
+      emit: (type, payload) => host.emit(type, payload)
+    });
   }
 
   async run(bindingName: string, params: unknown, options: RunWorkflowOptions = {}): Promise<string> {

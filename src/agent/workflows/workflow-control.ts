@@ -1,0 +1,183 @@
+// What an agent does with the workflows it has started, beside starting them: asks how they are, lists and forgets them,
+// stops, pauses and restarts them, and decides what they wait for. The platform is asked first and the record follows, so
+// that a crash in between leaves a record that says less, and never more, than is so.
+import { isObject } from "../../util/json.ts";
+import { WorkflowUntrackedError } from "./workflow-errors.ts";
+import {
+  toInfo,
+  type WorkflowInfo,
+  type WorkflowRow,
+  type WorkflowStatus,
+  type WorkflowTable
+} from "./workflow-table.ts";
+import type { EventPayloads } from "../../observe/events.ts";
+
+/** Workflows in one answer. */
+const PAGE = { default: 50, max: 100 };
+/** The event that `waitForApproval` waits for. */
+export const APPROVAL_EVENT = "approval";
+
+/** What the platform says of a workflow. */
+export interface WorkflowInstanceStatus {
+  status: WorkflowStatus | "waitingForPause" | "unknown";
+  output?: unknown;
+  error?: unknown;
+}
+
+/** A workflow at the platform, as far as it is used here. */
+export interface WorkflowInstance {
+  status(): Promise<WorkflowInstanceStatus>;
+  sendEvent(event: { type: string; payload?: unknown }): Promise<unknown>;
+  terminate(): Promise<unknown>;
+  pause(): Promise<unknown>;
+  resume(): Promise<unknown>;
+  restart(): Promise<unknown>;
+}
+
+export interface WorkflowCriteria {
+  status?: WorkflowStatus | WorkflowStatus[];
+  /** The binding they were started with. */
+  workflowName?: string;
+  /** Fields of the metadata, each with this value. */
+  metadata?: Record<string, string | number | boolean | null>;
+}
+
+export interface WorkflowQuery extends WorkflowCriteria {
+  /** Default 50, at most 100. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+  /** By the time they were started. Default "desc": newest first. */
+  orderBy?: "asc" | "desc";
+}
+
+export interface WorkflowPage {
+  workflows: WorkflowInfo[];
+  /** How many there are on all pages. */
+  total: number;
+  nextCursor: string | null;
+}
+
+/** What `approveWorkflow` and `rejectWorkflow` hand to a workflow. */
+interface WorkflowDecision {
+  approved: boolean;
+  reason?: string;
+  metadata?: unknown;
+}
+
+type ControlEvent = "workflow:terminated" | "workflow:paused" | "workflow:resumed" | "workflow:restarted";
+
+export interface WorkflowControlInit {
+  readonly table: WorkflowTable;
+  readonly instance: (bindingName: string, workflowId: string) => Promise<WorkflowInstance>;
+  readonly send: (bindingName: string, workflowId: string, event: { type: string; payload: unknown }) => Promise<void>;
+  readonly emit: <Type extends ControlEvent | "workflow:approved" | "workflow:rejected">(
+    type: Type,
+    payload: EventPayloads[Type]
+  ) => void;
+}
+
+export class WorkflowControl {
+  readonly #init: WorkflowControlInit;
+
+  constructor(init: WorkflowControlInit) {
+    this.#init = init;
+  }
+
+  async status(bindingName: string, workflowId: string): Promise<WorkflowInstanceStatus> {
+    const { table, instance } = this.#init;
+    const { status, output, error } = await (await instance(bindingName, workflowId)).status();
+    // An end is the workflow's to report: its hook is called by that, and a record that is settled takes no report.
+    if (status === "running" || status === "paused" || status === "waiting") table.note(workflowId, status);
+    else if (status === "terminated") table.terminated(workflowId);
+    return { status, output: output ?? null, error: error ?? null };
+  }
+
+  list({ limit = PAGE.default, cursor, orderBy = "desc", ...criteria }: WorkflowQuery = {}): WorkflowPage {
+    const matching = this.#matching(criteria);
+    const ordered = orderBy === "asc" ? matching : matching.toReversed();
+    const after = cursor === undefined ? 0 : ordered.findIndex(({ seq }) => String(seq) === cursor) + 1;
+    const size = Math.min(Math.max(1, Math.trunc(limit) || PAGE.default), PAGE.max);
+    const page = ordered.slice(after, after + size);
+    const isLast = after + page.length >= ordered.length;
+    return {
+      workflows: page.map(toInfo),
+      total: matching.length,
+      nextCursor: isLast ? null : String(page.at(-1)?.seq)
+    };
+  }
+
+  /** How many. */
+  removeAll({ createdBefore, ...criteria }: WorkflowCriteria & { createdBefore?: Date | number } = {}): number {
+    const before = createdBefore === undefined ? Infinity : Number(createdBefore);
+    const rows = this.#matching(criteria).filter(({ created_at }) => created_at < before);
+    return rows.filter(({ id }) => this.#init.table.remove(id)).length;
+  }
+
+  async approve(workflowId: string, decision: { reason?: string; metadata?: unknown } = {}): Promise<void> {
+    await this.#decide(workflowId, { approved: true, ...decision });
+    this.#init.emit("workflow:approved", { workflowId, ...reasonOf(decision) });
+  }
+
+  async reject(workflowId: string, decision: { reason?: string } = {}): Promise<void> {
+    await this.#decide(workflowId, { approved: false, ...decision });
+    this.#init.emit("workflow:rejected", { workflowId, ...reasonOf(decision) });
+  }
+
+  async terminate(workflowId: string): Promise<void> {
+    await this.#ask(workflowId, "terminate");
+    this.#init.table.terminated(workflowId);
+    this.#init.emit("workflow:terminated", { workflowId });
+  }
+
+  async pause(workflowId: string): Promise<void> {
+    await this.#ask(workflowId, "pause");
+    this.#init.table.note(workflowId, "paused");
+    this.#init.emit("workflow:paused", { workflowId });
+  }
+
+  async resume(workflowId: string): Promise<void> {
+    await this.#ask(workflowId, "resume");
+    this.#init.table.note(workflowId, "running");
+    this.#init.emit("workflow:resumed", { workflowId });
+  }
+
+  async restart(workflowId: string, { resetTracking = true }: { resetTracking?: boolean } = {}): Promise<void> {
+    await this.#ask(workflowId, "restart");
+    this.#init.table.restarted(workflowId, resetTracking);
+    this.#init.emit("workflow:restarted", { workflowId });
+  }
+
+  async #ask(workflowId: string, what: "terminate" | "pause" | "resume" | "restart"): Promise<void> {
+    const { workflow } = this.#row(workflowId);
+    await (await this.#init.instance(workflow, workflowId))[what]();
+  }
+
+  async #decide(workflowId: string, decision: WorkflowDecision): Promise<void> {
+    await this.#init.send(this.#row(workflowId).workflow, workflowId, { type: APPROVAL_EVENT, payload: decision });
+  }
+
+  /** Throws WorkflowUntrackedError. */
+  #row(workflowId: string): WorkflowRow {
+    const row = this.#init.table.byId(workflowId);
+    if (!row) throw new WorkflowUntrackedError(workflowId);
+    return row;
+  }
+
+  /** Oldest first. There are at most WORKFLOW_LIMIT. */
+  #matching({ status, workflowName, metadata = {} }: WorkflowCriteria): WorkflowRow[] {
+    const states = status === undefined ? undefined : [status].flat();
+    const fields = Object.entries(metadata);
+    return this.#init.table.all().filter((row) => {
+      if (states && !states.includes(row.status)) return false;
+      if (workflowName !== undefined && row.workflow !== workflowName) return false;
+      if (fields.length === 0) return true;
+      const known = toInfo(row).metadata;
+      return isObject(known) && fields.every(([name, value]) => Object.hasOwn(known, name) && known[name] === value);
+    });
+  }
+}
+
+function reasonOf({ reason }: { reason?: string }): { reason?: string } {
+  return reason === undefined ? {} : { reason };
+}
