@@ -35,7 +35,9 @@ export function App({ config, start }: { config: StudioConfig; start: string }) 
   const turns = useTurns(source, version);
   const selected = route.turn ?? turns.list[0]?.turnId;
   useKeys({ route, go, turns: turns.list, selected });
-  useEffect(() => void (document.title = [source.address, "everthink Studio"].filter(Boolean).join(" · ")), [source]);
+  useEffect(() => {
+    document.title = [source.address, "everthink Studio"].filter(Boolean).join(" · ");
+  }, [source]);
   return (
     <div className="app">
       <Header {...{ config, route, go, source, agent, onFile: setFile }} />

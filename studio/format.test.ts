@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TurnTimeline } from "../src/inspect/index.ts";
-import { duration, money, printable, turnMarkdown } from "./format.ts";
+import { duration, money, deciderName, printable, turnMarkdown } from "./format.ts";
 
 test.each([
   ["\u001b[31mred\u0007", "␛[31mred␇"],
@@ -45,4 +45,13 @@ test.each([
 test("a currency that is none is written behind the sum", () => {
   expect(money({ amount: 0.5, currency: "credits" })).toBe("0.50 credits");
   expect(money({ amount: 0.00017, currency: "USD" })).toBe("$0.00017");
+});
+
+test.each([
+  ["ann", "ann"],
+  ["telegram:7", "telegram:7"],
+  ["unverified:telegram:7", "telegram:7 (not verified)"],
+  [null, "a client"]
+])("a decision by %j is shown as one by %s", (by, shown) => {
+  expect(deciderName(by)).toBe(shown);
 });

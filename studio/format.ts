@@ -62,6 +62,12 @@ export function printable(text: string): string {
   });
 }
 
+/** Who decided. What only a client claimed is shown as that. */
+export function deciderName(by: string | null): string {
+  const [, claimed] = /^unverified:(.*)$/s.exec(by ?? "") ?? [];
+  return printable(claimed === undefined ? (by ?? "a client") : `${claimed} (not verified)`);
+}
+
 /** Joiners and variation selectors are left alone: emoji and several scripts are written with them. */
 const UNSEEN =
   // oxlint-disable-next-line no-control-regex

@@ -117,7 +117,9 @@ function Export({ source, onError }: { source: ViewSource; onError: (error: stri
 
 function Address({ config, route, go, isFile }: Pick<HeaderProps, "config" | "route" | "go"> & { isFile: boolean }) {
   const [text, setText] = useState(route.at);
-  useEffect(() => setText(route.at), [route.at]);
+  useEffect(() => {
+    setText(route.at);
+  }, [route.at]);
   return (
     <form
       className="address"

@@ -1,7 +1,7 @@
 // Everything in this agent that waits for a person.
 import { useState } from "react";
 import type { DecidedApproval, InboxEntry, InboxView } from "../src/inspect/index.ts";
-import { dateTime, printable } from "./format.ts";
+import { dateTime, deciderName, printable } from "./format.ts";
 import { Badge, Empty, Text } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";
 
@@ -58,7 +58,8 @@ export function Inbox({ inbox, source, canWrite, onDecided }: InboxProps) {
       </p>
       {shown.map((entry) => (
         <Entry
-          key={entry.id}
+          // Code that waits again asks another question under the same id.
+          key={`${entry.id} ${entry.inputHash}`}
           entry={entry}
           source={source}
           canWrite={canDecide}
@@ -109,7 +110,7 @@ function Decided({ decided }: { decided: readonly DecidedApproval[] }) {
               {expired ? "expired" : approved ? "approved" : "rejected"}
             </Badge>{" "}
             <code>{name}</code>
-            {!expired && ` by ${printable(by ?? "a client")}`}
+            {!expired && ` by ${deciderName(by)}`}
             {reason !== null && `: ${printable(reason)}`} <span className="faint">{dateTime(at)}</span>
           </li>
         ))}

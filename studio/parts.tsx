@@ -16,7 +16,9 @@ interface TextProps {
 export function Text({ value, label, isProse = false, more }: TextProps) {
   const [pages, setPages] = useState<readonly ShownText[]>([value]);
   // A turn that runs is read again and again: pages stay as long as the text is the same.
-  useEffect(() => setPages([value]), [value.text, value.chars]);
+  useEffect(() => {
+    setPages([value]);
+  }, [value.text, value.chars]);
   const shown = pages.map(({ text }) => text).join("");
   const isCut = pages.at(-1)?.isCut ?? false;
   const [error, setError] = useState<string>();

@@ -43,10 +43,26 @@ function named(...names: string[]): Instances {
   return { instances: names.map((name) => ({ name, changedAt: 0, sizeBytes: 0 })) };
 }
 
+function active(times: Readonly<Record<string, number>>): Instances {
+  return { instances: Object.entries(times).map(([name, changedAt]) => ({ name, changedAt, sizeBytes: 0 })) };
+}
+
 test.each([
   ["the agent that the command named", "directory", { assistant: named("a") }, "directory/default"],
   ["the newest instance", null, { assistant: named("user/42", "a") }, "assistant/user%2F42"],
   ["an instance of another agent", null, { assistant: named(), directory: named("main") }, "directory/main"],
+  [
+    "the one that was active last, of whichever agent",
+    null,
+    { assistant: active({ a: 5, b: 3 }), directory: active({ main: 9, old: 1 }) },
+    "directory/main"
+  ],
+  [
+    "the one that was active last, also of the first agent",
+    null,
+    { assistant: active({ a: 9 }), directory: active({ main: 8 }) },
+    "assistant/a"
+  ],
   ["the first agent's, where instances are not known", null, {}, "assistant/default"],
   ["none, where nothing is stored", null, { assistant: named(), directory: named() }, ""]
 ])("the page begins at %s", async (_name, agent, instances, address) => {

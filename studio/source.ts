@@ -63,20 +63,22 @@ export async function readInstances(agent: string): Promise<Instances> {
 const SEARCHED_AGENTS = 20;
 
 /**
- * Where the page begins: at what the command named, otherwise at the newest instance on this machine, of the first agent that
- * has one. Empty: none has stored anything yet, and asking for one would make it.
+ * Where the page begins: at what the command named, otherwise at the instance on this machine that was active last, whichever
+ * agent's it is. Empty: none has stored anything yet, and asking for one would make it.
  */
 export async function startAddress({ target, agents }: StudioConfig): Promise<string> {
   const { agent, instance } = target;
   const first = `${agent ?? agents[0]?.id ?? "assistant"}/${encodeURIComponent(instance)}`;
   if (agent !== null || agents.length === 0) return first;
-  for (const { id } of agents.slice(0, SEARCHED_AGENTS)) {
-    const { instances } = await readInstances(id);
-    if (instances === undefined) return first;
-    const [newest] = instances;
-    if (newest) return `${id}/${encodeURIComponent(newest.name)}`;
-  }
-  return "";
+  const lists = await Promise.all(
+    agents.slice(0, SEARCHED_AGENTS).map(async ({ id }) => ({ id, ...(await readInstances(id)) }))
+  );
+  if (lists.every(({ instances }) => instances === undefined)) return first;
+  // Each list is newest first.
+  const newest = lists
+    .flatMap(({ id, instances }) => instances?.slice(0, 1).map((instance) => ({ id, ...instance })) ?? [])
+    .sort((one, other) => other.changedAt - one.changedAt)[0];
+  return newest === undefined ? "" : `${newest.id}/${encodeURIComponent(newest.name)}`;
 }
 
 /** `address` is `<agent>/<instance>`, and for a sub-agent what follows it; empty: there is none to ask. */

@@ -9,7 +9,7 @@ import type {
   StepTimeline,
   TurnTimeline
 } from "../src/inspect/index.ts";
-import { bytes, clock, dateTime, duration, money, printable, spent, tokens } from "./format.ts";
+import { bytes, clock, dateTime, deciderName, duration, money, printable, spent, tokens } from "./format.ts";
 import { Badge, Text } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";
 
@@ -221,7 +221,7 @@ function Call({ call, turn, source, scale, onChild }: CallProps) {
           note={
             approval.approved === null
               ? "waits"
-              : `${approval.approved ? "approved" : "rejected"} by ${approval.by ?? "a client"}`
+              : `${approval.approved ? "approved" : "rejected"} by ${deciderName(approval.by)}`
           }
         >
           <p>

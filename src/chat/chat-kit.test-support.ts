@@ -121,7 +121,7 @@ export class TestChat {
       turns: this.engine,
       reconciler: new TestReconciler(this.world),
       sockets: { list: () => this.sockets.filter((socket) => socket.isOpen && !this.quiet.has(socket)) },
-      clock: { now: () => this.now },
+      clock: { now: () => this.now, sleep: (ms, signal) => this.world.clock.sleep(ms, signal) },
       concurrency: () => this.concurrency,
       describeFailure: (error, { stage }) => {
         this.failures.push({ error, stage });

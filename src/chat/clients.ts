@@ -28,6 +28,15 @@ export abstract class OtherClient {
   abstract readonly isOpen: boolean;
 }
 
+/**
+ * A snapshot is the only frame that adds a message to what a published client shows, and it grows with the conversation:
+ * one per question would cost the square of their number. So many come at once; from then on there is one per pause.
+ */
+const SNAPSHOTS_AT_ONCE = 20;
+const SNAPSHOT_PAUSE_MS = 250;
+/** After so long without one they may come at once again. */
+const CALM_MS = 2_000;
+
 /** What a request says about what its client shows. */
 export interface Posting {
   readonly posted: readonly { readonly id: string }[];
@@ -50,6 +59,10 @@ export class ClientView {
   #snapshotAt: number | undefined;
   /** The newest answer it received to the end since that snapshot. */
   #receivedSince: string | undefined;
+  /** Snapshots that followed each other closely, up to now. */
+  #snapshotsInARow = 0;
+  /** It is owed a snapshot of whatever is stored then. */
+  #isOwed = false;
 
   constructor(socket: ChatSocket) {
     this.socket = socket;
@@ -112,10 +125,25 @@ export class ClientView {
 
   /** In the middle of a stream a snapshot removes the unfinished answer from the screen: later chunks do not restore it. */
   tookSnapshot(now: number): void {
+    const isCalm = this.#snapshotAt === undefined || now - this.#snapshotAt >= CALM_MS;
+    this.#snapshotsInARow = isCalm ? 1 : this.#snapshotsInARow + 1;
+    this.#isOwed = false;
     this.#snapshotAt = now;
     this.#receivedSince = undefined;
     this.#isInSync = true;
     this.#following = undefined;
+  }
+
+  /** One more snapshot can be sent to it now; otherwise it is owed one. */
+  canTakeSnapshot(now: number): boolean {
+    const sinceMs = this.#snapshotAt === undefined ? Infinity : now - this.#snapshotAt;
+    if (this.#snapshotsInARow < SNAPSHOTS_AT_ONCE || sinceMs >= CALM_MS) return true;
+    this.#isOwed = true;
+    return false;
+  }
+
+  get isOwedSnapshot(): boolean {
+    return this.#isOwed;
   }
 
   /** It was sent an answer, live and whole. */
@@ -142,11 +170,12 @@ export class ClientView {
 export interface ChatClientsInit {
   readonly sockets: ChatSockets;
   readonly turns: Pick<TurnEngine, "transcript">;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "sleep">;
 }
 
 export class ChatClients {
   readonly #init: ChatClientsInit;
+  #isPaying = false;
   readonly #views = new Map<object, ClientView>();
 
   constructor(init: ChatClientsInit) {
@@ -218,6 +247,35 @@ export class ChatClients {
     if (views.length === 0) return;
     const frame = chatFrames.snapshot(this.#init.turns.transcript(), connect);
     for (const view of views) this.sendSnapshotFrame(view, frame);
+  }
+
+  /**
+   * For changes that may follow each other closely: a client that was sent many snapshots in a row is sent the next after
+   * a pause, with everything that changed until then.
+   */
+  sendSnapshotSoon(views: readonly ClientView[]): void {
+    const now = this.#init.clock.now();
+    const able = views.filter((view) => view.canTakeSnapshot(now));
+    this.sendSnapshot(able);
+    if (able.length < views.length) void this.#payLater();
+  }
+
+  /** At once what is owed: before frames that build on it. */
+  paySnapshots(): void {
+    this.sendSnapshot([...this.#views.values()].filter((view) => view.isOwedSnapshot && view.socket.isOpen));
+  }
+
+  async #payLater(): Promise<void> {
+    if (this.#isPaying) return;
+    this.#isPaying = true;
+    try {
+      await this.#init.clock.sleep(SNAPSHOT_PAUSE_MS);
+    } catch {
+      return; // The object is gone, and its sockets with it.
+    } finally {
+      this.#isPaying = false;
+    }
+    this.paySnapshots();
   }
 
   sendSnapshotFrame(view: ClientView, frame: string): void {

@@ -67,6 +67,17 @@ export class TooManyReadersError extends ThinkError {
   }
 }
 
+/** Ends the stream of a client, not its turn. */
+export class SlowClientError extends ThinkError {
+  constructor() {
+    super({
+      code: "chat-client-slow",
+      message: "The answer was sent faster than it was read. Load it again to see all of it.",
+      hint: "More than 32 MiB waited for one client. It can resume the stream, or read the stored messages."
+    });
+  }
+}
+
 export class UnknownCallError extends ThinkError {
   constructor() {
     super({

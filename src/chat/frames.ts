@@ -91,6 +91,9 @@ export const chatFrames = {
   none: (reason?: NoneReason, probeId?: string) =>
     JSON.stringify({ type: "cf_agent_stream_resume_none", ...(reason && { reason }), ...probeOf(probeId) }),
 
+  /** A status, not an error: the model of this request has said nothing since then. Older clients do not know the frame. */
+  silent: (id: string, sinceMs: number) => JSON.stringify({ type: "cf_agent_chat_silent", id, since: sinceMs }),
+
   recovering: (recovering: boolean, id?: string) =>
     JSON.stringify({ type: "cf_agent_chat_recovering", recovering, ...(id !== undefined && { id }) })
 };

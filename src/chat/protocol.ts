@@ -55,10 +55,20 @@ export class ChatProtocol implements TurnListener {
   /** The chat frames of a connect, before all others. Only for sockets that want unsolicited frames. */
   connected(socket: ChatSocket): void {
     const view = this.#clients.of(socket);
-    if (!this.#handshake.connected(view)) return;
+    if (this.#handshake.connected(view)) this.#sendRecovery(view);
+    this.#sendSilence(view);
+  }
+
+  #sendRecovery(view: ClientView): void {
     const recovering = this.#init.turns.recovering();
     if (!recovering || this.#init.clock.now() - recovering.since >= RECOVERING_LIFETIME_MS) return;
     this.#clients.send(view, chatFrames.recovering(true, recovering.requestId));
+  }
+
+  /** To a client that was not there when it was reported. */
+  #sendSilence(view: ClientView): void {
+    const silent = this.#init.turns.silent();
+    if (silent) this.#clients.send(view, chatFrames.silent(silent.turn.requestId, silent.sinceMs));
   }
 
   disconnected(socket: ChatSocket): void {
@@ -106,7 +116,8 @@ export class ChatProtocol implements TurnListener {
       case "resume-request":
         return this.#handshake.asked(view, command.probeId);
       case "resume-ack":
-        return this.#handshake.acknowledged(view, command.requestId);
+        this.#handshake.acknowledged(view, command.requestId);
+        return this.#sendSilence(view);
       case "ignored":
         return console.warn(`Ignored ${command.reason}.`);
       default:
@@ -141,6 +152,8 @@ export class ChatProtocol implements TurnListener {
   }
 
   streaming(turn: TurnView): void {
+    // In the middle of a stream it would remove the unfinished answer from the screen.
+    this.#clients.paySnapshots();
     this.#handshake.streamStarted(turn, this.#traces.streaming(turn));
   }
 
@@ -148,6 +161,10 @@ export class ChatProtocol implements TurnListener {
     this.#traces.chunk(turn, chunk.body);
     const recipients = this.#clients.ofTurn(turn).filter((view) => view.offered === undefined);
     this.#clients.sendAll(recipients, () => chatFrames.chunk(turn, chunk));
+  }
+
+  silent({ requestId }: TurnView, sinceMs: number): void {
+    this.#clients.sendAll(this.#clients.all(), () => chatFrames.silent(requestId, sinceMs));
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
@@ -164,7 +181,7 @@ export class ChatProtocol implements TurnListener {
 
   transcriptChanged(origin: unknown): void {
     this.#traces.disturbStreaming();
-    this.#clients.sendSnapshot(this.#clients.all().filter((view) => view.socket.key !== origin));
+    this.#clients.sendSnapshotSoon(this.#clients.all().filter((view) => view.socket.key !== origin));
     const { turns } = this.#init;
     // Another branch was chosen: a continuation that clients waited for belonged to the branch that was left.
     if (!turns.streaming() && !turns.waiting()) this.#handshake.releaseParked();
@@ -228,7 +245,7 @@ export class ChatProtocol implements TurnListener {
     switch (submitted.kind) {
       case "accepted":
         this.#accepted(view, submitted.plan);
-        if (mayBeErased) this.#clients.sendSnapshot([view]);
+        if (mayBeErased) this.#clients.sendSnapshotSoon([view]);
         return;
       case "dropped": {
         // Nothing is stored; the snapshot removes what the client already shows.
@@ -252,7 +269,7 @@ export class ChatProtocol implements TurnListener {
     if (plan.clientShows !== "part") view.setInSync(plan.clientShows === "equal");
     // Admission announces the messages that join, not those that changed.
     if (plan.changesStored && plan.input.length === 0) {
-      this.#clients.sendSnapshot(this.#clients.all().filter((other) => other !== view));
+      this.#clients.sendSnapshotSoon(this.#clients.all().filter((other) => other !== view));
     }
   }
 

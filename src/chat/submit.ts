@@ -87,7 +87,7 @@ export interface Reconciler<Plan extends RequestPlan = RequestPlan> {
 export interface SubmitInit {
   readonly turns: TurnEngine;
   readonly reconciler: Reconciler;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "sleep">;
   readonly describeFailure: TurnHooks["describeFailure"];
   concurrency(): MessageConcurrency;
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;

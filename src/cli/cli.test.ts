@@ -23,7 +23,7 @@ import { listStarters, starterFiles } from "./init/starters.ts";
 import { dispatch } from "./main.ts";
 import { messageText, printable } from "./message-text.ts";
 import { CONNECTION_OPTIONS } from "./table/shared-options.ts";
-import { agentTarget, targetUrl } from "./target.ts";
+import { agentTarget, connectionWords, targetUrl } from "./target.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const startersFolder = join(repository, "starters");
@@ -79,6 +79,19 @@ describe("inspect", () => {
   test("a broken agent file shows its own error, with its place", async () => {
     project({ "agents/support.ts": "export default class {\n" });
     expect((await run("inspect")).output).toMatch(/error: agents\/support\.ts:\d+:\d+: \[agent-syntax-error\]/);
+  });
+
+  test("warns about a place without an agent, and about a folder that holds none", async () => {
+    const empty = await run("inspect");
+    expect(empty).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("warning: [no-agents] There are no agents")
+    });
+    project({ "agents/sales/index.ts": AGENT, "agents/_shared/prices.ts": "", "agents/support/tools.ts": "" });
+    const { output } = await run("inspect");
+    expect(output).toContain("warning: agents/sales: [folder-without-agent] There is no agent in it.");
+    expect(output).toContain("agents/sales/agent.ts");
+    expect(output).not.toMatch(/_shared|agents\/support: /);
   });
 
   test("JSON has the documented keys", async () => {
@@ -335,6 +348,19 @@ describe("the target of a connection", () => {
     [["support", "--route-prefix", "api/agents/"], "http://localhost:5173/api/agents/support/default"]
   ])("%j is %s", (args, url) => {
     expect(targetUrl(target(...args))).toBe(url);
+  });
+
+  test.each([
+    [["support"], ""],
+    [["support", "--host", "127.0.0.1:9"], " --host 127.0.0.1:9"],
+    [
+      ["support", "--url", "https://a.example", "--route-prefix", "/api/x", "--root", "my shop's"],
+      " --url https://a.example --route-prefix /api/x --root 'my shop'\\''s'"
+    ],
+    [["support", "--token", "secret", "--query", "key=secret"], " --token … --query key=…"]
+  ])("a command suggested after %j goes to the same server, without secrets: %j", (args, words) => {
+    const command = { name: "chat", arguments: given, options: CONNECTION_OPTIONS };
+    expect(connectionWords(parseCommandLine(args, command))).toBe(words);
   });
 
   test("an agent that the project does not have is tried, and a failure says which there are", () => {

@@ -326,8 +326,9 @@ describe("start-up", () => {
   test("serve loads nothing of what the other commands need", () => {
     const loaded = [...loadedBy("cli/commands/serve.ts")];
     const others = loaded.filter((file) => !/^(cli|framework\/(serve|studio)|util)\//.test(file));
-    // The parser of Wrangler's files, and time limits.
-    expect(others).toEqual(["jsonc-parser", "host/deadline.ts"]);
+    // How alarms are spread, the parser of Wrangler's files, and time limits.
+    const own = ["host/process-alarms.ts", "host/alarm-rate.ts", "host/deadline.ts"];
+    expect(others.toSorted()).toEqual([...own, "jsonc-parser"].toSorted());
     expect(loaded.filter((file) => file.startsWith("cli/commands/"))).toEqual(["cli/commands/serve.ts"]);
     expect(loaded).toContain("framework/serve/supervisor.ts");
   });

@@ -76,6 +76,28 @@ export function originOf(parsed: ParsedArguments): string {
   throw usageError(parsed.name, `--${option} takes an address like ${example}, not "${url ?? host}".`);
 }
 
+/** Options that lead another command to the same server. Values that may be secret are left for the user to fill in. */
+const FOLLOWED = ["url", "host", "protocol", "route-prefix", "root"];
+
+/** The same connection for a command that is suggested, to be put behind its arguments: empty, or beginning with a space. */
+export function connectionWords(parsed: Pick<ParsedArguments, "text" | "list">): string {
+  const given = FOLLOWED.flatMap((name) => {
+    const value = parsed.text(name);
+    return value === undefined ? [] : [` --${name} ${shellWord(value)}`];
+  });
+  const token = parsed.text("token") === undefined ? [] : [" --token …"];
+  return [
+    ...given,
+    ...token,
+    ...parsed.list("query").map((text) => ` --query ${shellWord(text.replace(/=.*/s, "="))}…`)
+  ].join("");
+}
+
+/** As a shell takes it for one word. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 export function queryOf(parsed: ParsedArguments): Readonly<Record<string, string>> {
   return Object.fromEntries(
     parsed.list("query").map((text): [string, string] => {

@@ -5,7 +5,7 @@ import type { ToolPart } from "../model/tool-part.ts";
 import { assertNever } from "../util/assert-never.ts";
 import type { ConversationFrame, EndFrame, Outcome, RefusedFrame } from "./frames.ts";
 import { beginReplay, completeReplay, foldFrame, type OpenStream, type Streams, takeOver } from "./streams.ts";
-import { isParked, putMessage, replaceMessage, toolPartsOf } from "./message-list.ts";
+import { isParked, putMessage, questionIn, replaceMessage, toolPartsOf } from "./message-list.ts";
 
 /** A request of this client that has not ended, as far as it has received. */
 export interface OwnRequest {
@@ -40,12 +40,14 @@ export interface ChatState {
   readonly waitingFor: string | undefined;
   /** An interrupted turn is being continued. Stale: said on an earlier connection. */
   readonly recovering: { readonly requestId: string | undefined; readonly isStale: boolean } | undefined;
+  /** The model of this request has said nothing since then, by the server's clock. */
+  readonly silence: { readonly requestId: string; readonly sinceMs: number } | undefined;
   /** The last ends received, newest last. */
   readonly ends: readonly TurnEnd[];
   /** The last turn failed. */
   readonly error: string | undefined;
-  /** Calls this client has answered, with their state at that time, until the transcript holds the answer. */
-  readonly answers: ReadonlyMap<string, ToolPart["state"] | undefined>;
+  /** Calls this client has answered, until the transcript holds the answer. */
+  readonly answers: ReadonlyMap<string, AnsweredCall>;
   /** Messages that this client has cleared away, and that the server may still show. */
   readonly cleared: ReadonlySet<string> | undefined;
   /**
@@ -53,6 +55,13 @@ export interface ChatState {
    * decides who runs client tools.
    */
   readonly driver: "me" | "other" | "found";
+}
+
+/** A call as it was when it was answered. */
+export interface AnsweredCall {
+  readonly state: ToolPart["state"] | undefined;
+  /** Of a parked one; another question in its place is open. */
+  readonly question: string | undefined;
 }
 
 /** Older ends are forgotten; a frame of a request that ended so long ago does not come. */
@@ -64,6 +73,7 @@ export const INITIAL_CHAT: ChatState = {
   requests: [],
   waitingFor: undefined,
   recovering: undefined,
+  silence: undefined,
   ends: [],
   error: undefined,
   answers: new Map(),
@@ -103,6 +113,8 @@ export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
       return {
         ...state,
         recovering: state.recovering && { ...state.recovering, isStale: true },
+        // Said again if it goes on.
+        silence: undefined,
         driver: state.driver === "me" ? "me" : "found"
       };
     case "dropped":
@@ -142,11 +154,11 @@ export function reduceChat(state: ChatState, event: ChatEvent): ChatState {
 function receive(state: ChatState, frame: ConversationFrame): ChatState {
   switch (frame.type) {
     case "chunk":
-      return chunk(state, frame);
+      return chunk(frame.isReplay ? state : spoken(state, frame.requestId), frame);
     case "replay-complete":
       return { ...state, ...completeReplay(state, frame.requestId), waitingFor: undefined };
     case "end":
-      return end(state, frame);
+      return end(spoken(state, frame.requestId), frame);
     case "messages":
       return takeTranscript(state, {
         messages: frame.messages,
@@ -169,14 +181,24 @@ function receive(state: ChatState, frame: ConversationFrame): ChatState {
       return { ...state, waitingFor: frame.requestId ?? state.waitingFor ?? "" };
     case "none":
       return state.waitingFor === undefined ? state : { ...state, waitingFor: undefined };
+    case "silent": {
+      const { requestId, sinceMs } = frame;
+      return hasEnded(state, requestId) ? state : { ...state, silence: { requestId, sinceMs } };
+    }
     case "recovering":
       return {
         ...state,
+        silence: undefined,
         recovering: frame.isRecovering ? { requestId: frame.requestId, isStale: false } : undefined
       };
     default:
       return assertNever(frame);
   }
+}
+
+/** The silence of this request is over. */
+function spoken(state: ChatState, requestId: string): ChatState {
+  return state.silence?.requestId === requestId ? { ...state, silence: undefined } : state;
 }
 
 /** The question is open again, or shows what became of it. */
@@ -279,9 +301,15 @@ function withEnded(
 
 /** The answer as it was streamed. What is stored of it follows, and replaces it. */
 function withAnswer(stored: readonly UIMessage[], stream: OpenStream | undefined): readonly UIMessage[] {
-  if (stream?.live === undefined) return stored;
-  const { fold, behind } = stream.live;
-  return fold.message.parts.length > 0 ? putMessage(stored, fold.message, behind) : stored;
+  if (stream === undefined) return stored;
+  const { live, replay, isSuspended } = stream;
+  // An end comes behind the whole replay.
+  const chunks = replay === undefined || replay === "empty" ? live : replay;
+  if (chunks === undefined || chunks.fold.message.parts.length === 0) return stored;
+  const { message } = chunks.fold;
+  // What an earlier connection brought is less than what is stored.
+  const isOutdated = isSuspended && chunks === live && stored.some(({ id }) => id === message.id);
+  return isOutdated ? stored : putMessage(stored, message, chunks.behind);
 }
 
 interface Transcript {
@@ -312,18 +340,22 @@ function takeTranscript(state: ChatState, { messages, keeps, isCurrent }: Transc
 }
 
 function answered(state: ChatState, callId: string): ChatState {
-  const answeredIn = state.stored.flatMap(toolPartsOf).find(({ toolCallId }) => toolCallId === callId)?.state;
-  return { ...state, answers: new Map([...state.answers, [callId, answeredIn]]), driver: "me" };
+  const part = state.stored.flatMap(toolPartsOf).find(({ toolCallId }) => toolCallId === callId);
+  const call = { state: part?.state, question: part && questionIn(part).inputHash };
+  return { ...state, answers: new Map([...state.answers, [callId, call]]), driver: "me" };
 }
 
 function settleAnswers(state: ChatState): ChatState {
   if (state.answers.size === 0) return state;
   const parts = new Map(state.stored.flatMap(toolPartsOf).map((part) => [part.toolCallId, part]));
-  const left = [...state.answers].filter(([callId, answeredIn]) => {
+  const left = [...state.answers].filter(([callId, answered]) => {
     const part = parts.get(callId);
+    if (part === undefined) return false;
     // A client's tool that needs approval is answered twice: with the decision, and then with its result.
-    const isResultOpen = part?.state === "approval-responded" && answeredIn === part.state;
-    return part !== undefined && (isUnanswered(part.state) || isParked(part) || isResultOpen);
+    const isResultOpen = part.state === "approval-responded" && answered.state === part.state;
+    // Code that waits again asks another question.
+    const isSameQuestion = isParked(part) && answered.question === questionIn(part).inputHash;
+    return isUnanswered(part.state) || isSameQuestion || isResultOpen;
   });
   return left.length === state.answers.size ? state : { ...state, answers: new Map(left) };
 }
@@ -342,7 +374,7 @@ function drop(state: ChatState): ChatState {
 
 /** What was being streamed will not go on. How open requests ended, the server still has to say. */
 function foundIdle(state: ChatState): ChatState {
-  return { ...state, streams: {}, waitingFor: undefined, recovering: undefined };
+  return { ...state, streams: {}, waitingFor: undefined, recovering: undefined, silence: undefined };
 }
 
 /** Requests that are still open end by themselves: each gets its end from the server. */

@@ -46,8 +46,8 @@ export class ToolRunner {
   readonly #init: ToolRunnerInit;
   /** Calls this client has taken up, as long as they are open. */
   #taken = new Set<string>();
-  /** Until they are settled. One that the agent refused is open again: to answer it once more would go on for ever. */
-  readonly #answered = new Set<string>();
+  /** With their calls, until they are settled. One that the agent refused is open again: to answer it once more would go on for ever. */
+  readonly #answered = new Map<string, string>();
   #abort = new AbortController();
 
   constructor(init: ToolRunnerInit) {
@@ -57,20 +57,23 @@ export class ToolRunner {
   /** Something changed: takes up what is new. */
   look(view: ChatView, { driver, answers }: Pick<ChatState, "driver" | "answers">): void {
     const open = [...view.pendingToolCalls, ...view.pendingApprovals];
-    const ids = new Set(open.map(({ callId }) => callId));
-    for (const callId of this.#taken) if (!ids.has(callId)) this.#taken.delete(callId);
-    for (const callId of this.#answered) {
-      if (!ids.has(callId) && !answers.has(callId)) this.#answered.delete(callId);
+    const keys = new Set(open.map(keyOf));
+    for (const key of this.#taken) if (!keys.has(key)) this.#taken.delete(key);
+    for (const [key, callId] of this.#answered) {
+      if (!keys.has(key) && !answers.has(callId)) this.#answered.delete(key);
     }
     // While an answer streams its calls may still change, and the server could not go on anyway.
     if (view.status !== "parked" || driver === "other") return;
     for (const call of view.pendingToolCalls) {
       const tool = Object.hasOwn(this.#init.tools ?? {}, call.toolName) ? this.#init.tools?.[call.toolName] : undefined;
-      if (tool && (driver === "me" || tool.rerun !== false)) this.#take(call.callId, () => this.#run(tool, call));
+      if (tool && (driver === "me" || tool.rerun !== false)) this.#take(call, () => this.#run(tool, call));
     }
     const { onApproval } = this.#init;
     if (onApproval === undefined) return;
-    for (const approval of view.pendingApprovals) this.#take(approval.callId, () => this.#ask(onApproval, approval));
+    for (const approval of view.pendingApprovals) {
+      // Whether it was done is for the user to find out: a program that says yes would do it twice.
+      if (!approval.mayHaveRun) this.#take(approval, () => this.#ask(onApproval, approval));
+    }
   }
 
   /** Aborts running tools; their results are not sent. */
@@ -79,9 +82,10 @@ export class ToolRunner {
     this.#abort = new AbortController();
   }
 
-  #take(callId: string, work: () => Promise<void>): void {
-    if (this.#taken.has(callId) || this.#answered.has(callId)) return;
-    this.#taken.add(callId);
+  #take(call: OpenCall, work: () => Promise<void>): void {
+    const key = keyOf(call);
+    if (this.#taken.has(key) || this.#answered.has(key)) return;
+    this.#taken.add(key);
     void work();
   }
 
@@ -90,8 +94,8 @@ export class ToolRunner {
     const outcome = await execute(tool, call, signal);
     if (signal.aborted) return;
     // Before it is answered: a refusal may come at once.
-    this.#answered.add(call.callId);
-    if (!this.#init.answer(call, outcome)) this.#answered.delete(call.callId);
+    this.#answered.set(keyOf(call), call.callId);
+    if (!this.#init.answer(call, outcome)) this.#answered.delete(keyOf(call));
   }
 
   async #ask(onApproval: ApprovalHandler, approval: WaitingApproval): Promise<void> {
@@ -99,7 +103,7 @@ export class ToolRunner {
     try {
       const isApproved = await onApproval(approval);
       if (typeof isApproved !== "boolean" || signal.aborted) return;
-      this.#answered.add(approval.callId);
+      this.#answered.set(keyOf(approval), approval.callId);
       await this.#init.decide(approval, isApproved);
     } catch (error) {
       if (signal.aborted) return;
@@ -107,6 +111,13 @@ export class ToolRunner {
       console.error(`The approval of "${approval.toolName}" could not be decided:`, error);
     }
   }
+}
+
+type OpenCall = Pick<WaitingApproval, "callId" | "inputHash">;
+
+/** Code that waits may ask several questions about one call of the model. */
+function keyOf({ callId, inputHash = "" }: OpenCall): string {
+  return `${callId} ${inputHash}`;
 }
 
 async function execute(

@@ -1,5 +1,5 @@
 // What goes over the wire, and when: a conversation whose server is played by the test, frame by frame.
-import type { UIMessage } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import { expect, test } from "vitest";
 import { ClientConversation, MAX_OPEN_REQUESTS } from "./conversation.ts";
 import { ClientQueueFullError } from "./errors.ts";
@@ -162,7 +162,7 @@ test("a message the server shows is not sent again; one it does not show is", ()
   expect(types()).toEqual(["resume_request", "resume_ack", "use_chat_request"]);
 });
 
-test("after a stream of others, a client that was away asks what became of its own", () => {
+test("after a stream of others, a client that was away asks what became of its own", async () => {
   const { conversation, drop, types, receive, open, ask, probe } = stage();
   open();
   ask("u1");
@@ -172,6 +172,7 @@ test("after a stream of others, a client that was away asks what became of its o
   receive(resuming("other", probe()));
   types();
   receive(completed("other"));
+  await later();
   expect(types()).toEqual(["resume_request"]);
 });
 
@@ -259,4 +260,84 @@ test("there is a limit to what waits, and no caller waits for a closed client", 
   expect(() => conversation.request(planSend("more", ""), {})).toThrow(ClientQueueFullError);
   conversation.close();
   expect(new Set((await Promise.all(ends)).map(({ outcome }) => outcome))).toEqual(new Set(["unknown"]));
+});
+
+const chunk = (requestId: string, seq: number, part: UIMessageChunk, isReplay = false): ConversationFrame => ({
+  type: "chunk",
+  requestId,
+  chunk: part,
+  seq,
+  isReplay,
+  isContinuation: false
+});
+const callChunks: UIMessageChunk[] = [
+  { type: "start", messageId: "a1" },
+  { type: "tool-input-available", toolCallId: "c1", toolName: "clock", input: {} }
+];
+
+/** Asks, sees the beginning of the answer, and loses the connection; the transcript of the server is what `fetch` gives. */
+function cutOff(fetchMessages: () => Promise<readonly UIMessage[] | undefined>) {
+  const staged = stage(fetchMessages);
+  const { conversation, sent, open, receive, drop } = staged;
+  open();
+  /** What waited for this client when the turn was reported as over. */
+  const waiting: unknown[] = [];
+  const report = () => waiting.push(viewOf(conversation.state).pendingToolCalls.map(({ callId }) => callId));
+  const ended = conversation.request(planSend("u1", "Time?"), {}).then(report);
+  const requestId = String(sent.findLast(({ type }) => type === "cf_agent_use_chat_request")?.["id"]);
+  receive({ type: "messages", messages: [user("u1")], isConnect: false });
+  receive(chunk(requestId, 0, { type: "start", messageId: "a1" }));
+  drop();
+  conversation.opened();
+  return { ...staged, requestId, waiting, ended };
+}
+
+test("the end of a turn that was not joined again in time is shown together with the call that it left open", async () => {
+  const transcripts = [[user("u1")], [user("u1"), parked]];
+  const { receive, requestId, waiting, ended } = cutOff(async () => transcripts.shift());
+  receive(resuming(requestId));
+  await later();
+  // It ended before the server had the acknowledgement. Each frame comes by itself.
+  receive(completed(requestId));
+  await later();
+  await ended;
+  expect(waiting).toEqual([["c1"]]);
+  receive({ type: "messages", messages: [user("u1"), parked], isConnect: false });
+});
+
+test("the end behind a complete replay is shown with what was replayed, although no transcript has come", async () => {
+  const { conversation, receive, requestId, waiting, ended, types } = cutOff(async () => [user("u1")]);
+  receive(resuming(requestId));
+  await later();
+  types();
+  receive(...callChunks.map((part, seq) => chunk(requestId, seq, part, true)), completed(requestId));
+  await ended;
+  expect(waiting).toEqual([["c1"]]);
+  expect(viewOf(conversation.state).status).toBe("parked");
+});
+
+test("an end whose answer cannot be fetched is reported after a while, and takes nothing off the screen", async () => {
+  let isGone = false;
+  const transcript = async () => (isGone ? new Promise<undefined>(() => undefined) : [user("u1")]);
+  const { conversation, receive, requestId, waiting, ended, timers } = cutOff(transcript);
+  receive(resuming(requestId));
+  await later();
+  isGone = true;
+  receive(completed(requestId));
+  await later();
+  expect(waiting).toEqual([]);
+  timers.advance(HISTORY_TIMEOUT_MS);
+  await ended;
+  expect(waiting).toEqual([[]]);
+  expect(conversation.state.streams).toEqual({});
+});
+
+test("frames that came behind such an end are applied behind it, in their order", async () => {
+  const { conversation, receive, requestId, ended } = cutOff(async () => [user("u1"), parked]);
+  receive(resuming(requestId), completed(requestId), chunk("r2", 0, { type: "start", messageId: "a2" }));
+  receive({ type: "messages", messages: [user("u1"), parked, user("u2")], isConnect: false });
+  await ended;
+  await later();
+  expect(conversation.state.stored.map(({ id }) => id)).toEqual(["u1", "a1", "u2"]);
+  expect(Object.keys(conversation.state.streams)).toEqual(["r2"]);
 });

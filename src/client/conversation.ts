@@ -1,6 +1,7 @@
 // The conversation side of a client: holds the state, puts the user's commands into the outbox, and resolves what callers
 // wait for. A command is done when the server's transcript shows it; the server takes a repeated request, answer or
 // approval once.
+import type { Decided } from "./decisions.ts";
 import type { UIMessage } from "ai";
 import { errorMessage } from "../util/errors.ts";
 import {
@@ -136,7 +137,7 @@ export class ClientConversation {
   }
 
   /** A decision that is made by a call: the question is off the screen while it runs. */
-  decide<T>(callId: string | undefined, call: () => Promise<T>): Promise<T> {
+  decide(callId: string | undefined, call: () => Promise<Decided>): Promise<unknown> {
     return mayFail(this.#decide(callId, call));
   }
 
@@ -167,10 +168,13 @@ export class ClientConversation {
     for (const { id } of this.#state.requests) this.#failRequest(id, reason);
   }
 
-  async #decide<T>(callId: string | undefined, call: () => Promise<T>): Promise<T> {
+  async #decide(callId: string | undefined, call: () => Promise<Decided>): Promise<unknown> {
     if (callId !== undefined) this.#dispatch({ type: "answered", callId });
     try {
-      return await call();
+      const { output, isRefused } = await call();
+      // What still waits, waits on.
+      if (callId !== undefined && isRefused) this.#dispatch({ type: "withdrawn", callId });
+      return output;
     } catch (error) {
       if (callId !== undefined) this.#dispatch({ type: "withdrawn", callId });
       this.#dispatch({ type: "failed", error: errorMessage(error) });

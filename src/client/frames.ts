@@ -36,6 +36,8 @@ export type ConversationFrame =
   | { readonly type: "pending"; readonly requestId: string | undefined; readonly probeId: string | undefined }
   | { readonly type: "none"; readonly reason: string | undefined; readonly probeId: string | undefined }
   | { readonly type: "recovering"; readonly isRecovering: boolean; readonly requestId: string | undefined }
+  /** The model of this request has said nothing since then. */
+  | { readonly type: "silent"; readonly requestId: string; readonly sinceMs: number }
   | RefusedFrame;
 
 /** A command of this client was not accepted and has changed nothing. */
@@ -110,6 +112,13 @@ const CHAT = new Map<string, (frame: Fields) => ConversationFrame | undefined>([
   [
     "cf_agent_chat_recovering",
     ({ recovering, id }) => ({ type: "recovering", isRecovering: recovering === true, requestId: textOf(id) })
+  ],
+  [
+    "cf_agent_chat_silent",
+    ({ id, since }) =>
+      typeof id === "string" && typeof since === "number"
+        ? { type: "silent", requestId: id, sinceMs: since }
+        : undefined
   ]
 ]);
 

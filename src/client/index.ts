@@ -15,6 +15,7 @@ export type { AgentState, CallableMethods } from "./callables.ts";
 export type { CallOptions } from "./calls.ts";
 export type { TurnEnd } from "./chat-state.ts";
 export type { ApprovalHandler, ClientTool, ClientTools } from "./client-tools.ts";
+export type { DecidedQuestion } from "./decisions.ts";
 export {
   CallFailedError,
   CallLostError,
@@ -27,6 +28,7 @@ export {
   NoWebSocketError,
   UnknownTargetError
 } from "./errors.ts";
+export type { AskedQuestion } from "./message-list.ts";
 export type { MessageInput } from "./requests.ts";
 export type { ConnectionState, WebSocketClass, WebSocketLike } from "./socket.ts";
 export type { ClientSubmission } from "./submissions.ts";

@@ -1,6 +1,7 @@
 // How a connection joins open turns: it asks once, accepts what it is offered, and detects when the server has sent
-// everything. It has the transcript before it joins a stream, because the stream builds on it. One of these per client;
-// each connection resets it, so that no state of an earlier one is left.
+// everything. It has the transcript before it joins a stream, because the stream builds on it, and before it reports the
+// end of a stream that it could not join any more. One of these per client; each connection resets it, so that no state
+// of an earlier one is left.
 import type { UIMessage } from "ai";
 import type { ChatEvent, ChatState } from "./chat-state.ts";
 import { clientFrames, type ConversationFrame } from "./frames.ts";
@@ -39,6 +40,8 @@ export class Joining {
   readonly #init: JoiningInit;
   #probe: Probe | undefined;
   #acknowledged = new Set<string>();
+  /** Requests whose end came before their stream, and for which the transcript was fetched. */
+  #caughtUp = new Set<string>();
   #hasTranscript = false;
   #isGreeted = false;
   /** Frames that wait for the transcript. */
@@ -84,6 +87,7 @@ export class Joining {
   #take(frame: ConversationFrame): void {
     if (frame.type === "messages") this.#hasTranscript = true;
     if (frame.type === "resuming" && !this.#hasTranscript) return this.#fetchFirst(frame);
+    if (frame.type === "end" && this.#isBehind(frame.requestId)) return this.#fetchFirst(frame);
     this.#init.dispatch({ type: "frame", frame });
     if (frame.type === "resuming") this.#acknowledge(frame.requestId);
     if (frame.type === "end") this.#askWhatElse();
@@ -130,9 +134,25 @@ export class Joining {
     this.#init.send(clientFrames.acknowledge(requestId));
   }
 
-  /** An offer comes in place of the transcript. The server holds the stream back until it is accepted. */
-  #fetchFirst(offer: ConversationFrame): void {
-    this.#held = [offer];
+  /**
+   * What this client has of the stream is not all of it: the turn ended before the stream was joined again. What it left
+   * open, such as a call of a client tool, must be known when its end is.
+   */
+  #isBehind(requestId: string): boolean {
+    const stream = this.#init.state().streams[requestId];
+    if (stream === undefined || this.#caughtUp.has(requestId)) return false;
+    const isJoining = stream.isSuspended || stream.replay !== undefined;
+    const hasReplay = stream.replay !== undefined && stream.replay !== "empty";
+    return isJoining && !hasReplay;
+  }
+
+  /**
+   * An offer comes in place of the transcript, and the server holds the stream back until it is accepted. What an end
+   * left behind comes after it.
+   */
+  #fetchFirst(frame: ConversationFrame): void {
+    this.#held = [frame];
+    if (frame.type === "end") this.#caughtUp.add(frame.requestId);
     const connection = this.#connection;
     const isCurrent = () => connection === this.#connection && this.#held !== undefined;
     const cancel = this.#init.timers.after(HISTORY_TIMEOUT_MS, () => {
@@ -153,7 +173,8 @@ export class Joining {
     const held = this.#held ?? [];
     this.#held = undefined;
     this.#hasTranscript = true;
-    for (const frame of held) this.#take(frame);
+    // One of them may wait for the transcript again, and those behind it with it.
+    for (const frame of held) this.receive(frame);
   }
 
   #reset(): void {
@@ -161,6 +182,7 @@ export class Joining {
     this.#connection += 1;
     this.#probe = undefined;
     this.#acknowledged = new Set();
+    this.#caughtUp = new Set();
     this.#hasTranscript = false;
     this.#isGreeted = false;
     this.#held = undefined;

@@ -93,3 +93,23 @@ export function isParked(part: ToolPart): part is ToolPart & { output: { status:
     typeof output.executionId === "string"
   );
 }
+
+/** Which question a parked call asks: given back with the decision, so that no other one is decided by it. */
+export interface AskedQuestion {
+  /** Of the question and its input. */
+  readonly inputHash?: string;
+  /** Of executed code that waits: the number of the call. */
+  readonly seq?: number;
+  /** It was begun before and may have run: the process died in it. */
+  readonly mayHaveRun?: true;
+}
+
+export function questionIn({ approvalDescriptor }: Pick<ToolPart, "approvalDescriptor">): AskedQuestion {
+  if (typeof approvalDescriptor !== "object" || approvalDescriptor === null) return {};
+  const { inputHash, seq, mayHaveRun } = approvalDescriptor as Record<string, unknown>;
+  return {
+    ...(typeof inputHash === "string" && { inputHash }),
+    ...(typeof seq === "number" && { seq }),
+    ...(mayHaveRun === true && { mayHaveRun })
+  };
+}

@@ -8,6 +8,7 @@ import { Calls, type CallOptions, type RepeatableCall } from "./calls.ts";
 import type { TurnEnd } from "./chat-state.ts";
 import { type ApprovalHandler, type ClientTools, describeTools, ToolRunner } from "./client-tools.ts";
 import { ClientConversation } from "./conversation.ts";
+import { questionOfRun, sendDecision, type CallAgent, type DecidedQuestion } from "./decisions.ts";
 import { diagnose, type Diagnosis } from "./diagnosis.ts";
 import { ClientClosedError } from "./errors.ts";
 import { type AgentFrame, clientFrames, messageList, readFrame } from "./frames.ts";
@@ -252,13 +253,15 @@ export class ThinkClient<Agent = unknown> {
     this.#conversation.answerTool({ callId, toolName: this.#toolName(callId), errorText });
 
   /**
-   * Agrees to a call. Takes its call id, or the execution id of a parked action. Resolves when the agent has the
-   * decision, for a parked action with its output; rejects if the agent refuses it.
+   * Agrees to a call. Takes an approval of `pendingApprovals`, then no other question is decided by it; its call id; or
+   * the execution id of a parked action. Resolves when the agent has the decision, for a parked action with its output;
+   * rejects if the agent refuses it.
    */
-  readonly approve = (id: string): Promise<unknown> => this.#decide(id, true);
+  readonly approve = (of: string | DecidedQuestion): Promise<unknown> => this.#decide(of, true);
 
   /** Decides against a call, which then never runs. The reason is kept for parked actions. */
-  readonly reject = (id: string, reason?: string): Promise<unknown> => this.#decide(id, false, reason);
+  readonly reject = (of: string | DecidedQuestion, reason?: string): Promise<unknown> =>
+    this.#decide(of, false, reason);
 
   /**
    * Where the sub-agent of a run is found: another client, or `useThink`, opens its conversation, to follow it or to talk
@@ -309,7 +312,7 @@ export class ThinkClient<Agent = unknown> {
         void this.#conversation.answerTool({ callId, toolName, ...outcome });
         return true;
       },
-      decide: ({ callId }, isApproved) => this.#decide(callId, isApproved)
+      decide: (approval, isApproved) => this.#decide(approval, isApproved)
     });
   }
 
@@ -321,23 +324,22 @@ export class ThinkClient<Agent = unknown> {
     });
   }
 
-  #decide(id: string, isApproved: boolean, reason?: string): Promise<unknown> {
-    const asked = this.#approval(id);
-    if (asked !== undefined && asked.executionId === undefined) {
-      return this.#conversation.answerApproval(asked.callId, isApproved);
-    }
+  #decide(of: string | DecidedQuestion, isApproved: boolean, reason?: string): Promise<unknown> {
+    const given: DecidedQuestion = typeof of === "string" ? {} : of;
+    const shown = this.#approval(typeof of === "string" ? of : (of.executionId ?? of.callId ?? ""));
+    const asked = { ...shown, ...given };
     // Not on the screen: an action that was parked long ago is decided by its execution id all the same.
-    const executionId = asked?.executionId ?? id;
-    const args = reason === undefined ? [executionId] : [executionId, reason];
-    const method = isApproved ? "approveExecution" : "rejectExecution";
-    let isRepeated = false;
-    const onRepeat = () => {
-      isRepeated = true;
-    };
-    return this.#conversation.decide(asked?.callId, async () => {
-      const output = await this.#call(method, args, { timeoutMs: Infinity, onRepeat });
-      // If the first one arrived, the second one was answered that nothing is pending.
-      return isRepeated && asked ? this.#outputOf(asked.callId) : output;
+    const executionId = asked.executionId ?? (shown || typeof of !== "string" ? undefined : of);
+    if (executionId === undefined) return this.#conversation.answerApproval(asked.callId ?? "", isApproved);
+    // An older question than the one on the screen leaves that one there.
+    const callId = asked.inputHash === shown?.inputHash ? shown?.callId : undefined;
+    const call: CallAgent = (method, args, options) => this.#call(method, args, options);
+    return this.#conversation.decide(callId, async () => {
+      const question = shown || asked.inputHash !== undefined ? asked : await questionOfRun(call, executionId);
+      const decided = await sendDecision(call, { executionId, question, isApproved, reason });
+      // If the first one arrived, an action answers the second one that nothing is pending.
+      const isAnswered = decided.isRepeated && decided.isRefused && callId !== undefined;
+      return isAnswered ? { ...decided, output: this.#outputOf(callId) } : decided;
     });
   }
 

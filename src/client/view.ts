@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import { foldedMessage } from "../model/message-fold.ts";
 import { toolNameOf, type ToolPart } from "../model/tool-part.ts";
 import { type ChatState, type OwnRequest, withRequest } from "./chat-state.ts";
-import { isParked, putMessage, toolPartsOf } from "./message-list.ts";
+import { isParked, putMessage, questionIn, toolPartsOf, type AskedQuestion } from "./message-list.ts";
 
 export type Status =
   /** Nothing was asked yet. */
@@ -20,9 +20,9 @@ export type Status =
   /** The last turn is over, however it ended. */
   | "settled";
 
-/** A question to the user. */
-export interface WaitingApproval {
-  /** Of the tool call. `approve` and `reject` take it. */
+/** A question to the user. `approve` and `reject` take it whole, or the id of its call. */
+export interface WaitingApproval extends AskedQuestion {
+  /** Of the tool call. */
   readonly callId: string;
   /** Set: an action that is parked, and waits as long as it takes. */
   readonly executionId?: string;
@@ -43,6 +43,11 @@ export interface ChatView {
   readonly messages: readonly UIMessage[];
   readonly status: Status;
   readonly isRecovering: boolean;
+  /**
+   * The model has said nothing since then, for a minute or more (epoch milliseconds, by the agent's clock). It may be
+   * thinking: this is no error. `stop()` ends the wait.
+   */
+  readonly silentSince: number | undefined;
   readonly error: string | undefined;
   readonly pendingApprovals: readonly WaitingApproval[];
   readonly pendingToolCalls: readonly PendingToolCall[];
@@ -64,6 +69,7 @@ export function viewOf(state: ChatState): ChatView {
     messages,
     status: statusOf(state, isWaiting),
     isRecovering: state.recovering !== undefined,
+    silentSince: state.silence?.sinceMs,
     error: state.error,
     pendingApprovals,
     pendingToolCalls
@@ -73,7 +79,7 @@ export function viewOf(state: ChatState): ChatView {
 function statusOf(state: ChatState, isWaiting: boolean): Status {
   if (isStreaming(state)) return "running";
   if (state.recovering !== undefined) return "recovering";
-  if (state.requests.length > 0 || state.waitingFor !== undefined) return "queued";
+  if (state.requests.length > 0 || state.waitingFor !== undefined || state.silence !== undefined) return "queued";
   if (isWaiting) return "parked";
   return state.ends.length > 0 ? "settled" : "idle";
 }
@@ -88,6 +94,7 @@ export function activeRequests(state: ChatState): string[] {
   for (const [id, { live }] of Object.entries(state.streams)) if (live) ids.add(id);
   if (state.waitingFor) ids.add(state.waitingFor);
   if (state.recovering?.requestId !== undefined) ids.add(state.recovering.requestId);
+  if (state.silence) ids.add(state.silence.requestId);
   return [...ids];
 }
 
@@ -115,7 +122,8 @@ function callOf(part: ToolPart): PendingToolCall {
 
 function approvalOf(part: ToolPart): WaitingApproval | undefined {
   if (isParked(part)) {
-    return { ...callOf(part), executionId: part.output.executionId, ...descriptorIn(part.approvalDescriptor) };
+    const { executionId } = part.output;
+    return { ...callOf(part), executionId, ...questionIn(part), ...descriptorIn(part.approvalDescriptor) };
   }
   return part.state === "approval-requested"
     ? { ...callOf(part), ...descriptorIn(part.approval?.descriptor) }

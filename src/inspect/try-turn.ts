@@ -2,6 +2,7 @@
 // original made too, with the same input, gets the recorded result or the one given in its place; any other call ends
 // the run there. Nothing is stored, no hook is called, no client is notified.
 import { jsonSchema, type LanguageModel, type ModelMessage, type ToolSet, type UIMessage } from "ai";
+import type { Clock } from "../host/ports.ts";
 import type { StepUsage } from "../journal/records.ts";
 import { callModel, isToolPart, toolNameOf, type ModelUsage, type Sdk, type ToolPart } from "../model/index.ts";
 import { errorMessage } from "../util/errors.ts";
@@ -21,14 +22,15 @@ export interface TryInput {
   readonly tools: ToolSet;
   readonly results: RecordedResults;
   readonly prices: ModelPrices;
-  readonly now: () => number;
+  readonly clock: Pick<Clock, "now" | "sleep">;
   readonly signal: AbortSignal;
 }
 
 export async function runFork(input: TryInput): Promise<TriedRun> {
-  const { sdk, model, system, messages, results, now, signal } = input;
+  const { sdk, model, system, messages, results, clock, signal } = input;
   const calls: TriedCall[] = [];
-  const startedAt = now();
+  const startedAt = clock.now();
+  const limit = timeLimit(clock);
   const call = callModel(sdk, {
     model,
     system,
@@ -36,11 +38,12 @@ export async function runFork(input: TryInput): Promise<TriedRun> {
     tools: answeringTools(input.tools, results, calls),
     maxSteps: MAX_TRIED_STEPS,
     stopWhen: () => calls.some(({ source }) => source === "not-run"),
-    signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_TIMEOUT_MS)])
+    signal: AbortSignal.any([signal, limit.signal])
   });
   let text = "";
   for await (const chunk of call.chunks) if (chunk.type === "text-delta") text += chunk.delta;
   const outcome = await call.outcome;
+  limit.lift();
   const usage = usageOf(outcome.totalUsage);
   return {
     status: outcome.status,
@@ -49,10 +52,23 @@ export async function runFork(input: TryInput): Promise<TriedRun> {
     usage,
     cost: costOf(input.prices, modelName(model), usage),
     steps: outcome.steps.length,
-    durationMs: now() - startedAt,
+    durationMs: clock.now() - startedAt,
     calls,
-    error: outcome.status === "failed" ? errorMessage(outcome.error) : null
+    error: limit.signal.aborted ? TOO_LONG : outcome.status === "failed" ? errorMessage(outcome.error) : null
   };
+}
+
+const TOO_LONG = `Stopped after ${TRY_TIMEOUT_MS / 1000} seconds.`;
+
+function timeLimit(clock: Pick<Clock, "sleep">): { readonly signal: AbortSignal; lift(): void } {
+  const limit = new AbortController();
+  const timer = new AbortController();
+  // The only rejection is our own abort, when the run came first.
+  clock.sleep(TRY_TIMEOUT_MS, timer.signal).then(
+    () => limit.abort(),
+    () => undefined
+  );
+  return { signal: limit.signal, lift: () => timer.abort() };
 }
 
 /** What the original's calls answered, by name and input; each in turn when the same call was made more than once. */

@@ -210,7 +210,7 @@ export interface ApprovalTimeline {
   readonly answeredAt: number | null;
   readonly approved: boolean | null;
   readonly reason: string | null;
-  /** The person, where the class knows it (`identifyApprover`) or a name was given; null: neither. */
+  /** Who decided: a user of a messenger (`telegram:7`), a name of the application, or `unverified:` and a client's claim. */
   readonly by: string | null;
 }
 
@@ -335,7 +335,7 @@ export interface DecidedApproval {
   readonly approved: boolean;
   /** It was not decided in time. */
   readonly expired?: true;
-  /** The person, where the class knows it (`identifyApprover`) or a name was given; null: neither. */
+  /** Who decided: a user of a messenger (`telegram:7`), a name of the application, or `unverified:` and a client's claim. */
   readonly by: string | null;
   readonly reason: string | null;
   readonly at: number;

@@ -220,3 +220,29 @@ test("D14: each connection asks for its query anew, and the screen stays", async
   expect(new Set(network.urls.map((url) => new URL(url).searchParams.get("_pk"))).size).toBe(1);
   expect(shown(client)).toEqual(["user:Hi", "assistant:Hello."]);
 });
+
+test("a turn that ends while its stream is being joined again leaves its client tool to be run before the next question", async () => {
+  const gate = createGate();
+  const steps = [reply(text("Half "), gate.wait(), toolCall("clock", {}, { id: "c1" })), reply(text("It is noon."))];
+  const { host, network } = open(...steps, reply(text("You are welcome.")));
+  const runs: string[] = [];
+  const client = await ready(network, { tools: { clock: { execute: () => void runs.push("run") } } });
+  const waiting: string[][] = [];
+  const report = () => void waiting.push(client.getSnapshot().pendingToolCalls.map(({ callId }) => callId));
+  const next = client.send("Time?").then(report);
+  await network.settle();
+  await network.cut();
+  // The turn ends after the offer, and before the server has its acknowledgement.
+  network.onSent = (type) => {
+    if (type === "cf_agent_stream_resume_ack") gate.open();
+    return type === "cf_agent_stream_resume_ack";
+  };
+  await network.reconnect();
+  await later(host, network);
+  await next;
+  expect(waiting).toEqual([["c1"]]);
+  network.onSent = () => false;
+  await later(host, network);
+  expect(runs).toEqual(["run"]);
+  expect(shown(client).at(-1)).toBe("assistant:Half It is noon.");
+});

@@ -232,7 +232,9 @@ describe("inbox", () => {
     const turns = (await look<TurnsView>(host, "turns")).turns;
     const asked = await look<TurnTimeline>(host, `turns/${turns.at(-1)?.turnId}`);
     const { askedAt } = waiting?.approval ?? {};
-    expect(callsIn(asked)).toMatchObject([{ toolName: "pay", approval: { by: "Ada", approved: true, askedAt } }]);
+    expect(callsIn(asked)).toMatchObject([
+      { toolName: "pay", approval: { by: "unverified:Ada", approved: true, askedAt } }
+    ]);
   });
 
   test("a call that its turn asks about is decided the same way, and the conversation goes on", async () => {

@@ -338,12 +338,17 @@ describe("a reader", () => {
     expect((await host.fetch("/agents/chat/a/chat", { method: "DELETE", headers })).status).toBe(403);
   });
 
-  test("that does not read is cut off at a limit, the answer goes on, and it may resume", async () => {
+  test("that does not read is cut off at a limit with an error it can read, the answer goes on, and it may resume", async () => {
     const words = "x".repeat(1_000_000);
     const host = open([reply(...Array.from({ length: 40 }, () => text(words)))]);
     const response = await post(host, { messages: [user("u1")] }, { path: "/agents/wordy/a/chat" });
     await host.idle();
-    await expect(response.text()).rejects.toThrow();
+    const events = (await response.text()).split("\n\n").filter((event) => event !== "");
+    expect(JSON.parse(events.at(-2)?.slice("data: ".length) ?? "")).toEqual({
+      type: "error",
+      errorText: expect.stringContaining("Load it again")
+    });
+    expect(events.at(-1)).toBe("data: [DONE]");
     const [, answer] = await stored(host, "wordy");
     const resumed = await host.fetch("/agents/wordy/a/chat/page/stream");
     expect(await resumed.text()).toContain(`{"type":"start","messageId":"${answer?.id}"`);

@@ -188,3 +188,22 @@ describe("too many", () => {
     expect(await words(host)).toEqual(["u1", "first second"]);
   });
 });
+
+test("a socket that outlived a process in the middle of an answer is closed, so that its client resumes", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const host = open(reply(text("One.")), reply(text("Two.")));
+  const [socket, idle] = [await host.connect(PATH), await host.connect("/agents/chat/b/chat")];
+  ask(socket, "r1");
+  ask(idle, "r1");
+  await host.idle();
+  await host.evictAll();
+  // As an object that was reset by the platform leaves it: sockets that can hibernate stay.
+  const [row] = host.sql<{ generation: number }>(Chat, "a", "SELECT generation FROM cf_conversations");
+  const left = [{ turnId: "t9", requestId: "r9", generation: row?.generation, firstSequence: 1 }];
+  host.sql(Chat, "a", "UPDATE cf_conversations SET open_turns = ?", JSON.stringify(left));
+  for (const name of ["a", "b"]) await host.fetch(`/agents/chat/${name}/get-messages`);
+  await host.idle();
+  expect(socket.closed).toMatchObject({ code: 1012 });
+  // One that was sent nothing stays.
+  expect(idle.closed).toBeUndefined();
+});

@@ -1,6 +1,6 @@
 // `POST …/v1/chat/completions`: an answer as one object, or as the chunks of a stream.
 import type { AnswerEnd, AnswerEvents, TokenCounts, WaitingCall } from "./answer.ts";
-import { errorBody, type EventReply, type ObjectReply } from "./reply.ts";
+import { DONE, errorBody, eventText, type EventReply, type ObjectReply } from "./reply.ts";
 
 export interface Head {
   readonly id: string;
@@ -78,12 +78,11 @@ export class CompletionStream implements AnswerEvents {
     if (this.#includesUsage && tokens) {
       this.#reply.event({ ...this.#head, choices: [], usage: usageOf(tokens) });
     }
-    this.#reply.end("[DONE]");
+    this.#reply.end(DONE);
   }
 
   failed(errorText: string): void {
-    this.#reply.event(errorBody(errorText, "server_error"));
-    this.#reply.end("[DONE]");
+    this.#reply.end(eventText(errorBody(errorText, "server_error")) + DONE);
   }
 
   #send(delta: object, reason: string | null): boolean {

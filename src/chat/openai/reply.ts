@@ -12,14 +12,24 @@ export function errorBody(message: string, type: "invalid_request_error" | "serv
 
 export class EventReply extends TextStream {
   event(data: object, name?: string): boolean {
-    const head = name === undefined ? "" : `event: ${name}\n`;
-    return this.write(`${head}data: ${JSON.stringify(data)}\n\n`);
+    return this.write(eventText(data, name));
   }
 
-  end(last?: string): void {
-    if (last !== undefined) this.write(`data: ${last}\n\n`);
-    this.close();
+  end(last = ""): void {
+    this.close(last);
   }
+
+  protected override errorText(message: string): string {
+    return eventText(errorBody(message, "server_error")) + DONE;
+  }
+}
+
+/** The last event of a stream of completions. */
+export const DONE = "data: [DONE]\n\n";
+
+export function eventText(data: object, name?: string): string {
+  const head = name === undefined ? "" : `event: ${name}\n`;
+  return `${head}data: ${JSON.stringify(data)}\n\n`;
 }
 
 /** One answer to a request that waits for it. */

@@ -1,7 +1,7 @@
 // `POST …/v1/responses`: an answer as one object, or as the events that build it.
 import type { AnswerEnd, AnswerEvents, TokenCounts, WaitingCall } from "./answer.ts";
 import type { Head } from "./completions.ts";
-import type { EventReply, ObjectReply } from "./reply.ts";
+import { eventText, type EventReply, type ObjectReply } from "./reply.ts";
 
 const textPart = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
 
@@ -111,14 +111,12 @@ export class ResponseStream implements AnswerEvents {
     }
     const first = text === "" ? 0 : 1;
     end.calls.forEach((call, index) => this.#call(call, first + index));
-    this.#send("response.completed", { response: completedResponse(this.#head, text, end) });
-    this.#reply.end();
+    this.#end("response.completed", { response: completedResponse(this.#head, text, end) });
   }
 
   failed(errorText: string): void {
     const error = { code: "server_error", message: errorText };
-    this.#send("response.failed", { response: { ...responseOf(this.#head, "failed", []), error } });
-    this.#reply.end();
+    this.#end("response.failed", { response: { ...responseOf(this.#head, "failed", []), error } });
   }
 
   #call(call: WaitingCall, index: number): void {
@@ -138,7 +136,14 @@ export class ResponseStream implements AnswerEvents {
   }
 
   #send(type: string, fields: object): boolean {
-    const sequence = this.#sequence++;
-    return this.#reply.event({ type, sequence_number: sequence, ...fields }, type);
+    return this.#reply.event(this.#event(type, fields), type);
+  }
+
+  #end(type: string, fields: object): void {
+    this.#reply.end(eventText(this.#event(type, fields), type));
+  }
+
+  #event(type: string, fields: object): object {
+    return { type, sequence_number: this.#sequence++, ...fields };
   }
 }

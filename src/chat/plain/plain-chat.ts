@@ -112,10 +112,8 @@ export class PlainChat implements TurnListener {
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
-    for (const reader of this.#of(turn)) {
-      this.#readers.delete(reader);
-      finish(reader, outcome);
-    }
+    for (const reader of this.#of(turn)) finish(reader, outcome);
+    // Theirs, too: the turn is not open any more.
     this.#releaseForgotten();
   }
 

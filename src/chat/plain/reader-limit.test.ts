@@ -1,5 +1,5 @@
 // How many plain clients are sent answers of one agent at a time, whichever encoding they use.
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { TestChat } from "../chat-kit.test-support.ts";
 import { TooManyReadersError } from "../errors.ts";
 import { openAIResponse, type OpenAIInit } from "../openai/http.ts";
@@ -79,4 +79,49 @@ test("one socket has so many requests at a time, and no more", async () => {
   const { chat } = await answering();
   const ids = Array.from({ length: SOCKET_REQUEST_LIMIT + 1 }, (_, index) => `q${index}`);
   expect(refusedOf(chat, ids)).toEqual([ids.at(-1)]);
+});
+
+describe("a place is free again", () => {
+  /** As many clients as the limit, one after the other: none is refused. */
+  const timesMore = async (use: (index: number) => void | Promise<void>) => {
+    for (let index = 0; index < READER_LIMIT + 1; index += 1) await use(index);
+  };
+
+  test("when the turn has ended, for each of its readers", async () => {
+    const { kit, chat, readers } = await crowded();
+    expect(chat.isFull).toBe(true);
+    await kit.finish();
+    expect([chat.isFull, readers.some(({ isOpen }) => isOpen)]).toEqual([false, false]);
+    // Those that ask later find a place, too.
+    kit.submit(kit.tab(), "r2");
+    await kit.start();
+    expect(chat.resume(chat.reader({ sink }))).toBe(true);
+    expect(chat.isFull).toBe(false);
+  });
+
+  test("when a socket closes, for each of its requests", async () => {
+    const { chat } = await answering();
+    const sockets = new SocketChat(chat);
+    await timesMore(() => {
+      const socket = { key: {}, isReadonly: false, send: () => true };
+      void sockets.receive(socket, JSON.stringify({ type: "resume", requestId: "r" }));
+      expect(chat.isFull).toBe(false);
+      sockets.closed(socket.key);
+    });
+  });
+
+  test("when a client of the OpenAI API leaves in the middle of its stream", async () => {
+    const { kit, chat } = await answering();
+    const transcript = () => kit.engine.transcript();
+    const http = { chat, clock: kit.world.clock, isReadonly: async () => false };
+    const init: OpenAIInit = { ...http, newId, transcript, modelName: "agent" };
+    const asked = { stream: true, messages: [{ role: "user", content: "Hello?" }] };
+    const before = new Request("http://x", { method: "POST", headers: { ...headers, "idempotency-key": "same" } });
+    await timesMore(async () => {
+      const request = new Request(before, { method: "POST", body: JSON.stringify(asked) });
+      const response = await openAIResponse(request, "/chat/completions", init);
+      expect(response?.status).toBe(200);
+      await response?.body?.cancel();
+    });
+  });
 });

@@ -13,6 +13,8 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = {
 /** Chunks that `ai` 6 does not know. It fails over the first one. */
 const NEWER_CHUNK = /^\{"type":"(?:custom|reasoning-file|reset-step|steering-message|tool-approval-response)"/;
 
+const DONE = "data: [DONE]\n\n";
+
 export class EventStream extends TextStream implements PlainSink {
   readonly #major: 6 | 7;
 
@@ -28,12 +30,14 @@ export class EventStream extends TextStream implements PlainSink {
   }
 
   end(): void {
-    this.write("data: [DONE]\n\n");
-    this.close();
+    this.close(DONE);
   }
 
   fail(errorText: string): void {
-    this.chunk(JSON.stringify({ type: "error", errorText }));
-    this.end();
+    this.close(this.errorText(errorText));
+  }
+
+  protected override errorText(message: string): string {
+    return `data: ${JSON.stringify({ type: "error", errorText: message })}\n\n${DONE}`;
   }
 }

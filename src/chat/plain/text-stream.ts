@@ -1,8 +1,9 @@
 // A body that is written while it is read, for a client that may leave, or stop reading.
 import type { Clock } from "../../host/ports.ts";
 import { encodeText } from "../../util/bytes.ts";
+import { SlowClientError } from "../errors.ts";
 
-/** What may wait for a client that reads slowly; beyond it the client is cut off. */
+/** What may wait for a client that reads slowly; beyond it the client is cut off, with an error it can read. */
 export const UNREAD_STREAM_BYTES = 32 * 1024 * 1024;
 
 /** Between two looks, so that a stream is silent for less than twice as long. Some proxies close it after half a minute. */
@@ -42,14 +43,20 @@ export class TextStream {
       controller.enqueue(encodeText(text));
       return true;
     }
-    this.#end();
-    controller.error(new Error("The client reads too slowly."));
+    this.close(this.errorText(new SlowClientError().message));
     return false;
   }
 
-  close(): void {
+  /** The last words reach the client, however much it has not read yet: they say how the stream ended. */
+  close(last = ""): void {
+    if (last !== "") this.#controller?.enqueue(encodeText(last));
     this.#controller?.close();
     this.#end();
+  }
+
+  /** An error as readers of this stream know one. */
+  protected errorText(message: string): string {
+    return message;
   }
 
   /** Sends comments, as server-sent events have them, while there is nothing else to send. Resolves with the stream's end. */

@@ -3,65 +3,114 @@ import { CommandError, type CliContext } from "../cli-context.ts";
 import type { ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
 import { printable, shortJson } from "../message-text.ts";
-import type { ThinkClient } from "../../client/index.ts";
+import { connectionWords, shellWord } from "../target.ts";
+import type { DecidedQuestion, ThinkClient } from "../../client/index.ts";
+import type { PendingApproval } from "../../think/actions.ts";
 import { errorMessage } from "../../util/errors.ts";
 
 export async function runApprove(parsed: ParsedArguments, context: CliContext): Promise<number> {
-  const [agent, id] = parsed.positionals;
+  const [agent] = parsed.positionals;
   const instance = parsed.text("instance");
   const positionals = [...(agent === undefined ? [] : [agent]), ...(instance === undefined ? [] : [instance])];
   const client = await connectClient(targetOf({ ...parsed, positionals }, context), context);
   try {
-    const waiting = await whatWaits(client);
-    if (id === undefined) {
-      context.print(parsed.flag("json") ? JSON.stringify(waiting, null, 2) : listed(waiting));
-      return 0;
-    }
-    if (!waiting.some((one) => one.id === id)) {
-      const place = instance === undefined ? "" : ` --instance ${instance}`;
-      throw new CommandError(`${id} does not wait for an approval.`, `What waits: everthink approve ${agent}${place}`);
-    }
-    const isApproved = !parsed.flag("reject");
-    const output = await (isApproved ? client.approve(id) : client.reject(id, parsed.text("reason"))).catch(
-      (error: unknown) => {
-        throw new CommandError(printable(`${id} was not decided: ${errorMessage(error)}`));
-      }
-    );
-    if (parsed.flag("json")) context.print(JSON.stringify({ id, approved: isApproved, output: output ?? null }));
-    else {
-      const result = output === undefined ? "" : `: ${shortJson(output)}`;
-      context.print(`${id} ${isApproved ? "approved" : "rejected"}${result}`);
-    }
+    await listOrDecide(client, parsed, context);
     return 0;
   } finally {
     client.close();
   }
 }
 
+/** Throws CommandError if nothing was decided. */
+export async function listOrDecide(
+  client: ThinkClient,
+  parsed: Pick<ParsedArguments, "positionals" | "flag" | "text" | "list">,
+  { print }: Pick<CliContext, "print">
+): Promise<void> {
+  const [agent, id] = parsed.positionals;
+  const waiting = await whatWaits(client);
+  if (id === undefined) {
+    const rows = waiting.map(({ question: _question, ...row }) => row);
+    return print(parsed.flag("json") ? JSON.stringify(rows, null, 2) : listed(waiting));
+  }
+  const asked = waiting.find((one) => one.id === id);
+  if (!asked) {
+    const instance = parsed.text("instance");
+    const place = instance === undefined ? "" : ` --instance ${shellWord(instance)}`;
+    const list = `everthink approve ${shellWord(agent ?? "")}${place}${connectionWords(parsed)}`;
+    throw new CommandError(`${id} does not wait for an approval.`, `What waits: ${list}`);
+  }
+  const isApproved = !parsed.flag("reject");
+  const { question } = asked;
+  const output = await (isApproved ? client.approve(question) : client.reject(question, parsed.text("reason"))).catch(
+    (error: unknown) => notDecided(id, errorMessage(error))
+  );
+  if (isRefused(output, question.executionId)) notDecided(id, output.error);
+  if (parsed.flag("json")) return print(JSON.stringify({ id, approved: isApproved, output: output ?? null }));
+  const result = output === undefined ? "" : `: ${shortJson(output)}`;
+  print(`${id} ${isApproved ? "approved" : "rejected"}${result}`);
+}
+
 interface Waiting {
   readonly id: string;
   readonly action: string;
   readonly input: unknown;
+  readonly mayHaveRun?: true;
+  /** Given back with the decision. */
+  readonly question: DecidedQuestion;
+}
+
+function notDecided(id: string, why: string): never {
+  throw new CommandError(printable(`${id} was not decided: ${why}`));
+}
+
+function isRefused(output: unknown, id: string | undefined): output is { error: string } {
+  if (typeof output !== "object" || output === null) return false;
+  return Reflect.get(output, "status") === "error" && Reflect.get(output, "executionId") === id;
 }
 
 /** Calls of the conversation, and parked actions that are not in sight any more. */
 async function whatWaits(client: ThinkClient): Promise<Waiting[]> {
-  const shown = client.getSnapshot().pendingApprovals.map(({ callId, executionId, toolName, input }) => ({
-    id: executionId ?? callId,
-    action: toolName,
-    input
-  }));
+  const shown = client
+    .getSnapshot()
+    .pendingApprovals.map(({ toolName, input, descriptor, ...question }) =>
+      waitingOf({ descriptor, question, otherwise: { action: toolName, input } })
+    );
   // A class of its own may have no such method.
   const parked: unknown = await client.call("pendingApprovals" as never, [] as never).catch(() => []);
-  const rows = (Array.isArray(parked) ? parked : []).map((row: object) => ({
-    id: String(Reflect.get(row, "executionId")),
-    action: String(Reflect.get(row, "action")),
-    input: Reflect.get(row, "input") as unknown
-  }));
+  const rows = (Array.isArray(parked) ? parked : []).map(({ descriptor, ...question }: PendingApproval) =>
+    waitingOf({ descriptor, question, otherwise: { action: "", input: undefined } })
+  );
   return [...shown, ...rows.filter(({ id }) => !shown.some((one) => one.id === id))];
+}
+
+/** Of code that waits, the call inside of it. One that may have run has an id that only a look at the list gives. */
+function waitingOf({ descriptor, question, otherwise }: Described): Waiting {
+  const { executionId, callId, inputHash = "", mayHaveRun } = question;
+  const id = executionId ?? callId ?? "";
+  const action = fieldOf(descriptor, "action");
+  return {
+    id: mayHaveRun ? `${id}#${inputHash.slice(0, 8)}` : id,
+    action: typeof action === "string" ? action : otherwise.action,
+    input: fieldOf(descriptor, "input") ?? otherwise.input,
+    ...(mayHaveRun && { mayHaveRun }),
+    question
+  };
+}
+
+interface Described {
+  readonly descriptor: unknown;
+  readonly question: DecidedQuestion;
+  readonly otherwise: Pick<Waiting, "action" | "input">;
+}
+
+function fieldOf(descriptor: unknown, name: string): unknown {
+  return typeof descriptor === "object" && descriptor !== null ? Reflect.get(descriptor, name) : undefined;
 }
 
 function listed(waiting: readonly Waiting[]): string {
   if (waiting.length === 0) return "Nothing waits for an approval.";
-  return printable(waiting.map(({ id, action, input }) => `${id}  ${action} ${shortJson(input)}`).join("\n"));
+  const line = ({ id, action, input, mayHaveRun }: Waiting) =>
+    `${id}  ${action} ${shortJson(input)}${mayHaveRun ? "  (was begun before, and may have run)" : ""}`;
+  return printable(waiting.map(line).join("\n"));
 }

@@ -10,6 +10,8 @@ import { wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
 import { messageText, printable, shortJson } from "../message-text.ts";
 import { withProgress } from "../progress.ts";
+import { sayWhenSilent } from "../silence-notice.ts";
+import { connectionWords, shellWord } from "../target.ts";
 import { decided, isBusy, settled } from "../turn-end.ts";
 
 const DEFAULT_HISTORY = 4;
@@ -31,7 +33,9 @@ export async function runChat(parsed: ParsedArguments, context: CliContext): Pro
     await settled(client);
     const [agent = "", instance = "default"] = parsed.positionals;
     if (terminal) return await converse(client, terminal, { title: `${agent} ${instance}`, history });
-    return await sendOnce(client, message, { context, isJson, decideWith: `${agent} --instance ${instance}` });
+    const decideWith = (id: string) =>
+      `everthink approve ${shellWord(agent)} ${shellWord(id)} --instance ${shellWord(instance)}${connectionWords(parsed)}`;
+    return await sendOnce(client, message, { context, isJson, decideWith });
   } finally {
     client.close();
   }
@@ -40,17 +44,19 @@ export async function runChat(parsed: ParsedArguments, context: CliContext): Pro
 async function sendOnce(
   client: ThinkClient,
   message: string,
-  { context, isJson, decideWith }: { context: CliContext; isJson: boolean; decideWith: string }
+  { context, isJson, decideWith }: { context: CliContext; isJson: boolean; decideWith: (id: string) => string }
 ): Promise<number> {
   const printer = new AnswerPrinter(context.stream);
   printer.skip(client.getSnapshot().messages);
   const leave = isJson ? () => {} : client.subscribe(() => printer.show(client.getSnapshot().messages));
+  const leaveSilence = sayWhenSilent(client, (line) => context.note(line));
   const stop = () => void client.stop();
   context.signal.addEventListener("abort", stop, { once: true });
   const { outcome, error } = await client.send(message);
   await settled(client);
   context.signal.removeEventListener("abort", stop);
   leave();
+  leaveSilence();
   const { pendingApprovals, messages } = client.getSnapshot();
   if (isJson) {
     const text =
@@ -65,15 +71,18 @@ async function sendOnce(
     if (error !== undefined) context.note(printable(`The turn failed: ${error}`));
     for (const waiting of pendingApprovals) {
       const id = waiting.executionId ?? waiting.callId;
-      context.note(printable(`${question(waiting)}\nDecide: everthink approve ${decideWith} ${id}`));
+      context.note(printable(`${question(waiting)}\nDecide: ${decideWith(id)}`));
     }
   }
   if (pendingApprovals.length > 0) return PARKED;
   return outcome === "completed" ? 0 : 1;
 }
 
-async function converse(
-  client: ThinkClient,
+type ChatClient = Pick<ThinkClient, "getSnapshot" | "subscribe" | "send" | "stop" | "approve" | "reject">;
+
+/** Until the user leaves. */
+export async function converse(
+  client: ChatClient,
   { input, output, hasColors }: CliTerminal,
   { title, history }: { readonly title: string; readonly history: number }
 ): Promise<number> {
@@ -90,6 +99,10 @@ async function converse(
   }
   printer.skip(messages);
   const leave = client.subscribe(() => printer.show(client.getSnapshot().messages));
+  const leaveSilence = sayWhenSilent(client, (line) => {
+    printer.endLine();
+    write(`${paint("dim", line)}\n`);
+  });
   const stopOrLeave = () => (isBusy(client) ? void client.stop() : lines.close());
   lines.on("SIGINT", stopOrLeave);
   try {
@@ -104,6 +117,7 @@ async function converse(
     }
   } finally {
     leave();
+    leaveSilence();
     lines.close();
   }
 }
@@ -116,7 +130,7 @@ interface Conversation {
 }
 
 /** To the end of the answer, with the questions it has. */
-async function follow(client: ThinkClient, terminal: Conversation): Promise<void> {
+async function follow(client: ChatClient, terminal: Conversation): Promise<void> {
   await settled(client);
   terminal.printer.show(client.getSnapshot().messages);
   terminal.printer.endLine();
@@ -125,13 +139,13 @@ async function follow(client: ThinkClient, terminal: Conversation): Promise<void
   await decide(client, terminal);
 }
 
-async function decide(client: ThinkClient, terminal: Conversation): Promise<void> {
+async function decide(client: ChatClient, terminal: Conversation): Promise<void> {
   for (const waiting of client.getSnapshot().pendingApprovals) {
     terminal.write(`${question(waiting)}\n`);
     const answer = await ask(terminal.lines, terminal.paint("yellow", "Approve? [y/N] "));
     if (answer === undefined) return;
     const isApproved = /^y(es)?$/i.test(answer.trim());
-    const decision = () => (isApproved ? client.approve(waiting.callId) : client.reject(waiting.callId));
+    const decision = () => (isApproved ? client.approve(waiting) : client.reject(waiting));
     await decided(client, decision).catch((error: unknown) => {
       terminal.write(printable(`It was not decided: ${errorMessage(error)}\n`));
     });

@@ -5,9 +5,11 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { filledText, wholeNumber, type ParsedArguments } from "../command-line.ts";
+import { makePrivateFolder } from "../../framework/serve/data-lock.ts";
 import { rootOf, viteConfigOf } from "../load-project.ts";
 
 const HIGHEST_PORT = 65_535;
+const STATE_FOLDER = ".wrangler";
 
 export async function runDev(parsed: ParsedArguments, context: CliContext): Promise<number> {
   const root = rootOf(parsed, context);
@@ -17,7 +19,13 @@ export async function runDev(parsed: ParsedArguments, context: CliContext): Prom
   const host = filledText(parsed, "host");
   const port = parsed.text("port");
   if (port !== undefined) wholeNumber(parsed, "port", { fallback: 0, highest: HIGHEST_PORT });
-  const flags = [...(port === undefined ? [] : ["--port", port]), ...(host === undefined ? [] : ["--host", host])];
+  // A port that was asked for is that one or an error: links, webhooks and other commands name it.
+  const flags = [
+    ...(port === undefined ? [] : ["--port", port, "--strictPort"]),
+    ...(host === undefined ? [] : ["--host", host])
+  ];
+  // Where Vite's plugin keeps the conversations of development.
+  makePrivateFolder(join(root, STATE_FOLDER));
   const child = spawn(process.execPath, [viteProgram(root), "dev", ...flags, ...parsed.passedOn], {
     cwd: root,
     stdio: "inherit"

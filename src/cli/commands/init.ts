@@ -1,7 +1,8 @@
 // `everthink init`: a new project from a starter, or an agent in a project that exists. Nothing that is there is
-// overwritten: a new project needs an empty folder, and of an existing one only package.json gets new entries.
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+// overwritten: a new project needs an empty folder, and of an existing one only package.json gets new entries. Nothing is
+// written outside of the working folder, also not through a link.
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { WRANGLER_FILES } from "../../framework/config/read-wrangler.ts";
 import { isVirtualEntry } from "../../framework/config/diagnose-config.ts";
 import { createThinkProject } from "../../framework/project/project.ts";
@@ -10,6 +11,7 @@ import type { ParsedArguments } from "../command-line.ts";
 import { mergedPackage, packageName, projectFiles, randomProjectName } from "../init/new-project.ts";
 import { askForProject } from "../init/questions.ts";
 import { DEFAULT_STARTER, listStarters, starterFiles } from "../init/starters.ts";
+import { isBelow, requireBelow, writeNew } from "../init/write-files.ts";
 import { viteConfigOf, viteConfigText } from "../load-project.ts";
 import { withProgress } from "../progress.ts";
 import { runProgram } from "../run-program.ts";
@@ -27,10 +29,10 @@ export async function runInit(parsed: ParsedArguments, context: CliContext): Pro
 }
 
 function requireInside(root: string, directory: string): void {
-  const isOutside = relative(root, resolve(root, directory)).startsWith("..");
-  if (isAbsolute(directory) || isOutside) {
+  if (isAbsolute(directory) || !isBelow(root, resolve(root, directory))) {
     throw new CommandError(`The directory must be below ${root}, not "${directory}".`, "Use --root for another place.");
   }
+  requireBelow(root, [directory]);
 }
 
 function isEmpty(folder: string): boolean {
@@ -98,6 +100,7 @@ async function intoProject(folder: string, parsed: ParsedArguments, context: Cli
   const all = projectFiles(starter, { name, everthink, ...(routePrefix !== undefined && { routePrefix }) });
   const added = new Map([...all].filter(([path]) => !existsSync(join(folder, path))));
   const kept = [...all.keys()].filter((path) => path !== "package.json" && !added.has(path));
+  requireBelow(folder, ["package.json", ...added.keys()]);
   const plan: InitPlan = { directory: ".", template: DEFAULT_STARTER, files: [...added.keys()].toSorted(), kept };
   if (parsed.flag("dry-run")) return showPlan(plan, parsed, context);
   const manifest = join(folder, "package.json");
@@ -158,15 +161,6 @@ function showResult(result: InitResult, parsed: ParsedArguments, { print }: CliC
   ];
   print(`Next:\n  ${steps.join("\n  ")}`);
   return 0;
-}
-
-/** A file that appeared in the meantime stays, and ends it. */
-function writeNew(folder: string, files: ReadonlyMap<string, string>): void {
-  for (const [path, text] of files) {
-    const file = join(folder, path);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text, { flag: "wx" });
-  }
 }
 
 function isInRepository(folder: string): boolean {

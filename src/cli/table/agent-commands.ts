@@ -57,7 +57,7 @@ const approve: CommandDefinition = {
     instance: { value: "name", text: INSTANCE.text },
     reject: { text: "decides against it" },
     reason: { value: "text", text: "is kept with a rejection" },
-    json: { text: "the list of { id, action, input }; with an id { id, approved, output }" },
+    json: { text: "the list of { id, action, input, mayHaveRun? }; with an id { id, approved, output }" },
     ...CONNECTION_OPTIONS
   },
   exitCodes: {

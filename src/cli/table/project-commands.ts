@@ -41,12 +41,18 @@ const dev: CommandDefinition = {
       "once. Press s and Enter for Studio, which looks inside the running agents."
   ],
   options: {
-    port: { value: "number", text: "5173, or the next free one; 0 to 65535" },
+    port: {
+      value: "number",
+      text: "5173, or the next free one; a port that is given must be free; 0 to 65535, 0 takes any"
+    },
     host: { value: "address", text: "localhost" },
     root: PROJECT_OPTIONS.root
   },
   passesFlagsTo: "vite dev",
-  exitCodes: { 0: "it was stopped", 1: "there is no Vite project here, or Vite ended by itself (then its code)" },
+  exitCodes: {
+    0: "it was stopped",
+    1: "there is no Vite project here, the given port is taken, or Vite ended by itself (then its code)"
+  },
   load: async () => (await import("../commands/dev.ts")).runDev
 };
 

@@ -209,6 +209,11 @@ export class Assistant extends Think<Env, AssistantState> {
     return this.#messenger.definitions();
   }
 
+  /** The chat has no person behind it: the page of the demo plays that person, and shows the same conversation. */
+  override authorizeMessengerConversation() {
+    return true;
+  }
+
   /** A person in the simulated chat. */
   sayInMessenger(text: string): Promise<void> {
     return this.#messenger.say(text);

@@ -22,7 +22,9 @@ export function Composer(props: ComposerProps) {
   const { fieldRef, draft, attachments, canStop, onDraft, onSend, onSubmit, onStop } = props;
   const picker = useRef<HTMLInputElement>(null);
   const isEmpty = draft.trim() === "" && attachments.images.length === 0;
-  useEffect(() => fitHeight(fieldRef.current), [fieldRef, draft]);
+  useEffect(() => {
+    fitHeight(fieldRef.current);
+  }, [fieldRef, draft]);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();

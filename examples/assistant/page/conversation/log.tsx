@@ -6,6 +6,7 @@ import { Icon } from "../icons.tsx";
 import { AssistantMessage } from "./assistant-message.tsx";
 import type { MessageActions } from "./message-actions.ts";
 import { RecoveringLine } from "./recovering-line.tsx";
+import { SilenceLine } from "./silence-line.tsx";
 import { TurnError } from "./turn-error.tsx";
 import type { Interruption } from "./use-interruption.ts";
 import { isBusy, useLiveAnswer } from "./use-live-answer.ts";
@@ -18,21 +19,25 @@ interface LogProps {
   status: Status;
   connection: ConnectionState;
   interruption: Interruption | undefined;
+  /** The model has said nothing since then. */
+  silentSince: number | undefined;
   error: string | undefined;
   versions: Versions;
   actions: MessageActions;
   stick: StickToEnd;
+  onStop(): void;
   onRetry(): void;
   /** Shown as long as there is no message. */
   empty: ReactNode;
 }
 
 export function Log(props: LogProps) {
-  const { messages, status, connection, interruption } = props;
-  const { error, versions, actions, stick, onRetry, empty } = props;
+  const { messages, status, connection, interruption, silentSince } = props;
+  const { error, versions, actions, stick, onStop, onRetry, empty } = props;
   const live = useLiveAnswer(messages, status);
   const busy = isBusy(status);
-  const line = interruption && <RecoveringLine {...interruption} />;
+  const silence = silentSince !== undefined && <SilenceLine since={silentSince} onStop={onStop} />;
+  const line = interruption ? <RecoveringLine {...interruption} /> : silence || undefined;
   const show = (message: UIMessage, index: number): ReactNode => {
     const shared = { message, versions: versions[message.id], isConversationBusy: busy, actions };
     if (message.role === "user")

@@ -10,7 +10,8 @@ export function ApprovalCard({ part }: { part: ToolPart }) {
   const { pending, approve, reject } = useDecisions();
   const [progress, setProgress] = useState<Progress>({ step: "open" });
   const [reason, setReason] = useState("");
-  const isOpen = pending.some(({ callId }) => callId === part.toolCallId);
+  const asked = pending.find(({ callId }) => callId === part.toolCallId);
+  const isOpen = asked !== undefined;
   const parked = isParked(part);
   const source = mcpSource(part);
   const { summary, risk } = approvalWords(part.approvalDescriptor ?? part.approval?.descriptor, toolName(part));
@@ -18,6 +19,8 @@ export function ApprovalCard({ part }: { part: ToolPart }) {
     setProgress({ step: "sent" });
     try {
       await decision;
+      // Code that waits again asks another question on this card.
+      setProgress({ step: "open" });
     } catch (error) {
       setProgress({ step: "failed", why: error instanceof Error ? error.message : String(error) });
     }
@@ -48,7 +51,7 @@ export function ApprovalCard({ part }: { part: ToolPart }) {
             type="button"
             className="solid-button"
             disabled={progress.step === "sent"}
-            onClick={() => void decide(approve(part.toolCallId))}
+            onClick={() => void decide(approve(asked))}
           >
             Approve
           </button>
@@ -56,7 +59,7 @@ export function ApprovalCard({ part }: { part: ToolPart }) {
             type="button"
             className="line-button"
             disabled={progress.step === "sent"}
-            onClick={() => void decide(reject(part.toolCallId, reason.trim() || undefined))}
+            onClick={() => void decide(reject(asked, reason.trim() || undefined))}
           >
             Reject
           </button>

@@ -6,8 +6,8 @@ import type { CalledFromCode } from "../../shared/demo.ts";
 
 export interface Decisions {
   readonly pending: readonly WaitingApproval[];
-  approve(id: string): Promise<unknown>;
-  reject(id: string, reason?: string): Promise<unknown>;
+  approve(asked: WaitingApproval): Promise<unknown>;
+  reject(asked: WaitingApproval, reason?: string): Promise<unknown>;
   /** What a program of the model has called so far. */
   calledFromCode(executionId: string): Promise<readonly CalledFromCode[]>;
 }

@@ -9,7 +9,9 @@ interface DeleteDialogProps {
 
 export function DeleteDialog({ title, onKeep, onDelete }: DeleteDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
   return (
     <dialog
       ref={dialog}
