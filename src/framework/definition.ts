@@ -64,6 +64,7 @@ const HOOKS = [
   "authorizeSubmission",
   "authorizeWorkspace",
   "authorizeInspection",
+  "authorizeMessengerConversation",
   "identifyApprover",
   "mcpApproval",
   "beforeTurn",

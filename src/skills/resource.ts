@@ -15,9 +15,6 @@ const KIND_OF_ROOT: Readonly<Record<string, SkillResourceKind>> = {
   ...Object.fromEntries(ASSET_ROOTS.map((root) => [root, "asset" as const]))
 };
 
-/** Directories whose files belong to a skill when it is built into a bundle. */
-export const RESOURCE_ROOTS: readonly string[] = Object.keys(KIND_OF_ROOT);
-
 const TEXT_EXTENSIONS = new Set(
   "bash css csv html js json jsx md mjs py sh svg ts tsx txt xml yaml yml".split(" ").map((one) => `.${one}`)
 );

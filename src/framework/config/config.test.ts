@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { discoverThinkApp } from "../manifest/discover.ts";
 import { parseJsonc } from "../serve/jsonc.ts";
 import { diagnoseThinkWorkerConfig } from "./diagnose-config.ts";
-import { createThinkWorkerConfig, selectEnvironment } from "./merge.ts";
+import { createThinkWorkerConfig, mergeThinkWorkerConfig, selectEnvironment } from "./merge.ts";
 import { parseWranglerConfig } from "./read-wrangler.ts";
 import { createThinkWorkerDefaults, inferRequiredBindings, type ThinkWorkerConfig } from "./worker-config.ts";
 import { writeWorkerConfig } from "./write-config.ts";
@@ -238,4 +238,15 @@ describe("the user's file", () => {
   test("a file that does not exist yet gets everything", () => {
     expect(parseJsonc(writeWorkerConfig("", {}, complete))).toEqual(complete);
   });
+});
+
+test("inferred and user configuration are told apart in either order", () => {
+  const user = { name: "shop", compatibility_flags: ["own"] };
+  const defaults = createThinkWorkerDefaults(support);
+  const expected = createThinkWorkerConfig(support, { userConfig: user });
+  expect(mergeThinkWorkerConfig(defaults, user)).toEqual(expected);
+  expect(mergeThinkWorkerConfig(user, defaults)).toEqual(expected);
+  expect(expected.config.name).toBe("shop");
+  // Written by hand, neither can be known: the first is the inferred one.
+  expect(mergeThinkWorkerConfig({ name: "inferred" }, { name: "user" }).config.name).toBe("user");
 });

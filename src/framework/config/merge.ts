@@ -3,6 +3,7 @@
 import type { ThinkDiagnostic, ThinkManifest } from "../manifest/manifest.ts";
 import {
   createThinkWorkerDefaults,
+  isInferred,
   migratedClasses,
   type DurableObjectBindingConfig,
   type MigrationConfig,
@@ -17,12 +18,18 @@ export interface MergedWorkerConfig {
 }
 
 /**
- * Adds inferred values to a user's configuration.
+ * Adds inferred values to a user's configuration. What `createThinkWorkerDefaults` made is known as inferred in either place:
+ * code written for the original gives it second.
  *
  * @example
  * const { config } = mergeThinkWorkerConfig(createThinkWorkerDefaults(manifest), { name: "shop" });
  */
-export function mergeThinkWorkerConfig(inferred: ThinkWorkerConfig, user: ThinkWorkerConfig = {}): MergedWorkerConfig {
+export function mergeThinkWorkerConfig(first: ThinkWorkerConfig, second: ThinkWorkerConfig = {}): MergedWorkerConfig {
+  const isUserFirst = isInferred(second) && !isInferred(first);
+  return isUserFirst ? merge(second, first) : merge(first, second);
+}
+
+function merge(inferred: ThinkWorkerConfig, user: ThinkWorkerConfig): MergedWorkerConfig {
   const diagnostics: ThinkDiagnostic[] = [];
   const bindings = mergeBindings(inferred, user, diagnostics);
   const migrations = mergeMigrations(inferred, user, diagnostics);
@@ -56,7 +63,7 @@ export function createThinkWorkerConfig(
   options: WorkerConfigOptions & { readonly userConfig?: ThinkWorkerConfig } = {}
 ): MergedWorkerConfig {
   const { userConfig = {}, ...rest } = options;
-  return mergeThinkWorkerConfig(createThinkWorkerDefaults(manifest, rest), userConfig);
+  return merge(createThinkWorkerDefaults(manifest, rest), userConfig);
 }
 
 /** The section of one environment over the top level, as Wrangler reads it: its bindings are not inherited. */

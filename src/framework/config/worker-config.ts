@@ -63,7 +63,7 @@ export function createThinkWorkerDefaults(
 ): ThinkWorkerConfig {
   const classes = manifest.bindings.map(({ className }) => className);
   const { name = DEFAULT_WORKER_NAME } = options;
-  return {
+  const defaults: ThinkWorkerConfig = {
     name,
     main: options.main ?? VIRTUAL_ENTRY,
     compatibility_date: options.compatibilityDate ?? DEFAULT_COMPATIBILITY_DATE,
@@ -76,6 +76,15 @@ export function createThinkWorkerDefaults(
       run_worker_first: [`${manifest.routePrefix}/*`, "/messengers/*", "/__think/*"]
     }
   };
+  INFERRED.add(defaults);
+  return defaults;
+}
+
+const INFERRED = new WeakSet<ThinkWorkerConfig>();
+
+/** Whether `createThinkWorkerDefaults` made it: a user's configuration and an inferred one have the same type. */
+export function isInferred(config: ThinkWorkerConfig): boolean {
+  return INFERRED.has(config);
 }
 
 /** Bindings that the agents need, in Wrangler's words. */

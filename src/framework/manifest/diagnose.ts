@@ -1,6 +1,7 @@
 // What is wrong with a manifest by itself, whatever the Worker configuration says.
 import { MAX_AGENT_DEPTH } from "./discover.ts";
 import type { ThinkDiagnostic, ThinkManifest, ThinkManifestAgent } from "./manifest.ts";
+import { agentFolders } from "./names.ts";
 
 /**
  * The errors of a manifest: names that occur twice, sub-agents without a parent, agents that are nested too deep.
@@ -25,6 +26,25 @@ export function diagnoseThinkManifest(manifest: ThinkManifest): ThinkDiagnostic[
     ),
     ...agents.flatMap((agent) => [...unusableName(agent), ...orphan(agent, agents), ...tooDeep(agent)])
   ];
+}
+
+/**
+ * What looks as if it should be an agent and is none: a project without any, and a folder below `agents/` whose files no
+ * agent has. `files` are those of the project.
+ */
+export function diagnoseAgentFolders({ agents }: ThinkManifest, files: readonly string[]): ThinkDiagnostic[] {
+  const sources = agents.map(({ sourcePath }) => sourcePath.replace(/(?:\/agent)?\.[^./]+$/, ""));
+  // A sub-agent without its parent is an error of its own.
+  const isOfAgent = (folder: string) =>
+    sources.some((source) => source === folder || source.startsWith(`${folder}/agents/`));
+  const folders = [...new Set(files.flatMap(agentFolders))].filter((folder) => !isOfAgent(folder));
+  if (agents.length === 0 && folders.length === 0) {
+    return [warning("no-agents", "There are no agents here. Add one: agents/assistant.ts")];
+  }
+  return folders.map((folder) => {
+    const message = `There is no agent in it. Its module must be ${folder}/agent.ts; a folder of helpers begins with "_".`;
+    return { ...warning("folder-without-agent", message), path: folder };
+  });
 }
 
 interface UniqueField {
@@ -66,6 +86,10 @@ function tooDeep({ id, sourcePath }: ThinkManifestAgent): ThinkDiagnostic[] {
   if (depth <= MAX_AGENT_DEPTH) return [];
   const message = `"${id}" is nested ${depth} deep; the platform nests ${MAX_AGENT_DEPTH} objects at most, with the root.`;
   return [{ ...error("unsupported-nested-subagent", message), path: sourcePath }];
+}
+
+function warning(code: string, message: string): ThinkDiagnostic {
+  return { code, severity: "warning", message };
 }
 
 function error(code: string, message: string): ThinkDiagnostic {

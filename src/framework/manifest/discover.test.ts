@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { parseSync } from "vite";
 import { describe, expect, test } from "vitest";
-import { diagnoseThinkManifest } from "./diagnose.ts";
+import { diagnoseAgentFolders, diagnoseThinkManifest } from "./diagnose.ts";
 import { agentExport, diagnoseThinkSources } from "./diagnose-sources.ts";
 import { discoverThinkApp } from "./discover.ts";
 import { summarizeThinkManifest } from "./manifest.ts";
@@ -174,6 +174,23 @@ describe("diagnostics of a manifest", () => {
   });
 });
 
+test.each<[string[], string[]]>([
+  [[], ["no-agents"]],
+  [["agents/index.ts", "agents/README.md"], ["no-agents"]],
+  [["agents/a.ts", "agents/a/helper.ts"], []],
+  [["agents/a/agent.ts", "agents/a/skills/x/SKILL.md", "agents/a/agents/b/agent.ts"], []],
+  [["agents/a/Agent.ts"], ["folder-without-agent agents/a"]],
+  [["agents/a.ts", "agents/b/index.ts", "agents/b/prices.json"], ["folder-without-agent agents/b"]],
+  [["agents/a/agent.ts", "agents/a/agents/b/tools.ts"], ["folder-without-agent agents/a/agents/b"]],
+  [["agents/a/agent.ts", "agents/_shared/x.ts", "agents/.cache/x.ts"], []],
+  // The orphan is an error already.
+  [["agents/a/agents/b.ts"], []]
+])("%j is warned of: %j", (files, expected) => {
+  const found = diagnoseAgentFolders(discover(...files), files);
+  expect(found.map(({ code, path }) => [code, path].filter(Boolean).join(" "))).toEqual(expected);
+  expect(found.every(({ severity }) => severity === "warning")).toBe(true);
+});
+
 describe("what files export", () => {
   const read = (text: string) => readModuleExports({ path: "agents/a.ts", text }, parseSync);
   const diagnose = (files: Record<string, string>) => {
@@ -250,4 +267,10 @@ describe("what files export", () => {
     expect(agents[0]).toMatchObject({ id: "help", className: "ThinkAgent_Old" });
     expect(bindings).toMatchObject([{ name: "ThinkAgent_Old" }]);
   });
+});
+
+test("files may be sources by path: only the paths decide", () => {
+  const files = ["agents/support.ts", "agents/support/skills/a/SKILL.md", "src/server.ts"];
+  const sources = Object.fromEntries(files.map((file) => [file, "export class Other {}"]));
+  expect(discoverThinkApp({ files: sources })).toEqual(discoverThinkApp({ files }));
 });

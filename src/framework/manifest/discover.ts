@@ -19,8 +19,8 @@ const APP_ENTRIES = ["src/server.ts", "src/server.tsx", "src/server.js", "src/se
 const LOADER_BINDING = "LOADER";
 
 export interface DiscoverOptions {
-  /** Paths relative to the root, with forward slashes. */
-  readonly files: readonly string[];
+  /** Paths relative to the root, with forward slashes; or sources by path, of which only the paths are looked at. */
+  readonly files: readonly string[] | Readonly<Record<string, unknown>>;
   readonly root?: string;
   readonly routePrefix?: string;
   /** Default: `src/server.ts` (or `.tsx`, `.js`, `.mjs`) where it exists. */
@@ -37,7 +37,8 @@ export interface DiscoverOptions {
  * agents[0].className; // "ThinkAgent_Support"
  */
 export function discoverThinkApp(options: DiscoverOptions): ThinkManifest {
-  const files = options.files.map((file) => file.replaceAll("\\", "/").replace(/^\.?\//, "")).sort();
+  const paths = Array.isArray(options.files) ? (options.files as readonly string[]) : Object.keys(options.files);
+  const files = paths.map((file) => file.replaceAll("\\", "/").replace(/^\.?\//, "")).sort();
   const agents = files.flatMap((path) => agentAt(path, files, options.classNames ?? {}));
   const routePrefix = normalizeRoutePrefix(options.routePrefix);
   const appEntrypoint = options.appEntry ?? APP_ENTRIES.find((path) => files.includes(path));

@@ -61,6 +61,18 @@ export function parseAgentPath(path: string): ParsedAgentPath | undefined {
   return { names };
 }
 
+/** The folders on the way to a file that an agent should have: `agents/support`, `agents/support/agents/researcher`. */
+export function agentFolders(path: string): string[] {
+  const segments = path.split("/").slice(0, -1);
+  const folders: string[] = [];
+  for (let at = 0; segments[at] === "agents"; at += 2) {
+    const name = segments[at + 1];
+    if (name === undefined || isIgnoredName(name)) break;
+    folders.push(segments.slice(0, at + 2).join("/"));
+  }
+  return folders;
+}
+
 /** Whether a file in a folder of modules is one: no helper, test or declaration. */
 export function isModuleName(file: string): boolean {
   return isModulePath(file) && !isIgnoredName(file.replace(EXTENSION, ""));

@@ -6,8 +6,10 @@ import { basename, extname, join, relative, sep } from "node:path";
 import { errorMessage } from "../../util/errors.ts";
 import { isThinkGeneratedFile } from "../generate/declarations.ts";
 import { moveManifest, moveTypeScriptConfig, moveWrangler } from "./move-config.ts";
-import { rewriteModule, type MissingImport } from "./rewrite-module.ts";
-import { insteadOf, isOurs, subpathOf, verdictOn } from "./specifiers.ts";
+import { otherCall } from "./other-calls.ts";
+import { lineAt, rewriteModule, type MissingImport, type RewrittenModule } from "./rewrite-module.ts";
+import { counterpartOf, insteadOf, isOurs, subpathOf, verdictOn } from "./specifiers.ts";
+import { unknownMembers } from "./used-members.ts";
 
 /** Not the project's own. */
 const SKIPPED_FOLDERS = new Set([
@@ -27,7 +29,7 @@ const MODULES: Readonly<Record<string, string>> = {
 /** Files with modules inside them, which no parser here reads. */
 const MIXED_FILES = new Set([".vue", ".svelte", ".astro", ".mdx", ".html"]);
 /** Anything that a specifier of the packages, or a virtual module of theirs, begins with; and one of ours. */
-const MENTION = /["'`](?:agents\b|@cloudflare\/(?:think|ai-chat)\b|virtual:think\/)/;
+const MENTION = /["'`](?:agents\b|@cloudflare\/(?:think|ai-chat|codemode|shell)\b|virtual:think\/)/;
 const OWN_MENTION = /["'`]everthink\b/;
 /** What the original's own command writes. */
 const GENERATED_TYPES = "think.d.ts";
@@ -40,6 +42,8 @@ export interface ProjectInit {
   readonly exported: ReadonlySet<string>;
   /** The names that a subpath of this package exports; undefined where they are not known. */
   readonly namesOf: (subpath: string) => ReadonlySet<string> | undefined;
+  /** The members of a class that a subpath exports, inherited ones included; undefined where they are not known. */
+  readonly membersOf: (subpath: string, className: string) => ReadonlySet<string> | undefined;
   /** Of this package. */
   readonly version: string;
 }
@@ -56,6 +60,8 @@ export interface ProjectNote {
   readonly file: string;
   readonly line: number;
   readonly text: string;
+  /** Worth knowing: the migration is whole without it. */
+  readonly isAdvice?: boolean;
 }
 
 export interface ProjectPlan {
@@ -167,8 +173,43 @@ function moveModule(init: ProjectInit, before: string, language: string): MovedF
     line,
     text: "what is imported is only known when it runs: look at it"
   }));
-  const notes = [...missing, ...computed].toSorted((one, other) => one.line - other.line);
+  const members = memberNotes(init, before, tree);
+  const notes = [...missing, ...callNotes(moved), ...counterpartNotes(moved), ...members, ...computed].toSorted(
+    (one, other) => one.line - other.line
+  );
   return { after: moved.code, notes, imports: [...moved.imports, ...(computed.length > 0 ? REPLACED_PACKAGES : [])] };
+}
+
+type Note = Omit<ProjectNote, "file">;
+
+function callNotes({ moved }: RewrittenModule): Note[] {
+  return moved.flatMap(({ to, name, line }) => {
+    const call = otherCall(to, name);
+    return call === undefined
+      ? []
+      : [{ line, text: `${name} is called in another way here: ${call}. Look at its calls` }];
+  });
+}
+
+/** Packages that are independent of the original stay; that there is something of our own is worth knowing. */
+function counterpartNotes({ kept }: RewrittenModule): Note[] {
+  return kept.flatMap(({ specifier, line }) => {
+    const counterpart = counterpartOf(specifier);
+    const text = `"${specifier}" is left as it is; everthink has ${counterpart}`;
+    return counterpart === undefined ? [] : [{ line, text, isAdvice: true }];
+  });
+}
+
+function memberNotes({ exported, membersOf }: ProjectInit, code: string, tree: unknown): Note[] {
+  const unknown = unknownMembers(tree, (specifier, className) => {
+    const verdict = verdictOn(specifier, exported);
+    const to = typeof verdict === "object" ? verdict.to : specifier;
+    return isOurs(to) ? membersOf(subpathOf(to), className) : undefined;
+  });
+  return unknown.map(({ name, base, start }) => ({
+    line: lineAt(code, start),
+    text: `this.${name} is no member of everthink's ${base}`
+  }));
 }
 
 function missingText({ exported, namesOf }: ProjectInit, { specifier, name }: MissingImport): string {

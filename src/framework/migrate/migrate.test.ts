@@ -50,6 +50,11 @@ function objectFile(folder: string, fixture: string): void {
 /** Names that a module of ours has; others have every name. */
 const NAMES: Readonly<Record<string, readonly string[]>> = { "everthink/agent": ["Agent", "callable"] };
 
+const MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
+  Agent: new Set(["ctx", "env", "schedule", "state", "setState"]),
+  Think: new Set(["ctx", "env", "schedule", "messages"])
+};
+
 const rewritten = (code: string, lang = "tsx" as "ts" | "tsx" | "jsx") =>
   rewriteModule(code, parseAst(code, { lang }), {
     judge: (specifier) => verdictOn(specifier, EXPORTED),
@@ -68,6 +73,7 @@ function planned(name: string, files: Readonly<Record<string, string>>) {
     parseModule: (code, language) => parseAst(code, { lang: language as "ts" }),
     exported: EXPORTED,
     namesOf: (subpath) => (subpath === "./agent" ? new Set(NAMES["everthink/agent"]) : undefined),
+    membersOf: (_subpath, className) => MEMBERS[className],
     version: "1.2.3"
   });
   return {
@@ -250,6 +256,23 @@ describe("files that are no modules", () => {
       dependencies: { everthink: "file:../x" },
       peerDependencies: { everthink: "^1.2.3" }
     });
+  });
+});
+
+test("a package stays listed where an import that is only known when it runs may need it", () => {
+  const files = (code: string) => ({
+    "package.json": '{ "dependencies": { "agents": "1", "@cloudflare/think": "1" } }',
+    "src/server.ts": `import { Think } from "@cloudflare/think";\n${code}\n`
+  });
+  const dependencies = (code: string, name: string) =>
+    (JSON.parse(planned(name, files(code)).changed["package.json"] ?? "{}") as { dependencies: object }).dependencies;
+  expect(dependencies("export const load = (part: string) => import(`agents/${part}`);", "computed")).toEqual({
+    agents: "1",
+    "@cloudflare/think": "1",
+    everthink: "^1.2.3"
+  });
+  expect(dependencies("export const load = () => import('./other.ts');", "not-computed")).toEqual({
+    everthink: "^1.2.3"
   });
 });
 

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ThinkError } from "../../util/errors.ts";
+import { classMembers } from "./class-members.ts";
 import { unifiedDifference } from "./difference.ts";
 import { exportedNames } from "./exported-names.ts";
 import { planProject, type ProjectInit, type ProjectPlan } from "./migrate-project.ts";
@@ -58,7 +59,7 @@ const NO_PROJECT: ProjectPlan = { changes: [], notes: [] };
 
 /** False: something has no counterpart, or an object would be refused or cannot be read. */
 export function isWholeMigration({ notes, objects }: MigrateResult): boolean {
-  return notes.length === 0 && objects.every((object) => !isRefused(object));
+  return notes.every(({ isAdvice = false }) => isAdvice) && objects.every((object) => !isRefused(object));
 }
 
 function isRefused({ refused, error }: ObjectResult): boolean {
@@ -145,7 +146,8 @@ async function projectInit(folder: string): Promise<ProjectInit> {
     namesOf(subpath) {
       if (!known.has(subpath)) known.set(subpath, exportedNames(join(root, typesOf(exports[subpath])), parseModule));
       return known.get(subpath);
-    }
+    },
+    membersOf: (subpath, className) => classMembers(join(root, typesOf(exports[subpath])), className, parseModule)
   };
 }
 

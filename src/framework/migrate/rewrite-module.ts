@@ -11,9 +11,20 @@ export interface MissingImport {
   readonly line: number;
 }
 
+/** A name that is imported from a module of ours now. */
+export interface MovedName {
+  readonly specifier: string;
+  readonly to: string;
+  readonly name: string;
+  readonly line: number;
+}
+
 export interface RewrittenModule {
   readonly code: string;
   readonly missing: readonly MissingImport[];
+  readonly moved: readonly MovedName[];
+  /** Modules of other packages, which stay. */
+  readonly kept: readonly { readonly specifier: string; readonly line: number }[];
   /** Lines with an import whose name is only known when it runs. */
   readonly computed: readonly number[];
   /** Specifiers as they are afterwards. */
@@ -37,6 +48,8 @@ interface Specifier {
 export function rewriteModule(code: string, tree: unknown, { judge, hasName }: ImportRules): RewrittenModule {
   let rewritten = code;
   const missing: MissingImport[] = [];
+  const moved: MovedName[] = [];
+  const kept: { specifier: string; line: number }[] = [];
   const imports = new Set<string>();
   const { named, computed } = specifiersOf(code, tree);
   // From the end, so that the places of the others stay what they are.
@@ -44,19 +57,21 @@ export function rewriteModule(code: string, tree: unknown, { judge, hasName }: I
     const verdict = judge(text);
     const line = lineAt(code, start);
     imports.add(typeof verdict === "object" ? verdict.to : text);
+    if (verdict === "keep") kept.unshift({ specifier: text, line });
     if (verdict === "missing") missing.unshift({ specifier: text, line });
     const to = typeof verdict === "object" ? verdict.to : text;
     // Also of an import that has moved already: a name that is not there stays on the list until it is mended.
     const unknown = isOurs(to) ? names.filter((name) => !hasName(to, name)) : [];
     missing.unshift(...unknown.map((name) => ({ specifier: text, name, line })));
     if (typeof verdict !== "object") continue;
+    moved.unshift(...names.map((name) => ({ specifier: text, to, name, line })));
     const quote = code.slice(start, start + 1);
     rewritten = `${rewritten.slice(0, start)}${quote}${verdict.to}${quote}${rewritten.slice(end)}`;
   }
-  return { code: rewritten, missing, imports, computed: computed.map((start) => lineAt(code, start)) };
+  return { code: rewritten, missing, moved, kept, imports, computed: computed.map((start) => lineAt(code, start)) };
 }
 
-function lineAt(code: string, offset: number): number {
+export function lineAt(code: string, offset: number): number {
   return code.slice(0, offset).split("\n").length;
 }
 

@@ -58,3 +58,19 @@ const INSTEAD: Readonly<Record<string, string>> = {
 export function insteadOf(specifier: string): string | undefined {
   return INSTEAD[specifier];
 }
+
+/** Packages of their own, which the original used and a project may go on using, and what everthink has in their place. */
+const COUNTERPARTS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^@cloudflare\/codemode(?:\/|$)/,
+    '"everthink/codemode" (connectors, DynamicWorkerExecutor, createCodemodeRuntime), and createExecuteTool of "everthink/tools/execute" for the tool'
+  ],
+  [
+    /^@cloudflare\/shell(?:\/|$)/,
+    'the workspace that every Think has (this.workspace), with its tools in "everthink/tools/workspace"'
+  ]
+];
+
+export function counterpartOf(specifier: string): string | undefined {
+  return COUNTERPARTS.find(([pattern]) => pattern.test(specifier))?.[1];
+}

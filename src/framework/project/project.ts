@@ -11,7 +11,7 @@ import {
   type ThinkWorkerConfig,
   type WorkerConfigOptions
 } from "../config/worker-config.ts";
-import { diagnoseThinkManifest } from "../manifest/diagnose.ts";
+import { diagnoseAgentFolders, diagnoseThinkManifest } from "../manifest/diagnose.ts";
 import { agentExport, diagnoseThinkSources } from "../manifest/diagnose-sources.ts";
 import { discoverThinkApp } from "../manifest/discover.ts";
 import type { ThinkDiagnostic, ThinkManifest } from "../manifest/manifest.ts";
@@ -95,6 +95,7 @@ export function createThinkProject(options: ThinkProjectOptions): ThinkProject {
     workerConfig: merged.config,
     diagnostics: [
       ...diagnoseThinkManifest(manifest),
+      ...diagnoseAgentFolders(manifest, files),
       ...diagnoseThinkSources(manifest, sources, { syntaxErrors: options.reportSyntaxErrors ?? true }),
       ...unreadableConfig(wranglerConfig),
       ...merged.diagnostics,

@@ -58,6 +58,25 @@ describe("a folder of skills becomes a manifest", () => {
     expect(files).toContain(join(root, "src/skills/alpha/references/a.md"));
   });
 
+  test("with every file it has, wherever it is, but for what tools keep beside them", async () => {
+    const files = {
+      "pack/LICENSE.txt": "free",
+      "pack/forms.md": "# Forms",
+      "pack/.hint": "x",
+      "pack/themes/dark/colors.json": "{}",
+      "pack/core/lib.py": "x = 1",
+      "pack/build/tool.js": "export default 1",
+      "pack/scripts/dist/run.sh": "echo",
+      "pack/references/a.md": "A"
+    };
+    const beside = { "pack/node_modules/x/index.js": "x", "pack/core/__pycache__/lib.pyc": "x", "pack/.git/HEAD": "x" };
+    const { manifest, warnings } = await read(newFolder({ "pack/SKILL.md": skillFile("pack"), ...files, ...beside }));
+    const resources = manifest.skills[0]?.resources ?? [];
+    expect(Object.fromEntries(resources.map(({ path, content }) => [`pack/${path}`, content]))).toEqual(files);
+    expect(resources.map(({ path }) => path)).toEqual(resources.map(({ path }) => path).toSorted());
+    expect(warnings).toEqual([]);
+  });
+
   test("scripts are compiled to one module without types and imports", async () => {
     const { manifest, warnings } = await read(newFolder(TYPED));
     const script = manifest.skills[0]?.resources?.find(({ path }) => path === "scripts/run.ts");
@@ -93,21 +112,17 @@ describe("what is wrong with one skill is a warning, and the others are there", 
     ["no description", { "bad/SKILL.md": "---\nname: bad\n---\n" }, /^bad\/SKILL\.md:\d+: "description" is missing/],
     ["an oversize SKILL.md", { "bad/SKILL.md": "x".repeat(300_000) }, /^bad\/SKILL\.md is larger than/],
     ["a second of a name", { "later/SKILL.md": skillFile("good") }, /another skill is called "good": left out$/],
-    ["a stray file", { "good/notes.md": "x" }, /^good\/notes\.md is not bundled/],
-    [
-      "an asset folder of another name",
-      { "good/templates/a.md": "x" },
-      /^good\/templates is not a folder of the format/
-    ],
+    ["a file of secrets", { "good/config/.env.local": "KEY=1" }, /^good\/config\/\.env\.local is left out: .* secrets/],
+    ["a path that cannot be read back", { "good/a\\b.md": "x" }, /^good\/a\\b\.md is left out: its path/],
     [
       "a large asset",
       { "good/assets/a.bin": new Uint8Array(300_000) },
-      /^good\/assets\/a\.bin has 300000 bytes: skills\.r2/
+      /^good\/assets\/a\.bin has 300000 bytes, more than 262144: skills\.r2/
     ],
     [
       "50 MB",
       { "good/assets/a.bin": new Uint8Array(50_000_000) },
-      /^good\/assets\/a\.bin has 50000000 bytes: left out/
+      /^good\/assets\/a\.bin is left out: it has 50000000 bytes, and a file may have 10485760: skills\.r2/
     ],
     ["a package that is not installed", { "good/scripts/a.js": 'import "nowhere"' }, /bundled as it is: .*"nowhere"/]
   ])("%s", async (_what, files, warning) => {
@@ -120,7 +135,38 @@ describe("what is wrong with one skill is a warning, and the others are there", 
     const part = (letter: string) => [`good/references/${letter}.md`, letter.repeat(250_000)] as const;
     const files = Object.fromEntries(["a", "b", "c", "d", "e"].map(part));
     const { warnings } = await read(newFolder({ "good/SKILL.md": skillFile("good"), ...files }));
-    expect(warnings).toEqual([expect.stringMatching(/^the skills have \d+ bytes together: skills\.r2/)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^the skills have \d+ bytes together, more than 1048576: skills\.r2/)
+    ]);
+  });
+
+  test("the sum is one of bytes, not of characters", async () => {
+    const files = {
+      "good/SKILL.md": skillFile("good"),
+      "good/a.md": "…".repeat(80_000),
+      "good/b.md": "…".repeat(80_000)
+    };
+    expect((await read(newFolder(files))).warnings).toEqual([]);
+    const third = {
+      ...files,
+      "good/c.md": "…".repeat(80_000),
+      "good/d.md": "…".repeat(80_000),
+      "good/e.md": "…".repeat(80_000)
+    };
+    expect((await read(newFolder(third))).warnings.join()).toMatch(/^the skills have 12\d{5} bytes together/);
+  });
+
+  test("what does not fit into all together is left out and counted, and smaller files after it are there", async () => {
+    const part = (name: string) => [`good/assets/${name}.bin`, new Uint8Array(10_000_000)] as const;
+    const big = Object.fromEntries(["a", "b", "c", "d", "e"].map(part));
+    const { manifest, warnings } = await read(
+      newFolder({ "good/SKILL.md": skillFile("good"), ...big, "good/z.md": "z" })
+    );
+    const paths = manifest.skills[0]?.resources?.map(({ path }) => path);
+    expect(paths).toEqual(["assets/a.bin", "assets/b.bin", "assets/c.bin", "z.md"]);
+    expect(warnings.at(-1)).toMatch(
+      /^good\/assets\/d\.bin and 1 more: left out, because all files together may have 33554432 bytes/
+    );
   });
 });
 

@@ -1,21 +1,28 @@
-// A folder of skills as a manifest, for programs that carry their skills with them. The same tree gives the same manifest,
-// byte for byte. What cannot be used is left out and named in a warning; only a missing folder is an error.
+// A folder of skills as a manifest, for programs that carry their skills with them: every file of each skill, up to the
+// limits below. The same tree gives the same manifest, byte for byte. What cannot be used is left out and named in a
+// warning; only a missing folder is an error.
 import { createHash } from "node:crypto";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import type { Dirent } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { errorMessage } from "../../util/errors.ts";
 import { diagnosticsOf, MAX_SKILL_BYTES, readSkillMarkdown } from "../../skills/markdown.ts";
-import { resourceKindOf, MAX_RESOURCE_BYTES, RESOURCE_ROOTS, resourceOf, SKILL_FILE } from "../../skills/resource.ts";
+import { isResourcePath, MAX_RESOURCE_BYTES, resourceKindOf, resourceOf, SKILL_FILE } from "../../skills/resource.ts";
 import type { SkillManifest, SkillManifestEntry, SkillResource } from "../../skills/skill.ts";
 import { compileSkillScript, isCompilableSkillScript, isInside } from "./compile-script.ts";
 import { SkillFolderError } from "./errors.ts";
 
-const IGNORED = new Set(".git .hg .svn .DS_Store .idea .vscode dist build coverage node_modules".split(" "));
-const STANDARD_ROOTS = ["references", "scripts", "assets"];
+/** What tools keep beside the files of a skill. */
+const IGNORED = new Set(".git .hg .svn .DS_Store .idea .vscode node_modules __pycache__".split(" "));
+/** Files of variables: what is built in can be read by everyone who has the program, and by the model. */
+const SECRET_FILE = /(^|\/)(\.env|\.dev\.vars)[^/]*$/;
 /** Larger ones make every start of the program slower. */
 const LARGE_RESOURCE_BYTES = 256 * 1024;
 const LARGE_TOTAL_BYTES = 1024 * 1024;
+/** Of all files together, as they are on disk. Those that do not fit are left out. */
+const MAX_TOTAL_BYTES = 32 * 1024 * 1024;
+/** Of one skill. Those behind them, in the order of their paths, are left out. */
+const MAX_SKILL_FILES = 10_000;
 const R2_HINT = "skills.r2() reads large files when they are asked for";
 
 export interface SkillFolderOptions {
@@ -40,16 +47,32 @@ export async function readSkillFolder(folder: string, { root, wantedBy }: SkillF
   const reader = new FolderReader(id, root);
   for (const name of sortedNames(entries)) await reader.addSkill(folder, name);
   const skills = [...reader.skills.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const fingerprint = createHash("sha256").update(JSON.stringify(skills)).digest("hex");
-  const total = JSON.stringify(skills).length;
-  if (total > LARGE_TOTAL_BYTES) reader.warnings.push(`the skills have ${total} bytes together: ${R2_HINT}`);
-  return { manifest: { id, fingerprint, skills }, warnings: reader.warnings, files: reader.files };
+  const data = JSON.stringify(skills);
+  const fingerprint = createHash("sha256").update(data).digest("hex");
+  return {
+    manifest: { id, fingerprint, skills },
+    warnings: [...reader.warnings, ...totalWarnings(reader, Buffer.byteLength(data))],
+    files: reader.files
+  };
+}
+
+function totalWarnings({ unfitting }: FolderReader, bytes: number): string[] {
+  const [first] = unfitting;
+  if (first !== undefined) {
+    const which = unfitting.length === 1 ? first : `${first} and ${unfitting.length - 1} more`;
+    return [`${which}: left out, because all files together may have ${MAX_TOTAL_BYTES} bytes: ${R2_HINT}`];
+  }
+  if (bytes <= LARGE_TOTAL_BYTES) return [];
+  return [`the skills have ${bytes} bytes together, more than ${LARGE_TOTAL_BYTES}: ${R2_HINT}`];
 }
 
 class FolderReader {
   readonly skills = new Map<string, SkillManifestEntry>();
   readonly warnings: string[] = [];
   readonly files: string[] = [];
+  /** Left out because of the limit of all together. */
+  readonly unfitting: string[] = [];
+  #leftBytes = MAX_TOTAL_BYTES;
   readonly #sourceId: string;
   readonly #root: string;
 
@@ -91,20 +114,13 @@ class FolderReader {
 
   /** `skill`: the real path of the skill's folder. */
   async #resources(directory: string, skill: string): Promise<SkillResource[]> {
-    const paths: string[] = [];
-    for (const name of sortedNames(await readdir(skill, { withFileTypes: true }))) {
-      if (name === SKILL_FILE) continue;
-      if (!RESOURCE_ROOTS.includes(name)) {
-        this.warnings.push(`${directory}/${name} is not bundled: files belong into ${STANDARD_ROOTS.join(", ")}`);
-        continue;
-      }
-      const found = await this.#filesBelow({ directory, skill, path: name });
-      if (!STANDARD_ROOTS.includes(name) && found.length > 0)
-        this.warnings.push(`${directory}/${name} is not a folder of the format: assets/ is`);
-      paths.push(...found);
-    }
+    const names = sortedNames(await readdir(skill, { withFileTypes: true })).filter((name) => name !== SKILL_FILE);
+    const found = await Promise.all(names.map((path) => this.#filesBelow({ directory, skill, path })));
+    const paths = found.flat().toSorted();
+    if (paths.length > MAX_SKILL_FILES)
+      this.warnings.push(`${directory} has ${paths.length} files: only the first ${MAX_SKILL_FILES} are taken`);
     const resources: SkillResource[] = [];
-    for (const path of paths.toSorted()) {
+    for (const path of paths.slice(0, MAX_SKILL_FILES)) {
       const resource = await this.#resource({ directory, skill, path });
       if (resource) resources.push(resource);
     }
@@ -133,11 +149,18 @@ class FolderReader {
   async #resource({ directory, skill, path }: InSkill): Promise<SkillResource | undefined> {
     const file = join(skill, path);
     const size = (await sizeOf(file)) ?? 0;
-    if (size > LARGE_RESOURCE_BYTES) {
-      const isLeftOut = size > MAX_RESOURCE_BYTES;
-      this.warnings.push(`${directory}/${path} has ${size} bytes${isLeftOut ? ": left out" : ""}: ${R2_HINT}`);
-      if (isLeftOut) return undefined;
+    const reason = whyLeftOut(path, size);
+    if (reason !== undefined) {
+      this.warnings.push(`${directory}/${path} is left out: ${reason}`);
+      return undefined;
     }
+    if (size > this.#leftBytes) {
+      this.unfitting.push(`${directory}/${path}`);
+      return undefined;
+    }
+    this.#leftBytes -= size;
+    if (size > LARGE_RESOURCE_BYTES)
+      this.warnings.push(`${directory}/${path} has ${size} bytes, more than ${LARGE_RESOURCE_BYTES}: ${R2_HINT}`);
     this.files.push(file);
     const resource = resourceOf(path, await readFile(file));
     if (resourceKindOf(path) !== "script" || !isCompilableSkillScript(path)) return resource;
@@ -149,6 +172,14 @@ class FolderReader {
       return resource;
     }
   }
+}
+
+/** Undefined: it is taken. */
+function whyLeftOut(path: string, size: number): string | undefined {
+  if (SECRET_FILE.test(path)) return "such files hold secrets, and a skill can be read by the model";
+  if (!isResourcePath(path)) return "its path is too long, or has a backslash or a control character";
+  if (size > MAX_RESOURCE_BYTES) return `it has ${size} bytes, and a file may have ${MAX_RESOURCE_BYTES}: ${R2_HINT}`;
+  return undefined;
 }
 
 interface InSkill {

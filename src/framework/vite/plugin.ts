@@ -22,7 +22,7 @@ import { skillsImport } from "../skills/skills-import.ts";
 import { SKILLS_MODULE } from "../skills/source-module.ts";
 import { writeTypesFile } from "../project/types-file.ts";
 import { bindStudioKey, offerStudio } from "./studio-key.ts";
-import { holdBack, isConfigMerged } from "./worker-config-hook.ts";
+import { holdBack, isConfigMerged, markDeveloped } from "./worker-config-hook.ts";
 
 export interface ThinkPluginOptions extends Omit<
   ThinkProjectOptions,
@@ -76,8 +76,10 @@ class ThinkPlugin {
       name: "everthink",
       enforce: "pre",
       config: ({ root = process.cwd() }, { command, isPreview }) => {
-        // Before the Worker's configuration is made. A build never gets the key.
-        if (command === "serve" && !isPreview && this.#studio !== false) offerStudio(root);
+        // Before the Worker's configuration is made. A build never gets the key, and is not in development.
+        if (command !== "serve" || isPreview) return;
+        markDeveloped(root);
+        if (this.#studio !== false) offerStudio(root);
       },
       configEnvironment: (name, { optimizeDeps }) => {
         // Cloudflare's plugin asks for it in Workers. Vite's own "ssr", which has no module of ours, does without.

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import type { CLIShortcut, Plugin, ViteDevServer } from "vite";
 import { beforeEach, expect, test, vi } from "vitest";
 import { bindStudioKey } from "./studio-key.ts";
@@ -39,8 +40,9 @@ function configured(
 
 test("the Worker of a development server gets a key, beside the project's variables; a build never does", () => {
   expect(configured("build").vars).toEqual({ REGION: "eu" });
-  expect(configured("serve", { studio: false }).vars).toEqual({ REGION: "eu" });
-  expect(configured("serve", { studioShortcut: false }).vars).toEqual({ REGION: "eu" });
+  const developed = { REGION: "eu", EVERTHINK_DEVELOPMENT: "1" };
+  expect(configured("serve", { studio: false }).vars).toEqual(developed);
+  expect(configured("serve", { studioShortcut: false }).vars).toEqual(developed);
   const { vars } = configured("serve");
   expect(vars).toMatchObject({ REGION: "eu", EVERTHINK_INSPECTION_KEY: expect.stringMatching(/^[0-9a-f-]{72}$/) });
   // A restart of the server keeps it: Studio goes on with the same.
@@ -56,6 +58,7 @@ test("key s starts Studio once and prints its address each time", async () => {
       root,
       logger: { info: (text: string) => printed.push(text), error: (text: string) => printed.push(text) }
     },
+    printUrls: () => undefined,
     resolvedUrls: { local: ["http://localhost:4711/"], network: [] },
     bindCLIShortcuts: ({ customShortcuts = [] }) => void shortcuts.push(...customShortcuts)
   } as object as ViteDevServer;
@@ -70,4 +73,27 @@ test("key s starts Studio once and prints its address each time", async () => {
     target: { origin: "http://localhost:4711", prefix: "agents", agent: null },
     canWrite: false
   });
+});
+
+test.each([
+  [true, "", ["addresses", "  ➜  press s + enter to open Studio"]],
+  [false, "", ["addresses"]],
+  [true, "1", ["addresses"]]
+])("the key is listed below the addresses of the server; in a terminal: %s, in CI: %j", (isTerminal, ci, expected) => {
+  const printed: string[] = [];
+  const server = {
+    config: { root, logger: { info: (text: string) => printed.push(stripVTControlCharacters(text)) } },
+    printUrls: () => printed.push("addresses"),
+    bindCLIShortcuts: () => undefined
+  } as object as ViteDevServer;
+  vi.stubEnv("CI", ci);
+  const { isTTY } = process.stdin;
+  process.stdin.isTTY = isTerminal;
+  try {
+    bindStudioKey(server, { canWrite: false, manifest: () => createThinkViteManifest(root) });
+    server.printUrls();
+  } finally {
+    process.stdin.isTTY = isTTY;
+  }
+  expect(printed).toEqual(expected);
 });

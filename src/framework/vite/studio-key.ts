@@ -1,6 +1,7 @@
 // Key `s` of the development server: Studio, on the agents that are being developed. Kept by project, because Vite makes
 // the plugin anew with each restart of the server.
 import { resolve } from "node:path";
+import { styleText } from "node:util";
 import type { ViteDevServer } from "vite";
 import { errorMessage } from "../../util/errors.ts";
 import type { ThinkManifest } from "../manifest/manifest.ts";
@@ -23,9 +24,26 @@ export interface StudioKeyOptions {
 }
 
 export function bindStudioKey(server: ViteDevServer, options: StudioKeyOptions): void {
+  listKey(server);
   server.bindCLIShortcuts({
     customShortcuts: [{ key: "s", description: "open Studio", action: (running) => openStudio(running, options) }]
   });
+}
+
+/** Below the addresses, where the keys of other plugins are; Vite takes keys from a terminal only. */
+function listKey(server: ViteDevServer): void {
+  const printUrls = server.printUrls.bind(server);
+  server.printUrls = () => {
+    printUrls();
+    if (!process.stdin.isTTY || process.env["CI"]) return;
+    const [arrow, press, key, rest] = [
+      styleText(["dim", "green"], "  ➜"),
+      styleText("dim", "  press "),
+      styleText("bold", "s + enter"),
+      styleText("dim", " to open Studio")
+    ];
+    server.config.logger.info(arrow + press + key + rest);
+  };
 }
 
 async function openStudio(server: ViteDevServer, { canWrite, manifest }: StudioKeyOptions): Promise<void> {

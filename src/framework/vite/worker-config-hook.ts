@@ -30,6 +30,16 @@ export function holdBack(root: string, classes: readonly string[]): void {
 /** What inspectors of a development server must have, by project. Never set for a build. */
 const inspectionKeys = new Map<string, string>();
 
+/** Read by agents: their clients are the developer's own, who is told why a provider failed. */
+const DEVELOPMENT_VARIABLE = "EVERTHINK_DEVELOPMENT";
+/** Projects that run in a development server of this process. */
+const developed = new Set<string>();
+
+/** From now on the Worker of this project knows that it is developed, unless its own configuration says otherwise. */
+export function markDeveloped(root: string): void {
+  developed.add(resolve(root));
+}
+
 /** From now on the Worker of this project has the key, unless its own configuration names one. */
 export function allowInspection(root: string, key: string): void {
   inspectionKeys.set(resolve(root), key);
@@ -62,9 +72,13 @@ export function thinkWorkerConfig(options: WorkerConfigHookOptions = {}): (confi
     const parts = inferredParts(withoutClasses(workerConfig, heldBack.get(root)), user);
     for (const [key, value] of Object.entries(parts)) Reflect.set(config, key, value);
     const inspectionKey = inspectionKeys.get(root);
-    if (inspectionKey === undefined) return;
+    if (!developed.has(root) && inspectionKey === undefined) return;
     const variables: unknown = Reflect.get(config, "vars");
-    Reflect.set(config, "vars", { ...(isObject(variables) && variables), [INSPECTION_VARIABLE]: inspectionKey });
+    Reflect.set(config, "vars", {
+      ...(developed.has(root) && { [DEVELOPMENT_VARIABLE]: "1" }),
+      ...(isObject(variables) && variables),
+      ...(inspectionKey !== undefined && { [INSPECTION_VARIABLE]: inspectionKey })
+    });
   };
 }
 

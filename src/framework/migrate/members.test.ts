@@ -1,0 +1,179 @@
+// What `everthink migrate` says about members of classes, about functions that are called in another way, and about packages
+// that stay.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseAst } from "rolldown/parseAst";
+import { afterAll, describe, expect, test } from "vitest";
+import { classMembers } from "./class-members.ts";
+import { planProject } from "./migrate-project.ts";
+import { isWholeMigration } from "./migrate.ts";
+import { OTHER_CALLS } from "./other-calls.ts";
+import { counterpartOf } from "./specifiers.ts";
+import { unknownMembers } from "./used-members.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "everthink-members-test-"));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const parse = (code: string, language: string) => parseAst(code, { lang: language as "ts" });
+
+const OF_AGENT = new Set(["ctx", "env", "schedule", "state"]);
+const used = (code: string, language = "ts") =>
+  unknownMembers(parse(code, language), (specifier, name) =>
+    specifier === "agents" && name === "Agent" ? OF_AGENT : undefined
+  ).map(({ name, base, start }) => {
+    expect(code.slice(start, start + name.length)).toBe(name);
+    return `${base}.${name}`;
+  });
+
+const HEAD = 'import { Agent, callable } from "agents";\n';
+
+describe("a member that the base class does not have", () => {
+  test.each<[string, string, string[]]>([
+    ["is found in a method", "class A extends Agent { run() { return this.gone(); } }", ["Agent.gone"]],
+    ["is found in an arrow function", "class A extends Agent { run() { return () => this.gone; } }", ["Agent.gone"]],
+    ["is found in a field", "class A extends Agent { one = this.gone; }", ["Agent.gone"]],
+    ["is found in a getter", "class A extends Agent { get one() { return this.gone; } }", ["Agent.gone"]],
+    ["is found in a default", "class A extends Agent { run(one = this.gone) { return one; } }", ["Agent.gone"]],
+    [
+      "is found in a class without a name",
+      "export default class extends Agent { run() { this.gone(); } }",
+      ["Agent.gone"]
+    ],
+    [
+      "is found through a class of the file",
+      "class A extends Agent { own() {} } class B extends A { run() { this.own(); this.gone(); } }",
+      ["Agent.gone"]
+    ]
+  ])("%s", (_where, code, expected) => {
+    expect(used(HEAD + code)).toEqual(expected);
+  });
+
+  test("is found under another name of the base", () => {
+    expect(used('import { Agent as Base } from "agents"; class A extends Base { run() { this.gone(); } }')).toEqual([
+      "Agent.gone"
+    ]);
+  });
+
+  test.each<[string, string]>([
+    ["the base has", "class A extends Agent { run() { this.schedule(); this.state; } }"],
+    ["the class declares", "class A extends Agent { gone() {} other = 1; run() { this.gone(); this.other; } }"],
+    [
+      "the class only declares the type of",
+      "class A extends Agent { declare gone: string; run() { return this.gone; } }"
+    ],
+    [
+      "a constructor declares",
+      "class A extends Agent { constructor(private gone: string) { super(); } run() { return this.gone; } }"
+    ],
+    ["is private", "class A extends Agent { #gone = 1; run() { return this.#gone; } }"],
+    ["belongs to another this", "class A extends Agent { run() { return function () { return this.gone; }; } }"],
+    ["belongs to an object", "class A extends Agent { run() { return { go() { return this.gone; } }; } }"],
+    [
+      "belongs to a class inside",
+      "class A extends Agent { run() { return class { one = this.gone; go() { return this.gone; } }; } }"
+    ],
+    ["is static", "class A extends Agent { static run() { return this.gone; } }"],
+    ["is computed", "class A extends Agent { run(name: string) { return this[name]; } }"],
+    [
+      "an interface of the same name adds",
+      "interface A { gone: string } class A extends Agent { run() { return this.gone; } }"
+    ],
+    ["a base has that is not known", "class A extends Unknown { run() { return this.gone; } }"],
+    ["a mixin has", "class A extends mixed(Agent) { run() { return this.gone; } }"]
+  ])("that %s is not taken for one", (_what, code) => {
+    expect(used(HEAD + code)).toEqual([]);
+  });
+
+  test("that JavaScript assigns is the class's own", () => {
+    const code = "class A extends Agent { constructor() { super(); this.cache = 1; } run() { return this.cache; } }";
+    expect(used(HEAD + code, "jsx")).toEqual([]);
+  });
+
+  test("a circle of classes ends", () => {
+    expect(used("class A extends B { run() { this.x; } } class B extends A {}")).toEqual([]);
+  });
+});
+
+test("members of a class are read off declarations, through the files of a build", () => {
+  const write = (name: string, text: string) => writeFileSync(join(scratch, name), text);
+  write("index.d.ts", 'import { t as Think } from "./think-x1.js";\nexport { Think };\n');
+  write(
+    "think-x1.d.ts",
+    'import { n as Agent } from "./agent-x2.js";\ndeclare abstract class Think<E = unknown> extends Agent<E> { messages: string[]; get session(): object; static only: string; protected saved(): void; }\nexport { Think as t };\n'
+  );
+  write(
+    "agent-x2.d.ts",
+    'import { DurableObject } from "#platform";\ndeclare class Agent<E> extends DurableObject<E> { #secret; schedule(): void; }\nexport { Agent as n };\n'
+  );
+  const members = classMembers(join(scratch, "index.d.ts"), "Think", parse);
+  expect([...(members ?? [])]).toEqual(
+    expect.arrayContaining(["messages", "session", "saved", "schedule", "ctx", "env"])
+  );
+  expect(members?.has("only")).toBe(false);
+  write("lost.d.ts", 'import { X } from "elsewhere";\ndeclare class Lost extends X {}\nexport { Lost };\n');
+  expect(classMembers(join(scratch, "lost.d.ts"), "Lost", parse)).toBeUndefined();
+  expect(classMembers(join(scratch, "nothing.d.ts"), "Lost", parse)).toBeUndefined();
+});
+
+function plannedNotes(code: string) {
+  writeFileSync(join(scratch, "package.json"), "{}");
+  writeFileSync(join(scratch, "server.ts"), code);
+  const { notes, changes } = planProject({
+    folder: scratch,
+    parseModule: parse,
+    exported: new Set([".", "./agent", "./server-entry", "./framework", "./messengers"]),
+    namesOf: () => undefined,
+    membersOf: (_subpath, className) => (className === "Agent" ? OF_AGENT : undefined),
+    version: "1.2.3"
+  });
+  const own = notes.filter(({ file }) => file === "server.ts");
+  const result = { notes: own, changes, isProject: true, isWritten: false, places: [], objects: [] };
+  return { lines: own.map(({ line, text }) => `${line}: ${text}`), isWhole: isWholeMigration(result) };
+}
+
+test("a project is shown the line of a member that is gone", () => {
+  const { lines, isWhole } = plannedNotes(`${HEAD}class A extends Agent {\n  run() {\n    this.gone();\n  }\n}\n`);
+  expect(lines).toEqual(["4: this.gone is no member of everthink's Agent"]);
+  expect(isWhole).toBe(false);
+});
+
+test("a function that is called in another way is named once it moves, and not again", () => {
+  const code = 'import { buildThinkAgentPath, createThinkRouter } from "@cloudflare/think/server-entry";\n';
+  const { lines, isWhole } = plannedNotes(code);
+  expect(lines).toEqual([
+    "1: buildThinkAgentPath is called in another way here: buildThinkAgentPath({ agent, name, sub? }, manifest). Look at its calls"
+  ]);
+  expect(isWhole).toBe(false);
+  expect(plannedNotes(code.replace("@cloudflare/think", "everthink")).lines).toEqual([]);
+});
+
+test.each(["@cloudflare/codemode", "@cloudflare/codemode/ai", "@cloudflare/shell", "@cloudflare/shell/git"])(
+  "%s stays, and its counterpart is named",
+  (specifier) => {
+    const { lines, isWhole } = plannedNotes(`import { anything } from "${specifier}";\n`);
+    expect(lines).toEqual([`1: "${specifier}" is left as it is; everthink has ${counterpartOf(specifier)}`]);
+    expect(isWhole).toBe(true);
+  }
+);
+
+describe("what the notes name exists", () => {
+  const root = join(import.meta.dirname, "../../..");
+  const surface = JSON.parse(readFileSync(join(root, "test/package/surface.json"), "utf8")) as Record<string, unknown>;
+  const namesOf = (specifier: string) => JSON.stringify(surface[specifier.replace("everthink", ".")] ?? "");
+
+  test.each(Object.entries(OTHER_CALLS))("%s", (specifier, calls) => {
+    for (const [name, call] of Object.entries(calls)) {
+      expect(namesOf(specifier)).toContain(`"${name}"`);
+      expect(call.startsWith(`${name}(`)).toBe(true);
+    }
+  });
+
+  test("counterparts", () => {
+    for (const specifier of ["@cloudflare/codemode", "@cloudflare/shell"]) {
+      const modules = counterpartOf(specifier)?.match(/"everthink[^"]*"/g) ?? [];
+      expect(modules.length).toBeGreaterThan(0);
+      for (const one of modules) expect(namesOf(JSON.parse(one) as string)).not.toBe('""');
+    }
+  });
+});
