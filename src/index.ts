@@ -1,6 +1,6 @@
 // The root of the package: the class users extend, and the types of its hooks.
 export { Think } from "./think/think.ts";
-export type { ApprovalCaller } from "./think/approver.ts";
+export type { ApprovalCaller, Approver } from "./think/approver.ts";
 export {
   action,
   isAction,
@@ -19,6 +19,7 @@ export {
   type ActionSet,
   type ApprovalAuthorizationContext,
   type ApprovalDecision,
+  type ApprovalQuestion,
   type LedgerResolution,
   type LedgerResolutionResult,
   type ListLedgerOptions,

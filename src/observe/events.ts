@@ -27,6 +27,8 @@ export interface EventPayloads {
   "schedule:cancel": Job;
   "schedule:retry": Job & { attempt: number; maxAttempts: number };
   "schedule:error": Job & { error: string; attempts: number };
+  /** The class has no such method, as after a deploy without it. The schedule is kept so long, and runs when it has. */
+  "schedule:callback_missing": Job & { keptUntil: number };
   "schedule:duplicate_warning": { callback: string; count: number; type: string };
   /** A declared task cannot be scheduled; it keeps the schedule it had. */
   "schedule:task_invalid": { taskId: string; error: string };
@@ -44,6 +46,12 @@ export interface EventPayloads {
   "fiber:recovery:failed": Recovered & { error: string; reason: string; elapsedMs: number };
   "workflow:start": { workflowId: string; workflowName?: string };
   "workflow:event": { workflowId: string; eventType?: string };
+  "workflow:approved": { workflowId: string; reason?: string };
+  "workflow:rejected": { workflowId: string; reason?: string };
+  "workflow:terminated": { workflowId: string };
+  "workflow:paused": { workflowId: string };
+  "workflow:resumed": { workflowId: string };
+  "workflow:restarted": { workflowId: string };
   /** A workflow could not be told how its prompt ended, and is not told any more. */
   "workflow:notification:dropped": { workflowId: string; submissionId: string; error: string };
   /** Several due rows ended in out-of-memory resets; the named row was dropped. */

@@ -24,6 +24,7 @@ import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 import {
   explainPrompt,
+  exposedTools,
   promptSections,
   renderPrompt,
   withCapabilities,
@@ -122,7 +123,7 @@ export class Assembly {
     const { overrides } = this.#init;
     const draft = await this.#draft(turn, history);
     const model = overrides.getModel();
-    const system = renderPrompt(withCapabilities(draft.sections, draft.merged.layerOf));
+    const system = renderPrompt(withCapabilities(draft.sections, exposedTools(draft.merged)));
     const { continuation, body } = turn;
     const { modelHint } = draft.parts.asked;
     const shown = {
@@ -198,7 +199,10 @@ export class Assembly {
     const parts = await this.#init.features.inTurn(turn);
     const result = this.#resultTools(parts, cut);
     const merged = await this.#narrowed(this.#collect(turn, { own, parts, result }), policy);
-    const explanation = explainPrompt(await this.#promptInput(parts, policy, this.#init.peekedPrompt), merged.layerOf);
+    const explanation = explainPrompt(
+      await this.#promptInput(parts, policy, this.#init.peekedPrompt),
+      exposedTools(merged)
+    );
     return { explanation, merged, shown, modelMessages: (of) => this.#modelMessages(of, merged.tools) };
   }
 
@@ -327,7 +331,7 @@ export class Assembly {
     const own: ToolLayer[] = extra === undefined ? [] : [{ name: "turn", tools: extra }];
     const added = mergeToolLayers(own, { clientOverrides: true });
     const tools = { ...draft.merged.tools, ...added.tools };
-    const exposed = new Map([...draft.merged.layerOf, ...added.layerOf]);
+    const exposed = exposedTools({ tools, layerOf: new Map([...draft.merged.layerOf, ...added.layerOf]) });
     return {
       system: system ?? renderPrompt(withCapabilities(draft.sections, exposed)),
       messages: endInQuestion(messages ?? draft.messages, draft.isPartial ? undefined : requestOf(turn)),

@@ -19,7 +19,7 @@ export interface ChatExtensionInit extends Omit<ChatProtocolInit, "sockets" | "i
   readonly runtime: AgentRuntime;
   readonly messages: () => readonly UIMessage[];
   readonly changes: MessageChanges;
-  readonly sweep: (now: number) => void;
+  readonly sweep: () => void;
   readonly plain: Pick<PlainChatExtensionInit, "settings" | "hasConnectHook">;
 }
 
@@ -40,6 +40,8 @@ export function chatExtensions(init: ChatExtensionInit): AgentExtension[] {
   });
   init.changes.subscribe((change) => protocol.messagesChanged(change));
   const frames: AgentExtension = {
+    // Records that are past their time go before a visit can see them.
+    entered: init.sweep,
     connected: (connection) => protocol.connected(socketOf(connection)),
     disconnected: (connection) => protocol.disconnected(socketOf(connection)),
     receive(connection, text) {
@@ -47,10 +49,7 @@ export function chatExtensions(init: ChatExtensionInit): AgentExtension[] {
       if (!command) return false;
       return whenDone(protocol.receive(socketOf(connection), command), () => true);
     },
-    respond: (request) => (isGetMessagesRequest(request) ? getMessagesResponse(request, init.messages) : undefined),
-    async runDue() {
-      init.sweep(runtime.clock.now());
-    }
+    respond: (request) => (isGetMessagesRequest(request) ? getMessagesResponse(request, init.messages) : undefined)
   };
   // In front: every frame of a plain client's socket is its own.
   return [plainChatExtension({ ...init.plain, runtime, turns: init.turns, submit: protocol.submit }), frames];

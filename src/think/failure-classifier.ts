@@ -168,6 +168,11 @@ export function defaultContextOverflowClassifier(error: unknown): ChatErrorClass
   return isOverflow(failureSignals(error)) ? "context_overflow" : undefined;
 }
 
+/** One of this package, which reads all that an error has. */
+export function isDefaultClassifier(classify: unknown): boolean {
+  return classify === defaultContextOverflowClassifier || classify === defaultChatErrorClassifier;
+}
+
 export function says(texts: readonly string[], patterns: readonly RegExp[]): boolean {
   return texts.some((text) => patterns.some((pattern) => pattern.test(text)));
 }

@@ -3,6 +3,7 @@ import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import { causeOf } from "../util/errors.ts";
 import { NoModelError } from "./errors.ts";
+import type { ContextOverflowOptions } from "./overrides.ts";
 import { FailureLog, MAX_LINE_CHARS, MAX_REMEMBERED } from "./failure-log.ts";
 
 const stream: FailureContext = { requestId: "r1", stage: "stream", messagesPersisted: true };
@@ -52,6 +53,38 @@ describe("a failed turn", () => {
   ])("says what to do about %s", (_what, error, advice) => {
     const [line] = logged([error, stream]);
     expect(line?.split("What to do: ")[1]).toMatch(advice);
+  });
+
+  test.each<[string, ContextOverflowOptions | undefined, RegExp, RegExp]>([
+    ["nothing", undefined, /: set contextOverflow, or compact earlier/, /although|also after/],
+    [
+      "reactive",
+      { reactive: true },
+      /also after contextOverflow compacted it.*Set contextOverflow\.proactive/,
+      /set contextOverflow,/
+    ],
+    [
+      "proactive",
+      { proactive: { maxInputTokens: 9 } },
+      /set contextOverflow\.reactive.*or lower maxInputTokens/,
+      /set contextOverflow,/
+    ],
+    [
+      "both",
+      { reactive: true, proactive: { maxInputTokens: 9 } },
+      /lower its maxInputTokens or headroom/,
+      /[Ss]et contextOverflow/
+    ]
+  ])("of an overflow advises what is not set yet: %s", (_what, contextOverflow, advice, not) => {
+    const lines: string[] = [];
+    const log = new FailureLog({
+      agent: () => "a",
+      write: (line) => void lines.push(line),
+      contextOverflow: () => contextOverflow
+    });
+    log.turnFailed(api(400, "prompt is too long"), stream);
+    expect(lines[0]).toMatch(advice);
+    expect(lines[0]).not.toMatch(not);
   });
 
   test("says where user code threw", () => {

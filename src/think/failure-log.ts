@@ -1,10 +1,13 @@
 // What an operator reads when a turn fails: one line with the stage, the code, the message, the cause, the request and
 // what to do about it. On by default, bounded, and never twice in full: a failure that repeats is named and not logged
-// again. Nothing of it reaches a client. Keys that providers repeat in their errors are blotted out.
+// again. Nothing of it reaches a client, but for `explain` in development. Keys that providers repeat in their errors
+// are blotted out.
 import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import { causeOf, errorMessage, ThinkError } from "../util/errors.ts";
+import { isObject } from "../util/json.ts";
 import { failureSignals } from "./failure-details.ts";
+import type { ContextOverflowOptions } from "./overrides.ts";
 import { isFileRefusal, isOverflow, isRateRefusal, says } from "./failure-classifier.ts";
 
 /** A longer line is cut. */
@@ -17,6 +20,13 @@ export interface FailureLogInit {
   /** Which agent this is; it may not have a name. */
   readonly agent: () => string;
   readonly write?: (line: string) => void;
+  /** As the class has set it. */
+  readonly contextOverflow?: () => ContextOverflowOptions | undefined;
+}
+
+export interface FailedAction {
+  readonly action: string;
+  readonly requestId: string;
 }
 
 export class FailureLog {
@@ -30,7 +40,8 @@ export class FailureLog {
   /** A turn, or a request that never became one, has failed. */
   turnFailed(error: unknown, context: FailureContext): void {
     const request = context.requestId === undefined ? "" : `, request ${cut(context.requestId, 100)}`;
-    const { code, detail } = read(error, details);
+    const overflow = this.#init.contextOverflow?.();
+    const { code, detail } = read(error, (thrown) => details(thrown, overflow));
     const head = `${this.#init.agent()}: a turn failed at stage "${context.stage}" (${code}${request})`;
     this.#log(head, `${context.stage} ${code}`, detail);
   }
@@ -43,6 +54,24 @@ export class FailureLog {
     this.#log(head, `tool ${tool}`, detail);
   }
 
+  /** An action failed, in a turn or after it. Its output tells the model no more than the error's name and message. */
+  actionFailed(error: unknown, call: FailedAction): void {
+    const action = cut(call.action, 100);
+    const head = `${this.#init.agent()}: the action "${action}" failed (request ${cut(call.requestId, 100)})`;
+    const { detail } = read(error, (thrown) => `${whatHappened(thrown)} ${ACTION_ERRORS}`);
+    this.#log(head, `action ${action}`, detail);
+  }
+
+  /** What a provider said and what to do about it, for a developer who reads it in place of a user. No stack. Never throws. */
+  explain(error: unknown): string {
+    const overflow = this.#init.contextOverflow?.();
+    const { detail } = read(error, (thrown) => {
+      const cause = causeOf(thrown) ?? errorMessage(thrown);
+      return `${sentence(cut(cause, MAX_MESSAGE_CHARS))} ${adviceFor(thrown, overflow)}`;
+    });
+    return cut(withoutKeys(detail), MAX_LINE_CHARS);
+  }
+
   #log(head: string, key: string, detail: string): void {
     const known = `${key} ${detail}`;
     const isRepeated = this.#logged.has(known);
@@ -53,6 +82,15 @@ export class FailureLog {
   }
 }
 
+/** `everthink dev` sets it. */
+const DEVELOPMENT = "EVERTHINK_DEVELOPMENT";
+
+/** Whether clients are the developer's own, by the variables of the Worker. */
+export function isDevelopment(env: unknown): boolean {
+  return isObject(env) && env[DEVELOPMENT] === "1";
+}
+
+const ACTION_ERRORS = "The model and clients read the name and the message of what an action throws.";
 const TOOL_ERRORS = "The model and clients read the message of what a tool throws.";
 
 /** Anything can be thrown, also what cannot even be looked at; a log must not fail on it. */
@@ -64,8 +102,8 @@ function read(error: unknown, detailsOf: (error: unknown) => string): { code: st
   }
 }
 
-function details(error: unknown): string {
-  return `${whatHappened(error)} What to do: ${adviceFor(error)}`;
+function details(error: unknown, overflow: ContextOverflowOptions | undefined): string {
+  return `${whatHappened(error)} What to do: ${adviceFor(error, overflow)}`;
 }
 
 function whatHappened(error: unknown): string {
@@ -96,7 +134,7 @@ const NO_KEY = [/AI_LoadAPIKeyError/, /api.?key is missing/i];
 const NO_MODEL = [/AI_NoSuchModelError/, /model_not_found|no such model|model .{0,80}(not found|does not exist)/i];
 
 /** What to do about it, from what the error says. */
-function adviceFor(error: unknown): string {
+function adviceFor(error: unknown, overflow: ContextOverflowOptions | undefined): string {
   const signals = failureSignals(error);
   const { status, texts } = signals;
   if (says(texts, NO_KEY)) {
@@ -106,8 +144,7 @@ function adviceFor(error: unknown): string {
     return "The provider refused the key or its rights: check the API key that getModel() uses, and what its account may do.";
   }
   if (says(texts, NO_MODEL) || status === 404) return "Check the model's id and the provider's address in getModel().";
-  if (isOverflow(signals))
-    return "The prompt is too long: set contextOverflow, or compact earlier with compactAfter().";
+  if (isOverflow(signals)) return `The prompt is too long${overflowAdvice(overflow)}`;
   if (isRateRefusal(signals)) {
     return "The provider limits the rate or the quota: wait, ask for less, or have the limit of the account raised.";
   }
@@ -115,6 +152,21 @@ function adviceFor(error: unknown): string {
   if (status !== undefined && status >= 500) return "The provider failed, also when it was asked again. Try later.";
   if (status !== undefined) return "The provider refuses this request: the cause says what is wrong with it.";
   return hintOf(error);
+}
+
+/** Only what is not set already is worth saying. */
+function overflowAdvice({ reactive = false, proactive }: ContextOverflowOptions = {}): string {
+  const smaller = "a single message may also be larger than the model's context window.";
+  if (reactive && proactive) {
+    return `, although contextOverflow compacts before and after: lower its maxInputTokens or headroom; ${smaller}`;
+  }
+  if (reactive) {
+    return `, also after contextOverflow compacted it: does the session have onCompaction()? Set contextOverflow.proactive or compact earlier with compactAfter(); ${smaller}`;
+  }
+  if (proactive) {
+    return ": set contextOverflow.reactive to compact and try again, or lower maxInputTokens of contextOverflow.proactive to the model's context window.";
+  }
+  return ": set contextOverflow, or compact earlier with compactAfter().";
 }
 
 function hintOf(error: unknown): string {

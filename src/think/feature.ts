@@ -29,6 +29,7 @@ import { isObject, type Json } from "../util/json.ts";
 import type { Result } from "../util/result.ts";
 import type { ApprovalSource, ReplyAttachment } from "./actions.ts";
 import type { MessengerSet } from "./channels.ts";
+import type { FailedAction } from "./failure-log.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
 import type { LateOutcomes } from "./late-outcomes.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
@@ -221,6 +222,8 @@ export interface FeatureHost {
   readonly background: (work: Promise<unknown>) => void;
   /** `nextWake` may answer otherwise now. Never called inside a transaction. */
   readonly rearm: () => void;
+  /** Logs what an action threw: its caller is given an output in its place. */
+  readonly actionFailed: (error: unknown, call: FailedAction) => void;
   /** Sends a frame to every client that follows the protocol. */
   readonly broadcast: (frame: object) => void;
 }

@@ -178,7 +178,7 @@ export class ThinkInspection implements InspectionSource {
       tools: preview.merged.tools,
       results: new RecordedResults(callPartsOf(answer), request.toolResults),
       prices: overrides.inspectionPrices(),
-      now: () => agent.clock.now(),
+      clock: agent.clock,
       signal
     });
     return { original: originalRun(timeline, answer, modelName(overrides.getModel())), changed };

@@ -1,5 +1,6 @@
 // The inspection API as a part of every class: one route, and nothing else until it is asked. Access is decided before
 // anything of the agent is read.
+import { hasBearerToken } from "../agent/bearer-token.ts";
 import { accessOf, forbidden, inspectionResponse } from "../inspect/inspect-http.ts";
 import { isObject } from "../util/json.ts";
 import type { Feature, FeatureFactory } from "./feature.ts";
@@ -13,6 +14,8 @@ const MIN_KEY_CHARS = 16;
 const warnings = new WarnOnce();
 
 const REST = /^\/v1\/(.*)$/s;
+/** Below an agent's address. */
+export const INSPECTION_PATH = /^\/inspect\/v1\/(.*)$/s;
 
 export function inspectionFeature(runtime: ThinkRuntime): FeatureFactory {
   return (): Feature => ({
@@ -28,13 +31,16 @@ async function respond(
   path: string | undefined
 ): Promise<Response | undefined> {
   if (path === undefined) return undefined;
-  // The class may read the body to check a signature.
-  const allowed = await runtime.overrides.authorizeInspection(request.clone() as Request, accessOf(request, path));
-  if (allowed !== true) return forbidden();
+  if (!(await mayInspect(runtime, request, path))) return forbidden();
   return inspectionResponse(request, path, new ThinkInspection(runtime));
 }
 
-/** Compared in full, so that the time it takes says nothing about the key. */
+/** `path` is what follows "/inspect/v1/". */
+export async function mayInspect({ overrides }: ThinkRuntime, request: Request, path: string): Promise<boolean> {
+  // The class may read the body to check a signature.
+  return (await overrides.authorizeInspection(request.clone() as Request, accessOf(request, path))) === true;
+}
+
 export function hasInspectionKey(request: Request, env: unknown): boolean {
   const key: unknown = isObject(env) ? env[INSPECTION_KEY] : undefined;
   if (typeof key !== "string" || key === "") return false;
@@ -42,10 +48,5 @@ export function hasInspectionKey(request: Request, env: unknown): boolean {
     warnings.warn(`${INSPECTION_KEY} has fewer than ${MIN_KEY_CHARS} characters and opens nothing: set a longer one.`);
     return false;
   }
-  const given = /^Bearer\s+(\S+)$/i.exec(request.headers.get("Authorization") ?? "")?.[1] ?? "";
-  let difference = given.length ^ key.length;
-  for (let index = 0; index < key.length; index += 1) {
-    difference |= key.charCodeAt(index) ^ (given.charCodeAt(index % Math.max(1, given.length)) || 0);
-  }
-  return difference === 0;
+  return hasBearerToken(request, key);
 }

@@ -5,8 +5,8 @@ import type { UIMessage } from "ai";
 import type { Conversation } from "../journal/conversation.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { CallOutcome } from "../journal/records.ts";
-import { asMessagePart, isSettledToolPart, isToolPart, type ToolPart } from "../model/index.ts";
-import { callId, turnId } from "../util/ids.ts";
+import { asMessagePart, isSettledToolPart, isToolPart, partsByCall, type ToolPart } from "../model/index.ts";
+import { turnId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 import { RUNNER } from "../session/change-log.ts";
@@ -23,6 +23,8 @@ export interface ParkedCall {
   /** The name of the person who decided, where it is known. */
   readonly decidedBy?: string | null;
 }
+
+export type OutputState = "open" | "paused" | "resolved" | "gone";
 
 export interface LateOutcomesInit {
   readonly conversation: Conversation;
@@ -48,16 +50,31 @@ export class LateOutcomes {
    * What became of a call. "open": its outcome is not recorded yet. "paused": the recorded outcome is the paused output.
    * "resolved": it has another outcome, an interruption included. "gone": the call is not stored any more.
    */
-  outputState(call: ParkedCall): "open" | "paused" | "resolved" | "gone" {
-    const open = this.#openTurn(call);
-    if (open) {
-      const outcome = this.#recordedOutcome(call, open.firstSequence);
-      if (!outcome) return "open";
-      return outcome.kind === "output" && isPausedOf(outcome.output, call) ? "paused" : "resolved";
-    }
-    const part = this.#storedPart(call)?.part;
-    if (!part) return "gone";
-    return isPausedOf(part.output, call) ? "paused" : isSettledToolPart(part) ? "resolved" : "open";
+  outputState(call: ParkedCall): OutputState {
+    return this.outputStates([call])(call);
+  }
+
+  /** The same for many calls: their messages and records are read once for all of them. */
+  outputStates<Call extends ParkedCall>(calls: readonly Call[]): (call: Call) => OutputState {
+    const recorded = new Map<string, ReadonlyMap<string, CallOutcome>>();
+    const parts = new Map<UIMessage, ReadonlyMap<string, ToolPart>>();
+    const own = new Map<string, UIMessage | undefined>();
+    const { transcript } = this.#init;
+    const shown = transcript.messagesOfCalls(new Set(calls.map(({ toolCallId }) => toolCallId)));
+    return (call) => {
+      const open = this.#openTurn(call);
+      if (open) {
+        const outcomes = once(recorded, call.turnId, () => this.#recordedOutcomes(call.turnId, open.firstSequence));
+        const outcome = outcomes.get(call.toolCallId);
+        if (!outcome) return "open";
+        return outcome.kind === "output" && isPausedOf(outcome.output, call) ? "paused" : "resolved";
+      }
+      // On a branch that is not shown: a user who comes back to it finds the outcome.
+      const message = shown.get(call.toolCallId) ?? once(own, call.messageId, () => transcript.get(call.messageId));
+      const part = message && once(parts, message, () => partsByCall(message)).get(call.toolCallId);
+      if (!part) return "gone";
+      return isPausedOf(part.output, call) ? "paused" : isSettledToolPart(part) ? "resolved" : "open";
+    };
   }
 
   /**
@@ -116,15 +133,16 @@ export class LateOutcomes {
     return this.#init.conversation.row.openTurns.find((open) => open.turnId === call.turnId);
   }
 
-  #recordedOutcome(call: ParkedCall, firstSequence: number): CallOutcome | undefined {
-    const id = callId(call.toolCallId);
-    const options = { after: firstSequence - 1, turnId: turnId(call.turnId), outline: true };
+  /** By call: the first outcome that was recorded. */
+  #recordedOutcomes(id: string, firstSequence: number): ReadonlyMap<string, CallOutcome> {
+    const outcomes = new Map<string, CallOutcome>();
+    const options = { after: firstSequence - 1, turnId: turnId(id), outline: true };
     for (const page of this.#init.journal.reader.pages(options)) {
       for (const { record } of page.entries) {
-        if (record.type === "call-settled" && record.callId === id) return record.outcome;
+        if (record.type === "call-settled" && !outcomes.has(record.callId)) outcomes.set(record.callId, record.outcome);
       }
     }
-    return undefined;
+    return outcomes;
   }
 
   #storedPart(call: ParkedCall): { message: UIMessage; part: ToolPart; index: number } | undefined {
@@ -135,6 +153,12 @@ export class LateOutcomes {
     const part = message?.parts[index];
     return message && part && isToolPart(part) ? { message, part, index } : undefined;
   }
+}
+
+function once<Key, Value>(known: Map<Key, Value>, key: Key, read: () => Value): Value {
+  if (!known.has(key)) known.set(key, read());
+  // Set above.
+  return known.get(key) as Value;
 }
 
 function isPausedOf(output: unknown, call: ParkedCall): boolean {

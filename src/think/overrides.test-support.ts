@@ -73,6 +73,7 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     authorizeAction: () => true,
     authorizeApproval: () => true,
     identifyApprover: () => undefined,
+    authorizeMessengerConversation: () => false,
     classifyChatError: () => undefined,
     ...changes
   };

@@ -1,6 +1,7 @@
 // What the package asks of the user's class: its documented settings and override points, without the class. Modules
 // beside `think.ts` see this and not the class, so each can be read and tested alone.
 import type { LanguageModel, ToolSet } from "ai";
+import type { AgentPathStep } from "../agent/tree/path.ts";
 import type { ModelPrices } from "../inspect/cost.ts";
 import type { InspectionAccess } from "../inspect/inspect-http.ts";
 import type { MessageConcurrency } from "../chat/index.ts";
@@ -144,6 +145,7 @@ export interface ThinkOverrides
   renderAttachment(attachment: ReplyAttachment): MaybePromise<ChannelText | undefined>;
   getMessengers(): MessengerSet;
   configureChannels(): MaybePromise<ThinkChannels>;
+  authorizeMessengerConversation(request: Request, conversation: AgentPathStep): MaybePromise<boolean>;
   authorizeTurn(context: TurnContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeAction(context: ActionAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
   authorizeApproval(context: ApprovalAuthorizationContext): MaybePromise<ActionAuthorizationDecision>;
@@ -157,9 +159,11 @@ export type OptionalHook =
   | "onStepFinish"
   | "onChunk"
   | "onChatResponse"
+  | "classifyChatError"
   | "getActions"
   | "authorizeTurn"
   | "authorizeWorkspace"
+  | "authorizeMessengerConversation"
   | "onConnect"
   | "onSubmissionStatus"
   | "authorizeSubmission"

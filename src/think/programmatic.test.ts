@@ -256,6 +256,7 @@ describe("runTurn", () => {
 const OPENING = ["start request-1", "event start", "event start-step"];
 const HALF = [...OPENING, "event text-start", "event Hi"];
 const EVENTS = [...HALF, "event text-end", "event finish-step", "event finish"];
+const CANCELLED = "error The turn was cancelled.";
 const CLEARED = "error The conversation was cleared before this turn could finish.";
 
 describe("chat", () => {
@@ -284,7 +285,7 @@ describe("chat", () => {
   });
 
   test.each<[string, (turns: World["engine"]) => void, string[]]>([
-    ["aborted while it ran", (turns) => turns.cancel("request-1"), HALF],
+    ["aborted while it ran", (turns) => turns.cancel("request-1"), [...HALF, CANCELLED]],
     ["cleared while it ran", (turns) => turns.clear(), [...HALF, CLEARED]]
   ])("a turn that was %s ends in the right call, and chat resolves", async (_what, stop, expected) => {
     const gate = createGate();
@@ -469,7 +470,7 @@ describe("chat", () => {
       onDone: () => notes.onDone(),
       onError: (error) => notes.onError(error)
     });
-    expect(notes.calls).toEqual([]);
+    expect(notes.calls).toEqual([CANCELLED]);
     expect(model.callCount).toBe(0);
   });
 
@@ -482,7 +483,7 @@ describe("chat", () => {
     await vi.waitFor(() => expect(notes.calls).toEqual(HALF));
     stop.abort();
     await chat;
-    expect(notes.calls).toEqual(HALF);
+    expect(notes.calls).toEqual([...HALF, CANCELLED]);
     expect(world.heard.findLast(({ what }) => what === "settled")).toMatchObject({ outcome: { status: "aborted" } });
   });
 

@@ -1,8 +1,10 @@
 // The system prompt as ordered, named sections. No section replaces another silently: the one exception, context blocks
 // that the user declared in place of a base prompt, is a field of the input. Pure.
+import { AGENT_TOOL } from "../agent/agent-tools/definition.ts";
 import { estimateStringTokens } from "../session/tokens.ts";
 import { byteLength } from "../util/bytes.ts";
-import type { ToolLayerName } from "./tool-layers.ts";
+import { isObject } from "../util/json.ts";
+import type { MergedTools, ToolLayerName } from "./tool-layers.ts";
 
 /**
  * First line of the capability block. A prompt that contains it gets no further block: put it into your own prompt to
@@ -71,13 +73,21 @@ export function renderPrompt(sections: readonly PromptSection[]): string {
   return sections.map((section) => section.text).join("\n\n");
 }
 
-/** The turn's tools by name, each with the layer it came from. */
-export type ExposedTools = ReadonlyMap<string, ToolLayerName>;
+/** The turn's tools by name, each with the layer it came from; `agents`: it is another agent. */
+export type ExposedTools = ReadonlyMap<string, ToolLayerName | "agents">;
+
+export function exposedTools({ tools, layerOf }: Pick<MergedTools, "tools" | "layerOf">): ExposedTools {
+  const kindOf = (name: string, layer: ToolLayerName) => {
+    const tool: unknown = tools[name];
+    return isObject(tool) && AGENT_TOOL in tool ? "agents" : layer;
+  };
+  return new Map([...layerOf].map(([name, layer]) => [name, kindOf(name, layer)] as const));
+}
 
 const FILE_TOOLS = ["read", "write", "edit", "list", "find", "grep", "delete"];
 
 /** What a tool of this layer may reach; several layers can say the same. */
-const REACH: Readonly<Record<ToolLayerName, string>> = {
+const REACH: Readonly<Record<ToolLayerName | "agents", string>> = {
   workspace: "code on the server",
   tools: "code on the server",
   actions: "code on the server",
@@ -86,10 +96,12 @@ const REACH: Readonly<Record<ToolLayerName, string>> = {
   turn: "code on the server",
   client: "the user's browser",
   mcp: "MCP servers",
-  extensions: "extensions"
+  extensions: "extensions",
+  agents: "other agents"
 };
 
 export function capabilityBlock(tools: ExposedTools): string {
+  const agents = [...tools].flatMap(([name, layer]) => (layer === "agents" ? [name] : []));
   const hasAny = (...names: string[]) => names.some((name) => tools.has(name));
   const bullets: [isTrue: boolean, text: () => string][] = [
     [hasAny(...FILE_TOOLS), () => "You can look at and change files in the workspace."],
@@ -102,6 +114,10 @@ export function capabilityBlock(tools: ExposedTools): string {
     [
       hasAny("load_extension", "list_extensions"),
       () => "Turn to extensions only when one directly helps with the task at hand."
+    ],
+    [
+      agents.length > 0,
+      () => `You can give a whole task to another agent, each by the tool of its name: ${agents.join(", ")}.`
     ],
     [hasAny("execute"), () => "Prefer sandboxed execution for bounded checks that take several steps."],
     [true, () => "Do not claim abilities that are not listed here or given to you as a tool."]

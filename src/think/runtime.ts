@@ -33,9 +33,11 @@ import { CustomSessionError, NotStartedError } from "./errors.ts";
 import type { ExtensionStorage } from "../extensions/manager.ts";
 import { restoreExecutions } from "./executions.ts";
 import { extensionsOf } from "./extensions.ts";
+import { isDevelopment } from "./failure-log.ts";
 import type { FeatureFactory, FeatureHost } from "./feature.ts";
 import { Features } from "./features.ts";
 import { inspectionFeature } from "./inspection.ts";
+import { MessengerAccess } from "./messenger-access.ts";
 import { LateOutcomes } from "./late-outcomes.ts";
 import { mcpFeature } from "./mcp.ts";
 import type { OnStartDegradation, OptionalHook, ThinkOverrides } from "./overrides.ts";
@@ -88,6 +90,7 @@ export class ThinkRuntime {
   readonly overflow: ContextOverflow;
   readonly channels: Channels;
   readonly features: Features;
+  readonly messengerAccess: MessengerAccess;
   readonly overrides: ThinkAgent;
   readonly #init: ThinkRuntimeInit;
   readonly #degradations: OnStartDegradation[] = [];
@@ -120,6 +123,7 @@ export class ThinkRuntime {
     });
     this.#assembly = this.#openAssembly();
     this.hooks = this.#openHooks();
+    this.messengerAccess = new MessengerAccess(this, init.isOverridden);
     this.agent.extensions.push({ start: () => this.start() });
   }
 
@@ -240,13 +244,17 @@ export class ThinkRuntime {
 
   /** Where `Session.create(agent)` finds the agent's storage. */
   #provideSession(): void {
-    const { sql, clock, quarantine, connections } = this.agent;
+    const { agent } = this;
+    const { sql, clock, quarantine, connections } = agent;
     const conversations = new Map<string, Conversation>();
     moveOriginalSession(sql);
     provideSessionHost(this.overrides, {
       sql,
       blobs: new Blobs(sql),
       setAside: quarantine,
+      get label() {
+        return agent.label;
+      },
       now: () => clock.now(),
       pause: () => clock.sleep(0),
       conversation(id) {
@@ -294,7 +302,8 @@ export class ThinkRuntime {
       compact: (event, leafId) => this.overflow.compact(event, leafId),
       prepare: () => (this.session.hasThreshold ? this.session.compactIfDue() : undefined),
       now: () => this.agent.clock.now(),
-      agentName: () => agentName(this.agent)
+      isDevelopment: () => isDevelopment(this.#init.env),
+      agentName: () => this.agent.label
     });
   }
 
@@ -354,19 +363,34 @@ export class ThinkRuntime {
       clock: agent.clock,
       ids: agent.ids,
       emit: (type, payload) => agent.emit(type, payload),
-      durable: () => agent.lifecycle.durable(),
+      durable: async () => {
+        await agent.lifecycle.durable();
+        // workerd commits without a look at its sockets; it looks at them before a timer.
+        await agent.clock.sleep(0);
+      },
       background: (work) => agent.background(work),
-      keepAlive: (work) => agent.keepAlive.whileActive(work)
+      keepAlive: (work) => agent.keepAlive.whileActive(work),
+      turnEnded: () => this.#sweep(stores.journal)
     });
+  }
+
+  /** On a full disk nothing can be deleted, and everything else must go on. */
+  #sweep(journal: Journal): void {
+    try {
+      journal.retention.sweepDue(this.agent.clock.now());
+    } catch (error) {
+      console.error(`${this.agent.label} could not delete records that are past their time:`, error);
+    }
   }
 
   /** Wakes, requests, frames and the end of the start. */
   #joinAgent({ store, journal, transcript, turns }: ThinkParts): void {
     const { agent, features, hooks } = this;
-    agent.wakes.add(() => journal.retention.nextSweepAt());
+    agent.wakes.add(() => journal.retention.nextWakeAt());
     agent.wakes.add((nowMs) => turns.nextWake(nowMs, agent.options.keepAliveIntervalMs));
     agent.wakes.add((nowMs) => features.nextWake(nowMs));
     agent.extensions.push(
+      this.messengerAccess,
       features.extension(),
       ...chatExtensions({
         runtime: agent,
@@ -379,7 +403,7 @@ export class ThinkRuntime {
         atomically: (work) => store.scope.conversation.transaction(work),
         messages: () => turns.transcript(),
         changes: store.scope.changes,
-        sweep: (now) => void journal.retention.sweep(now),
+        sweep: () => this.#sweep(journal),
         plain: {
           settings: () => this.overrides,
           hasConnectHook: () => this.#init.isOverridden("onConnect")
@@ -427,6 +451,7 @@ export class ThinkRuntime {
       inAgent: (work) => agent.keepAlive.while(() => agent.runAs({}, work)),
       background: (work) => agent.background(work),
       rearm: () => void agent.wakes.rearm(),
+      actionFailed: (error, call) => this.hooks.actionFailed(error, call),
       broadcast: (frame) => agent.connections.broadcastProtocol(JSON.stringify(frame))
     };
   }
@@ -455,16 +480,6 @@ function connectionOf(origin: unknown): Connection | undefined {
 function noteUsage(session: Session, messageId: string, { inputTokens, outputTokens }: CountedTokens): void {
   if (inputTokens === undefined) return;
   session.noteUsage({ messageId, inputTokens, ...(outputTokens !== undefined && { outputTokens }) });
-}
-
-/** The class and the name, as far as it has one. */
-function agentName({ identity }: AgentRuntime): string {
-  try {
-    return `${identity.className} "${identity.name}"`;
-  } catch {
-    // Addressed by a raw id.
-    return identity.className;
-  }
 }
 
 const EXPLAINED_TURN = {

@@ -66,6 +66,10 @@ export class StoredTranscript implements Transcript {
     return this.#store.has(messageId);
   }
 
+  storedOf(messageIds: readonly string[]): ReadonlySet<string> {
+    return this.#store.rows.storedOf(messageIds);
+  }
+
   append(message: UIMessage, origin: ChangeOrigin, parentId?: string | null): boolean {
     return this.#store.appendMessage(asStored(message), parentId, origin);
   }
@@ -203,6 +207,14 @@ export class StoredTranscript implements Transcript {
 
   messageOfCall(toolCallId: string): UIMessage | undefined {
     return asUi(this.#store.messageOfCall(toolCallId));
+  }
+
+  /** The same for several calls, in one walk. */
+  messagesOfCalls(toolCallIds: ReadonlySet<string>): ReadonlyMap<string, UIMessage> {
+    const found = this.#store.messagesOfCalls(toolCallIds);
+    // One object for each message, as it was found.
+    const shown = new Map([...new Set(found.values())].map((message) => [message, uiOf(message)]));
+    return new Map([...found].map(([id, message]) => [id, shown.get(message) ?? uiOf(message)]));
   }
 
   noteUsage(messageId: string, usage: CountedTokens): void {

@@ -16,7 +16,7 @@ export interface StreamCallback {
   onEvent(json: string): void | Promise<void>;
   /** The answer is complete and stored. */
   onDone(): void | Promise<void>;
-  /** The turn failed, or the conversation was cleared. An aborted turn calls neither this nor `onDone`. */
+  /** The turn failed or was cancelled, or the conversation was cleared. */
   onError(error: string): void | Promise<void>;
   /**
    * The attempt was interrupted and the turn goes on without this caller: neither done nor failed. A caller that does not
@@ -27,6 +27,9 @@ export interface StreamCallback {
 
 /** Events kept for a slow callback; above it the turn is stopped. */
 export const UNREAD_LIMIT_BYTES = 32 * 1024 * 1024;
+
+/** What `onError` is given of a turn that was stopped. */
+export const CANCELLED = "The turn was cancelled.";
 
 /** What the reason of an outcome is when the conversation was emptied. */
 const CLEARED = "cleared";
@@ -125,7 +128,7 @@ export class CallbackReader implements TurnListener {
 function endText(outcome: TurnOutcome): string | undefined {
   if (outcome.status === "completed") return undefined;
   if (outcome.reason === CLEARED) return new ConversationClearedError().message;
-  if (outcome.status === "aborted") return undefined;
+  if (outcome.status === "aborted") return CANCELLED;
   return outcome.error ?? `The turn did not run (${outcome.reason ?? outcome.status}).`;
 }
 

@@ -87,7 +87,7 @@ export abstract class SubmissionAgent<
    *
    * @example
    * authorizeSubmission(request: Request) {
-   *   return request.headers.get("Authorization") === `Bearer ${this.env.WEBHOOK_SECRET}`;
+   *   return hasBearerToken(request, this.env.WEBHOOK_SECRET);
    * }
    */
   authorizeSubmission(_request: Request): boolean | Promise<boolean> {

@@ -288,7 +288,7 @@ test("a turn can be cancelled by the id it started with", async () => {
   });
   await agent.cancelChat(await started.promise, "enough");
   await chat;
-  expect(received).toEqual([]);
+  expect(received).toEqual(["error"]);
 });
 
 describe("messages", () => {

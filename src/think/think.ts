@@ -247,7 +247,8 @@ export abstract class Think<
 
   /** The active branch of the conversation, newest last. */
   get messages(): UIMessage[] {
-    return [...thinkRuntimeOf(this).parts.transcript.messages()];
+    const { parts, hooks } = thinkRuntimeOf(this);
+    return hooks.withPartial(parts.transcript.messages());
   }
 
   /** A copy of `messages`. */

@@ -45,6 +45,7 @@ function hooksOf(overrides: Partial<ThinkOverrides>, more: { inside?: boolean; e
     compact: async () => false,
     prepare: () => undefined,
     now: () => 0,
+    isDevelopment: () => false,
     agentName: () => "Test"
   });
 }

@@ -8,6 +8,7 @@ import {
   ModelCallError,
   ModelFailedError,
   StepHookError,
+  streamedErrorText,
   type ChunkEvent,
   type FinishedToolCall,
   type ModelCallHooks,
@@ -36,8 +37,8 @@ import { approvalRefusal, askedInChat } from "./approval-check.ts";
 import { approverOf } from "./approver.ts";
 import type { Assembly } from "./assemble.ts";
 import { ToolDecisionError } from "./errors.ts";
-import { isFileRefusal, mayBeFileRefusal, retryAfterMs } from "./failure-classifier.ts";
-import { FailureLog } from "./failure-log.ts";
+import { isDefaultClassifier, isFileRefusal, mayBeFileRefusal, retryAfterMs } from "./failure-classifier.ts";
+import { FailureLog, type FailedAction } from "./failure-log.ts";
 import type { Features } from "./features.ts";
 import type { ChatErrorContext, TurnDetails } from "./hooks.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
@@ -73,6 +74,8 @@ export interface TurnHooksInit {
   /** Between turns: what must happen before the history is read. Never throws. */
   readonly prepare: () => Promise<unknown> | undefined;
   readonly now: () => number;
+  /** Clients are developers. */
+  readonly isDevelopment: () => boolean;
   /** For the log. */
   readonly agentName: () => string;
 }
@@ -81,11 +84,16 @@ export class UserTurnHooks implements TurnHooks {
   readonly #init: TurnHooksInit;
   readonly #recovery: RecoveryHooks;
   readonly #log: FailureLog;
+  /** While `onChatError` runs, which answers at once. */
+  #partial: UIMessage | undefined;
 
   constructor(init: TurnHooksInit) {
     this.#init = init;
     this.#recovery = init.recovery;
-    this.#log = new FailureLog({ agent: init.agentName });
+    this.#log = new FailureLog({
+      agent: init.agentName,
+      contextOverflow: () => init.overrides.contextOverflow
+    });
   }
 
   get wantsResponse(): boolean {
@@ -136,7 +144,22 @@ export class UserTurnHooks implements TurnHooks {
     const isOverflow = classification === "context_overflow";
     const known = { messagesPersisted, ...(isOverflow && { classification }) };
     const shown = shownError(error);
-    return textOf(this.#askOnChatError(shown, errorContext(context, known)), shown);
+    const text = textOf(this.#askOnChatError(shown, errorContext(context, known), context.partial), shown);
+    // Elsewhere a provider's words are for the operator alone.
+    if (!this.#init.isDevelopment() || !(shown instanceof ModelCallError)) return text;
+    return `${text} Shown in development only: ${this.#log.explain(shown)}`;
+  }
+
+  /** The transcript as `onChatError` sees it: the answer that failed is stored with what the hook returns. */
+  withPartial(messages: readonly UIMessage[]): UIMessage[] {
+    const partial = this.#partial;
+    if (!partial) return [...messages];
+    const isKnown = messages.some(({ id }) => id === partial.id);
+    return isKnown ? messages.map((one) => (one.id === partial.id ? partial : one)) : [...messages, partial];
+  }
+
+  actionFailed(error: unknown, call: FailedAction): void {
+    this.#log.actionFailed(error, call);
   }
 
   logFailure(error: unknown, context: FailureContext): void {
@@ -150,7 +173,13 @@ export class UserTurnHooks implements TurnHooks {
     try {
       // The provider's own words, which is what classifiers match on.
       const raw = error.cause ?? error;
-      return this.#init.overrides.classifyChatError(raw, errorContext(context)) ?? undefined;
+      // The class's own is given what a stream brought as text; the default one judges by all that is known.
+      const { overrides, isOverridden } = this.#init;
+      const isOwn = isOverridden("classifyChatError") && !isDefaultClassifier(overrides.classifyChatError);
+      return (
+        overrides.classifyChatError((isOwn ? streamedErrorText(raw) : undefined) ?? raw, errorContext(context)) ??
+        undefined
+      );
     } catch (thrown) {
       console.warn("classifyChatError failed; the error is taken as it is.", thrown);
       return undefined;
@@ -242,6 +271,8 @@ export class UserTurnHooks implements TurnHooks {
   async respond(turn: EngineTurn, outcome: TurnOutcome): Promise<void> {
     const { status, error } = outcome;
     if (status === "skipped" || !outcome.streamed || !this.wantsResponse) return;
+    // It has no answer to speak of: `onChatError` was given it.
+    if (status === "error" && !outcome.message?.parts.length) return;
     const { overrides } = this.#init;
     const attachments = this.#init.features.attachmentsOf(turn.turnId);
     const result = {
@@ -293,7 +324,8 @@ export class UserTurnHooks implements TurnHooks {
     };
   }
 
-  #askOnChatError(error: unknown, context: ChatErrorContext): unknown {
+  #askOnChatError(error: unknown, context: ChatErrorContext, partial: UIMessage | undefined): unknown {
+    this.#partial = partial;
     try {
       const answer = this.#init.overrides.onChatError(error, context);
       if (!isThenable(answer)) return answer ?? error;
@@ -301,6 +333,8 @@ export class UserTurnHooks implements TurnHooks {
       answer.then(undefined, (thrown: unknown) => console.error("onChatError failed:", thrown));
     } catch (thrown) {
       console.error("onChatError failed; the error it was given is used.", thrown);
+    } finally {
+      this.#partial = undefined;
     }
     return error;
   }

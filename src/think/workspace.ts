@@ -3,7 +3,7 @@
 import type { ToolSet, UIMessage } from "ai";
 import { isToolPart } from "../model/index.ts";
 import type { Preserve } from "../session/media-evictor.ts";
-import { loadShell } from "../workspace/bash/load-shell.ts";
+import { findShell } from "../workspace/bash/load-shell.ts";
 import type { BashOptions } from "../workspace/bash/run-script.ts";
 import { workspaceResponse } from "../workspace/http.ts";
 import { createWorkspaceTools } from "../workspace/tools/create-workspace-tools.ts";
@@ -50,7 +50,7 @@ async function toolsOf({ overrides, turns }: FeatureHost, turnId: string): Promi
 /** A tool that cannot run is not offered. Throws BashMissingError for a class that has settings for it. */
 async function offeredBash(setting: boolean | BashOptions): Promise<boolean | BashOptions> {
   if (setting === false) return false;
-  const shell = await loadShell();
+  const shell = await findShell();
   if (!shell.ok && setting !== true) throw shell.error;
   return shell.ok && setting;
 }

@@ -1,5 +1,7 @@
 // The examples of docs/actions.md do what the page says.
 import { beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { action } from "everthink";
 import { createScript, createTestHost, reply, scriptedModel, text, toolCall, type Script } from "everthink/testing";
 import { Billing, reconcile, releaseEverything, Support, world } from "./examples/actions.ts";
 
@@ -14,6 +16,15 @@ class ScriptedBilling extends Billing {
 class ScriptedSupport extends Support {
   override getModel() {
     return scriptedModel(script);
+  }
+  override getActions() {
+    const purge = action({
+      description: "Purges an account.",
+      inputSchema: z.object({ userId: z.string() }),
+      permissions: ["accounts:purge"],
+      execute: ({ userId }) => void world.push(`purge ${userId}`)
+    });
+    return { ...super.getActions(), purge };
   }
   texts() {
     return this.delivered;
@@ -61,11 +72,30 @@ test("a deployment waits, is approved by a person, and is told; who does not say
   const agent = await host.get(ScriptedSupport, "a");
   await agent.saveMessages([user("u1")]);
   const [waiting] = await agent.pendingApprovals();
-  expect(await agent.approveExecution(waiting?.executionId ?? "")).toMatchObject({ error: "Say who you are." });
+  expect(await agent.approveExecution(waiting?.executionId ?? "")).toMatchObject({ error: "Log in to decide." });
+  const claim = await host.fetch(`/agents/scripted-support/a/approvals/${waiting?.executionId}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ decision: "approve", by: "ann" })
+  });
+  expect([claim.status, world]).toEqual([409, []]);
   await releaseEverything(agent as object as Parameters<typeof releaseEverything>[0]);
   await host.idle();
   expect(world).toEqual(["ship main"]);
   expect(await agent.pendingApprovals()).toEqual([]);
+});
+
+test.each([
+  ["session=root", ["purge test-account"]],
+  ["session=other", []]
+])("the role is the login's (%s), whatever the client says in its body", async (cookie, done) => {
+  script = createScript([reply(toolCall("purge", { userId: "test-account" })), reply(text("Well."))]);
+  const host = createTestHost({ agents: { ScriptedSupport } });
+  const socket = await host.connect("/agents/scripted-support/a", { headers: { Cookie: cookie } });
+  const body = JSON.stringify({ messages: [user("u1")], trigger: "submit-message", role: "admin" });
+  socket.send({ type: "cf_agent_use_chat_request", id: "r1", init: { method: "POST", body } });
+  await host.idle();
+  expect(world).toEqual(done);
 });
 
 test("an account is deleted only after a yes, and a draft is delivered as text", async () => {

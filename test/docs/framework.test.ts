@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import authorize from "./examples/framework/auth.ts";
 import cook from "./examples/framework/cook.ts";
 import server from "./examples/framework/server.ts";
-import { sessionCookie } from "./examples/framework/session.ts";
+import { readSession, sessionCookie } from "./examples/framework/session.ts";
 import Support from "./examples/framework/support.ts";
 import config from "./examples/framework/vite.config.ts";
 
@@ -41,6 +41,31 @@ test("a person reaches agents of their own name, over HTTP and WebSocket, and a 
   await host.connect("/agents/support/ada", { headers: { cookie: ada } });
   await expect(host.connect("/agents/support/bob", { headers: { cookie: ada } })).rejects.toThrow("403");
 });
+
+test.each(["ada.lovelace", "a@b.example", "a.1.b", "a;b c", "ü/%"])(
+  "a session of %j is read as that name, and one without a secret is neither made nor read",
+  async (name) => {
+    const cookie = (await sessionCookie(name, "a secret")).split(";")[0] ?? "";
+    const request = new Request("http://localhost/", { headers: { cookie } });
+    expect(await readSession(request, "a secret")).toBe(name);
+    const [content, last] = [cookie.slice(0, cookie.lastIndexOf(".")), cookie.slice(-1)];
+    for (const forged of [
+      `${cookie}0`,
+      cookie.slice(0, -1),
+      content,
+      `${content}.`,
+      cookie.replace("session=", "session=x"),
+      cookie.slice(0, -1) + (last === "0" ? "1" : "0")
+    ]) {
+      const asking = new Request("http://localhost/", { headers: { cookie: forged } });
+      expect([forged, await readSession(asking, "a secret")]).toEqual([forged, undefined]);
+    }
+    const missing = undefined as unknown as string;
+    await expect(sessionCookie(name, missing)).rejects.toThrow("SESSION_SECRET is not set");
+    await expect(readSession(request, missing)).rejects.toThrow("SESSION_SECRET is not set");
+    await expect(readSession(request, "")).rejects.toThrow("SESSION_SECRET is not set");
+  }
+);
 
 test("a login gives the cookie that opens one's own agent, which knows who is asking; a logout ends it", async () => {
   const host = hostWithLogin();

@@ -49,7 +49,7 @@ test("the archive takes a change back", async () => {
 });
 
 test("shared files: the public reads what is public, the owner writes", async () => {
-  const host = createTestHost({ agents: { Shared } });
+  const host = createTestHost({ agents: { Shared }, env: { OWNER_TOKEN: "owner" } });
   const owner = { authorization: "Bearer owner" };
   const address = (path: string) => `/agents/shared/a/workspace${path}`;
   expect((await host.fetch(address("/public/a.txt"), { method: "PUT", body: "hi", headers: owner })).status).toBe(201);

@@ -6,6 +6,8 @@ import { createTestHost, everyCrash } from "../../src/testing/index.ts";
 const events: AgentEvent[] = [];
 let failing = false;
 let effects: string[] = [];
+/** What is armed while a callback that ends its process runs. */
+let armed: (number | null)[] = [];
 
 class Parent extends Agent<object, { done: string[] }> {
   override initialState = { done: [] as string[] };
@@ -32,6 +34,16 @@ class Parent extends Agent<object, { done: string[] }> {
   ticks(): string[] {
     this.sql`CREATE TABLE IF NOT EXISTS ticks (what TEXT PRIMARY KEY)`;
     return this.sql<{ what: string }>`SELECT what FROM ticks ORDER BY what`.map(({ what }) => what);
+  }
+
+  later() {
+    return this.schedule(1, "deadly");
+  }
+
+  /** Its process ends in here, twice. */
+  async deadly() {
+    armed.push(await this.ctx.storage.getAlarm());
+    if (armed.length < 3) await new Promise(() => undefined);
   }
 
   async destroyLater() {
@@ -167,6 +179,20 @@ test("a lost alarm is armed again by the next start", async () => {
   await host.restart();
   await host.get(Parent, "p");
   expect(host.alarm(Parent, "p")).not.toBeNull();
+});
+
+test("a schedule that kills its process needs one repetition of its alarm: each later process holds a wake of its own", async () => {
+  armed = [];
+  const host = open();
+  await (await host.get(Parent, "a")).later();
+  for (let process = 1; process <= 2; process++) {
+    await host.advance(60_000);
+    expect(armed).toHaveLength(process);
+    await host.restart();
+  }
+  await host.advance(60_000);
+  expect(armed.map((at) => at !== null)).toEqual([false, true, true]);
+  expect(host.sql(Parent, "a", "SELECT id FROM cf_schedules")).toEqual([]);
 });
 
 test("a child that cannot start is woken ever less often, and dropped after a day", async () => {

@@ -112,3 +112,70 @@ test("a recovery that names no turn is refused, and one of the first versions is
   }
   expect(await counts(older, "assistant", "recovering")).toMatchObject({ turns: "1/1" });
 });
+
+/** Where each layout keeps schedules of children. */
+const SCHEDULES_OF_CHILDREN: Record<Layout, string> = {
+  "layout-a": "cf_agents_schedules WHERE owner_path LIKE '%Researcher%'",
+  "layout-b": "cf_agents_jobs WHERE payload LIKE '%Researcher%'"
+};
+const OWLS = ["Researcher\0owls"];
+
+test.each(LAYOUTS)("a child of %s that has work cut off and no schedule is woken by its root", async (layout) => {
+  const host = opened(layout, "Assistant.kid");
+  const schedules = SCHEDULES_OF_CHILDREN[layout];
+  expect(host.sql(Assistant, "kid", `SELECT 1 FROM ${schedules}`)).not.toEqual([]);
+  host.sql(Assistant, "kid", `DELETE FROM ${schedules}`);
+  host.setAlarm(Assistant, "kid", host.now + 10);
+  await host.advance(60_000);
+  // Read without a call, which would wake it.
+  const messages = host.sql(Assistant, "kid", { path: OWLS }, "SELECT role FROM assistant_messages");
+  expect(messages.map(({ role }) => role).toSorted()).toEqual(["assistant", "user"]);
+});
+
+test.each(LAYOUTS)(
+  "schedules that reach a child of %s a second time do not come back after they ran",
+  async (layout) => {
+    const host = opened(layout, "Assistant.full");
+    const report = () => call(host, ["assistant", "full", "childReport"], "owls");
+    const kept = "SELECT key, value FROM cf_takeover WHERE key LIKE '%schedules%'";
+    await call(host, ["assistant", "full", "getTakeoverReport"]);
+    const rows = host.sql<{ key: string; value: string }>(Assistant, "full", kept);
+    expect(rows).not.toEqual([]);
+    expect(await report()).toMatchObject({ ticks: 0, schedules: [{ callback: "tick" }] });
+    expect(host.sql(Assistant, "full", kept)).toEqual([]);
+    await host.advance(5_400_000);
+    expect(await report()).toMatchObject({ ticks: 1, schedules: [] });
+    // As after a kill between the child's answer and the root's note that it was handed over.
+    for (const { key, value } of rows)
+      host.sql(Assistant, "full", "INSERT INTO cf_takeover (key, value) VALUES (?, ?)", key, value);
+    await host.restart();
+    expect(await report()).toMatchObject({ ticks: 1, schedules: [] });
+    expect(host.sql(Assistant, "full", kept)).toEqual([]);
+    await host.advance(60_000);
+    expect(await report()).toMatchObject({ ticks: 1, schedules: [] });
+  }
+);
+
+test("what a turn of the first layout had stashed when it was cut off is what onChatRecovery is given", async () => {
+  const host = opened("layout-a", "Assistant.cut");
+  const isTurn = "name LIKE '__cf_internal_chat_turn:%'";
+  expect(host.sql(Assistant, "cut", `SELECT 1 FROM cf_agents_runs WHERE ${isTurn}`)).toHaveLength(1);
+  host.sql(
+    Assistant,
+    "cut",
+    `UPDATE cf_agents_runs SET snapshot = json_set(COALESCE(snapshot, '{}'), '$.user', json('{"page":3}')) WHERE ${isTurn}`
+  );
+  const seen: unknown[] = [];
+  const { prototype } = Assistant as { prototype: { onChatRecovery?: unknown } };
+  prototype.onChatRecovery = ({ recoveryData }: { recoveryData: unknown }) => {
+    seen.push(recoveryData);
+    return {};
+  };
+  try {
+    host.setAlarm(Assistant, "cut", host.now + 10);
+    await host.advance(60_000);
+  } finally {
+    delete prototype.onChatRecovery;
+  }
+  expect(seen).toEqual([{ page: 3 }]);
+});

@@ -216,14 +216,13 @@ describe("a chat over the wire", () => {
     expect(words(await stored(host))).toEqual(["user:u2", "assistant:two"]);
   });
 
-  test("after everything is done and forgotten the object has no alarm", async () => {
+  test("after everything is done the object has no alarm", async () => {
     const host = open([reply(text("one"))]);
     const socket = await host.connect("/agents/chat/a");
     send(socket, "r1", [user("u1")]);
     await socket.next(terminal("r1"));
     await host.advance(25 * 60_000);
     expect(host.alarm(Chat, "a")).toBeNull();
-    expect(host.sql(Chat, "a", "SELECT COUNT(*) AS n FROM cf_journal")).toEqual([{ n: 0 }]);
   });
 });
 

@@ -3,9 +3,10 @@ import { action, Think } from "everthink";
 import type {
   ActionAuthorizationDecision,
   ApprovalAuthorizationContext,
-  ChatResponseResult,
-  TurnContext
+  ApprovalCaller,
+  ChatResponseResult
 } from "everthink";
+import { getCurrentAgent, type Connection, type ConnectionContext } from "everthink/agent";
 import { z } from "zod";
 
 /** What the examples do to the world. */
@@ -16,6 +17,13 @@ const bank = {
     return { id: `receipt-${invoiceId}` };
   }
 };
+interface User {
+  readonly name: string;
+  readonly role: string;
+}
+/** As your login does it. */
+const userOf = (request: Request): User | null =>
+  request.headers.get("Cookie") === "session=root" ? { name: "ann", role: "admin" } : null;
 const ship = async (ref: string) => void world.push(`ship ${ref}`);
 const remove = async (userId: string) => void world.push(`remove ${userId}`);
 
@@ -75,13 +83,22 @@ export class Support extends Think {
     };
   }
 
-  override authorizeTurn(turn: TurnContext): ActionAuthorizationDecision {
-    if (turn.body?.["role"] === "admin") return true;
+  override onConnect(connection: Connection, { request }: ConnectionContext) {
+    connection.setState(userOf(request)); // your login: { name, role }
+  }
+
+  override authorizeTurn(): ActionAuthorizationDecision {
+    const user = getCurrentAgent().connection?.state as User | null | undefined;
+    if (user?.role === "admin") return true;
     return { allowed: true, grantedPermissions: ["deploy:run"] };
   }
 
+  override identifyApprover({ connection }: ApprovalCaller) {
+    return (connection?.state as User | null | undefined)?.name;
+  }
+
   override authorizeApproval({ by }: ApprovalAuthorizationContext): ActionAuthorizationDecision {
-    return by !== null || { allowed: false, reason: "Say who you are." };
+    return by !== null || { allowed: false, reason: "Log in to decide." };
   }
 
   override async onChatResponse({ attachments }: ChatResponseResult) {

@@ -55,9 +55,9 @@ export const browserTools: ThinkClientOptions["tools"] = {
 };
 
 export async function decideAll(client: ReturnType<typeof openChat>, mayRun: (toolName: string) => boolean) {
-  for (const { callId, toolName } of client.getSnapshot().pendingApprovals) {
-    if (mayRun(toolName)) await client.approve(callId);
-    else await client.reject(callId, "Not today.");
+  for (const asked of client.getSnapshot().pendingApprovals) {
+    if (mayRun(asked.toolName)) await client.approve(asked);
+    else await client.reject(asked, "Not today.");
   }
 }
 

@@ -18,7 +18,9 @@ export class Concierge extends Think {
   }
 
   override beforeTurn(turn: TurnContext): TurnConfig {
-    return { system: `${turn.system}\n\nToday is a ${turn.body?.["mood"] ?? "quiet"} day.`, temperature: 0.2 };
+    // What the client sends is its word: it chooses between words of ours.
+    const mood = turn.body?.["mood"] === "sunny" ? "sunny" : "quiet";
+    return { system: `${turn.system}\n\nToday is a ${mood} day.`, temperature: 0.2 };
   }
 
   override beforeToolCall(call: ToolCallContext): ToolCallDecision | void {

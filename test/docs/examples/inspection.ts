@@ -1,5 +1,6 @@
 import type { LanguageModel } from "ai";
 import { Think, type ApprovalCaller } from "everthink";
+import { hasBearerToken } from "everthink/agent";
 import type { InspectionAccess, ModelPrices, TurnsView, TurnTimeline } from "everthink/inspect";
 
 export class Assistant extends Think<{ ADMIN_TOKEN?: string }> {
@@ -8,9 +9,8 @@ export class Assistant extends Think<{ ADMIN_TOKEN?: string }> {
   }
 
   override authorizeInspection(request: Request, access: InspectionAccess) {
-    const { ADMIN_TOKEN = "" } = this.env;
     // A variable that is not set opens nothing.
-    return access === "read" && ADMIN_TOKEN !== "" && request.headers.get("Authorization") === `Bearer ${ADMIN_TOKEN}`;
+    return access === "read" && hasBearerToken(request, this.env.ADMIN_TOKEN);
   }
 }
 

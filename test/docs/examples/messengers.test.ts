@@ -13,7 +13,7 @@ import {
   toolCall,
   type Script
 } from "everthink/testing";
-import { Concierge, Everywhere, paged, Wider } from "./messengers.ts";
+import { Concierge, Everywhere, Guarded, paged, Wider } from "./messengers.ts";
 import { Support } from "./telegram.ts";
 
 await import("@chat-adapter/telegram");
@@ -44,6 +44,25 @@ test("the bot says hello", async () => {
   await host.fetch(telegram.says("Hello", { url }));
   await host.advance(5_000);
   expect(telegram.texts()).toEqual(["Hello, Ada!"]);
+});
+
+class ScriptedGuarded extends Guarded {
+  override getModel() {
+    return scriptedModel(script);
+  }
+}
+
+test("a chat is open to the staff that the class lets in, and to no other client", async () => {
+  script = createScript([reply(text("Hello, Ada!"))]);
+  const telegram = new FakeTelegram({ token: "1:test", secretToken: "secret" });
+  vi.stubGlobal("fetch", telegram.fetch);
+  const host = createTestHost({ agents: { ScriptedGuarded }, env: SECRETS });
+  const root = "http://localhost/agents/scripted-guarded/main";
+  await host.fetch(telegram.says("Hello", { url: `${root}/messengers/telegram/webhook` }));
+  await host.advance(5_000);
+  const chat = `${root}/sub/scripted-guarded/messenger:telegram:telegram:7/get-messages`;
+  expect((await host.fetch(chat)).status).toBe(403);
+  expect(await (await host.fetch(chat, { headers: { Cookie: "session=staff" } })).text()).toContain("Hello, Ada!");
 });
 
 class ScriptedEverywhere extends Everywhere {

@@ -3,9 +3,11 @@ import { defineChannels, type ChannelText } from "everthink/channels";
 import discordMessenger from "everthink/messengers/discord";
 import slackMessenger from "everthink/messengers/slack";
 import teamsMessenger from "everthink/messengers/teams";
-import { action, Think } from "everthink";
+import { action, Think, type ApprovalAuthorizationContext } from "everthink";
+import type { AgentPathStep } from "everthink/agent";
 import { defineMessengers } from "everthink/messengers";
 import { z } from "zod";
+import { Support } from "./telegram.ts";
 
 interface AllSecrets {
   SLACK_BOT_TOKEN: string;
@@ -108,5 +110,22 @@ export class Concierge extends Think {
         surface: () => ({ post: (message) => page(message) })
       }
     });
+  }
+}
+
+/** As your login does it. */
+async function staffOf(request: Request): Promise<{ chats: string[] } | undefined> {
+  const isStaff = request.headers.get("Cookie") === "session=staff";
+  return isStaff ? { chats: ["messenger:telegram:telegram:7"] } : undefined;
+}
+
+export class Guarded extends Support {
+  override authorizeApproval({ by }: ApprovalAuthorizationContext) {
+    return by === "telegram:7" || { allowed: false, reason: "Only Ada may decide this." };
+  }
+
+  override async authorizeMessengerConversation(request: Request, { name }: AgentPathStep) {
+    const user = await staffOf(request); // your login
+    return user !== undefined && user.chats.includes(name);
   }
 }

@@ -1,7 +1,7 @@
 // The examples of the OpenAI section of docs/connect.md.
 import type { LanguageModel } from "ai";
 import { Think } from "everthink";
-import { routeAgentRequest } from "everthink/agent";
+import { hasBearerToken, routeAgentRequest } from "everthink/agent";
 import OpenAI, { type ClientOptions } from "openai";
 
 export interface Env {
@@ -24,8 +24,8 @@ export default {
       const conversation = request.headers.get("X-Conversation") ?? "default";
       url.pathname = `/agents/assistant/${encodeURIComponent(conversation)}${url.pathname}`;
     }
-    const authorize = ({ headers }: Request) => {
-      if (headers.get("Authorization") !== `Bearer ${env.API_KEY}`) return new Response("No", { status: 401 });
+    const authorize = (asking: Request) => {
+      if (!hasBearerToken(asking, env.API_KEY)) return new Response("No", { status: 401 });
     };
     const response = await routeAgentRequest(new Request(url, request), env, {
       onBeforeRequest: authorize,

@@ -1,7 +1,7 @@
 import type { LanguageModel } from "ai";
 import { z } from "zod";
 import { Think, type ThinkScheduledTasks, type ThinkSubmissionInspection } from "everthink";
-import { getAgentByName } from "everthink/agent";
+import { getAgentByName, hasBearerToken } from "everthink/agent";
 import { ThinkWorkflow, type AgentWorkflowEvent, type ThinkWorkflowStep } from "everthink/workflows";
 
 interface Env {
@@ -15,7 +15,7 @@ export class Support extends Think<Env> {
   }
 
   override authorizeSubmission(request: Request) {
-    return request.headers.get("Authorization") === `Bearer ${this.env.WEBHOOK_SECRET}`;
+    return hasBearerToken(request, this.env.WEBHOOK_SECRET);
   }
 
   protected override onSubmissionStatus({ submissionId, status }: ThinkSubmissionInspection) {

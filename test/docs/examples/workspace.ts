@@ -1,5 +1,6 @@
 import type { LanguageModel } from "ai";
 import { Think, Workspace, type WorkspaceAccess } from "everthink";
+import { hasBearerToken } from "everthink/agent";
 import { createWorkspaceTools, type WorkspaceLike } from "everthink/tools/workspace";
 
 interface Env {
@@ -43,13 +44,13 @@ export class Archive extends Think<Env> {
   }
 }
 
-export class Shared extends Think {
+export class Shared extends Think<{ OWNER_TOKEN?: string }> {
   override getModel(): LanguageModel {
     return "openai/gpt-5";
   }
 
   override authorizeWorkspace({ action, path, request }: WorkspaceAccess) {
-    const isOwner = request.headers.get("authorization") === "Bearer owner";
+    const isOwner = hasBearerToken(request, this.env.OWNER_TOKEN);
     return isOwner || (action === "read" && path.startsWith("/public/"));
   }
 }

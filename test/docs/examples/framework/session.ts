@@ -10,13 +10,16 @@ export async function sessionCookie(user: string, secret: string, lifetimeSecond
 
 export async function readSession(request: Request, secret: string): Promise<string | undefined> {
   const value = /(?:^|;\s*)session=([^;]+)/.exec(request.headers.get("cookie") ?? "")?.[1] ?? "";
-  const [user = "", end = "", given = ""] = value.split(".");
+  // Names may have dots in them: the end and the signature have none.
+  const [, user = "", end = "", given = ""] = /^(.+)\.(\d+)\.([0-9a-f]+)$/.exec(value) ?? [];
   const expected = await signature(`${user}.${end}`, secret);
   const isSame = given.length === expected.length && timingSafeEqual(given, expected);
   return isSame && Number(end) > Date.now() ? decodeURIComponent(user) : undefined;
 }
 
 async function signature(content: string, secret: string): Promise<string> {
+  // Without it every client could sign.
+  if (!secret) throw new Error("SESSION_SECRET is not set.");
   const key = await crypto.subtle.importKey("raw", encoder.encode(secret), { name: "HMAC", hash: "SHA-256" }, false, [
     "sign"
   ]);
