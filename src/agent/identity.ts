@@ -80,13 +80,3 @@ export function sessionAffinityOf({ isFacet, pathBelowRoot }: Identity, platform
     .update(`${platformId}${pathKey(pathBelowRoot)}`)
     .digest("hex");
 }
-
-/** The class and the name, as far as it has one: how log lines name the agent whose storage they are about. */
-export function agentLabel(identity: Identity): string {
-  try {
-    return `${identity.className} "${identity.name}"`;
-  } catch {
-    // Addressed by a raw id.
-    return identity.className;
-  }
-}

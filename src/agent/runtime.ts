@@ -26,7 +26,7 @@ import { AgentDestroyedError } from "./errors.ts";
 import { Fibers } from "./fibers/fibers.ts";
 import { frames } from "./connections/frames.ts";
 import { takeoverPartsOf } from "./takeover.ts";
-import { agentLabel, originalName, resolveIdentity, storeIdentity, type Identity } from "./identity.ts";
+import { originalName, resolveIdentity, storeIdentity, type Identity } from "./identity.ts";
 import type { FacetIdentity } from "./tree/internal.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import type { AgentStaticOptions, ResolvedOptions } from "./options.ts";
@@ -77,6 +77,7 @@ export class AgentRuntime implements AgentCore {
   readonly workflows: Workflows;
   /** Where many objects share one process that wakes them all at once. */
   readonly #alarms: ProcessAlarms | undefined;
+  readonly #className: string;
   readonly #storedIdentity: string | null;
   /** Set in the process that took the object over. */
   readonly #takenOver: TakeoverReport | undefined;
@@ -89,6 +90,7 @@ export class AgentRuntime implements AgentCore {
   constructor(init: RuntimeInit) {
     const { agent, ctx } = init;
     this.agent = agent;
+    this.#className = init.className;
     this.ctx = ctx;
     this.env = init.env;
     const { clock, ids, process } = servicesOf(ctx);
@@ -173,9 +175,14 @@ export class AgentRuntime implements AgentCore {
     if (this.isGone) throw new AgentDestroyedError();
   }
 
-  /** How log lines name this agent. */
+  /** How log lines name this agent: its class, and its name as far as it is known. */
   get label(): string {
-    return agentLabel(this.identity);
+    try {
+      return `${this.#className} "${this.identity.name}"`;
+    } catch {
+      // Addressed by a raw id, or not open yet: a take-over sets the alarm before it reads the name.
+      return this.#className;
+    }
   }
 
   emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void {
