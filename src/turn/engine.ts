@@ -265,9 +265,10 @@ export class TurnEngine {
     return this.#answers.answerApproval(answer);
   }
 
-  /** A stored message was changed through another entry. */
+  /** A stored message was changed through another entry. The turn that extends it goes on from what it is now. */
   announceMessage(message: UIMessage): void {
-    this.#store.listeners.messageUpdated(message);
+    const { running, listeners } = this.#store;
+    listeners.messageUpdated(running?.stream.rebase(message) ?? message);
   }
 
   /** Messages joined or left through another entry. */

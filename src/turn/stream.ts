@@ -147,6 +147,18 @@ export class TurnStream {
     this.#fold = { ...this.#fold, message };
   }
 
+  /**
+   * The stored answer that it extends was changed. The end of the turn writes the whole answer: without the change it would
+   * be undone. Returns the answer so far; undefined when the message is another one.
+   */
+  rebase(stored: UIMessage): UIMessage | undefined {
+    const { extends: base } = this.#init;
+    if (base?.id !== stored.id || base.parts.length !== stored.parts.length) return undefined;
+    const { unfinished } = this;
+    this.replace({ ...unfinished, parts: [...stored.parts, ...unfinished.parts.slice(base.parts.length)] });
+    return this.message;
+  }
+
   /** What is noted goes with it: a model that thinks for minutes must not keep what the step before it cost in memory. */
   #appendDue(segments: readonly ContentSegment[]): void {
     if (segments.length > 0) this.#append(this.#withNotes(segments));

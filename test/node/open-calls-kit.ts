@@ -26,6 +26,8 @@ export interface Scene {
   allowClientToolOverrides?: boolean | undefined;
   /** Whether turns fail before they reach the model. */
   failsTurns?: boolean;
+  /** Awaited before that. */
+  beforeTurn?: () => Promise<void>;
   failsTools?: boolean;
   /** As `chatRecovery`. */
   recovers?: boolean;
@@ -52,7 +54,8 @@ export class Teller extends Think {
     return installedModel(scene.script);
   }
 
-  override beforeTurn() {
+  override async beforeTurn() {
+    await scene.beforeTurn?.();
     if (scene.failsTurns) throw new Error("No turn today.");
   }
 
@@ -144,6 +147,7 @@ export function open(steps: Step[], settings: Partial<Scene> = {}): Host {
     pause: async () => {},
     allowClientToolOverrides: undefined,
     failsTurns: false,
+    beforeTurn: undefined,
     failsTools: false,
     recovers: true,
     repair: () => undefined
