@@ -91,6 +91,30 @@ test("a child that works is stopped before its storage is deleted", async () => 
   expect(steps.indexOf("stopped")).toBeLessThan(steps.indexOf("deleted"));
 });
 
+test("a run that is being deleted is not deleted a second time by those who clear meanwhile, nor by a wake", async () => {
+  const host = open({ child: [reply(text("ok"))] });
+  const parent = await parentOf(host);
+  await parent.run({ input: "x", runId: "r" });
+  let deletions = 0;
+  const held = Promise.withResolvers<void>();
+  const { remove } = ChildLink.prototype;
+  vi.spyOn(ChildLink.prototype, "remove").mockImplementation(async function (this: ChildLink, row) {
+    deletions += 1;
+    await held.promise;
+    await remove.call(this, row);
+  });
+  const first = parent.clearAgentToolRuns();
+  await host.idle();
+  const second = parent.clearAgentToolRuns();
+  await host.advance(120_000);
+  expect(deletions).toBe(1);
+  held.resolve();
+  // Both callers wait for the one deletion.
+  await Promise.all([first, second]);
+  expect(deletions).toBe(1);
+  expect(host.sql(Parent, "p", "SELECT run_id FROM cf_child_runs")).toEqual([]);
+});
+
 test("an output over the limit fails the run, and is stored in neither agent", async () => {
   const output = "x".repeat(RUN_OUTPUT_LIMIT_BYTES);
   const host = open({ child: [reply(text("ok"))], output: () => output });

@@ -34,6 +34,27 @@ test("from its second start on a row that kills the process has a wake of its ow
   expect(world.count("cf_schedules")).toBe(0);
 });
 
+test("a row whose second start, in a process that lives on, kills it is not lost when the platform stops repeating", async () => {
+  let starts = 0;
+  const methods = {
+    ping: async () => {
+      starts += 1;
+      if (starts === 1) throw new Error("Durable Object reset because its code was updated.");
+      if (starts > 2) return;
+      // What is left is the wake that the object has set itself. A start of the object would have set one too.
+      const own = world.alarmAt;
+      world.crash();
+      world.alarmAt = own;
+      await new Promise(() => undefined);
+    }
+  };
+  const agent = world.boot({ methods });
+  await agent.schedules.schedule(1, "ping");
+  await world.advance(600_000);
+  expect(starts).toBe(3);
+  expect(world.count("cf_schedules")).toBe(0);
+});
+
 test("a row that the platform interrupts is not started again while the others of its round run", async () => {
   const seen: string[] = [];
   const methods = {
