@@ -237,7 +237,8 @@ export class AgentRuntime implements AgentCore {
   async wake(alarm?: AlarmInvocationInfo): Promise<void> {
     if (this.#isCondemned) return this.#finishDestroy();
     if (alarm && this.#comesTooEarly(alarm)) return;
-    const ended = this.#alarms?.begin(this.clock.now());
+    // Only a wake that starts the object is counted: one that is kept alive is woken every half minute, for as long as it is.
+    const ended = this.activation.isStarted ? undefined : this.#alarms?.begin(this.clock.now());
     this.wakes.fired();
     try {
       await this.activation.enter(() => this.runAs({}, () => this.#runDue()));

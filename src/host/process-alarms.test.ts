@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { LATE_MS } from "./alarm-rate.ts";
 import {
   ALARM_LIMITS_VARIABLE,
@@ -39,6 +39,15 @@ describe("alarms of one process", () => {
     const set = Array.from({ length: 20_000 }, () => alarms.take(NOW, NOW));
     expect(Math.max(...set)).toBe(NOW + 499_000 + 975);
     expect(new Set(set).size).toBe(20_000);
+  });
+
+  test("of many different times cost the same each", () => {
+    const alarms = new ProcessAlarms({ perSecond: 1, atOnce: 1 });
+    const visited = vi.spyOn(Map.prototype, "keys");
+    for (let second = 0; second < 40_000; second += 1) alarms.take(NOW + second * 1_000, NOW);
+    const walks = visited.mock.calls.length;
+    visited.mockRestore();
+    expect(walks).toBeLessThan(10);
   });
 
   test("that are set no more leave their space to others", () => {

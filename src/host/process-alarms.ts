@@ -26,7 +26,7 @@ const POSTPONE_MS = 5_000;
 /** Work that takes longer is not counted any more: it may be a connection that is held for ever, or an object that was aborted. */
 export const MAX_COUNTED_MS = 5 * 60_000;
 const SECOND_MS = 1_000;
-/** Seconds that are remembered before those that are over are forgotten. */
+/** Seconds that are over are forgotten when at least so many are remembered, and twice as many as the last time left. */
 const KEPT_SECONDS = 10_000;
 
 export class ProcessAlarms {
@@ -36,6 +36,8 @@ export class ProcessAlarms {
   readonly #taken = new Map<number, number>();
   /** For a full second: the next one that may have space. */
   readonly #next = new Map<number, number>();
+  /** The size of `#taken` at which seconds that are over are forgotten. Doubled, so that a walk is paid for by its growth. */
+  #forgetAtSize = KEPT_SECONDS;
   /** Objects that were woken and sent away, and when first. */
   readonly #postponed = new Map<string, number>();
   /** Woken objects that work, and since when; oldest first. */
@@ -118,13 +120,14 @@ export class ProcessAlarms {
   }
 
   #forgetBefore(second: number): void {
-    if (this.#taken.size < KEPT_SECONDS) return;
+    if (this.#taken.size < this.#forgetAtSize) return;
     for (const known of this.#taken.keys()) if (known < second) this.#taken.delete(known);
     for (const known of this.#next.keys()) if (known < second) this.#next.delete(known);
+    this.#forgetAtSize = Math.max(KEPT_SECONDS, 2 * this.#taken.size);
   }
 }
 
-/** Only in front: times grow in the order of insertion, or nearly. */
+/** Drops entries from the front while they are older: times grow in the order of insertion, or nearly. */
 function dropOlder<Key>(times: Map<Key, number>, beforeMs: number): void {
   for (const [key, atMs] of times) {
     if (atMs > beforeMs) return;
@@ -134,7 +137,7 @@ function dropOlder<Key>(times: Map<Key, number>, beforeMs: number): void {
 
 const byProcess = new WeakMap<object, ProcessAlarms>();
 
-/** Of the process this object lives in; undefined where the platform needs no help. */
+/** The alarms of the process that an object lives in; undefined where the platform needs no help. */
 export function processAlarms(process: object, env: unknown): ProcessAlarms | undefined {
   const limits = readLimits(env);
   if (!limits) return undefined;

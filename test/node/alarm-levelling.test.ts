@@ -23,9 +23,16 @@ class Reminder extends Agent {
   }
 }
 
+/** Keeps its object alive for ever, as a connection to a provider does. */
+class Holder extends Agent {
+  async hold(): Promise<void> {
+    await this.keepAlive();
+  }
+}
+
 function open(limits: object | undefined): TestHost<object> {
   const env = limits && { EVERTHINK_ALARM_LIMITS: JSON.stringify(limits) };
-  return createTestHost({ agents: { Reminder }, ...(env && { env }) });
+  return createTestHost({ agents: { Reminder, Holder }, ...(env && { env }) });
 }
 
 async function planAll(at: number): Promise<void> {
@@ -93,6 +100,16 @@ test("work that never ends delays the others, and does not stop them", async () 
   await planAll(host.now + 60_000);
   await host.evictAll();
   await host.advance(40 * 60_000);
+  expect(names()).toBe(AGENTS);
+});
+
+test("agents that are kept alive for hours do not delay the others, however often they are woken", async () => {
+  host = open(LIMITS);
+  for (const name of ["h0", "h1"]) await (await host.get(Holder, name)).hold();
+  const at = host.now + 20 * 60_000;
+  await planAll(at);
+  for (let index = 0; index < AGENTS; index += 1) await host.evict(Reminder, `a${index}`);
+  await host.advance(at - host.now + 30_000);
   expect(names()).toBe(AGENTS);
 });
 
