@@ -60,7 +60,8 @@ export class LateOutcomes {
     const parts = new Map<UIMessage, ReadonlyMap<string, ToolPart>>();
     const own = new Map<string, UIMessage | undefined>();
     const { transcript } = this.#init;
-    const shown = transcript.messagesOfCalls(new Set(calls.map(({ toolCallId }) => toolCallId)));
+    // A walk over the branch, which calls of an open turn do not need.
+    let shown: ReadonlyMap<string, UIMessage> | undefined;
     return (call) => {
       const open = this.#openTurn(call);
       if (open) {
@@ -69,6 +70,7 @@ export class LateOutcomes {
         if (!outcome) return "open";
         return outcome.kind === "output" && isPausedOf(outcome.output, call) ? "paused" : "resolved";
       }
+      shown ??= transcript.messagesOfCalls(new Set(calls.map(({ toolCallId }) => toolCallId)));
       // On a branch that is not shown: a user who comes back to it finds the outcome.
       const message = shown.get(call.toolCallId) ?? once(own, call.messageId, () => transcript.get(call.messageId));
       const part = message && once(parts, message, () => partsByCall(message)).get(call.toolCallId);
