@@ -29,7 +29,7 @@ import { addUsage, normaliseUsage, NO_USAGE, type ModelUsage } from "./usage.ts"
 
 export const DEFAULT_MAX_STEPS = 10;
 
-/** Those that `onChunk` has on either major; ai 7 would also send every start and end. */
+/** The kinds of chunks that `onChunk` is given on either major; ai 7 would also send every start and end. */
 const CHUNK_TYPES: ReadonlySet<string> = new Set<ChunkEvent["chunk"]["type"]>([
   "text-delta",
   "reasoning-delta",

@@ -18,7 +18,7 @@ interface Tracer {
 
 type Fields = Record<string, unknown>;
 
-/** Of OpenTelemetry's API, in every version of its first major. */
+/** Where OpenTelemetry's API keeps its providers, in every version of its first major. */
 const GLOBAL_API = Symbol.for("opentelemetry.js.api.1");
 const FAILED = 2;
 
@@ -46,7 +46,7 @@ function tracerOf(value: unknown): Tracer | undefined {
   return isTracer ? (value as object as Tracer) : undefined;
 }
 
-/** Of one call: its events come in order. */
+/** The spans of one call, whose events come in order. */
 class CallSpans {
   readonly #tracer: Tracer;
   readonly #common: Fields;

@@ -213,9 +213,9 @@ function fitsIn(value: unknown, limitBytes: number): boolean {
   return mostBytes(value) <= limitBytes || byteLength(JSON.stringify(value) ?? "") <= limitBytes;
 }
 
-/** Of one character in JSON: an escape. */
+/** The most bytes that one character takes in JSON: an escape. */
 const MOST_CHARACTER_BYTES = 6;
-/** Of a number, and of what stands around a value or a name. */
+/** The most bytes that a number takes in JSON, or what stands around a value or a name. */
 const MOST_OTHER_BYTES = 32;
 
 function mostBytes(value: unknown): number {

@@ -58,9 +58,9 @@ export interface ActionApprovalDescriptor {
 
 /** Which question it is. Given back with the decision, no other question is decided by it, however often it is sent. */
 export interface ApprovalQuestion {
-  /** Of the question and its input. */
+  /** A hash of the question and its input. */
   readonly inputHash?: string;
-  /** Of code that waits: the number of the call. */
+  /** The number of the call, where the question is about a call inside executed code. */
   readonly seq?: number;
   /** It was begun before and may have run: the process died in it. A decision must name this question. */
   readonly mayHaveRun?: true;

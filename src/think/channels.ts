@@ -144,10 +144,10 @@ export interface MessengerOrigin {
   readonly thread: { readonly id: string };
 }
 
-/** What the class asks of the feature that `getMessengers()` brings. */
-/** How the names of conversations begin that a messenger makes. They stay private when the class has lost the messenger. */
+/** Names of conversations that a messenger makes begin with this. They stay private when the class has lost the messenger. */
 export const CONVERSATION_PREFIX = "messenger:";
 
+/** What the class asks of the feature that `getMessengers()` brings. */
 export interface MessengersFeature extends Feature {
   /** Whether it has a webhook there; `path` as `respond` is given it. */
   isWebhook(path: string): boolean;

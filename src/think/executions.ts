@@ -14,7 +14,7 @@ export interface PendingExecution {
   readonly args: string | number | boolean | object | null;
   /** It was begun before and may have run: the process died in it. A decision about it must carry `inputHash`. */
   readonly mayHaveRun?: true;
-  /** Of this question: given back with the decision, no other is decided by it. */
+  /** A hash of this question: a decision that gives it back decides no other question. */
   readonly inputHash?: string;
 }
 

@@ -41,7 +41,7 @@ export class Watchdog {
     this.#timeoutMs = timeoutMs > 0 && Number.isFinite(timeoutMs) ? timeoutMs : Infinity;
   }
 
-  /** Of the silence that was reported and goes on. */
+  /** When the silence began that was reported and goes on; undefined: there is none. */
   get silentSinceMs(): number | undefined {
     return this.#silentSinceMs;
   }

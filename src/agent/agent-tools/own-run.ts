@@ -106,7 +106,7 @@ export class OwnRuns {
   /** By request. Kept while a parent follows the run. */
   readonly #feeds = new Map<string, ChunkFeed>();
   readonly #ending = new Map<string, Promise<void>>();
-  /** Of ends that could not be written. */
+  /** When an end that could not be written is tried again. */
   readonly #retries: RetryTimes;
   /** Runs whose input is being read: they have no row yet, and may be stopped all the same. */
   readonly #starting = new Map<string, { isStopped: boolean }>();

@@ -23,7 +23,7 @@ export interface RunReportsInit extends RunsInit {
 export class RunReports {
   readonly #init: RunReportsInit;
   readonly #underWay = new Set<string>();
-  /** When those of earlier processes are made again. */
+  /** When reports that earlier processes left are made again. */
   readonly #againAt = new Map<string, number>();
 
   constructor(init: RunReportsInit) {
@@ -34,7 +34,7 @@ export class RunReports {
     return this.#underWay.has(keyOf(row));
   }
 
-  /** Of a row that an earlier process left. Read anew by each wake, so it is decided once. */
+  /** When the report of a row that an earlier process left is made again. Decided once: each wake asks. */
   againAt(row: RunRow): number {
     const { clock, options } = this.#init.runtime;
     const key = keyOf(row);

@@ -91,7 +91,7 @@ export class Tree {
     for (const extension of this.#runtime.extensions) extension.removed?.(child);
   }
 
-  /** In a root: those of clients of a child and of everything below it; without a child those of this agent itself. */
+  /** Closes, in a root, the sockets of clients of a child and of everything below it; without a child those of this agent. */
   closeSockets(child: AgentPathStep | undefined, end: SocketEnd): void {
     if (child) return this.#closeBelow([child], end);
     for (const socket of this.ownSockets()) socket.close(end.code, end.reason);

@@ -25,7 +25,7 @@ export abstract class WorkflowAgent<
     return runtimeOf(this).workflows.get(id);
   }
 
-  /** A page of them. */
+  /** A page of the workflows that this agent has started. The platform is not asked. */
   getWorkflows(query?: WorkflowQuery): WorkflowPage {
     return runtimeOf(this).workflows.control.list(query);
   }
@@ -68,7 +68,7 @@ export abstract class WorkflowAgent<
     return runtimeOf(this).workflows.remove(id);
   }
 
-  /** The same for all that match; says how many. */
+  /** Forgets all workflows that match, without stopping them; returns how many. */
   deleteWorkflows(criteria?: WorkflowCriteria & { createdBefore?: Date | number }): number {
     return runtimeOf(this).workflows.control.removeAll(criteria);
   }

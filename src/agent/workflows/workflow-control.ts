@@ -107,7 +107,7 @@ export class WorkflowControl {
     };
   }
 
-  /** How many. */
+  /** Deletes the records that match, and returns how many there were. */
   removeAll({ createdBefore, ...criteria }: WorkflowCriteria & { createdBefore?: Date | number } = {}): number {
     const before = createdBefore === undefined ? Infinity : Number(createdBefore);
     const rows = this.#matching(criteria).filter(({ created_at }) => created_at < before);

@@ -12,13 +12,13 @@ export const DELIVERED_STEPS_LIMIT = 64;
 
 export type WorkflowStatus = "queued" | "running" | "paused" | "waiting" | "complete" | "errored" | "terminated";
 
-/** In place of a step, in `settled_by`. */
+/** Stands in `settled_by` in place of a step when the agent ended the workflow. */
 const TERMINATED = "terminateWorkflow()";
 
 /** What an agent knows about a workflow it started. Times are milliseconds since the epoch. */
 export interface WorkflowInfo {
   id: string;
-  /** The same. */
+  /** The same id, by the name that code of the original reads. */
   workflowId: string;
   /** The binding it was started with. */
   workflowName: string;

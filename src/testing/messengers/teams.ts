@@ -131,9 +131,9 @@ export class FakeTeams extends FakeProvider {
     });
   }
 
-  /** Of the users. */
+  /** The tenant that all users of the fake belong to. */
   readonly tenantId = "tenant-1";
-  /** The channels that its key signs for. */
+  /** The channels that the published key signs for; undefined: the key names none. */
   endorsements: readonly string[] | undefined = ["msteams"];
 
   #activity({ conversation = "a:personal", user = "7", isBot = false }: TeamsUserOptions): object {
