@@ -5,30 +5,16 @@ import { defineConfig } from "vitest/config";
 import { pluginOf } from "./src/framework/build/plugins.ts";
 import { skillsImport } from "./src/framework/skills/skills-import.ts";
 import { streamsFrom } from "./src/framework/build/streams/plugin.ts";
+import { ENTRY_POINTS } from "./tools/entry-points.ts";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 const inNode = [
   { find: "#platform", replacement: source("./src/testing/inprocess/platform.ts") },
-  { find: "everthink/ai-sdk", replacement: source("./src/model/agent-bridge/index.ts") },
-  { find: "everthink/workflows", replacement: source("./src/workflows/index.ts") },
-  { find: "everthink/server-entry", replacement: source("./src/framework/server-entry/index.ts") },
-  { find: "everthink/vite", replacement: source("./src/framework/vite/index.ts") },
-  { find: "everthink/build", replacement: source("./src/framework/build/index.ts") },
-  { find: "everthink/tools/extensions", replacement: source("./src/extension-tools/index.ts") },
-  { find: "everthink/codemode", replacement: source("./src/execute/codemode/index.ts") },
-  { find: "everthink/tools/execute", replacement: source("./src/execute/index.ts") },
-  { find: "everthink/tools/workspace", replacement: source("./src/workspace/tools/index.ts") },
-  { find: "everthink/messengers/teams", replacement: source("./src/messengers/teams.ts") },
-  { find: "everthink/messengers/slack", replacement: source("./src/messengers/slack.ts") },
-  { find: "everthink/channels", replacement: source("./src/channels/index.ts") },
-  { find: "everthink/chat-sdk", replacement: source("./src/chat-sdk/index.ts") },
-  { find: "everthink/messengers/discord", replacement: source("./src/messengers/discord.ts") },
-  { find: "everthink/messengers/telegram", replacement: source("./src/messengers/telegram.ts") },
-  { find: "everthink/testing/messengers", replacement: source("./src/testing/messengers/index.ts") },
-  { find: "everthink/react", replacement: source("./src/client/react.ts") },
-  { find: /^everthink$/, replacement: source("./src/index.ts") },
-  { find: /^everthink\/(\w+)$/, replacement: source("./src/$1/index.ts") }
+  ...Object.entries(ENTRY_POINTS).map(([name, path]) => ({
+    find: new RegExp(`^everthink${name === "index" ? "" : `/${name}`}$`),
+    replacement: source(`./${path}`)
+  }))
 ];
 
 /** As `fastStreams()`, from the sources. */
@@ -39,7 +25,7 @@ const fastStreamsOfSource = { name: "fast-streams-of-source", enforce: "pre" as 
 const MOVED_IMPORTS: Readonly<Record<string, string>> = {
   "@cloudflare/think": source("./src/index.ts"),
   agents: source("./src/agent/index.ts"),
-  "agents/agent-tools": source("./src/agent/agent-tools/index.ts")
+  "agents/agent-tools": source("./src/features/agent-tools/index.ts")
 };
 const movedProject = {
   name: "moved-project",
@@ -71,6 +57,7 @@ export default defineConfig({
             "src/**/*.test.ts",
             "test/node/**/*.test.ts",
             "test/chaos/*.test.ts",
+            "test/budgets/*.test.ts",
             "test/docs/**/*.test.ts",
             "tools/**/*.test.ts",
             "bench/*.test.ts",
@@ -89,7 +76,7 @@ export default defineConfig({
           env: { AI_MAJOR: "6" },
           include: [
             "src/turn/**/*.test.ts",
-            "src/workspace/tools/tools.test.ts",
+            "src/features/workspace/tools/tools.test.ts",
             "test/node/{think,workspace,skills}.test.ts",
             "test/node/recovery-answers.test.ts",
             "test/node/{call-ids,overflow,overflow-guard,provider-requests,provider-values,stall,transient,turn-exceptions}.test.ts",

@@ -1,6 +1,6 @@
 // The root of the package: the class users extend, and the types of its hooks.
 export { Think } from "./think/think.ts";
-export type { ApprovalCaller, Approver } from "./think/approver.ts";
+export type { ApprovalCaller, Approver } from "./features/approvals/approver.ts";
 export {
   action,
   isAction,
@@ -25,7 +25,7 @@ export {
   type ListLedgerOptions,
   type PendingApproval,
   type ReplyAttachment
-} from "./actions/index.ts";
+} from "./features/actions/index.ts";
 export {
   agentTool,
   type AgentToolChunk,
@@ -42,7 +42,7 @@ export {
   type ClearAgentToolRunsOptions,
   type RunAgentToolOptions,
   type RunAgentToolResult
-} from "./agent/agent-tools/index.ts";
+} from "./features/agent-tools/index.ts";
 export type {
   AddedMcpServer,
   McpApproval,
@@ -64,8 +64,8 @@ export type {
   McpTool,
   McpToolAnnotations,
   McpToolInfo
-} from "./agent/mcp/index.ts";
-export { defineChannels, messengerChannel } from "./think/channels.ts";
+} from "./features/mcp/index.ts";
+export { defineChannels, messengerChannel } from "./features/channels/channels.ts";
 export type {
   ChannelCapabilities,
   ChannelCard,
@@ -82,15 +82,15 @@ export type {
   MessengerSet,
   NormalizedChannelDefinition,
   ThinkChannels
-} from "./think/channels.ts";
-export type { DeliverNoticeOptions } from "./think/channel-agent.ts";
+} from "./features/channels/channels.ts";
+export type { DeliverNoticeOptions } from "./features/channels/channel-agent.ts";
 export { CAPABILITY_SENTINEL, type ExplainedSection, type PromptExplanation } from "./think/prompt.ts";
 export {
   defaultChatErrorClassifier,
   defaultContextOverflowClassifier,
   retryAfterMs
-} from "./think/failure-classifier.ts";
-export type { ExtensionConfig } from "./extensions/manager.ts";
+} from "./model/failure-classifier.ts";
+export type { ExtensionConfig } from "./features/extensions/manager.ts";
 export { Session } from "./session/session.ts";
 export { createCompactFunction } from "./session/compact-function.ts";
 export type {
@@ -115,7 +115,7 @@ export type {
   TurnConfig,
   TurnContext,
   TurnDetails
-} from "./think/hooks.ts";
+} from "./feature/hooks.ts";
 export type {
   ContextOverflowOptions,
   HistoryTruncation,
@@ -136,7 +136,7 @@ export type {
 export type { AttemptSummary, CalledTool, TurnHistory } from "./journal/history.ts";
 export type { ConversationChange, JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
 export type { AddMessagesOptions } from "./think/runtime.ts";
-export type { MessageConcurrency } from "./chat/index.ts";
+export type { MessageConcurrency } from "./wire/index.ts";
 export type { StreamCallback } from "./think/stream-callback.ts";
 export {
   FileError,
@@ -157,7 +157,7 @@ export {
   type WorkspaceInfo,
   type WorkspaceLike,
   type WorkspaceOptions
-} from "./workspace/index.ts";
+} from "./features/workspace/index.ts";
 export {
   defineScheduledTasks,
   type ThinkIntervalSchedule,
@@ -168,18 +168,22 @@ export {
   type ThinkScheduledTasks,
   type ThinkTime,
   type ThinkWallClockSchedule
-} from "./schedules/task.ts";
-export type { SubmissionValue, ThinkSubmissionInspection, ThinkSubmissionStatus } from "./submissions/submission.ts";
+} from "./features/tasks/task.ts";
+export type {
+  SubmissionValue,
+  ThinkSubmissionInspection,
+  ThinkSubmissionStatus
+} from "./features/submissions/submission.ts";
 export type {
   CancelSubmissionResult,
   DeleteSubmissionsOptions,
   ListSubmissionsOptions,
   SubmitMessagesOptions,
   SubmitMessagesResult
-} from "./submissions/submissions.ts";
+} from "./features/submissions/submissions.ts";
 export type { ChatInput, MessagesInput, SubmissionInput } from "./think/turn-input.ts";
-export * as skills from "./skills/index.ts";
-export type { SkillRunContext, SkillScriptRunner, SkillSource } from "./skills/index.ts";
+export * as skills from "./features/skills/index.ts";
+export type { SkillRunContext, SkillScriptRunner, SkillSource } from "./features/skills/index.ts";
 export { ThinkError } from "./util/errors.ts";
 export type { ThinkErrorCode } from "./error-codes.ts";
-export type { PausedDescription, PendingExecution } from "./think/executions.ts";
+export type { PausedDescription, PendingExecution } from "./features/execute/restore-executions.ts";

@@ -1,6 +1,6 @@
 // The agents of the app, their instances as far as Studio's server can read them, and the conversations of the one shown.
 import { useEffect, useState } from "react";
-import type { ConversationsView } from "../src/inspect/index.ts";
+import type { ConversationsView } from "../src/features/inspection/index.ts";
 import { bytes, count, dateTime, printable } from "./format.ts";
 import { Badge, Empty, useView, VirtualList } from "./parts.tsx";
 import type { Route } from "./route.ts";

@@ -8,7 +8,7 @@ import type {
   TurnSummary,
   TurnTimeline,
   TurnWhy
-} from "../src/inspect/index.ts";
+} from "../src/features/inspection/index.ts";
 import { Agents } from "./agents.tsx";
 import { clock, dateTime, duration, printable, turnMarkdown } from "./format.ts";
 import { Header } from "./header.tsx";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { TurnTimeline } from "../src/inspect/index.ts";
+import type { TurnTimeline } from "../src/features/inspection/index.ts";
 import { duration, money, deciderName, printable, turnMarkdown } from "./format.ts";
 
 test.each([

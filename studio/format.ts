@@ -1,5 +1,5 @@
 // Numbers, times and whole turns as text.
-import type { Cost, ShownText, StepUsage, TurnTimeline } from "../src/inspect/index.ts";
+import type { Cost, ShownText, StepUsage, TurnTimeline } from "../src/features/inspection/index.ts";
 
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";

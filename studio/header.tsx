@@ -1,6 +1,6 @@
 // Which agent is looked at, the views, export and import, light and dark.
 import { useEffect, useState, type KeyboardEvent } from "react";
-import type { AgentView } from "../src/inspect/index.ts";
+import type { AgentView } from "../src/features/inspection/index.ts";
 import { VIEWS, type Route, type ViewName } from "./route.ts";
 import { exportConversation, fileSource, parseConversation, type StudioConfig, type ViewSource } from "./source.ts";
 

@@ -1,6 +1,6 @@
 // Everything in this agent that waits for a person.
 import { useState } from "react";
-import type { DecidedApproval, InboxEntry, InboxView } from "../src/inspect/index.ts";
+import type { DecidedApproval, InboxEntry, InboxView } from "../src/features/inspection/index.ts";
 import { dateTime, deciderName, printable } from "./format.ts";
 import { Badge, Empty, Text } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";

@@ -1,6 +1,6 @@
 // Small pieces that every view uses. Whatever an agent holds is rendered as text by React, never as markup.
 import { Component, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
-import type { ShownText } from "../src/inspect/index.ts";
+import type { ShownText } from "../src/features/inspection/index.ts";
 import { printable } from "./format.ts";
 import type { ViewSource } from "./source.ts";
 

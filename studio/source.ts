@@ -8,7 +8,7 @@ import type {
   TurnsView,
   TurnTimeline,
   TurnWhy
-} from "../src/inspect/index.ts";
+} from "../src/features/inspection/index.ts";
 
 export interface StudioConfig {
   readonly target: {

@@ -1,6 +1,6 @@
 // What the agent holds beside its turns.
 import { useState, type ReactNode } from "react";
-import type { FileView, StateView } from "../src/inspect/index.ts";
+import type { FileView, StateView } from "../src/features/inspection/index.ts";
 import { bytes, count, dateTime, printable } from "./format.ts";
 import { Badge, Text, useView } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";

@@ -8,7 +8,7 @@ import type {
   ShownText,
   StepTimeline,
   TurnTimeline
-} from "../src/inspect/index.ts";
+} from "../src/features/inspection/index.ts";
 import { bytes, clock, dateTime, deciderName, duration, money, printable, spent, tokens } from "./format.ts";
 import { Badge, Text } from "./parts.tsx";
 import type { ViewSource } from "./source.ts";

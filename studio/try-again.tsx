@@ -8,7 +8,7 @@ import type {
   TurnTimeline,
   TurnWhy,
   WindowEntry
-} from "../src/inspect/index.ts";
+} from "../src/features/inspection/index.ts";
 import { duration, printable, spent } from "./format.ts";
 import { Badge, Text, VirtualList } from "./parts.tsx";
 import { tryTurn, type ViewSource } from "./source.ts";

@@ -1,5 +1,5 @@
 // Why a turn answered as it did: what the model was given, and who allowed what.
-import type { HistoryWindow, TurnWhy, WhySection, WhyTool } from "../src/inspect/index.ts";
+import type { HistoryWindow, TurnWhy, WhySection, WhyTool } from "../src/features/inspection/index.ts";
 import { bytes, count, printable } from "./format.ts";
 import { Badge, Text, VirtualList } from "./parts.tsx";
 

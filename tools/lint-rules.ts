@@ -20,10 +20,10 @@ const DUMPING_GROUNDS = /^(utils?|helpers?|common|types?|misc)\.tsx?$/;
 
 /** Names that exist in one major of the AI SDK only. */
 const SDK_MAJOR_NAME = /(Model|Provider|Shared|Middleware)V\d/;
-const SDK_FOLDERS = ["src/model/", "src/testing/model/"];
+const SDK_FOLDERS = ["src/model/", "src/features/clients/ai-sdk/", "src/testing/model/"];
 
 /** Where casts through `unknown` may live, each with its reason. */
-const CAST_FOLDERS = ["src/host/", "src/model/"];
+const CAST_FOLDERS = ["src/host/", "src/model/", "src/features/clients/ai-sdk/"];
 
 /** Records that one file writes, so that what must happen with them happens once: an outcome is settled in one place. */
 const ONE_WRITER: ReadonlyMap<string, string> = new Map([["turn-settled", "src/turn/settle.ts"]]);

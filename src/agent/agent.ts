@@ -1,7 +1,7 @@
 // The class that users extend for an agent without a conversation, and what `Think` stands on.
-import { AgentToolsAgent } from "./agent-tools/agent-tools-agent.ts";
-import { openChildRuns } from "./agent-tools/open-child-runs.ts";
-import { openMcp } from "./mcp/open-mcp.ts";
+import { AgentToolsAgent } from "../features/agent-tools/agent-tools-agent.ts";
+import { openChildRuns } from "../features/agent-tools/open-child-runs.ts";
+import { openMcp } from "../features/mcp/open-mcp.ts";
 
 /**
  * A durable object with a name, state that clients follow, callable methods, schedules, fibers, sub-agents and MCP servers.

@@ -20,15 +20,15 @@ import type {
   StartFiberResult,
   ListFibersOptions,
   DeleteFibersOptions
-} from "./fibers/fibers.ts";
+} from "../features/fibers/fibers.ts";
 import { sessionAffinityOf } from "./identity.ts";
 import type { InternalEnvelope } from "./tree/internal.ts";
 import type { AgentStaticOptions } from "./options.ts";
 import type { AgentPath, AgentPathStep } from "./tree/path.ts";
-import type { DeadLetter, QueueItem, QueueOptions } from "./queue/queue.ts";
+import type { DeadLetter, QueueItem, QueueOptions } from "../features/queue/queue.ts";
 import { retry, type RetryCallOptions } from "./retry.ts";
 import { openRuntime, runtimeOf } from "./runtime.ts";
-import type { Schedule, ScheduleCriteria, ScheduleOptions } from "./schedules/schedules.ts";
+import type { Schedule, ScheduleCriteria, ScheduleOptions } from "../features/schedules/schedules.ts";
 import type { StateSource } from "./state.ts";
 import type { SubAgentInfo } from "./tree/children.ts";
 import { parentStub } from "./tree/parent.ts";

@@ -9,11 +9,11 @@ import { openSql } from "../host/sql.ts";
 import { Wakes } from "../host/wakes.ts";
 import type { EventPayloads, EventType } from "../observe/events.ts";
 import type { AgentCore } from "./core.ts";
-import { Fibers } from "./fibers/fibers.ts";
+import { Fibers } from "../features/fibers/fibers.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { resolveOptions, type AgentStaticOptions } from "./options.ts";
-import { Queue } from "./queue/queue.ts";
-import { Schedules } from "./schedules/schedules.ts";
+import { Queue } from "../features/queue/queue.ts";
+import { Schedules } from "../features/schedules/schedules.ts";
 
 /** Turns of the event loop after which everything that can go on without time has gone on. */
 const QUIET_TURNS = 12;

@@ -1,6 +1,6 @@
 // What happens at each platform entry, after the object has been started: requests, socket events, and calls from
 // other agents of the tree. No stack and no internal name leaves through here.
-import { adoptSchedules } from "./takeover.ts";
+import { adoptSchedules } from "../takeover/agent.ts";
 import { isPlatformTransient, isRetryable } from "../host/platform-errors.ts";
 import type { Agent } from "./agent.ts";
 import { passOn } from "./tree/agent-call.ts";

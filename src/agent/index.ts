@@ -2,7 +2,7 @@ export { Agent } from "./agent.ts";
 export { hasBearerToken } from "./bearer-token.ts";
 export { callable } from "./connections/callable.ts";
 export type { CallableMetadata, Callables } from "./connections/callable.ts";
-export { EmailNotSentError } from "./email.ts";
+export { EmailNotSentError } from "../features/email/email.ts";
 export type {
   EmailAddress,
   EmailBinding,
@@ -10,7 +10,7 @@ export type {
   OutgoingEmail,
   ReplyToEmailOptions,
   SendEmailOptions
-} from "./email.ts";
+} from "../features/email/email.ts";
 export type { SubAgentInfo } from "./tree/children.ts";
 export type { Connection } from "./connections/connection.ts";
 export type { ConnectionContext } from "./connections/connections.ts";
@@ -36,25 +36,25 @@ export type {
   RunFiberOptions,
   StartFiberOptions,
   StartFiberResult
-} from "./fibers/fibers.ts";
+} from "../features/fibers/fibers.ts";
 export type { AllowedOrigins } from "./cross-site.ts";
 export type { AgentStaticOptions } from "./options.ts";
 export { parseSubAgentPath, SUB_PREFIX } from "./tree/path.ts";
 export type { AgentPath, AgentPathStep, SubAgentMatch } from "./tree/path.ts";
-export type { DeadLetter, QueueItem, QueueOptions } from "./queue/queue.ts";
+export type { DeadLetter, QueueItem, QueueOptions } from "../features/queue/queue.ts";
 export type { RetryCallOptions, RetryOptions } from "./retry.ts";
 export { getAgentByName, routeAgentRequest } from "./routing.ts";
 export type { AgentLookupOptions, AgentRoutingOptions, RouteTarget, RoutingRetry } from "./routing.ts";
-export type { Schedule, ScheduleCriteria, ScheduleOptions } from "./schedules/schedules.ts";
+export type { Schedule, ScheduleCriteria, ScheduleOptions } from "../features/schedules/schedules.ts";
 export { StreamingResponse } from "./connections/streaming-response.ts";
 export type {
   WorkflowCriteria,
   WorkflowInstanceStatus,
   WorkflowPage,
   WorkflowQuery
-} from "./workflows/workflow-control.ts";
-export type { WorkflowInfo, WorkflowStatus } from "./workflows/workflow-table.ts";
-export type { RunWorkflowOptions, WorkflowEventInput } from "./workflows/workflows.ts";
+} from "../features/workflows/workflow-control.ts";
+export type { WorkflowInfo, WorkflowStatus } from "../features/workflows/workflow-table.ts";
+export type { RunWorkflowOptions, WorkflowEventInput } from "../features/workflows/workflows.ts";
 export type { StateSource } from "./state.ts";
 export { getSubAgentByName, routeSubAgentRequest } from "./tree/sub-agent-routing.ts";
 export type { SubAgentClass, SubAgentStub } from "./tree/sub-agent-stub.ts";

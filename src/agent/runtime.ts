@@ -21,22 +21,22 @@ import type { ConnectionAttachment } from "./connections/connection.ts";
 import { Connections } from "./connections/connections.ts";
 import { currentDurable, getCurrentAgent, runAs, runDurably, type AgentContext } from "./context.ts";
 import type { AgentCore } from "./core.ts";
-import type { AgentExtension } from "./extension.ts";
+import type { AgentExtension } from "../feature/agent-extension.ts";
 import { AgentDestroyedError } from "./errors.ts";
-import { Fibers } from "./fibers/fibers.ts";
+import { Fibers } from "../features/fibers/fibers.ts";
 import { frames } from "./connections/frames.ts";
-import { takeoverPartsOf } from "./takeover.ts";
+import { takeoverPartsOf } from "../takeover/agent.ts";
 import { originalName, resolveIdentity, storeIdentity, type Identity } from "./identity.ts";
 import type { FacetIdentity } from "./tree/internal.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import type { AgentStaticOptions, ResolvedOptions } from "./options.ts";
 import { resolveOptions } from "./options.ts";
-import { Queue } from "./queue/queue.ts";
+import { Queue } from "../features/queue/queue.ts";
 import { ClientCalls } from "./connections/rpc.ts";
-import { Schedules } from "./schedules/schedules.ts";
+import { Schedules } from "../features/schedules/schedules.ts";
 import { StateStore } from "./state.ts";
 import { Tree } from "./tree/tree.ts";
-import { Workflows } from "./workflows/workflows.ts";
+import { Workflows } from "../features/workflows/workflows.ts";
 
 /** How long a start waits for recovery hooks before it goes on without them. */
 const RECOVERY_HEAD_START_MS = 1_000;

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { SkillRegistry } from "../skills/registry.ts";
-import { skillFile } from "../skills/skills.test-support.ts";
+import { SkillRegistry } from "../features/skills/registry.ts";
+import { skillFile } from "../features/skills/skills.test-support.ts";
 import { skillsFromFolder } from "./skills-from-folder.ts";
 
 let folder: string;

@@ -1,8 +1,8 @@
 // Skills in a folder on this machine, as a test's agent can have them without a build.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
-import { DirectorySource } from "../skills/directory-source.ts";
-import type { SkillSource } from "../skills/skill.ts";
+import { DirectorySource } from "../features/skills/directory-source.ts";
+import type { SkillSource } from "../features/skills/skill.ts";
 
 /**
  * The skills below a folder, one folder each. Looked at before every turn, so that a test can change them. Scripts are not

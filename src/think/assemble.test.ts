@@ -6,11 +6,11 @@ import { reply, scriptedModel, text } from "../testing/index.ts";
 import { assistant, user } from "../turn/engine.test-support.ts";
 import { Assembly, MCP_WAIT_MS, type AssemblyInit } from "./assemble.ts";
 import { ChatCaller } from "./client-tools.ts";
-import type { TurnConfig, TurnContext } from "./hooks.ts";
+import type { TurnConfig, TurnContext } from "../feature/hooks.ts";
 import { engineTurn, DETAILS, featuresOf, overridesOf } from "./overrides.test-support.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 import { CAPABILITY_SENTINEL } from "./prompt.ts";
-import type { Feature, FeatureLayer } from "./feature.ts";
+import type { Feature, FeatureLayer } from "../feature/feature.ts";
 
 const sdk = installedSdk();
 const named = (description: string) => tool({ description, inputSchema: z.object({}), execute: () => description });

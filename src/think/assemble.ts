@@ -17,10 +17,10 @@ import type { EngineTurn } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { ChatCaller, clientToolSet } from "./client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
-import type { ChannelPolicy } from "./feature.ts";
-import type { Features } from "./features.ts";
-import { WarnOnce } from "./warn-once.ts";
-import type { TurnConfig, TurnContext } from "./hooks.ts";
+import type { ChannelPolicy } from "../feature/feature.ts";
+import type { Features } from "../feature/features.ts";
+import { WarnOnce } from "../util/warn-once.ts";
+import type { TurnConfig, TurnContext } from "../feature/hooks.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 import {
   explainPrompt,
@@ -33,10 +33,10 @@ import {
   type PromptSection,
   type SessionPrompt
 } from "./prompt.ts";
-import { CutOutputs, READ_RESULT, readResultTool } from "./read-result.ts";
-import { mergeToolLayers, type MergedTools, type ToolCollision, type ToolLayer } from "./tool-layers.ts";
+import { CutOutputs, READ_RESULT, readResultTool } from "../feature/read-result.ts";
+import { mergeToolLayers, type MergedTools, type ToolCollision, type ToolLayer } from "../feature/tool-layers.ts";
 import { withDetails } from "./turn-details.ts";
-import type { TurnParts } from "./turn-parts.ts";
+import type { TurnParts } from "../feature/turn-parts.ts";
 
 /** Tool names that one warning lists, and how much of each. */
 const LISTED_NAMES = 5;

@@ -1,7 +1,7 @@
 // Which methods of the class bring a feature with what they return.
-import { messengerOriginOf, type OriginSources } from "./channel-origin.ts";
-import { Channels, type ChannelsInit } from "./channels.ts";
-import type { BroughtFeatures } from "./features.ts";
+import { messengerOriginOf, type OriginSources } from "../features/channels/channel-origin.ts";
+import { Channels, type ChannelsInit } from "../features/channels/channels.ts";
+import type { BroughtFeatures } from "../feature/features.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 
 type IsOverridden = (hook: OptionalHook) => boolean;

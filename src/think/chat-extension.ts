@@ -1,7 +1,7 @@
 // The chat protocol on an agent's connections: adapts connections and requests to it and back.
 import type { UIMessage } from "ai";
 import { Connection } from "../agent/connections/connection.ts";
-import type { AgentExtension } from "../agent/extension.ts";
+import type { AgentExtension } from "../feature/agent-extension.ts";
 import type { AgentRuntime } from "../agent/runtime.ts";
 import {
   ChatProtocol,
@@ -10,10 +10,10 @@ import {
   parseChatFrame,
   type ChatProtocolInit,
   type ChatSocket
-} from "../chat/index.ts";
+} from "../wire/index.ts";
 import type { MessageChanges } from "../session/message-changes.ts";
 import { whenDone } from "../util/maybe-promise.ts";
-import { plainChatExtension, type PlainChatExtensionInit } from "./plain-chat.ts";
+import { plainChatExtension, type PlainChatExtensionInit } from "../features/clients/plain-chat.ts";
 
 export interface ChatExtensionInit extends Omit<ChatProtocolInit, "sockets" | "isReadonly"> {
   readonly runtime: AgentRuntime;

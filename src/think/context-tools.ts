@@ -4,7 +4,7 @@ import { jsonSchema, type ToolSet } from "ai";
 import { wasNotLoaded } from "../session/context/document-calls.ts";
 import type { Session } from "../session/session.ts";
 import { isObject } from "../util/json.ts";
-import type { Feature } from "./feature.ts";
+import type { Feature } from "../feature/feature.ts";
 import type { SessionPrompt } from "./prompt.ts";
 
 type ContextSession = Pick<Session, "tools" | "promptSections">;

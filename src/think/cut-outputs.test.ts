@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { CutOutputs } from "./read-result.ts";
+import { CutOutputs } from "../feature/read-result.ts";
 
 const LONG = "0123456789".repeat(100);
 const ALL_OLD = { keepRecent: 0, step: 1, areNamed: true };

@@ -1,17 +1,17 @@
 // Turns that run later: submissions, and what hands them turns (recurring tasks, prompts and approvals of workflows).
 import type { AgentRuntime } from "../agent/runtime.ts";
 import type { Blobs } from "../host/blobs.ts";
-import type { ScheduledTasks } from "../schedules/scheduled-tasks.ts";
-import type { PromptOutbox } from "../submissions/prompt-outbox.ts";
-import type { Submissions, SubmitMessagesOptions, SubmitMessagesResult } from "../submissions/submissions.ts";
-import { WorkflowApprovals } from "../submissions/workflow-approvals.ts";
+import type { ScheduledTasks } from "../features/tasks/scheduled-tasks.ts";
+import type { PromptOutbox } from "../features/submissions/prompt-outbox.ts";
+import type { Submissions, SubmitMessagesOptions, SubmitMessagesResult } from "../features/submissions/submissions.ts";
+import { WorkflowApprovals } from "../features/submissions/workflow-approvals.ts";
 import type { TurnEngine } from "../turn/engine.ts";
-import type { Feature } from "./feature.ts";
+import type { Feature } from "../feature/feature.ts";
 import type { OnStartDegradation, OptionalHook, ThinkOverrides } from "./overrides.ts";
-import { openScheduledTasks, scheduledTasksFeature } from "./scheduled-tasks.ts";
-import { openOutbox, openSubmissions, submissionsFeature } from "./submissions.ts";
+import { openScheduledTasks, scheduledTasksFeature } from "../features/tasks/feature.ts";
+import { openOutbox, openSubmissions, submissionsFeature } from "../features/submissions/feature.ts";
 import { submittedMessages, type SubmissionInput } from "./turn-input.ts";
-import { workflowPromptsFeature } from "./workflow-prompts.ts";
+import { workflowPromptsFeature } from "../features/workflows/prompts-feature.ts";
 
 export interface DeferredTurnsInit {
   readonly agent: AgentRuntime;

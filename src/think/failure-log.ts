@@ -6,9 +6,9 @@ import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import { causeOf, errorMessage, ThinkError } from "../util/errors.ts";
 import { isObject } from "../util/json.ts";
-import { failureSignals } from "./failure-details.ts";
+import { failureSignals } from "../model/failure-details.ts";
 import type { ContextOverflowOptions } from "./overrides.ts";
-import { isFileRefusal, isOverflow, isRateRefusal, says } from "./failure-classifier.ts";
+import { isFileRefusal, isOverflow, isRateRefusal, says } from "../model/failure-classifier.ts";
 
 /** A longer line is cut. */
 export const MAX_LINE_CHARS = 2_000;

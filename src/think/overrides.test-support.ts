@@ -3,9 +3,9 @@ import type { LanguageModel, ToolSet } from "ai";
 import { expect } from "vitest";
 import { reply, scriptedModel, text } from "../testing/index.ts";
 import type { EngineTurn } from "../turn/turn.ts";
-import { Workspace } from "../workspace/workspace.ts";
-import type { Feature } from "./feature.ts";
-import { Features } from "./features.ts";
+import { Workspace } from "../features/workspace/workspace.ts";
+import type { Feature } from "../feature/feature.ts";
+import { Features } from "../feature/features.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 
 export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrides {

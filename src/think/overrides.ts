@@ -2,11 +2,11 @@
 // beside `think.ts` see this and not the class, so each can be read and tested alone.
 import type { LanguageModel, ToolSet } from "ai";
 import type { AgentPathStep } from "../agent/tree/path.ts";
-import type { ModelPrices } from "../inspect/cost.ts";
-import type { InspectionAccess } from "../inspect/inspect-http.ts";
-import type { MessageConcurrency } from "../chat/index.ts";
+import type { ModelPrices } from "../features/inspection/cost.ts";
+import type { InspectionAccess } from "../features/inspection/inspect-http.ts";
+import type { MessageConcurrency } from "../wire/index.ts";
 import type { TruncateOptions } from "../model/index.ts";
-import type { ThinkScheduledTasks } from "../schedules/task.ts";
+import type { ThinkScheduledTasks } from "../features/tasks/task.ts";
 import type {
   ActionAuthorizationContext,
   ActionAuthorizationDecision,
@@ -14,11 +14,11 @@ import type {
   ActionSet,
   ApprovalAuthorizationContext,
   ReplyAttachment
-} from "./actions.ts";
-import type { ApprovalCaller } from "./approver.ts";
-import type { ChannelText, MessengerSet, ThinkChannels } from "./channels.ts";
-import type { ExecutionOverrides } from "./executions.ts";
-import type { FeatureFactory } from "./feature.ts";
+} from "../features/actions/contract.ts";
+import type { ApprovalCaller } from "../features/approvals/approver.ts";
+import type { ChannelText, MessengerSet, ThinkChannels } from "../features/channels/channels.ts";
+import type { ExecutionOverrides } from "../features/execute/restore-executions.ts";
+import type { FeatureFactory } from "../feature/feature.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
 import type {
   ChatErrorClassification,
@@ -33,8 +33,8 @@ import type {
   ToolCallResultContext,
   TurnConfig,
   TurnContext
-} from "./hooks.ts";
-import type { ExtensionAgent } from "./extension-agent.ts";
+} from "../feature/hooks.ts";
+import type { ExtensionAgent } from "../features/extensions/extension-agent.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 
 /** How much of old messages the model is shown. Stored messages are never touched. */

@@ -1,7 +1,7 @@
 // What a client posted, against what is stored: the session decides, the chat protocol applies it. New messages wait for
 // their turn; changes to stored ones are made when the request is accepted.
 import type { UIMessage } from "ai";
-import type { Reconciler, RequestPlan } from "../chat/index.ts";
+import type { Reconciler, RequestPlan } from "../wire/index.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import { reconcile, type ReconcilePlan } from "../session/reconcile.ts";
 import { applyPlan, storedLookup } from "../session/stored-lookup.ts";

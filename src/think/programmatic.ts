@@ -10,7 +10,7 @@ import { idempotencyId } from "../turn/idempotency.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
 import { ChatCaller, parseClientTools, type ClientToolExecutor, type ClientToolSchema } from "./client-tools.ts";
-import type { SubmitMessagesOptions, SubmitMessagesResult } from "../submissions/submissions.ts";
+import type { SubmitMessagesOptions, SubmitMessagesResult } from "../features/submissions/submissions.ts";
 import { FunctionInputError, InvalidKeyError } from "./errors.ts";
 import { CallbackReader, deliverFound, type StreamCallback } from "./stream-callback.ts";
 import { isEmptyInput, turnInput, type ChatInput, type SubmissionInput } from "./turn-input.ts";

@@ -8,7 +8,7 @@ import {
   withCapabilities,
   type PromptInput
 } from "./prompt.ts";
-import type { ToolLayerName } from "./tool-layers.ts";
+import type { ToolLayerName } from "../feature/tool-layers.ts";
 
 const base = () => "Base.";
 const names = (input: PromptInput) => promptSections(input).map(({ name }) => name);

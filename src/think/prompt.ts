@@ -1,10 +1,10 @@
 // The system prompt as ordered, named sections. No section replaces another silently: the one exception, context blocks
 // that the user declared in place of a base prompt, is a field of the input. Pure.
-import { AGENT_TOOL } from "../agent/agent-tools/definition.ts";
+import { AGENT_TOOL } from "../features/agent-tools/definition.ts";
 import { estimateStringTokens } from "../session/tokens.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
-import type { MergedTools, ToolLayerName } from "./tool-layers.ts";
+import type { MergedTools, ToolLayerName } from "../feature/tool-layers.ts";
 
 /**
  * First line of the capability block. A prompt that contains it gets no further block: put it into your own prompt to

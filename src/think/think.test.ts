@@ -16,7 +16,7 @@ import {
   type Steps
 } from "../testing/index.ts";
 import { user } from "../turn/engine.test-support.ts";
-import type { ChunkContext, ToolCallContext, ToolCallDecision, TurnConfig, TurnContext } from "./hooks.ts";
+import type { ChunkContext, ToolCallContext, ToolCallDecision, TurnConfig, TurnContext } from "../feature/hooks.ts";
 import type { SaveMessagesResult, TurnResult } from "./programmatic.ts";
 import type { StreamCallback } from "./stream-callback.ts";
 import { Think } from "./think.ts";

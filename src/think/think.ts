@@ -2,24 +2,24 @@
 import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import type { Agent } from "../agent/agent.ts";
 import type { Callables } from "../agent/connections/callable.ts";
-import { contributeTakeover } from "../agent/takeover.ts";
-import { THINK_TAKEOVER } from "./takeover/parts.ts";
+import { contributeTakeover } from "../takeover/agent.ts";
+import { THINK_TAKEOVER } from "../takeover/parts.ts";
 import { assertCallerMayChange } from "../agent/connections/readonly.ts";
-import type { MessageConcurrency } from "../chat/index.ts";
+import type { MessageConcurrency } from "../wire/index.ts";
 import { DEFAULT_MAX_STEPS } from "../model/index.ts";
 import { USER_CODE } from "../session/change-log.ts";
 import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
-import type { SubmitMessagesResult } from "../submissions/submissions.ts";
+import type { SubmitMessagesResult } from "../features/submissions/submissions.ts";
 import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
-import type { ActionAuthorizationDecision } from "./actions.ts";
+import type { ActionAuthorizationDecision } from "../features/actions/contract.ts";
 import { listBranches, selectBranch } from "./branches.ts";
 import { readConfig, writeConfig } from "./config.ts";
 import { NoModelError } from "./errors.ts";
-import { defaultChatErrorClassifier } from "./failure-classifier.ts";
+import { defaultChatErrorClassifier } from "../model/failure-classifier.ts";
 import type {
   ChatErrorClassification,
   ChatErrorContext,
@@ -33,8 +33,8 @@ import type {
   ToolCallResultContext,
   TurnConfig,
   TurnContext
-} from "./hooks.ts";
-import type { FeatureFactory } from "./feature.ts";
+} from "../feature/hooks.ts";
+import type { FeatureFactory } from "../feature/feature.ts";
 import type {
   ContextOverflowOptions,
   HistoryTruncation,
@@ -52,9 +52,9 @@ import type {
   SaveMessagesResult,
   TurnResult
 } from "./programmatic.ts";
-import { ofMessenger } from "./channel-origin.ts";
-import type { MessengerOrigin } from "./channels.ts";
-import { InspectionAgent } from "./inspection-agent.ts";
+import { ofMessenger } from "../features/channels/channel-origin.ts";
+import type { MessengerOrigin } from "../features/channels/channels.ts";
+import { InspectionAgent } from "../features/inspection/inspection-agent.ts";
 import { DEFAULT_SYSTEM_PROMPT, type PromptExplanation } from "./prompt.ts";
 import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
 import { provideRuntime, thinkRuntimeOf, type AddMessagesOptions, type ThinkRuntime } from "./runtime.ts";

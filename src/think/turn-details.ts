@@ -4,7 +4,7 @@
 import type { ChunkEvent, StepEnd, StepStart } from "../model/index.ts";
 import type { EngineTurn } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
-import type { ChunkContext, PrepareStepContext, StepContext, TurnDetails } from "./hooks.ts";
+import type { ChunkContext, PrepareStepContext, StepContext, TurnDetails } from "../feature/hooks.ts";
 
 /** How deep results of tools are looked into. */
 const MAX_DEPTH = 64;

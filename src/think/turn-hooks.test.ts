@@ -15,7 +15,7 @@ import type {
   StepContext,
   ToolCallContext,
   ToolCallDecision
-} from "./hooks.ts";
+} from "../feature/hooks.ts";
 import { engineTurn, DETAILS, overridesOf, featuresOf } from "./overrides.test-support.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";

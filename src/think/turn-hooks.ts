@@ -1,6 +1,7 @@
 // The user's hooks, as the engine calls them: each with the turn's details, in the agent's context, and with the documented
 // consequence of a throw. Throws that must not reach the engine end here: those of `onChatError` and `classifyChatError`.
 // Throws of tool, step and chunk hooks are passed on to model/, which makes them a tool's error or logs them.
+import type { FailureClass } from "../model/failure-classifier.ts";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { runDurably } from "../agent/context.ts";
 import { DurableWork } from "../agent/durable-work.ts";
@@ -22,7 +23,6 @@ import type {
   ChatDecision,
   AssembledTurn,
   CutOffCall,
-  FailureClass,
   FailureContext,
   FileRefusal,
   FinalAnswer,
@@ -33,14 +33,14 @@ import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
-import { approvalRefusal, askedInChat } from "./approval-check.ts";
-import { approverOf } from "./approver.ts";
+import { approvalRefusal, askedInChat } from "../features/approvals/approval-check.ts";
+import { approverOf } from "../features/approvals/approver.ts";
 import type { Assembly } from "./assemble.ts";
 import { ToolDecisionError } from "./errors.ts";
-import { isDefaultClassifier, isFileRefusal, mayBeFileRefusal, retryAfterMs } from "./failure-classifier.ts";
+import { isDefaultClassifier, isFileRefusal, mayBeFileRefusal, retryAfterMs } from "../model/failure-classifier.ts";
 import { FailureLog, type FailedAction } from "./failure-log.ts";
-import type { Features } from "./features.ts";
-import type { ChatErrorContext, TurnDetails } from "./hooks.ts";
+import type { Features } from "../feature/features.ts";
+import type { ChatErrorContext, TurnDetails } from "../feature/hooks.ts";
 import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
 import type { RecoveryHooks } from "./chat-recovery.ts";
 import { chunkContext, copyableOutput, stepEndContext, stepStartContext, withDetails } from "./turn-details.ts";

@@ -12,6 +12,7 @@ import type {
   ToolDecision,
   ToolPart
 } from "../model/index.ts";
+import type { FailureClass } from "../model/failure-classifier.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 import type { ExhaustionReason } from "./retry-policy.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
@@ -19,9 +20,6 @@ import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "./turn.ts
 
 /** Where a turn failed. */
 export type FailureStage = "parse" | "persist" | "turn" | "stream" | "recovery" | "transcript";
-
-/** A provider-neutral name for what went wrong. */
-export type FailureClass = "context_overflow" | "rate_limit" | "transient" | "fatal" | "unknown";
 
 /** Whether a file is to blame. `certain`: the provider says so. `possible`: it refused what was sent and says no reason. */
 export type FileRefusal = "certain" | "possible";

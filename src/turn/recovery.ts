@@ -12,7 +12,8 @@ import type { EventPayloads } from "../observe/events.ts";
 import { epochId } from "../util/ids.ts";
 import type { Json } from "../util/json.ts";
 import { RecoveryHookTimeoutError } from "./errors.ts";
-import type { FailureClass, TurnHooks } from "./hooks.ts";
+import type { FailureClass } from "../model/failure-classifier.ts";
+import type { TurnHooks } from "./hooks.ts";
 import { recoverPartial, type RecoveredPartial } from "./partial.ts";
 import {
   budgetOf,

@@ -1,6 +1,7 @@
 // The one runner: takes the oldest turn whose time has come, does what is decided over it, and takes the next. It is the
 // only code that starts attempts, and has no state of its own: between any two of its steps the process may die, and what
 // is recorded decides how it goes on.
+import type { FailureClass } from "../model/failure-classifier.ts";
 import { isPlatformTransient } from "../host/platform-errors.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptEnded } from "../journal/records.ts";
@@ -13,7 +14,7 @@ import {
   RecoveryExhaustedError,
   type StreamStalledError
 } from "./errors.ts";
-import type { FailureClass, FailureContext } from "./hooks.ts";
+import type { FailureContext } from "./hooks.ts";
 import {
   askHook,
   collectOutcomes,

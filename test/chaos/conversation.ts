@@ -4,7 +4,7 @@
 // and a clear. Everything an answer consists of is in the plans.
 import { Output, tool, type UIMessage } from "ai";
 import { z } from "zod";
-import { createExecuteTool } from "../../src/execute/index.ts";
+import { createExecuteTool } from "../../src/features/execute/index.ts";
 import { action, agentTool, Think, type TurnConfig, type TurnContext } from "../../src/index.ts";
 import {
   createTestLoader,

@@ -1,6 +1,6 @@
 // The crash matrix with an inspector connected: one that asks for every view while answers are made, as Studio does. The agent stores exactly the same rows as without it, and comes through the same deaths.
 import { expect, test, vi } from "vitest";
-import type { TurnsView } from "../../src/inspect/views.ts";
+import type { TurnsView } from "../../src/features/inspection/views.ts";
 import { chaos, formatChaos, type ChaosRun, type Scenario } from "../../src/testing/index.ts";
 import { Traveller, trip } from "./conversation.ts";
 

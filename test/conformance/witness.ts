@@ -2,7 +2,7 @@
 // host and in workerd alike. Its model sends every kind of part.
 import { tool, type LanguageModel } from "ai";
 import { z } from "zod";
-import { action } from "../../src/actions/index.ts";
+import { action } from "../../src/features/actions/index.ts";
 import {
   Think,
   type ChatErrorContext,

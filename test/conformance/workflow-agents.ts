@@ -1,7 +1,7 @@
 // An agent and a workflow that does what its params say, on the in-process host and in workerd alike. What the agent was
 // told is in a table, so it survives; `seen` ends on an entry and not on a clock.
 import { Agent, type RunWorkflowOptions } from "../../src/agent/index.ts";
-import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "../../src/agent/workflows/index.ts";
+import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "../../src/features/workflows/index.ts";
 
 export interface LibraryState {
   shelf: string;

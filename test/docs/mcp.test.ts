@@ -2,8 +2,8 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createScript, createTestHost, reply, scriptedModel, text } from "everthink/testing";
-import { textResult } from "../../src/agent/mcp/raw-mcp.test-support.ts";
-import { serveMcp } from "../../src/agent/mcp/served-mcp.test-support.ts";
+import { textResult } from "../../src/features/mcp/raw-mcp.test-support.ts";
+import { serveMcp } from "../../src/features/mcp/served-mcp.test-support.ts";
 import { CarefulResearcher } from "./examples/mcp-approval.ts";
 import { Indexer } from "./examples/mcp-plain.ts";
 import { Redirecting, Researcher } from "./examples/mcp.ts";

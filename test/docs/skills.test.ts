@@ -1,7 +1,7 @@
 // The examples of docs/skills.md do what the page says.
 import { expect, test, vi } from "vitest";
 import { createScript, createTestHost, reply, scriptedModel, text, toolCall, type Script } from "everthink/testing";
-import { MemoryBucket, skillFile } from "../../src/skills/skills.test-support.ts";
+import { MemoryBucket, skillFile } from "../../src/features/skills/skills.test-support.ts";
 import { answer, Shared, Writer } from "./examples/skills.ts";
 import { Greeter } from "./examples/skilled-project/agent.ts";
 

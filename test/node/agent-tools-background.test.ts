@@ -2,7 +2,7 @@
 import { tool } from "ai";
 import { beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { ChildLink } from "../../src/agent/agent-tools/child-link.ts";
+import { ChildLink } from "../../src/features/agent-tools/child-link.ts";
 import { createGate, everyCrash, reply, stall, text, toolCall, usage } from "../../src/testing/index.ts";
 import {
   answerOf,

@@ -1,7 +1,7 @@
 // Killed anywhere, a parent with children ends as if it had not been: no child's work starts twice, every run has one
 // end, and no start of an object calls another one.
 import { beforeEach, expect, test, vi } from "vitest";
-import { RunTable } from "../../src/agent/agent-tools/run-table.ts";
+import { RunTable } from "../../src/features/agent-tools/run-table.ts";
 import {
   createGate,
   everyCrash,

@@ -1,7 +1,7 @@
 // Runs of agent tools: guards that only hard use would miss.
 import { beforeEach, expect, test, vi } from "vitest";
-import { ChildLink } from "../../src/agent/agent-tools/child-link.ts";
-import { RUN_OUTPUT_LIMIT_BYTES } from "../../src/agent/agent-tools/run.ts";
+import { ChildLink } from "../../src/features/agent-tools/child-link.ts";
+import { RUN_OUTPUT_LIMIT_BYTES } from "../../src/features/agent-tools/run.ts";
 import { createGate, reply, stall, text } from "../../src/testing/index.ts";
 import { open, Parent, parentOf, scene } from "./agent-tools-kit.ts";
 

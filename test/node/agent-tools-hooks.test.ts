@@ -3,7 +3,7 @@
 // runs keeps it awake.
 import { beforeEach, expect, test, vi } from "vitest";
 import { AgentRuntime } from "../../src/agent/runtime.ts";
-import { REPORT_MS, REPORT_TRIES } from "../../src/agent/agent-tools/run-reports.ts";
+import { REPORT_MS, REPORT_TRIES } from "../../src/features/agent-tools/run-reports.ts";
 import { createGate, everyCrash, reply, text, toolCall } from "../../src/testing/index.ts";
 import { answerOf, ask, open, Parent, parentOf, research, scene, stored, type Host } from "./agent-tools-kit.ts";
 

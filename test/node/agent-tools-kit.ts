@@ -3,7 +3,11 @@ import type { LanguageModel, ToolSet, UIMessage } from "ai";
 import { z } from "zod";
 import { Agent } from "../../src/agent/index.ts";
 import { agentTool, Think, type AgentToolRunInfo, type RunAgentToolResult } from "../../src/index.ts";
-import type { AgentToolOptions, AgentToolRetention, RunAgentToolOptions } from "../../src/agent/agent-tools/index.ts";
+import type {
+  AgentToolOptions,
+  AgentToolRetention,
+  RunAgentToolOptions
+} from "../../src/features/agent-tools/index.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import {
   createScript,

@@ -1,6 +1,6 @@
 // How many children work at a time, and wait for it, also when runs are asked for in the same moment.
 import { beforeEach, expect, test, vi } from "vitest";
-import { Slots } from "../../src/agent/agent-tools/slots.ts";
+import { Slots } from "../../src/features/agent-tools/slots.ts";
 import { createGate, reply, text, toolCall } from "../../src/testing/index.ts";
 import { answerOf, ask, open, parentOf, research, results, scene, stored } from "./agent-tools-kit.ts";
 

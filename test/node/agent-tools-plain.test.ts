@@ -3,7 +3,7 @@
 import { tool, type ToolExecutionOptions } from "ai";
 import { beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { agentTool } from "../../src/agent/agent-tools/index.ts";
+import { agentTool } from "../../src/features/agent-tools/index.ts";
 import { Agent } from "../../src/agent/index.ts";
 import {
   Think,

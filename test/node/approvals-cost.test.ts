@@ -1,8 +1,8 @@
 // What listing approvals costs when many wait and many were decided: in proportion to what is listed. Counted in rows that
 // are read and in characters of stored JSON that are parsed, so that a busy machine changes nothing.
 import { afterEach, expect, test, vi } from "vitest";
-import type { AgentView, InboxView } from "../../src/inspect/views.ts";
-import { LISTED_DECISIONS } from "../../src/think/inspection-approvals.ts";
+import type { AgentView, InboxView } from "../../src/features/inspection/views.ts";
+import { LISTED_DECISIONS } from "../../src/features/inspection/inspection-approvals.ts";
 import { reply, text, toolCall } from "../../src/testing/index.ts";
 import { ask, echo, look, open, Subject, type Host } from "./inspection-kit.ts";
 

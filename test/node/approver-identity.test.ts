@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { action, Think, type ApprovalAuthorizationContext, type ApprovalCaller } from "../../src/index.ts";
-import telegramMessenger from "../../src/messengers/telegram.ts";
+import telegramMessenger from "../../src/features/messengers/telegram.ts";
 import { FakeTelegram } from "../../src/testing/messengers/index.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, toolCall } from "../../src/testing/index.ts";
 

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { Think, type ChannelContext, type ThinkChannels } from "../../src/index.ts";
-import { messengerChannel, resolveChannels, type MessengerSet } from "../../src/think/channels.ts";
-import { chatSdkMessenger, type ChatAdapter } from "../../src/messengers/index.ts";
+import { messengerChannel, resolveChannels, type MessengerSet } from "../../src/features/channels/channels.ts";
+import { chatSdkMessenger, type ChatAdapter } from "../../src/features/messengers/index.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, type Script } from "../../src/testing/index.ts";
 
 const messenger = chatSdkMessenger({

@@ -1,8 +1,13 @@
 // The state of a Chat SDK `Chat` on facets: what each operation promises, over restarts.
 import { expect, test } from "vitest";
 import { Agent } from "../../src/agent/index.ts";
-import { createChatSdkState, defaultKeyShard, defaultThreadShard, type ChatLock } from "../../src/chat-sdk/index.ts";
-import { ThinkMessengerStateAgent } from "../../src/messengers/index.ts";
+import {
+  createChatSdkState,
+  defaultKeyShard,
+  defaultThreadShard,
+  type ChatLock
+} from "../../src/features/chat-sdk/index.ts";
+import { ThinkMessengerStateAgent } from "../../src/features/messengers/index.ts";
 import { createTestHost } from "../../src/testing/index.ts";
 
 type Adapter = ReturnType<typeof createChatSdkState>;

@@ -1,7 +1,7 @@
 // Killed at any write of a run with an approval, it ends as the rules of its tools say; and code with calls side by side
 // repeats itself whatever the host's latency.
 import { beforeEach, expect, test, vi } from "vitest";
-import type { Connector } from "../../src/execute/index.ts";
+import type { Connector } from "../../src/features/execute/index.ts";
 import { everyCrash, planModel } from "../../src/testing/index.ts";
 import { Coder, coder, messages, open, say, scene, type Host } from "./execute-kit.ts";
 

@@ -3,7 +3,7 @@ import { tool } from "ai";
 import { beforeEach, expect, test, vi } from "vitest";
 import { McpConnector, OpenApiConnector, type CodemodeConnector, type McpConnectionLike } from "everthink/codemode";
 import { z } from "zod";
-import type { Connector } from "../../src/execute/index.ts";
+import type { Connector } from "../../src/features/execute/index.ts";
 import { planModel } from "../../src/testing/index.ts";
 import { coder, messages, open, say, scene, type Host } from "./execute-kit.ts";
 

@@ -2,7 +2,7 @@
 import { tool } from "ai";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { createExecuteRuntime } from "../../src/execute/index.ts";
+import { createExecuteRuntime } from "../../src/features/execute/index.ts";
 import { reply, text } from "../../src/testing/index.ts";
 import { Coder, coder, messages, open, output, part, runs, say, scene, TOOLS, type Host } from "./execute-kit.ts";
 

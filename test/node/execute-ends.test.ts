@@ -1,6 +1,6 @@
 // How runs of code end before they are done: cancelled, without end, or silent.
 import { expect, test, vi } from "vitest";
-import type { Connector } from "../../src/execute/index.ts";
+import type { Connector } from "../../src/features/execute/index.ts";
 import { reply, text, toolCall } from "../../src/testing/index.ts";
 import { Coder, coder, open, outcomeOf, output, runs, say, scene, TOOLS } from "./execute-kit.ts";
 

@@ -1,6 +1,6 @@
 // One stored value of a run is garbage after a kill: its outcome is the undisturbed one, or an event names the row.
 import { beforeEach, expect, test, vi } from "vitest";
-import type { Connector } from "../../src/execute/index.ts";
+import type { Connector } from "../../src/features/execute/index.ts";
 import { subscribe } from "../../src/observe/index.ts";
 import { planModel } from "../../src/testing/index.ts";
 import { Coder, coder, messages, open, say, scene, type Host } from "./execute-kit.ts";

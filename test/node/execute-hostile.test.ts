@@ -1,7 +1,7 @@
 // Code that speaks to the host's functions directly, past the program it was wrapped in: what the pass must hold by itself.
 import { expect, test } from "vitest";
-import type { Connector } from "../../src/execute/index.ts";
-import type { CodeExecutor } from "../../src/execute/runner.ts";
+import type { Connector } from "../../src/features/execute/index.ts";
+import type { CodeExecutor } from "../../src/features/execute/runner.ts";
 import { Coder, messages, open, output, runs, say, scene, TOOLS } from "./execute-kit.ts";
 
 type Host = Parameters<CodeExecutor["execute"]>[1][number]["fns"];

@@ -14,7 +14,7 @@ import {
   type CreateExecuteToolOptions,
   type ExecuteRuntime,
   type ExecutionOutcome
-} from "../../src/execute/index.ts";
+} from "../../src/features/execute/index.ts";
 import {
   createScript,
   createTestHost,

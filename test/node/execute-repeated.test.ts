@@ -2,7 +2,7 @@
 // call, never decides the question that comes next.
 import { beforeEach, expect, test, vi } from "vitest";
 import type { PendingApproval } from "../../src/index.ts";
-import type { Connector } from "../../src/execute/index.ts";
+import type { Connector } from "../../src/features/execute/index.ts";
 import { createTestHost, createTestLoader, planModel } from "../../src/testing/index.ts";
 import { listOrDecide } from "../../src/cli/commands/approve.ts";
 import { Network } from "./client-kit.ts";

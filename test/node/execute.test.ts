@@ -2,7 +2,7 @@
 import { tool } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { Connector } from "../../src/execute/index.ts";
+import type { Connector } from "../../src/features/execute/index.ts";
 import { reply, text, toolCall } from "../../src/testing/index.ts";
 import {
   Coder,

@@ -3,7 +3,7 @@
 import { tool } from "ai";
 import { afterEach, beforeEach, expect, test, vi, type MockInstance } from "vitest";
 import { z } from "zod";
-import type { ExtensionManifest } from "../../src/extensions/index.ts";
+import type { ExtensionManifest } from "../../src/features/extensions/index.ts";
 import { reply, text, textChunks, toolCall } from "../../src/testing/index.ts";
 import { agentOf, extension, messages, open, say, scene, type Host } from "./extensions-kit.ts";
 

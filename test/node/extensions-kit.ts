@@ -1,7 +1,7 @@
 // What the tests of extensions on a class share: a Think whose extensions are written by each test.
 import type { ToolSet, UIMessage } from "ai";
 import { Think, type Session, type ToolCallContext, type ToolCallDecision, type TurnConfig } from "../../src/index.ts";
-import type { ExtensionConfig, ExtensionManifest } from "../../src/extensions/index.ts";
+import type { ExtensionConfig, ExtensionManifest } from "../../src/features/extensions/index.ts";
 import {
   createScript,
   createTestHost,

@@ -3,7 +3,7 @@
 import { tool } from "ai";
 import { afterEach, beforeEach, expect, test, vi, type MockInstance } from "vitest";
 import { z } from "zod";
-import { createExtensionTools } from "../../src/extension-tools/index.ts";
+import { createExtensionTools } from "../../src/features/extensions/tools/index.ts";
 import { Think } from "../../src/index.ts";
 import { createTestHost, reply, text, toolCall } from "../../src/testing/index.ts";
 import { agentOf, Extended, extension, messages, open, say, scene } from "./extensions-kit.ts";

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
 import { Think } from "../../src/index.ts";
 import { createScript, createTestHost, scriptedModel, type Script, type Step } from "../../src/testing/index.ts";
-import type { Feature, FeatureFactory, FeatureHost } from "../../src/think/feature.ts";
+import type { Feature, FeatureFactory, FeatureHost } from "../../src/feature/feature.ts";
 
 export interface NoteRow {
   readonly call_id: string;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Think, type ChatResponseResult } from "../../src/index.ts";
 import { createScript, createTestHost, everyCrash, reply, text, toolCall } from "../../src/testing/index.ts";
-import type { Feature, FeatureFactory } from "../../src/think/feature.ts";
+import type { Feature, FeatureFactory } from "../../src/feature/feature.ts";
 import { Holder, messages, notes, open, say, scene, type NoteRow } from "./features-kit.ts";
 
 const errors = vi.spyOn(console, "error");

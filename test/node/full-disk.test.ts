@@ -3,7 +3,7 @@
 // fails it; everything above is real.
 import { StatementSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { AgentView, InboxView, StateView, TurnsView } from "../../src/inspect/views.ts";
+import type { AgentView, InboxView, StateView, TurnsView } from "../../src/features/inspection/views.ts";
 import { reply, text, toolCall } from "../../src/testing/index.ts";
 import { ask, look, open, Subject, type Host } from "./inspection-kit.ts";
 import { ask as askOver, framesOf } from "./recovery-kit.ts";

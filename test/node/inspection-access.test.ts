@@ -1,8 +1,8 @@
 // Who may look inside an agent: without the right, 403 for every address of the API, known or not, also below a sub-agent.
 import { readFileSync } from "node:fs";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { inspectionResponse, type InspectionSource } from "../../src/inspect/inspect-http.ts";
-import type { TurnsView, TurnTimeline } from "../../src/inspect/views.ts";
+import { inspectionResponse, type InspectionSource } from "../../src/features/inspection/inspect-http.ts";
+import type { TurnsView, TurnTimeline } from "../../src/features/inspection/views.ts";
 import { reply, text, toolCall } from "../../src/testing/index.ts";
 import { ask, echo, KEY, look, open, request, Subject } from "./inspection-kit.ts";
 

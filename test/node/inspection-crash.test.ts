@@ -2,7 +2,7 @@
 // messages, the same effects, the same rows.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { everyCrash, reply, text, toolCall } from "../../src/testing/index.ts";
-import type { TurnsView } from "../../src/inspect/views.ts";
+import type { TurnsView } from "../../src/features/inspection/views.ts";
 import { look, open, request, said, scene, Subject, type Host } from "./inspection-kit.ts";
 
 // Each point boots the agent three times.

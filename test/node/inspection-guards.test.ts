@@ -1,8 +1,8 @@
 // What keeps an inspector, and a request that wants to be one, within bounds: the key, the input that was seen, the time and
 // the client of a trial, the size of a page, and secrets in addresses.
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { inspectionResponse, type InspectionSource } from "../../src/inspect/inspect-http.ts";
-import type { InboxView, StateView, TryView, TurnsView } from "../../src/inspect/views.ts";
+import { inspectionResponse, type InspectionSource } from "../../src/features/inspection/inspect-http.ts";
+import type { InboxView, StateView, TryView, TurnsView } from "../../src/features/inspection/views.ts";
 import { reply, stall, text, toolCall } from "../../src/testing/index.ts";
 import type { ScriptPart } from "../../src/testing/model/script-part.ts";
 import { ask, echo, KEY, look, open, request, scene, Subject, type Host } from "./inspection-kit.ts";

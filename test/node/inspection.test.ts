@@ -12,7 +12,7 @@ import type {
   TurnsView,
   TurnTimeline,
   TurnWhy
-} from "../../src/inspect/views.ts";
+} from "../../src/features/inspection/views.ts";
 import { createScript, reply, stall, text, toolCall, usage } from "../../src/testing/index.ts";
 import { ask, echo, KEY, look, open, request, scene, Subject, type Host } from "./inspection-kit.ts";
 

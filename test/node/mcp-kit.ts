@@ -9,9 +9,9 @@ import {
   type McpServersState,
   type McpToolInfo
 } from "../../src/index.ts";
-import { ProtectedMcp } from "../../src/agent/mcp/oauth-server.test-support.ts";
-import { textResult } from "../../src/agent/mcp/raw-mcp.test-support.ts";
-import { serveMcp, type Handler } from "../../src/agent/mcp/served-mcp.test-support.ts";
+import { ProtectedMcp } from "../../src/features/mcp/oauth-server.test-support.ts";
+import { textResult } from "../../src/features/mcp/raw-mcp.test-support.ts";
+import { serveMcp, type Handler } from "../../src/features/mcp/served-mcp.test-support.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { createScript, createTestHost, scriptedModel, type Script, type Step } from "../../src/testing/index.ts";
 

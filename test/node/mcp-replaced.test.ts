@@ -3,9 +3,9 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Agent } from "../../src/agent/index.ts";
-import { ProtectedMcp } from "../../src/agent/mcp/oauth-server.test-support.ts";
-import { textResult } from "../../src/agent/mcp/raw-mcp.test-support.ts";
-import { serveMcp, type Handler } from "../../src/agent/mcp/served-mcp.test-support.ts";
+import { ProtectedMcp } from "../../src/features/mcp/oauth-server.test-support.ts";
+import { textResult } from "../../src/features/mcp/raw-mcp.test-support.ts";
+import { serveMcp, type Handler } from "../../src/features/mcp/served-mcp.test-support.ts";
 import type { McpOAuthProvider, McpServerOptions, McpServersState } from "../../src/index.ts";
 import { createTestHost, everyCrash } from "../../src/testing/index.ts";
 

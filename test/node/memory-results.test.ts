@@ -2,10 +2,10 @@
 import { tool, type ToolSet, type UIMessage } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { action } from "../../src/actions/index.ts";
+import { action } from "../../src/features/actions/index.ts";
 import { Think } from "../../src/index.ts";
 import { createScript, createTestHost, reply, stall, text, toolCall, type Step } from "../../src/testing/index.ts";
-import type { Feature, FeatureFactory } from "../../src/think/feature.ts";
+import type { Feature, FeatureFactory } from "../../src/feature/feature.ts";
 import { companion, Companion, lastCall, open, promptOf, say, scene, shown, toolNames } from "./memory-kit.ts";
 
 const lines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index} ÄÖ😀`).join("\n");

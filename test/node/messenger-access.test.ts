@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { getAgentByName, getSubAgentByName } from "../../src/agent/index.ts";
 import { action, Think } from "../../src/index.ts";
-import type { Messengers, MessengerTarget } from "../../src/messengers/definition.ts";
+import type { Messengers, MessengerTarget } from "../../src/features/messengers/definition.ts";
 import { FakeTelegram } from "../../src/testing/messengers/index.ts";
 import { createTestHost, reply, text, toolCall } from "../../src/testing/index.ts";
-import telegramMessenger from "../../src/messengers/telegram.ts";
+import telegramMessenger from "../../src/features/messengers/telegram.ts";
 import { createScript, scriptedModel, type Script } from "../../src/testing/index.ts";
 
 const KEY = "an-inspection-key-of-enough-length";

@@ -1,7 +1,11 @@
 // An adapter of the class's own: what it parses is stored before its webhook is answered, or the webhook is not taken.
 import { afterEach, expect, test, vi } from "vitest";
 import { Think } from "../../src/index.ts";
-import { chatSdkMessenger, defaultChatSdkEvent, type MessengerDefinition } from "../../src/messengers/index.ts";
+import {
+  chatSdkMessenger,
+  defaultChatSdkEvent,
+  type MessengerDefinition
+} from "../../src/features/messengers/index.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, type Script } from "../../src/testing/index.ts";
 import { OwnAdapter } from "./own-adapter.ts";
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { action } from "../../src/index.ts";
-import { APPROVE_ACTION } from "../../src/messengers/approvals.ts";
+import { APPROVE_ACTION } from "../../src/features/messengers/approvals.ts";
 import { reply, text, toolCall, type FakeTeams } from "../../src/testing/index.ts";
 import { DRIVERS, webhookUrl } from "./messenger-drivers.ts";
 import { answered, bot, openBot, Support, type Bot, type Host } from "./messenger-providers-kit.ts";

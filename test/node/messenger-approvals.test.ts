@@ -2,7 +2,7 @@
 import { tool } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { createExecuteRuntime } from "../../src/execute/index.ts";
+import { createExecuteRuntime } from "../../src/features/execute/index.ts";
 import { action, Think } from "../../src/index.ts";
 import {
   createScript,

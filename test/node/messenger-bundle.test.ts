@@ -39,5 +39,5 @@ test.each(PROVIDERS)("a bot in %s carries the code of its own provider only", as
     files.some((path) => new RegExp(`^src/messengers/${name}[./]`).test(path))
   );
   expect(carried).toEqual([provider]);
-  expect(files).toContain("src/messengers/replies.ts");
+  expect(files).toContain("src/features/messengers/replies.ts");
 });

@@ -9,7 +9,7 @@ import {
   TextStreamCallback,
   type MessengerDeliveryPolicy,
   type MessengerEvent
-} from "../../src/messengers/index.ts";
+} from "../../src/features/messengers/index.ts";
 import { Think } from "../../src/index.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, type Step } from "../../src/testing/index.ts";
 

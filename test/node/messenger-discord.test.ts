@@ -1,6 +1,6 @@
 // What is Discord's own.
 import { afterEach, expect, test, vi } from "vitest";
-import discordMessenger from "../../src/messengers/discord.ts";
+import discordMessenger from "../../src/features/messengers/discord.ts";
 import { reply, text, type FakeDiscord } from "../../src/testing/index.ts";
 import { webhookUrl } from "./messenger-drivers.ts";
 import { answered, bot, openBot } from "./messenger-providers-kit.ts";

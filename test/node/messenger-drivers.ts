@@ -1,9 +1,9 @@
 // Each provider as the tests use it: its fake server, its messenger, and what two users do in it.
-import type { Messenger, MessengerDefinition } from "../../src/messengers/index.ts";
-import discordMessenger from "../../src/messengers/discord.ts";
-import slackMessenger from "../../src/messengers/slack.ts";
-import teamsMessenger from "../../src/messengers/teams.ts";
-import telegramMessenger from "../../src/messengers/telegram.ts";
+import type { Messenger, MessengerDefinition } from "../../src/features/messengers/index.ts";
+import discordMessenger from "../../src/features/messengers/discord.ts";
+import slackMessenger from "../../src/features/messengers/slack.ts";
+import teamsMessenger from "../../src/features/messengers/teams.ts";
+import telegramMessenger from "../../src/features/messengers/telegram.ts";
 import {
   FakeDiscord,
   FakeSlack,

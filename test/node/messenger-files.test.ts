@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { UIMessage } from "ai";
 import { action } from "../../src/index.ts";
 import { file as modelFile, reply, text, toolCall, type FakeFile } from "../../src/testing/index.ts";
-import { defaultConversationName, type MessengerContext } from "../../src/messengers/index.ts";
+import { defaultConversationName, type MessengerContext } from "../../src/features/messengers/index.ts";
 import { DRIVERS } from "./messenger-drivers.ts";
 import { answered, asks, bot, openBot, Support, type Host } from "./messenger-providers-kit.ts";
 

@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { reply, text, type FakeDiscord, type Step } from "../../src/testing/index.ts";
 import { discordDriver, type Driver } from "./messenger-drivers.ts";
-import { DiscordGateway } from "../../src/messengers/discord/gateway.ts";
-import discordMessenger from "../../src/messengers/discord.ts";
+import { DiscordGateway } from "../../src/features/messengers/discord/gateway.ts";
+import discordMessenger from "../../src/features/messengers/discord.ts";
 import { answered, bot, openBot, Support, type Host } from "./messenger-providers-kit.ts";
 
 const logged: unknown[][] = [];

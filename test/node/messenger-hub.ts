@@ -3,9 +3,9 @@ import { tool, type ToolSet } from "ai";
 import { vi } from "vitest";
 import { z } from "zod";
 import { action, Think, type ActionSet, type ReplyAttachment } from "../../src/index.ts";
-import type { MessengerDefinition } from "../../src/messengers/index.ts";
-import slackMessenger from "../../src/messengers/slack.ts";
-import telegramMessenger from "../../src/messengers/telegram.ts";
+import type { MessengerDefinition } from "../../src/features/messengers/index.ts";
+import slackMessenger from "../../src/features/messengers/slack.ts";
+import telegramMessenger from "../../src/features/messengers/telegram.ts";
 import {
   createScript,
   createTestHost,

@@ -3,7 +3,7 @@
 import { tool } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { action, defineChannels, messengerChannel, type ReplyAttachment, type Think } from "../../src/index.ts";
-import { deliverMessengerReply } from "../../src/messengers/index.ts";
+import { deliverMessengerReply } from "../../src/features/messengers/index.ts";
 import { createGate, reply, stall, text, toolCall, type Step } from "../../src/testing/index.ts";
 import {
   answered,

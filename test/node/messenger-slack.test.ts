@@ -2,8 +2,8 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { action } from "../../src/index.ts";
-import slackMessenger, { slackSignatureVerifier, type SlackWorkspace } from "../../src/messengers/slack.ts";
-import { slackText } from "../../src/messengers/slack/webhook.ts";
+import slackMessenger, { slackSignatureVerifier, type SlackWorkspace } from "../../src/features/messengers/slack.ts";
+import { slackText } from "../../src/features/messengers/slack/webhook.ts";
 import { FakeSlack, reply, text, toolCall, type Step } from "../../src/testing/index.ts";
 import { slackDriver, webhookUrl, type Driver } from "./messenger-drivers.ts";
 import { answered, bot, openBot } from "./messenger-providers-kit.ts";

@@ -1,6 +1,6 @@
 // What is the Teams messenger's own.
 import { afterEach, expect, test, vi } from "vitest";
-import teamsMessenger from "../../src/messengers/teams.ts";
+import teamsMessenger from "../../src/features/messengers/teams.ts";
 import { createGate, reply, text, type FakeTeams } from "../../src/testing/index.ts";
 import { webhookUrl } from "./messenger-drivers.ts";
 import { answered, asks, bot, openBot } from "./messenger-providers-kit.ts";

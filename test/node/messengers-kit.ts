@@ -4,8 +4,8 @@ import { vi } from "vitest";
 import type { ActionSet, ApprovalAuthorizationContext } from "../../src/index.ts";
 import { Think } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
-import type { MessengerDefinition } from "../../src/messengers/index.ts";
-import telegramMessenger from "../../src/messengers/telegram.ts";
+import type { MessengerDefinition } from "../../src/features/messengers/index.ts";
+import telegramMessenger from "../../src/features/messengers/telegram.ts";
 import {
   createScript,
   createTestHost,

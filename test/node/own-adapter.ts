@@ -1,5 +1,5 @@
 // An adapter of the class's own, as small as one can be: answers the webhook at once, and parses its message beside the answer.
-import type { ChatAdapter } from "../../src/messengers/index.ts";
+import type { ChatAdapter } from "../../src/features/messengers/index.ts";
 
 interface Chat {
   processMessage(adapter: unknown, threadId: string, parse: () => Promise<object>, options?: object): Promise<void>;

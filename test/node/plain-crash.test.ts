@@ -13,7 +13,7 @@ import OpenAI from "openai";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think } from "../../src/index.ts";
-import { toAISDKAgent } from "../../src/model/agent-bridge/index.ts";
+import { toAISDKAgent } from "../../src/features/clients/ai-sdk/index.ts";
 import {
   createScript,
   createTestHost,

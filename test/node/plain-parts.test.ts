@@ -13,7 +13,7 @@ import {
   type Step
 } from "../../src/testing/index.ts";
 import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
-import type { Feature } from "../../src/think/feature.ts";
+import type { Feature } from "../../src/feature/feature.ts";
 import {
   answerText,
   expectAsStored,

@@ -3,7 +3,7 @@
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
-import { READER_LIMIT } from "../../src/chat/plain/plain-chat.ts";
+import { READER_LIMIT } from "../../src/features/clients/plain/plain-chat.ts";
 import { Think } from "../../src/index.ts";
 import {
   createGate,

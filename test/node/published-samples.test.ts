@@ -3,7 +3,7 @@
 import type { LanguageModel } from "ai";
 import { afterEach, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { agentTool } from "../../src/agent/agent-tools/index.ts";
+import { agentTool } from "../../src/features/agent-tools/index.ts";
 import {
   Think,
   type StreamCallback,

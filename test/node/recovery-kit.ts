@@ -19,7 +19,7 @@ import type {
   ChatRecoveryExhaustedContext,
   ChatRecoveryOptions
 } from "../../src/think/chat-recovery.ts";
-import type { ChannelPolicy, FeatureFactory } from "../../src/think/feature.ts";
+import type { ChannelPolicy, FeatureFactory } from "../../src/feature/feature.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 

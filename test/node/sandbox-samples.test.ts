@@ -3,9 +3,9 @@
 import { tool, type ToolSet } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createExecuteTool } from "../../src/execute/index.ts";
-import { ExtensionManager } from "../../src/extensions/index.ts";
-import { createExtensionTools } from "../../src/extension-tools/index.ts";
+import { createExecuteTool } from "../../src/features/execute/index.ts";
+import { ExtensionManager } from "../../src/features/extensions/index.ts";
+import { createExtensionTools } from "../../src/features/extensions/tools/index.ts";
 import { skills, Think, type ExtensionConfig, type SkillRunContext, type SkillSource } from "../../src/index.ts";
 import {
   createScript,

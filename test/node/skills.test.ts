@@ -16,7 +16,7 @@ import {
   type Step
 } from "../../src/testing/index.ts";
 import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
-import { manifestOf, MemoryBucket, skillFile } from "../../src/skills/skills.test-support.ts";
+import { manifestOf, MemoryBucket, skillFile } from "../../src/features/skills/skills.test-support.ts";
 
 // The crash run starts an agent per point.
 vi.setConfig({ testTimeout: 60_000 });

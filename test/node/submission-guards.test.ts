@@ -1,7 +1,7 @@
 // Limits and orders of submissions that only hard use would miss.
 import type { UIMessage } from "ai";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { MAX_WAITING } from "../../src/submissions/submissions.ts";
+import { MAX_WAITING } from "../../src/features/submissions/submissions.ts";
 import {
   Clerk,
   clerkOf,

@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { Agent, type IncomingEmail, type OutgoingEmail, type WorkflowQuery } from "../../src/agent/index.ts";
 import type { AgentEvent } from "../../src/observe/index.ts";
 import { createTestHost, type TestHost } from "../../src/testing/index.ts";
-import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "../../src/workflows/index.ts";
+import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "../../src/features/workflows/index.ts";
 import { WorkflowPlatform } from "./workflow-platform.ts";
 
 afterEach(() => void vi.restoreAllMocks());

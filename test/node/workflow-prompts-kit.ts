@@ -18,7 +18,7 @@ import {
   ThinkWorkflow,
   type AgentWorkflowEvent,
   type ThinkWorkflowStep
-} from "../../src/workflows/index.ts";
+} from "../../src/features/workflows/index.ts";
 import { WorkflowPlatform } from "./workflow-platform.ts";
 
 export const Verdict = z.object({ severity: z.enum(["low", "high"]), note: z.string().optional() });

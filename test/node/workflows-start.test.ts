@@ -1,8 +1,8 @@
 // How a workflow is started and tracked, with the platform's side in the test's hands.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ORIGIN_KEY } from "../../src/agent/workflows/origin.ts";
-import { AgentWorkflow, type AgentWorkflowEvent } from "../../src/agent/workflows/index.ts";
-import { WORKFLOW_LIMIT } from "../../src/agent/workflows/workflow-table.ts";
+import { ORIGIN_KEY } from "../../src/features/workflows/origin.ts";
+import { AgentWorkflow, type AgentWorkflowEvent } from "../../src/features/workflows/index.ts";
+import { WORKFLOW_LIMIT } from "../../src/features/workflows/workflow-table.ts";
 import { subscribe, type AgentEvent } from "../../src/observe/index.ts";
 import { createTestHost, type TestHost } from "../../src/testing/index.ts";
 import { Importer, Library } from "../conformance/workflow-agents.ts";

@@ -10,8 +10,8 @@ import {
   toolCall,
   type Script
 } from "../../src/testing/index.ts";
-import { isResolved, loadShell } from "../../src/workspace/bash/load-shell.ts";
-import { createBashTool } from "../../src/workspace/tools/index.ts";
+import { isResolved, loadShell } from "../../src/features/workspace/bash/load-shell.ts";
+import { createBashTool } from "../../src/features/workspace/tools/index.ts";
 
 vi.mock("just-bash", () => {
   throw new Error("Cannot find package 'just-bash'");

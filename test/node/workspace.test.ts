@@ -3,7 +3,7 @@ import { tool } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think, Workspace, type WorkspaceAccess } from "../../src/index.ts";
-import { TestBucket } from "../../src/workspace/workspace.test-support.ts";
+import { TestBucket } from "../../src/features/workspace/workspace.test-support.ts";
 import {
   createScript,
   createTestHost,

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bundleWorker } from "../../tools/bundle-worker.ts";
-import type { AgentView, StateView, TurnsView } from "../../src/inspect/index.ts";
+import type { AgentView, StateView, TurnsView } from "../../src/features/inspection/index.ts";
 import { ServedProject } from "./served-project.ts";
 
 test("Studio of a served app looks inside its agents, and no other client can", async () => {

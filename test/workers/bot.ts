@@ -1,9 +1,9 @@
 // A bot of every provider inside workerd. Providers are imported at module scope, as users do; an adapter is not loaded by that.
 import { Think } from "../../src/index.ts";
-import discordMessenger from "../../src/messengers/discord.ts";
-import slackMessenger from "../../src/messengers/slack.ts";
-import teamsMessenger from "../../src/messengers/teams.ts";
-import telegramMessenger from "../../src/messengers/telegram.ts";
+import discordMessenger from "../../src/features/messengers/discord.ts";
+import slackMessenger from "../../src/features/messengers/slack.ts";
+import teamsMessenger from "../../src/features/messengers/teams.ts";
+import telegramMessenger from "../../src/features/messengers/telegram.ts";
 import { createScript, reply, scriptedModel, text } from "../../src/testing/model/index.ts";
 
 export const BOT = { token: "1:test", secretToken: "secret" };

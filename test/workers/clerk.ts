@@ -1,8 +1,8 @@
 // An agent with durable work of every kind, to any depth of sub-agents. What it did is in a table, so it survives; tests
 // wait for an entry with `seen`, which ends on the entry and not on a clock.
 import { Agent, type AgentPathStep } from "../../src/agent/index.ts";
-import type { FiberRecoveryContext, FiberRecoveryResult } from "../../src/agent/fibers/fibers.ts";
-import type { ScheduleOptions } from "../../src/agent/schedules/schedules.ts";
+import type { FiberRecoveryContext, FiberRecoveryResult } from "../../src/features/fibers/fibers.ts";
+import type { ScheduleOptions } from "../../src/features/schedules/schedules.ts";
 
 /** Fails like the platform does when a deploy takes the object away. */
 const SUPERSEDED = "Durable Object reset because its code was updated.";

@@ -1,7 +1,7 @@
 // An agent that executes code, for tests inside workerd.
 import { tool } from "ai";
 import { z } from "zod";
-import { createExecuteRuntime, type ExecutionOutcome } from "../../src/execute/index.ts";
+import { createExecuteRuntime, type ExecutionOutcome } from "../../src/features/execute/index.ts";
 import { Think } from "../../src/index.ts";
 import { reply, scriptedModel, text, toolCall } from "../../src/testing/model/index.ts";
 

@@ -1,6 +1,6 @@
 // An agent with an extension of its class and those that tests load, for tests inside workerd.
 import { Think } from "../../src/index.ts";
-import type { ExtensionPermissions } from "../../src/extensions/index.ts";
+import type { ExtensionPermissions } from "../../src/features/extensions/index.ts";
 import { createScript, reply, scriptedModel, text } from "../../src/testing/model/index.ts";
 
 const NOTES = `({

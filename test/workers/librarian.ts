@@ -1,6 +1,6 @@
 // An agent that works with its files, for tests inside workerd.
 import { Think, Workspace } from "../../src/index.ts";
-import { createBashTool } from "../../src/workspace/tools/index.ts";
+import { createBashTool } from "../../src/features/workspace/tools/index.ts";
 import { reply, scriptedModel, text } from "../../src/testing/model/index.ts";
 
 export class Librarian extends Think {

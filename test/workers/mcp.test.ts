@@ -3,10 +3,10 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { openSql } from "../../src/host/sql.ts";
-import { openProtocol } from "../../src/agent/mcp/protocol.ts";
-import { McpManager } from "../../src/agent/mcp/manager.ts";
-import { serveMcp } from "../../src/agent/mcp/served-mcp.test-support.ts";
-import { McpStore } from "../../src/agent/mcp/server-store.ts";
+import { openProtocol } from "../../src/features/mcp/protocol.ts";
+import { McpManager } from "../../src/features/mcp/manager.ts";
+import { serveMcp } from "../../src/features/mcp/served-mcp.test-support.ts";
+import { McpStore } from "../../src/features/mcp/server-store.ts";
 import { env, inside, rawStub, uniqueName } from "./world.ts";
 
 function weather() {

@@ -5,9 +5,9 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { IsolateLoader } from "../../src/sandbox/isolate.ts";
 import { encodeText } from "../../src/util/bytes.ts";
-import { resourceOf } from "../../src/skills/resource.ts";
-import { runner, type SkillRunnerOptions } from "../../src/skills/scripts/runner.ts";
-import type { SkillScriptRequest } from "../../src/skills/scripts/script.ts";
+import { resourceOf } from "../../src/features/skills/resource.ts";
+import { runner, type SkillRunnerOptions } from "../../src/features/skills/scripts/runner.ts";
+import type { SkillScriptRequest } from "../../src/features/skills/scripts/script.ts";
 
 // Parsers are transformed and loaded on first use.
 vi.setConfig({ testTimeout: 60_000 });

@@ -16,7 +16,7 @@ import {
   ThinkWorkflow,
   type AgentWorkflowEvent,
   type ThinkWorkflowStep
-} from "../../src/workflows/index.ts";
+} from "../../src/features/workflows/index.ts";
 
 export interface TriageParams {
   ticket: string;

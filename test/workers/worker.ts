@@ -8,7 +8,7 @@ export { Clerk } from "./clerk.ts";
 export { Programmer } from "./coder.ts";
 export { Harbour } from "./harbour.ts";
 export { Extended, ExtendedChild } from "./extended.ts";
-export { HostBridgeLoopback } from "../../src/extensions/index.ts";
+export { HostBridgeLoopback } from "../../src/features/extensions/index.ts";
 export { Librarian } from "./librarian.ts";
 export { Captain, Sailor } from "./crew.ts";
 export { Releaser } from "./releaser.ts";

@@ -6,7 +6,12 @@ import { kebabCase } from "../../util/kebab.ts";
 import type { ConnectionAttachment } from "../connections/connection.ts";
 import { isCold, UNKNOWN_CHILD, type FacetIdentity, type InternalCall, type InternalEnvelope } from "./internal.ts";
 import { callAgent, type AgentStub } from "./agent-call.ts";
-import { forgetSchedulesOf, forgetTakenOverChild, isTakenOverChild, undeliveredSchedules } from "../takeover.ts";
+import {
+  forgetSchedulesOf,
+  forgetTakenOverChild,
+  isTakenOverChild,
+  undeliveredSchedules
+} from "../../takeover/agent.ts";
 import { SUB_PREFIX, type AgentPath, type AgentPathStep } from "./path.ts";
 import { ReservedClassNameError, SubAgentDepthError, SubAgentNameError, TREE_DEPTH_LIMIT } from "./sub-agent-errors.ts";
 

@@ -1,8 +1,8 @@
 // What agents of one tree ask of each other. A call names the agent it is for; every agent on the way passes it to the
 // next child, so a child is only ever reached through its parent. All of it is plain data.
 import type { ConnectionAttachment } from "../connections/connection.ts";
-import type { CarriedSchedule } from "../takeover.ts";
-import type { WorkflowReport } from "../workflows/report.ts";
+import type { CarriedSchedule } from "../../takeover/agent.ts";
+import type { WorkflowReport } from "../../features/workflows/report.ts";
 import type { AgentPath, AgentPathStep } from "./path.ts";
 
 /** The parts of an upgrade request a child may see; a live Request may not cross to another object. */

@@ -1,6 +1,6 @@
 // `everthink messenger telegram set-webhook`. Secrets come from the environment: arguments are seen by every process of
 // the machine.
-import { setTelegramWebhook } from "../../messengers/telegram-webhook.ts";
+import { setTelegramWebhook } from "../../features/messengers/telegram-webhook.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { filledText, usageError, type ParsedArguments } from "../command-line.ts";
 import { withProgress } from "../progress.ts";

@@ -4,12 +4,12 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import { EVERY_AGENT_TAKEOVER } from "../../agent/takeover.ts";
+import { EVERY_AGENT_TAKEOVER } from "../../takeover/agent.ts";
 import type { Sql, SqlValue } from "../../host/ports.ts";
 import { openSchema } from "../../host/schema.ts";
 import { Catalog } from "../../host/table-set.ts";
 import { OriginalObjectError, type TakeoverLoss, type TakeoverReport } from "../../host/takeover.ts";
-import { THINK_TAKEOVER } from "../../think/takeover/parts.ts";
+import { THINK_TAKEOVER } from "../../takeover/parts.ts";
 
 export interface ObjectResult {
   /** Folder of the class, and id. */

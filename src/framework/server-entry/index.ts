@@ -1,4 +1,4 @@
-export { CodemodeRuntime } from "../../execute/codemode/runtime-class.ts";
+export { CodemodeRuntime } from "../../features/execute/codemode/runtime-class.ts";
 export {
   buildThinkAgentPath,
   parseThinkAgentPath,

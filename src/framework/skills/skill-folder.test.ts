@@ -2,7 +2,7 @@ import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
-import { skillFile } from "../../skills/skills.test-support.ts";
+import { skillFile } from "../../features/skills/skills.test-support.ts";
 import { compileSkillScript, isCompilableSkillScript } from "./compile-script.ts";
 import { SkillFolderError } from "./errors.ts";
 import { readSkillFolder } from "./skill-folder.ts";

@@ -6,9 +6,15 @@ import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import type { Dirent } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { errorMessage } from "../../util/errors.ts";
-import { diagnosticsOf, MAX_SKILL_BYTES, readSkillMarkdown } from "../../skills/markdown.ts";
-import { isResourcePath, MAX_RESOURCE_BYTES, resourceKindOf, resourceOf, SKILL_FILE } from "../../skills/resource.ts";
-import type { SkillManifest, SkillManifestEntry, SkillResource } from "../../skills/skill.ts";
+import { diagnosticsOf, MAX_SKILL_BYTES, readSkillMarkdown } from "../../features/skills/markdown.ts";
+import {
+  isResourcePath,
+  MAX_RESOURCE_BYTES,
+  resourceKindOf,
+  resourceOf,
+  SKILL_FILE
+} from "../../features/skills/resource.ts";
+import type { SkillManifest, SkillManifestEntry, SkillResource } from "../../features/skills/skill.ts";
 import { compileSkillScript, isCompilableSkillScript, isInside } from "./compile-script.ts";
 import { SkillFolderError } from "./errors.ts";
 

@@ -5,8 +5,8 @@ import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { createServer } from "vite";
 import { afterEach, expect, test, vi } from "vitest";
-import type { SkillSource } from "../../skills/index.ts";
-import { skillFile } from "../../skills/skills.test-support.ts";
+import type { SkillSource } from "../../features/skills/index.ts";
+import { skillFile } from "../../features/skills/skills.test-support.ts";
 import { buildSkills } from "./build-command.ts";
 import { skillsImport } from "./skills-import.ts";
 import { folderOf, repository, write, type Tree } from "./skill-folder.test-support.ts";
@@ -25,7 +25,7 @@ function project(files: Tree): string {
   return folder;
 }
 
-const alias = { "everthink/skills": join(repository, "src/skills/manifest-source.ts") };
+const alias = { "everthink/skills": join(repository, "src/features/skills/manifest-source.ts") };
 
 interface Agent {
   skills: SkillSource;

@@ -1,5 +1,5 @@
 // The module that a bundled folder of skills becomes.
-import type { SkillManifest } from "../../skills/skill.ts";
+import type { SkillManifest } from "../../features/skills/skill.ts";
 
 /** What it imports. */
 export const SKILLS_MODULE = "everthink/skills";

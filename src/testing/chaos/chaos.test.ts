@@ -1,8 +1,8 @@
 import { tool } from "ai";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import type { ThinkScheduledTasks } from "../../schedules/task.ts";
-import type { ChatResponseResult } from "../../think/hooks.ts";
+import type { ThinkScheduledTasks } from "../../features/tasks/task.ts";
+import type { ChatResponseResult } from "../../feature/hooks.ts";
 import { Think } from "../../think/think.ts";
 import {
   chaos,

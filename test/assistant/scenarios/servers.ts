@@ -1,8 +1,8 @@
 // MCP servers in the demo: added by their address, logged in to, and used by the answer.
 import { expect } from "vitest";
 import { z } from "zod";
-import { textResult } from "../../../src/agent/mcp/raw-mcp.test-support.ts";
-import { serveMcp } from "../../../src/agent/mcp/served-mcp.test-support.ts";
+import { textResult } from "../../../src/features/mcp/raw-mcp.test-support.ts";
+import { serveMcp } from "../../../src/features/mcp/served-mcp.test-support.ts";
 import { namelessControls } from "../accessible-names.ts";
 import { listen } from "../../process/mcp/http-server.ts";
 import { serveProtected } from "../../process/mcp/protected-server.ts";

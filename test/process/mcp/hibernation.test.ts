@@ -2,8 +2,8 @@
 // waiting: 30 seconds until the line is hung up, and about 10 until workerd evicts the object. `npm run test:long` waits.
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { textResult } from "../../../src/agent/mcp/raw-mcp.test-support.ts";
-import { serveMcp } from "../../../src/agent/mcp/served-mcp.test-support.ts";
+import { textResult } from "../../../src/features/mcp/raw-mcp.test-support.ts";
+import { serveMcp } from "../../../src/features/mcp/served-mcp.test-support.ts";
 import { startWorker } from "../workerd-process.ts";
 import { listen } from "./http-server.ts";
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { afterAll } from "vitest";
-import type { Handler } from "../../../src/agent/mcp/served-mcp.test-support.ts";
+import type { Handler } from "../../../src/features/mcp/served-mcp.test-support.ts";
 
 const closers: (() => void)[] = [];
 afterAll(() => {

@@ -1,8 +1,8 @@
 // An MCP server behind OAuth on real ports of this machine: one for the server, one for its login.
 import { z } from "zod";
-import { ProtectedMcp } from "../../../src/agent/mcp/oauth-server.test-support.ts";
-import { textResult } from "../../../src/agent/mcp/raw-mcp.test-support.ts";
-import { serveMcp } from "../../../src/agent/mcp/served-mcp.test-support.ts";
+import { ProtectedMcp } from "../../../src/features/mcp/oauth-server.test-support.ts";
+import { textResult } from "../../../src/features/mcp/raw-mcp.test-support.ts";
+import { serveMcp } from "../../../src/features/mcp/served-mcp.test-support.ts";
 import { listen } from "./http-server.ts";
 
 export async function serveProtected(): Promise<{ mcpUrl: string; server: ProtectedMcp }> {

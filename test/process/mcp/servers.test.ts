@@ -1,8 +1,8 @@
 // The MCP client against servers that are not ours: `@modelcontextprotocol/server-everything` as a process, over both
 // transports, and an OAuth-protected server of the official package behind a real port.
 import { describe, expect, test } from "vitest";
-import { McpWorld, REAL_CLOCK } from "../../../src/agent/mcp/mcp-kit.test-support.ts";
-import { textResult } from "../../../src/agent/mcp/raw-mcp.test-support.ts";
+import { McpWorld, REAL_CLOCK } from "../../../src/features/mcp/mcp-kit.test-support.ts";
+import { textResult } from "../../../src/features/mcp/raw-mcp.test-support.ts";
 import { startEverything } from "./everything.ts";
 import { serveProtected } from "./protected-server.ts";
 

@@ -1,0 +1,315 @@
+// From a human's decision to its outcome in the transcript. The decision is durable before anything runs; the outcome,
+// its place in the transcript and the turn that goes on are one transaction, which also ends the row. So a process that
+// dies anywhere in between finds the row in the state it had reached and goes on from there, under the ledger's rules.
+import { approvalRefusal } from "../approvals/approval-check.ts";
+import type { ActionOutput, ApprovalDecision, PendingApproval } from "./contract.ts";
+import type { ParkedCall } from "../../think/late-outcomes.ts";
+import type { Json } from "../../util/json.ts";
+import { truncateText } from "../../util/truncate-value.ts";
+import { namedActions, type AnyAction } from "./descriptor.ts";
+import type { EffectOutcome, Effects } from "./effect.ts";
+import { errorEnvelope } from "./errors.ts";
+import type { Ledger, LedgerCall } from "./ledger.ts";
+import type { Parked, ParkedAction } from "./parked.ts";
+import { ledgerKey } from "./policies.ts";
+import { contextOf } from "./run.ts";
+import type { ActionsHost } from "./runtime.ts";
+
+/** Rows one sweep or wake takes. */
+const MAX_DUE_ROWS = 500;
+/** What could not be carried out for a reason of ours is tried again after this. */
+export const RETRY_MS = 60_000;
+/** While something runs, the object is woken after this: that wake finds what a process that died left. */
+const RECHECK_MS = 30_000;
+
+export interface ApprovalsInit {
+  readonly host: ActionsHost;
+  readonly parked: Parked;
+  readonly ledger: Ledger;
+  readonly effects: Effects;
+}
+
+export class Approvals {
+  readonly #init: ApprovalsInit;
+  /** Rows this process is carrying out. */
+  readonly #running = new Map<string, Promise<ActionOutput>>();
+
+  constructor(init: ApprovalsInit) {
+    this.#init = init;
+  }
+
+  /** Oldest first, without rows whose call was cut off before it was recorded as parked. */
+  pending(executionId?: string): PendingApproval[] {
+    const { parked, host } = this.#init;
+    const now = host.clock.now();
+    const waiting = parked
+      .waiting()
+      .filter((row) => (executionId === undefined || row.executionId === executionId) && !isExpired(row, now));
+    const stateOf = host.conversation.outputStates(waiting);
+    return waiting.filter((row) => stateOf(row) !== "resolved").map(approvalOf);
+  }
+
+  approve(executionId: string, decision: ApprovalDecision): Promise<ActionOutput> {
+    return this.#decide(executionId, { ...decision, state: "approved", reason: null });
+  }
+
+  reject(executionId: string, decision: ApprovalDecision & { readonly reason?: string }): Promise<ActionOutput> {
+    return this.#decide(executionId, { ...decision, state: "rejected", reason: decision.reason ?? null });
+  }
+
+  /** At a start: everything that is decided goes on, everything that is overdue expires. */
+  resume(): void {
+    for (const row of this.#init.parked.decided()) if (row.state === "done") this.#place(row, row.outcome);
+    this.runDue();
+  }
+
+  runDue(): void {
+    const { parked, host } = this.#init;
+    let swept = 0;
+    for (const row of parked.due(host.clock.now(), MAX_DUE_ROWS)) {
+      if (this.#running.has(row.executionId)) continue;
+      if (row.state === "parked") swept += this.#expire(row) ? 1 : 0;
+      else host.background(this.#start(row, undefined));
+    }
+    if (swept > 0) host.emit("action:pause:swept", { swept });
+    host.rearm();
+  }
+
+  /** The answer is stored: outcomes that came before it find their place now. */
+  turnSettled(turnId: string): void {
+    const { parked, host } = this.#init;
+    const rows = parked.ofTurn(turnId);
+    const stateOf = host.conversation.outputStates(rows);
+    for (const row of rows) {
+      if (row.state === "done") this.#place(row, row.outcome);
+      else if (row.state === "parked" && stateOf(row) === "resolved") parked.delete(row.executionId);
+    }
+  }
+
+  /** The operator settled what approved actions were waiting for. */
+  retry(): void {
+    const { parked, host } = this.#init;
+    parked.makeDue(host.clock.now());
+    this.runDue();
+  }
+
+  nextWake(nowMs: number): number | null {
+    const { parked } = this.#init;
+    const overdue = parked.due(nowMs, this.#running.size + 1);
+    if (overdue.some((row) => !this.#running.has(row.executionId))) return nowMs;
+    const later = parked.nextDue(nowMs);
+    if (this.#running.size === 0) return later;
+    return Math.min(later ?? Infinity, nowMs + RECHECK_MS);
+  }
+
+  /** A row that cannot be read: its place in the transcript says so. Part of the transaction that removed it. */
+  lost(call: ParkedCall): void {
+    this.#init.host.conversation.replaceOutput(
+      call,
+      failedOutcome(call, "What was to be approved can no longer be read.")
+    );
+  }
+
+  async #decide(executionId: string, decision: Decision): Promise<ActionOutput> {
+    const { parked, host } = this.#init;
+    const row = parked.find(executionId);
+    if (row?.state !== "parked") return this.#decidedBefore(executionId, decision);
+    if (isExpired(row, host.clock.now())) {
+      this.runDue();
+      return notPending(executionId, "it waited too long and has expired");
+    }
+    if (host.conversation.outputState(row) === "resolved") {
+      parked.delete(executionId);
+      return notPending(executionId);
+    }
+    const refusal = await this.#refusal(row, decision);
+    if (refusal !== undefined) return failedOutcome(row, refusal);
+    const by = decision.by ?? null;
+    if (!parked.decide(executionId, { state: decision.state, by, reason: decision.reason })) {
+      return this.#decidedBefore(executionId, decision);
+    }
+    host.emit(`action:pause:${decision.state}`, { action: row.action, executionId });
+    return this.#start({ ...row, state: decision.state, decidedBy: by, reason: decision.reason }, decision.origin);
+  }
+
+  /** A decision that is sent again is answered with what came of it, if that is kept. It does nothing. */
+  async #decidedBefore(executionId: string, again: Decision): Promise<ActionOutput> {
+    const { parked } = this.#init;
+    const open = parked.find(executionId);
+    const first = open ? { row: open, decision: this.#decisionOf(open) } : parked.closed(executionId);
+    if (!first) return notPending(executionId, again.inputHash === undefined ? undefined : NOT_KEPT);
+    const { row, decision } = first;
+    if (decision !== again.state || !isSameQuestion(row, again)) return notPending(executionId);
+    const running = this.#running.get(executionId);
+    const refusal = await this.#refusal(row, again);
+    if (refusal !== undefined) return failedOutcome(row, refusal);
+    if (running) return running;
+    return row.state === "done"
+      ? row.outcome
+      : notPending(executionId, "it is decided, and its outcome is not known yet");
+  }
+
+  /** Undefined for a row that waits. */
+  #decisionOf(row: ParkedAction): Decision["state"] | undefined {
+    if (row.state !== "done") return row.state === "parked" ? undefined : row.state;
+    return this.#init.ledger.isRefused(pauseKey(row)) ? "rejected" : "approved";
+  }
+
+  /** Why the caller may not decide this; undefined when it may. */
+  async #refusal(row: ParkedAction, decision: Decision): Promise<string | undefined> {
+    if (decision.inputHash !== undefined && decision.inputHash !== row.inputHash) {
+      return "Nothing was done: what waits for approval has another input than the one that was decided about.";
+    }
+    return approvalRefusal(this.#init.host.overrides, {
+      ...approvalOf(row),
+      decision: decision.state === "approved" ? "approve" : "reject",
+      by: decision.by ?? null,
+      grant: row.grant
+    });
+  }
+
+  #start(row: ParkedAction, origin: unknown): Promise<ActionOutput> {
+    const { host, parked } = this.#init;
+    const running = host
+      .inAgent(() => this.#carryOut(row, origin))
+      .catch((error: unknown) => {
+        console.error(`A decided action "${row.action}" could not be carried out; it is tried again.`, error);
+        parked.postpone(row.executionId, host.clock.now() + RETRY_MS);
+        return failedOutcome(row, "The outcome could not be stored yet; it will be.");
+      })
+      .finally(() => {
+        this.#running.delete(row.executionId);
+        host.rearm();
+      });
+    this.#running.set(row.executionId, running);
+    host.rearm();
+    return running;
+  }
+
+  async #carryOut(row: ParkedAction, origin: unknown): Promise<ActionOutput> {
+    if (row.state === "rejected") {
+      const outcome = rejectedOutcome(row, row.reason);
+      this.#place(row, outcome, { origin, isRefused: true });
+      return outcome;
+    }
+    const { output, unknown } = await this.#runApproved(row);
+    if (unknown && unknown.retryAt !== null) this.#init.parked.postpone(row.executionId, unknown.retryAt);
+    else this.#place(row, output, { origin });
+    return output;
+  }
+
+  async #runApproved(row: ParkedAction): Promise<EffectOutcome> {
+    const { host, effects } = this.#init;
+    const { toolCallId, requestId, input } = row;
+    try {
+      const action = this.#actions().get(row.action);
+      if (!action) return { output: failedOutcome(row, `The action "${row.action}" does not exist any more.`) };
+      const signal = new AbortController().signal;
+      const ctx = contextOf(host, { requestId, toolCallId, messages: [], signal });
+      const call = { name: row.action, action, input, ctx };
+      const key = (await ledgerKey(call)) ?? { key: pauseKey(row), isExplicit: false };
+      const record: LedgerCall = { ...recordOf(row), key: key.key, keyIsExplicit: key.isExplicit };
+      return await effects.run({ ...call, record, attachTo: undefined, turnSignal: undefined });
+    } catch (error) {
+      host.actionFailed(error, { action: row.action, requestId });
+      return { output: { ...errorEnvelope(error) } };
+    }
+  }
+
+  #actions(): Map<string, AnyAction> {
+    return namedActions(this.#init.host.overrides.getActions());
+  }
+
+  /** Outcome, transcript, continuation and the end of the row: one state change. */
+  #place(row: ParkedAction, outcome: Json | undefined, how: { origin?: unknown; isRefused?: boolean } = {}): void {
+    const { host, parked, ledger } = this.#init;
+    const { conversation } = host;
+    conversation.atomically(() => {
+      // A conversation that was cleared meanwhile took its rows along.
+      if (!parked.find(row.executionId)) return;
+      if (how.isRefused === true) ledger.refuse({ ...recordOf(row), key: pauseKey(row) }, outcome ?? null);
+      const replaced = conversation.replaceOutput(row, outcome);
+      if (replaced === "not-yet") return parked.finish(row.executionId, outcome);
+      if (replaced === "gone") conversation.note(noteText(row, outcome));
+      if (replaced !== "already-resolved") conversation.continueTurn(row, how.origin);
+      parked.close(row.executionId, this.#decisionOf(row) ?? "approved", outcome);
+    });
+  }
+
+  /** Not decided in time: the transcript says so, and no turn goes on. False while its message is being written. */
+  #expire(row: ParkedAction): boolean {
+    const { host, parked, ledger } = this.#init;
+    return host.conversation.atomically(() => {
+      if (parked.find(row.executionId)?.state !== "parked") return false;
+      const outcome = expiredOutcome(row);
+      if (host.conversation.replaceOutput(row, outcome) === "not-yet") {
+        parked.postpone(row.executionId, host.clock.now() + RETRY_MS);
+        return false;
+      }
+      ledger.refuse({ ...recordOf(row), key: pauseKey(row) }, outcome);
+      parked.delete(row.executionId);
+      return true;
+    });
+  }
+}
+
+interface Decision extends ApprovalDecision {
+  readonly state: "approved" | "rejected";
+  readonly reason: string | null;
+}
+
+/** By one person. Without the hash it may be a decision about something else. */
+function isSameQuestion({ decidedBy, inputHash }: ParkedAction, again: Decision): boolean {
+  return decidedBy === (again.by ?? null) && inputHash === again.inputHash;
+}
+
+function approvalOf(row: ParkedAction): PendingApproval {
+  const { executionId, descriptor, inputHash } = row;
+  return { executionId, source: "action", descriptor, inputHash };
+}
+
+function isExpired(row: ParkedAction, nowMs: number): boolean {
+  return row.dueAt !== null && row.dueAt <= nowMs;
+}
+
+/** Under which a refusal is recorded: the effect's own key stays free for a later call. */
+function pauseKey({ executionId }: ParkedCall): string {
+  return `pause:${executionId}`;
+}
+
+function recordOf(row: ParkedAction): Omit<LedgerCall, "key"> {
+  const { action, inputHash, requestId, toolCallId, decidedBy } = row;
+  return { action, inputHash, requestId, toolCallId, approver: decidedBy, keyIsExplicit: false };
+}
+
+// ── Outcomes other than the action's own result, and the note for a place that is gone. Pure. ──
+
+const NOT_KEPT =
+  "it is not pending, and no outcome of it is kept; what came of a decided action is in the conversation";
+const DEFAULT_REJECTION = "Rejected by user";
+/** Characters of a note. */
+const MAX_NOTE_CHARS = 4_000;
+
+function notPending(executionId: string, why = "it is no longer pending"): { [key: string]: Json } {
+  return { status: "error", executionId, error: `Nothing was done: ${why}.` };
+}
+
+function failedOutcome({ executionId, action }: ParkedCall, error: string): { [key: string]: Json } {
+  return { status: "error", executionId, action, error };
+}
+
+function rejectedOutcome({ executionId, action }: ParkedCall, reason: string | null): { [key: string]: Json } {
+  return { status: "rejected", executionId, action, reason: reason ?? DEFAULT_REJECTION };
+}
+
+function expiredOutcome({ executionId, action }: ParkedCall): { [key: string]: Json } {
+  return { status: "expired", executionId, action };
+}
+
+function noteText({ action, executionId }: ParkedCall, outcome: Json | undefined): string {
+  const text = outcome === undefined ? "It returned nothing." : JSON.stringify(outcome);
+  return truncateText(
+    `The action "${action}" (${executionId}), which waited for approval, has an outcome: ${text}`,
+    MAX_NOTE_CHARS
+  );
+}

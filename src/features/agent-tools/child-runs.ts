@@ -1,0 +1,499 @@
+// The parent's side: what becomes of the runs that an agent has started. A run is written down before its child hears of
+// it and is closed when its child has said how it ended, so that a restart finds every child again. The same run never
+// starts twice. Starts call no child: runs that a crash left are taken up by the turn that waits for them, or by a wake.
+import type { Connection } from "../../agent/connections/connection.ts";
+import { currentDurable } from "../../agent/context.ts";
+import type { SubAgentClass } from "../../agent/tree/sub-agent-stub.ts";
+import { sha256 } from "../../host/blobs.ts";
+import { happensWithin } from "../../host/deadline.ts";
+import type { CallOutcome } from "../../journal/records.ts";
+import type { TurnOutcome } from "../../turn/turn.ts";
+import { isObject, type Json } from "../../util/json.ts";
+import { AGENT_TOOL, displayOfTool, type AgentToolDefinition } from "./definition.ts";
+import { ChildLink } from "./child-link.ts";
+import { takesRuns } from "./child-methods.ts";
+import { AgentToolClassError } from "./errors.ts";
+import { RunEvents } from "./events.ts";
+import { LiveRun, type RunRequest } from "./live-run.ts";
+import { NO_CONVERSATION, type RunConversation, type RunsInit } from "./ports.ts";
+import {
+  isHardTerminal,
+  isOpenRun,
+  valueText,
+  previewOf,
+  originalRunId,
+  runIdOfCall,
+  toolOutputOf,
+  type AgentToolRunInfo,
+  type BackgroundRun,
+  type RunAgentToolOptions,
+  type RunAgentToolResult,
+  type RunEnd
+} from "./run.ts";
+import { runInfo, runResult, RunTable, type ClearAgentToolRunsOptions, type RunRow } from "./run-table.ts";
+import { RunRemoval } from "./run-removal.ts";
+import { isUnreported, RunReports } from "./run-reports.ts";
+import { RetryTimes } from "./retry-times.ts";
+import { Slots } from "./slots.ts";
+
+/** How long a client that connects waits for what a child has said. */
+const REPLAY_MS = 2_000;
+/** Characters of an id that is not given. */
+const RANDOM_ID_CHARS = 12;
+
+const CLEARED = "clearing agent tool run";
+const OWNER_ENDED = "The turn that started the run has ended.";
+
+export class ChildRuns {
+  /** Set by an agent that has one, before its start is over. */
+  conversation: RunConversation = NO_CONVERSATION;
+  readonly table: RunTable;
+  readonly #init: RunsInit;
+  readonly #link: ChildLink;
+  readonly #slots: Slots;
+  readonly #events: RunEvents;
+  readonly #live = new Map<string, LiveRun>();
+  readonly #removal: RunRemoval;
+  readonly #reports: RunReports;
+  readonly #retries: RetryTimes;
+  #activeAt = 0;
+
+  constructor(init: RunsInit) {
+    const { runtime } = init;
+    this.#init = init;
+    this.table = new RunTable(runtime.sql);
+    this.#link = new ChildLink(runtime);
+    this.#retries = new RetryTimes(runtime.clock);
+    this.#reports = new RunReports({
+      ...init,
+      conversation: () => this.conversation,
+      table: this.table,
+      inAgent: (work) => this.#inAgent(work)
+    });
+    this.#slots = new Slots({
+      limits: () => init.settings(),
+      running: () => this.table.open().flatMap(({ run_id, status }) => (status === "running" ? [run_id] : []))
+    });
+    this.#removal = new RunRemoval({
+      table: this.table,
+      link: this.#link,
+      retries: this.#retries,
+      slots: this.#slots,
+      stop: (runId) => this.#live.get(runId)?.stop({ kind: "cleared" }),
+      inAgent: (work) => this.#inAgent(work),
+      rearm: () => runtime.background(runtime.wakes.rearm())
+    });
+    this.#events = new RunEvents({
+      connections: () => runtime.connections.list(),
+      runs: (limit) => this.table.list(limit),
+      isFollowed: (runId) => this.#live.has(runId),
+      chunks: (row) => this.#replayed(row),
+      background: (work) => runtime.background(work)
+    });
+  }
+
+  // ── Runs ──
+
+  async run(childClass: SubAgentClass, options: RunAgentToolOptions): Promise<RunAgentToolResult> {
+    const { input, signal, noProgressMs } = options;
+    const runId = options.runId ?? this.#newId();
+    const known = this.table.get(runId);
+    const request = { input: { value: input }, isNew: !known, signal, noProgressMs };
+    if (known) return this.#again(known, request);
+    const row = this.#add(childClass, options, runId);
+    const refusal = this.#refusal(childClass, row, signal);
+    if (refusal) return this.#end(row.run_id, refusal, 0);
+    return this.#resultFor(this.#watch(row, request));
+  }
+
+  /** What the model reads of a call. */
+  async callTool(
+    definition: AgentToolDefinition,
+    call: { input: unknown; toolCallId: string; signal: AbortSignal | undefined }
+  ): Promise<unknown> {
+    const { input, toolCallId, signal } = call;
+    const { childClass, options } = definition;
+    const messageId = this.conversation.currentTurn()?.messageId ?? sha256(valueText(input) ?? "");
+    const { detached, noProgressMs } = options;
+    const result = await this.run(childClass, {
+      input,
+      runId: runIdOfCall(messageId, toolCallId),
+      parentToolCallId: toolCallId,
+      display: displayOfTool(definition),
+      ...(signal && { signal }),
+      ...(detached !== undefined && { detached }),
+      ...(noProgressMs !== undefined && { noProgressMs })
+    });
+    return toolOutput(result, definition);
+  }
+
+  /** Whether a call whose attempt is over has a child that knows more, or may still get one. */
+  keepsCall(messageId: string, call: { readonly toolCallId: string; readonly toolName: string }): boolean {
+    return this.#definition(call.toolName) !== undefined || this.#rowOfCall(messageId, call.toolCallId) !== undefined;
+  }
+
+  /** What came of such a call: waits for its child. Undefined: there is none, and there can be none. */
+  async lateOutcome(
+    turn: { readonly messageId: string; readonly turnId: string; readonly signal: AbortSignal },
+    call: { readonly toolCallId: string; readonly toolName: string; readonly input: unknown }
+  ): Promise<CallOutcome | undefined> {
+    const { signal } = turn;
+    const row = this.#rowOfCall(turn.messageId, call.toolCallId);
+    const definition = this.#definition(call.toolName);
+    if (!definition && !row) return undefined;
+    const input = { value: call.input };
+    // The call is recorded, and the process died before its run was.
+    const known = row ?? (definition && this.#writeCall(definition, turn, call));
+    if (!known) return undefined;
+    const result = await this.#again(known, { input, isNew: false, signal });
+    if (signal.aborted) return undefined;
+    const output = await toolOutput(result, definition);
+    return { kind: "output", output: JSON.parse(valueText(output) ?? "null") as Json };
+  }
+
+  has(className: string, runId: string): boolean {
+    return this.table.get(runId)?.class_name === className;
+  }
+
+  inspect(runId: string): (AgentToolRunInfo & RunAgentToolResult) | undefined {
+    const row = this.table.get(runId);
+    return row && { ...runInfo(row), ...runResult(row), status: runInfo(row).status as RunAgentToolResult["status"] };
+  }
+
+  list(limit: number): AgentToolRunInfo[] {
+    return this.table.list(limit).map(runInfo);
+  }
+
+  /** Durable when it returns; resolves when the child was stopped. Nothing for a run that is over. */
+  async cancel(runId: string, reason: string): Promise<void> {
+    const row = this.table.get(runId);
+    if (!row || !isOpenRun(row.status)) return;
+    this.table.requestCancel(runId, reason);
+    const live = this.#live.get(runId);
+    live?.stop({ kind: "cancel", reason });
+    await (live ?? this.#watch({ ...row, cancel: reason }, { isNew: false })).result;
+  }
+
+  /** Deletes runs with their children; those that are open are stopped first. */
+  async clear(options: ClearAgentToolRunsOptions = {}): Promise<void> {
+    this.table.markCleared(options);
+    await this.#removal.removeCleared();
+  }
+
+  // ── Life of the agent ──
+
+  connected(connection: Connection): void {
+    if (this.table.exists) this.#events.connected(connection);
+  }
+
+  /** Children go on after a turn that was answered; those of any other are stopped. */
+  settled(turnId: string, { status }: Pick<TurnOutcome, "status">): void {
+    if (!this.table.exists) return;
+    // Its runs were kept until now.
+    this.#expire();
+    const left = this.table.openOfTurn(turnId);
+    if (left.length === 0) return;
+    const { runtime } = this.#init;
+    if (status === "completed") return void runtime.background(runtime.wakes.rearm());
+    for (const { run_id } of left) runtime.background(this.cancel(run_id, OWNER_ENDED));
+  }
+
+  /** Part of the transaction that empties the conversation. */
+  cleared(): void {
+    if (!this.table.exists) return;
+    this.table.markCleared();
+    const { runtime } = this.#init;
+    runtime.sql.afterTransaction({ committed: () => runtime.background(this.#removal.removeCleared()) });
+  }
+
+  nextWake(nowMs: number): number | null {
+    const due = this.table.unfinished().filter((row) => this.#isLeft(row));
+    const times = due.map((row) => this.#dueAt(row, nowMs));
+    const { maxAgeMs } = this.#init.settings().retention;
+    const firstEndedAt = maxAgeMs === undefined ? null : this.table.firstEndedAt(this.conversation.openTurns());
+    if (maxAgeMs !== undefined && firstEndedAt !== null) times.push(firstEndedAt + maxAgeMs + 1);
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** Takes up what a crash left: follows children, stops or deletes them, reports their ends. */
+  async runDue(): Promise<void> {
+    if (!this.table.exists) return;
+    this.#expire();
+    const now = this.#runtime.clock.now();
+    const left = this.table.unfinished().filter((row) => this.#isLeft(row) && this.#dueAt(row, now) <= now);
+    const open = left.filter(({ status }) => isOpenRun(status));
+    if (open.length > 0) this.#runtime.background(this.#recover(open));
+    for (const row of left.filter(isUnreported)) this.#runtime.background(this.#reportAgain(row));
+    if (left.some(({ status }) => status === "clearing")) await this.#removal.removeCleared();
+  }
+
+  /** Resolves when all of them are over. */
+  async #recover(rows: readonly RunRow[]): Promise<void> {
+    const { clock } = this.#runtime;
+    const beganAt = clock.now();
+    const runCount = rows.length;
+    this.#runtime.emit("agent_tool:recovery:begin", { runCount });
+    await Promise.all(rows.map((row) => this.#watch(row, { isNew: false }).result));
+    this.#runtime.emit("agent_tool:recovery:complete", { runCount, elapsedMs: clock.now() - beganAt });
+  }
+
+  stop(): void {
+    for (const live of this.#live.values()) live.stop({ kind: "detach" });
+  }
+
+  /** Used by the children of a turn so far. */
+  tokensOf(turnId: string): number {
+    if (!this.table.exists) return 0;
+    const live = [...this.#live.values()].filter((run) => run.row.turn_id === turnId);
+    // A run that is taken up again has in its row what it had used before.
+    const more = live.map(({ tokens, row }) => Math.max(0, tokens - row.tokens));
+    return more.reduce((sum, tokens) => sum + tokens, this.table.tokensOf(turnId));
+  }
+
+  /** When a child last said something. */
+  get activeAt(): number {
+    return this.#activeAt;
+  }
+
+  // ── One run ──
+
+  #add(childClass: SubAgentClass, options: RunAgentToolOptions, runId: string): RunRow {
+    const { detached } = options;
+    const isDetached = detached !== undefined && detached !== false;
+    return this.#write(childClass, {
+      ...options,
+      runId,
+      turnId: isDetached ? null : (this.conversation.currentTurn()?.turnId ?? null),
+      background: isDetached ? (detached === true ? {} : detached) : undefined
+    });
+  }
+
+  #writeCall(
+    definition: AgentToolDefinition,
+    { messageId, turnId }: { readonly messageId: string; readonly turnId: string },
+    { toolCallId, input }: { readonly toolCallId: string; readonly input: unknown }
+  ): RunRow {
+    const display = displayOfTool(definition);
+    const runId = runIdOfCall(messageId, toolCallId);
+    return this.#write(definition.childClass, { input, runId, turnId, parentToolCallId: toolCallId, display });
+  }
+
+  #write(
+    childClass: SubAgentClass,
+    run: Omit<RunAgentToolOptions, "runId" | "detached"> & {
+      readonly runId: string;
+      readonly turnId: string | null;
+      readonly background?: BackgroundRun | undefined;
+    }
+  ): RunRow {
+    const { input, inputPreview, display } = run;
+    const row = this.table.add(
+      {
+        run_id: run.runId,
+        class_name: childClass.name,
+        call_id: run.parentToolCallId ?? null,
+        turn_id: run.turnId,
+        preview: inputPreview ?? previewOf(input) ?? null,
+        display_order: run.displayOrder ?? 0,
+        display: isObject(display) && Object.keys(display).length > 0 ? display : undefined,
+        detached: run.background
+      },
+      this.#runtime.clock.now()
+    );
+    this.#events.started(row);
+    return row;
+  }
+
+  /** Why a run must not begin. Its child never hears of it. */
+  #refusal(childClass: SubAgentClass, row: RunRow, signal: AbortSignal | undefined): RunEnd | undefined {
+    if (signal?.aborted && row.detached === null) return { status: "aborted", error: "cancelled" };
+    if (!takesRuns(childClass)) {
+      return { status: "error", error: new AgentToolClassError(childClass.name).message };
+    }
+    // In the same tick as the answer: another run may be asked for in the next one.
+    if (this.#slots.reserve(row.run_id)) return undefined;
+    const { maxConcurrent } = this.#init.settings();
+    return { status: "error", error: `maxConcurrentAgentTools (${maxConcurrent}) exceeded` };
+  }
+
+  /** A run that is known: its result, or the wait for it. It never starts a second time. */
+  async #again(row: RunRow, request: RunRequest): Promise<RunAgentToolResult> {
+    if (isHardTerminal(row.status)) return runResult(row);
+    const live = this.#live.get(row.run_id) ?? this.#watch(row, request);
+    live.join(request.signal);
+    return this.#resultFor(live);
+  }
+
+  /** A background run is not waited for. */
+  async #resultFor(live: LiveRun): Promise<RunAgentToolResult> {
+    if (live.row.detached === null) return live.result;
+    await live.begun;
+    return this.#currentResult(live.row.run_id);
+  }
+
+  #currentResult(runId: string): RunAgentToolResult {
+    const row = this.table.get(runId);
+    if (!row) return { runId, agentType: "", status: "aborted", error: CLEARED };
+    return isOpenRun(row.status) ? { runId, agentType: row.class_name, status: "running" } : runResult(row);
+  }
+
+  #watch(row: RunRow, request: RunRequest): LiveRun {
+    const { runtime, settings, hooks } = this.#init;
+    const live = new LiveRun({
+      row,
+      request,
+      runtime,
+      settings,
+      hooks,
+      conversation: this.conversation,
+      table: this.table,
+      slots: this.#slots,
+      link: this.#link,
+      onChunks: (chunks) => this.#events.chunks(row, chunks),
+      onActivity: () => (this.#activeAt = runtime.clock.now()),
+      onOverspent: (turnId) => this.#overspent(turnId),
+      onLeft: () => this.#forget(row.run_id, live),
+      onFailed: () => this.#failed(live)
+    });
+    this.#live.set(row.run_id, live);
+    live.begin(
+      (work) => this.#inAgent(work),
+      (end) => this.#finish(live, end)
+    );
+    return live;
+  }
+
+  /** Not one that ends by itself now: it is what it is. */
+  #overspent(turnId: string): void {
+    for (const live of this.#live.values()) {
+      if (live.row.turn_id === turnId && !live.isOver) live.stop({ kind: "tokens" });
+    }
+  }
+
+  async #finish(live: LiveRun, end: RunEnd | undefined): Promise<RunAgentToolResult> {
+    const { run_id: runId, class_name: agentType } = live.row;
+    this.#forget(runId, live);
+    // Its caller is gone, and the run is not over. Or its child could not be stopped: that is tried again.
+    if (!end) {
+      this.#slots.leave(runId);
+      const cancel = this.table.get(runId)?.cancel ?? null;
+      if (cancel === null) this.#retries.pause(runId);
+      else this.#retries.failed(runId);
+      if (cancel !== null) return { runId, agentType, status: "aborted", error: cancel };
+      return { runId, agentType, status: "interrupted", error: OWNER_ENDED, childStillRunning: true };
+    }
+    return this.#end(runId, { ...end, tokens: Math.max(end.tokens ?? 0, live.tokens) }, live.lastEvent);
+  }
+
+  /** It is still open, or unreported: without a pause the wake would take it up again at once, for ever. */
+  #failed(live: LiveRun): void {
+    const { run_id: runId } = live.row;
+    this.#forget(runId, live);
+    this.#slots.leave(runId);
+    this.#retryLater(runId);
+  }
+
+  /** No wake was asked for while it was under way, and the one of the work itself is gone. */
+  #retryLater(runId: string): void {
+    this.#retries.failed(runId);
+    this.#runtime.background(this.#runtime.wakes.rearm());
+  }
+
+  #forget(runId: string, live: LiveRun): void {
+    if (this.#live.get(runId) === live) this.#live.delete(runId);
+  }
+
+  /** Written down, then told: clients, then user code. */
+  async #end(runId: string, end: RunEnd, chunks: number): Promise<RunAgentToolResult> {
+    const { clock } = this.#runtime;
+    const before = this.table.get(runId);
+    const reports = (before && before.detached !== null) || this.#init.hooks.wantsFinish;
+    const row = this.table.end(runId, end, { at: clock.now(), chunks, reports });
+    this.#slots.free(runId);
+    this.#retries.done(runId);
+    if (!row || !before) return { runId, agentType: before?.class_name ?? "", status: "aborted", error: CLEARED };
+    if (before.status === row.status) return runResult(row);
+    this.#runtime.emit("agent_tool:run:ended", { runId, agentType: row.class_name, status: end.status });
+    this.#events.ended(row);
+    if (reports) await this.#reports.report(row);
+    this.#expire();
+    return runResult(row);
+  }
+
+  #reportAgain(row: RunRow): Promise<void> {
+    return this.#reports.again(row).catch((error: unknown) => {
+      this.#retryLater(row.run_id);
+      throw error;
+    });
+  }
+
+  // ── Deleting ──
+
+  #expire(): void {
+    const { maxRuns, maxAgeMs } = this.#init.settings().retention;
+    if (maxRuns === undefined && maxAgeMs === undefined) return;
+    const endedBefore = maxAgeMs === undefined ? undefined : this.#runtime.clock.now() - maxAgeMs;
+    // A turn that is open asks for its runs again after a crash, and counts what they have used.
+    this.table.markExpired({ maxRuns, endedBefore, openTurns: this.conversation.openTurns() });
+    this.#runtime.background(this.#removal.removeCleared());
+  }
+
+  // ── Small parts ──
+
+  get #runtime() {
+    return this.#init.runtime;
+  }
+
+  /** Not worked on in this process, and not the business of a turn that will take it up itself. */
+  #isLeft(row: RunRow): boolean {
+    if (row.status === "clearing") return !this.#removal.isUnderWay(row);
+    if (this.#live.has(row.run_id) || this.#reports.isUnderWay(row)) return false;
+    if (!isOpenRun(row.status) || row.cancel !== null || row.turn_id === null) return true;
+    return !this.conversation.isOpen(row.turn_id);
+  }
+
+  #dueAt(row: RunRow, nowMs: number): number {
+    return this.#retries.at(row.run_id) ?? (isUnreported(row) ? this.#reports.againAt(row) : nowMs);
+  }
+
+  #inAgent<T>(work: () => Promise<T>): Promise<T> {
+    const { runtime } = this.#init;
+    return runtime.keepAlive.while(() => runtime.enterContext(work));
+  }
+
+  /** In work that is run again after a crash, the same call has the same run. */
+  #newId(): string {
+    const key = currentDurable()?.work.nextKey();
+    return key === undefined ? this.#runtime.ids.next().slice(0, RANDOM_ID_CHARS) : runIdOfCall("durable", key);
+  }
+
+  #rowOfCall(messageId: string, toolCallId: string): RunRow | undefined {
+    return this.table.get(runIdOfCall(messageId, toolCallId)) ?? this.table.get(originalRunId(toolCallId));
+  }
+
+  #definition(toolName: string): AgentToolDefinition | undefined {
+    const tool = this.conversation.toolNamed(toolName);
+    // Only tools of `agentTool()` have a member of this name.
+    return isObject(tool) && AGENT_TOOL in tool ? (tool[AGENT_TOOL] as AgentToolDefinition) : undefined;
+  }
+
+  /** Best effort: a client is not kept waiting for a child. */
+  async #replayed(row: RunRow): Promise<Awaited<ReturnType<ChildLink["read"]>>["chunks"]> {
+    const reading = this.#link.read(row, { afterSequence: -1, waitMs: 0 });
+    try {
+      const isInTime = await happensWithin(REPLAY_MS, reading, this.#runtime.clock);
+      return isInTime ? (await reading).chunks : [];
+    } catch (error) {
+      console.warn("What a sub-agent said could not be read for a client:", error);
+      return [];
+    }
+  }
+}
+
+/** What the model reads of a run. */
+async function toolOutput(result: RunAgentToolResult, definition: AgentToolDefinition | undefined): Promise<unknown> {
+  if (!definition?.validate || result.status !== "completed") return toolOutputOf(result);
+  if (result.output === undefined) return toolOutputOf(result, { ok: false });
+  const parsed = await definition.validate(result.output);
+  return toolOutputOf(result, parsed.ok ? { ok: true, value: parsed.value } : { ok: false });
+}

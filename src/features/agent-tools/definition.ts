@@ -1,0 +1,39 @@
+// What makes a tool an agent tool: the child's class and how it is run, carried by the tool itself. After a crash the
+// parent finds it by the tool's name and goes on with the call.
+import type { FlexibleSchema } from "ai";
+import type { Result } from "../../util/result.ts";
+import type { SubAgentClass } from "../../agent/tree/sub-agent-stub.ts";
+import type { AgentToolDisplay, BackgroundRun } from "./run.ts";
+
+/** Registered, so that two copies of the package agree on it. */
+export const AGENT_TOOL: unique symbol = Symbol.for("everthink.agent-tool") as typeof AGENT_TOOL;
+
+export interface AgentToolOptions<Input = unknown, Output = unknown> {
+  /** What the model reads about the tool. */
+  readonly description: string;
+  /** A Zod schema, or the SDK's `jsonSchema`. */
+  readonly inputSchema: FlexibleSchema<Input>;
+  /** Given, the tool returns the child's output in place of its summary. An output that does not match is a failure. */
+  readonly outputSchema?: FlexibleSchema<Output>;
+  /** What clients show: `display.name` and `display.icon`. */
+  readonly displayName?: string;
+  readonly icon?: string;
+  readonly display?: AgentToolDisplay;
+  /** As for `runAgentTool`. */
+  readonly noProgressMs?: number;
+  /** The tool returns at once; see `runAgentTool`. */
+  readonly detached?: boolean | BackgroundRun;
+}
+
+export interface AgentToolDefinition {
+  readonly childClass: SubAgentClass;
+  readonly options: Omit<AgentToolOptions, "inputSchema" | "outputSchema">;
+  /** What the tool's output schema makes of an output; absent: the tool has none, and returns the summary. */
+  readonly validate?: (output: unknown) => Promise<Result<unknown, unknown>>;
+}
+
+/** What a tool says about itself to clients. */
+export function displayOfTool({ options }: AgentToolDefinition): AgentToolDisplay {
+  const { display, displayName: name, icon } = options;
+  return { ...display, ...(name !== undefined && { name }), ...(icon !== undefined && { icon }) };
+}

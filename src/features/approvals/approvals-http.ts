@@ -1,0 +1,68 @@
+// Approvals over plain HTTP, for dashboards and scripts without a socket:
+//   GET  /agents/<class>/<name>/approvals                  what waits for a human
+//   POST /agents/<class>/<name>/approvals/<execution id>   { "decision": "approve" | "reject", "reason"?, "inputHash"?, "seq"?, "by"? }
+// and the same below the address of a sub-agent. Any other URL that ends alike is the user's.
+// Who may ask is decided where the request is routed, and by `authorizeApproval`.
+import { readText } from "../../util/bytes.ts";
+import { isJsonRequest, isObject, parseJson } from "../../util/json.ts";
+import type { ApprovalDecision, ApprovalSource } from "../actions/contract.ts";
+
+type ApprovalsPort = Omit<ApprovalSource, "owns">;
+
+/** A decision is small; more than this is no decision. */
+const MAX_BODY_BYTES = 16 * 1024;
+
+const REST = /^(?:\/([^/]+))?$/;
+
+/** `rest` is what follows "/approvals". Undefined: the request is not about approvals. */
+export function approvalsResponse(
+  request: Request,
+  rest: string,
+  approvals: ApprovalsPort
+): Promise<Response> | undefined {
+  const match = REST.exec(rest);
+  if (!match) return undefined;
+  // Ids of ours need no escapes; anything else is not the id of an execution.
+  const executionId = match[1];
+  if (request.method === "GET") return Promise.resolve(json(approvals.pendingApprovals(executionId)));
+  if (request.method !== "POST" || executionId === undefined) {
+    return Promise.resolve(json({ error: "Method not allowed" }, 405));
+  }
+  return decide(request, approvals, executionId);
+}
+
+async function decide(request: Request, approvals: ApprovalsPort, executionId: string): Promise<Response> {
+  if (!isJsonRequest(request)) return json({ error: "Send the decision with Content-Type: application/json." }, 415);
+  const decision = readDecision(await readText(request.body, MAX_BODY_BYTES));
+  if (!decision) {
+    const error = 'Send { "decision": "approve" } or { "decision": "reject", "reason": "…" } as JSON.';
+    return json({ error }, 400);
+  }
+  const { isApproved, ...details } = decision;
+  const outcome = isApproved
+    ? await approvals.approveExecution(executionId, details)
+    : await approvals.rejectExecution(executionId, details);
+  const isRefused = isObject(outcome) && outcome["status"] === "error" && outcome["executionId"] === executionId;
+  return json({ output: outcome ?? null }, isRefused ? 409 : 200);
+}
+
+function readDecision(
+  text: string | undefined
+): (ApprovalDecision & { isApproved: boolean; reason?: string }) | undefined {
+  if (text === undefined) return undefined;
+  const parsed = parseJson(text);
+  if (!parsed.ok || !isObject(parsed.value)) return undefined;
+  const { decision, reason, inputHash, seq, by } = parsed.value;
+  if (decision !== "approve" && decision !== "reject") return undefined;
+  return {
+    isApproved: decision === "approve",
+    ...(typeof reason === "string" && { reason }),
+    ...(typeof inputHash === "string" && { inputHash }),
+    ...(typeof seq === "number" && { seq }),
+    ...(typeof by === "string" && { by })
+  };
+}
+
+function json(value: unknown, status = 200): Response {
+  return Response.json(value, { status, headers: { "Cache-Control": "no-store" } });
+}

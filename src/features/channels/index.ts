@@ -1,0 +1,21 @@
+// `everthink/channels`: the surfaces a turn can belong to. What `everthink` exports of them, for code that only declares.
+export { defineChannels, messengerChannel, resolveChannels } from "./channels.ts";
+export type {
+  ChannelCapabilities,
+  ChannelCard,
+  ChannelContext,
+  ChannelDefinition,
+  ChannelDeliveryPolicy,
+  ChannelDeliverySurface,
+  ChannelIngress,
+  ChannelKind,
+  ChannelMessenger,
+  ChannelText,
+  DeliveryKind,
+  DeliveryTag,
+  MessengerOrigin,
+  MessengerSet,
+  NormalizedChannelDefinition,
+  ThinkChannels
+} from "./channels.ts";
+export type { DeliverNoticeOptions } from "./channel-agent.ts";

@@ -1,0 +1,147 @@
+// Conversations of messengers are private: a client reaches one by a URL or a socket only if the class opens it. The rule
+// is applied where a request comes in, before the sub-agent is woken, and names what is let through instead of what is not.
+// Code of the server, which calls methods of a stub, is not asked about.
+import { isUpgrade } from "../../agent/connections/upgrade.ts";
+import type { AddressedChild, AgentExtension } from "../../feature/agent-extension.ts";
+import { pathBelowAgent } from "../../agent/own-path.ts";
+import type { AgentPathStep } from "../../agent/tree/path.ts";
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
+import { CONVERSATION_PREFIX } from "./channels.ts";
+import { INSPECTION_PATH, mayInspect } from "../inspection/inspection.ts";
+import type { OptionalHook } from "../../think/overrides.ts";
+import { thinkRuntimeOf, type ThinkRuntime } from "../../think/runtime.ts";
+import { WarnOnce } from "../../util/warn-once.ts";
+
+/** Sent to sockets of a conversation that a messenger takes over: their clients may come back, and are asked about then. */
+const TAKEN_OVER = { code: 1012, reason: "This conversation belongs to a messenger now" };
+
+/** The agent itself, in the table. */
+const SELF: AgentPathStep = { className: "", name: "" };
+
+export const CLAIM_TABLES: readonly TableDefinition[] = [
+  // Bound: one row per conversation for which the class chose the name. Deleted: with the sub-agent.
+  {
+    name: "cf_messenger_conversations",
+    create: [
+      `CREATE TABLE cf_messenger_conversations (class_name TEXT NOT NULL, name TEXT NOT NULL,
+        PRIMARY KEY (class_name, name)) WITHOUT ROWID`
+    ]
+  }
+];
+
+const warnings = new WarnOnce();
+
+export class MessengerAccess implements AgentExtension {
+  readonly #think: ThinkRuntime;
+  readonly #table: TableSet;
+  /** The class is asked once about a request. */
+  readonly #allowed = new WeakSet<Request>();
+
+  readonly #isOverridden: (hook: OptionalHook) => boolean;
+
+  constructor(think: ThinkRuntime, isOverridden: (hook: OptionalHook) => boolean) {
+    this.#think = think;
+    this.#isOverridden = isOverridden;
+    this.#table = new TableSet(think.agent.sql, CLAIM_TABLES);
+  }
+
+  /** From now on it is a messenger's. Sockets that clients opened before are closed. */
+  claim(conversation: AgentPathStep | "self"): void {
+    const step = conversation === "self" ? SELF : conversation;
+    if (step.name.startsWith(CONVERSATION_PREFIX) || this.#isClaimed(step)) return;
+    this.#table.run(
+      "INSERT INTO cf_messenger_conversations (class_name, name) VALUES (?, ?)",
+      step.className,
+      step.name
+    );
+    // With a messenger that says so, clients have been asked about from the start.
+    if (conversation === "self" && this.#answersItself()) return;
+    this.#think.agent.tree.closeSockets(conversation === "self" ? undefined : conversation, TAKEN_OVER);
+  }
+
+  removed({ className, name }: AgentPathStep): void {
+    this.#table.change("DELETE FROM cf_messenger_conversations WHERE class_name = ? AND name = ?", className, name);
+  }
+
+  async admitChild(request: Request, child: AddressedChild): Promise<Response | undefined> {
+    const { className, name, innermostPath } = child;
+    if (!name.startsWith(CONVERSATION_PREFIX) && !this.#isClaimed(child)) return undefined;
+    if (this.#allowed.has(request)) return undefined;
+    const isAllowed =
+      this.#isLogin(request, child) ||
+      (await this.#mayInspect(request, innermostPath)) ||
+      (await this.#isOpened(request, { className, name }));
+    if (!isAllowed) return refuse();
+    this.#allowed.add(request);
+    return undefined;
+  }
+
+  /** The agent itself has a conversation of a messenger's: "class" leaves the request to the class's own `onRequest`. */
+  async admitHere(request: Request): Promise<Response | "class" | undefined> {
+    const { agent } = this.#think;
+    const { className, name, isFacet } = agent.identity;
+    // A sub-agent is reached through its parent, which has asked already.
+    if (isFacet || !(this.#answersItself() || this.#isClaimed(SELF))) return undefined;
+    const path = pathBelowAgent(request.url, agent);
+    const isWebhook = this.#think.features.broughtBy("getMessengers")?.isWebhook(path ?? new URL(request.url).pathname);
+    if (!isUpgrade(request) && (isWebhook || INSPECTION_PATH.test(path ?? ""))) return undefined;
+    if (await this.#isOpened(request, { className, name })) return undefined;
+    return isUpgrade(request) ? refuse() : "class";
+  }
+
+  #answersItself(): boolean {
+    return Object.values(this.#think.channels.messengers).some(({ conversation }) => conversation === "self");
+  }
+
+  #isClaimed({ className, name }: AgentPathStep): boolean {
+    const query = "SELECT 1 FROM cf_messenger_conversations WHERE class_name = ? AND name = ?";
+    return this.#table.one(query, className, name) !== undefined;
+  }
+
+  /** A login to an MCP server ends in the conversation that began it; the sub-agent checks the state, which is used once. */
+  #isLogin(request: Request, { className, name, innermostPath }: AddressedChild): boolean {
+    return (
+      request.method === "GET" &&
+      innermostPath === "/callback" &&
+      new URL(request.url).searchParams.has("state") &&
+      !isUpgrade(request) &&
+      this.#think.agent.tree.children.has({ className, name })
+    );
+  }
+
+  /** By the credential of an inspector. The sub-agent asks its own class again. */
+  async #mayInspect(request: Request, path: string): Promise<boolean> {
+    const inspected = isUpgrade(request) ? undefined : INSPECTION_PATH.exec(path)?.[1];
+    return inspected !== undefined && this.#decided(() => mayInspect(this.#think, request, inspected));
+  }
+
+  async #isOpened(request: Request, conversation: AgentPathStep): Promise<boolean> {
+    if (!this.#isOverridden("authorizeMessengerConversation")) return false;
+    return this.#decided(() =>
+      this.#think.overrides.authorizeMessengerConversation(request.clone() as Request, conversation)
+    );
+  }
+
+  /** A class that fails refuses. */
+  async #decided(decide: () => unknown): Promise<boolean> {
+    try {
+      return (await decide()) === true;
+    } catch (error) {
+      console.error("Whether a messenger's conversation may be reached could not be decided: it is refused.", error);
+      return false;
+    }
+  }
+}
+
+/** For the messengers of this package: called before the first message is stored in the conversation. */
+export function claimConversation(agent: object, conversation: AgentPathStep | "self"): void {
+  thinkRuntimeOf(agent).messengerAccess.claim(conversation);
+}
+
+function refuse(): Response {
+  warnings.warn(
+    "A client asked for the conversation of a messenger: refused. authorizeMessengerConversation() of the class opens it."
+  );
+  const error = "Conversations of messengers are not open here.";
+  return Response.json({ error }, { status: 403, headers: { "Cache-Control": "no-store" } });
+}

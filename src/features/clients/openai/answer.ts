@@ -1,0 +1,83 @@
+// An answer as clients of the OpenAI API know one: its text, and the calls that wait for the client. What the agent's own
+// tools do, reasoning and data are not part of it.
+import type { StepUsage } from "../../../journal/records.ts";
+import { isObject, parseJson } from "../../../util/json.ts";
+import type { PlainSink } from "../plain/reader.ts";
+
+export interface WaitingCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON. */
+  readonly input: string;
+}
+
+/** How an answer ended. */
+export interface AnswerEnd {
+  /** The client's to run. */
+  readonly calls: readonly WaitingCall[];
+  /** Undefined when they are not known. */
+  readonly tokens: TokenCounts | undefined;
+}
+
+export interface TokenCounts {
+  readonly input: number;
+  readonly output: number;
+  readonly total: number;
+  readonly cached: number;
+  readonly reasoning: number;
+}
+
+export interface AnswerEvents {
+  text(delta: string): boolean;
+  done(end: AnswerEnd): void;
+  failed(errorText: string): void;
+}
+
+/** Reads the chunks of an answer. */
+export class AnswerReader implements PlainSink {
+  readonly #events: AnswerEvents;
+  readonly #usage: () => StepUsage | undefined;
+  readonly #calls = new Map<string, WaitingCall>();
+
+  /** `usage` is asked at the end of the answer. */
+  constructor(events: AnswerEvents, usage: () => StepUsage | undefined) {
+    this.#events = events;
+    this.#usage = usage;
+  }
+
+  chunk(body: string): boolean {
+    const parsed = parseJson(body);
+    const chunk = parsed.ok && isObject(parsed.value) ? parsed.value : {};
+    const { type, delta, toolCallId: id, toolName: name, input } = chunk;
+    if (type === "text-delta" && typeof delta === "string") return this.#events.text(delta);
+    if (typeof id !== "string") return true;
+    if (type === "tool-input-available" && chunk["providerExecuted"] !== true) {
+      this.#calls.set(id, { id, name: String(name), input: JSON.stringify(input) ?? "{}" });
+    } else if (type !== "tool-input-delta") {
+      // It has an outcome, or waits for a person.
+      this.#calls.delete(id);
+    }
+    return true;
+  }
+
+  end(): void {
+    this.#events.done({ calls: [...this.#calls.values()], tokens: countsOf(this.#usage()) });
+  }
+
+  fail(errorText: string): void {
+    this.#events.failed(errorText);
+  }
+}
+
+/** The API has no word for a count that is not known: without a total nothing is reported. */
+function countsOf(usage: StepUsage | undefined): TokenCounts | undefined {
+  if (!usage || usage.totalTokens === null) return undefined;
+  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens } = usage;
+  return {
+    input: inputTokens ?? 0,
+    output: outputTokens ?? 0,
+    total: totalTokens,
+    cached: cachedInputTokens ?? 0,
+    reasoning: reasoningTokens ?? 0
+  };
+}

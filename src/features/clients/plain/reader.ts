@@ -1,0 +1,136 @@
+// One plain client that is sent one answer, as chunks of the AI SDK and one end. It follows a turn by its request id; what
+// the client shows of tool calls is tracked, so that an outcome that is not part of the turn's stream reaches it too.
+import type { UIMessage, UIMessageChunk } from "ai";
+import { isSettledToolPart, isToolPart, outcomeChunk } from "../../../model/index.ts";
+import { isObject, parseJson } from "../../../util/json.ts";
+import { OtherClient } from "../../../wire/clients.ts";
+
+/** Where an encoding writes to. After an end nothing more comes. */
+export interface PlainSink {
+  /** One UI message chunk as JSON. False: the client is gone. */
+  chunk(body: string): boolean;
+  end(): void;
+  /** Plain words for a person. */
+  fail(errorText: string): void;
+}
+
+export interface PlainReaderInit {
+  readonly sink: PlainSink;
+  /** The client's connection, if it has one. */
+  readonly connection?: object;
+  /** It left, or was too slow, before it had everything. */
+  readonly onCut: (reader: PlainReader) => void;
+}
+
+const TOOL_CHUNK = '{"type":"tool-';
+
+export class PlainReader extends OtherClient {
+  readonly #init: PlainReaderInit;
+  /** Calls that the client shows, and whether it knows their end. */
+  readonly #calls = new Map<string, boolean>();
+  #requestId: string | undefined;
+  #messageId: string | undefined;
+  /** The answer has begun on the client's side: a further `start` would begin another. */
+  #hasStarted = false;
+  #isOver = false;
+
+  constructor(init: PlainReaderInit) {
+    super();
+    this.#init = init;
+  }
+
+  get key(): object {
+    return this.#init.connection ?? this;
+  }
+
+  get isOpen(): boolean {
+    return !this.#isOver;
+  }
+
+  /** The turn it is sent. */
+  get requestId(): string | undefined {
+    return this.#requestId;
+  }
+
+  /** The message that its client shows, and adds to. */
+  get messageId(): string | undefined {
+    return this.#messageId;
+  }
+
+  /** It is about to ask under this id. */
+  expect(requestId: string): void {
+    this.#requestId = requestId;
+  }
+
+  follow(requestId: string, messageId: string): void {
+    this.#requestId = requestId;
+    this.#messageId = messageId;
+  }
+
+  /** Its client shows this answer already, and adds the rest to it. */
+  shows({ parts }: UIMessage): void {
+    this.#hasStarted = true;
+    for (const part of parts) if (isToolPart(part)) this.#calls.set(part.toolCallId, isSettledToolPart(part));
+  }
+
+  /** A chunk of the turn's stream. */
+  chunk(body: string): void {
+    if (body.startsWith(TOOL_CHUNK)) this.#noteCall(body);
+    // A client adds to the message it shows; the id of another would make it repeat what it has.
+    if (this.#hasStarted && body.startsWith('{"type":"start"')) return;
+    this.#send(body);
+  }
+
+  /** Chunks that are not of the stream. */
+  chunks(chunks: readonly UIMessageChunk[]): void {
+    for (const chunk of chunks) this.#write(chunk);
+  }
+
+  /** Ends of calls that it shows as open. */
+  catchUp({ parts }: UIMessage): void {
+    for (const part of parts) {
+      if (!isToolPart(part) || this.#calls.get(part.toolCallId) !== false || !isSettledToolPart(part)) continue;
+      const outcome = outcomeChunk(part);
+      if (outcome) this.#write(outcome);
+    }
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#init.sink.end();
+  }
+
+  fail(errorText: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#init.sink.fail(errorText);
+  }
+
+  /** The client is gone, or cannot keep up. What it follows goes on. */
+  cut(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#init.onCut(this);
+  }
+
+  #write(chunk: UIMessageChunk): void {
+    const body = JSON.stringify(chunk);
+    if (body.startsWith(TOOL_CHUNK)) this.#noteCall(body);
+    if (chunk.type === "start") this.#hasStarted = true;
+    this.#send(body);
+  }
+
+  #send(body: string): void {
+    if (!this.#isOver && !this.#init.sink.chunk(body)) this.cut();
+  }
+
+  #noteCall(body: string): void {
+    const parsed = parseJson(body);
+    if (!parsed.ok || !isObject(parsed.value)) return;
+    const { type, toolCallId, preliminary } = parsed.value;
+    if (typeof toolCallId !== "string" || typeof type !== "string") return;
+    const isEnd = type.startsWith("tool-output-") || type === "tool-input-error";
+    this.#calls.set(toolCallId, isEnd && preliminary !== true);
+  }
+}

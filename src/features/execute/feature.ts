@@ -1,0 +1,105 @@
+// Executed code as a feature of an agent: it joins with the first tool that carries it.
+import type { UIMessageChunk } from "ai";
+import type { ActionOutput } from "../actions/contract.ts";
+import type { ExecutionsFeature, PendingExecution } from "./restore-executions.ts";
+import type { FeatureHost } from "../../feature/feature.ts";
+import { endingInPause } from "../../feature/paused-turn.ts";
+import { isObject } from "../../util/json.ts";
+import { ExecutionApprovals } from "./execution-approvals.ts";
+import { Executions, type ExecutionsInit, type RuntimeDefinition } from "./executions.ts";
+import { isExecutionId, isPausedExecution, type PendingCall } from "./outcome.ts";
+import { EXECUTION_TABLES } from "./tables.ts";
+import { watchedRunner } from "./watched-tools.ts";
+import { ToolSetConnector } from "./connector.ts";
+import type { ToolSet } from "ai";
+
+/** Under which a tool or a runtime holds what it runs code with. */
+export const DEFINITION: unique symbol = Symbol("everthink.execute-definition");
+
+/** A definition before the agent is known: its tools are run with the agent's hooks. */
+export interface UnboundDefinition extends RuntimeDefinition {
+  readonly tools: ToolSet | undefined;
+}
+
+export interface OpenExecutions {
+  readonly executions: Executions;
+  readonly approvals: ExecutionApprovals;
+}
+
+const opened = new WeakMap<object, OpenExecutions>();
+
+/** Of an agent whose feature has joined. */
+export function executionsIn(agent: object): OpenExecutions | undefined {
+  return opened.get(agent);
+}
+
+/** Set by `everthink serve`: when a process that crashed, or did not answer any more, was gone. */
+const FROZEN_VARIABLE = "EVERTHINK_FROZEN_UNTIL";
+
+export function openExecute(host: FeatureHost): ExecutionsFeature {
+  const { overrides, env } = host;
+  const init: ExecutionsInit = {
+    sql: host.sql,
+    clock: host.clock,
+    ids: host.ids,
+    conversation: host.conversation,
+    validate: host.validate,
+    inAgent: host.inAgent,
+    background: host.background,
+    rearm: host.rearm,
+    turns: host.turns,
+    emit: host.emit,
+    quarantine: host.quarantine,
+    authorizeApproval: (context) => overrides.authorizeApproval(context),
+    describePaused: (pending, call) => overrides.describePausedExecution(asPublic(pending), call),
+    frozenUntil: isObject(env) ? Number(env[FROZEN_VARIABLE] ?? 0) || 0 : 0
+  };
+  const executions = new Executions(init);
+  const approvals = new ExecutionApprovals(executions, init);
+  opened.set(host.agent, { executions, approvals });
+  return {
+    name: "execute",
+    tables: EXECUTION_TABLES,
+    adopt: (carrier) => {
+      const definition: unknown = Reflect.get(carrier, DEFINITION);
+      // Only this module puts something under this name.
+      if (isObject(definition)) executions.register(bound(host, definition as object as UnboundDefinition));
+    },
+    ready: () => executions.resume(),
+    stop: () => executions.stop(),
+    nextWake: () => executions.nextWake(),
+    runDue: async () => executions.runDue(),
+    inTurn: () => ({ ...endingInPause(isPausedExecution), annotate: (chunk) => annotated(chunk, executions) }),
+    settled: ({ turnId }) => executions.turnSettled(turnId),
+    cleared: () => executions.store.deleteAll(),
+    keepsOutcome: (turn, { toolCallId }) => executions.keepsCall(turn, toolCallId),
+    lateOutcome: (turn, call) => executions.lateOutcome(turn, call),
+    annotateRecovered: (chunk) => annotated(chunk, executions),
+    approvals: {
+      owns: isExecutionId,
+      pendingApprovals: (id) => approvals.pendingApprovals(id),
+      // An outcome is JSON.
+      approveExecution: async (id, decision) => (await approvals.approve(id, { ...decision })) as ActionOutput,
+      rejectExecution: async (id, decision) => (await approvals.reject(id, { ...decision })) as ActionOutput
+    },
+    pendingExecutions: (id) => approvals.pendingExecutions(id).map(asPublic)
+  };
+}
+
+function bound(host: FeatureHost, { tools, connectors, ...definition }: UnboundDefinition): RuntimeDefinition {
+  if (!tools) return { ...definition, connectors };
+  return { ...definition, connectors: [new ToolSetConnector(tools, watchedRunner(host)), ...connectors] };
+}
+
+/** What arguments decode to can be sent. */
+function asPublic(pending: PendingCall): PendingExecution {
+  return pending as PendingExecution;
+}
+
+/** A run that waits carries what is asked, so that a client need not look it up. */
+function annotated(chunk: UIMessageChunk, executions: Executions): UIMessageChunk {
+  if (chunk.type !== "tool-output-available" || !isPausedExecution(chunk.output)) return chunk;
+  const execution = executions.store.find(chunk.output.executionId);
+  const approvalDescriptor = execution && executions.askedOf(execution);
+  return approvalDescriptor ? { ...chunk, ...{ approvalDescriptor } } : chunk;
+}

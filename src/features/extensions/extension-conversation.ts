@@ -1,0 +1,134 @@
+// What extensions may read and write of their agent's conversation, and the blocks of the system prompt they bring.
+import type { UIMessage } from "ai";
+import type { ExtensionBlock } from "./context-blocks.ts";
+import type { ExtensionConversation, ExtensionMessage } from "./host-bridge.ts";
+import { AgentContextProvider } from "../../session/context/agent-context-provider.ts";
+import { BlockOverTokensError } from "../../session/context/errors.ts";
+import type { AnyContextProvider } from "../../session/context/provider.ts";
+import { estimateStringTokens } from "../../session/tokens.ts";
+import type { ExtensionOwner } from "./extensions.ts";
+import type { FeatureHost } from "../../feature/feature.ts";
+
+interface Text {
+  readonly block: ExtensionBlock;
+  readonly provider: AgentContextProvider;
+}
+
+export class AgentExtensionConversation implements ExtensionConversation {
+  readonly #owner: ExtensionOwner;
+  readonly #host: FeatureHost;
+  /** Blocks of extensions whose text the session keeps. */
+  readonly #texts = new Map<string, Text>();
+  #isLive = false;
+
+  constructor({ owner, host }: { owner: ExtensionOwner; host: FeatureHost }) {
+    this.#owner = owner;
+    this.#host = host;
+  }
+
+  /** From now on a change of the blocks renders the prompt again; before, the first turn does. */
+  goLive(): void {
+    this.#isLive = true;
+  }
+
+  async addBlocks(blocks: readonly ExtensionBlock[]): Promise<void> {
+    const { session } = this.#owner;
+    const added: string[] = [];
+    try {
+      for (const block of blocks) {
+        const { label, description, maxTokens } = block;
+        const text = isText(block) ? new AgentContextProvider(this.#host.agent) : undefined;
+        await session.addContext(label, {
+          provider: text ? textProvider(block, text) : collectionProvider(block),
+          ...(description !== undefined && { description }),
+          ...(maxTokens !== undefined && { maxTokens })
+        });
+        added.push(label);
+        if (text) this.#texts.set(label, { block, provider: text });
+      }
+    } catch (error) {
+      await this.removeBlocks(added, false);
+      throw error;
+    }
+    await this.#refresh();
+  }
+
+  async removeBlocks(labels: readonly string[], isForGood: boolean): Promise<void> {
+    for (const label of labels) {
+      if (isForGood) await this.#texts.get(label)?.provider.set("");
+      this.#texts.delete(label);
+      this.#owner.session.removeContext(label);
+    }
+    await this.#refresh();
+  }
+
+  async getContext(label: string): Promise<string | null> {
+    const { session } = this.#owner;
+    await session.loadContext();
+    return session.getContextBlock(label)?.content ?? null;
+  }
+
+  async setContext(label: string, content: string): Promise<void> {
+    const { session } = this.#owner;
+    const text = this.#texts.get(label);
+    if (text?.block.type === "readonly") {
+      const tokens = estimateStringTokens(content);
+      const { maxTokens = Infinity } = text.block;
+      if (tokens > maxTokens) throw new BlockOverTokensError(label, tokens, maxTokens);
+      await text.provider.set(content);
+    } else {
+      await session.replaceContextBlock(label, content);
+    }
+    // Blocks of the class are shown after the next refresh, as when the model writes them.
+    if (text) await this.#refresh();
+  }
+
+  *messages(): Iterable<ExtensionMessage> {
+    const messages = this.#host.turns.transcript();
+    for (const { id, role, parts } of messages.toReversed()) yield { id, role, content: textOf(parts) };
+  }
+
+  messageCount(): Promise<number> {
+    return this.#owner.session.getPathLength();
+  }
+
+  async sendMessage(content: string, extensionName: string): Promise<void> {
+    const message: UIMessage = {
+      id: this.#host.ids.next(),
+      role: "user",
+      parts: [{ type: "text", text: content }],
+      metadata: { source: { kind: "extension", name: extensionName } }
+    };
+    await this.#owner.addMessages([message], {});
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.#isLive) await this.#owner.session.refreshSystemPrompt();
+  }
+}
+
+function isText({ type }: ExtensionBlock): boolean {
+  return type === "readonly" || type === "writable";
+}
+
+/** Of a block that only its extension writes, the model is offered no way to write it. */
+function textProvider({ type }: ExtensionBlock, provider: AgentContextProvider): AnyContextProvider {
+  if (type === "writable") return provider;
+  return { init: (label, sessionId) => provider.init(label, sessionId), get: () => provider.get() };
+}
+
+function collectionProvider({ type, serve, takesEntries }: ExtensionBlock): AnyContextProvider {
+  const get = () => serve("get", []);
+  const set = async (...entry: (string | undefined)[]) =>
+    void (await serve(
+      "set",
+      entry.filter((one) => one !== undefined)
+    ));
+  const more = takesEntries ? { set } : {};
+  if (type === "skill") return { get, load: (key) => serve("load", [key]), ...more };
+  return { get, search: (query) => serve("search", [query]), ...more };
+}
+
+function textOf(parts: UIMessage["parts"]): string {
+  return parts.flatMap((part) => (part.type === "text" ? part.text : [])).join("");
+}

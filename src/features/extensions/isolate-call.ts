@@ -1,0 +1,83 @@
+// One call into the isolate of an extension: with the functions it may use, a deadline, and a limit on what it answers.
+// What it answers is not trusted: the modules inside can be tampered with by the extension.
+import { disposeCall, openIsolate, type IsolateLoader } from "../../sandbox/isolate.ts";
+import { isObject } from "../../util/json.ts";
+import { ExtensionError } from "./errors.ts";
+import { hostFunctions, type HostBridgeInit, type HostFunctions } from "./host-bridge.ts";
+import type { CheckedManifest } from "./manifest.ts";
+import { parseUntrusted } from "./untrusted-json.ts";
+
+const CPU_MS = 5_000;
+/** Characters of JSON that a call may answer. */
+const MAX_ANSWER_CHARS = 10_000_000;
+const MAX_ERROR_CHARS = 10_000;
+
+/** The methods of the harness in program.ts. */
+export interface ExtensionEntrypoint {
+  describe(): Promise<unknown>;
+  call(name: string, args: string, functions: HostFunctions): Promise<unknown>;
+  hook(name: string, snapshots: string, functions: HostFunctions): Promise<unknown>;
+  context(label: string, method: string, args: string, functions: HostFunctions): Promise<unknown>;
+}
+
+export interface IsolateCall {
+  readonly timeoutMs: number;
+  /** Stops it: the turn it belongs to is over. */
+  readonly signal?: AbortSignal | undefined;
+  readonly manifest: CheckedManifest;
+  readonly bridge: HostBridgeInit;
+}
+
+/** A call did not answer in time. */
+export class ExtensionTimeoutError extends ExtensionError {
+  constructor(timeoutMs: number) {
+    super(`The extension was timed out after ${timeoutMs} ms.`);
+  }
+}
+
+export function openExtension(loader: IsolateLoader, modules: Readonly<Record<string, string>>): ExtensionEntrypoint {
+  return openIsolate<ExtensionEntrypoint>({ loader, modules, cpuMs: CPU_MS });
+}
+
+/** The value that the code returned. Throws an Error with the message of what it threw, and ExtensionError. */
+export async function callIsolate(
+  { manifest, bridge, timeoutMs, signal }: IsolateCall,
+  send: (functions: HostFunctions) => Promise<unknown>
+): Promise<unknown> {
+  const over = new AbortController();
+  const ending = AbortSignal.any([over.signal, ...(signal ? [signal] : [])]);
+  ending.throwIfAborted();
+  const call = send(hostFunctions(manifest, bridge, ending));
+  try {
+    return answeredValue(await within(call, timeoutMs, signal));
+  } finally {
+    // Whatever goes on inside reaches nothing any more.
+    over.abort();
+    disposeCall(call);
+  }
+}
+
+/** Throws what the code threw. */
+export function answeredValue(answer: unknown): unknown {
+  const { error, value } = isObject(answer) ? answer : {};
+  if (error !== undefined) throw new Error(String(error).slice(0, MAX_ERROR_CHARS));
+  if (typeof value !== "string") return undefined;
+  if (value.length > MAX_ANSWER_CHARS)
+    throw new ExtensionError(`The extension answered more than ${MAX_ANSWER_CHARS} characters.`);
+  return parseUntrusted(value);
+}
+
+/** Rejects at the deadline, and when the caller stops it. */
+export async function within(call: Promise<unknown>, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
+  call.catch(() => undefined);
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new ExtensionTimeoutError(timeoutMs)), timeoutMs);
+  const stop = () => reject(new ExtensionError("The call was stopped."));
+  signal?.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([call, stopped]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,191 @@
+// The inspection API over HTTP, below `…/inspect/v1/`. Who may ask is checked by the caller, before anything here runs.
+//   GET  agent, conversations, turns?before=&limit=, turns/<id>, turns/<id>/why, inbox, state, file?path=
+//   GET  turns/<id>/calls/<call id>?part=input|output&from=   more of a long input or output
+//   POST decide, try
+import { readText } from "../../util/bytes.ts";
+import { errorMessage, ThinkError } from "../../util/errors.ts";
+import { isJsonRequest, isObject, parseJson } from "../../util/json.ts";
+import type {
+  AgentView,
+  ConversationsView,
+  FileView,
+  InboxView,
+  ShownText,
+  StateView,
+  TryRequest,
+  TryView,
+  TurnsView,
+  TurnTimeline,
+  TurnWhy
+} from "./views.ts";
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const DEFAULT_TURNS = 50;
+const MAX_TURNS = 100;
+
+/** What a request wants to do. "decide" changes the agent; "try" calls a model, which costs money. */
+export type InspectionAccess = "read" | "decide" | "try";
+
+export interface InspectionDecision {
+  readonly id: string;
+  readonly isApproved: boolean;
+  readonly reason?: string;
+  readonly by?: string;
+  readonly inputHash?: string;
+}
+
+export interface CallPart {
+  readonly callId: string;
+  readonly part: "input" | "output";
+  readonly from: number;
+}
+
+/** Undefined: there is no such thing. Only `decide` writes. */
+export interface InspectionSource {
+  agent(): AgentView;
+  conversations(): ConversationsView;
+  turns(page: { before: number; limit: number }): TurnsView;
+  turn(turnId: string): TurnTimeline | undefined;
+  call(turnId: string, part: CallPart): ShownText | undefined;
+  why(turnId: string): Promise<TurnWhy | undefined>;
+  inbox(): InboxView;
+  state(): Promise<StateView>;
+  file(path: string): Promise<FileView | undefined>;
+  /** A sentence when it was refused. */
+  decide(decision: InspectionDecision): Promise<{ readonly refused?: string }>;
+  tryTurn(request: TryRequest, signal: AbortSignal): Promise<TryView | undefined>;
+}
+
+/** What the path after "/inspect/v1/" asks for. */
+export function accessOf({ method }: Request, path: string): InspectionAccess {
+  if (method === "GET") return "read";
+  return path === "try" ? "try" : "decide";
+}
+
+export async function inspectionResponse(request: Request, path: string, source: InspectionSource): Promise<Response> {
+  try {
+    if (request.method === "GET") return await read(path, new URL(request.url).searchParams, source);
+    if (request.method === "POST") return await change(request, path, source);
+    return json({ error: "Method not allowed" }, 405);
+  } catch (error) {
+    if (error instanceof ThinkError) return json({ error: error.message, code: error.code }, 400);
+    console.error(`An inspection failed: ${errorMessage(error)}`, error);
+    return json({ error: "The view could not be read." }, 500);
+  }
+}
+
+async function read(path: string, query: URLSearchParams, source: InspectionSource): Promise<Response> {
+  const [view = "", id, what, callId, ...more] = path.split("/").map(decoded);
+  if (more.length > 0) return notFound();
+  if (view === "turns" && id !== undefined) {
+    if (what === undefined) return found(source.turn(id));
+    if (what === "why" && callId === undefined) return found(await source.why(id));
+    return what === "calls" && callId !== undefined ? found(source.call(id, callPart(callId, query))) : notFound();
+  }
+  if (id !== undefined) return notFound();
+  switch (view) {
+    case "agent":
+      return json(source.agent());
+    case "conversations":
+      return json(source.conversations());
+    case "turns":
+      return json(
+        source.turns({ before: wholeNumber(query.get("before"), Number.MAX_SAFE_INTEGER), limit: limitOf(query) })
+      );
+    case "inbox":
+      return json(source.inbox());
+    case "state":
+      return json(await source.state());
+    case "file":
+      return found(await source.file(query.get("path") ?? ""));
+    default:
+      return notFound();
+  }
+}
+
+async function change(request: Request, path: string, source: InspectionSource): Promise<Response> {
+  if (path !== "decide" && path !== "try") return notFound();
+  if (!isJsonRequest(request)) {
+    return json({ error: "Send Content-Type: application/json." }, 415);
+  }
+  const text = await readText(request.body, MAX_BODY_BYTES);
+  const body = text === undefined ? undefined : parseJson(text);
+  if (!body?.ok || !isObject(body.value)) return json({ error: "Send an object as JSON." }, 400);
+  return path === "decide" ? decide(body.value, source) : tryAgain(body.value, source, request.signal);
+}
+
+async function decide(body: Record<string, unknown>, source: InspectionSource): Promise<Response> {
+  const { id, decision, reason, by, inputHash } = body;
+  if (typeof id !== "string" || (decision !== "approve" && decision !== "reject")) {
+    return json({ error: 'Send { "id": "…", "decision": "approve" | "reject" }.' }, 400);
+  }
+  const { refused } = await source.decide({
+    id,
+    isApproved: decision === "approve",
+    ...(typeof reason === "string" && { reason }),
+    ...(typeof by === "string" && { by }),
+    ...(typeof inputHash === "string" && { inputHash })
+  });
+  return refused === undefined ? json({ decided: true }) : json({ error: refused }, 409);
+}
+
+async function tryAgain(
+  body: Record<string, unknown>,
+  source: InspectionSource,
+  signal: AbortSignal | undefined
+): Promise<Response> {
+  const { turnId, system, model, question, without, toolResults } = body;
+  if (typeof turnId !== "string") return json({ error: 'Send { "turnId": "…" } with what to change.' }, 400);
+  const request: TryRequest = {
+    turnId,
+    ...(typeof system === "string" && { system }),
+    ...(typeof model === "string" && model !== "" && { model }),
+    ...(typeof question === "string" && { question }),
+    ...(Array.isArray(without) && { without: without.filter((id) => typeof id === "string") }),
+    ...(isObject(toolResults) && { toolResults })
+  };
+  return found(await source.tryTurn(request, signal ?? new AbortController().signal));
+}
+
+function callPart(callId: string, query: URLSearchParams): CallPart {
+  const part = query.get("part") === "input" ? "input" : "output";
+  return { callId, part, from: wholeNumber(query.get("from"), 0) };
+}
+
+function limitOf(query: URLSearchParams): number {
+  return Math.min(MAX_TURNS, Math.max(1, wholeNumber(query.get("limit"), DEFAULT_TURNS)));
+}
+
+function wholeNumber(text: string | null, otherwise: number): number {
+  const value = text === null || text === "" ? Number.NaN : Number(text);
+  return Number.isSafeInteger(value) && value >= 0 ? value : otherwise;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // Not an escape: then it is not an id of ours either.
+    return text;
+  }
+}
+
+function found(view: object | undefined): Response {
+  return view === undefined ? notFound() : json(view);
+}
+
+function notFound(): Response {
+  return json({ error: "Not found" }, 404);
+}
+
+export function forbidden(): Response {
+  return json({ error: "Forbidden" }, 403);
+}
+
+/** Never kept by a cache, and never a page: what is in it was written by users and models. */
+function json(value: unknown, status = 200): Response {
+  return Response.json(value, {
+    status,
+    headers: { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox" }
+  });
+}

@@ -1,0 +1,265 @@
+// The views of the inspection API, gathered from the agent. Loaded with the first request for one. Only `decide` writes;
+// `tryTurn` calls a model and nothing else.
+import type { UIMessage } from "ai";
+import { policyDecisions, purposeOf } from "./decisions.ts";
+import { historyWindow } from "./history-window.ts";
+import type { CallPart, InspectionDecision, InspectionSource } from "./inspect-http.ts";
+import { textOf, waitingCalls } from "./shown-messages.ts";
+import { shownText } from "./shown-text.ts";
+import { changedHistory, modelName, RecordedResults, runFork, callPartsOf } from "./try-turn.ts";
+import {
+  INSPECTION_VERSION,
+  type AgentView,
+  type ConversationsView,
+  type FileView,
+  type InboxEntry,
+  type InboxView,
+  type ShownText,
+  type StateView,
+  type TriedRun,
+  type TryRequest,
+  type TryView,
+  type TurnsView,
+  type TurnTimeline,
+  type TurnWhy,
+  type WhyTool
+} from "./views.ts";
+import { installedSdk } from "../../model/index.ts";
+import { promptFingerprint } from "../../turn/tool-calls.ts";
+import { isObject } from "../../util/json.ts";
+import type { PendingApproval } from "../actions/contract.ts";
+import type { TurnPreview } from "../../think/assemble.ts";
+import { InspectedModelError } from "../../think/errors.ts";
+import { decidedApprovals } from "./inspection-approvals.ts";
+import { inspectFile, inspectState } from "./inspection-state.ts";
+import { InspectedTurns, type FoundTurn } from "./inspection-turns.ts";
+import type { ThinkRuntime } from "../../think/runtime.ts";
+import { decideApproval, pendingApprovals } from "../approvals/approvals.ts";
+
+/** Messages that are looked through for calls that wait. */
+const SEARCHED_MESSAGES = 500;
+
+export class ThinkInspection implements InspectionSource {
+  readonly #runtime: ThinkRuntime;
+  readonly #turns: InspectedTurns;
+
+  constructor(runtime: ThinkRuntime) {
+    this.#runtime = runtime;
+    this.#turns = new InspectedTurns(runtime);
+  }
+
+  agent(): AgentView {
+    const { agent, overrides, parts } = this.#runtime;
+    const { className, name } = agent.identity;
+    return {
+      version: INSPECTION_VERSION,
+      className,
+      name,
+      now: agent.clock.now(),
+      head: this.#turns.head,
+      openTurns: parts.store.scope.conversation.row.openTurns.length,
+      waitingApprovals: this.#waiting().length,
+      models: Object.keys(overrides.inspectionModels())
+    };
+  }
+
+  conversations(): ConversationsView {
+    const { store } = this.#runtime.parts;
+    const { conversation } = store.scope;
+    const { length: messages, bytes: sizeBytes } = store.totals();
+    const others = conversation.others();
+    const active = {
+      id: conversation.id,
+      isActive: true,
+      generation: conversation.row.generation,
+      openTurns: conversation.row.openTurns.length,
+      messages,
+      sizeBytes
+    };
+    return { conversations: [active, ...others.map((one) => ({ ...one, isActive: false }))] };
+  }
+
+  turns(page: { before: number; limit: number }): TurnsView {
+    return this.#turns.list(page);
+  }
+
+  turn(turnId: string): TurnTimeline | undefined {
+    return this.#turns.turn(turnId);
+  }
+
+  call(turnId: string, part: CallPart): ShownText | undefined {
+    return this.#turns.call(turnId, part);
+  }
+
+  async why(turnId: string): Promise<TurnWhy | undefined> {
+    const found = this.#turns.find(turnId);
+    const timeline = this.#turns.turn(turnId);
+    if (!found || !timeline) return undefined;
+    const { history, leafId } = this.#historyOf(found);
+    const preview = await this.#runtime.previewTurn(timeline.channel ?? undefined, history);
+    const { sections, sizeBytes, tokens, text } = preview.explanation;
+    const { length, bytes } = this.#runtime.parts.store.totals(leafId);
+    return {
+      prompt: {
+        sections: sections.map((section) => ({
+          name: section.name,
+          label: section.label ?? null,
+          purpose: purposeOf(section.name),
+          text: shownText(section.text),
+          sizeBytes: section.sizeBytes,
+          tokens: section.tokens,
+          replacedBy: section.replacedBy ?? null
+        })),
+        sizeBytes,
+        tokens,
+        match: promptMatch(timeline, promptFingerprint(text, Object.keys(preview.merged.tools).sort()))
+      },
+      history: historyWindow({
+        stored: { messages: leafId === undefined ? 0 : length, bytes: leafId === undefined ? 0 : bytes },
+        history,
+        shown: preview.shown,
+        budgetBytes: this.#runtime.overrides.hydrationByteBudget,
+        compactions: this.#runtime.parts.store.getCompactions()
+      }),
+      tools: whyTools(preview, found, timeline),
+      policies: policyDecisions(timeline),
+      recovery: timeline.attempts.flatMap(({ attempt, decision }) => (decision === null ? [] : [{ attempt, decision }]))
+    };
+  }
+
+  inbox(): InboxView {
+    return { approvals: this.#waiting(), decided: decidedApprovals(this.#runtime) };
+  }
+
+  state(): Promise<StateView> {
+    return inspectState(this.#runtime);
+  }
+
+  file(path: string): Promise<FileView | undefined> {
+    return inspectFile(this.#runtime, path);
+  }
+
+  async decide({ id, isApproved, ...decision }: InspectionDecision): Promise<{ refused?: string }> {
+    const entry = this.#waiting().find((one) => one.id === id);
+    if (!entry?.isDecidable) return { refused: "Nothing of this id waits for a decision." };
+    if (entry.kind === "tool") {
+      const { reason, by } = decision;
+      const answer = {
+        ...{ toolCallId: id, approved: isApproved, autoContinue: true },
+        ...(reason !== undefined && { reason }),
+        ...(by !== undefined && { by })
+      };
+      const outcome = await this.#runtime.parts.turns.answerApproval(answer);
+      return outcome.changed ? {} : { refused: outcome.refused?.message ?? "It was decided already." };
+    }
+    const outcome = await decideApproval(this.#runtime.overrides, id, { isApproved, ...decision });
+    const isRefused = isObject(outcome) && outcome["status"] === "error" && outcome["executionId"] === id;
+    return isRefused ? { refused: String(outcome["error"]) } : {};
+  }
+
+  async tryTurn(request: TryRequest, signal: AbortSignal): Promise<TryView | undefined> {
+    const found = this.#turns.find(request.turnId);
+    const timeline = this.#turns.turn(request.turnId);
+    if (!found || !timeline) return undefined;
+    const { overrides, agent } = this.#runtime;
+    const models = overrides.inspectionModels();
+    if (request.model !== undefined && !Object.hasOwn(models, request.model)) {
+      throw new InspectedModelError(request.model, Object.keys(models));
+    }
+    const model = (request.model === undefined ? undefined : models[request.model]) ?? overrides.getModel();
+    const answer = this.#answerOf(found);
+    const history = changedHistory(this.#historyOf(found).history, request);
+    const preview = await this.#runtime.previewTurn(found.timeline.channel ?? undefined, history);
+    const changed = await runFork({
+      sdk: installedSdk(),
+      model,
+      system: request.system ?? preview.explanation.text,
+      messages: await preview.modelMessages(preview.shown),
+      tools: preview.merged.tools,
+      results: new RecordedResults(callPartsOf(answer), request.toolResults),
+      prices: overrides.inspectionPrices(),
+      clock: agent.clock,
+      signal
+    });
+    return { original: originalRun(timeline, answer, modelName(overrides.getModel())), changed };
+  }
+
+  #waiting(): InboxEntry[] {
+    const waiting = pendingApprovals(this.#runtime.overrides, undefined).map(approvalEntry);
+    const parked = new Set(waiting.map(({ callId }) => callId));
+    const messages = this.#runtime.parts.transcript.messages().slice(-SEARCHED_MESSAGES);
+    const calls = waitingCalls(messages).filter(({ callId }) => !parked.has(callId));
+    return [...waiting, ...calls];
+  }
+
+  /** The path before the turn's answer, within the byte budget, and where it ends. */
+  #historyOf({ timeline }: FoundTurn): { history: UIMessage[]; leafId: string | undefined } {
+    const { transcript, store } = this.#runtime.parts;
+    const { messageId, inputMessageIds } = timeline;
+    const lastInput = inputMessageIds.findLast((id) => store.has(id));
+    const end = lastInput ?? (messageId !== null && store.has(messageId) ? messageId : undefined);
+    if (end === undefined) return { history: [], leafId: undefined };
+    const path = transcript.path(end);
+    return { history: path.filter(({ id }) => id !== messageId), leafId: end };
+  }
+
+  #answerOf({ timeline: { messageId } }: FoundTurn): UIMessage | undefined {
+    return messageId === null ? undefined : this.#runtime.parts.transcript.get(messageId);
+  }
+}
+
+function promptMatch(timeline: TurnTimeline, now: string): TurnWhy["prompt"]["match"] {
+  const known = timeline.attempts.findLast(({ prompt }) => prompt !== null)?.prompt ?? null;
+  return known === null ? "unknown" : known === now ? "same" : "changed";
+}
+
+function whyTools({ merged }: TurnPreview, { records, history }: FoundTurn, timeline: TurnTimeline): WhyTool[] {
+  const recorded = records.flatMap(({ record }) => (record.type === "model-called" ? record.tools : []));
+  const offered = recorded.length > 0 ? recorded : (history?.tools.offered ?? []);
+  const calls = timeline.attempts.flatMap(({ steps }) =>
+    steps.flatMap((step) => step.calls.map((call) => call.toolName))
+  );
+  const names = [...new Set([...Object.keys(merged.tools), ...offered])].sort();
+  return names.map((name) => {
+    const description: unknown = merged.tools[name]?.description;
+    return {
+      name,
+      layer: merged.layerOf.get(name) ?? null,
+      description: typeof description === "string" ? shownText(description, 2000).text : null,
+      wasOffered: recorded.length > 0 || history ? offered.includes(name) : null,
+      calls: calls.filter((called) => called === name).length
+    };
+  });
+}
+
+function approvalEntry({ executionId, source, descriptor, inputHash }: PendingApproval): InboxEntry {
+  const { action, summary, input, risk, permissions, toolCallId } = descriptor;
+  return {
+    id: executionId,
+    kind: source === "workflow" ? "workflow" : "action",
+    name: action,
+    question: summary,
+    input: shownText(input),
+    risk: risk ?? null,
+    permissions,
+    inputHash: inputHash ?? null,
+    callId: toolCallId,
+    isDecidable: true
+  };
+}
+
+function originalRun(timeline: TurnTimeline, answer: UIMessage | undefined, currentModel: string | null): TriedRun {
+  const calls = timeline.attempts.flatMap(({ steps }) => steps.flatMap((step) => step.calls));
+  const { startedAt, settledAt, status, usage, cost, error } = timeline;
+  return {
+    status,
+    modelId: timeline.attempts.findLast(({ modelId }) => modelId !== null)?.modelId ?? currentModel,
+    text: shownText(textOf(answer)),
+    usage,
+    cost,
+    steps: timeline.attempts.reduce((count, { steps }) => count + steps.length, 0),
+    durationMs: startedAt === null || settledAt === null ? null : settledAt - startedAt,
+    calls: calls.map(({ toolName, input, output }) => ({ toolName, input, output, source: "ran" as const })),
+    error: error === null ? null : (error.message ?? error.code)
+  };
+}

@@ -1,0 +1,191 @@
+// What an agent holds beside its turns, read for inspectors: memory, files, schedules, submissions, queue, fibers, MCP
+// servers, settings, disk. Tables that do not exist read as empty; nothing is made, loaded into the prompt or started.
+import { STATE_TABLES } from "../../agent/state.ts";
+import { QueueTable } from "../queue/queue-table.ts";
+import { TableSet } from "../../host/table-set.ts";
+import { masked, shownText } from "./shown-text.ts";
+import type {
+  FileView,
+  MemoryBlock,
+  ShownFile,
+  ShownJob,
+  ShownSchedule,
+  ShownServer,
+  ShownTable,
+  StateView
+} from "./views.ts";
+import { errorMessage } from "../../util/errors.ts";
+import { parseJson } from "../../util/json.ts";
+import { Workspace } from "../workspace/workspace.ts";
+import { readConfig } from "../../think/config.ts";
+import { mcpOf } from "../mcp/open-mcp.ts";
+import type { ThinkRuntime } from "../../think/runtime.ts";
+
+const LISTED = 200;
+/** Larger files are not opened for a view. */
+const MAX_FILE_BYTES = 2 * 1024 * 1024;
+/** A table's rows are counted up to here. */
+const COUNTED_ROWS = 10_000;
+
+export async function inspectState(runtime: ThinkRuntime): Promise<StateView> {
+  const { agent } = runtime;
+  return {
+    memory: runtime.session
+      .getContextBlocks()
+      .map(({ label, description, content, tokens, maxTokens, writable }): MemoryBlock => ({
+        label,
+        description: description ?? null,
+        content: shownText(content),
+        tokens,
+        maxTokens: maxTokens ?? null,
+        isWritable: writable
+      })),
+    files: await files(runtime),
+    schedules: await schedules(runtime),
+    submissions: runtime.parts.deferred.submissions.list({ limit: LISTED }).map((one) => ({
+      submissionId: one.submissionId,
+      status: one.status,
+      createdAt: one.createdAt,
+      completedAt: one.completedAt ?? null
+    })),
+    queue: queue(runtime),
+    fibers: agent.fibers.list({ limit: LISTED }).map(({ fiberId, name, status, createdAt, settledAt, error }) => ({
+      fiberId,
+      name,
+      status,
+      createdAt,
+      settledAt: settledAt ?? null,
+      error: error ?? null
+    })),
+    mcpServers: servers(runtime),
+    config: maskedText(readConfig(agent)),
+    agentState: agentState(runtime),
+    disk: { bytes: agent.ctx.storage.sql.databaseSize, tables: tables(runtime) },
+    degradations: runtime.degradations
+  };
+}
+
+function maskedText(value: unknown): StateView["config"] {
+  return value === null || value === undefined ? null : shownText(masked(value));
+}
+
+/** Read from its row: asking the agent for a state that was never set would store the initial one. */
+function agentState({ agent }: ThinkRuntime): StateView["agentState"] {
+  const row = new TableSet(agent.sql, STATE_TABLES).one<{ json: string }>("SELECT json FROM cf_state WHERE id = 1");
+  const parsed = row && parseJson(row.json);
+  return parsed?.ok ? maskedText(parsed.value) : null;
+}
+
+async function files({ overrides }: ThinkRuntime): Promise<StateView["files"]> {
+  try {
+    const found = (await overrides.workspace.glob("/**")).filter(({ type }) => type === "file");
+    const shown = found
+      .slice(0, LISTED)
+      .map(({ path, mimeType, size, updatedAt }): ShownFile => ({ path, mimeType, sizeBytes: size, updatedAt }));
+    return { files: shown, isCut: found.length > LISTED };
+  } catch (error) {
+    // A workspace of the class's own may be elsewhere, and away. The other views do not depend on it.
+    console.warn(`An inspector could not list the files: ${errorMessage(error)}`);
+    return { files: [], isCut: true };
+  }
+}
+
+export async function inspectFile({ overrides }: ThinkRuntime, path: string): Promise<FileView | undefined> {
+  const { workspace } = overrides;
+  const stat = path === "" ? null : await workspace.stat(path);
+  if (!stat || stat.type !== "file") return undefined;
+  const bytes = stat.size <= MAX_FILE_BYTES ? await workspace.readFileBytes(path) : null;
+  const text = bytes === null ? undefined : textOf(bytes);
+  const versions = workspace instanceof Workspace ? await workspace.history(path) : [];
+  return {
+    path,
+    content: text === undefined ? null : shownText(text),
+    isBinary: bytes !== null && text === undefined,
+    history: versions.slice(0, LISTED).map(({ version, size, modifiedAt, change, replacedAt, ...by }) => ({
+      version,
+      sizeBytes: size,
+      modifiedAt,
+      change,
+      replacedAt,
+      turnId: by.turnId ?? null,
+      replacedByTurnId: by.replacedByTurnId ?? null
+    }))
+  };
+}
+
+/** Undefined: it is not text. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // That is how a decoder says so.
+    return undefined;
+  }
+}
+
+async function schedules({ agent, parts }: ThinkRuntime): Promise<ShownSchedule[]> {
+  const tasks = await parts.deferred.tasks.list();
+  const shownTasks = tasks.map((task): ShownSchedule => ({
+    id: task.taskId,
+    kind: "task",
+    what: task.taskId,
+    when: task.timezone === undefined ? task.schedule : `${task.schedule} (${task.timezone})`,
+    nextRunAt: task.nextRunAt ?? null,
+    lastRunAt: task.lastRunAt ?? null,
+    lastOutcome: task.lastError ?? task.lastOutcome ?? null
+  }));
+  const shown = (await agent.schedules.list()).map((schedule): ShownSchedule => ({
+    id: schedule.id,
+    kind: "schedule",
+    what: schedule.callback,
+    when: timingOf(schedule),
+    nextRunAt: schedule.time * 1000,
+    lastRunAt: null,
+    lastOutcome: null
+  }));
+  return [...shownTasks, ...shown].slice(0, LISTED);
+}
+
+function timingOf(schedule: { type: string; cron?: string; intervalSeconds?: number }): string {
+  if (schedule.cron !== undefined) return schedule.cron;
+  return schedule.intervalSeconds === undefined ? "once" : `every ${schedule.intervalSeconds} s`;
+}
+
+function queue({ agent }: ThinkRuntime): StateView["queue"] {
+  const waiting: ShownJob[] = [];
+  for (const row of new QueueTable(agent.sql).pending()) {
+    if (waiting.length >= LISTED) break;
+    waiting.push({ id: row.id, callback: row.callback, createdAt: row.created_at, error: null });
+  }
+  const dead = agent.queue.deadLetters().map(({ id, callback, created_at, error }) => ({
+    id,
+    callback,
+    createdAt: created_at * 1000,
+    error
+  }));
+  return { waiting, dead: dead.slice(0, LISTED) };
+}
+
+function servers(runtime: ThinkRuntime): ShownServer[] {
+  const { servers: byId, tools } = mcpOf(runtime.overrides).state();
+  return Object.entries(byId).map(([id, { name, state, server_url }]) => ({
+    id,
+    name,
+    state,
+    address: String(masked(server_url)),
+    tools: tools.filter(({ serverId }) => serverId === id).length
+  }));
+}
+
+function tables({ agent }: ThinkRuntime): ShownTable[] {
+  const names = agent.sql.all<{ name: string }>(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_cf_%' ORDER BY name LIMIT ?",
+    LISTED
+  );
+  return names.map(({ name }) => {
+    const counted = agent.sql.one<{ rows: number }>(
+      `SELECT count(*) AS rows FROM (SELECT 1 FROM "${name.replaceAll('"', '""')}" LIMIT ${COUNTED_ROWS + 1})`
+    );
+    return { name, rows: Number(counted?.rows ?? 0) };
+  });
+}

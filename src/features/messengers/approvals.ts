@@ -1,0 +1,156 @@
+// Parked actions as messages with two buttons. A button's value is a random token: what it stands for is stored here. The
+// decision itself is the actions' own, so the first answer wins, whichever surface it came from.
+import type { Sql } from "../../host/ports.ts";
+import { TableSet, type TableDefinition } from "../../host/table-set.ts";
+import type { PendingApproval } from "../actions/contract.ts";
+import type { AgentPath } from "../../agent/tree/path.ts";
+import type { ChatCard } from "./chat-adapter.ts";
+import { shownTitle, type ShownInput } from "./approval-input.ts";
+import { QUESTION_PREFIX, QUESTION_RETENTION_MS } from "./inbox.ts";
+
+export const APPROVE_ACTION = "et-yes";
+export const REJECT_ACTION = "et-no";
+
+export const ASKED_TABLES: readonly TableDefinition[] = [
+  // Bound: the parked actions of this agent's conversations, 60 days. Deleted: by `add`, when that time is over.
+  {
+    name: "cf_messenger_approvals",
+    create: [
+      `CREATE TABLE cf_messenger_approvals (
+        token TEXT PRIMARY KEY, question TEXT NOT NULL UNIQUE, messenger TEXT NOT NULL, thread TEXT NOT NULL,
+        target TEXT NOT NULL, approval TEXT NOT NULL, is_open INTEGER NOT NULL, at INTEGER NOT NULL)`
+    ]
+  }
+];
+
+export interface AskedApproval {
+  readonly token: string;
+  readonly messengerId: string;
+  readonly threadId: string;
+  /** The agent that parked it, below the root. */
+  readonly target: AgentPath;
+  readonly approval: PendingApproval;
+  readonly isOpen: boolean;
+}
+
+interface ApprovalRow {
+  token: string;
+  messenger: string;
+  thread: string;
+  target: string;
+  approval: string;
+  is_open: number;
+}
+
+export class AskedApprovals {
+  readonly #tables: TableSet;
+  readonly #now: () => number;
+
+  constructor(sql: Sql, now: () => number) {
+    this.#tables = new TableSet(sql, ASKED_TABLES);
+    this.#now = now;
+  }
+
+  /** False if it was asked before. */
+  add(asked: Omit<AskedApproval, "isOpen">): boolean {
+    this.#tables.change(`DELETE FROM cf_messenger_approvals WHERE at < ?`, this.#now() - QUESTION_RETENTION_MS);
+    const { token, messengerId, threadId, target, approval } = asked;
+    return (
+      this.#tables.run(
+        `INSERT INTO cf_messenger_approvals (token, question, messenger, thread, target, approval, is_open, at)
+         VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT (question) DO NOTHING`,
+        token,
+        questionKey(approval),
+        messengerId,
+        threadId,
+        JSON.stringify(target),
+        JSON.stringify(approval),
+        this.#now()
+      ).changed === 1
+    );
+  }
+
+  find(token: string): AskedApproval | undefined {
+    const row = this.#tables.one<ApprovalRow>(`SELECT * FROM cf_messenger_approvals WHERE token = ?`, token);
+    return row && askedOf(row);
+  }
+
+  open(messengerId: string, threadId: string): AskedApproval[] {
+    return this.#tables
+      .all<ApprovalRow>(
+        `SELECT * FROM cf_messenger_approvals WHERE messenger = ? AND thread = ? AND is_open = 1 ORDER BY at`,
+        messengerId,
+        threadId
+      )
+      .map(askedOf);
+  }
+
+  /** True for the one caller that closed it. */
+  close(token: string): boolean {
+    return (
+      this.#tables.change(`UPDATE cf_messenger_approvals SET is_open = 0 WHERE token = ? AND is_open = 1`, token)
+        .changed === 1
+    );
+  }
+}
+
+function askedOf(row: ApprovalRow): AskedApproval {
+  return {
+    token: row.token,
+    messengerId: row.messenger,
+    threadId: row.thread,
+    // Written by `add` only.
+    target: JSON.parse(row.target) as AgentPath,
+    approval: JSON.parse(row.approval) as PendingApproval,
+    isOpen: row.is_open === 1
+  };
+}
+
+/** The key of the reply that shows the question. A run of code may ask several, one after the other. */
+export function questionKey({ executionId, inputHash = "" }: PendingApproval): string {
+  return `${QUESTION_PREFIX}${executionId}:${inputHash}`;
+}
+
+/** Approve is there only where all of the input is in the chat. */
+export function approvalCard(
+  { descriptor }: PendingApproval,
+  token: string,
+  input: ShownInput | "not shown completely"
+): ChatCard {
+  const { summary, risk } = descriptor;
+  const isWhole = typeof input === "object" && !("chars" in input);
+  const approve = { type: "button", id: APPROVE_ACTION, label: "Approve", style: "primary", value: token };
+  const reject = { type: "button", id: REJECT_ACTION, label: "Reject", style: "danger", value: token };
+  const text = noteText(input);
+  return {
+    type: "card",
+    title: shownTitle(summary),
+    children: [
+      ...(risk ? [{ type: "text", content: `Risk: ${risk}`, style: "plain" }] : []),
+      // Marks in what the model wrote must not look like a part of the question.
+      ...(text === "" ? [] : [{ type: "text", content: text, style: "plain" }]),
+      { type: "actions", children: isWhole ? [approve, reject] : [reject] }
+    ]
+  };
+}
+
+function noteText(input: ShownInput | "not shown completely"): string {
+  if (typeof input === "string") return `Its input could not be shown here completely. ${APPROVE_ELSEWHERE}`;
+  if ("text" in input) return input.text;
+  if ("chars" in input) return `Its input has ${input.chars} characters, too many for this chat. ${APPROVE_ELSEWHERE}`;
+  const { length } = input.pieces;
+  return `Its input is in the ${length === 1 ? "message" : `${length} messages`} above.`;
+}
+
+const APPROVE_ELSEWHERE = "Here it can only be rejected: approve it where all of it can be read.";
+
+/** A message before the question. */
+export function inputCard({ descriptor }: PendingApproval, pieces: readonly string[], index: number): ChatCard {
+  const title = `${shownTitle(descriptor.action)}: input, ${index + 1} of ${pieces.length}`;
+  return { type: "card", title, children: [{ type: "text", content: pieces[index] ?? "", style: "plain" }] };
+}
+
+/** What became of it, without buttons. */
+export function decidedText({ descriptor }: PendingApproval, outcome: string): string {
+  return `**${shownTitle(descriptor.summary)}**\n\n${outcome}`;
+}

@@ -1,0 +1,175 @@
+// What this package uses of a Chat SDK adapter (`@chat-adapter/*`), and the instance it gives the adapter in the place of
+// the SDK's `Chat`: that one debounces, queues and answers from memory, which a crash loses. This one only collects what
+// the adapter parsed, so that it is stored before the webhook is answered.
+import type { ChannelCard } from "../channels/channels.ts";
+
+export interface ChatAuthor {
+  readonly userId: string;
+  readonly userName?: string;
+  readonly fullName?: string;
+  readonly isBot: boolean | "unknown";
+  readonly isMe: boolean;
+}
+
+export interface ChatAttachment {
+  readonly type?: string;
+  readonly name?: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+  readonly url?: string;
+  readonly fetchMetadata?: Record<string, string>;
+  readonly fetchData?: () => Promise<ArrayBuffer | ArrayBufferView>;
+}
+
+export interface ChatMessage {
+  readonly id: string;
+  readonly text: string;
+  readonly author: ChatAuthor;
+  readonly attachments?: readonly ChatAttachment[];
+  readonly metadata?: { readonly dateSent?: Date };
+  readonly isMention?: boolean;
+}
+
+export interface ChatAction {
+  readonly actionId: string;
+  readonly messageId: string;
+  readonly threadId: string;
+  readonly value?: string | undefined;
+  readonly triggerId?: string | undefined;
+  readonly user: ChatAuthor;
+  readonly raw?: unknown;
+}
+
+export interface SlashCommand {
+  readonly command: string;
+  readonly text: string;
+  readonly channelId: string;
+  readonly triggerId?: string | undefined;
+  readonly user: ChatAuthor;
+  readonly attachments?: readonly ChatAttachment[];
+  readonly raw?: unknown;
+}
+
+/** Plain text, Markdown with or without files, or a card; `fallbackText` is shown where the card is refused. */
+export type ChatPostable =
+  | string
+  | { readonly markdown: string; readonly files?: readonly ChatFile[] }
+  | { readonly card: ChatCard; readonly fallbackText?: string };
+
+export interface ChatFile {
+  readonly data: ArrayBuffer;
+  readonly filename: string;
+  readonly mimeType: string;
+}
+
+export type ChatCard = ChannelCard;
+
+export interface ChatAdapter {
+  readonly name: string;
+  readonly botUserId?: string | undefined;
+  initialize(chat: never): Promise<void>;
+  handleWebhook(request: Request, options?: { waitUntil?: (work: Promise<unknown>) => void }): Promise<Response>;
+  postMessage(threadId: string, message: never): Promise<{ readonly id: string }>;
+  editMessage(threadId: string, messageId: string, message: never): Promise<unknown>;
+  deleteMessage?(threadId: string, messageId: string): Promise<void>;
+  startTyping?(threadId: string, status?: string): Promise<void>;
+  isDM?(threadId: string): boolean;
+  channelIdFromThreadId?(threadId: string): string;
+  onThreadSubscribe?(threadId: string): Promise<void>;
+  /** The attachment with `fetchData`, made from what was stored of it. Reads from the provider's own hosts only. */
+  rehydrateAttachment?(attachment: never): ChatAttachment;
+}
+
+/** What one webhook brought. */
+export interface Collected {
+  readonly messages: { readonly threadId: string; readonly message: ChatMessage }[];
+  readonly actions: ChatAction[];
+  readonly commands: SlashCommand[];
+  /** Messages that the adapter is still parsing, or could not parse. */
+  unread: number;
+}
+
+export function nothingCollected(): Collected {
+  return { messages: [], actions: [], commands: [], unread: 0 };
+}
+
+export interface CollectorInit {
+  readonly userName: string;
+  readonly state: object;
+  /** Where what arrives now belongs. */
+  readonly collected: () => Collected;
+}
+
+type ProcessMessageArguments = [
+  adapter: unknown,
+  threadId: string,
+  message: ChatMessage | (() => Promise<ChatMessage>),
+  options?: { waitUntil?: (work: Promise<unknown>) => void }
+];
+
+/** As far as the adapters of this package use it. */
+export interface CollectingChat {
+  getUserName(): string;
+  getState(): { get(key: string): Promise<unknown>; set(key: string, value: unknown, ttlMs?: number): Promise<void> };
+  processMessage(adapter: unknown, threadId: string, message: ChatMessage): Promise<void>;
+  processAction(action: ChatAction): Promise<void>;
+  processSlashCommand(command: SlashCommand): Promise<void>;
+}
+
+/** The adapter's `Chat`. What it does not name is what this package does not act on. */
+export function collectingChat(init: CollectorInit): object {
+  const { userName, state, collected } = init;
+  const ignored = async () => undefined;
+  const wait = (work: Promise<void>, options?: { waitUntil?: (work: Promise<unknown>) => void }) => {
+    options?.waitUntil?.(work);
+    return work;
+  };
+  return {
+    getState: () => state,
+    getUserName: () => userName,
+    getLogger: () => LOGGER,
+    processMessage: (...[, threadId, message, options]: ProcessMessageArguments) => {
+      const into = collected();
+      into.unread += 1;
+      return wait(
+        (async () => {
+          const parsed = typeof message === "function" ? await message() : message;
+          into.messages.push({ threadId, message: parsed });
+          into.unread -= 1;
+        })(),
+        options
+      );
+    },
+    handleIncomingMessage: async (_adapter: unknown, threadId: string, message: ChatMessage) => {
+      collected().messages.push({ threadId, message });
+    },
+    processAction: async (action: ChatAction) => void collected().actions.push(action),
+    processSlashCommand: async (command: SlashCommand) => void collected().commands.push(command),
+    processReaction: ignored,
+    processMessageUpdated: ignored,
+    processMessageDeleted: ignored,
+    processModalSubmit: ignored,
+    processModalClose: ignored,
+    processOptionsLoad: ignored,
+    processAppHomeOpened: ignored,
+    processAppContextChanged: ignored,
+    processAssistantContextChanged: ignored,
+    processAssistantThreadStarted: ignored,
+    processMemberJoinedChannel: ignored,
+    processAgentSessionStopped: ignored,
+    processAgentSessionTitleChanged: ignored,
+    processInstalled: ignored,
+    processUninstalled: ignored,
+    abortTurn: ignored,
+    history: {}
+  };
+}
+
+/** Adapters log each step; only what the operator must know is passed on. */
+export const LOGGER = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (message: string, details?: unknown) => console.warn(message, details ?? ""),
+  error: (message: string, details?: unknown) => console.error(message, details ?? ""),
+  child: () => LOGGER
+};

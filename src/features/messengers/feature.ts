@@ -1,0 +1,115 @@
+// Messengers as a feature of an agent. The root has the webhooks, the inbox and the replies; in every agent of its tree
+// the feature follows turns that go on after the messenger's own reply.
+import { runtimeOf } from "../../agent/runtime.ts";
+import type { FetchableAttachment } from "../channels/channel-agent.ts";
+import type { MessengerCall, MessengersFeature } from "../channels/channels.ts";
+import type { FeatureHost, TurnPart } from "../../feature/feature.ts";
+import { AskedApprovals } from "./approvals.ts";
+import { postableOf } from "./attached.ts";
+import { fetchAttachment } from "./attachments.ts";
+import { normalizeMessengers, type MessengerConnection, type MessengerDefinition } from "./definition.ts";
+import { MessengerDefinitionError } from "./errors.ts";
+import { TurnFollower } from "./follower.ts";
+import { Inbox } from "./inbox.ts";
+import { Intake } from "./intake.ts";
+import { Replies } from "./replies.ts";
+import { sweepState } from "./state.ts";
+import { Uploads } from "./uploads.ts";
+
+const SWEEP_PAUSE_MS = 3_600_000;
+
+const TABLES = ["events", "replies", "state", "approvals", "turns"].map((name) => ({ name: `cf_messenger_${name}` }));
+
+export function openMessengers(host: FeatureHost): MessengersFeature {
+  // What carries this feature was made by `chatSdkMessenger`.
+  const definitions = host.messengers() as object as Record<string, MessengerDefinition>;
+  const now = () => host.clock.now();
+  const inbox = new Inbox(host.sql, now);
+  const intakes = normalizeMessengers(definitions).map((messenger) => new Intake({ messenger, host, inbox }));
+  const intakeOf = (id: string) => intakes.find(({ messenger }) => messenger.id === id);
+  const replies = new Replies({
+    host,
+    inbox,
+    approvals: new AskedApprovals(host.sql, now),
+    uploads: new Uploads(host.blobs),
+    intakeOf
+  });
+  const follower = new TurnFollower(host);
+  let connections: readonly MessengerConnection[] = [];
+  const isRoot = () => !runtimeOf(host.agent).identity.isFacet;
+  let sweptAt = 0;
+  const sweep = () => {
+    if (now() - sweptAt < SWEEP_PAUSE_MS) return;
+    sweptAt = now();
+    inbox.sweep();
+    sweepState(host.sql, sweptAt);
+  };
+  return {
+    name: "messengers",
+    tables: TABLES,
+    ready() {
+      follower.resume();
+      if (!isRoot()) return;
+      replies.drive();
+      connections = intakes.flatMap((intake) => intake.connection(replies.drive.bind(replies)) ?? []);
+      for (const connection of connections) connection.drive();
+    },
+    stop() {
+      replies.stop();
+      for (const connection of connections) connection.stop();
+    },
+    nextWake: (at) =>
+      [isRoot() ? replies.nextWake() : null, follower.nextWake(), ...connections.map((one) => one.nextWake(at))].reduce(
+        earliest,
+        null
+      ),
+    async runDue() {
+      follower.report();
+      if (!isRoot()) return;
+      replies.drive();
+      for (const connection of connections) connection.drive();
+    },
+    inTurn: (turn): TurnPart | undefined => {
+      if (!turn.continuation || turn.channel === undefined || !intakeOf(turn.channel)) return undefined;
+      return { begin: () => follower.begin(turn) };
+    },
+    settled: (turn, outcome) => follower.settled(turn, outcome),
+    async respond(request, path) {
+      const intake = isRoot() ? intakes.find(({ messenger }) => messenger.path === path) : undefined;
+      if (!intake) return undefined;
+      const response = await intake.respond(request);
+      sweep();
+      replies.drive();
+      return response;
+    },
+    isWebhook: (path) => isRoot() && intakes.some(({ messenger }) => messenger.path === path),
+    receive,
+    fetchAttachment: (messengerId, attachment) => fetchOf(messengerId, intakeOf(messengerId), attachment)
+  };
+
+  async function receive(call: MessengerCall): Promise<void> {
+    if (call.do === "post") {
+      const { key, messengerId, threadId, message } = call.notice;
+      if (!intakeOf(messengerId)) throw new MessengerDefinitionError(messengerId, "it is not declared");
+      inbox.add({ key, messengerId, threadId, job: { do: "say", message: postableOf(message) } });
+    } else {
+      const { turn } = call;
+      const { messengerId, threadId } = turn;
+      inbox.add({ key: `turn:${turn.turnId}`, messengerId, threadId, job: { do: "follow", turn } });
+    }
+    replies.drive();
+  }
+}
+
+async function fetchOf(
+  messengerId: string,
+  intake: Intake | undefined,
+  attachment: FetchableAttachment
+): Promise<ArrayBuffer> {
+  if (!intake) throw new MessengerDefinitionError(messengerId, "it is not declared");
+  return (await fetchAttachment(await intake.adapter(), attachment)).slice().buffer;
+}
+
+function earliest(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.min(a, b);
+}

@@ -1,0 +1,493 @@
+// Turns that are accepted now and run later. Guarantees that what it accepted reaches exactly one end, in the order of
+// acceptance, and that the end is written in the transaction that ends the turn. A submission waits as one row; when its
+// time comes it is admitted like every other turn, under its own id, and the engine does the rest, recovery included.
+import type { UIMessage } from "ai";
+import type { Blobs } from "../../host/blobs.ts";
+import { beforeDeadline, happensWithin } from "../../host/deadline.ts";
+import type { Clock, Sql } from "../../host/ports.ts";
+import type { TurnFold } from "../../journal/folds/turn-fold.ts";
+import type { TurnArchive, TurnHistory } from "../../journal/history.ts";
+import type { EventPayloads, EventType } from "../../observe/events.ts";
+import type { TurnEngine } from "../../turn/engine.ts";
+import { outsideTurns } from "../../turn/nesting.ts";
+import { backoffMs } from "../../util/backoff.ts";
+import { errorMessage } from "../../util/errors.ts";
+import { isUsableId } from "../../util/ids.ts";
+import { isObject, parseJson } from "../../util/json.ts";
+import { err } from "../../util/result.ts";
+import {
+  EmptySubmissionError,
+  InvalidSubmissionError,
+  SubmissionMismatchError,
+  SubmissionQueueFullError
+} from "./errors.ts";
+import { decodeRequest, encodeMetadata, encodeRequest, requestFingerprint, type SubmissionRequest } from "./request.ts";
+import {
+  submissionEnd,
+  openStatus,
+  reasonText,
+  SKIPPED_ERROR,
+  TERMINAL,
+  UNNAMED_CANCEL,
+  type SubmissionEnd,
+  type SubmissionValue,
+  type TerminalStatus,
+  type ThinkSubmissionInspection,
+  type ThinkSubmissionStatus
+} from "./submission.ts";
+import { durableName, keyName, keyOf, SubmissionTable, type SubmissionRow } from "./submission-table.ts";
+import { readWorkflowPrompt, type WorkflowPrompt } from "./workflow-prompt.ts";
+
+/** Submissions that may wait in one agent. */
+export const MAX_WAITING = 10_000;
+/** A status hook that has not returned by then is left alone: acceptance, and the next submission, do not wait longer. */
+export const HOOK_LIMIT_MS = 10_000;
+/** Before a failed drain is tried again. */
+const DRAIN_BACKOFF = { baseMs: 1_000, maxMs: 5 * 60_000 };
+/** Characters of an id, and of a key. */
+const MAX_NAME_CHARS = 1_024;
+/** Rows that one sweep of old submissions deletes. */
+const SWEEP_LIMIT = 500;
+
+export interface SubmitMessagesOptions {
+  /** Default: a new one. A second call with the same id submits nothing. */
+  submissionId?: string;
+  /** A second call with the same key submits nothing and finds the first submission, as long as that is kept. */
+  idempotencyKey?: string;
+  /** The caller's own data, given back by every inspection. */
+  metadata?: Record<string, unknown>;
+  /** Stamped on the user messages as `metadata.channel`. */
+  channel?: string;
+  /** Custom fields for the hooks. Default: those of the client's last request when the turn starts. */
+  body?: Record<string, unknown>;
+}
+
+/** The submission as it was accepted, or as it is now if an earlier call was. */
+export interface SubmitMessagesResult extends ThinkSubmissionInspection {
+  accepted: boolean;
+  /** The earlier call under this id or key asked something else. Its messages stay. */
+  conflict?: true;
+}
+
+export interface ListSubmissionsOptions {
+  status?: ThinkSubmissionStatus | ThinkSubmissionStatus[];
+  /** Default 50, at most 100. */
+  limit?: number;
+}
+
+export interface DeleteSubmissionsOptions {
+  /** Default: all that are final. Others are never deleted. */
+  status?: ThinkSubmissionStatus | ThinkSubmissionStatus[];
+  completedBefore?: Date;
+  /** Default 100, at most 500. */
+  limit?: number;
+}
+
+export interface CancelSubmissionResult {
+  outcome: "cancelled" | "already_terminal" | "not_found";
+  previousStatus?: ThinkSubmissionStatus;
+  /** Whether its messages had joined the conversation. */
+  messagesApplied?: boolean;
+  submission?: ThinkSubmissionInspection;
+}
+
+export interface SubmissionsInit {
+  readonly sql: Sql;
+  readonly blobs: Blobs;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly turns: () => TurnEngine;
+  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+  /** The class's hook; undefined if it has none. */
+  readonly onStatus: ((submission: ThinkSubmissionInspection) => unknown) | undefined;
+  /** Clients that follow the protocol are told of it. */
+  readonly announce: (submission: ThinkSubmissionInspection) => void;
+  readonly retentionMs: () => number | undefined;
+  /** The key of this call when it is part of work that is run again after a crash. */
+  readonly durableKey: () => string | undefined;
+  readonly rearm: () => void;
+  readonly background: (work: Promise<unknown>) => void;
+  /** A prompt of a workflow has ended: part of that transaction. */
+  readonly onPromptEnd: (prompt: WorkflowPrompt, submissionId: string, end: SubmissionEnd) => void;
+}
+
+export class Submissions implements TurnArchive {
+  readonly #init: SubmissionsInit;
+  readonly #table: SubmissionTable;
+  /** Their hook for "pending" is running: they must not be claimed before it returns. */
+  readonly #announcing = new Set<number>();
+  readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
+  /** Hooks are called one after the other, in the order of the changes. */
+  #hooks: Promise<void> = Promise.resolve();
+  /** Their cancel is announced, and their turn is not over. */
+  readonly #cancelled = new Set<string>();
+  #isReady = false;
+  #failures = 0;
+
+  constructor(init: SubmissionsInit) {
+    this.#init = init;
+    this.#table = new SubmissionTable(init);
+  }
+
+  // ── Acceptance ──
+
+  async submit(messages: readonly UIMessage[], options: SubmitMessagesOptions = {}): Promise<SubmitMessagesResult> {
+    if (messages.length === 0) throw new EmptySubmissionError();
+    const { row, isNew, conflict } = this.#accept(messages, options);
+    if (!isNew) {
+      // A retry is also a wake-up.
+      this.drain();
+      return { ...this.#inspect(row), accepted: false, ...(conflict && { conflict }) };
+    }
+    const accepted = this.#inspect(row);
+    // Durable before user code runs: the process may die in the hook.
+    this.#init.rearm();
+    const { submissionId, idempotencyKey } = accepted;
+    const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+    this.#init.emit("submission:create", { submissionId, requestId: submissionId, ...key });
+    this.#init.announce(accepted);
+    this.#announcing.add(row.seq);
+    try {
+      await this.#callHook(accepted);
+    } finally {
+      this.#announcing.delete(row.seq);
+    }
+    this.drain();
+    return { ...accepted, accepted: true };
+  }
+
+  #accept(messages: readonly UIMessage[], options: SubmitMessagesOptions) {
+    const { submissionId: givenId, idempotencyKey, metadata, channel, body } = options;
+    checkName(givenId, "submissionId");
+    checkName(idempotencyKey, "idempotencyKey");
+    const request: SubmissionRequest = {
+      messages,
+      ...(body !== undefined && { body }),
+      ...(channel !== undefined && { channel })
+    };
+    const encoded = { request: encodeRequest(request), metadata: encodeMetadata(metadata) };
+    const fingerprint = requestFingerprint(request);
+    const name = this.#nameOf(idempotencyKey, givenId);
+    return this.#table.transaction(() => {
+      const found = this.#find(givenId, name);
+      if (found) return { row: found, isNew: false, conflict: found.fingerprint !== fingerprint || undefined };
+      if (this.#table.waitingAtMost() >= MAX_WAITING) throw new SubmissionQueueFullError(MAX_WAITING);
+      const createdAt = this.#init.clock.now();
+      const row = this.#table.insert({ givenId, keyName: name, fingerprint, ...encoded, createdAt });
+      return { row, isNew: true, conflict: undefined };
+    });
+  }
+
+  /** Synchronous with the call: the order of the calls is what tells them apart. */
+  #nameOf(key: string | undefined, givenId: string | undefined): string | undefined {
+    if (key !== undefined) return keyName(key);
+    const durable = givenId === undefined ? this.#init.durableKey() : undefined;
+    return durable === undefined ? undefined : durableName(durable);
+  }
+
+  /** Throws SubmissionMismatchError. */
+  #find(givenId: string | undefined, name: string | undefined): SubmissionRow | undefined {
+    const byId = givenId === undefined ? undefined : this.#table.byId(givenId);
+    const byName = name === undefined ? undefined : this.#table.byName(name);
+    if (givenId === undefined || name === undefined) return byId ?? byName;
+    const isOther = byId !== undefined && byId.key_name !== null && byId.key_name !== name;
+    if (isOther || (byName !== undefined && byName.id !== givenId)) throw new SubmissionMismatchError();
+    return byId;
+  }
+
+  // ── Reading ──
+
+  inspect(id: string): ThinkSubmissionInspection | null {
+    const row = this.#table.byId(id);
+    return row ? this.#inspect(row) : null;
+  }
+
+  /** What an earlier call under this key left, while it is kept. */
+  inspectByKey(key: string): ThinkSubmissionInspection | null {
+    const row = this.#table.byName(keyName(key));
+    return row ? this.#inspect(row) : null;
+  }
+
+  list({ status, limit = 50 }: ListSubmissionsOptions = {}): ThinkSubmissionInspection[] {
+    const wanted = status === undefined ? undefined : new Set([status].flat());
+    const count = clamp(limit, 100);
+    const found: ThinkSubmissionInspection[] = [];
+    const size = wanted ? 100 : count;
+    for (let before = Number.MAX_SAFE_INTEGER; found.length < count;) {
+      const page = this.#table.page(before, size);
+      for (const row of page) {
+        // Outputs may be large: only those that are returned are read.
+        const isWanted = !wanted || wanted.has(row.status ?? this.#statusFields(row).status);
+        if (isWanted && found.length < count) found.push(this.#inspect(row));
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < size) break;
+      before = last.seq;
+    }
+    return found;
+  }
+
+  get hasAny(): boolean {
+    return !this.#table.isEmpty;
+  }
+
+  /** Resolves with the submission once it is over, or as it is after `timeoutMs`; null if it is not known. */
+  async wait(id: string, { timeoutMs }: { timeoutMs?: number } = {}): Promise<ThinkSubmissionInspection | null> {
+    const known = this.inspect(id);
+    if (known === null || isFinal(known)) return known;
+    const waiter = this.#waiting.get(id) ?? Promise.withResolvers<void>();
+    this.#waiting.set(id, waiter);
+    if (timeoutMs === undefined) await waiter.promise;
+    else await happensWithin(timeoutMs, waiter.promise, this.#init.clock);
+    return this.inspect(id);
+  }
+
+  /** What a workflow asked for with a submission that is not over; undefined: it was not asked by one. */
+  workflowPrompt(id: string): WorkflowPrompt | undefined {
+    return readWorkflowPrompt(this.#table.byId(id)?.metadata ?? null);
+  }
+
+  // ── Ending ──
+
+  cancel(id: string, reason?: unknown): CancelSubmissionResult {
+    const row = this.#table.byId(id);
+    if (!row) return { outcome: "not_found" };
+    const { status: previousStatus } = this.#inspect(row);
+    const fold = this.#init.turns().openSubmission(id);
+    const messagesApplied = fold ? fold.attempt > 0 : row.started_at !== null;
+    const known = { previousStatus, messagesApplied };
+    if (previousStatus === "running") this.#cancelRunning(id, reason);
+    else if (previousStatus === "pending") this.#cancelPending(row, reason);
+    else return { outcome: "already_terminal", ...known, submission: this.#inspect(row) };
+    const submission = this.inspect(id);
+    return { outcome: "cancelled", ...known, ...(submission && { submission }) };
+  }
+
+  #cancelRunning(id: string, reason: unknown): void {
+    this.#init.turns().cancel(id, reasonText(reason) ?? UNNAMED_CANCEL);
+    this.#cancelled.add(id);
+    const submission = this.inspect(id);
+    if (submission) this.#changed(submission);
+  }
+
+  #cancelPending(row: SubmissionRow, reason: unknown): void {
+    const end = {
+      ...NEVER_RUN,
+      status: "aborted",
+      at: this.#init.clock.now(),
+      error: reasonText(reason) ?? null
+    } as const;
+    this.#end(row, end);
+  }
+
+  /** The conversation is cleared or reset: what waits never runs. Part of that transaction, which has ended open turns. */
+  skipWaiting(): void {
+    const end = { ...NEVER_RUN, status: "skipped", at: this.#init.clock.now(), error: SKIPPED_ERROR } as const;
+    for (const row of this.#table.unended()) this.#end(row, end);
+  }
+
+  /** Of a submission without a turn. */
+  #end(row: SubmissionRow, end: SubmissionEnd): void {
+    this.#init.sql.transaction(() => {
+      if (!this.#table.end(row, end)) return;
+      this.#tellWorkflow(row, end);
+      this.#afterEnd(row);
+    });
+  }
+
+  #tellWorkflow({ id, metadata }: SubmissionRow, end: SubmissionEnd): void {
+    const prompt = readWorkflowPrompt(metadata);
+    if (prompt) this.#init.onPromptEnd(prompt, id, end);
+  }
+
+  /** Its turn is being settled, in this transaction. */
+  settled(turn: TurnFold, { requestId, history }: { requestId: string; history: TurnHistory }): boolean {
+    if (turn.admission !== null && turn.admission.trigger !== "submission") return false;
+    const row = this.#table.isEmpty ? undefined : this.#table.byId(requestId);
+    const end = row && submissionEnd(turn);
+    if (!row || !end || row.settled_at !== null) return false;
+    this.#table.end(row, end, { sequence: turn.lastSequence, history: JSON.stringify(history) });
+    this.#tellWorkflow(row, end);
+    this.#afterEnd(row);
+    return true;
+  }
+
+  #afterEnd({ id }: SubmissionRow): void {
+    this.#init.sql.afterTransaction({
+      committed: () => {
+        const submission = this.#cancelled.delete(id) ? null : this.inspect(id);
+        if (submission) this.#changed(submission);
+        // In its own tick: the turn that ends is still being put away.
+        queueMicrotask(() => this.drain());
+      }
+    });
+  }
+
+  delete(id: string): boolean {
+    const row = this.#table.byId(id);
+    if (!row || row.settled_at === null) return false;
+    this.#table.transaction(() => this.#table.remove(row));
+    return true;
+  }
+
+  deleteAll({ status, completedBefore, limit = 100 }: DeleteSubmissionsOptions = {}): number {
+    const wanted = status === undefined ? TERMINAL : [status].flat().filter(isTerminal);
+    const before = completedBefore?.getTime() ?? Number.MAX_SAFE_INTEGER;
+    return this.#table.transaction(() => {
+      const rows = this.#table.ended({ statuses: wanted, before, limit: clamp(limit, 500) });
+      for (const row of rows) this.#table.remove(row);
+      return rows.length;
+    });
+  }
+
+  // ── Running ──
+
+  /** The agent is up: goes on with what waits, and forgets what is too old. */
+  ready(): void {
+    this.#isReady = true;
+    const retentionMs = this.#init.retentionMs();
+    if (retentionMs !== undefined && !this.#table.isEmpty) {
+      this.deleteAll({ completedBefore: new Date(this.#init.clock.now() - retentionMs), limit: SWEEP_LIMIT });
+    }
+    this.drain();
+  }
+
+  /** While one waits that no open turn will lead to. */
+  nextWake(nowMs: number): number | null {
+    if (this.#table.isEmpty) return null;
+    const first = this.#table.first();
+    if (!first || this.#init.turns().isOpen(first.id)) return null;
+    return nowMs + backoffMs(this.#failures, DRAIN_BACKOFF);
+  }
+
+  /** Admits the oldest submission that waits, unless one before it is not over. Its end comes back here. */
+  drain(): void {
+    if (!this.#isReady || this.#table.isEmpty) return;
+    try {
+      // Also when a turn causes this: the submission's turn is not part of that one.
+      outsideTurns(() => this.#claimNext());
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      console.error("A submission could not be started; it is tried again.", error);
+      this.#init.rearm();
+    }
+  }
+
+  #claimNext(): void {
+    for (;;) {
+      const row = this.#table.first();
+      if (!row || this.#announcing.has(row.seq) || this.#init.turns().isOpen(row.id)) return;
+      const stored = this.#table.request(row.seq);
+      const request = stored.ok ? decodeRequest(stored.value) : err(stored.error);
+      if (request.ok) return this.#claim(row, request.value);
+      const error = `The stored submission cannot be read: ${request.error}.`;
+      this.#end(row, { ...NEVER_RUN, status: "error", at: this.#init.clock.now(), error });
+    }
+  }
+
+  #claim({ id }: SubmissionRow, { messages, body, channel }: SubmissionRequest): void {
+    const turns = this.#init.turns();
+    const given = body ?? turns.body;
+    turns.admit({
+      requestId: id,
+      trigger: "submission",
+      input: messages,
+      ...(given !== undefined && { body: given }),
+      ...(channel !== undefined && { channel }),
+      clientTools: turns.clientTools
+    });
+    const submission = this.inspect(id);
+    if (submission) this.#changed(submission);
+  }
+
+  // ── The turn history of submissions ──
+
+  readonly turns: TurnArchive["turns"] = (after, limit) => this.#table.turns(after, limit);
+  readonly turnsBefore: TurnArchive["turnsBefore"] = (before, limit) => this.#table.turnsBefore(before, limit);
+  readonly newest: TurnArchive["newest"] = (limit) => this.#table.newestTurns(limit);
+
+  // ── Telling ──
+
+  #inspect(row: SubmissionRow): ThinkSubmissionInspection {
+    const idempotencyKey = keyOf(row);
+    const metadata = row.metadata === null ? undefined : parseJson(row.metadata);
+    return {
+      submissionId: row.id,
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      requestId: row.id,
+      ...this.#statusFields(row),
+      // What was stored is JSON.
+      ...(metadata?.ok && isObject(metadata.value) && { metadata: metadata.value as Record<string, SubmissionValue> }),
+      createdAt: row.created_at
+    };
+  }
+
+  #statusFields(row: SubmissionRow): Omit<ThinkSubmissionInspection, "submissionId" | "createdAt"> {
+    if (row.settled_at === null || row.status === null) {
+      const fold = this.#init.turns().openSubmission(row.id);
+      return fold ? openStatus(fold) : { status: "pending" };
+    }
+    const output = row.output === null ? undefined : this.#table.output(row);
+    return {
+      status: row.status,
+      completedAt: row.settled_at,
+      ...(row.error !== null && { error: row.error }),
+      ...(row.started_at !== null && { startedAt: row.started_at }),
+      ...(row.message_id !== null && { messageId: row.message_id }),
+      ...(output?.ok && { output: output.value as SubmissionValue })
+    };
+  }
+
+  #changed(submission: ThinkSubmissionInspection): void {
+    const { submissionId, status, error } = submission;
+    const of = { submissionId, requestId: submissionId };
+    this.#init.emit("submission:status", { ...of, status });
+    this.#init.announce(submission);
+    if (status === "error") this.#init.emit("submission:error", { ...of, error: error ?? "" });
+    if (isFinal(submission)) {
+      this.#waiting.get(submissionId)?.resolve();
+      this.#waiting.delete(submissionId);
+    }
+    if (!this.#init.onStatus) return;
+    this.#hooks = this.#hooks.then(() => this.#callHook(submission));
+    this.#init.background(this.#hooks);
+  }
+
+  /** A throw, or one that never returns, changes nothing. */
+  async #callHook(submission: ThinkSubmissionInspection): Promise<void> {
+    const { onStatus, clock } = this.#init;
+    if (!onStatus) return;
+    const late = () => new Error(`It has not returned for ${HOOK_LIMIT_MS} ms.`);
+    try {
+      const called = outsideTurns(async () => onStatus(structuredClone(submission)));
+      await beforeDeadline(called, { clock, timeoutMs: HOOK_LIMIT_MS, late });
+    } catch (error) {
+      console.error(`onSubmissionStatus failed: ${errorMessage(error)}`, error);
+    }
+  }
+}
+
+const NEVER_RUN = { startedAt: null, messageId: null, output: undefined } as const;
+
+function isTerminal(status: ThinkSubmissionStatus): status is TerminalStatus {
+  return status !== "pending" && status !== "running";
+}
+
+function isFinal({ status }: ThinkSubmissionInspection): boolean {
+  return isTerminal(status);
+}
+
+function clamp(value: number, max: number): number {
+  return Number.isFinite(value) ? Math.min(Math.max(Math.trunc(value), 1), max) : max;
+}
+
+/** Throws InvalidSubmissionError: names may come over RPC, untyped. */
+function checkName(name: unknown, what: string): void {
+  if (name === undefined) return;
+  if (typeof name !== "string" || name.trim() === "")
+    throw new InvalidSubmissionError(`its ${what} is blank, or not a text`);
+  if (name.length > MAX_NAME_CHARS)
+    throw new InvalidSubmissionError(`its ${what} has more than ${MAX_NAME_CHARS} characters`);
+  if (what === "submissionId" && !isUsableId(name)) throw new InvalidSubmissionError(`its ${what} cannot be used`);
+}

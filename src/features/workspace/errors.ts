@@ -1,0 +1,71 @@
+// Failures of the file system, told the way programs know them: the message starts with the POSIX code, `code` is it.
+import { ThinkError } from "../../util/errors.ts";
+
+export type FileErrorCode =
+  | "EEXIST"
+  | "EFBIG"
+  | "EINVAL"
+  | "EIO"
+  | "EISDIR"
+  | "ELOOP"
+  | "ENAMETOOLONG"
+  | "ENOENT"
+  | "ENOTDIR"
+  | "ENOTEMPTY"
+  | "EPERM"
+  | "ESTALE";
+
+/**
+ * A failed file operation. `code` is the POSIX code, and the message starts with it.
+ *
+ * @example
+ * try { await workspace.rm("/notes"); } catch (error) { if (error instanceof FileError && error.code === "ENOENT") … }
+ */
+export class FileError extends ThinkError {
+  declare readonly code: FileErrorCode;
+
+  constructor(code: FileErrorCode, text: string, hint?: string) {
+    super({ code, message: `${code}: ${text}`, ...(hint !== undefined && { hint }) });
+  }
+}
+
+/** The settings of a workspace contradict each other, or those it was opened with before. */
+export class WorkspaceSetupError extends ThinkError {
+  constructor(message: string, hint: string) {
+    super({ code: "workspace-setup", message, hint });
+  }
+}
+
+/** bash was asked for without its interpreter. `cause` is why it could not be loaded. */
+export class BashMissingError extends ThinkError {
+  constructor(cause?: unknown) {
+    super({
+      code: "bash-missing",
+      message: "The tool bash needs the package just-bash, which is not installed.",
+      hint: "Run `npm install just-bash`, or set `workspaceBash = false`.",
+      ...(cause !== undefined && { cause })
+    });
+  }
+}
+
+export class PatternError extends ThinkError {
+  constructor(message: string) {
+    super({
+      code: "invalid-pattern",
+      message,
+      hint: "Correct the pattern; see the table of patterns in docs/workspace.md."
+    });
+  }
+}
+
+export function missing(path: string): FileError {
+  return new FileError("ENOENT", `no such file or directory: ${path}`);
+}
+
+export function isDirectory(path: string): FileError {
+  return new FileError("EISDIR", `${path} is a directory`);
+}
+
+export function notDirectory(path: string): FileError {
+  return new FileError("ENOTDIR", `not a directory: ${path}`);
+}

@@ -1,0 +1,11 @@
+export { ChatProtocol, type ChatProtocolInit } from "./protocol.ts";
+export { parseChatFrame } from "./commands.ts";
+export { getMessagesResponse, isGetMessagesRequest } from "./get-messages.ts";
+export type { ChatSocket } from "./clients.ts";
+export type { MessageConcurrency, Reconciler, RequestPlan } from "./submit.ts";
+export { PlainChat } from "../features/clients/plain/plain-chat.ts";
+export { inProcessTransport } from "../features/clients/plain/in-process.ts";
+export { chatResponse } from "../features/clients/plain/http.ts";
+export { SocketChat } from "../features/clients/plain/socket.ts";
+export { OtherClient } from "./clients.ts";
+export { openAIResponse } from "../features/clients/openai/http.ts";
