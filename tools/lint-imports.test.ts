@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkImport, LAYERS } from "./lint-imports.ts";
+import { checkImport, INTERIM, LAYERS } from "./lint-imports.ts";
 
 interface Case {
   from: string;
@@ -20,12 +20,14 @@ const allowed: Case[] = [
   { from: "src/turn/runner.ts", specifier: "../model/adapter.ts" },
   { from: "src/agent/agent.ts", specifier: "../host/ports.ts" },
   { from: "src/think/think.ts", specifier: "../agent/agent.ts" },
-  { from: "src/think/think.ts", specifier: "../submissions/manager.ts" },
-  { from: "src/features/actions/ledger.ts", specifier: "../think/registry.ts" },
-  { from: "src/framework/manifest.ts", specifier: "../submissions/client.ts" },
+  { from: "src/think/capabilities.ts", specifier: "../features/submissions/index.ts" },
+  { from: "src/agent/capabilities.ts", specifier: "../features/queue/index.ts" },
+  { from: "src/features/actions/ledger.ts", specifier: "../approvals/approver.ts" },
+  { from: "src/features/actions/ledger.ts", specifier: "../../feature/feature.ts" },
+  { from: "src/framework/manifest.ts", specifier: "../features/submissions/client.ts" },
   { from: "src/testing/host.ts", specifier: "../agent/agent.ts" },
   { from: "src/index.ts", specifier: "./think/think.ts" },
-  { from: "src/index.ts", specifier: "./actions/index.ts" },
+  { from: "src/index.ts", specifier: "./features/actions/index.ts" },
   { from: "src/journal/writer.test.ts", specifier: "../testing/host.ts" },
   { from: "src/client/store.ts", specifier: "../util/json.ts" },
   { from: "src/client/store.ts", specifier: "../journal/records.ts", typeOnly: true },
@@ -46,22 +48,19 @@ const allowed: Case[] = [
 ];
 
 const refused: Case[] = [
+  { from: "src/wire/frames.ts", specifier: "../framework/manifest.ts", rule: "direction" },
+  { from: "src/agent/agent.ts", specifier: "../cli/run.ts", rule: "direction" },
+  { from: "src/features/actions/ledger.ts", specifier: "../../framework/manifest.ts", rule: "direction" },
+  { from: "src/turn/runner.ts", specifier: "../feature/feature.ts", typeOnly: true, rule: "direction" },
   { from: "src/util/bytes.ts", specifier: "../observe/emit.ts", rule: "direction" },
   { from: "src/observe/emit.ts", specifier: "../host/ports.ts", rule: "direction" },
   { from: "src/host/ports.ts", specifier: "../journal/records.ts", typeOnly: true, rule: "direction" },
   { from: "src/session/tree.ts", specifier: "../model/adapter.ts", rule: "direction" },
   { from: "src/model/adapter.ts", specifier: "../session/tree.ts", rule: "direction" },
-  { from: "src/wire/frames.ts", specifier: "../agent/agent.ts", rule: "direction" },
-  { from: "src/agent/agent.ts", specifier: "../chat/frames.ts", rule: "direction" },
   { from: "src/turn/runner.ts", specifier: "../think/think.ts", rule: "direction" },
-  { from: "src/features/actions/ledger.ts", specifier: "../submissions/client.ts", rule: "direction" },
-  { from: "src/submissions/client.ts", specifier: "../actions/index.ts", typeOnly: true, rule: "direction" },
-  { from: "src/think/think.ts", specifier: "../execute/files.ts", rule: "direction" },
-  { from: "src/submissions/manager.ts", specifier: "../think/think.ts", typeOnly: true, rule: "direction" },
   { from: "src/agent/agent.ts", specifier: "../testing/host.ts", rule: "direction" },
   { from: "src/index.ts", specifier: "./testing/index.ts", rule: "direction" },
   { from: "src/framework/manifest.ts", specifier: "../testing/host.ts", rule: "direction" },
-  { from: "src/agent/agent.test.ts", specifier: "../think/think.ts", rule: "direction" },
   { from: "src/agent/agent.ts", specifier: "../index.ts", rule: "direction" },
   { from: "src/client/store.ts", specifier: "../journal/records.ts", rule: "direction" },
   { from: "src/client/store.ts", specifier: "../journal/codec.ts", typeOnly: true, rule: "direction" },
@@ -102,19 +101,9 @@ describe("the import direction", () => {
         for (const [targetLayer, targets] of LAYERS.entries()) {
           for (const target of targets) {
             const rule = ruleFor({ from: `src/${folder}/one.ts`, specifier: `../${target}/two.ts` });
-            // Features never import each other, those of every class included.
-            const areFeatures = folders.includes("actions") && targets.includes("submissions");
-            const named: Record<string, readonly string[]> = {
-              workflows: ["submissions"],
-              skills: ["workspace"],
-              execute: ["workspace"],
-              messengers: ["chat-sdk"],
-              "extension-tools": ["extensions"]
-            };
-            const isNamed = named[folder]?.includes(target) ?? false;
+            const isInterim = INTERIM.test(folder) && INTERIM.test(target);
             // The test kit is for tests.
-            const isAllowed = !areFeatures && target !== "testing";
-            const sees = folder === target || isNamed || (targetLayer < layer && isAllowed);
+            const sees = folder === target || isInterim || (targetLayer < layer && target !== "testing");
             expect([folder, target, rule === undefined]).toEqual([folder, target, sees]);
           }
         }

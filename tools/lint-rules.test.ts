@@ -10,13 +10,13 @@ interface Case {
 
 const cases: Case[] = [
   { title: "a downward import", text: `import { a } from "../util/json.ts";`, found: [] },
-  { title: "an upward import", text: `\nimport { a } from "../think/think.ts";`, found: ["2 direction"] },
-  { title: "an upward type import", text: `import type { A } from "../think/think.ts";`, found: ["1 direction"] },
-  { title: "an upward side-effect import", text: `import "../think/think.ts";`, found: ["1 direction"] },
-  { title: "an upward re-export", text: `export { a } from "../think/think.ts";`, found: ["1 direction"] },
-  { title: "an upward star re-export", text: `export * from "../think/think.ts";`, found: ["1 direction"] },
-  { title: "an upward dynamic import", text: `const a = () => import("../think/think.ts");`, found: ["1 direction"] },
-  { title: "an upward type query", text: `type A = import("../think/think.ts").A;`, found: ["1 direction"] },
+  { title: "an upward import", text: `\nimport { a } from "../testing/host.ts";`, found: ["2 direction"] },
+  { title: "an upward type import", text: `import type { A } from "../testing/host.ts";`, found: ["1 direction"] },
+  { title: "an upward side-effect import", text: `import "../testing/host.ts";`, found: ["1 direction"] },
+  { title: "an upward re-export", text: `export { a } from "../testing/host.ts";`, found: ["1 direction"] },
+  { title: "an upward star re-export", text: `export * from "../testing/host.ts";`, found: ["1 direction"] },
+  { title: "an upward dynamic import", text: `const a = () => import("../testing/host.ts");`, found: ["1 direction"] },
+  { title: "an upward type query", text: `type A = import("../testing/host.ts").A;`, found: ["1 direction"] },
   {
     title: "record types in the client, inline",
     path: "src/client/store.ts",
@@ -47,7 +47,7 @@ const cases: Case[] = [
     text: `if (record.type === "turn-settled") count({ type: "turn-admitted" });`,
     found: []
   },
-  { title: "an import quoted in a comment", text: `// import { a } from "../think/think.ts";`, found: [] },
+  { title: "an import quoted in a comment", text: `// import { a } from "../testing/host.ts";`, found: [] },
   { title: "a cast through unknown", text: `const a = b as unknown as string;`, found: ["1 cast-through-unknown"] },
   {
     title: "a cast through unknown with parentheses, in a generic arrow",
