@@ -133,6 +133,7 @@ export type ThinkErrorCode =
   | "no-compaction-function"
   | "no-messages"
   | "no-model"
+  | "no-submissions"
   | "no-such-frame"
   | "no-web-socket"
   | "not-a-sub-agent"

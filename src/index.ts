@@ -1,6 +1,6 @@
 // The root of the package: the class users extend, and the types of its hooks.
 export { Think } from "./think/think.ts";
-export type { ApprovalCaller, Approver } from "./features/approvals/approver.ts";
+export type { ApprovalCaller } from "./features/approvals/approver.ts";
 export {
   action,
   isAction,
@@ -83,8 +83,9 @@ export type {
   NormalizedChannelDefinition,
   ThinkChannels
 } from "./features/channels/channels.ts";
-export type { DeliverNoticeOptions } from "./features/channels/channel-agent.ts";
-export { CAPABILITY_SENTINEL, type ExplainedSection, type PromptExplanation } from "./think/prompt.ts";
+export type { DeliverNoticeOptions } from "./features/channels/capability.ts";
+export { CAPABILITY_SENTINEL } from "./think/prompt.ts";
+export type { ExplainedSection, PromptExplanation } from "./feature/prompt-explanation.ts";
 export {
   defaultChatErrorClassifier,
   defaultContextOverflowClassifier,
@@ -100,7 +101,7 @@ export type {
   ChatRecoveryOptions,
   ChatRecoveryProgressContext
 } from "./think/chat-recovery.ts";
-export type { ClientToolCall, ClientToolExecutor, ClientToolSchema } from "./think/client-tools.ts";
+export type { ClientToolCall, ClientToolExecutor, ClientToolSchema } from "./feature/client-tools.ts";
 export type {
   ChatErrorClassification,
   ChatErrorContext,
@@ -116,28 +117,21 @@ export type {
   TurnContext,
   TurnDetails
 } from "./feature/hooks.ts";
+
 export type {
-  ContextOverflowOptions,
-  HistoryTruncation,
-  MediaEvictionOptions,
-  OnStartDegradation
-} from "./think/overrides.ts";
-export type {
-  ChatOptions,
   RunTurnOptions,
   RunTurnStreamOptions,
   RunTurnSubmitOptions,
   RunTurnWaitOptions,
   SaveMessagesOptions,
   SaveMessagesResult,
-  TurnOptions,
   TurnResult
 } from "./think/programmatic.ts";
 export type { AttemptSummary, CalledTool, TurnHistory } from "./journal/history.ts";
 export type { ConversationChange, JournalEntry, ReadJournalOptions, ReadJournalResult } from "./think/read-journal.ts";
-export type { AddMessagesOptions } from "./think/runtime.ts";
+
 export type { MessageConcurrency } from "./wire/index.ts";
-export type { StreamCallback } from "./think/stream-callback.ts";
+export type { StreamCallback } from "./feature/stream-callback.ts";
 export {
   FileError,
   Workspace,
@@ -169,21 +163,31 @@ export {
   type ThinkTime,
   type ThinkWallClockSchedule
 } from "./features/tasks/task.ts";
-export type {
-  SubmissionValue,
-  ThinkSubmissionInspection,
-  ThinkSubmissionStatus
-} from "./features/submissions/submission.ts";
+
 export type {
   CancelSubmissionResult,
   DeleteSubmissionsOptions,
-  ListSubmissionsOptions,
-  SubmitMessagesOptions,
-  SubmitMessagesResult
+  ListSubmissionsOptions
 } from "./features/submissions/submissions.ts";
-export type { ChatInput, MessagesInput, SubmissionInput } from "./think/turn-input.ts";
+export type { ChatInput, MessagesInput, SubmissionInput } from "./feature/turn-input.ts";
 export * as skills from "./features/skills/index.ts";
 export type { SkillRunContext, SkillScriptRunner, SkillSource } from "./features/skills/index.ts";
 export { ThinkError } from "./util/errors.ts";
 export type { ThinkErrorCode } from "./error-codes.ts";
 export type { PausedDescription, PendingExecution } from "./features/execute/restore-executions.ts";
+export type {
+  SubmissionValue,
+  SubmitMessagesOptions,
+  SubmitMessagesResult,
+  ThinkSubmissionInspection,
+  ThinkSubmissionStatus
+} from "./feature/submission-types.ts";
+export type { Approver } from "./feature/approval-contract.ts";
+export type {
+  ContextOverflowOptions,
+  HistoryTruncation,
+  MediaEvictionOptions,
+  OnStartDegradation
+} from "./feature/settings.ts";
+export type { ChatOptions, TurnOptions } from "./feature/stream-callback.ts";
+export type { AddMessagesOptions } from "./feature/services.ts";

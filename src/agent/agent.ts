@@ -1,7 +1,7 @@
-// The class that users extend for an agent without a conversation, and what `Think` stands on.
-import { AgentToolsAgent } from "../features/agent-tools/agent-tools-agent.ts";
-import { openChildRuns } from "../features/agent-tools/open-child-runs.ts";
-import { openMcp } from "../features/mcp/open-mcp.ts";
+// The class that users extend for an agent without a conversation.
+import { install } from "../feature/members.ts";
+import { AgentBase } from "./agent-base.ts";
+import { AGENT_CAPABILITIES, type AgentMembers } from "./capabilities.ts";
 
 /**
  * A durable object with a name, state that clients follow, callable methods, schedules, fibers, sub-agents and MCP servers.
@@ -17,10 +17,19 @@ export abstract class Agent<
   Env = unknown,
   State = unknown,
   Props extends Record<string, unknown> = Record<string, unknown>
-> extends AgentToolsAgent<Env, State, Props> {
-  constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
-    openMcp(this);
-    openChildRuns(this);
+> extends AgentBase<Env, State, Props> {
+  static {
+    install(this, AGENT_CAPABILITIES);
+  }
+
+  /** A class with further or fewer capabilities, such as `Think`, has agents as instances, too. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return this === Agent ? value instanceof AgentBase : Function.prototype[Symbol.hasInstance].call(this, value);
   }
 }
+
+export interface Agent<
+  Env = unknown,
+  State = unknown,
+  Props extends Record<string, unknown> = Record<string, unknown>
+> extends AgentMembers {}

@@ -2,7 +2,8 @@
 // context, so concurrent calls never see each other's, and never carried into another agent.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Agent } from "./agent.ts";
-import type { Connection } from "./connections/connection.ts";
+import type { AgentBase } from "./agent-base.ts";
+import type { Connection } from "../host/connection.ts";
 import type { DurableScope } from "./durable-work.ts";
 
 export interface AgentContext<T = Agent> {
@@ -39,8 +40,10 @@ export function getCurrentAgent<T = Agent>(): AgentContext<T> {
   return (storage.getStore()?.context ?? NO_AGENT) as AgentContext<T>;
 }
 
-export function runAs<T>(context: Partial<Omit<AgentContext, "agent">> & { agent: Agent }, work: () => T): T {
-  return storage.run({ context: { ...NO_AGENT, ...context } }, work);
+export function runAs<T>(context: Partial<Omit<AgentContext, "agent">> & { agent: AgentBase }, work: () => T): T {
+  // Every class of users is an `Agent`, unless it says which capabilities it has.
+  const agent = context.agent as Agent;
+  return storage.run({ context: { ...NO_AGENT, ...context, agent } }, work);
 }
 
 /** Leaves every agent: what runs inside must not inherit the caller's connection or request. */

@@ -1,15 +1,9 @@
 // What happens at each platform entry, after the object has been started: requests, socket events, and calls from
 // other agents of the tree. No stack and no internal name leaves through here.
-import { adoptSchedules } from "../takeover/agent.ts";
 import { isPlatformTransient, isRetryable } from "../host/platform-errors.ts";
-import type { Agent } from "./agent.ts";
+import type { AgentBase } from "./agent-base.ts";
 import { passOn } from "./tree/agent-call.ts";
-import {
-  socketOf,
-  type Connection,
-  type ConnectionAttachment,
-  type ConnectionSocket
-} from "./connections/connection.ts";
+import { socketOf, type Connection, type ConnectionAttachment, type ConnectionSocket } from "../host/connection.ts";
 import { NEW_ATTACHMENT } from "./connections/connections.ts";
 import { refuseCrossSite } from "./cross-site.ts";
 import { AgentDestroyedError, ReadonlyConnectionError } from "./errors.ts";
@@ -30,7 +24,7 @@ const DESTROYED = { code: 1008, reason: "Agent destroyed" };
 
 export class AgentEntry {
   readonly #runtime: AgentRuntime;
-  readonly #agent: Agent;
+  readonly #agent: AgentBase;
   readonly #gateway: SubAgentGateway;
   /** Events of a socket wait for its connect sequence, and forwarded ones for each other. In memory: a crash closes the socket. */
   readonly #settled = new WeakMap<ConnectionSocket, Promise<void>>();
@@ -63,31 +57,19 @@ export class AgentEntry {
     const forwarded = await this.#gateway.route(request);
     if (forwarded.kind === "response") return forwarded.response;
     if (forwarded.kind === "upgrade") return this.#accept(this.#newAttachment(request), forwarded.connect);
-    const admitted = await this.#runtime.runAs({ request }, () => this.#admit(request));
+    const admitted = await this.#runtime.runAs({ request }, () => this.#runtime.life.admitHere(request));
     if (admitted instanceof Response) return admitted;
     if (isUpgrade(request)) return this.#upgrade(request);
     return this.#runtime.runAs({ request }, async () => {
       try {
-        for (const extension of this.#runtime.extensions) {
-          if (admitted === "class" && !extension.checksCallers) continue;
-          const response = await extension.respond?.(request);
-          if (response) return response;
-        }
-        return await this.#agent.onRequest(request);
+        const response = await this.#runtime.life.respond(request, admitted === "class");
+        return response ?? (await this.#agent.onRequest(request));
       } catch (error) {
         // Returning normally means handled; what onError throws is logged above.
         await this.#agent.onError(error);
         return new Response("Internal Server Error", { status: 500 });
       }
     });
-  }
-
-  async #admit(request: Request): Promise<Response | "class" | undefined> {
-    for (const extension of this.#runtime.extensions) {
-      const admitted = await extension.admitHere?.(request);
-      if (admitted) return admitted;
-    }
-    return undefined;
   }
 
   async #upgrade(request: Request): Promise<Response> {
@@ -198,17 +180,12 @@ export class AgentEntry {
   async #message(socket: ConnectionSocket, data: string | ArrayBuffer): Promise<void> {
     const connection = this.#runtime.connections.of(socket);
     await this.#guarded(connection, async () => {
-      if (typeof data === "string" && (await this.#isTaken(connection, data))) return;
+      if (typeof data === "string" && (await this.#runtime.life.receive(connection, data))) return;
       const frame = typeof data === "string" ? parseClientFrame(data) : undefined;
       if (frame?.type === "state") this.#stateFrame(connection, frame.state);
       else if (frame?.type === "rpc") await this.#runtime.calls.answer(connection, frame);
       else await this.#agent.onMessage(connection, data);
     });
-  }
-
-  async #isTaken(connection: Connection, text: string): Promise<boolean> {
-    for (const extension of this.#runtime.extensions) if (await extension.receive?.(connection, text)) return true;
-    return false;
   }
 
   #stateFrame(connection: Connection, next: unknown): void {
@@ -230,7 +207,7 @@ export class AgentEntry {
   async #closed(socket: ConnectionSocket, end: { code: number; reason: string; wasClean: boolean }): Promise<void> {
     const connection = this.#runtime.connections.of(socket);
     this.#runtime.calls.disconnected(connection);
-    for (const extension of this.#runtime.extensions) extension.disconnected?.(connection);
+    this.#runtime.life.disconnected(connection);
     this.#runtime.emit("disconnect", { connectionId: connection.id, code: end.code, reason: end.reason });
     await this.#guarded(connection, () => this.#agent.onClose(connection, end.code, end.reason, end.wasClean));
   }
@@ -272,10 +249,7 @@ export class AgentEntry {
       case "survey":
         return this.#runtime.tree.survey();
       case "adopt":
-        return this.#runtime.activation.enter(() => {
-          adoptSchedules(this.#runtime.sql, call.schedules);
-          return this.#runtime.wakes.rearm();
-        });
+        return this.#runtime.activation.enter(() => this.#runtime.life.told(call));
       case "note":
         return this.#runtime.tree.observe(call);
       case "spawn-child":
@@ -301,7 +275,7 @@ export class AgentEntry {
       case "invoke":
         return this.#invoke(call.method, call.args);
       case "report":
-        return this.#runtime.runAs({}, () => this.#runtime.workflows.receive(call.report));
+        return this.#runtime.runAs({}, () => this.#runtime.life.told(call));
       case "fetch":
         return this.#answer(call.request);
       case "connect":

@@ -5,7 +5,7 @@ import type { Sql } from "../host/ports.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { UnnamedAgentError } from "./errors.ts";
 import type { FacetIdentity } from "./tree/internal.ts";
-import { pathKey, type AgentPath } from "./tree/path.ts";
+import { pathKey, type AgentPath } from "../host/path.ts";
 
 export interface Identity {
   readonly className: string;

@@ -1,7 +1,7 @@
 export { Agent } from "./agent.ts";
 export { hasBearerToken } from "./bearer-token.ts";
-export { callable } from "./connections/callable.ts";
-export type { CallableMetadata, Callables } from "./connections/callable.ts";
+export { callable } from "../feature/callable.ts";
+export type { CallableMetadata, Callables } from "../feature/callable.ts";
 export { EmailNotSentError } from "../features/email/email.ts";
 export type {
   EmailAddress,
@@ -12,7 +12,7 @@ export type {
   SendEmailOptions
 } from "../features/email/email.ts";
 export type { SubAgentInfo } from "./tree/children.ts";
-export type { Connection } from "./connections/connection.ts";
+export type { Connection } from "../host/connection.ts";
 export type { ConnectionContext } from "./connections/connections.ts";
 export {
   classifyError,
@@ -39,8 +39,8 @@ export type {
 } from "../features/fibers/fibers.ts";
 export type { AllowedOrigins } from "./cross-site.ts";
 export type { AgentStaticOptions } from "./options.ts";
-export { parseSubAgentPath, SUB_PREFIX } from "./tree/path.ts";
-export type { AgentPath, AgentPathStep, SubAgentMatch } from "./tree/path.ts";
+export { parseSubAgentPath, SUB_PREFIX } from "../host/path.ts";
+export type { AgentPath, AgentPathStep, SubAgentMatch } from "../host/path.ts";
 export type { DeadLetter, QueueItem, QueueOptions } from "../features/queue/queue.ts";
 export type { RetryCallOptions, RetryOptions } from "./retry.ts";
 export { getAgentByName, routeAgentRequest } from "./routing.ts";

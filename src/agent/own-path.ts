@@ -2,7 +2,7 @@
 // that only ends in the same word stays the user's.
 import { kebabCase } from "../util/kebab.ts";
 import type { Identity } from "./identity.ts";
-import { decodeSegment } from "./tree/path.ts";
+import { decodeSegment } from "../host/path.ts";
 
 export interface AddressedAgent {
   readonly identity: Pick<Identity, "className" | "name" | "isFacet">;

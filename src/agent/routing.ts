@@ -5,7 +5,7 @@ import { backoffMs } from "../util/backoff.ts";
 import { kebabCase } from "../util/kebab.ts";
 import { ThinkError } from "../util/errors.ts";
 import { callAgent, type AgentStub } from "./tree/agent-call.ts";
-import { decodeSegment } from "./tree/path.ts";
+import { decodeSegment } from "../host/path.ts";
 import { isUpgrade } from "./connections/upgrade.ts";
 import {
   checkAllowedOrigins,

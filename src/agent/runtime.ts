@@ -15,17 +15,21 @@ import { MAX_DELAY_MS, processAlarms, type ProcessAlarms } from "../host/process
 import { openAlarm, Wakes } from "../host/wakes.ts";
 import type { AgentEvent, EventPayloads, EventType } from "../observe/events.ts";
 import { errorMessage } from "../util/errors.ts";
-import type { Agent } from "./agent.ts";
+import type { AgentBase } from "./agent-base.ts";
 import { ChildWakes } from "./tree/child-wakes.ts";
-import type { ConnectionAttachment } from "./connections/connection.ts";
+import type { ConnectionAttachment } from "../host/connection.ts";
 import { Connections } from "./connections/connections.ts";
 import { currentDurable, getCurrentAgent, runAs, runDurably, type AgentContext } from "./context.ts";
 import type { AgentCore } from "./core.ts";
-import type { AgentExtension } from "../feature/agent-extension.ts";
+import { Features } from "../feature/features.ts";
+import { FeatureLife } from "../feature/life.ts";
+import { capabilitiesOf } from "../feature/members.ts";
+import { pathBelowAgent } from "./own-path.ts";
 import { AgentDestroyedError } from "./errors.ts";
+import { assertCallerMayChange } from "./connections/readonly.ts";
+import { provideServices, servicesOf as providedTo, type Services } from "../feature/services.ts";
 import { Fibers } from "../features/fibers/fibers.ts";
 import { frames } from "./connections/frames.ts";
-import { takeoverPartsOf } from "../takeover/agent.ts";
 import { originalName, resolveIdentity, storeIdentity, type Identity } from "./identity.ts";
 import type { FacetIdentity } from "./tree/internal.ts";
 import { KeepAlive } from "./keep-alive.ts";
@@ -36,21 +40,20 @@ import { ClientCalls } from "./connections/rpc.ts";
 import { Schedules } from "../features/schedules/schedules.ts";
 import { StateStore } from "./state.ts";
 import { Tree } from "./tree/tree.ts";
-import { Workflows } from "../features/workflows/workflows.ts";
 
 /** How long a start waits for recovery hooks before it goes on without them. */
 const RECOVERY_HEAD_START_MS = 1_000;
 
 export interface RuntimeInit {
-  agent: Agent;
+  agent: AgentBase;
   ctx: DurableObjectState;
   env: unknown;
   className: string;
   options: AgentStaticOptions | undefined;
 }
 
-export class AgentRuntime implements AgentCore {
-  readonly agent: Agent;
+export class AgentRuntime implements AgentCore, Services {
+  readonly agent: AgentBase;
   readonly ctx: DurableObjectState;
   readonly env: unknown;
   readonly sql: Sql;
@@ -73,14 +76,17 @@ export class AgentRuntime implements AgentCore {
   readonly fibers: Fibers;
   readonly tree: Tree;
   readonly childWakes: ChildWakes;
-  readonly extensions: AgentExtension[] = [];
-  readonly workflows: Workflows;
+  readonly features: Features;
+  readonly life: FeatureLife;
+  /** Of a class with a conversation: what it is made of, for the package's own modules. */
+  conversation: object | undefined;
   /** Where many objects share one process that wakes them all at once. */
   readonly #alarms: ProcessAlarms | undefined;
   readonly #className: string;
   readonly #storedIdentity: string | null;
   /** Set in the process that took the object over. */
   readonly #takenOver: TakeoverReport | undefined;
+  readonly #degradations: { readonly step: string; readonly error: string }[] = [];
   #isCondemned: boolean;
   #isGone = false;
   readonly #started = Promise.withResolvers<void>();
@@ -135,10 +141,11 @@ export class AgentRuntime implements AgentCore {
       lifecycle: this.lifecycle,
       admit: () => this.assertAlive(),
       start: (props) => this.runAs({}, () => this.#start(props)),
-      entered: () => {
-        for (const extension of this.extensions) extension.entered?.();
-      }
+      entered: () => this.life.entered()
     });
+    this.features = new Features(this, capabilitiesOf(agent));
+    this.life = new FeatureLife({ features: this.features, pathOf: (url) => pathBelowAgent(url, this) });
+    this.wakes.add((nowMs) => this.life.nextWake(nowMs));
     this.tree = new Tree(this, openFacets(ctx));
     this.connections = new Connections(this, agent, () => this.tree.ownSockets());
     this.state = this.#openState();
@@ -148,7 +155,6 @@ export class AgentRuntime implements AgentCore {
     this.queue = new Queue(this, this.keepAlive);
     this.fibers = new Fibers(this, this.keepAlive);
     this.childWakes = new ChildWakes(this, (path) => this.tree.wake(path));
-    this.workflows = new Workflows(this);
   }
 
   /** A facet has no alarm: its root wakes it. */
@@ -157,7 +163,7 @@ export class AgentRuntime implements AgentCore {
     return openSchema(this.sql, {
       // Read by a take-over only: no other start collects them.
       get parts() {
-        return takeoverPartsOf(agent);
+        return capabilitiesOf(agent).flatMap(({ takeover }) => takeover);
       },
       lossyKinds: options.allowLossyTakeover,
       now: () => clock.now(),
@@ -195,6 +201,10 @@ export class AgentRuntime implements AgentCore {
     }
   }
 
+  assertCallerMayChange(): void {
+    assertCallerMayChange(this.agent);
+  }
+
   runAs<T>(context: Partial<Pick<AgentContext, "connection" | "request">>, work: () => T): T {
     return runAs({ agent: this.agent, ...context }, work);
   }
@@ -223,6 +233,18 @@ export class AgentRuntime implements AgentCore {
     } catch (rethrown) {
       if (rethrown !== error) console.error("onError failed:", rethrown);
     }
+  }
+
+  inAgent<T>(work: () => Promise<T>): Promise<T> {
+    return this.keepAlive.while(() => this.runAs({}, work));
+  }
+
+  rearm(): void {
+    void this.wakes.rearm();
+  }
+
+  broadcast(frame: object): void {
+    this.connections.broadcastProtocol(JSON.stringify(frame));
   }
 
   background(work: Promise<unknown>): void {
@@ -263,6 +285,7 @@ export class AgentRuntime implements AgentCore {
   }
 
   async destroy(): Promise<void> {
+    await this.life.destroying();
     if (this.identity.isFacet) {
       this.emit("destroy", {});
       return this.tree.removeSelf();
@@ -277,7 +300,7 @@ export class AgentRuntime implements AgentCore {
   async #finishDestroy(): Promise<void> {
     if (this.#isGone) return;
     this.#isGone = true;
-    for (const part of [this.schedules, this.queue, this.fibers, ...this.extensions]) part.stop?.();
+    for (const part of [this.schedules, this.queue, this.fibers, this.life]) part.stop();
     this.tree.removeAll();
     await this.lifecycle.wipe();
     this.emit("destroy", {});
@@ -288,14 +311,12 @@ export class AgentRuntime implements AgentCore {
     storeIdentity(this.sql, this.identity, this.#storedIdentity);
     if (this.#takenOver) this.emit("storage:taken-over", this.#takenOver);
     await this.#step("fiber-recovery", async () => void this.fibers.claim());
-    await this.#userStart(async () => {
-      for (const extension of this.extensions) await extension.start?.();
-    });
+    await this.#userStart(() => this.features.start());
     await this.#step("fiber-recovery", () => this.#recoverFibers());
     await this.#step("wake", () => this.#adoptWake());
     await this.#userStart(async () => this.agent.onStart(props as never));
     this.background(this.queue.flush());
-    for (const extension of this.extensions) extension.ready?.();
+    this.features.ready();
     this.#started.resolve();
   }
 
@@ -323,14 +344,20 @@ export class AgentRuntime implements AgentCore {
     try {
       await work();
     } catch (error) {
-      this.degraded(step, error);
+      this.degrade(step, error);
     }
   }
 
-  /** The agent is up without this step. */
-  degraded(step: string, error: unknown): void {
+  /** The agent is up without this step. Logged and remembered once, however often it comes up. */
+  degrade(step: string, error: unknown): void {
+    if (this.#degradations.some((known) => known.step === step)) return;
+    this.#degradations.push({ step, error: errorMessage(error) });
     console.error(`${this.label}: the start step "${step}" failed; the agent is up without it.`, error);
     this.emit("chat:onstart:degraded", { step, error: errorMessage(error) });
+  }
+
+  get degradations(): readonly { readonly step: string; readonly error: string }[] {
+    return this.#degradations;
   }
 
   async #recoverFibers(): Promise<void> {
@@ -358,7 +385,7 @@ export class AgentRuntime implements AgentCore {
       this.fibers.recover(),
       this.queue.flush(),
       this.childWakes.runDue(),
-      ...this.extensions.map(async (extension) => extension.runDue?.())
+      this.life.runDue()
     ]);
     if (this.isGone) return;
     const failed = results.find((result) => result.status === "rejected");
@@ -397,17 +424,14 @@ export class AgentRuntime implements AgentCore {
   }
 }
 
-const runtimes = new WeakMap<object, AgentRuntime>();
-
 /** The runtime of an agent, for the package's own modules; user code has no name for it. */
 export function runtimeOf(agent: object): AgentRuntime {
-  const runtime = runtimes.get(agent);
-  if (!runtime) throw new TypeError("Not an agent.");
-  return runtime;
+  // `openRuntime` is the only one that provides services.
+  return providedTo(agent) as AgentRuntime;
 }
 
 export function openRuntime(init: RuntimeInit): AgentRuntime {
   const runtime = new AgentRuntime(init);
-  runtimes.set(init.agent, runtime);
+  provideServices(runtime);
   return runtime;
 }

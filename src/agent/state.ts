@@ -7,7 +7,7 @@ import type { Quarantine } from "../host/quarantine.ts";
 import { byteLength } from "../util/bytes.ts";
 import { errorMessage } from "../util/errors.ts";
 import { parseJson } from "../util/json.ts";
-import type { Connection } from "./connections/connection.ts";
+import type { Connection } from "../host/connection.ts";
 import { StateNotSerializableError, StateTooLargeError } from "./errors.ts";
 
 /** One SQLite cell holds at most 2 MB; the rest is left for the row around it. */

@@ -1,6 +1,6 @@
 // Every method a user declares runs in its agent's context, however it was entered. A call over RPC arrives with no
 // context: it enters the object first, so a cold object is started before any of the user's code runs.
-import { copyMark, markListed, type Callables } from "./connections/callable.ts";
+import { copyMark, markListed, type Callables } from "../feature/callable.ts";
 
 type Method = (this: object, ...args: unknown[]) => unknown;
 /** Runs `call` for `instance`: at once if its context is current, else through the object's entry. */

@@ -1,15 +1,9 @@
-// A capability of an agent is one object with this interface. Everything but its name is optional, and what it leaves
-// out is never called. The runtime holds a list and knows no feature by name; features know each other neither.
+// What a capability does in the life of an agent, as one object. Everything but its name is optional, and what it leaves out
+// is never called. The runtime holds a list and knows no feature by name; features know each other neither.
 //
-// A class brings a feature in one of two ways: `getFeatures()` returns its factory, or a method such as `getActions()`
-// returns values that carry the factory under `FEATURE`. Either way only a class that uses a feature imports its code.
-// Features of every class (files, MCP servers, agents as tools, submissions) are named by the runtime, and cost a class that
-// does not use them next to nothing.
+// A feature joins in one of two ways: its capability stands in the list of the class, or a value of the class, such as an
+// action of `getActions()`, carries the factory under `FEATURE`. Only a class that has such values imports that code.
 import type { ToolSet, UIMessage, UIMessageChunk } from "ai";
-import type { Connection } from "../agent/connections/connection.ts";
-import type { Blobs } from "../host/blobs.ts";
-import type { Clock, Ids, Sql } from "../host/ports.ts";
-import type { Quarantine } from "../host/quarantine.ts";
 import type {
   ChunkEvent,
   FinishedToolCall,
@@ -20,19 +14,19 @@ import type {
   ToolCallToRun,
   TruncateOptions
 } from "../model/index.ts";
-import type { EventPayloads, EventType } from "../observe/events.ts";
 import type { CallOutcome } from "../journal/records.ts";
-import type { TurnEngine } from "../turn/engine.ts";
 import type { AssembledTurn, CutOffCall, FinalAnswer } from "../turn/hooks.ts";
 import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { isObject, type Json } from "../util/json.ts";
-import type { Result } from "../util/result.ts";
-import type { ApprovalSource, ReplyAttachment } from "../features/actions/contract.ts";
-import type { MessengerSet } from "../features/channels/channels.ts";
-import type { FailedAction } from "../think/failure-log.ts";
+import type { ApprovalSource, DecisionCheck, ReplyAttachment } from "./approval-contract.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
-import type { LateOutcomes } from "../think/late-outcomes.ts";
-import type { OptionalHook, ThinkOverrides } from "../think/overrides.ts";
+import type { Connection } from "../host/connection.ts";
+import type { AgentPathStep } from "../host/path.ts";
+import type { TurnArchive } from "../journal/history.ts";
+import type { Preserve } from "../session/media-evictor.ts";
+import type { SubmitMessagesOptions, SubmitMessagesResult } from "./submission-types.ts";
+import type { SubmissionInput } from "./turn-input.ts";
+import type { ChatServices } from "./services.ts";
 import type { ResultReader } from "./read-result.ts";
 import type { ToolLayerName } from "./tool-layers.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
@@ -45,7 +39,7 @@ export interface CarriesFeature<Brought extends Feature = Feature> {
 }
 
 /** Called once per activation. A throw leaves the feature out; see `getOnStartDegradations`. */
-export type FeatureFactory<Brought extends Feature = Feature> = (host: FeatureHost) => Brought;
+export type FeatureFactory<Brought extends Feature = Feature> = (services: ChatServices) => Brought;
 
 export interface Feature {
   /** In logs and in `getOnStartDegradations`. One feature of a name per agent. */
@@ -62,6 +56,12 @@ export interface Feature {
   start?(): MaybePromise<void>;
   /** After `onStart`: goes on with durable work. A throw is logged. */
   ready?(): void;
+  /** An event of any kind has reached the agent, which is up. Must be cheap, and must not throw. */
+  entered?(): void;
+  /** A sub-agent was deleted. */
+  removed?(child: AgentPathStep): void;
+  /** The agent is to be destroyed: what it keeps outside of its own storage goes now. A throw ends the attempt. */
+  destroying?(): Promise<void>;
   /** The agent is being destroyed: nothing may be started or written any more. */
   stop?(): void;
   /** When it must run next; reads its own tables. Sub-agents are woken through their root. A throw is logged. */
@@ -75,8 +75,8 @@ export interface Feature {
   readonly toolNames?: readonly string[];
   /** Called for each attempt of a turn, and to explain a prompt. A throw fails the turn. */
   inTurn?(turn: EngineTurn): MaybePromise<TurnPart | undefined>;
-  /** Waits until its tools are known, at most this long; only for classes with `waitForMcpConnections`. */
-  untilConnected?(timeoutMs: number): Promise<void>;
+  /** Before its part in a turn is asked: waits for what it connects to, as long as the class says. */
+  untilConnected?(): Promise<void> | undefined;
   /** What the channel a turn came through changes about it; undefined: not a channel of this feature. */
   channelPolicy?(channel: string): ChannelPolicy | undefined;
   /** Outputs of its tools that the model must still read in full when they are old; see TruncateOptions. */
@@ -114,6 +114,10 @@ export interface Feature {
 
   // ── Clients. Everything they send is untrusted. ──
 
+  /** A client's request or socket for this agent. A Response refuses it; "class": only the class itself may answer it. */
+  admitHere?(request: Request): MaybePromise<Response | "class" | undefined>;
+  /** A client's request or socket for a sub-agent, before that is woken, and again when it is awake. A Response refuses it. */
+  admitChild?(request: Request, child: AddressedChild): MaybePromise<Response | undefined>;
   /** Requests directly below the agent's address, by first path segment. */
   readonly routes?: Readonly<Record<string, RouteHandler>>;
   /**
@@ -121,12 +125,46 @@ export interface Feature {
    * URL that does not contain it. Undefined leaves the request to the class.
    */
   respond?(request: Request, path: string): MaybePromise<Response | undefined>;
-  /** Frames of clients by `type`. Those of readonly connections are refused. */
-  readonly frames?: Readonly<Record<string, FrameHandler>>;
-  /** A client that follows the protocol has connected. */
+  /** `respond` answers only requests that carry a credential of its own making: it is asked where only the class may answer. */
+  readonly checksCallers?: boolean;
+  /**
+   * Whether a socket that connects at this path below the agent's address carries a protocol of the feature's own: then it
+   * is sent nothing else, and every frame of it goes to `receive`.
+   */
+  dedicates?(path: string, request: Request): boolean;
+  /** A client that follows the protocol has connected; its first frames are the features'. */
   connected?(connection: Connection): void;
-  /** What clients may call by name, beside the class's own callables. */
-  readonly callables?: Readonly<Record<string, (...args: never[]) => unknown>>;
+  disconnected?(connection: Connection): void;
+  /** A text frame, before the agent looks at it; true when it was taken. */
+  receive?(connection: Connection, text: string): MaybePromise<boolean>;
+
+  /** What another object of the application tells the agent: a workflow, or the root of its tree. Undefined: not known here. */
+  told?(call: ToldCall): Promise<unknown> | undefined;
+
+  // ── What one feature gives the conversation ──
+
+  /** Keeps what stays known of its turns in place of the journal. */
+  readonly archive?: TurnArchive;
+  /** All turns were given up. Part of that transaction. */
+  gaveUp?(): void;
+  /** Accepts a turn that runs later, for `runTurn({ mode: "submit" })`. */
+  submit?(input: SubmissionInput, options: SubmitMessagesOptions): Promise<SubmitMessagesResult>;
+  /** Keeps large media of old messages; asked anew for each. Undefined: they stay with their message. */
+  preserve?(): Preserve | undefined;
+  /** Messengers whose users' names it alone may give, such as `telegram` for `telegram:7`. */
+  identities?(): readonly string[];
+  /** Who may decide over a call that waits for approval in the chat, and under which name. */
+  readonly decisions?: DecisionCheck;
+}
+
+/** By the package's own code in another object; nothing of a client. */
+export type ToldCall =
+  { readonly op: "report"; readonly report: object } | { readonly op: "adopt"; readonly schedules: readonly object[] };
+
+/** The sub-agent that a client's URL names. */
+export interface AddressedChild extends AgentPathStep {
+  /** What follows the last sub-agent of the URL, starting with "/": for this one, or for one further below. */
+  readonly innermostPath: string;
 }
 
 /** The layers a feature may bring tools in. The class's own, the client's and the turn's are not a feature's to give. */
@@ -175,8 +213,6 @@ export type AssembledParts = Pick<AssembledTurn, "settings" | "tools" | "maxStep
 /** `rest` is what follows the route's name: "" or a path that begins with "/". Undefined leaves the request to the class. */
 export type RouteHandler = (request: Request, rest: string) => MaybePromise<Response | undefined>;
 
-export type FrameHandler = (frame: Readonly<Record<string, unknown>>, connection: Connection) => MaybePromise<void>;
-
 /** A call whose turn died before it recorded the outcome. */
 export interface LostCall {
   readonly requestId: string;
@@ -193,39 +229,6 @@ export interface ChannelPolicy {
   readonly tools?: (all: ToolSet) => ToolSet | Promise<ToolSet>;
   /** Steps a turn of this channel may take. */
   readonly maxTurns?: number;
-}
-
-/** What a feature may use of its agent. */
-export interface FeatureHost {
-  readonly agent: object;
-  readonly env: unknown;
-  /** The class's settings and methods. They may change: read them when they are needed. */
-  readonly overrides: ThinkOverrides;
-  /** Whether the class has a method of its own. */
-  readonly isOverridden: (hook: OptionalHook) => boolean;
-  readonly sql: Sql;
-  readonly blobs: Blobs;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly quarantine: Quarantine;
-  readonly emit: <Type extends EventType>(type: Type, payload: EventPayloads[Type]) => void;
-  /** Admits, cancels, replays and follows turns. */
-  readonly turns: TurnEngine;
-  readonly conversation: LateOutcomes;
-  /** Those of `getMessengers()` and `configureChannels()`. */
-  readonly messengers: () => MessengerSet;
-  /** `Sdk.validateInput`: what a schema makes of a value. */
-  readonly validate: (schema: unknown, value: unknown) => Promise<Result<unknown, unknown>>;
-  /** Runs work in the agent's context, kept alive until it ends. */
-  readonly inAgent: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Work that no caller waits for. A rejection is logged. */
-  readonly background: (work: Promise<unknown>) => void;
-  /** `nextWake` may answer otherwise now. Never called inside a transaction. */
-  readonly rearm: () => void;
-  /** Logs what an action threw: its caller is given an output in its place. */
-  readonly actionFailed: (error: unknown, call: FailedAction) => void;
-  /** Sends a frame to every client that follows the protocol. */
-  readonly broadcast: (frame: object) => void;
 }
 
 /** The factory of the feature that a value carries. */

@@ -12,7 +12,7 @@ import type {
   UIMessage
 } from "ai";
 import type { ModelSettings, StepSettings, StopWhen, SystemPrompt } from "../model/index.ts";
-import type { ReplyAttachment } from "../features/actions/contract.ts";
+import type { ReplyAttachment } from "./approval-contract.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
 import type { FailureStage } from "../turn/hooks.ts";
 

@@ -3,6 +3,9 @@
 // Pure.
 import type { Tool, ToolSet } from "ai";
 
+/** Under which a tool holds what makes it a whole agent. Registered, so that two copies of the package agree on it. */
+export const AGENT_TOOL: unique symbol = Symbol.for("everthink.agent-tool") as typeof AGENT_TOOL;
+
 /** Where a turn's tools come from, in order of precedence: a later layer overrides an earlier one; `extensions` none. */
 export const TOOL_LAYERS = [
   "workspace",

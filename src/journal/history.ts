@@ -123,7 +123,8 @@ export interface TurnArchive {
 export interface HistoryInit {
   readonly sql: Sql;
   readonly conversation: Conversation;
-  readonly archive?: TurnArchive | undefined;
+  /** Asked each time: what keeps it joins later. */
+  readonly archive?: (() => TurnArchive | undefined) | undefined;
   /** Sequence of the newest record of the journal. */
   readonly head: () => number;
 }
@@ -165,7 +166,7 @@ export class History {
   /** As part of the transaction that settles it. `ownerId` is the message that it goes with, unless an archive keeps it. */
   settled(turn: TurnFold, { ownerId, requestId }: { ownerId: string | null; requestId: string }): void {
     const row = turnHistory(turn);
-    if (row === undefined || this.#init.archive?.settled(turn, { requestId, history: row })) return;
+    if (row === undefined || this.#init.archive?.()?.settled(turn, { requestId, history: row })) return;
     this.#turns.run(
       "INSERT OR REPLACE INTO cf_turns (sequence, message_id, body) VALUES (?, ?, ?)",
       turn.lastSequence,
@@ -199,7 +200,7 @@ export class History {
       limit
     );
     // What a clear has taken is still kept there.
-    const archived = this.#init.archive?.turns(Math.max(after, this.#init.conversation.row.clearedSequence), limit);
+    const archived = this.#init.archive?.()?.turns(Math.max(after, this.#init.conversation.row.clearedSequence), limit);
     if (!archived || archived.length === 0) return own;
     return [...own, ...archived].sort((first, second) => first.sequence - second.sequence).slice(0, limit);
   }
@@ -212,7 +213,7 @@ export class History {
       limit
     );
     const { clearedSequence } = this.#init.conversation.row;
-    const archived = this.#init.archive?.turnsBefore(before, limit) ?? [];
+    const archived = this.#init.archive?.()?.turnsBefore(before, limit) ?? [];
     const shown = archived.filter(({ sequence }) => sequence > clearedSequence);
     return [...own, ...shown].sort((first, second) => second.sequence - first.sequence).slice(0, limit);
   }
@@ -231,8 +232,12 @@ export class History {
       table
         .all<{ sequence: number }>(`SELECT sequence FROM ${name} ORDER BY sequence DESC LIMIT ?`, limit)
         .map(({ sequence }) => sequence);
-    const { archive, conversation } = this.#init;
-    const archived = archive?.newest(limit).filter((sequence) => sequence > conversation.row.clearedSequence) ?? [];
+    const { conversation } = this.#init;
+    const archived =
+      this.#init
+        .archive?.()
+        ?.newest(limit)
+        .filter((sequence) => sequence > conversation.row.clearedSequence) ?? [];
     return [...newestOf(this.#turns, "cf_turns"), ...newestOf(this.#changes, "cf_changes"), ...archived];
   }
 

@@ -20,7 +20,7 @@ export interface JournalInit {
   /** Where rows go that cannot be read. Without it they are left where they are and reported on every read. */
   setAside?: Quarantine;
   /** Keeps the history of turns that outlive their message. */
-  archive?: TurnArchive;
+  archive?: () => TurnArchive | undefined;
   now?: () => number;
 }
 

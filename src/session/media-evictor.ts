@@ -37,7 +37,7 @@ export interface MediaEvictorInit {
   readonly store: MessageStore;
   readonly options: EvictionPolicy | boolean;
   /** Absent: the whole message is kept as a blob, and `getMessage` still gives it. */
-  readonly preserve?: Preserve;
+  readonly preserve?: Preserve | undefined;
   /** Outputs the model works with however old they are. */
   readonly keeps?: EvictionRule["keeps"];
   /** Runs work in the background, later than the current event's own. */

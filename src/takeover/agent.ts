@@ -1,6 +1,6 @@
 // What becomes of the data that every agent of the original has: state, schedules, queue, fibers, children, workflows; MCP
-// servers and runs of children are in their own folders. One part per kind, for both layouts of its tables. Classes that keep
-// more contribute further parts (`contributeTakeover`).
+// servers and runs of children are in their own folders. One part per kind, for both layouts of its tables. What a conversation
+// has beside them is in parts.ts.
 import type { Sql } from "../host/ports.ts";
 import { TableSet } from "../host/table-set.ts";
 import { TAKEOVER_TABLES, type TakeoverContext, type TakeoverPart } from "../host/takeover.ts";
@@ -11,26 +11,12 @@ import { MCP_SERVERS } from "../features/mcp/take-over.ts";
 import { QUEUE_TABLES } from "../features/queue/queue-table.ts";
 import { dedupKey, type ScheduleType } from "../features/schedules/schedule-row.ts";
 import { SCHEDULE_TABLES } from "../features/schedules/schedule-table.ts";
+import { childEntry, SCHEDULES_OF } from "../agent/tree/taken-over-children.ts";
 import { STATE_TABLES } from "../agent/state.ts";
 import { WAKE_TABLES } from "../agent/tree/child-wakes.ts";
 import { CHILDREN_TABLES } from "../agent/tree/children.ts";
-import { parsePathKey, pathKey, type AgentPath, type AgentPathStep } from "../agent/tree/path.ts";
+import { pathKey, type AgentPath, type AgentPathStep } from "../host/path.ts";
 import { WORKFLOW_TABLES } from "../features/workflows/workflow-table.ts";
-
-const contributed = new WeakMap<object, readonly TakeoverPart[]>();
-
-/** What a class, and all that extend it, carry besides what every agent does. */
-export function contributeTakeover(agentClass: object, parts: readonly TakeoverPart[]): void {
-  contributed.set(agentClass, parts);
-}
-
-export function takeoverPartsOf(agent: object): TakeoverPart[] {
-  const parts: TakeoverPart[] = [...EVERY_AGENT_TAKEOVER];
-  for (let at: unknown = agent.constructor; typeof at === "function"; at = Object.getPrototypeOf(at)) {
-    parts.push(...(contributed.get(at) ?? []));
-  }
-  return parts;
-}
 
 // ── State ──
 
@@ -229,8 +215,6 @@ function insertSchedules(sql: Sql, rows: readonly CarriedSchedule[]): void {
   }
 }
 
-const SCHEDULES_OF = "schedules:";
-
 /** Children keep their own schedules: they are kept here until the child that owns them is next reached. */
 function handDown({ sql }: TakeoverContext, rows: readonly OwnedSchedule[]): void {
   const byChild = new Map<string, CarriedSchedule[]>();
@@ -398,44 +382,6 @@ const CHILDREN: TakeoverPart = {
     return { found: rows.length, carried: rows.length, left: 0 };
   }
 };
-
-function childEntry(child: AgentPathStep): string {
-  return `child:${pathKey([child])}`;
-}
-
-/** The storage of a child of the original is found under another key than that of ours. */
-export function isTakenOverChild(sql: Sql, child: AgentPathStep): boolean {
-  const query = "SELECT 1 FROM cf_takeover WHERE key = ?";
-  return new TableSet(sql, TAKEOVER_TABLES).one(query, childEntry(child)) !== undefined;
-}
-
-export function forgetTakenOverChild(sql: Sql, child: AgentPathStep): void {
-  new TableSet(sql, TAKEOVER_TABLES).change("DELETE FROM cf_takeover WHERE key = ?", childEntry(child));
-}
-
-/** Schedules of this child, and of those below it, that were not handed to their owner yet. */
-export function undeliveredSchedules(
-  sql: Sql,
-  child: AgentPathStep
-): { path: AgentPath; schedules: CarriedSchedule[] }[] {
-  // The path goes on with a bracket or a comma, which "~" comes after: a range of the key, since this is asked before
-  // each call of a child.
-  const prefix = `${SCHEDULES_OF}${pathKey([child]).slice(0, -1)}`;
-  const rows = new TableSet(sql, TAKEOVER_TABLES).all<{ key: string; value: string }>(
-    "SELECT key, value FROM cf_takeover WHERE key >= ? AND key < ?",
-    prefix,
-    `${prefix}~`
-  );
-  // Written by `handDown` only.
-  return rows.map(({ key, value }) => ({
-    path: parsePathKey(key.slice(SCHEDULES_OF.length)),
-    schedules: JSON.parse(value) as CarriedSchedule[]
-  }));
-}
-
-export function forgetSchedulesOf(sql: Sql, path: AgentPath): void {
-  new TableSet(sql, TAKEOVER_TABLES).change("DELETE FROM cf_takeover WHERE key = ?", SCHEDULES_OF + pathKey(path));
-}
 
 const ADOPTED = "adopted";
 

@@ -40,7 +40,7 @@ import { ASKED_TABLES } from "../features/messengers/approvals.ts";
 import { FOLLOWER_TABLES } from "../features/messengers/follower.ts";
 import { INBOX_TABLES } from "../features/messengers/inbox.ts";
 import { MESSENGER_STATE_TABLES } from "../features/messengers/state.ts";
-import { CONFIG_TABLES } from "../think/config.ts";
+import { CONFIG_TABLES } from "../agent/config.ts";
 import { IDEMPOTENCY_TABLES } from "../turn/idempotency.ts";
 
 type Result = ReturnType<Database["run"]>;

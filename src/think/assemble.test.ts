@@ -4,8 +4,8 @@ import { z } from "zod";
 import { CONTINUE_TEXT, installedSdk, type StepStart } from "../model/index.ts";
 import { reply, scriptedModel, text } from "../testing/index.ts";
 import { assistant, user } from "../turn/engine.test-support.ts";
-import { Assembly, MCP_WAIT_MS, type AssemblyInit } from "./assemble.ts";
-import { ChatCaller } from "./client-tools.ts";
+import { Assembly, type AssemblyInit } from "./assemble.ts";
+import { ChatCaller } from "../feature/client-tools.ts";
 import type { TurnConfig, TurnContext } from "../feature/hooks.ts";
 import { engineTurn, DETAILS, featuresOf, overridesOf } from "./overrides.test-support.ts";
 import type { ThinkOverrides } from "./overrides.ts";
@@ -49,7 +49,6 @@ describe("the order of assembly", () => {
     await assemble(
       {
         overrides: {
-          waitForMcpConnections: true,
           getTools: () => note("getTools", {}),
           getSystemPrompt: () => note("getSystemPrompt", "Base."),
           getModel: () => note("getModel", scriptedModel([])),
@@ -361,25 +360,11 @@ describe("tools", () => {
   });
 });
 
-describe("waiting for MCP servers", () => {
-  test.each<[ThinkOverrides["waitForMcpConnections"], number[]]>([
-    [false, []],
-    [true, [MCP_WAIT_MS]],
-    [{ timeout: 50 }, [50]],
-    [{}, [MCP_WAIT_MS]]
-  ])("%j", async (waitForMcpConnections, expected) => {
-    const waits: number[] = [];
-    const ready = async (ms: number) => void waits.push(ms);
-    const features = [feature("mcp", {}, { untilConnected: ready }), feature("skills", {})];
-    await assemble({ overrides: { waitForMcpConnections }, features });
-    expect(waits).toEqual(expected);
-  });
-
+describe("waiting for what a feature connects to", () => {
   test("that cannot be reached costs their tools and not the turn", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const ready = () => Promise.reject(new Error("unreachable"));
     await assemble({
-      overrides: { waitForMcpConnections: true },
       features: [feature("mcp", {}, { untilConnected: ready })]
     });
     expect(warn).toHaveBeenCalledOnce();

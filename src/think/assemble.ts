@@ -15,10 +15,11 @@ import {
 import type { AssembledTurn } from "../turn/hooks.ts";
 import type { EngineTurn } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
-import { ChatCaller, clientToolSet } from "./client-tools.ts";
+import { ChatCaller, clientToolSet } from "../feature/client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
 import type { ChannelPolicy } from "../feature/feature.ts";
-import type { Features } from "../feature/features.ts";
+import type { TurnFeatures } from "../feature/turn-features.ts";
+import type { TurnPreview } from "../feature/services.ts";
 import { WarnOnce } from "../util/warn-once.ts";
 import type { TurnConfig, TurnContext } from "../feature/hooks.ts";
 import type { ThinkOverrides } from "./overrides.ts";
@@ -28,7 +29,6 @@ import {
   promptSections,
   renderPrompt,
   withCapabilities,
-  type PromptExplanation,
   type PromptInput,
   type PromptSection,
   type SessionPrompt
@@ -41,9 +41,6 @@ import type { TurnParts } from "../feature/turn-parts.ts";
 /** Tool names that one warning lists, and how much of each. */
 const LISTED_NAMES = 5;
 const LISTED_NAME_CHARS = 64;
-
-/** How long a turn waits for MCP servers when the class does not say. */
-export const MCP_WAIT_MS = 10_000;
 
 /** What the guard of the context window needs of the conversation. */
 export interface OverflowPort {
@@ -59,7 +56,7 @@ export interface AssemblyInit {
   /** Absent: there is no guard. */
   readonly overflow?: OverflowPort;
   readonly sdk: Sdk;
-  readonly features: Features;
+  readonly features: TurnFeatures;
   /** The rendered context blocks; undefined when no block says anything. */
   readonly sessionPrompt?: () => Promise<SessionPrompt | undefined>;
   /** The same without storing or freezing it: for explanations, which must change nothing. */
@@ -83,15 +80,6 @@ export interface AssemblyInput {
 }
 
 /** What a turn would be given, for inspectors. */
-export interface TurnPreview {
-  readonly explanation: PromptExplanation;
-  readonly merged: MergedTools;
-  /** The history as the model is shown it. */
-  readonly shown: readonly UIMessage[];
-  /** Messages as the model is given them. */
-  readonly modelMessages: (of: readonly UIMessage[]) => Promise<ModelMessage[]>;
-}
-
 /** How long the model may be silent when the class does not say; tools are not counted then. */
 export const DEFAULT_STALL_MS = 600_000;
 
@@ -240,9 +228,7 @@ export class Assembly {
   }
 
   async #untilConnected(turn: EngineTurn): Promise<void> {
-    const { waitForMcpConnections: wait } = this.#init.overrides;
-    if (!wait) return;
-    await this.#init.features.untilConnected((wait === true ? undefined : wait.timeout) ?? MCP_WAIT_MS);
+    await this.#init.features.untilConnected();
     turn.signal.throwIfAborted();
   }
 

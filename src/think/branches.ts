@@ -6,8 +6,8 @@ import type { ArmedContinuation } from "../journal/conversation.ts";
 import { versionsOf } from "../session/branches.ts";
 import { UnknownMessageError } from "../session/errors.ts";
 import type { MessageStore } from "../session/message-store.ts";
-import { BranchInUseError } from "./errors.ts";
-import type { StoredTranscript } from "./stored-transcript.ts";
+import { BranchInUseError } from "../feature/errors.ts";
+import type { StoredTranscript } from "../turn/stored-transcript.ts";
 
 export interface BranchStores {
   readonly store: MessageStore;

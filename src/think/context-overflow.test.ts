@@ -1,6 +1,6 @@
+import type { ContextOverflowOptions } from "../feature/settings.ts";
 import { describe, expect, test } from "vitest";
 import { proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
-import type { ContextOverflowOptions } from "./overrides.ts";
 
 describe("the limits of the guard", () => {
   test.each<[ContextOverflowOptions | undefined, ReturnType<typeof proactiveLimits>]>([

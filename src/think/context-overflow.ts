@@ -1,6 +1,7 @@
 // Turns that outgrow the model's context window. The session's compaction, called in the middle of a turn, makes the
 // history shorter; what the turn itself has brought in cannot be compacted, so the oldest results of its tools are cut
 // in the prompt. What is stored of the turn is never touched.
+import type { ContextOverflowOptions } from "../feature/settings.ts";
 import type { ModelMessage } from "ai";
 import { beforeDeadline } from "../host/deadline.ts";
 import type { Clock } from "../host/ports.ts";
@@ -14,7 +15,6 @@ import {
 } from "../model/index.ts";
 import type { EventPayloads } from "../observe/events.ts";
 import type { Session } from "../session/session.ts";
-import type { ContextOverflowOptions } from "./overrides.ts";
 
 /** A compaction that takes longer is not waited for: the turn goes on as if it had not helped. */
 export const COMPACTION_WAIT_MS = 5 * 60_000;

@@ -1,9 +1,10 @@
+import type { ContextOverflowOptions } from "../feature/settings.ts";
 import { describe, expect, test } from "vitest";
 import { ModelFailedError, StepHookError } from "../model/index.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import { causeOf } from "../util/errors.ts";
-import { NoModelError } from "./errors.ts";
-import type { ContextOverflowOptions } from "./overrides.ts";
+import { NoModelError } from "../feature/errors.ts";
+
 import { FailureLog, MAX_LINE_CHARS, MAX_REMEMBERED } from "./failure-log.ts";
 
 const stream: FailureContext = { requestId: "r1", stage: "stream", messagesPersisted: true };

@@ -2,12 +2,14 @@
 // what to do about it. On by default, bounded, and never twice in full: a failure that repeats is named and not logged
 // again. Nothing of it reaches a client, but for `explain` in development. Keys that providers repeat in their errors
 // are blotted out.
+import type { ContextOverflowOptions } from "../feature/settings.ts";
 import { ModelFailedError, StepHookError } from "../model/index.ts";
+import type { FailedAction } from "../feature/services.ts";
 import type { FailureContext } from "../turn/hooks.ts";
 import { causeOf, errorMessage, ThinkError } from "../util/errors.ts";
 import { isObject } from "../util/json.ts";
 import { failureSignals } from "../model/failure-details.ts";
-import type { ContextOverflowOptions } from "./overrides.ts";
+
 import { isFileRefusal, isOverflow, isRateRefusal, says } from "../model/failure-classifier.ts";
 
 /** A longer line is cut. */
@@ -22,11 +24,6 @@ export interface FailureLogInit {
   readonly write?: (line: string) => void;
   /** As the class has set it. */
   readonly contextOverflow?: () => ContextOverflowOptions | undefined;
-}
-
-export interface FailedAction {
-  readonly action: string;
-  readonly requestId: string;
 }
 
 export class FailureLog {

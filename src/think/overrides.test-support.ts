@@ -3,30 +3,20 @@ import type { LanguageModel, ToolSet } from "ai";
 import { expect } from "vitest";
 import { reply, scriptedModel, text } from "../testing/index.ts";
 import type { EngineTurn } from "../turn/turn.ts";
-import { Workspace } from "../features/workspace/workspace.ts";
 import type { Feature } from "../feature/feature.ts";
 import { Features } from "../feature/features.ts";
+import type { Services } from "../feature/services.ts";
+import { TurnFeatures } from "../feature/turn-features.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 
 export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrides {
   return {
-    plainChat: undefined,
-    extensionLoader: undefined,
-    extensionManager: undefined,
-    hookTimeout: 5_000,
-    getExtensions: () => [],
-    openAIEndpoint: false,
     messageConcurrency: "queue",
     hydrationByteBudget: 0,
     mediaEviction: false,
     maxSteps: 10,
     sendReasoning: true,
     sendUsage: false,
-    waitForMcpConnections: false,
-    maxMcpTools: 128,
-    mcpApproval: () => false,
-    createMcpOAuthProvider: () => undefined,
-    mcpFetch: () => expect.unreachable("no test of this kind has MCP servers"),
     allowClientToolOverrides: false,
     historyTruncation: {},
     contextOverflow: undefined,
@@ -38,24 +28,7 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     getModel: (): LanguageModel => scriptedModel([reply(text("hello"))]),
     getSystemPrompt: () => "You are a test.",
     getTools: (): ToolSet => ({}),
-    getSkills: () => [],
-    getSkillScriptRunner: () => null,
     getFeatures: () => [],
-    getExecuteRuntime: () => undefined,
-    describePausedExecution: () => undefined,
-    workspace: new Workspace({ sql: { query: () => [], run: () => undefined } }),
-    workspaceTools: true,
-    workspaceBash: false,
-    authorizeWorkspace: () => false,
-    authorizeSubmission: () => false,
-    authorizeInspection: () => false,
-    inspectionModels: () => ({}),
-    inspectionPrices: () => ({}),
-    getScheduledTasks: () => ({}),
-    getDefaultTimezone: () => undefined,
-    getMessengers: () => ({}),
-    configureChannels: () => ({}),
-    renderAttachment: () => undefined,
     beforeTurn: () => undefined,
     beforeStep: () => undefined,
     beforeToolCall: () => undefined,
@@ -65,31 +38,20 @@ export function overridesOf(changes: Partial<ThinkOverrides> = {}): ThinkOverrid
     onChatResponse: () => undefined,
     onChatError: (error) => error,
     onChatRecovery: () => undefined,
-    actionLedgerPendingRetryLeaseMs: 300_000,
-    actionLedgerRetention: {},
-    actionPendingApprovalTtlMs: false,
-    getActions: () => ({}),
     authorizeTurn: () => true,
-    authorizeAction: () => true,
-    authorizeApproval: () => true,
-    identifyApprover: () => undefined,
-    authorizeMessengerConversation: () => false,
     classifyChatError: () => undefined,
     ...changes
   };
 }
 
-/** Features that are there already: none of them needs a host. */
-export function featuresOf(...list: Feature[]): Features {
-  const features = new Features({
-    host: () => expect.unreachable("no feature is opened here"),
-    bringers: new Map(),
-    degrade: (step, error) => expect.unreachable(`${step}: ${String(error)}`),
-    pathOf: () => undefined,
-    isReadonly: () => false
-  });
+/** Features that are there already: none of them needs the agent's services. */
+export function featuresOf(...list: Feature[]): TurnFeatures {
+  const unused = () => expect.unreachable("no feature is opened here");
+  // Read by nothing that these tests do.
+  const services = { agent: {}, degrade: unused, background: unused, rearm: unused } as object as Services;
+  const features = new Features(services, []);
   for (const feature of list) features.add(feature);
-  return features;
+  return new TurnFeatures(features);
 }
 
 export function engineTurn(changes: Partial<EngineTurn> = {}): EngineTurn {

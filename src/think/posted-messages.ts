@@ -9,7 +9,7 @@ import type { TurnEngine } from "../turn/engine.ts";
 import type { Transcript } from "../turn/transcript.ts";
 import { ThinkError } from "../util/errors.ts";
 import { sameJson } from "../util/json.ts";
-import { checkFiles } from "./turn-input.ts";
+import { checkFiles } from "../feature/turn-input.ts";
 
 const FEW_LOOKUPS = 4;
 

@@ -8,10 +8,10 @@ import { TurnEngine } from "../turn/engine.ts";
 import { assistant, user, World, type WorldInit } from "../turn/engine.test-support.ts";
 import { NestedTurnError } from "../turn/errors.ts";
 import type { TurnListener } from "../turn/listener.ts";
-import { ChatCaller } from "./client-tools.ts";
-import { SlowCallbackError } from "./errors.ts";
+import { ChatCaller } from "../feature/client-tools.ts";
+import { SlowCallbackError } from "../feature/errors.ts";
 import { Programmatic, type RunTurnOptions } from "./programmatic.ts";
-import { UNREAD_LIMIT_BYTES, type StreamCallback } from "./stream-callback.ts";
+import { UNREAD_LIMIT_BYTES, type StreamCallback } from "../feature/stream-callback.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -1,6 +1,7 @@
 // Turns that server code starts: `chat`, `saveMessages`, `continueLastTurn`, `runTurn`. Each is one admission through
 // the engine's entry; none of them runs anything itself. Expected ends are results; what is thrown is a breach of the
 // contract: bad arguments, or waiting for a turn from inside one.
+import type { SubmitMessagesOptions, SubmitMessagesResult } from "../feature/submission-types.ts";
 import type { UIMessage } from "ai";
 import type { Admission } from "../turn/admit.ts";
 import type { TurnEngine } from "../turn/engine.ts";
@@ -9,34 +10,17 @@ import type { TurnOutcome } from "../turn/turn.ts";
 import { idempotencyId } from "../turn/idempotency.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
-import { ChatCaller, parseClientTools, type ClientToolExecutor, type ClientToolSchema } from "./client-tools.ts";
-import type { SubmitMessagesOptions, SubmitMessagesResult } from "../features/submissions/submissions.ts";
-import { FunctionInputError, InvalidKeyError } from "./errors.ts";
-import { CallbackReader, deliverFound, type StreamCallback } from "./stream-callback.ts";
-import { isEmptyInput, turnInput, type ChatInput, type SubmissionInput } from "./turn-input.ts";
+import { ChatCaller, parseClientTools } from "../feature/client-tools.ts";
 
-/** What every way to start a turn takes. */
-export interface TurnOptions {
-  /** Stops the turn. Cannot be passed from another object without a platform flag; use `cancelChat` there. */
-  signal?: AbortSignal;
-  /** Custom fields for the hooks. Default for `chat`: none; otherwise those of the client's last request. */
-  body?: Record<string, unknown>;
-  /** Stamped on the user messages as `metadata.channel`. */
-  channel?: string;
-  /**
-   * A second call with the same key starts nothing: it waits for the turn of the first, or has its result. A turn that
-   * failed gives its key back. Default inside a schedule's, queue's, fiber's or response hook's callback: that callback
-   * and the number of the call, so that running it again finds the same turn.
-   */
-  idempotencyKey?: string;
-}
-
-export interface ChatOptions extends TurnOptions {
-  /** Tools the caller runs. They count for this turn only and are never stored as the client's. */
-  clientTools?: ClientToolSchema[];
-  /** Runs client tools inline. Without it the turn ends at the call. */
-  onClientToolCall?: ClientToolExecutor;
-}
+import { FunctionInputError, InvalidKeyError } from "../feature/errors.ts";
+import {
+  CallbackReader,
+  deliverFound,
+  type ChatOptions,
+  type StreamCallback,
+  type TurnOptions
+} from "../feature/stream-callback.ts";
+import { isEmptyInput, turnInput, type ChatInput, type SubmissionInput } from "../feature/turn-input.ts";
 
 export type SaveMessagesOptions = TurnOptions;
 

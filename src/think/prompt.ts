@@ -1,9 +1,10 @@
 // The system prompt as ordered, named sections. No section replaces another silently: the one exception, context blocks
 // that the user declared in place of a base prompt, is a field of the input. Pure.
-import { AGENT_TOOL } from "../features/agent-tools/definition.ts";
+import { AGENT_TOOL } from "../feature/tool-layers.ts";
 import { estimateStringTokens } from "../session/tokens.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isObject } from "../util/json.ts";
+import type { ExplainedSection, PromptExplanation, PromptSectionName } from "../feature/prompt-explanation.ts";
 import type { MergedTools, ToolLayerName } from "../feature/tool-layers.ts";
 
 /**
@@ -20,8 +21,6 @@ export const DEFAULT_SYSTEM_PROMPT = [
   "Check your work where you can. Say plainly what you checked and what you could not.",
   "End with a short, direct summary of what you did and what is left."
 ].join("\n");
-
-export type PromptSectionName = "channel" | "base" | "context" | "feature" | "capabilities";
 
 export interface PromptSection {
   readonly name: PromptSectionName;
@@ -135,27 +134,6 @@ function reachOf(tools: ExposedTools): string {
 }
 
 // ── What the prompt is made of, and what each piece costs ──
-
-export interface ExplainedSection {
-  readonly name: PromptSectionName;
-  /** Of a context block, of which several make up the section "context", or of what a feature brought. */
-  readonly label?: string;
-  readonly text: string;
-  readonly sizeBytes: number;
-  /** Estimated. */
-  readonly tokens: number;
-  /** The section whose presence keeps this one out of the prompt. */
-  readonly replacedBy?: PromptSectionName;
-}
-
-export interface PromptExplanation {
-  /** In the order of the prompt. */
-  readonly sections: readonly ExplainedSection[];
-  /** The whole prompt, as the model is given it. */
-  readonly text: string;
-  readonly sizeBytes: number;
-  readonly tokens: number;
-}
 
 /**
  * A base prompt that blocks took the place of is listed too, so that it does not seem lost. `tools`: those of the turn in

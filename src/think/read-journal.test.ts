@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, expectTypeOf, test } from "vitest";
-import type { Callables } from "../agent/connections/callable.ts";
+import type { Callables } from "../feature/callable.ts";
 import type { TurnHistory } from "../journal/history.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, type Script } from "../testing/index.ts";
 import { user } from "../turn/engine.test-support.ts";

@@ -1,16 +1,14 @@
 // The inside of a `Think`: what every conversation is made of (stored transcript, journal, turn engine, chat protocol),
 // its features, and its start. The class holds the public names and hands everything here.
 import type { UIMessage } from "ai";
-import { Connection } from "../agent/connections/connection.ts";
+import { Connection } from "../host/connection.ts";
 import { currentDurable, getCurrentAgent } from "../agent/context.ts";
-import { pathBelowAgent } from "../agent/own-path.ts";
 import { runtimeOf, type AgentRuntime } from "../agent/runtime.ts";
-import { OtherClient } from "../wire/index.ts";
+import { getMessagesResponse, isGetMessagesRequest, OtherClient } from "../wire/index.ts";
 import { Blobs } from "../host/blobs.ts";
 import { Conversation } from "../journal/conversation.ts";
 import { openJournal, type Journal } from "../journal/journal.ts";
 import { installedSdk } from "../model/index.ts";
-import type { ChainOptions } from "../session/add-messages.ts";
 import { MediaEvictor } from "../session/media-evictor.ts";
 import type { MessageStore } from "../session/message-store.ts";
 import { provideSessionHost } from "../session/session-host.ts";
@@ -19,45 +17,26 @@ import { moveOriginalSession } from "../session/take-over.ts";
 import { TurnEngine } from "../turn/engine.ts";
 import { Idempotency } from "../turn/idempotency.ts";
 import type { CountedTokens } from "../turn/transcript.ts";
-import { errorMessage } from "../util/errors.ts";
-import { agentToolsFeature } from "../features/agent-tools/turn-feature.ts";
-import { approvalsFeature } from "../features/approvals/approvals.ts";
-import { Assembly, type TurnPreview } from "./assemble.ts";
-import { bringersOf, hasChannels, openChannels } from "./bringers.ts";
-import type { Channels } from "../features/channels/channels.ts";
-import { chatExtensions } from "./chat-extension.ts";
+import { Assembly } from "./assemble.ts";
+import type { AddMessagesOptions, ChatServices, TurnPreview } from "../feature/services.ts";
+import { TurnFeatures } from "../feature/turn-features.ts";
+import { chatFeature, type ChatFeature } from "./chat-protocol.ts";
+import { readConfig } from "../agent/config.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
-import { DeferredTurns } from "./deferred-turns.ts";
-import { CustomSessionError, NotStartedError } from "./errors.ts";
-import type { ExtensionStorage } from "../features/extensions/manager.ts";
-import { restoreExecutions } from "../features/execute/restore-executions.ts";
-import { extensionsOf } from "../features/extensions/extensions.ts";
+import { CustomSessionError, NotStartedError } from "../feature/errors.ts";
 import { isDevelopment } from "./failure-log.ts";
-import type { FeatureFactory, FeatureHost } from "../feature/feature.ts";
-import { Features } from "../feature/features.ts";
-import { inspectionFeature } from "../features/inspection/inspection.ts";
-import { MessengerAccess } from "../features/channels/messenger-access.ts";
-import { LateOutcomes } from "./late-outcomes.ts";
-import { mcpFeature } from "../features/mcp/turn-feature.ts";
-import type { OnStartDegradation, OptionalHook, ThinkOverrides } from "./overrides.ts";
+import type { Features } from "../feature/features.ts";
+import { LateOutcomes } from "../turn/late-outcomes.ts";
+import type { ThinkOverrides } from "./overrides.ts";
 import { postedMessages } from "./posted-messages.ts";
 import { keyId, Programmatic } from "./programmatic.ts";
-import type { PromptExplanation } from "./prompt.ts";
+import type { PromptExplanation } from "../feature/prompt-explanation.ts";
 import { RecoveryHooks } from "./chat-recovery.ts";
 import { hasPendingInteraction, untilStable } from "./stability.ts";
-import { StoredTranscript } from "./stored-transcript.ts";
+import { StoredTranscript } from "../turn/stored-transcript.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
-import { skillsFeature } from "../features/skills/feature.ts";
-import { checkMessages, type MessagesInput } from "./turn-input.ts";
-import { preserveAsFile, workspaceFeature } from "../features/workspace/feature.ts";
-
-export interface AddMessagesOptions extends ChainOptions {
-  /** Whether clients are notified (default true). While a turn streams they are with what it sends next. */
-  readonly broadcast?: boolean;
-  /** A second call with the same key adds nothing. */
-  readonly idempotencyKey?: string;
-}
+import { checkMessages, type MessagesInput } from "../feature/turn-input.ts";
 
 /** What this module uses of the class. */
 export interface ThinkAgent extends ThinkOverrides, SessionAgent {
@@ -67,12 +46,9 @@ export interface ThinkAgent extends ThinkOverrides, SessionAgent {
 /** What only the class itself can give. */
 export interface ThinkRuntimeInit {
   /** Whether the class has a hook of its own. */
-  readonly isOverridden: (hook: OptionalHook) => boolean;
+  readonly isOverridden: (hook: string) => boolean;
   /** Its `repairInterruptedToolPart`, which is protected. */
   readonly repairPart: (part: UIMessage["parts"][number]) => UIMessage["parts"][number];
-  readonly env: unknown;
-  /** Of the object: where extensions are kept. */
-  readonly storage: ExtensionStorage;
 }
 
 /** What a conversation is made of. Opened once `configureSession` has said which one it is. */
@@ -81,19 +57,16 @@ interface ThinkParts {
   readonly journal: Journal;
   readonly transcript: StoredTranscript;
   readonly turns: TurnEngine;
-  readonly deferred: DeferredTurns;
 }
 
 export class ThinkRuntime {
   readonly agent: AgentRuntime;
   readonly hooks: UserTurnHooks;
   readonly overflow: ContextOverflow;
-  readonly channels: Channels;
   readonly features: Features;
-  readonly messengerAccess: MessengerAccess;
+  readonly turnFeatures: TurnFeatures;
   readonly overrides: ThinkAgent;
   readonly #init: ThinkRuntimeInit;
-  readonly #degradations: OnStartDegradation[] = [];
   readonly #assembly: Assembly;
   #session: Session | undefined;
   #parts: ThinkParts | undefined;
@@ -109,22 +82,22 @@ export class ThinkRuntime {
       clock: this.agent.clock,
       emit: (type, payload) => this.agent.emit(type, payload)
     });
-    this.channels = openChannels(
-      overrides,
-      () => this.parts,
-      (type, payload) => this.agent.emit(type, payload)
-    );
-    this.features = new Features({
-      host: () => this.#featureHost(),
-      bringers: bringersOf(overrides, init.isOverridden, this.channels),
-      degrade: (step, error) => this.degrade(step, error),
-      pathOf: (url) => pathBelowAgent(url, this.agent),
-      isReadonly: (connection) => this.agent.agent.isConnectionReadonly(connection)
-    });
+    this.features = this.agent.features;
+    this.turnFeatures = new TurnFeatures(this.features);
     this.#assembly = this.#openAssembly();
     this.hooks = this.#openHooks();
-    this.messengerAccess = new MessengerAccess(this, init.isOverridden);
-    this.agent.extensions.push({ start: () => this.start() });
+    this.agent.conversation = this;
+    this.features.add(
+      {
+        name: "conversation",
+        start: () => this.start(),
+        // Records that are past their time go before a visit can see them.
+        entered: () => this.#sweep(this.parts.journal),
+        respond: (request) =>
+          isGetMessagesRequest(request) ? getMessagesResponse(request, () => this.parts.turns.transcript()) : undefined
+      },
+      "conversation"
+    );
   }
 
   /** What `configureSession` returned. */
@@ -144,26 +117,7 @@ export class ThinkRuntime {
     this.#session = await this.overrides.configureSession(Session.create(this.overrides));
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
-    this.features.add(contextFeature(this.session));
-    for (const feature of this.parts.deferred.features()) this.features.add(feature);
-    if (hasChannels(this.#init.isOverridden)) this.features.add(this.channels);
-    this.features.add(approvalsFeature(this.overrides));
-    const extensions = extensionsOf(this, this.#init);
-    const skills = this.#init.isOverridden("getSkills") ? [skillsFeature(this.session)] : [];
-    const tools = [workspaceFeature, mcpFeature, ...extensions, ...skills, this.#agentTools(), restoreExecutions];
-    const builtIn = [...tools, inspectionFeature(this)];
-    await this.features.start([...builtIn, ...this.overrides.getFeatures()]);
-  }
-
-  /** Every Think may be a parent of such runs, and a child. */
-  #agentTools(): FeatureFactory {
-    return agentToolsFeature({
-      message: (messageId) => this.parts.transcript.get(messageId),
-      post: (text, key) => {
-        const message: UIMessage = { id: this.agent.ids.next(), role: "assistant", parts: [{ type: "text", text }] };
-        return this.addMessages([message], { idempotencyKey: key });
-      }
-    });
+    this.features.add(contextFeature(this.session), "conversation");
   }
 
   /** A recovery hook runs before `onStart`. A turn that it starts must not: it waits for the end of the start. */
@@ -173,27 +127,16 @@ export class ThinkRuntime {
   }
 
   get programmatic(): Programmatic {
-    const { turns, transcript, deferred } = this.parts;
+    const { turns, transcript } = this.parts;
     this.#programmatic ??= new Programmatic({
       turns,
       leaf: () => transcript.leaf(),
       newId: () => this.agent.ids.next(),
       durableKey: () => currentDurable()?.work.nextKey(),
-      submit: (input, options) => deferred.submit(input, options),
+      submit: (input, options) => this.turnFeatures.submit(input, options),
       describeFailure: (error, context) => this.hooks.describeFailure(error, context)
     });
     return this.#programmatic;
-  }
-
-  get degradations(): OnStartDegradation[] {
-    return structuredClone(this.#degradations);
-  }
-
-  /** Logged and remembered once, however often it comes up. */
-  degrade(step: OnStartDegradation["step"], error: unknown): void {
-    if (this.#degradations.some((known) => known.step === step)) return;
-    this.#degradations.push({ step, error: errorMessage(error) });
-    this.agent.degraded(step, error);
   }
 
   async addMessages(messages: MessagesInput, options: AddMessagesOptions): Promise<void> {
@@ -270,7 +213,7 @@ export class ThinkRuntime {
     return new Assembly({
       overrides: this.overrides,
       sdk: installedSdk(),
-      features: this.features,
+      features: this.turnFeatures,
       sessionPrompt: () => contextPrompt(this.session),
       peekedPrompt: () => contextPrompt({ promptSections: () => this.session.peekPromptSections() }),
       wholeMessage: (messageId) => this.parts.transcript.get(messageId),
@@ -283,7 +226,7 @@ export class ThinkRuntime {
   }
 
   #openHooks(): UserTurnHooks {
-    const { features } = this;
+    const features = this.turnFeatures;
     const overrides = this.overrides;
     const { isOverridden, repairPart } = this.#init;
     return new UserTurnHooks({
@@ -302,30 +245,23 @@ export class ThinkRuntime {
       compact: (event, leafId) => this.overflow.compact(event, leafId),
       prepare: () => (this.session.hasThreshold ? this.session.compactIfDue() : undefined),
       now: () => this.agent.clock.now(),
-      isDevelopment: () => isDevelopment(this.#init.env),
+      isDevelopment: () => isDevelopment(this.agent.env),
       agentName: () => this.agent.label
     });
   }
 
   #openParts(): ThinkParts {
-    const { agent, features, session } = this;
+    const { agent, session } = this;
+    const features = this.turnFeatures;
     const { store } = session;
     if (!store) throw new CustomSessionError();
     const { conversation, host } = store.scope;
-    const deferred = new DeferredTurns({
-      agent,
-      overrides: this.overrides,
-      isOverridden: this.#init.isOverridden,
-      blobs: host.blobs,
-      turns: () => turns,
-      degrade: (step, error) => this.degrade(step, error)
-    });
     const journal = openJournal({
       sql: agent.sql,
       blobs: host.blobs,
       conversation,
       setAside: agent.quarantine,
-      archive: deferred.submissions,
+      archive: () => features.archive(),
       now: () => agent.clock.now()
     });
     store.scope.log = journal.history;
@@ -335,16 +271,16 @@ export class ThinkRuntime {
       idempotency,
       budgetBytes: () => this.overrides.hydrationByteBudget,
       announce: () => turns.announceTranscript(),
-      onFailure: (error) => this.degrade("transcript-hydration", error),
+      onFailure: (error) => this.agent.degrade("transcript-hydration", error),
       repairPart: (part) => this.hooks.repairPart(part),
       onClear: () => features.cleared(),
       noteUsage: (messageId, usage) => noteUsage(session, messageId, usage),
       emit: (type, payload) => agent.emit(type, payload)
     });
-    const onGiveUp = () => deferred.submissions.skipWaiting();
+    const onGiveUp = () => features.gaveUp();
     const turns: TurnEngine = this.#openEngine({ conversation, journal, transcript, idempotency, onGiveUp });
     this.#evictMedia(store);
-    const parts = { store, journal, transcript, turns, deferred };
+    const parts = { store, journal, transcript, turns };
     this.#joinAgent(parts);
     return parts;
   }
@@ -383,91 +319,89 @@ export class ThinkRuntime {
     }
   }
 
-  /** Wakes, requests, frames and the end of the start. */
-  #joinAgent({ store, journal, transcript, turns }: ThinkParts): void {
+  /** Wakes, frames and the end of the start. */
+  #joinAgent(parts: ThinkParts): void {
+    const { store, journal, transcript, turns } = parts;
     const { agent, features, hooks } = this;
     agent.wakes.add(() => journal.retention.nextWakeAt());
     agent.wakes.add((nowMs) => turns.nextWake(nowMs, agent.options.keepAliveIntervalMs));
-    agent.wakes.add((nowMs) => features.nextWake(nowMs));
-    agent.extensions.push(
-      this.messengerAccess,
-      features.extension(),
-      ...chatExtensions({
-        runtime: agent,
-        turns,
-        reconciler: postedMessages({ store, turns, transcript, newId: () => agent.ids.next() }),
-        clock: agent.clock,
-        describeFailure: (error, context) => hooks.describeFailure(error, context),
-        concurrency: () => this.overrides.messageConcurrency,
-        emit: (type, payload) => agent.emit(type, payload),
-        atomically: (work) => store.scope.conversation.transaction(work),
-        messages: () => turns.transcript(),
-        changes: store.scope.changes,
-        sweep: () => this.#sweep(journal),
-        plain: {
-          settings: () => this.overrides,
-          hasConnectHook: () => this.#init.isOverridden("onConnect")
-        }
-      }),
-      { ready: () => turns.resume(), runDue: async () => turns.runDue() }
-    );
-    turns.listen({ settled: (turn, outcome) => features.settled(turn, outcome) });
+    const chat = chatFeature({
+      runtime: agent,
+      turns,
+      reconciler: postedMessages({ store, turns, transcript, newId: () => agent.ids.next() }),
+      clock: agent.clock,
+      describeFailure: (error, context) => hooks.describeFailure(error, context),
+      concurrency: () => this.overrides.messageConcurrency,
+      emit: (type, payload) => agent.emit(type, payload),
+      atomically: (work) => store.scope.conversation.transaction(work),
+      changes: store.scope.changes
+    });
+    features.serve(this.#services(parts, chat));
+    features.add(chat, "last");
+    features.add({ name: "turns", ready: () => turns.resume(), runDue: async () => turns.runDue() }, "last");
+    turns.listen({ settled: (turn, outcome) => this.turnFeatures.settled(turn, outcome) });
   }
 
   #evictMedia(store: MessageStore): void {
-    const { agent, features } = this;
+    const { agent, turnFeatures: features } = this;
     const overrides = this.overrides;
-    const preserve = preserveAsFile(overrides);
     new MediaEvictor({
       store,
       options: overrides.mediaEviction,
-      ...(preserve && { preserve }),
+      get preserve() {
+        return features.preserve();
+      },
       keeps: (call) => features.keptOutputs(overrides.historyTruncation.wholeOutputs)(call) !== undefined,
       defer: (work) => agent.background(agent.clock.sleep(0).then(work)),
       onEvicted: (summary) => agent.emit("chat:media:evicted", { ...summary })
     });
   }
 
-  #featureHost(): FeatureHost {
-    const { agent } = this;
-    const { store, journal, transcript, turns } = this.parts;
+  #services({ store, journal, transcript, turns }: ThinkParts, chat: ChatFeature): ChatServices {
+    const { agent, overrides, session } = this;
     const { conversation } = store.scope;
     const sdk = installedSdk();
     return {
       agent: agent.agent,
-      env: this.#init.env,
-      overrides: this.overrides,
+      env: agent.env,
+      features: this.features,
+      overrides,
       isOverridden: this.#init.isOverridden,
       sql: agent.sql,
       blobs: store.scope.host.blobs,
       clock: agent.clock,
       ids: agent.ids,
       quarantine: agent.quarantine,
-      emit: (type, payload) => agent.emit(type, payload),
+      session,
+      store,
+      journal,
+      transcript,
       turns,
       conversation: new LateOutcomes({ conversation, journal, transcript, turns, newId: () => agent.ids.next() }),
-      messengers: () => this.channels.messengers,
+      emit: (type, payload) => agent.emit(type, payload),
       validate: (schema, value) => sdk.validateInput(schema, value),
-      inAgent: (work) => agent.keepAlive.while(() => agent.runAs({}, work)),
+      inAgent: (work) => agent.inAgent(work),
       background: (work) => agent.background(work),
-      rearm: () => void agent.wakes.rearm(),
+      report: (error) => agent.report(error),
+      rearm: () => agent.rearm(),
+      degrade: (step, error) => agent.degrade(step, error),
+      broadcast: (frame) => agent.broadcast(frame),
+      assertCallerMayChange: () => agent.assertCallerMayChange(),
       actionFailed: (error, call) => this.hooks.actionFailed(error, call),
-      broadcast: (frame) => agent.connections.broadcastProtocol(JSON.stringify(frame))
+      addMessages: (messages, options) => this.addMessages(messages, options),
+      previewTurn: (channel, history) => this.previewTurn(channel, history),
+      submitCommand: chat.submitCommand,
+      config: () => readConfig(agent),
+      ownFeatures: () => overrides.getFeatures()
     };
   }
 }
 
-const runtimes = new WeakMap<object, ThinkRuntime>();
-
-export function provideRuntime(agent: ThinkAgent, init: ThinkRuntimeInit): void {
-  runtimes.set(agent, new ThinkRuntime(agent, init));
-}
-
-/** The runtime of a Think, for the package's own modules; user code has no name for it. */
+/** The conversation of an agent, for the package's own modules; user code has no name for it. */
 export function thinkRuntimeOf(agent: object): ThinkRuntime {
-  const runtime = runtimes.get(agent);
-  if (!runtime) throw new TypeError("Not a Think.");
-  return runtime;
+  const { conversation } = runtimeOf(agent);
+  if (!(conversation instanceof ThinkRuntime)) throw new TypeError("Not a Think.");
+  return conversation;
 }
 
 /** The client behind a turn's origin, for `getCurrentAgent()` in hooks and tools; undefined if it was no client. */

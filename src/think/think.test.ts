@@ -18,7 +18,7 @@ import {
 import { user } from "../turn/engine.test-support.ts";
 import type { ChunkContext, ToolCallContext, ToolCallDecision, TurnConfig, TurnContext } from "../feature/hooks.ts";
 import type { SaveMessagesResult, TurnResult } from "./programmatic.ts";
-import type { StreamCallback } from "./stream-callback.ts";
+import type { StreamCallback } from "../feature/stream-callback.ts";
 import { Think } from "./think.ts";
 
 /** What the agent under test did, and what its model says. Outlives restarts. */

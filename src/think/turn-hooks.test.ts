@@ -17,7 +17,7 @@ import type {
   ToolCallDecision
 } from "../feature/hooks.ts";
 import { engineTurn, DETAILS, overridesOf, featuresOf } from "./overrides.test-support.ts";
-import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
+import type { ThinkOverrides } from "./overrides.ts";
 import { UserTurnHooks } from "./turn-hooks.ts";
 import { RecoveryHooks } from "./chat-recovery.ts";
 
@@ -35,7 +35,7 @@ function hooksOf(overrides: Partial<ThinkOverrides>, more: { inside?: boolean; e
       // Only what the hooks add is looked at.
       assemble: async (_turn, { modelHooks }) => ({ modelHooks }) as AssembledTurn
     },
-    isOverridden: (hook: OptionalHook) => hook in overrides,
+    isOverridden: (hook: string) => hook in overrides,
     runAs: (origin, work) => {
       more.entered?.push(origin);
       return work();

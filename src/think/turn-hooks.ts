@@ -33,23 +33,24 @@ import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
-import { approvalRefusal, askedInChat } from "../features/approvals/approval-check.ts";
-import { approverOf } from "../features/approvals/approver.ts";
 import type { Assembly } from "./assemble.ts";
-import { ToolDecisionError } from "./errors.ts";
+import { ToolDecisionError } from "../feature/errors.ts";
 import { isDefaultClassifier, isFileRefusal, mayBeFileRefusal, retryAfterMs } from "../model/failure-classifier.ts";
-import { FailureLog, type FailedAction } from "./failure-log.ts";
-import type { Features } from "../feature/features.ts";
+import { FailureLog } from "./failure-log.ts";
+import type { TurnFeatures } from "../feature/turn-features.ts";
+import type { FailedAction } from "../feature/services.ts";
 import type { ChatErrorContext, TurnDetails } from "../feature/hooks.ts";
-import type { OptionalHook, ThinkOverrides } from "./overrides.ts";
+import type { ThinkOverrides } from "./overrides.ts";
 import type { RecoveryHooks } from "./chat-recovery.ts";
 import { chunkContext, copyableOutput, stepEndContext, stepStartContext, withDetails } from "./turn-details.ts";
 
 export interface TurnHooksInit {
   readonly overrides: ThinkOverrides;
   readonly features: Pick<
-    Features,
+    TurnFeatures,
     | "annotateRecovered"
+    | "approvalRefusal"
+    | "approver"
     | "attachmentsOf"
     | "finalAnswer"
     | "isOwnTool"
@@ -60,7 +61,7 @@ export interface TurnHooksInit {
   >;
   readonly assembly: Pick<Assembly, "assemble">;
   /** Whether the class has a hook of its own. */
-  readonly isOverridden: (hook: OptionalHook) => boolean;
+  readonly isOverridden: (hook: string) => boolean;
   /** Runs `work` in the agent's context, with the connection behind `origin`. */
   readonly runAs: <T>(origin: unknown, work: () => T) => T;
   /** The agent's context is current. */
@@ -233,11 +234,11 @@ export class UserTurnHooks implements TurnHooks {
   }
 
   approver(given: string | undefined): string | undefined {
-    return approverOf(this.#init.overrides, given);
+    return this.#init.features.approver(given);
   }
 
   authorizeApproval(asked: ChatDecision): MaybePromise<string | undefined> {
-    return approvalRefusal(this.#init.overrides, askedInChat(asked));
+    return this.#init.features.approvalRefusal(asked);
   }
 
   toolKind(toolName: string): "server" | "client" | undefined {

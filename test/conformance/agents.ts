@@ -7,7 +7,7 @@ import {
   type Connection,
   type ConnectionContext
 } from "../../src/agent/index.ts";
-import type { AgentPathStep } from "../../src/agent/tree/path.ts";
+import type { AgentPathStep } from "../../src/host/path.ts";
 
 interface Env {
   Room: DurableObjectNamespace<Room>;

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { changeOf } from "../../src/journal/history.ts";
 import { action, Think, type JournalEntry } from "../../src/index.ts";
-import { StoredTranscript } from "../../src/think/stored-transcript.ts";
+import { StoredTranscript } from "../../src/turn/stored-transcript.ts";
 import { Idempotency } from "../../src/turn/idempotency.ts";
 import {
   createScript,

@@ -5,7 +5,8 @@ import { z } from "zod";
 import type { Connection, ConnectionContext } from "../../src/agent/index.ts";
 import { Think } from "../../src/index.ts";
 import { createScript, createTestHost, scriptedModel, type Script, type Step } from "../../src/testing/index.ts";
-import type { Feature, FeatureFactory, FeatureHost } from "../../src/feature/feature.ts";
+import type { Feature, FeatureFactory } from "../../src/feature/feature.ts";
+import type { ChatServices } from "../../src/feature/services.ts";
 
 export interface NoteRow {
   readonly call_id: string;
@@ -66,9 +67,9 @@ export const messages = async (host: ReturnType<typeof open>): Promise<UIMessage
   (await host.fetch("/agents/holder/a/get-messages")).json();
 
 class Notes {
-  readonly #host: FeatureHost;
+  readonly #host: ChatServices;
 
-  constructor(host: FeatureHost) {
+  constructor(host: ChatServices) {
     this.#host = host;
   }
 
@@ -98,7 +99,7 @@ class Notes {
 
 const said = (what: string) => void scene.trace.push(what);
 
-export function notes(host: FeatureHost): Feature {
+export function notes(host: ChatServices): Feature {
   const rows = new Notes(host);
   const never = new Promise<never>(() => undefined);
   return {
@@ -150,15 +151,14 @@ export function notes(host: FeatureHost): Feature {
         return rest === "" && request.method === "GET" ? Response.json(rows.list()) : undefined;
       }
     },
-    frames: {
-      notes_add: ({ text }, connection) => {
-        if (text === "broken") throw new Error("a secret of the feature");
-        if (typeof text === "string") rows.add({ call_id: host.ids.next(), text, due_at: null });
-        connection.send(JSON.stringify({ type: "notes_count", count: rows.list().length }));
-      }
+    receive(connection, frame) {
+      const { type, text } = JSON.parse(frame) as { type: string; text?: unknown };
+      if (type !== "notes_add") return false;
+      if (typeof text === "string") rows.add({ call_id: host.ids.next(), text, due_at: null });
+      connection.send(JSON.stringify({ type: "notes_count", count: rows.list().length }));
+      return true;
     },
-    connected: (connection) => void connection.send(JSON.stringify({ type: "notes_hello" })),
-    callables: { listNotes: (prefix: string) => rows.list().filter(({ text }) => text.startsWith(prefix)) }
+    connected: (connection) => void connection.send(JSON.stringify({ type: "notes_hello" }))
   };
 }
 

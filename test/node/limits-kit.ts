@@ -25,7 +25,7 @@ import {
 } from "../../src/testing/index.ts";
 import { installedModel } from "../../src/testing/model/installed-model.test-support.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext } from "../../src/think/chat-recovery.ts";
-import type { ContextOverflowOptions } from "../../src/think/overrides.ts";
+import type { ContextOverflowOptions } from "../../src/feature/settings.ts";
 import { thinkRuntimeOf } from "../../src/think/runtime.ts";
 import { textOf, user } from "./recovery-kit.ts";
 

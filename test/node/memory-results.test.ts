@@ -208,7 +208,7 @@ describe("one tool read_result", () => {
     class Quiet extends Companion {
       override getFeatures(): FeatureFactory[] {
         const channelPolicy = () => ({ tools: ({ fetch }: ToolSet): ToolSet => (fetch ? { fetch } : {}) });
-        return [() => ({ name: "channels", channelPolicy })];
+        return [() => ({ name: "test-channels", channelPolicy })];
       }
       async ask(words: string) {
         await this.saveMessages([{ id: words, role: "user", parts: [{ type: "text", text: words }] }], {

@@ -63,7 +63,7 @@ export class Patient extends Think {
 
   override getFeatures(): FeatureFactory[] {
     const { channelPolicy } = scene.behaviour;
-    return channelPolicy ? [() => ({ name: "channels", channelPolicy })] : [];
+    return channelPolicy ? [() => ({ name: "test-channels", channelPolicy })] : [];
   }
   override getModel() {
     // The suite runs on both majors of the SDK; see vitest.config.ts.

@@ -1,9 +1,9 @@
 // The clients of one agent: the connect sequence, who is connected, and sending to them. Whether the sockets are the
 // object's own or its root's makes no difference here.
 import { kebabCase } from "../../util/kebab.ts";
-import type { Agent } from "../agent.ts";
+import type { AgentBase } from "../agent-base.ts";
 import { pathBelowAgent } from "../own-path.ts";
-import { Connection, socketOf, type ConnectionAttachment, type ConnectionSocket } from "./connection.ts";
+import { Connection, socketOf, type ConnectionAttachment, type ConnectionSocket } from "../../host/connection.ts";
 import { ConnectionTagError } from "../errors.ts";
 import { frames } from "./frames.ts";
 import type { AgentRuntime } from "../runtime.ts";
@@ -32,13 +32,13 @@ const warnedClasses = new Set<string>();
 
 export class Connections {
   readonly #runtime: AgentRuntime;
-  readonly #agent: Agent;
+  readonly #agent: AgentBase;
   readonly #sockets: () => ConnectionSocket[];
   readonly #connections = new WeakMap<ConnectionSocket, Connection>();
   /** What a new client is sent about MCP servers. */
   mcpServers: () => object | undefined = () => undefined;
 
-  constructor(runtime: AgentRuntime, agent: Agent, sockets: () => ConnectionSocket[]) {
+  constructor(runtime: AgentRuntime, agent: AgentBase, sockets: () => ConnectionSocket[]) {
     this.#runtime = runtime;
     this.#agent = agent;
     this.#sockets = sockets;
@@ -111,7 +111,7 @@ export class Connections {
     this.#runtime.state.flush();
     socket.setAttachment({ ...socket.attachment, readonly, protocol });
     if (protocol) {
-      for (const extension of this.#runtime.extensions) extension.connected?.(connection);
+      this.#runtime.life.connected(connection);
       this.#greet(connection, context.request);
     }
     this.#runtime.emit("connect", { connectionId: connection.id });
@@ -121,7 +121,7 @@ export class Connections {
   #isDedicated(request: Request): boolean {
     const path = pathBelowAgent(request.url, this.#runtime);
     if (path === undefined) return false;
-    return this.#runtime.extensions.some((extension) => extension.dedicates?.(path, request));
+    return this.#runtime.life.isDedicated(path, request);
   }
 
   /** What the class decides about the sender of a request that opens no socket. */

@@ -2,8 +2,8 @@
 // answer to a client that has gone is dropped.
 import { byteLength } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
-import { callableMetadata } from "./callable.ts";
-import type { Connection } from "./connection.ts";
+import { callableMetadata } from "../../feature/callable.ts";
+import type { Connection } from "../../host/connection.ts";
 import type { AgentCore } from "../core.ts";
 import { frames, type ClientFrame } from "./frames.ts";
 import { StreamingResponse } from "./streaming-response.ts";

@@ -5,7 +5,7 @@ import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { durableBackoffMs } from "../backoff.ts";
 import type { AgentCore } from "../core.ts";
-import { descendantPrefix, parsePathKey, pathKey, type AgentPath } from "./path.ts";
+import { descendantPrefix, parsePathKey, pathKey, type AgentPath } from "../../host/path.ts";
 
 /** Tries without a pause: one kill of the process must not cost its children half a minute. */
 const QUICK_TRIES = 2;

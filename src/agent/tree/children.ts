@@ -3,7 +3,7 @@
 import type { Facets, FacetStub, Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { kebabCase } from "../../util/kebab.ts";
-import type { ConnectionAttachment } from "../connections/connection.ts";
+import type { ConnectionAttachment } from "../../host/connection.ts";
 import { isCold, UNKNOWN_CHILD, type FacetIdentity, type InternalCall, type InternalEnvelope } from "./internal.ts";
 import { callAgent, type AgentStub } from "./agent-call.ts";
 import {
@@ -11,8 +11,8 @@ import {
   forgetTakenOverChild,
   isTakenOverChild,
   undeliveredSchedules
-} from "../../takeover/agent.ts";
-import { SUB_PREFIX, type AgentPath, type AgentPathStep } from "./path.ts";
+} from "./taken-over-children.ts";
+import { SUB_PREFIX, type AgentPath, type AgentPathStep } from "../../host/path.ts";
 import { ReservedClassNameError, SubAgentDepthError, SubAgentNameError, TREE_DEPTH_LIMIT } from "./sub-agent-errors.ts";
 
 export interface SubAgentInfo {

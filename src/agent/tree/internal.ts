@@ -1,9 +1,7 @@
 // What agents of one tree ask of each other. A call names the agent it is for; every agent on the way passes it to the
 // next child, so a child is only ever reached through its parent. All of it is plain data.
-import type { ConnectionAttachment } from "../connections/connection.ts";
-import type { CarriedSchedule } from "../../takeover/agent.ts";
-import type { WorkflowReport } from "../../features/workflows/report.ts";
-import type { AgentPath, AgentPathStep } from "./path.ts";
+import type { ConnectionAttachment } from "../../host/connection.ts";
+import type { AgentPath, AgentPathStep } from "../../host/path.ts";
 
 /** The parts of an upgrade request a child may see; a live Request may not cross to another object. */
 export interface UpgradeHead {
@@ -24,7 +22,7 @@ export type InternalCall =
   | { op: "wake" }
   | { op: "invoke"; method: string; args: unknown[] }
   /** From a workflow that the agent started. */
-  | { op: "report"; report: WorkflowReport }
+  | { op: "report"; report: object }
   | { op: "fetch"; request: Request }
   | { op: "connect"; attachment: ConnectionAttachment; head: UpgradeHead }
   | { op: "message"; attachment: ConnectionAttachment; data: string | ArrayBuffer }
@@ -35,7 +33,7 @@ export type InternalCall =
   /** The schedules of the agent and its descendants, read without starting them. */
   | { op: "survey" }
   /** Schedules that the root of a tree of the original kept for this agent. */
-  | { op: "adopt"; schedules: CarriedSchedule[] }
+  | { op: "adopt"; schedules: object[] }
   | { op: "spawn-child"; child: AgentPathStep }
   | { op: "remove-child"; child: AgentPathStep }
   /** Asked of the root only. */

@@ -1,11 +1,15 @@
 // A child's way to its ancestors. The root is an object of its own; an ancestor that is a facet is reached through it.
-import type { Agent } from "../agent.ts";
+import type { AgentBase } from "../agent-base.ts";
 import { isUpgrade } from "../connections/upgrade.ts";
 import type { AgentRuntime } from "../runtime.ts";
 import { NotASubAgentError, WrongParentError } from "./sub-agent-errors.ts";
 import { remoteStub, type SubAgentStub } from "./sub-agent-stub.ts";
 
-export function parentStub<T extends Agent>(runtime: AgentRuntime, className: string, level: number): SubAgentStub<T> {
+export function parentStub<T extends AgentBase>(
+  runtime: AgentRuntime,
+  className: string,
+  level: number
+): SubAgentStub<T> {
   const { parentPath } = runtime.identity;
   const ancestor = parentPath.at(-level);
   if (!ancestor || level < 1) throw new NotASubAgentError(runtime.identity.className);

@@ -1,9 +1,9 @@
 // A facet's view of client sockets that its root owns. Everything a facet does to them goes through one outbox, in
 // call order: while one batch is on its way the next one gathers.
 import type { Sockets } from "../../host/ports.ts";
-import type { ConnectionAttachment, ConnectionSocket } from "../connections/connection.ts";
+import type { ConnectionAttachment, ConnectionSocket } from "../../host/connection.ts";
 import type { SocketAction } from "./internal.ts";
-import { pathKey, type AgentPath } from "./path.ts";
+import { pathKey, type AgentPath } from "../../host/path.ts";
 
 /** Carries a batch to the root; answers with the sockets that no longer exist. */
 type Deliver = (actions: SocketAction[]) => Promise<string[]>;

@@ -6,8 +6,8 @@ import {
   SUB_PREFIX,
   type AgentPathStep,
   type SubAgentMatch
-} from "./path.ts";
-import type { ConnectionSocket } from "../connections/connection.ts";
+} from "../../host/path.ts";
+import type { ConnectionSocket } from "../../host/connection.ts";
 import { isUpgrade } from "../connections/upgrade.ts";
 import type { InternalCall, UpgradeHead } from "./internal.ts";
 import { pathBelowAgent } from "../own-path.ts";
@@ -118,11 +118,7 @@ export class SubAgentGateway {
 
   async #refusal(request: Request, match: SubAgentMatch): Promise<Response | undefined> {
     const child = { ...step(match), innermostPath: this.#innermostPath(match) };
-    for (const extension of this.#runtime.extensions) {
-      const refusal = await extension.admitChild?.(request, child);
-      if (refusal) return refusal;
-    }
-    return undefined;
+    return this.#runtime.life.admitChild(request, child);
   }
 
   /** Each sub-agent on the way looks for the next one in the same way. */

@@ -1,7 +1,7 @@
 // Reaching a sub-agent from the Worker: by URL, with the parent's say, or by name, as trusted code.
 import type { Agent } from "../agent.ts";
 import { callAgent, type AgentStub } from "./agent-call.ts";
-import { SUB_PREFIX } from "./path.ts";
+import { SUB_PREFIX } from "../../host/path.ts";
 import { remoteStub, type SubAgentClass, type SubAgentStub } from "./sub-agent-stub.ts";
 
 /** Anything that forwards to the parent: a stub from `getAgentByName`. */

@@ -1,16 +1,17 @@
 // Stubs of agents that are not a hop away: every call is one message through the root or the parent.
 import type { Agent } from "../agent.ts";
+import type { AgentBase } from "../agent-base.ts";
 import { isUnknownChild, type InternalCall, type Invoked } from "./internal.ts";
 import { UnknownSubAgentError } from "./sub-agent-errors.ts";
 
 /** A class that can be a sub-agent. */
-export type SubAgentClass<T extends Agent = Agent> = abstract new (ctx: DurableObjectState, env: never) => T;
+export type SubAgentClass<T extends AgentBase = AgentBase> = abstract new (ctx: DurableObjectState, env: never) => T;
 
 /** What a parent asks of a child about its run: for the parent, although the base class has the names. */
 type RunNames = "inspectAgentToolRun" | "cancelAgentToolRun" | "readAgentToolRun";
 
 /** The user's own methods, as seen from another object: every one is asynchronous. */
-export type SubAgentStub<T extends Agent> = {
+export type SubAgentStub<T extends AgentBase> = {
   [
     Name in Exclude<keyof T, Exclude<keyof Agent, RunNames>> as T[Name] extends (...args: never[]) => unknown
       ? Name
@@ -39,7 +40,7 @@ export interface RemoteStubInit {
   fetch: (request: Request) => Promise<Response>;
 }
 
-export function remoteStub<T extends Agent>(init: RemoteStubInit): SubAgentStub<T> {
+export function remoteStub<T extends AgentBase>(init: RemoteStubInit): SubAgentStub<T> {
   const handler: ProxyHandler<object> = {
     get(_target, name) {
       if (typeof name === "symbol" || PROBED.has(name)) return undefined;

@@ -2,11 +2,11 @@
 // can do (alarm, sockets) is asked of the root directly.
 import type { Facets, FacetStub } from "../../host/ports.ts";
 import { Children, type SubAgentInfo } from "./children.ts";
-import type { ConnectionAttachment, ConnectionSocket } from "../connections/connection.ts";
+import type { ConnectionAttachment, ConnectionSocket } from "../../host/connection.ts";
 import { outsideAgents } from "../context.ts";
 import { callAgent, type AgentStub } from "./agent-call.ts";
 import { isUnknownChild, type InternalCall } from "./internal.ts";
-import type { AgentPath, AgentPathStep } from "./path.ts";
+import type { AgentPath, AgentPathStep } from "../../host/path.ts";
 import { attachmentsBelow, performSocketActions, RemoteSockets } from "./remote-sockets.ts";
 import type { AgentRuntime } from "../runtime.ts";
 import { RootUnavailableError } from "./sub-agent-errors.ts";
@@ -88,7 +88,7 @@ export class Tree {
     const path = [...this.#runtime.identity.pathBelowRoot, child];
     await this.askRoot({ op: "forget", path });
     this.children.remove(child);
-    for (const extension of this.#runtime.extensions) extension.removed?.(child);
+    this.#runtime.life.removed(child);
   }
 
   /** Closes, in a root, the sockets of clients of a child and of everything below it; without a child those of this agent. */

@@ -5,7 +5,7 @@ import { connectClient, targetOf } from "../connect.ts";
 import { printable, shortJson } from "../message-text.ts";
 import { connectionWords, shellWord } from "../target.ts";
 import type { DecidedQuestion, ThinkClient } from "../../client/index.ts";
-import type { PendingApproval } from "../../features/actions/contract.ts";
+import type { PendingApproval } from "../../feature/approval-contract.ts";
 import { errorMessage } from "../../util/errors.ts";
 
 export async function runApprove(parsed: ParsedArguments, context: CliContext): Promise<number> {

@@ -6,12 +6,14 @@ import { Blobs } from "../../host/blobs.ts";
 import type { Clock } from "../../host/ports.ts";
 import { openQuarantine } from "../../host/quarantine.ts";
 import { createTables, MemorySql, type SqliteDatabase } from "../../journal/memory-sql.test-support.ts";
-import { authorizeByGrant } from "./contract.ts";
-import type { ActionGrant, ActionSet } from "./contract.ts";
+import { authorizeByGrant } from "../../feature/approval-contract.ts";
+import type { ActionGrant, ActionSet } from "../../feature/approval-contract.ts";
 import { openSdk } from "../../model/index.ts";
 import * as ai from "ai";
 import { ATTACHMENT_TABLES } from "./attachments.ts";
 import { LEDGER_TABLES, PAUSE_TABLES } from "./action-tables.ts";
+import type { ApprovalMembers } from "../approvals/capability.ts";
+import type { ActionMembers } from "./capability.ts";
 import { isPausedOutput } from "./parked.ts";
 import { RESULT_TABLES } from "./results.ts";
 import { ActionRuntime, type ActionsHost, type CompiledActions } from "./runtime.ts";
@@ -23,7 +25,7 @@ const TABLES = [
 ];
 
 export const START_MS = Date.UTC(2030, 0, 1);
-type ActionOverrides = ActionsHost["overrides"];
+type ActionOverrides = ActionMembers & ApprovalMembers;
 
 const SETTINGS = {
   actionLedgerPendingRetryLeaseMs: 300_000,
@@ -188,9 +190,9 @@ export class Process {
       emit: (type, payload) => {
         if (this.#isAlive) world.events.push({ type, payload });
       },
-      agent: { name: "the agent" },
       env: { NAME: "the environment" },
-      overrides: {
+      agent: {
+        name: "the agent",
         ...SETTINGS,
         ...overrides.settings,
         getActions: () => this.#actions(),

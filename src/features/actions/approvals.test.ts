@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it, test, vi } from "vitest";
 import { z } from "zod";
-import type { ApprovalAuthorizationContext, PausedOutput } from "./contract.ts";
+import type { ApprovalAuthorizationContext, PausedOutput } from "../../feature/approval-contract.ts";
 import { action } from "./feature.ts";
 import { Process, settle, World, type CallInit, type HostOverrides } from "./actions.test-support.ts";
 import type { ActionContext } from "./descriptor.ts";

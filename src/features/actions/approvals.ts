@@ -1,9 +1,11 @@
 // From a human's decision to its outcome in the transcript. The decision is durable before anything runs; the outcome,
 // its place in the transcript and the turn that goes on are one transaction, which also ends the row. So a process that
 // dies anywhere in between finds the row in the state it had reached and goes on from there, under the ledger's rules.
+import type { ActionMembers } from "./capability.ts";
+import type { ApprovalMembers } from "../approvals/capability.ts";
 import { approvalRefusal } from "../approvals/approval-check.ts";
-import type { ActionOutput, ApprovalDecision, PendingApproval } from "./contract.ts";
-import type { ParkedCall } from "../../think/late-outcomes.ts";
+import type { ActionOutput, ApprovalDecision, PendingApproval } from "../../feature/approval-contract.ts";
+import type { ParkedCall } from "../../turn/late-outcomes.ts";
 import type { Json } from "../../util/json.ts";
 import { truncateText } from "../../util/truncate-value.ts";
 import { namedActions, type AnyAction } from "./descriptor.ts";
@@ -160,7 +162,7 @@ export class Approvals {
     if (decision.inputHash !== undefined && decision.inputHash !== row.inputHash) {
       return "Nothing was done: what waits for approval has another input than the one that was decided about.";
     }
-    return approvalRefusal(this.#init.host.overrides, {
+    return approvalRefusal(this.#init.host.agent as ApprovalMembers, {
       ...approvalOf(row),
       decision: decision.state === "approved" ? "approve" : "reject",
       by: decision.by ?? null,
@@ -217,7 +219,7 @@ export class Approvals {
   }
 
   #actions(): Map<string, AnyAction> {
-    return namedActions(this.#init.host.overrides.getActions());
+    return namedActions((this.#init.host.agent as ActionMembers).getActions());
   }
 
   /** Outcome, transcript, continuation and the end of the row: one state change. */

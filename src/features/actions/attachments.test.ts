@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { z } from "zod";
-import type { ReplyAttachment } from "./contract.ts";
+import type { ReplyAttachment } from "../../feature/approval-contract.ts";
 import { action } from "./feature.ts";
 import { Process, World } from "./actions.test-support.ts";
 import { MAX_ATTACHMENT_TURNS, MAX_ATTACHMENTS } from "./attachments.ts";

@@ -3,7 +3,7 @@
 // turn by id: the attachments of one turn are never another's.
 import type { Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
-import type { ReplyAttachment } from "./contract.ts";
+import type { ReplyAttachment } from "../../feature/approval-contract.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { isObject, parseJson } from "../../util/json.ts";
 import { jsonCopy } from "./json-copy.ts";

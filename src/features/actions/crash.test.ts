@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { Crash } from "../../journal/memory-sql.test-support.ts";
-import type { PausedOutput } from "./contract.ts";
+import type { PausedOutput } from "../../feature/approval-contract.ts";
 import { action } from "./feature.ts";
 import { Process, settle, World } from "./actions.test-support.ts";
 

@@ -1,7 +1,7 @@
 // What an action is: a checked, frozen description of a tool with side effects. Nothing runs here. Wrong descriptions
 // are refused when they are written, not when a model calls them.
 import type { FlexibleSchema, ModelMessage } from "ai";
-import type { ActionKind, ActionRisk, ActionsFeature, ReplyAttachment } from "./contract.ts";
+import type { ActionKind, ActionRisk, ActionsFeature, ReplyAttachment } from "../../feature/approval-contract.ts";
 import type { CarriesFeature } from "../../feature/feature.ts";
 import type { Think } from "../../think/think.ts";
 import { ActionDefinitionError } from "./errors.ts";

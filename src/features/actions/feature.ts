@@ -2,13 +2,15 @@
 // turn, and a parked call ends its turn. What outlives a turn is runtime.ts.
 import type { UIMessageChunk } from "ai";
 import { getCurrentAgent } from "../../agent/context.ts";
-import { grantOf, grantOfRecord, recordOfGrant } from "./contract.ts";
-import type { ActionGrant, ActionsFeature, ActionSet, ApprovalDecision } from "./contract.ts";
-import { ActionMapError } from "../../think/errors.ts";
-import { FEATURE, type FeatureHost, type LostCall, type TurnPart } from "../../feature/feature.ts";
+import { grantOf, grantOfRecord, recordOfGrant } from "../../feature/approval-contract.ts";
+import type { ActionGrant, ActionsFeature, ActionSet, ApprovalDecision } from "../../feature/approval-contract.ts";
+import { ActionMapError } from "../../feature/errors.ts";
+import { FEATURE, type LostCall, type TurnPart } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
 import { endingInPause } from "../../feature/paused-turn.ts";
 import type { EngineTurn, TurnView } from "../../turn/turn.ts";
 import { isObject } from "../../util/json.ts";
+import type { ActionMembers } from "./capability.ts";
 import { describeAction, type Action, type ActionConfig } from "./descriptor.ts";
 import { isPauseId, isPausedOutput } from "./parked.ts";
 import { ActionRuntime, type CompiledActions } from "./runtime.ts";
@@ -32,7 +34,7 @@ export function action<Input, Output>(config: ActionConfig<Input, Output>): Acti
   return Object.freeze({ ...describeAction(config), [FEATURE]: openActions });
 }
 
-function openActions(host: FeatureHost): ActionsFeature {
+function openActions(host: ChatServices): ActionsFeature {
   const actions = new ActionRuntime(host);
   return {
     name: "actions",
@@ -52,6 +54,7 @@ function openActions(host: FeatureHost): ActionsFeature {
     attachmentsOf: (turnId) => actions.attachmentsOf(turnId),
     replyAttachments: (requestId) => actions.replyAttachments(requestId),
     approvals: {
+      isInUse: true,
       owns: isPauseId,
       pendingApprovals: (executionId) => actions.pendingApprovals(executionId),
       approveExecution: (executionId, decision) => actions.approveExecution(executionId, byCaller(decision)),
@@ -70,13 +73,15 @@ function byCaller<Decision extends ApprovalDecision>(decision?: Decision): Decis
 
 function partIn(
   turn: EngineTurn,
-  { host, actions }: { host: FeatureHost; actions: ActionRuntime }
+  { host, actions }: { host: ChatServices; actions: ActionRuntime }
 ): TurnPart | undefined {
   const { overrides, isOverridden } = host;
+  // Only agents with these members have actions.
+  const owner = host.agent as ActionMembers;
   let grant: ActionGrant = { allowed: true };
   const { turnId, requestId, messageId, signal } = turn;
   const described = { turnId, requestId, messageId, signal, grant: () => grant };
-  const map: ActionSet = overrides.getActions();
+  const map: ActionSet = owner.getActions();
   if (!isObject(map)) throw new ActionMapError();
   const isEmpty = Object.values(map).every((one) => one === undefined);
   const compiled = isEmpty ? undefined : actions.compile(described, map);

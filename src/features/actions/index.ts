@@ -19,4 +19,4 @@ export type {
   ListLedgerOptions,
   PendingApproval,
   ReplyAttachment
-} from "./contract.ts";
+} from "../../feature/approval-contract.ts";

@@ -4,7 +4,7 @@
 import type { Clock, Sql } from "../../host/ports.ts";
 import { TableSet } from "../../host/table-set.ts";
 import { LEDGER_TABLES, UNKNOWN_INPUT_HASH } from "./action-tables.ts";
-import type { ActionLedgerEntry, ActionLedgerRetention, ListLedgerOptions } from "./contract.ts";
+import type { ActionLedgerEntry, ActionLedgerRetention, ListLedgerOptions } from "../../feature/approval-contract.ts";
 import { parseJson, type Json } from "../../util/json.ts";
 import { decideClaim } from "./ledger-decision.ts";
 

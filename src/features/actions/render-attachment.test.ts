@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ReplyAttachment } from "./contract.ts";
+import type { ReplyAttachment } from "../../feature/approval-contract.ts";
 import type { ChannelText } from "../channels/channels.ts";
 import { renderAttachment } from "./render-attachment.ts";
 

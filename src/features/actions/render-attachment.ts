@@ -1,6 +1,6 @@
 // What `renderAttachment()` makes of an attachment where the class does not say otherwise. Pure.
 import { isObject } from "../../util/json.ts";
-import type { ReplyAttachment } from "./contract.ts";
+import type { ReplyAttachment } from "../../feature/approval-contract.ts";
 import type { ChannelCard, ChannelText } from "../channels/channels.ts";
 
 /** For the kinds this package knows; undefined for what text cannot show. */

@@ -1,9 +1,9 @@
-import { authorizeByGrant } from "./contract.ts";
+import { authorizeByGrant } from "../../feature/approval-contract.ts";
 import { DatabaseSync } from "node:sqlite";
 import type { ModelMessage } from "ai";
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { z } from "zod";
-import type { ActionAuthorizationContext } from "./contract.ts";
+import type { ActionAuthorizationContext } from "../../feature/approval-contract.ts";
 import type { ActionContext } from "./descriptor.ts";
 import { action } from "./feature.ts";
 import { Process, settle, World, type CallInit, type HostOverrides } from "./actions.test-support.ts";

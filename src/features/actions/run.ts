@@ -2,8 +2,8 @@
 // durable pause parks; the effect runs under the ledger. Whatever goes wrong on the way is an output the model reads:
 // an action never fails the turn.
 import type { ModelMessage, Tool, ToolSet } from "ai";
-import { grantOf } from "./contract.ts";
-import type { ActionApprovalDescriptor, ActionGrant } from "./contract.ts";
+import { grantOf } from "../../feature/approval-contract.ts";
+import type { ActionApprovalDescriptor, ActionGrant } from "../../feature/approval-contract.ts";
 import { withHidden } from "../../util/hidden-fields.ts";
 import type { ActionContext, AnyAction } from "./descriptor.ts";
 import type { Effects } from "./effect.ts";
@@ -17,10 +17,11 @@ import {
 import { hashedInput } from "./json-copy.ts";
 import type { Parked } from "./parked.ts";
 import { ledgerKey, needsHuman, requiredPermissions, type AskedCall } from "./policies.ts";
+import type { ActionMembers } from "./capability.ts";
 import type { ActionsHost, ActionTurn } from "./runtime.ts";
 
 export interface RunPorts {
-  readonly host: Pick<ActionsHost, "agent" | "env" | "overrides" | "actionFailed">;
+  readonly host: Pick<ActionsHost, "agent" | "env" | "actionFailed">;
   readonly effects: Effects;
   readonly parked: Parked;
 }
@@ -106,7 +107,7 @@ async function attempt(ports: RunPorts, call: IncomingCall): Promise<unknown> {
 
 /** Throws ActionAuthorizationError; otherwise the turn's grant, to be kept with what outlives the turn. */
 async function authorize(ports: RunPorts, call: IncomingCall, required: readonly string[]): Promise<ActionGrant> {
-  const { agent, env, overrides } = ports.host;
+  const { agent, env } = ports.host;
   const { name, action, input, turn, toolCallId, messages } = call;
   const grant = grantOf(await turn.grant());
   const context = {
@@ -122,7 +123,7 @@ async function authorize(ports: RunPorts, call: IncomingCall, required: readonly
   };
   // The agent and its environment cannot be copied; the rest of the context can.
   const asked = withHidden(context, { agent, env });
-  const { allowed, reason } = grantOf(await overrides.authorizeAction(asked));
+  const { allowed, reason } = grantOf(await (agent as ActionMembers).authorizeAction(asked));
   if (!allowed) throw new ActionAuthorizationError({ action: name, permissions: required, reason });
   return grant;
 }

@@ -13,10 +13,10 @@ import type {
   ListLedgerOptions,
   PendingApproval,
   ReplyAttachment
-} from "./contract.ts";
-import type { FeatureHost } from "../../feature/feature.ts";
-import type { LateOutcomes } from "../../think/late-outcomes.ts";
-import type { ThinkOverrides } from "../../think/overrides.ts";
+} from "../../feature/approval-contract.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import type { LateOutcomes } from "../../turn/late-outcomes.ts";
+import type { ActionMembers } from "./capability.ts";
 import type { ResultReader } from "../../feature/read-result.ts";
 import type { Json } from "../../util/json.ts";
 import { Approvals } from "./approvals.ts";
@@ -32,7 +32,7 @@ import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 /** What actions use of their agent. */
 export interface ActionsHost extends Pick<
-  FeatureHost,
+  ChatServices,
   | "agent"
   | "env"
   | "sql"
@@ -47,16 +47,6 @@ export interface ActionsHost extends Pick<
   | "rearm"
   | "actionFailed"
 > {
-  readonly overrides: Pick<
-    ThinkOverrides,
-    | "actionLedgerPendingRetryLeaseMs"
-    | "actionLedgerRetention"
-    | "actionPendingApprovalTtlMs"
-    /** Called for every turn and for every approval, so that a deployed change counts. */
-    | "getActions"
-    | "authorizeAction"
-    | "authorizeApproval"
-  >;
   readonly conversation: Pick<LateOutcomes, keyof LateOutcomes>;
 }
 
@@ -84,6 +74,7 @@ export const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
 export class ActionRuntime {
   readonly #host: ActionsHost;
+  readonly #owner: ActionMembers;
   readonly #ledger: Ledger;
   readonly #effects: Effects;
   readonly #parked: Parked;
@@ -93,9 +84,12 @@ export class ActionRuntime {
   #sweptAt = -Infinity;
 
   constructor(host: ActionsHost) {
-    const { sql, clock, ids, blobs, emit, validate, quarantine, overrides } = host;
-    const leaseMs = () => overrides.actionLedgerPendingRetryLeaseMs;
+    const { sql, clock, ids, blobs, emit, validate, quarantine } = host;
+    // Only agents with these members have actions.
+    const owner = host.agent as ActionMembers;
+    const leaseMs = () => owner.actionLedgerPendingRetryLeaseMs;
     this.#host = host;
+    this.#owner = owner;
     this.#ledger = new Ledger({ sql, clock, leaseMs, isRunning: (key) => this.#effects.isRunning(key) });
     this.#results = new Results({ sql, blobs, clock, ids });
     this.#attachments = new Attachments(sql);
@@ -116,7 +110,7 @@ export class ActionRuntime {
       ids,
       quarantine,
       emit,
-      ttlMs: () => overrides.actionPendingApprovalTtlMs,
+      ttlMs: () => owner.actionPendingApprovalTtlMs,
       changed: () => host.rearm(),
       lost: (call) => this.#approvals.lost(call)
     });
@@ -169,7 +163,7 @@ export class ActionRuntime {
 
   /** Whether `getActions()` has an action of that name now. */
   isAction(name: string): boolean {
-    return namedActions(this.#host.overrides.getActions()).has(name);
+    return namedActions(this.#owner.getActions()).has(name);
   }
 
   approveExecution(executionId: string, decision: ApprovalDecision = {}): Promise<ActionOutput> {
@@ -214,10 +208,10 @@ export class ActionRuntime {
 
   /** What is old leaves while the agent is awake anyway: no wake is spent on it. */
   #sweep(): void {
-    const { clock, emit, overrides } = this.#host;
+    const { clock, emit } = this.#host;
     if (clock.now() - this.#sweptAt < SWEEP_INTERVAL_MS) return;
     this.#sweptAt = clock.now();
-    const swept = sweepLedger(this.#host, overrides.actionLedgerRetention);
+    const swept = sweepLedger(this.#host, this.#owner.actionLedgerRetention);
     if (swept.settled + swept.pending > 0) emit("action:ledger:swept", { ...swept });
     this.#results.sweep();
     this.#parked.sweepClosed();

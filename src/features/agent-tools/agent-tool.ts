@@ -3,9 +3,10 @@ import type { Tool } from "ai";
 import { installedSdk } from "../../model/index.ts";
 import { getCurrentAgent } from "../../agent/context.ts";
 import type { SubAgentClass } from "../../agent/tree/sub-agent-stub.ts";
-import { AGENT_TOOL, type AgentToolDefinition, type AgentToolOptions } from "./definition.ts";
+import type { AgentToolDefinition, AgentToolOptions } from "./definition.ts";
+import { AGENT_TOOL } from "../../feature/tool-layers.ts";
 import { AgentToolContextError } from "./errors.ts";
-import { childRunsOf } from "./registry.ts";
+import { agentTools } from "./capability.ts";
 import type { AgentToolFailure } from "./run.ts";
 
 /**
@@ -41,7 +42,7 @@ export function agentTool<Input, Output = string>(
       const { agent } = getCurrentAgent();
       if (!agent) throw new AgentToolContextError();
       // The schema of the tool says what it is.
-      return (await childRunsOf(agent).callTool(definition, { input, toolCallId, signal: abortSignal })) as
+      return (await agentTools.of(agent).runs.callTool(definition, { input, toolCallId, signal: abortSignal })) as
         Output | AgentToolFailure;
     },
     [AGENT_TOOL]: definition

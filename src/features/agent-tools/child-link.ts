@@ -3,11 +3,11 @@
 import { beforeDeadline } from "../../host/deadline.ts";
 import type { AgentRuntime } from "../../agent/runtime.ts";
 import { isUnknownChild, type Invoked } from "../../agent/tree/internal.ts";
-import type { AgentPathStep } from "../../agent/tree/path.ts";
+import type { AgentPathStep } from "../../host/path.ts";
 import type { RunProgress } from "./run-progress.ts";
 import type { RunRow } from "./run-table.ts";
 
-/** Methods that every child has: see `AgentToolsAgent`. */
+/** Methods that every child has: see `AgentToolsMembers`. */
 type ChildMethod = "startAgentToolRun" | "cancelAgentToolRun" | "readAgentToolRun";
 
 interface StartOptions {

@@ -1,7 +1,7 @@
 // The parent's side: what becomes of the runs that an agent has started. A run is written down before its child hears of
 // it and is closed when its child has said how it ended, so that a restart finds every child again. The same run never
 // starts twice. Starts call no child: runs that a crash left are taken up by the turn that waits for them, or by a wake.
-import type { Connection } from "../../agent/connections/connection.ts";
+import type { Connection } from "../../host/connection.ts";
 import { currentDurable } from "../../agent/context.ts";
 import type { SubAgentClass } from "../../agent/tree/sub-agent-stub.ts";
 import { sha256 } from "../../host/blobs.ts";
@@ -9,7 +9,8 @@ import { happensWithin } from "../../host/deadline.ts";
 import type { CallOutcome } from "../../journal/records.ts";
 import type { TurnOutcome } from "../../turn/turn.ts";
 import { isObject, type Json } from "../../util/json.ts";
-import { AGENT_TOOL, displayOfTool, type AgentToolDefinition } from "./definition.ts";
+import { displayOfTool, type AgentToolDefinition } from "./definition.ts";
+import { AGENT_TOOL } from "../../feature/tool-layers.ts";
 import { ChildLink } from "./child-link.ts";
 import { takesRuns } from "./child-methods.ts";
 import { AgentToolClassError } from "./errors.ts";

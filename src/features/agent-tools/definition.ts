@@ -5,9 +5,6 @@ import type { Result } from "../../util/result.ts";
 import type { SubAgentClass } from "../../agent/tree/sub-agent-stub.ts";
 import type { AgentToolDisplay, BackgroundRun } from "./run.ts";
 
-/** Registered, so that two copies of the package agree on it. */
-export const AGENT_TOOL: unique symbol = Symbol.for("everthink.agent-tool") as typeof AGENT_TOOL;
-
 export interface AgentToolOptions<Input = unknown, Output = unknown> {
   /** What the model reads about the tool. */
   readonly description: string;

@@ -1,7 +1,7 @@
 // What clients of a parent are sent about its runs: `agent-tool-event` frames, numbered so that a client which knows a
 // number can leave the frame out. A client that connects is given the runs that are kept; what a run says meanwhile waits
 // until it has been given what came before.
-import { socketOf, type Connection } from "../../agent/connections/connection.ts";
+import { socketOf, type Connection } from "../../host/connection.ts";
 import type { AgentToolChunk } from "./chunk-feed.ts";
 import { isOpenRun } from "./run.ts";
 import { displayOf, type RunRow } from "./run-table.ts";

@@ -3,20 +3,24 @@ import { toolNameOf } from "../../model/index.ts";
 import type { ChatDecision } from "../../turn/hooks.ts";
 import { isObject } from "../../util/json.ts";
 import { isThenable, type MaybePromise } from "../../util/maybe-promise.ts";
-import { grantOf, type ActionApprovalDescriptor, type ApprovalAuthorizationContext } from "../actions/contract.ts";
+import {
+  grantOf,
+  type ActionApprovalDescriptor,
+  type ApprovalAuthorizationContext
+} from "../../feature/approval-contract.ts";
 import { shownApprover } from "./approver.ts";
-import type { ThinkOverrides } from "../../think/overrides.ts";
+import type { ApprovalMembers } from "./capability.ts";
 
 /** What is to be decided; `by` is the text of `approverOf`. */
-type AskedApproval = Omit<ApprovalAuthorizationContext, "approver">;
+export type AskedApproval = Omit<ApprovalAuthorizationContext, "approver">;
 
 /** Why the caller may not decide this; undefined when it may. Never throws: a class that fails refuses. */
 export function approvalRefusal(
-  overrides: Pick<ThinkOverrides, "authorizeApproval">,
+  agent: Pick<ApprovalMembers, "authorizeApproval">,
   { by, ...asked }: AskedApproval
 ): MaybePromise<string | undefined> {
   try {
-    const decision: unknown = overrides.authorizeApproval({ ...asked, ...shownApprover(by) });
+    const decision: unknown = agent.authorizeApproval({ ...asked, ...shownApprover(by) });
     return isThenable(decision) ? Promise.resolve(decision).then(refusalOf).catch(failure) : refusalOf(decision);
   } catch (error) {
     return failure(error);

@@ -5,9 +5,9 @@
 // Who may ask is decided where the request is routed, and by `authorizeApproval`.
 import { readText } from "../../util/bytes.ts";
 import { isJsonRequest, isObject, parseJson } from "../../util/json.ts";
-import type { ApprovalDecision, ApprovalSource } from "../actions/contract.ts";
+import type { ApprovalDecision, ApprovalSource } from "../../feature/approval-contract.ts";
 
-type ApprovalsPort = Omit<ApprovalSource, "owns">;
+type ApprovalsPort = Pick<ApprovalSource, "pendingApprovals" | "approveExecution" | "rejectExecution">;
 
 /** A decision is small; more than this is no decision. */
 const MAX_BODY_BYTES = 16 * 1024;

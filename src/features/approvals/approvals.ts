@@ -1,112 +1,93 @@
-// Approvals of a class, from wherever they were asked: actions that are parked, code that waits, and questions of
+// Approvals of an agent, from wherever they were asked: actions that are parked, code that waits, and questions of
 // workflows. One list, one pair of decisions and one address for all of them.
-import type { WaitingQuestion } from "../submissions/workflow-approvals.ts";
 import {
   noActions,
   type ActionOutput,
-  type ActionsFeature,
   type ApprovalDecision,
+  type ApprovalSource,
+  type DecisionCheck,
   type PendingApproval
-} from "../actions/contract.ts";
+} from "../../feature/approval-contract.ts";
+import type { Feature, RouteHandler } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import { approvalRefusal, askedInChat, type AskedApproval } from "./approval-check.ts";
 import { approvalsResponse } from "./approvals-http.ts";
-import { approvalRefusal } from "./approval-check.ts";
 import { approverOf } from "./approver.ts";
-import { executionsRestored } from "../execute/restore-executions.ts";
-import type { Feature } from "../../feature/feature.ts";
-import { thinkRuntimeOf } from "../../think/runtime.ts";
+import type { ApprovalMembers } from "./capability.ts";
+import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 type Decision = ApprovalDecision & { readonly reason?: string };
 
-/** The address of what waits. An agent in which nothing has waited, or can, keeps the address for itself. */
-export function approvalsFeature(agent: object): Feature {
-  return {
-    name: "approvals",
-    routes: {
-      approvals: async (request, rest) => {
-        await executionsRestored(agent);
-        const { features, parts } = thinkRuntimeOf(agent);
-        if (features.approvals().length === 0 && !parts.deferred.approvals.hasAny) return undefined;
-        return approvalsResponse(request, rest, {
-          pendingApprovals: (executionId) => pendingApprovals(agent, executionId),
-          approveExecution: (executionId, decision) =>
-            decideApproval(agent, executionId, { ...decision, isApproved: true }),
-          rejectExecution: (executionId, decision) =>
-            decideApproval(agent, executionId, { ...decision, isApproved: false })
-        });
-      }
-    }
+export class Approvals implements Feature {
+  readonly name = "approvals";
+  /** The address of what waits. An agent in which nothing has waited, or can, keeps the address for itself. */
+  readonly routes: Readonly<Record<string, RouteHandler>> = {
+    approvals: (request, rest) => this.#respond(request, rest)
   };
-}
+  /** Of calls that were asked about in the chat. */
+  readonly decisions: DecisionCheck = {
+    approver: (given) => this.approver(given),
+    refusal: (asked) => this.refusal(askedInChat(asked))
+  };
+  readonly #services: ChatServices;
+  readonly #agent: ApprovalMembers;
 
-export function pendingApprovals(agent: object, executionId: string | undefined): PendingApproval[] {
-  const { features, parts } = thinkRuntimeOf(agent);
-  const asked = parts.deferred.approvals.waiting(executionId).map(approvalOf);
-  return [...features.approvals().flatMap((source) => source.pendingApprovals(executionId)), ...asked];
-}
-
-export async function decideApproval(
-  agent: object,
-  executionId: string,
-  { isApproved, by: given, ...rest }: Decision & { readonly isApproved: boolean }
-): Promise<ActionOutput> {
-  const by = approverOf(thinkRuntimeOf(agent).overrides, given);
-  await executionsRestored(agent);
-  const decision = { ...rest, ...(by !== undefined && { by }) };
-  const [asked] = thinkRuntimeOf(agent).parts.deferred.approvals.waiting(executionId);
-  if (asked) return decideQuestion(agent, asked, { isApproved, ...decision });
-  const sources = thinkRuntimeOf(agent).features.approvals();
-  const source = sources.find((one) => one.owns(executionId)) ?? sources[0];
-  if (!source) return noActions(executionId);
-  return isApproved ? source.approveExecution(executionId, decision) : source.rejectExecution(executionId, decision);
-}
-
-/** Undefined for a class without actions. */
-export function actionsOf(agent: object): ActionsFeature | undefined {
-  return thinkRuntimeOf(agent).features.broughtBy("getActions");
-}
-
-async function decideQuestion(
-  agent: object,
-  asked: WaitingQuestion,
-  { isApproved, reason, by, inputHash }: Decision & { readonly isApproved: boolean }
-): Promise<ActionOutput> {
-  const { executionId } = asked;
-  const runtime = thinkRuntimeOf(agent);
-  if (inputHash !== undefined && inputHash !== asked.inputHash) {
-    return refused(
-      executionId,
-      "Nothing was done: what waits for approval has another input than the one decided about."
-    );
+  constructor(services: ChatServices) {
+    this.#services = services;
+    // Only agents with these members open it.
+    this.#agent = services.agent as ApprovalMembers;
   }
-  const refusal = await approvalRefusal(runtime.overrides, {
-    ...approvalOf(asked),
-    decision: isApproved ? "approve" : "reject",
-    by: by ?? null,
-    grant: { allowed: true }
-  });
-  if (refusal !== undefined) return refused(executionId, refusal);
-  const decision = { approved: isApproved, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
-  return runtime.parts.deferred.approvals.decide(asked, decision) ? decision : noActions(executionId);
-}
 
-function refused(executionId: string, error: string): ActionOutput {
-  return { status: "error", executionId, error };
-}
+  /** The name of who decides now, as it is recorded. */
+  approver(given: string | undefined): string | undefined {
+    return approverOf(this.#agent, given);
+  }
 
-function approvalOf({ executionId, inputHash, workflow, summary, input, risk }: WaitingQuestion): PendingApproval {
-  return {
-    executionId,
-    source: "workflow",
-    descriptor: {
-      requestId: workflow.id,
-      toolCallId: executionId,
-      action: workflow.stepName,
-      summary,
-      input,
-      permissions: [],
-      ...(risk !== undefined && { risk }),
-      kind: "durable-pause"
-    },
-    inputHash
-  };
+  /** Why the caller may not decide this; undefined when it may. Never throws. */
+  refusal(asked: AskedApproval): MaybePromise<string | undefined> {
+    return approvalRefusal(this.#agent, asked);
+  }
+
+  /** What waits: of actions, then of code, then of workflows. */
+  pending(executionId: string | undefined): PendingApproval[] {
+    return this.#sources().flatMap((source) => source.pendingApprovals(executionId));
+  }
+
+  async decide(
+    executionId: string,
+    { isApproved, by: given, ...rest }: Decision & { readonly isApproved: boolean }
+  ): Promise<ActionOutput> {
+    const by = this.approver(given);
+    await this.restored();
+    const decision = { ...rest, ...(by !== undefined && { by }) };
+    const sources = this.#sources();
+    const source = sources.find((one) => one.owns(executionId)) ?? sources[0];
+    if (!source) return noActions(executionId);
+    return isApproved ? source.approveExecution(executionId, decision) : source.rejectExecution(executionId, decision);
+  }
+
+  /** Resolves when everything that waited before a restart is known again. */
+  async restored(): Promise<void> {
+    for (const { approvals } of this.#services.features.with("approvals")) await approvals.restored?.();
+  }
+
+  /** Those in use. Questions of workflows come last. */
+  #sources(): ApprovalSource[] {
+    const { features } = this.#services;
+    features.bringAll();
+    const sources = features.with("approvals").map(({ approvals }) => approvals);
+    return sources
+      .filter((one) => one.isInUse)
+      .toSorted((first, second) => Number(first.isLast ?? false) - Number(second.isLast ?? false));
+  }
+
+  async #respond(request: Request, rest: string): Promise<Response | undefined> {
+    await this.restored();
+    if (this.#sources().length === 0) return undefined;
+    return approvalsResponse(request, rest, {
+      pendingApprovals: (executionId) => this.pending(executionId),
+      approveExecution: (executionId, decision) => this.decide(executionId, { ...decision, isApproved: true }),
+      rejectExecution: (executionId, decision) => this.decide(executionId, { ...decision, isApproved: false })
+    });
+  }
 }

@@ -1,9 +1,10 @@
 // Who decided over an approval. A messenger knows its users, and the class knows a caller from its connection or request;
 // a name that a client sends is only its word. What is stored and shown is one text, from which the rest can be read:
 // `telegram:7` (a user of a messenger), `ann` (known to the application), `unverified:ann` (the client's word).
-import type { Connection } from "../../agent/connections/connection.ts";
+import type { Approver } from "../../feature/approval-contract.ts";
+import type { Connection } from "../../host/connection.ts";
 import { getCurrentAgent } from "../../agent/context.ts";
-import { thinkRuntimeOf } from "../../think/runtime.ts";
+import { servicesOf } from "../../feature/services.ts";
 
 /** Longer names are cut. */
 const MAX_APPROVER_CHARS = 200;
@@ -18,15 +19,6 @@ const PROVIDERS = ["telegram", "slack", "discord", "teams"];
 export interface ApprovalCaller {
   readonly connection: Connection | undefined;
   readonly request: Request | undefined;
-}
-
-/** Who decided. */
-export interface Approver {
-  /** A messenger's id; "app": the application says who it is; "web": only the client does. */
-  readonly surface: string;
-  readonly id: string;
-  /** Whether the server knows that it is so: never by what a client sent. */
-  readonly verified: boolean;
 }
 
 export interface ApproverPolicy {
@@ -83,7 +75,12 @@ export function shownApprover(text: string | null): ShownApprover {
 /** The messenger whose user a text is; of the running agent, or of this package. */
 function messengerOf(text: string): string | undefined {
   const { agent } = getCurrentAgent();
-  const declared = agent === undefined ? [] : Object.keys(thinkRuntimeOf(agent).channels.messengers);
+  const declared =
+    agent === undefined
+      ? []
+      : servicesOf(agent)
+          .features.with("identities")
+          .flatMap((one) => one.identities());
   return [...declared, ...PROVIDERS].find((id) => text.startsWith(`${id}:`));
 }
 

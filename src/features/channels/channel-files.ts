@@ -6,8 +6,8 @@ import { isObject, parseJson } from "../../util/json.ts";
 import type { WorkspaceLike } from "../workspace/workspace-like.ts";
 import { typeOfName } from "../../util/media-type.ts";
 import { decodeDataUrl } from "../../session/file-marker.ts";
-import type { ReplyAttachment } from "../actions/contract.ts";
-import type { MessengerFile, ReplyFile } from "./channel-agent.ts";
+import type { ReplyAttachment } from "../../feature/approval-contract.ts";
+import type { MessengerFile, ReplyFile } from "./capability.ts";
 
 /** Files of one answer; further ones are left out, with a line in the log. */
 const MAX_FILES = 10;

@@ -7,58 +7,62 @@ import { idempotencyId } from "../../turn/idempotency.ts";
 import type { TurnListener } from "../../turn/listener.ts";
 import type {
   ApprovalOutcome,
-  ChannelAgent,
   DeliverNoticeOptions,
   FetchableAttachment,
   MessengerAnswer,
   MessengerQuestion,
   ReplyFile
-} from "./channel-agent.ts";
-import type { PendingApproval } from "../actions/contract.ts";
-import { pendingApprovals } from "../approvals/approvals.ts";
+} from "./capability.ts";
+import type { PendingApproval } from "../../feature/approval-contract.ts";
+import { approvals } from "../approvals/capability.ts";
 import { replyFilesOf, withFiles } from "./channel-files.ts";
 import { messengerOriginOf } from "./channel-origin.ts";
 import type {
   ChannelContext,
   ChannelDefinition,
+  Channels,
   ChannelText,
   MessengerCall,
   MessengerOrigin,
   MessengersFeature
 } from "./channels.ts";
-import { NoSurfaceError } from "../../think/errors.ts";
-import { executionsRestored } from "../execute/restore-executions.ts";
+import { NoSurfaceError } from "../../feature/errors.ts";
 import { decidedApprovals } from "../inspection/inspection-approvals.ts";
-import { thinkRuntimeOf, type ThinkRuntime } from "../../think/runtime.ts";
-import { turnInput } from "../../think/turn-input.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import type { ActionMembers } from "../actions/capability.ts";
+import type { WorkspaceMembers } from "../workspace/capability.ts";
+import { messengers, type ChannelMembers } from "./capability.ts";
+import type { AgentBase } from "../../agent/agent-base.ts";
+import { turnInput } from "../../feature/turn-input.ts";
+
+/** The root has the messengers, whatever else it is. */
+type RootAgent = AgentBase & ChannelMembers;
 
 /** In front of a notice that the model is to know of. */
 export const OUT_OF_BAND = "[Delivered out of band] ";
 
-const runtimes = new WeakMap<object, ChannelRuntime>();
-
-export function channelRuntimeOf(agent: ChannelAgent): ChannelRuntime {
-  const known = runtimes.get(agent) ?? new ChannelRuntime(agent, thinkRuntimeOf(agent));
-  runtimes.set(agent, known);
-  return known;
-}
+/** What is used of the agent beside its channels. */
+type Owner = WorkspaceMembers & Partial<Pick<ActionMembers, "replyAttachments">>;
 
 export class ChannelRuntime {
-  readonly #agent: ChannelAgent;
-  readonly #think: ThinkRuntime;
+  readonly #services: ChatServices;
+  readonly #agent: Owner;
+  readonly #declared: Channels;
 
-  constructor(agent: ChannelAgent, think: ThinkRuntime) {
-    this.#agent = agent;
-    this.#think = think;
+  constructor(services: ChatServices, declared: Channels) {
+    this.#services = services;
+    // Only agents with these members open it.
+    this.#agent = services.agent as Owner;
+    this.#declared = declared;
   }
 
   active(): ChannelContext | undefined {
-    const channel = this.#think.parts.turns.current()?.channel;
-    return channel === undefined ? undefined : this.#think.channels.contextOf(channel);
+    const channel = this.#services.turns.current()?.channel;
+    return channel === undefined ? undefined : this.#declared.contextOf(channel);
   }
 
   messengerOrigin(): MessengerOrigin | undefined {
-    return messengerOriginOf(this.#think.parts);
+    return messengerOriginOf(this.#services);
   }
 
   // ── Notices ──
@@ -66,26 +70,25 @@ export class ChannelRuntime {
   async deliver(text: ChannelText, options: DeliverNoticeOptions): Promise<void> {
     const { kind = "notice", informModel = false } = options;
     const channel = options.channel ?? this.active()?.channelId ?? "web";
-    const { agent } = this.#think;
     try {
       if (channel === "web") await this.#append(informModel ? prefixed(text) : plain(text), kind);
       else await this.#send(channel, text, { ...options, kind });
       if (channel !== "web" && informModel) await this.#append(prefixed(text), kind);
     } catch (error) {
-      agent.emit("notice:failed", { channel, error: error instanceof Error ? error.message : String(error) });
+      this.#services.emit("notice:failed", { channel, error: error instanceof Error ? error.message : String(error) });
       throw error;
     }
-    agent.emit("notice:delivered", { channel, kind, informModel });
+    this.#services.emit("notice:delivered", { channel, kind, informModel });
   }
 
   #append(text: string, deliveryKind: string): Promise<void> {
     const message: UIMessage = {
-      id: this.#think.agent.ids.next(),
+      id: this.#services.ids.next(),
       role: "assistant",
       parts: [{ type: "text", text }],
       metadata: { deliveryKind }
     };
-    return this.#think.addMessages([message], {});
+    return this.#services.addMessages([message], {});
   }
 
   async #send(
@@ -93,7 +96,7 @@ export class ChannelRuntime {
     text: ChannelText,
     { thread, kind }: DeliverNoticeOptions & { readonly kind: NonNullable<DeliverNoticeOptions["kind"]> }
   ): Promise<void> {
-    const definition = this.#think.channels.get(channel);
+    const definition = this.#declared.get(channel);
     const origin = this.messengerOrigin();
     const threadId = thread ?? (origin?.messengerId === channel ? origin.thread.id : undefined);
     // Messengers are the root's: a sub-agent of another class need not declare them.
@@ -101,7 +104,7 @@ export class ChannelRuntime {
     if (!definition && !isOfRoot) throw new NoSurfaceError(channel, "it is not registered");
     if (!definition || definition.kind === "messenger") {
       if (threadId === undefined) throw new NoSurfaceError(channel, "a messenger needs a thread to post to");
-      const key = `notice:${this.#think.agent.ids.next()}`;
+      const key = `notice:${this.#services.ids.next()}`;
       return this.receive({ do: "post", notice: { messengerId: channel, threadId, message: text, key } });
     }
     if (!definition.surface)
@@ -118,7 +121,7 @@ export class ChannelRuntime {
   async receive(call: MessengerCall): Promise<void> {
     const root = this.#root();
     if (root) return root.messengerCall(call);
-    await this.#messengers(call.do === "post" ? call.notice.messengerId : call.turn.messengerId).receive(call);
+    await this.#messengers(call.do === "post" ? call.notice.messengerId : call.turn.messengerId).take(call);
   }
 
   async fetchAttachment(attachment: FetchableAttachment, messengerId: string | undefined): Promise<ArrayBuffer> {
@@ -136,30 +139,30 @@ export class ChannelRuntime {
   }
 
   #root() {
-    const { identity } = this.#think.agent;
+    const { identity } = runtimeOf(this.#agent);
     const [root] = identity.parentPath;
-    return root && parentStub<ChannelAgent>(runtimeOf(this.#agent), root.className, identity.parentPath.length);
+    return root && parentStub<RootAgent>(runtimeOf(this.#agent), root.className, identity.parentPath.length);
   }
 
   #messengers(channel: string): MessengersFeature {
-    const messengers = this.#think.features.broughtBy("getMessengers");
-    if (!messengers) throw new NoSurfaceError(channel, "the root agent has no messengers");
-    return messengers;
+    const found = messengers.find(this.#agent);
+    if (!found) throw new NoSurfaceError(channel, "the root agent has no messengers");
+    return found;
   }
 
   async replyFiles(requestId: string): Promise<ReplyFile[]> {
     const { workspace } = this.#agent;
-    const chunks = this.#think.parts.turns.replay(requestId)?.chunks ?? [];
-    return replyFilesOf({ chunks, attachments: this.#agent.replyAttachments(requestId), workspace });
+    const chunks = this.#services.turns.replay(requestId)?.chunks ?? [];
+    return replyFilesOf({ chunks, attachments: this.#agent.replyAttachments?.(requestId) ?? [], workspace });
   }
 
   async waitingApprovals(executionId: string | undefined): Promise<PendingApproval[]> {
-    await executionsRestored(this.#agent);
-    return pendingApprovals(this.#agent, executionId);
+    await approvals.of(this.#agent).restored();
+    return approvals.of(this.#agent).pending(executionId);
   }
 
   approvalOutcome(toolCallId: string): ApprovalOutcome | undefined {
-    const [decided] = decidedApprovals(this.#think, { callIds: new Set([toolCallId]) });
+    const [decided] = decidedApprovals(this.#services, { callIds: new Set([toolCallId]) });
     if (!decided) return undefined;
     const { approved, expired, by } = decided;
     return { how: expired ? "expired" : approved ? "approved" : "rejected", by };
@@ -175,8 +178,7 @@ export class ChannelRuntime {
     { message, channel, key, requestId, files = [] }: MessengerQuestion,
     onText: (delta: string) => unknown
   ): Promise<MessengerAnswer> {
-    const { turns } = this.#think.parts;
-    const { ids } = this.#think.agent;
+    const { turns, ids } = this.#services;
     const id = idempotencyId("turn", key);
     const isKnown = files.length === 0 || turns.requestOf(id) !== undefined;
     const question = isKnown ? message : await withFiles(message, files, this.#agent.workspace);

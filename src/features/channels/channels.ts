@@ -4,9 +4,9 @@
 import type { ToolSet } from "ai";
 import type { EventPayloads } from "../../observe/events.ts";
 import type { EngineTurn } from "../../turn/turn.ts";
-import type { FetchableAttachment } from "./channel-agent.ts";
+import type { FetchableAttachment } from "./capability.ts";
 import type { CarriesFeature, ChannelPolicy, Feature, TurnPart } from "../../feature/feature.ts";
-import { ChannelDefinitionError } from "../../think/errors.ts";
+import { ChannelDefinitionError } from "../../feature/errors.ts";
 import type { MaybePromise } from "../../util/maybe-promise.ts";
 
 export type ChannelKind = "web" | "messenger" | "voice" | "custom";
@@ -152,7 +152,7 @@ export interface MessengersFeature extends Feature {
   /** Whether it has a webhook there; `path` as `respond` is given it. */
   isWebhook(path: string): boolean;
   /** Asked of the root, by itself and by its sub-agents. Durable when it resolves; the provider may get it later. */
-  receive(call: MessengerCall): Promise<void>;
+  take(call: MessengerCall): Promise<void>;
   /** Asked of the root. */
   fetchAttachment(messengerId: string, attachment: FetchableAttachment): Promise<ArrayBuffer>;
 }
@@ -231,8 +231,7 @@ export interface ChannelsInit {
 }
 
 /** The channels of one agent. */
-export class Channels implements Feature {
-  readonly name = "channels";
+export class Channels {
   readonly #init: ChannelsInit;
   #resolved: ReadonlyMap<string, NormalizedChannelDefinition> = new Map([["web", WEB]]);
 

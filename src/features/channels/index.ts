@@ -18,4 +18,4 @@ export type {
   NormalizedChannelDefinition,
   ThinkChannels
 } from "./channels.ts";
-export type { DeliverNoticeOptions } from "./channel-agent.ts";
+export type { DeliverNoticeOptions } from "./capability.ts";

@@ -2,14 +2,17 @@
 // is applied where a request comes in, before the sub-agent is woken, and names what is let through instead of what is not.
 // Code of the server, which calls methods of a stub, is not asked about.
 import { isUpgrade } from "../../agent/connections/upgrade.ts";
-import type { AddressedChild, AgentExtension } from "../../feature/agent-extension.ts";
+import type { AddressedChild, Feature } from "../../feature/feature.ts";
 import { pathBelowAgent } from "../../agent/own-path.ts";
-import type { AgentPathStep } from "../../agent/tree/path.ts";
+import type { AgentPathStep } from "../../host/path.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import { CONVERSATION_PREFIX } from "./channels.ts";
-import { INSPECTION_PATH, mayInspect } from "../inspection/inspection.ts";
-import type { OptionalHook } from "../../think/overrides.ts";
-import { thinkRuntimeOf, type ThinkRuntime } from "../../think/runtime.ts";
+import { inspection } from "../inspection/capability.ts";
+import { INSPECTION_PATH } from "../inspection/inspection.ts";
+import { isOverridden } from "../../feature/members.ts";
+import type { Services } from "../../feature/services.ts";
+import { runtimeOf, type AgentRuntime } from "../../agent/runtime.ts";
+import { channels, messengers, type ChannelMembers } from "./capability.ts";
 import { WarnOnce } from "../../util/warn-once.ts";
 
 /** Sent to sockets of a conversation that a messenger takes over: their clients may come back, and are asked about then. */
@@ -31,18 +34,20 @@ export const CLAIM_TABLES: readonly TableDefinition[] = [
 
 const warnings = new WarnOnce();
 
-export class MessengerAccess implements AgentExtension {
-  readonly #think: ThinkRuntime;
+export class MessengerAccess implements Feature {
+  readonly name = "messenger-access";
+  readonly tables = CLAIM_TABLES;
+  readonly #runtime: AgentRuntime;
+  readonly #agent: ChannelMembers;
   readonly #table: TableSet;
   /** The class is asked once about a request. */
   readonly #allowed = new WeakSet<Request>();
 
-  readonly #isOverridden: (hook: OptionalHook) => boolean;
-
-  constructor(think: ThinkRuntime, isOverridden: (hook: OptionalHook) => boolean) {
-    this.#think = think;
-    this.#isOverridden = isOverridden;
-    this.#table = new TableSet(think.agent.sql, CLAIM_TABLES);
+  constructor({ agent, sql }: Services) {
+    this.#runtime = runtimeOf(agent);
+    // Only agents with these members open it.
+    this.#agent = agent as ChannelMembers;
+    this.#table = new TableSet(sql, CLAIM_TABLES);
   }
 
   /** From now on it is a messenger's. Sockets that clients opened before are closed. */
@@ -56,7 +61,7 @@ export class MessengerAccess implements AgentExtension {
     );
     // With a messenger that says so, clients have been asked about from the start.
     if (conversation === "self" && this.#answersItself()) return;
-    this.#think.agent.tree.closeSockets(conversation === "self" ? undefined : conversation, TAKEN_OVER);
+    this.#runtime.tree.closeSockets(conversation === "self" ? undefined : conversation, TAKEN_OVER);
   }
 
   removed({ className, name }: AgentPathStep): void {
@@ -78,19 +83,20 @@ export class MessengerAccess implements AgentExtension {
 
   /** The agent itself has a conversation of a messenger's: "class" leaves the request to the class's own `onRequest`. */
   async admitHere(request: Request): Promise<Response | "class" | undefined> {
-    const { agent } = this.#think;
-    const { className, name, isFacet } = agent.identity;
+    const { className, name, isFacet } = this.#runtime.identity;
     // A sub-agent is reached through its parent, which has asked already.
     if (isFacet || !(this.#answersItself() || this.#isClaimed(SELF))) return undefined;
-    const path = pathBelowAgent(request.url, agent);
-    const isWebhook = this.#think.features.broughtBy("getMessengers")?.isWebhook(path ?? new URL(request.url).pathname);
+    const path = pathBelowAgent(request.url, this.#runtime);
+    const isWebhook = messengers.find(this.#agent)?.isWebhook(path ?? new URL(request.url).pathname);
     if (!isUpgrade(request) && (isWebhook || INSPECTION_PATH.test(path ?? ""))) return undefined;
     if (await this.#isOpened(request, { className, name })) return undefined;
     return isUpgrade(request) ? refuse() : "class";
   }
 
   #answersItself(): boolean {
-    return Object.values(this.#think.channels.messengers).some(({ conversation }) => conversation === "self");
+    return Object.values(channels.of(this.#agent).declared.messengers).some(
+      ({ conversation }) => conversation === "self"
+    );
   }
 
   #isClaimed({ className, name }: AgentPathStep): boolean {
@@ -105,21 +111,19 @@ export class MessengerAccess implements AgentExtension {
       innermostPath === "/callback" &&
       new URL(request.url).searchParams.has("state") &&
       !isUpgrade(request) &&
-      this.#think.agent.tree.children.has({ className, name })
+      this.#runtime.tree.children.has({ className, name })
     );
   }
 
   /** By the credential of an inspector. The sub-agent asks its own class again. */
   async #mayInspect(request: Request, path: string): Promise<boolean> {
     const inspected = isUpgrade(request) ? undefined : INSPECTION_PATH.exec(path)?.[1];
-    return inspected !== undefined && this.#decided(() => mayInspect(this.#think, request, inspected));
+    return inspected !== undefined && this.#decided(() => inspection.find(this.#agent)?.mayInspect(request, inspected));
   }
 
   async #isOpened(request: Request, conversation: AgentPathStep): Promise<boolean> {
-    if (!this.#isOverridden("authorizeMessengerConversation")) return false;
-    return this.#decided(() =>
-      this.#think.overrides.authorizeMessengerConversation(request.clone() as Request, conversation)
-    );
+    if (!isOverridden(this.#agent, "authorizeMessengerConversation")) return false;
+    return this.#decided(() => this.#agent.authorizeMessengerConversation(request.clone() as Request, conversation));
   }
 
   /** A class that fails refuses. */
@@ -131,11 +135,6 @@ export class MessengerAccess implements AgentExtension {
       return false;
     }
   }
-}
-
-/** For the messengers of this package: called before the first message is stored in the conversation. */
-export function claimConversation(agent: object, conversation: AgentPathStep | "self"): void {
-  thinkRuntimeOf(agent).messengerAccess.claim(conversation);
 }
 
 function refuse(): Response {

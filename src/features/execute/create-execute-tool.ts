@@ -3,7 +3,7 @@ import { jsonSchema, tool, type Tool, type ToolSet } from "ai";
 import { getCurrentAgent } from "../../agent/context.ts";
 import type { IsolateLoader } from "../../sandbox/isolate.ts";
 import { FEATURE } from "../../feature/feature.ts";
-import { thinkRuntimeOf } from "../../think/runtime.ts";
+import { servicesOf } from "../../feature/services.ts";
 import { isObject } from "../../util/json.ts";
 import type { WorkspaceFsLike } from "../workspace/workspace-like.ts";
 import type { CodemodeConnector } from "./codemode/codemode-connector.ts";
@@ -236,7 +236,7 @@ class RuntimeHandle implements ExecuteRuntime {
   #open(): OpenExecutions {
     const agent = this.#agent ?? getCurrentAgent().agent;
     if (!agent) throw new ExecuteDefinitionError("Code can only be executed by an agent: no agent is running.");
-    thinkRuntimeOf(agent).features.adopt([this]);
+    servicesOf(agent).features.adopt([this]);
     const open = executionsIn(agent);
     if (!open) throw new ExecuteDefinitionError("Code execution could not be opened; the log says why.");
     return open;

@@ -1,7 +1,7 @@
 // From a human's decision about code that waits to the pass that goes on. The decision is durable before anything runs, and
 // of two decisions one wins.
 import { getCurrentAgent } from "../../agent/context.ts";
-import type { ApprovalDecision, PendingApproval } from "../actions/contract.ts";
+import type { ApprovalDecision, PendingApproval } from "../../feature/approval-contract.ts";
 import { approvalRefusal } from "../approvals/approval-check.ts";
 import { errorMessage } from "../../util/errors.ts";
 import type { Result } from "../../util/result.ts";

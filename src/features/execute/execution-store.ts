@@ -2,7 +2,7 @@
 // callers that want to move it one wins.
 import type { Clock, Ids, Sql } from "../../host/ports.ts";
 import { TableSet } from "../../host/table-set.ts";
-import type { ParkedCall } from "../../think/late-outcomes.ts";
+import type { ParkedCall } from "../../turn/late-outcomes.ts";
 import { parseJson } from "../../util/json.ts";
 import { EXECUTION_TABLES } from "./tables.ts";
 

@@ -3,8 +3,9 @@
 // that dies in between finds the run in the state it had reached and goes on by the rules of the log.
 import type { CallOutcome } from "../../journal/records.ts";
 import { schemaProblem } from "../../sandbox/json-schema.ts";
-import type { ActionApprovalDescriptor, ApprovalQuestion } from "../actions/contract.ts";
-import type { FeatureHost } from "../../feature/feature.ts";
+import type { ActionApprovalDescriptor, ApprovalQuestion } from "../../feature/approval-contract.ts";
+import type { ApprovalMembers } from "../approvals/capability.ts";
+import type { ChatServices } from "../../feature/services.ts";
 import type { CutOffCall } from "../../turn/hooks.ts";
 import type { EngineTurn } from "../../turn/turn.ts";
 import { byteLength } from "../../util/bytes.ts";
@@ -51,7 +52,7 @@ export type DescribePaused = (
 ) => Partial<ActionApprovalDescriptor> | undefined;
 
 export interface ExecutionsInit extends Pick<
-  FeatureHost,
+  ChatServices,
   | "sql"
   | "clock"
   | "ids"
@@ -64,7 +65,7 @@ export interface ExecutionsInit extends Pick<
   | "emit"
   | "quarantine"
 > {
-  readonly authorizeApproval: FeatureHost["overrides"]["authorizeApproval"];
+  readonly authorizeApproval: ApprovalMembers["authorizeApproval"];
   readonly describePaused: DescribePaused;
   /** Runs of before this time belong to a process that crashed or did not answer any more; 0: it did not. */
   readonly frozenUntil: number;

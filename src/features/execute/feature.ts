@@ -1,8 +1,10 @@
 // Executed code as a feature of an agent: it joins with the first tool that carries it.
 import type { UIMessageChunk } from "ai";
-import type { ActionOutput } from "../actions/contract.ts";
+import type { ActionOutput } from "../../feature/approval-contract.ts";
 import type { ExecutionsFeature, PendingExecution } from "./restore-executions.ts";
-import type { FeatureHost } from "../../feature/feature.ts";
+import { servicesOf, type ChatServices } from "../../feature/services.ts";
+import type { ApprovalMembers } from "../approvals/capability.ts";
+import type { ExecutionMembers } from "./capability.ts";
 import { endingInPause } from "../../feature/paused-turn.ts";
 import { isObject } from "../../util/json.ts";
 import { ExecutionApprovals } from "./execution-approvals.ts";
@@ -26,18 +28,23 @@ export interface OpenExecutions {
   readonly approvals: ExecutionApprovals;
 }
 
-const opened = new WeakMap<object, OpenExecutions>();
+interface OpenedFeature extends ExecutionsFeature {
+  readonly opened: OpenExecutions;
+}
 
 /** Of an agent whose feature has joined. */
 export function executionsIn(agent: object): OpenExecutions | undefined {
-  return opened.get(agent);
+  // Only this module has a feature of this name.
+  return (servicesOf(agent).features.named("execute") as OpenedFeature | undefined)?.opened;
 }
 
 /** Set by `everthink serve`: when a process that crashed, or did not answer any more, was gone. */
 const FROZEN_VARIABLE = "EVERTHINK_FROZEN_UNTIL";
 
-export function openExecute(host: FeatureHost): ExecutionsFeature {
-  const { overrides, env } = host;
+export function openExecute(host: ChatServices): OpenedFeature {
+  const { agent, env } = host;
+  // Only agents with these members open it.
+  const owner = agent as ExecutionMembers & ApprovalMembers;
   const init: ExecutionsInit = {
     sql: host.sql,
     clock: host.clock,
@@ -50,15 +57,15 @@ export function openExecute(host: FeatureHost): ExecutionsFeature {
     turns: host.turns,
     emit: host.emit,
     quarantine: host.quarantine,
-    authorizeApproval: (context) => overrides.authorizeApproval(context),
-    describePaused: (pending, call) => overrides.describePausedExecution(asPublic(pending), call),
+    authorizeApproval: (context) => owner.authorizeApproval(context),
+    describePaused: (pending, call) => owner.describePausedExecution(asPublic(pending), call),
     frozenUntil: isObject(env) ? Number(env[FROZEN_VARIABLE] ?? 0) || 0 : 0
   };
   const executions = new Executions(init);
-  const approvals = new ExecutionApprovals(executions, init);
-  opened.set(host.agent, { executions, approvals });
+  const waiting = new ExecutionApprovals(executions, init);
   return {
     name: "execute",
+    opened: { executions, approvals: waiting },
     tables: EXECUTION_TABLES,
     adopt: (carrier) => {
       const definition: unknown = Reflect.get(carrier, DEFINITION);
@@ -76,17 +83,18 @@ export function openExecute(host: FeatureHost): ExecutionsFeature {
     lateOutcome: (turn, call) => executions.lateOutcome(turn, call),
     annotateRecovered: (chunk) => annotated(chunk, executions),
     approvals: {
+      isInUse: true,
       owns: isExecutionId,
-      pendingApprovals: (id) => approvals.pendingApprovals(id),
+      pendingApprovals: (id) => waiting.pendingApprovals(id),
       // An outcome is JSON.
-      approveExecution: async (id, decision) => (await approvals.approve(id, { ...decision })) as ActionOutput,
-      rejectExecution: async (id, decision) => (await approvals.reject(id, { ...decision })) as ActionOutput
+      approveExecution: async (id, decision) => (await waiting.approve(id, { ...decision })) as ActionOutput,
+      rejectExecution: async (id, decision) => (await waiting.reject(id, { ...decision })) as ActionOutput
     },
-    pendingExecutions: (id) => approvals.pendingExecutions(id).map(asPublic)
+    pendingExecutions: (id) => waiting.pendingExecutions(id).map(asPublic)
   };
 }
 
-function bound(host: FeatureHost, { tools, connectors, ...definition }: UnboundDefinition): RuntimeDefinition {
+function bound(host: ChatServices, { tools, connectors, ...definition }: UnboundDefinition): RuntimeDefinition {
   if (!tools) return { ...definition, connectors };
   return { ...definition, connectors: [new ToolSetConnector(tools, watchedRunner(host)), ...connectors] };
 }

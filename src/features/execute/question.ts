@@ -1,7 +1,7 @@
 // Which question a decision is about. A run asks several, and the same one again after a crash; a decision that was sent
 // twice must not be taken for the answer to the next one. Pure.
 import { sha256 } from "../../host/blobs.ts";
-import type { ApprovalQuestion } from "../actions/contract.ts";
+import type { ApprovalQuestion } from "../../feature/approval-contract.ts";
 import type { LogEntry } from "./execution-store.ts";
 import type { PendingCall } from "./outcome.ts";
 import { decodeValue } from "./value-codec.ts";

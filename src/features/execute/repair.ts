@@ -1,7 +1,7 @@
 // Rows of runs that have not ended and that say what cannot be: a disk that failed, or a hand in the file. Such a run ends
 // with an error, in the transcript too, and what could not be read is set aside: what it had done is not known any more.
 import type { Quarantine } from "../../host/quarantine.ts";
-import type { LateOutcomes } from "../../think/late-outcomes.ts";
+import type { LateOutcomes } from "../../turn/late-outcomes.ts";
 import { parseJson } from "../../util/json.ts";
 import type {
   ExecutionPlace,

@@ -1,8 +1,9 @@
 // Code that a model wrote, as the class sees it: what waits, and the runtime that is made again after a restart. What runs
 // it is `src/execute/`, which only a class that uses it imports; this is the part that every class has.
-import type { ActionApprovalDescriptor } from "../actions/contract.ts";
-import type { Feature, FeatureHost } from "../../feature/feature.ts";
-import { thinkRuntimeOf } from "../../think/runtime.ts";
+import { noActions, type ActionApprovalDescriptor, type ApprovalSource } from "../../feature/approval-contract.ts";
+import type { Feature } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import type { ExecutionMembers } from "./capability.ts";
 
 /** A call of executed code that waits for a human, with its whole arguments. */
 export interface PendingExecution {
@@ -26,63 +27,58 @@ export interface ExecutionsFeature extends Feature {
 /** What a class may change about how a call that waits is described. */
 export type PausedDescription = Partial<Omit<ActionApprovalDescriptor, "requestId" | "toolCallId">>;
 
-/** What is asked of the class here. */
-export interface ExecutionOverrides {
-  getExecuteRuntime(): object | undefined | Promise<object | undefined>;
-  describePausedExecution(
-    pending: PendingExecution,
-    call: { readonly requestId: string; readonly toolCallId: string }
-  ): PausedDescription | undefined;
-}
+/** What every class has of executed code: after a restart, where runs go on or wait, it is asked for its tools, which carry what runs them. */
+export class RestoredExecutions implements Feature {
+  readonly name = "execute-restore";
+  /** Decisions wait until the runtime is made again; what waits is listed by the feature that runs code. */
+  readonly approvals: ApprovalSource;
+  readonly #services: ChatServices;
+  #restoring: Promise<void> | undefined;
 
-/** Undefined for a class that executes no code. */
-export function executionsOf(agent: object): ExecutionsFeature | undefined {
-  const feature = thinkRuntimeOf(agent).features.named("execute");
-  // Only `src/execute` has a feature of this name.
-  return feature as ExecutionsFeature | undefined;
-}
-
-/** Agents whose runtime is being made again. */
-const restoring = new WeakMap<object, Promise<void>>();
-
-/** While a runtime is made again, a decision about its runs has to wait for it; undefined: there is nothing to wait for. */
-export function executionsRestored(agent: object): Promise<void> | undefined {
-  return restoring.get(agent);
-}
-
-/** After a restart: where runs go on or wait, the class is asked for its tools, which carry what runs them. */
-export function restoreExecutions(host: FeatureHost): Feature {
-  return {
-    name: "execute-restore",
-    ready: () => {
-      const { sql, agent } = host;
-      if (!sql.catalog.hasTable("cm_executions")) return;
-      const open = sql.one(
-        // Also one whose status cannot be read.
-        `SELECT 1 FROM cm_executions
-         WHERE status NOT IN ('completed', 'error', 'rejected', 'aborted', 'rolled_back') OR is_placed = 0 LIMIT 1`
-      );
-      if (!open) return;
-      const restored = host.inAgent(() => restore(host, agent));
-      restoring.set(
-        agent,
-        restored.catch(() => undefined).finally(() => restoring.delete(agent))
-      );
-      host.background(restored);
-    }
-  };
-}
-
-async function restore({ overrides }: FeatureHost, agent: object): Promise<void> {
-  const { features } = thinkRuntimeOf(agent);
-  const own = overrides.getExecuteRuntime();
-  if (own === undefined) {
-    const tools: unknown = overrides.getTools();
-    features.adopt(Object.values((tools instanceof Promise ? await tools : tools) as object));
-  } else {
-    features.adopt([await own]);
+  constructor(services: ChatServices) {
+    this.#services = services;
+    this.approvals = {
+      isInUse: false,
+      restored: () => this.#restoring,
+      owns: () => false,
+      pendingApprovals: () => [],
+      approveExecution: async (executionId) => noActions(executionId),
+      rejectExecution: async (executionId) => noActions(executionId)
+    };
   }
-  if (!executionsOf(agent)) {
-    console.error("Executed code waits, and getTools() returned no tool of createExecuteTool to go on with it.");
+
+  /** Undefined for a class that executes no code. */
+  open(): ExecutionsFeature | undefined {
+    // Only the feature that runs code has this name.
+    return this.#services.features.named("execute") as ExecutionsFeature | undefined;
+  }
+
+  ready(): void {
+    const { sql } = this.#services;
+    if (!sql.catalog.hasTable("cm_executions")) return;
+    const open = sql.one(
+      // Also one whose status cannot be read.
+      `SELECT 1 FROM cm_executions
+       WHERE status NOT IN ('completed', 'error', 'rejected', 'aborted', 'rolled_back') OR is_placed = 0 LIMIT 1`
+    );
+    if (!open) return;
+    const restored = this.#services.inAgent(() => this.#restore());
+    this.#restoring = restored.catch(() => undefined).finally(() => (this.#restoring = undefined));
+    this.#services.background(restored);
+  }
+
+  async #restore(): Promise<void> {
+    const { agent, features, overrides } = this.#services;
+    // Only agents with these members open it.
+    const own = (agent as ExecutionMembers).getExecuteRuntime();
+    if (own === undefined) {
+      const tools: unknown = overrides.getTools();
+      features.adopt(Object.values((tools instanceof Promise ? await tools : tools) as object));
+    } else {
+      features.adopt([await own]);
+    }
+    if (!this.open()) {
+      console.error("Executed code waits, and getTools() returned no tool of createExecuteTool to go on with it.");
+    }
   }
 }

@@ -1,10 +1,10 @@
 // Tools inside executed code are run with the class's hooks, so that a policy cannot be passed by writing code.
 import { wrapTool, type ToolWatch } from "../../model/index.ts";
-import type { FeatureHost } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
 import { withHidden } from "../../util/hidden-fields.ts";
 import type { ConnectorContext, RunTool } from "./connector.ts";
 
-export function watchedRunner(host: FeatureHost): RunTool {
+export function watchedRunner(host: ChatServices): RunTool {
   return async (name, tool, { input, context }) => {
     const watched = wrapTool(name, tool, watchOf(host, context));
     // A tool's `execute` takes its input and these options in both majors.
@@ -14,7 +14,7 @@ export function watchedRunner(host: FeatureHost): RunTool {
   };
 }
 
-function watchOf({ overrides, turns, clock }: FeatureHost, context: ConnectorContext): ToolWatch {
+function watchOf({ overrides, turns, clock }: ChatServices, context: ConnectorContext): ToolWatch {
   const { turnId = "", requestId = "" } = turns.current() ?? {};
   const { abortSignal } = context;
   const details = { turnId, requestId, attempt: 1, via: "execute", executionId: context.executionId };

@@ -6,8 +6,7 @@ import { AgentContextProvider } from "../../session/context/agent-context-provid
 import { BlockOverTokensError } from "../../session/context/errors.ts";
 import type { AnyContextProvider } from "../../session/context/provider.ts";
 import { estimateStringTokens } from "../../session/tokens.ts";
-import type { ExtensionOwner } from "./extensions.ts";
-import type { FeatureHost } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
 
 interface Text {
   readonly block: ExtensionBlock;
@@ -15,15 +14,13 @@ interface Text {
 }
 
 export class AgentExtensionConversation implements ExtensionConversation {
-  readonly #owner: ExtensionOwner;
-  readonly #host: FeatureHost;
+  readonly #services: ChatServices;
   /** Blocks of extensions whose text the session keeps. */
   readonly #texts = new Map<string, Text>();
   #isLive = false;
 
-  constructor({ owner, host }: { owner: ExtensionOwner; host: FeatureHost }) {
-    this.#owner = owner;
-    this.#host = host;
+  constructor(services: ChatServices) {
+    this.#services = services;
   }
 
   /** From now on a change of the blocks renders the prompt again; before, the first turn does. */
@@ -32,12 +29,12 @@ export class AgentExtensionConversation implements ExtensionConversation {
   }
 
   async addBlocks(blocks: readonly ExtensionBlock[]): Promise<void> {
-    const { session } = this.#owner;
+    const { session } = this.#services;
     const added: string[] = [];
     try {
       for (const block of blocks) {
         const { label, description, maxTokens } = block;
-        const text = isText(block) ? new AgentContextProvider(this.#host.agent) : undefined;
+        const text = isText(block) ? new AgentContextProvider(this.#services.agent) : undefined;
         await session.addContext(label, {
           provider: text ? textProvider(block, text) : collectionProvider(block),
           ...(description !== undefined && { description }),
@@ -57,19 +54,19 @@ export class AgentExtensionConversation implements ExtensionConversation {
     for (const label of labels) {
       if (isForGood) await this.#texts.get(label)?.provider.set("");
       this.#texts.delete(label);
-      this.#owner.session.removeContext(label);
+      this.#services.session.removeContext(label);
     }
     await this.#refresh();
   }
 
   async getContext(label: string): Promise<string | null> {
-    const { session } = this.#owner;
+    const { session } = this.#services;
     await session.loadContext();
     return session.getContextBlock(label)?.content ?? null;
   }
 
   async setContext(label: string, content: string): Promise<void> {
-    const { session } = this.#owner;
+    const { session } = this.#services;
     const text = this.#texts.get(label);
     if (text?.block.type === "readonly") {
       const tokens = estimateStringTokens(content);
@@ -84,26 +81,26 @@ export class AgentExtensionConversation implements ExtensionConversation {
   }
 
   *messages(): Iterable<ExtensionMessage> {
-    const messages = this.#host.turns.transcript();
+    const messages = this.#services.turns.transcript();
     for (const { id, role, parts } of messages.toReversed()) yield { id, role, content: textOf(parts) };
   }
 
   messageCount(): Promise<number> {
-    return this.#owner.session.getPathLength();
+    return this.#services.session.getPathLength();
   }
 
   async sendMessage(content: string, extensionName: string): Promise<void> {
     const message: UIMessage = {
-      id: this.#host.ids.next(),
+      id: this.#services.ids.next(),
       role: "user",
       parts: [{ type: "text", text: content }],
       metadata: { source: { kind: "extension", name: extensionName } }
     };
-    await this.#owner.addMessages([message], {});
+    await this.#services.addMessages([message], {});
   }
 
   async #refresh(): Promise<void> {
-    if (this.#isLive) await this.#owner.session.refreshSystemPrompt();
+    if (this.#isLive) await this.#services.session.refreshSystemPrompt();
   }
 }
 

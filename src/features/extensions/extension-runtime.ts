@@ -1,41 +1,41 @@
 // The extensions of one agent: loaded when it starts, in every turn with their tools and hooks. Nothing here fails a turn or
 // a start: what an extension would have added is missing, and the log says why.
 import { callSnapshot, chunkSnapshot, finishedCallSnapshot, stepSnapshot, turnSnapshot } from "./hook-snapshots.ts";
-import { ExtensionManager, type ExtensionConfig, type ExtensionStorage } from "./manager.ts";
+import { ExtensionManager, type ExtensionConfig } from "./manager.ts";
 import { mergeTurnChanges, turnChangesOf } from "./turn-changes.ts";
 import type { ChunkEvent, FinishedToolCall, StepEnd, ToolCallToRun } from "../../model/index.ts";
 import type { IsolateLoader } from "../../sandbox/isolate.ts";
 import type { EngineTurn } from "../../turn/turn.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { AgentExtensionConversation } from "./extension-conversation.ts";
-import type { ExtensionOwner } from "./extensions.ts";
-import type { FeatureHost, TurnPart } from "../../feature/feature.ts";
+import type { ExtensionMembers } from "./capability.ts";
+import type { ActionMembers } from "../actions/capability.ts";
+import type { WorkspaceMembers } from "../workspace/capability.ts";
+import { runtimeOf } from "../../agent/runtime.ts";
+import type { TurnPart } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
 import type { TurnConfig, TurnContext } from "../../feature/hooks.ts";
 import { READ_RESULT } from "../../feature/read-result.ts";
 
-export interface ExtensionRuntimeInit {
-  readonly owner: ExtensionOwner;
-  readonly host: FeatureHost;
-  readonly storage: ExtensionStorage;
-  /** Undefined: the class has a manager of its own. */
-  readonly loader: IsolateLoader | undefined;
-}
+/** What the class has for extensions, and what their tools may not be called like. */
+type Owner = ExtensionMembers & Pick<WorkspaceMembers, "workspace"> & Partial<Pick<ActionMembers, "getActions">>;
 
 export class ExtensionRuntime {
-  readonly #init: ExtensionRuntimeInit;
+  readonly #services: ChatServices;
+  readonly #agent: Owner;
   readonly #conversation: AgentExtensionConversation;
 
-  constructor(init: ExtensionRuntimeInit) {
-    this.#init = init;
-    const { owner, host } = init;
-    this.#conversation = new AgentExtensionConversation({ owner, host });
-    const { overrides } = owner;
-    overrides.extensionManager ??= init.loader && this.#openManager(init.loader);
+  constructor(services: ChatServices) {
+    this.#services = services;
+    // Only agents with these members open it.
+    this.#agent = services.agent as Owner;
+    this.#conversation = new AgentExtensionConversation(services);
+    const { extensionLoader } = this.#agent;
+    this.#agent.extensionManager ??= extensionLoader && this.#openManager(extensionLoader);
   }
 
   async start(): Promise<void> {
-    const { owner } = this.#init;
-    const degrade = (error: unknown) => owner.degrade("feature:extensions", error);
+    const degrade = (error: unknown) => this.#services.degrade("feature:extensions", error);
     // Before the stored ones: they have their names.
     await this.#loadStatic().catch(degrade);
     await this.#manager?.restore().catch(degrade);
@@ -86,37 +86,38 @@ export class ExtensionRuntime {
   }
 
   get #manager(): ExtensionManager | undefined {
-    return this.#init.owner.overrides.extensionManager;
+    return this.#agent.extensionManager;
   }
 
   async #loadStatic(): Promise<void> {
-    await this.#manager?.loadStatic(staticOf(this.#init.owner.overrides.getExtensions()));
+    await this.#manager?.loadStatic(staticOf(this.#agent.getExtensions()));
   }
 
   #openManager(loader: IsolateLoader): ExtensionManager {
-    const { owner, host, storage } = this.#init;
-    const { overrides } = owner;
+    const services = this.#services;
+    const agent = this.#agent;
     return new ExtensionManager({
       loader,
-      storage,
-      workspace: overrides.workspace,
+      storage: runtimeOf(agent).ctx.storage,
+      workspace: agent.workspace,
       conversation: this.#conversation,
-      hookTimeout: () => overrides.hookTimeout,
+      hookTimeout: () => agent.hookTimeout,
       reservedNames: () => this.#reservedNames(),
-      emit: host.emit,
-      background: host.background
+      emit: (type, payload) => services.emit(type, payload),
+      background: (work) => services.background(work)
     });
   }
 
   /** Tools of the class and of the package. A class may return the extensions' own tools again: those are not reserved. */
   #reservedNames(): string[] {
-    const { owner, host } = this.#init;
-    const { overrides, features } = owner;
-    const own = [overrides.getTools(), host.isOverridden("getActions") ? overrides.getActions() : {}];
+    const { overrides, features } = this.#services;
+    const own = [overrides.getTools(), this.#agent.getActions?.() ?? {}];
     const loaded = this.#manager?.getTools() ?? {};
-    return [...features.toolNames(), READ_RESULT, ...own.flatMap((tools) => Object.keys(tools))].filter(
-      (name) => !Object.hasOwn(loaded, name)
-    );
+    return [
+      ...features.with("toolNames").flatMap(({ toolNames }) => toolNames),
+      READ_RESULT,
+      ...own.flatMap((tools) => Object.keys(tools))
+    ].filter((name) => !Object.hasOwn(loaded, name));
   }
 
   /** What `beforeTurn` of the class said, and what those of extensions say after it. */
@@ -129,7 +130,7 @@ export class ExtensionRuntime {
       maxSteps
     }: { manager: ExtensionManager; context: TurnContext; config: TurnConfig; maxSteps: number }
   ): Promise<TurnConfig> {
-    const { host } = this.#init;
+    const services = this.#services;
     const all = Object.keys({ ...context.tools, ...config.tools });
     let changed = config;
     const toolNames = () => changed.activeTools?.map(String) ?? all;
@@ -151,7 +152,7 @@ export class ExtensionRuntime {
         const changes = turnChangesOf(answer, permissions.turn, bounds);
         changed = mergeTurnChanges(changed, changes);
         const { ignored } = changes;
-        host.emit("extension:turn", {
+        services.emit("extension:turn", {
           name,
           turnId: turn.turnId,
           changed: Object.keys(changes.fields),

@@ -6,9 +6,9 @@ import { changeOf } from "../../journal/history.ts";
 import type { ConversationChanged } from "../../journal/records.ts";
 import { partsByCall, toolNameOf, type ToolPart } from "../../model/index.ts";
 import { isObject } from "../../util/json.ts";
-import type { ActionLedgerEntry } from "../actions/contract.ts";
-import { actionsOf } from "../approvals/approvals.ts";
-import type { ThinkRuntime } from "../../think/runtime.ts";
+import type { ActionLedgerEntry } from "../../feature/approval-contract.ts";
+import { actions } from "../actions/capability.ts";
+import type { ChatServices } from "../../feature/services.ts";
 
 /** The newest that are listed. */
 export const LISTED_DECISIONS = 50;
@@ -22,8 +22,8 @@ export interface AskedCalls {
 }
 
 /** Newest first; of all calls, or of those that are asked for. */
-export function decidedApprovals(runtime: ThinkRuntime, of?: AskedCalls): DecidedApproval[] {
-  const changes = runtime.parts.journal.history.changes(0, MAX_CHANGES).flatMap((row) => changeOf(row) ?? []);
+export function decidedApprovals(services: ChatServices, of?: AskedCalls): DecidedApproval[] {
+  const changes = services.journal.history.changes(0, MAX_CHANGES).flatMap((row) => changeOf(row) ?? []);
   const asked = changes.filter(({ change, why, callId, messageIds }) => {
     if (change !== "answer-placed" || (why !== "approval" && why !== "action") || callId === null) return false;
     if (of === undefined) return true;
@@ -31,7 +31,7 @@ export function decidedApprovals(runtime: ThinkRuntime, of?: AskedCalls): Decide
   });
   if (asked.length === 0) return [];
   const ledger = Map.groupBy(
-    actionsOf(runtime.overrides)?.listActionLedger({ limit: MAX_LEDGER_ROWS }) ?? [],
+    actions.find(services.agent)?.listActionLedger({ limit: MAX_LEDGER_ROWS }) ?? [],
     ({ toolCallId }) => toolCallId
   );
   // Code that waits more than once has several changes: the newest tells.
@@ -40,7 +40,7 @@ export function decidedApprovals(runtime: ThinkRuntime, of?: AskedCalls): Decide
   // One answer may hold all of their calls: it is read once.
   const parts = new Map<string, ReadonlyMap<string, ToolPart>>();
   for (const [id = ""] of listed.map(({ messageIds }) => messageIds)) {
-    if (!parts.has(id)) parts.set(id, partsOf(runtime, id));
+    if (!parts.has(id)) parts.set(id, partsOf(services, id));
   }
   return listed.flatMap((change) => {
     const { callId, messageIds } = change;
@@ -61,9 +61,9 @@ function entryOf(
   return (own.length > 0 ? own : all).toSorted((first, second) => distance(first) - distance(second))[0];
 }
 
-function partsOf(runtime: ThinkRuntime, messageId: string): ReadonlyMap<string, ToolPart> {
+function partsOf(services: ChatServices, messageId: string): ReadonlyMap<string, ToolPart> {
   // Messages of an agent are the SDK's.
-  const stored = runtime.parts.store.getShown(messageId) as UIMessage | null;
+  const stored = services.store.getShown(messageId) as UIMessage | null;
   return stored ? partsByCall(stored) : new Map();
 }
 

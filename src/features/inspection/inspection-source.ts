@@ -27,44 +27,47 @@ import {
 import { installedSdk } from "../../model/index.ts";
 import { promptFingerprint } from "../../turn/tool-calls.ts";
 import { isObject } from "../../util/json.ts";
-import type { PendingApproval } from "../actions/contract.ts";
-import type { TurnPreview } from "../../think/assemble.ts";
-import { InspectedModelError } from "../../think/errors.ts";
+import type { PendingApproval } from "../../feature/approval-contract.ts";
+import { InspectedModelError } from "../../feature/errors.ts";
 import { decidedApprovals } from "./inspection-approvals.ts";
 import { inspectFile, inspectState } from "./inspection-state.ts";
 import { InspectedTurns, type FoundTurn } from "./inspection-turns.ts";
-import type { ThinkRuntime } from "../../think/runtime.ts";
-import { decideApproval, pendingApprovals } from "../approvals/approvals.ts";
+import type { ChatServices, TurnPreview } from "../../feature/services.ts";
+import { runtimeOf } from "../../agent/runtime.ts";
+import type { InspectionMembers } from "./capability.ts";
+import { approvals } from "../approvals/capability.ts";
 
 /** Messages that are looked through for calls that wait. */
 const SEARCHED_MESSAGES = 500;
 
 export class ThinkInspection implements InspectionSource {
-  readonly #runtime: ThinkRuntime;
+  readonly #services: ChatServices;
+  readonly #agent: InspectionMembers;
   readonly #turns: InspectedTurns;
 
-  constructor(runtime: ThinkRuntime) {
-    this.#runtime = runtime;
-    this.#turns = new InspectedTurns(runtime);
+  constructor(services: ChatServices) {
+    this.#services = services;
+    this.#agent = services.agent as InspectionMembers;
+    this.#turns = new InspectedTurns(services);
   }
 
   agent(): AgentView {
-    const { agent, overrides, parts } = this.#runtime;
-    const { className, name } = agent.identity;
+    const { agent, clock, store } = this.#services;
+    const { className, name } = runtimeOf(agent).identity;
     return {
       version: INSPECTION_VERSION,
       className,
       name,
-      now: agent.clock.now(),
+      now: clock.now(),
       head: this.#turns.head,
-      openTurns: parts.store.scope.conversation.row.openTurns.length,
+      openTurns: store.scope.conversation.row.openTurns.length,
       waitingApprovals: this.#waiting().length,
-      models: Object.keys(overrides.inspectionModels())
+      models: Object.keys(this.#agent.inspectionModels())
     };
   }
 
   conversations(): ConversationsView {
-    const { store } = this.#runtime.parts;
+    const { store } = this.#services;
     const { conversation } = store.scope;
     const { length: messages, bytes: sizeBytes } = store.totals();
     const others = conversation.others();
@@ -96,9 +99,9 @@ export class ThinkInspection implements InspectionSource {
     const timeline = this.#turns.turn(turnId);
     if (!found || !timeline) return undefined;
     const { history, leafId } = this.#historyOf(found);
-    const preview = await this.#runtime.previewTurn(timeline.channel ?? undefined, history);
+    const preview = await this.#services.previewTurn(timeline.channel ?? undefined, history);
     const { sections, sizeBytes, tokens, text } = preview.explanation;
-    const { length, bytes } = this.#runtime.parts.store.totals(leafId);
+    const { length, bytes } = this.#services.store.totals(leafId);
     return {
       prompt: {
         sections: sections.map((section) => ({
@@ -118,8 +121,8 @@ export class ThinkInspection implements InspectionSource {
         stored: { messages: leafId === undefined ? 0 : length, bytes: leafId === undefined ? 0 : bytes },
         history,
         shown: preview.shown,
-        budgetBytes: this.#runtime.overrides.hydrationByteBudget,
-        compactions: this.#runtime.parts.store.getCompactions()
+        budgetBytes: this.#services.overrides.hydrationByteBudget,
+        compactions: this.#services.store.getCompactions()
       }),
       tools: whyTools(preview, found, timeline),
       policies: policyDecisions(timeline),
@@ -128,15 +131,15 @@ export class ThinkInspection implements InspectionSource {
   }
 
   inbox(): InboxView {
-    return { approvals: this.#waiting(), decided: decidedApprovals(this.#runtime) };
+    return { approvals: this.#waiting(), decided: decidedApprovals(this.#services) };
   }
 
   state(): Promise<StateView> {
-    return inspectState(this.#runtime);
+    return inspectState(this.#services);
   }
 
   file(path: string): Promise<FileView | undefined> {
-    return inspectFile(this.#runtime, path);
+    return inspectFile(this.#services, path);
   }
 
   async decide({ id, isApproved, ...decision }: InspectionDecision): Promise<{ refused?: string }> {
@@ -149,10 +152,10 @@ export class ThinkInspection implements InspectionSource {
         ...(reason !== undefined && { reason }),
         ...(by !== undefined && { by })
       };
-      const outcome = await this.#runtime.parts.turns.answerApproval(answer);
+      const outcome = await this.#services.turns.answerApproval(answer);
       return outcome.changed ? {} : { refused: outcome.refused?.message ?? "It was decided already." };
     }
-    const outcome = await decideApproval(this.#runtime.overrides, id, { isApproved, ...decision });
+    const outcome = await approvals.of(this.#services.agent).decide(id, { isApproved, ...decision });
     const isRefused = isObject(outcome) && outcome["status"] === "error" && outcome["executionId"] === id;
     return isRefused ? { refused: String(outcome["error"]) } : {};
   }
@@ -161,15 +164,15 @@ export class ThinkInspection implements InspectionSource {
     const found = this.#turns.find(request.turnId);
     const timeline = this.#turns.turn(request.turnId);
     if (!found || !timeline) return undefined;
-    const { overrides, agent } = this.#runtime;
-    const models = overrides.inspectionModels();
+    const { overrides, clock } = this.#services;
+    const models = this.#agent.inspectionModels();
     if (request.model !== undefined && !Object.hasOwn(models, request.model)) {
       throw new InspectedModelError(request.model, Object.keys(models));
     }
     const model = (request.model === undefined ? undefined : models[request.model]) ?? overrides.getModel();
     const answer = this.#answerOf(found);
     const history = changedHistory(this.#historyOf(found).history, request);
-    const preview = await this.#runtime.previewTurn(found.timeline.channel ?? undefined, history);
+    const preview = await this.#services.previewTurn(found.timeline.channel ?? undefined, history);
     const changed = await runFork({
       sdk: installedSdk(),
       model,
@@ -177,24 +180,24 @@ export class ThinkInspection implements InspectionSource {
       messages: await preview.modelMessages(preview.shown),
       tools: preview.merged.tools,
       results: new RecordedResults(callPartsOf(answer), request.toolResults),
-      prices: overrides.inspectionPrices(),
-      clock: agent.clock,
+      prices: this.#agent.inspectionPrices(),
+      clock,
       signal
     });
     return { original: originalRun(timeline, answer, modelName(overrides.getModel())), changed };
   }
 
   #waiting(): InboxEntry[] {
-    const waiting = pendingApprovals(this.#runtime.overrides, undefined).map(approvalEntry);
+    const waiting = approvals.of(this.#services.agent).pending(undefined).map(approvalEntry);
     const parked = new Set(waiting.map(({ callId }) => callId));
-    const messages = this.#runtime.parts.transcript.messages().slice(-SEARCHED_MESSAGES);
+    const messages = this.#services.transcript.messages().slice(-SEARCHED_MESSAGES);
     const calls = waitingCalls(messages).filter(({ callId }) => !parked.has(callId));
     return [...waiting, ...calls];
   }
 
   /** The path before the turn's answer, within the byte budget, and where it ends. */
   #historyOf({ timeline }: FoundTurn): { history: UIMessage[]; leafId: string | undefined } {
-    const { transcript, store } = this.#runtime.parts;
+    const { transcript, store } = this.#services;
     const { messageId, inputMessageIds } = timeline;
     const lastInput = inputMessageIds.findLast((id) => store.has(id));
     const end = lastInput ?? (messageId !== null && store.has(messageId) ? messageId : undefined);
@@ -204,7 +207,7 @@ export class ThinkInspection implements InspectionSource {
   }
 
   #answerOf({ timeline: { messageId } }: FoundTurn): UIMessage | undefined {
-    return messageId === null ? undefined : this.#runtime.parts.transcript.get(messageId);
+    return messageId === null ? undefined : this.#services.transcript.get(messageId);
   }
 }
 

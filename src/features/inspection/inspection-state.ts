@@ -17,9 +17,12 @@ import type {
 import { errorMessage } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
 import { Workspace } from "../workspace/workspace.ts";
-import { readConfig } from "../../think/config.ts";
-import { mcpOf } from "../mcp/open-mcp.ts";
-import type { ThinkRuntime } from "../../think/runtime.ts";
+import { runtimeOf } from "../../agent/runtime.ts";
+import { submissions } from "../submissions/capability.ts";
+import { scheduledTasks } from "../tasks/capability.ts";
+import type { WorkspaceMembers } from "../workspace/capability.ts";
+import { mcp } from "../mcp/capability.ts";
+import type { ChatServices } from "../../feature/services.ts";
 
 const LISTED = 200;
 /** Larger files are not opened for a view. */
@@ -27,10 +30,10 @@ const MAX_FILE_BYTES = 2 * 1024 * 1024;
 /** A table's rows are counted up to here. */
 const COUNTED_ROWS = 10_000;
 
-export async function inspectState(runtime: ThinkRuntime): Promise<StateView> {
-  const { agent } = runtime;
+export async function inspectState(services: ChatServices): Promise<StateView> {
+  const agent = runtimeOf(services.agent);
   return {
-    memory: runtime.session
+    memory: services.session
       .getContextBlocks()
       .map(({ label, description, content, tokens, maxTokens, writable }): MemoryBlock => ({
         label,
@@ -40,15 +43,18 @@ export async function inspectState(runtime: ThinkRuntime): Promise<StateView> {
         maxTokens: maxTokens ?? null,
         isWritable: writable
       })),
-    files: await files(runtime),
-    schedules: await schedules(runtime),
-    submissions: runtime.parts.deferred.submissions.list({ limit: LISTED }).map((one) => ({
-      submissionId: one.submissionId,
-      status: one.status,
-      createdAt: one.createdAt,
-      completedAt: one.completedAt ?? null
-    })),
-    queue: queue(runtime),
+    files: await files(services),
+    schedules: await schedules(services),
+    submissions: submissions
+      .of(services.agent)
+      .kept.list({ limit: LISTED })
+      .map((one) => ({
+        submissionId: one.submissionId,
+        status: one.status,
+        createdAt: one.createdAt,
+        completedAt: one.completedAt ?? null
+      })),
+    queue: queue(services),
     fibers: agent.fibers.list({ limit: LISTED }).map(({ fiberId, name, status, createdAt, settledAt, error }) => ({
       fiberId,
       name,
@@ -57,11 +63,11 @@ export async function inspectState(runtime: ThinkRuntime): Promise<StateView> {
       settledAt: settledAt ?? null,
       error: error ?? null
     })),
-    mcpServers: servers(runtime),
-    config: maskedText(readConfig(agent)),
-    agentState: agentState(runtime),
-    disk: { bytes: agent.ctx.storage.sql.databaseSize, tables: tables(runtime) },
-    degradations: runtime.degradations
+    mcpServers: servers(services),
+    config: maskedText(services.config()),
+    agentState: agentState(services),
+    disk: { bytes: agent.ctx.storage.sql.databaseSize, tables: tables(services) },
+    degradations: [...agent.degradations]
   };
 }
 
@@ -70,15 +76,15 @@ function maskedText(value: unknown): StateView["config"] {
 }
 
 /** Read from its row: asking the agent for a state that was never set would store the initial one. */
-function agentState({ agent }: ThinkRuntime): StateView["agentState"] {
-  const row = new TableSet(agent.sql, STATE_TABLES).one<{ json: string }>("SELECT json FROM cf_state WHERE id = 1");
+function agentState({ sql }: ChatServices): StateView["agentState"] {
+  const row = new TableSet(sql, STATE_TABLES).one<{ json: string }>("SELECT json FROM cf_state WHERE id = 1");
   const parsed = row && parseJson(row.json);
   return parsed?.ok ? maskedText(parsed.value) : null;
 }
 
-async function files({ overrides }: ThinkRuntime): Promise<StateView["files"]> {
+async function files({ agent }: ChatServices): Promise<StateView["files"]> {
   try {
-    const found = (await overrides.workspace.glob("/**")).filter(({ type }) => type === "file");
+    const found = (await (agent as WorkspaceMembers).workspace.glob("/**")).filter(({ type }) => type === "file");
     const shown = found
       .slice(0, LISTED)
       .map(({ path, mimeType, size, updatedAt }): ShownFile => ({ path, mimeType, sizeBytes: size, updatedAt }));
@@ -90,8 +96,8 @@ async function files({ overrides }: ThinkRuntime): Promise<StateView["files"]> {
   }
 }
 
-export async function inspectFile({ overrides }: ThinkRuntime, path: string): Promise<FileView | undefined> {
-  const { workspace } = overrides;
+export async function inspectFile({ agent }: ChatServices, path: string): Promise<FileView | undefined> {
+  const { workspace } = agent as WorkspaceMembers;
   const stat = path === "" ? null : await workspace.stat(path);
   if (!stat || stat.type !== "file") return undefined;
   const bytes = stat.size <= MAX_FILE_BYTES ? await workspace.readFileBytes(path) : null;
@@ -123,8 +129,8 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-async function schedules({ agent, parts }: ThinkRuntime): Promise<ShownSchedule[]> {
-  const tasks = await parts.deferred.tasks.list();
+async function schedules({ agent }: ChatServices): Promise<ShownSchedule[]> {
+  const tasks = await scheduledTasks.of(agent).tasks.list();
   const shownTasks = tasks.map((task): ShownSchedule => ({
     id: task.taskId,
     kind: "task",
@@ -134,7 +140,7 @@ async function schedules({ agent, parts }: ThinkRuntime): Promise<ShownSchedule[
     lastRunAt: task.lastRunAt ?? null,
     lastOutcome: task.lastError ?? task.lastOutcome ?? null
   }));
-  const shown = (await agent.schedules.list()).map((schedule): ShownSchedule => ({
+  const shown = (await runtimeOf(agent).schedules.list()).map((schedule): ShownSchedule => ({
     id: schedule.id,
     kind: "schedule",
     what: schedule.callback,
@@ -151,23 +157,25 @@ function timingOf(schedule: { type: string; cron?: string; intervalSeconds?: num
   return schedule.intervalSeconds === undefined ? "once" : `every ${schedule.intervalSeconds} s`;
 }
 
-function queue({ agent }: ThinkRuntime): StateView["queue"] {
+function queue({ agent, sql }: ChatServices): StateView["queue"] {
   const waiting: ShownJob[] = [];
-  for (const row of new QueueTable(agent.sql).pending()) {
+  for (const row of new QueueTable(sql).pending()) {
     if (waiting.length >= LISTED) break;
     waiting.push({ id: row.id, callback: row.callback, createdAt: row.created_at, error: null });
   }
-  const dead = agent.queue.deadLetters().map(({ id, callback, created_at, error }) => ({
-    id,
-    callback,
-    createdAt: created_at * 1000,
-    error
-  }));
+  const dead = runtimeOf(agent)
+    .queue.deadLetters()
+    .map(({ id, callback, created_at, error }) => ({
+      id,
+      callback,
+      createdAt: created_at * 1000,
+      error
+    }));
   return { waiting, dead: dead.slice(0, LISTED) };
 }
 
-function servers(runtime: ThinkRuntime): ShownServer[] {
-  const { servers: byId, tools } = mcpOf(runtime.overrides).state();
+function servers(services: ChatServices): ShownServer[] {
+  const { servers: byId, tools } = mcp.of(services.agent).manager().state();
   return Object.entries(byId).map(([id, { name, state, server_url }]) => ({
     id,
     name,
@@ -177,13 +185,13 @@ function servers(runtime: ThinkRuntime): ShownServer[] {
   }));
 }
 
-function tables({ agent }: ThinkRuntime): ShownTable[] {
-  const names = agent.sql.all<{ name: string }>(
+function tables({ sql }: ChatServices): ShownTable[] {
+  const names = sql.all<{ name: string }>(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_cf_%' ORDER BY name LIMIT ?",
     LISTED
   );
   return names.map(({ name }) => {
-    const counted = agent.sql.one<{ rows: number }>(
+    const counted = sql.one<{ rows: number }>(
       `SELECT count(*) AS rows FROM (SELECT 1 FROM "${name.replaceAll('"', '""')}" LIMIT ${COUNTED_ROWS + 1})`
     );
     return { name, rows: Number(counted?.rows ?? 0) };

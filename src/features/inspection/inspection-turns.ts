@@ -2,7 +2,7 @@
 // keeps and the stored messages. Reads with a reader of its own, which sets nothing aside: a damaged row is left to the
 // agent.
 import type { UIMessage } from "ai";
-import { childRunsOf } from "../agent-tools/registry.ts";
+import { agentTools } from "../agent-tools/capability.ts";
 import { costOf, withCosts } from "./cost.ts";
 import { shownMessage, callsOf, messagePreview } from "./shown-messages.ts";
 import { shownText } from "./shown-text.ts";
@@ -20,8 +20,9 @@ import { JournalReader } from "../../journal/reader.ts";
 import type { SequencedRecord } from "../../journal/records.ts";
 import { JournalRows } from "../../journal/rows.ts";
 import { kebabCase } from "../../util/kebab.ts";
-import type { ThinkRuntime } from "../../think/runtime.ts";
-import { pendingApprovals } from "../approvals/approvals.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import type { InspectionMembers } from "./capability.ts";
+import { approvals } from "../approvals/capability.ts";
 import { decidedApprovals } from "./inspection-approvals.ts";
 
 /** What is read of the journal for one turn, and at a time. */
@@ -43,13 +44,15 @@ export interface FoundTurn {
 }
 
 export class InspectedTurns {
-  readonly #runtime: ThinkRuntime;
+  readonly #services: ChatServices;
+  readonly #agent: InspectionMembers;
   readonly #rows: JournalRows;
   readonly #reader: JournalReader;
 
-  constructor(runtime: ThinkRuntime) {
-    this.#runtime = runtime;
-    const { host, conversation } = runtime.parts.store.scope;
+  constructor(services: ChatServices) {
+    this.#services = services;
+    this.#agent = services.agent as InspectionMembers;
+    const { host, conversation } = services.store.scope;
     this.#rows = new JournalRows({ ...host, conversation });
     this.#reader = new JournalReader({ rows: this.#rows, conversation });
   }
@@ -59,7 +62,7 @@ export class InspectedTurns {
   }
 
   list({ before, limit }: { before: number; limit: number }): TurnsView {
-    const { journal } = this.#runtime.parts;
+    const { journal } = this.#services;
     const open = before > this.head ? this.#open() : [];
     const rows = journal.history.turnsBefore(before, limit + 1);
     const settled = rows.slice(0, limit).flatMap((row) => this.#summary(row) ?? []);
@@ -75,7 +78,7 @@ export class InspectedTurns {
 
   /** Newest first. */
   #open(): TurnSummary[] {
-    const { openTurns } = this.#runtime.parts.store.scope.conversation.row;
+    const { openTurns } = this.#services.store.scope.conversation.row;
     return openTurns.toReversed().map(({ turnId, firstSequence }) => {
       const records = this.#recordsOf(turnId, firstSequence - 1);
       return this.#openSummary(foldTimeline(turnId, records), { position: firstSequence, records });
@@ -104,7 +107,7 @@ export class InspectedTurns {
       steps: steps.filter(({ finishedAt }) => finishedAt !== null).length,
       calls: steps.reduce((count, { calls }) => count + calls.length, 0),
       usage,
-      cost: withCosts(timeline.attempts, this.#runtime.overrides.inspectionPrices()).cost,
+      cost: withCosts(timeline.attempts, this.#agent.inspectionPrices()).cost,
       models: [...new Set(timeline.attempts.flatMap(({ modelId }) => modelId ?? []))],
       question: messagePreview(this.#message(timeline.inputMessageIds[0]) ?? admittedMessage(records)),
       answer: null
@@ -149,7 +152,7 @@ export class InspectedTurns {
   }
 
   #costOf({ models, usage }: TurnHistory): Cost | null {
-    return models.length === 1 ? costOf(this.#runtime.overrides.inspectionPrices(), models[0], usage) : null;
+    return models.length === 1 ? costOf(this.#agent.inspectionPrices(), models[0], usage) : null;
   }
 
   turn(turnId: string): TurnTimeline | undefined {
@@ -160,7 +163,7 @@ export class InspectedTurns {
       found.timeline.attempts.flatMap(({ steps }) => steps.flatMap(({ calls }) => calls.map(idOf)))
     );
     const timeline = withDecisions(found.timeline, this.#later(found, callIds));
-    const costed = withCosts(timeline.attempts, this.#runtime.overrides.inspectionPrices());
+    const costed = withCosts(timeline.attempts, this.#agent.inspectionPrices());
     const ids = [
       ...new Set([...timeline.inputMessageIds, ...(timeline.messageId === null ? [] : [timeline.messageId])])
     ];
@@ -177,7 +180,7 @@ export class InspectedTurns {
 
   find(turnId: string): FoundTurn | undefined {
     const kept = this.#kept(turnId);
-    const { openTurns, clearedSequence } = this.#runtime.parts.store.scope.conversation.row;
+    const { openTurns, clearedSequence } = this.#services.store.scope.conversation.row;
     const open = openTurns.find((one) => one.turnId === turnId);
     if (!kept && !open) return undefined;
     const after = open ? open.firstSequence - 1 : Math.max(0, clearedSequence - 1);
@@ -200,7 +203,7 @@ export class InspectedTurns {
   }
 
   #storedValue({ messageId }: RecordedTimeline, callId: string, part: CallPart["part"]): [unknown] | undefined {
-    const message = messageId === null ? undefined : this.#runtime.parts.transcript.get(messageId);
+    const message = messageId === null ? undefined : this.#services.transcript.get(messageId);
     const found = message?.parts.find((one) => "toolCallId" in one && one.toolCallId === callId);
     if (!found || !("input" in found)) return undefined;
     if (part === "input") return [found.input];
@@ -210,13 +213,13 @@ export class InspectedTurns {
 
   /** As it fits a row: enough to show, and never megabytes. */
   #message(id: string | undefined): UIMessage | undefined {
-    const stored = id === undefined ? null : this.#runtime.parts.store.getShown(id);
+    const stored = id === undefined ? null : this.#services.store.getShown(id);
     // Messages of an agent are the SDK's.
     return (stored as UIMessage | null) ?? undefined;
   }
 
   #kept(turnId: string): KeptRow | undefined {
-    const { history } = this.#runtime.parts.journal;
+    const { history } = this.#services.journal;
     let before = Number.MAX_SAFE_INTEGER;
     for (let page = 0; page < SEARCHED_PAGES; page += 1) {
       const rows = history.turnsBefore(before, PAGE);
@@ -252,7 +255,7 @@ export class InspectedTurns {
   }
 
   #changes({ after, before }: { after: number; before: number }, turnId?: string): ShownChange[] {
-    const rows = this.#runtime.parts.journal.history.changes(after, 1000);
+    const rows = this.#services.journal.history.changes(after, 1000);
     const shown = rows.flatMap((row): ShownChange[] => {
       const change = changeOf(row);
       if (!change || row.sequence >= before || (turnId !== undefined && change.turnId !== turnId)) return [];
@@ -265,7 +268,7 @@ export class InspectedTurns {
   /** Begun while the turn ran: a model may name calls of different turns alike. */
   #childRuns({ startedAt: from, settledAt }: RecordedTimeline, callIds: ReadonlySet<string>): ChildRun[] {
     const isOfTurn = (at: number) => at >= (from ?? 0) && at <= (settledAt ?? Infinity);
-    const runs = childRunsOf(this.#runtime.overrides).list(MAX_RUNS);
+    const runs = agentTools.of(this.#services.agent).runs.list(MAX_RUNS);
     return runs
       .filter(({ parentToolCallId: id, startedAt }) => id !== undefined && callIds.has(id) && isOfTurn(startedAt))
       .map(({ runId, agentType, parentToolCallId, status, inputPreview, startedAt, completedAt }) => ({
@@ -283,11 +286,14 @@ export class InspectedTurns {
   /** What was decided over the turn's calls, by call. */
   #later({ timeline, history }: FoundTurn, callIds: ReadonlySet<string>): (callId: string) => LaterDecision {
     const { messageId, requestId } = timeline;
-    const decided = decidedApprovals(this.#runtime, { messageId, callIds });
+    const decided = decidedApprovals(this.#services, { messageId, callIds });
     const decisions = new Map(decided.map((one) => [one.callId, one]));
     const stored = new Map(callsOf(this.#message(messageId ?? undefined)).map((call) => [call.callId, call]));
     const deciders = new Map(history?.deciders?.map(({ callId, decidedBy }) => [callId, decidedBy]));
-    const pending = pendingApprovals(this.#runtime.overrides, undefined).map(({ descriptor }) => descriptor);
+    const pending = approvals
+      .of(this.#services.agent)
+      .pending(undefined)
+      .map(({ descriptor }) => descriptor);
     const parked = new Set(pending.filter((one) => one.requestId === requestId).map(({ toolCallId }) => toolCallId));
     return (callId) => ({
       decision: decisions.get(callId),

@@ -3,8 +3,9 @@
 import { hasBearerToken } from "../../agent/bearer-token.ts";
 import { accessOf, forbidden, inspectionResponse } from "./inspect-http.ts";
 import { isObject } from "../../util/json.ts";
-import type { Feature, FeatureFactory } from "../../feature/feature.ts";
-import type { ThinkRuntime } from "../../think/runtime.ts";
+import type { Feature } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import type { InspectionMembers } from "./capability.ts";
 import { ThinkInspection } from "./inspection-source.ts";
 import { WarnOnce } from "../../util/warn-once.ts";
 
@@ -17,28 +18,30 @@ const REST = /^\/v1\/(.*)$/s;
 /** Below an agent's address. */
 export const INSPECTION_PATH = /^\/inspect\/v1\/(.*)$/s;
 
-export function inspectionFeature(runtime: ThinkRuntime): FeatureFactory {
-  return (): Feature => ({
+export interface InspectionFeature extends Feature {
+  /** Whether a request may have what follows "/inspect/v1/". */
+  mayInspect(request: Request, path: string): Promise<boolean>;
+}
+
+export function inspectionFeature(services: ChatServices): InspectionFeature {
+  // Only agents with these members open it.
+  const agent = services.agent as InspectionMembers;
+  const mayInspect = async (request: Request, path: string) =>
+    // The class may read the body to check a signature.
+    (await agent.authorizeInspection(request.clone() as Request, accessOf(request, path))) === true;
+  return {
     name: "inspection",
-    routes: { inspect: (request, rest) => respond(runtime, request, REST.exec(rest)?.[1]) }
-  });
-}
-
-/** Undefined: an address of the class's own. */
-async function respond(
-  runtime: ThinkRuntime,
-  request: Request,
-  path: string | undefined
-): Promise<Response | undefined> {
-  if (path === undefined) return undefined;
-  if (!(await mayInspect(runtime, request, path))) return forbidden();
-  return inspectionResponse(request, path, new ThinkInspection(runtime));
-}
-
-/** `path` is what follows "/inspect/v1/". */
-export async function mayInspect({ overrides }: ThinkRuntime, request: Request, path: string): Promise<boolean> {
-  // The class may read the body to check a signature.
-  return (await overrides.authorizeInspection(request.clone() as Request, accessOf(request, path))) === true;
+    mayInspect,
+    routes: {
+      inspect: async (request, rest) => {
+        const path = REST.exec(rest)?.[1];
+        // An address of the class's own.
+        if (path === undefined) return undefined;
+        if (!(await mayInspect(request, path))) return forbidden();
+        return inspectionResponse(request, path, new ThinkInspection(services));
+      }
+    }
+  };
 }
 
 export function hasInspectionKey(request: Request, env: unknown): boolean {

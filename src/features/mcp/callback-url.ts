@@ -3,7 +3,7 @@
 import { getCurrentAgent } from "../../agent/context.ts";
 import { pathBelowAgent } from "../../agent/own-path.ts";
 import { runtimeOf } from "../../agent/runtime.ts";
-import { SUB_PREFIX } from "../../agent/tree/path.ts";
+import { SUB_PREFIX } from "../../host/path.ts";
 import { kebabCase } from "../../util/kebab.ts";
 import { McpOptionsError } from "./errors.ts";
 import type { McpServerOptions } from "./server-record.ts";

@@ -1,9 +1,9 @@
 // Questions about parked actions in a chat: each is asked once, answered by a user's press, and closed by the first decision,
 // from whichever surface it came. The decision itself is the actions' own.
-import type { AgentPath } from "../../agent/tree/path.ts";
-import type { ActionOutput, PendingApproval } from "../actions/contract.ts";
+import type { AgentPath } from "../../host/path.ts";
+import type { ActionOutput, PendingApproval } from "../../feature/approval-contract.ts";
 import { approverName } from "../approvals/approver.ts";
-import type { ApprovalOutcome } from "../channels/channel-agent.ts";
+import type { ApprovalOutcome } from "../channels/capability.ts";
 import { isObject } from "../../util/json.ts";
 import {
   APPROVE_ACTION,

@@ -2,8 +2,8 @@
 // decision itself is the actions' own, so the first answer wins, whichever surface it came from.
 import type { Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
-import type { PendingApproval } from "../actions/contract.ts";
-import type { AgentPath } from "../../agent/tree/path.ts";
+import type { PendingApproval } from "../../feature/approval-contract.ts";
+import type { AgentPath } from "../../host/path.ts";
 import type { ChatCard } from "./chat-adapter.ts";
 import { shownTitle, type ShownInput } from "./approval-input.ts";
 import { QUESTION_PREFIX, QUESTION_RETENTION_MS } from "./inbox.ts";

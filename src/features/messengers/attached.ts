@@ -1,8 +1,8 @@
 // What follows an answer: files of the model, and what actions attached, rendered. It is read when the turn is over and kept
 // with the reply from then on: an answer that its provider holds up for an hour is still followed by its own attachments,
 // whatever other turns have ended meanwhile.
-import type { ReplyAttachment } from "../actions/contract.ts";
-import type { ReplyFile } from "../channels/channel-agent.ts";
+import type { ReplyAttachment } from "../../feature/approval-contract.ts";
+import type { ReplyFile } from "../channels/capability.ts";
 import type { ChannelText } from "../channels/channels.ts";
 import type { ChatPostable } from "./chat-adapter.ts";
 import type { AnswerJob, FollowUpJob, Inbox, MessengerReply } from "./inbox.ts";

@@ -3,7 +3,7 @@
 // to the model is named with the reason.
 import { beforeDeadline } from "../../host/deadline.ts";
 import type { Clock } from "../../host/ports.ts";
-import type { MessengerFile } from "../channels/channel-agent.ts";
+import type { MessengerFile } from "../channels/capability.ts";
 import { decodeText } from "../../util/bytes.ts";
 import { isTextType, mediaTypeOf, namedType, typeOfName } from "../../util/media-type.ts";
 import type { ChatAdapter, ChatAttachment } from "./chat-adapter.ts";

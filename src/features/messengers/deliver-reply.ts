@@ -2,7 +2,7 @@
 // what does not fit follows. For code with a `Chat` of its own; messengers that the class declares need none of it, and
 // survive a crash, which a surface in memory does not.
 import type { UIMessage } from "ai";
-import type { StreamCallback } from "../../think/stream-callback.ts";
+import type { StreamCallback } from "../../feature/stream-callback.ts";
 import type { MessengerDeliveryPolicy } from "./definition.ts";
 import { DEFAULT_TEXTS } from "./delivery-policy.ts";
 import {

@@ -1,9 +1,11 @@
 // Messengers as a feature of an agent. The root has the webhooks, the inbox and the replies; in every agent of its tree
 // the feature follows turns that go on after the messenger's own reply.
 import { runtimeOf } from "../../agent/runtime.ts";
-import type { FetchableAttachment } from "../channels/channel-agent.ts";
+import type { FetchableAttachment } from "../channels/capability.ts";
+import { channels } from "../channels/capability.ts";
 import type { MessengerCall, MessengersFeature } from "../channels/channels.ts";
-import type { FeatureHost, TurnPart } from "../../feature/feature.ts";
+import type { TurnPart } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
 import { AskedApprovals } from "./approvals.ts";
 import { postableOf } from "./attached.ts";
 import { fetchAttachment } from "./attachments.ts";
@@ -20,9 +22,9 @@ const SWEEP_PAUSE_MS = 3_600_000;
 
 const TABLES = ["events", "replies", "state", "approvals", "turns"].map((name) => ({ name: `cf_messenger_${name}` }));
 
-export function openMessengers(host: FeatureHost): MessengersFeature {
+export function openMessengers(host: ChatServices): MessengersFeature {
   // What carries this feature was made by `chatSdkMessenger`.
-  const definitions = host.messengers() as object as Record<string, MessengerDefinition>;
+  const definitions = channels.of(host.agent).declared.messengers as object as Record<string, MessengerDefinition>;
   const now = () => host.clock.now();
   const inbox = new Inbox(host.sql, now);
   const intakes = normalizeMessengers(definitions).map((messenger) => new Intake({ messenger, host, inbox }));
@@ -83,11 +85,11 @@ export function openMessengers(host: FeatureHost): MessengersFeature {
       return response;
     },
     isWebhook: (path) => isRoot() && intakes.some(({ messenger }) => messenger.path === path),
-    receive,
+    take,
     fetchAttachment: (messengerId, attachment) => fetchOf(messengerId, intakeOf(messengerId), attachment)
   };
 
-  async function receive(call: MessengerCall): Promise<void> {
+  async function take(call: MessengerCall): Promise<void> {
     if (call.do === "post") {
       const { key, messengerId, threadId, message } = call.notice;
       if (!intakeOf(messengerId)) throw new MessengerDefinitionError(messengerId, "it is not declared");

@@ -3,9 +3,9 @@
 // has stored it, so a crash anywhere repeats the report and loses nothing.
 import { runtimeOf } from "../../agent/runtime.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
-import type { ChannelAgent } from "../channels/channel-agent.ts";
+import type { ChannelMembers } from "../channels/capability.ts";
 import type { FollowedTurn, MessengerOrigin } from "../channels/channels.ts";
-import type { FeatureHost } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
 import type { EngineTurn, TurnOutcome, TurnView } from "../../turn/turn.ts";
 import { ReplyText } from "./reply-text.ts";
 
@@ -30,15 +30,15 @@ interface TurnRow {
 }
 
 export class TurnFollower {
-  readonly #host: FeatureHost;
-  readonly #agent: ChannelAgent;
+  readonly #host: ChatServices;
+  readonly #agent: ChannelMembers;
   readonly #tables: TableSet;
   #reporting: Promise<void> | undefined;
 
-  constructor(host: FeatureHost) {
+  constructor(host: ChatServices) {
     this.#host = host;
     // Only classes with `getMessengers()` have this feature.
-    this.#agent = host.agent as ChannelAgent;
+    this.#agent = host.agent as ChannelMembers;
     this.#tables = new TableSet(host.sql, FOLLOWER_TABLES);
   }
 

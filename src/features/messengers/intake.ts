@@ -2,7 +2,7 @@
 // adapter remembers of it; only then is the provider answered. Webhooks of one messenger are read one after another.
 import { runtimeOf } from "../../agent/runtime.ts";
 import { happensWithin } from "../../host/deadline.ts";
-import type { FeatureHost } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
 import { readText } from "../../util/bytes.ts";
 import { isObject } from "../../util/json.ts";
 import {
@@ -43,7 +43,7 @@ const TRIGGERS: Readonly<Record<MessengerEventKind, MessengerTrigger>> = {
 
 export class Intake {
   readonly messenger: NormalizedMessenger;
-  readonly #host: FeatureHost;
+  readonly #host: ChatServices;
   readonly #inbox: Inbox;
   readonly #state: MessengerState;
   #collected: Collected = nothingCollected();
@@ -51,7 +51,7 @@ export class Intake {
   readonly #pacers = new Pacers();
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(init: { messenger: NormalizedMessenger; host: FeatureHost; inbox: Inbox }) {
+  constructor(init: { messenger: NormalizedMessenger; host: ChatServices; inbox: Inbox }) {
     this.messenger = init.messenger;
     this.#host = init.host;
     this.#inbox = init.inbox;

@@ -1,10 +1,10 @@
 // The runner of replies: takes what is due in the inbox, one at a time in each lane, and does it. A reply is a listener of
 // its turn: asked again under the same key after a crash, the turn is found and not run a second time.
 import { runtimeOf } from "../../agent/runtime.ts";
-import type { AgentPath } from "../../agent/tree/path.ts";
-import type { MessengerAnswer, MessengerQuestion } from "../channels/channel-agent.ts";
-import type { FeatureHost } from "../../feature/feature.ts";
-import { claimConversation } from "../channels/messenger-access.ts";
+import type { AgentPath } from "../../host/path.ts";
+import type { MessengerAnswer, MessengerQuestion } from "../channels/capability.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import { messengerAccess } from "../channels/capability.ts";
 import { outsideTurns } from "../../turn/nesting.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import { errorMessage } from "../../util/errors.ts";
@@ -39,7 +39,7 @@ interface Target extends AttachingTarget, DecidingTarget {
 }
 
 export interface RepliesInit {
-  readonly host: FeatureHost;
+  readonly host: ChatServices;
   readonly inbox: Inbox;
   readonly approvals: AskedApprovals;
   readonly uploads: Uploads;
@@ -306,12 +306,12 @@ export class Replies {
     if (conversation === "thread") return [{ className, name: defaultConversationName(event) }];
     const target: MessengerTarget = conversation === "self" ? { target: "self" } : await conversation(event);
     if (target.target === "self") {
-      claimConversation(agent, "self");
+      messengerAccess.of(agent).claim("self");
       return [];
     }
     const step = { className: target.agentClass?.name ?? className, name: target.name };
     // Before anything of the chat is stored in it.
-    claimConversation(agent, step);
+    messengerAccess.of(agent).claim(step);
     return [step];
   }
 

@@ -1,6 +1,6 @@
 // Files of answers on their way to a provider: kept as blobs until they are sent, so that a restart sends them, too.
 import type { BlobRef, Blobs } from "../../host/blobs.ts";
-import type { ReplyFile } from "../channels/channel-agent.ts";
+import type { ReplyFile } from "../channels/capability.ts";
 import type { ChatPostable } from "./chat-adapter.ts";
 
 /** What a reply's row says of a file. */

@@ -8,10 +8,13 @@ import type { Session } from "../../session/session.ts";
 import { activationText } from "./activation.ts";
 import { Activations, ACTIVATION_TABLES, type SkillActivation } from "./activations.ts";
 import { SkillRegistry } from "./registry.ts";
+import type { TurnEngine } from "../../turn/engine.ts";
 import type { EngineTurn } from "../../turn/turn.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
-import type { Feature, FeatureFactory, FeatureHost, TurnPart } from "../../feature/feature.ts";
+import type { Feature, TurnPart } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import type { SkillsMembers } from "./capability.ts";
 import { WarnOnce } from "../../util/warn-once.ts";
 
 const ACTIVATE = "activate_skill";
@@ -21,36 +24,35 @@ const MAX_ALL_RESTORED_CHARS = 60_000;
 
 type SkillSession = Pick<Session, "store">;
 
-/** Only for classes with `getSkills`: others pay nothing. */
-export function skillsFeature(session: SkillSession): FeatureFactory {
-  return (host) => {
-    const skills = new AgentSkills(host, session);
-    const feature: Feature = {
-      name: "skills",
-      tables: ACTIVATION_TABLES,
-      toolNames: [ACTIVATE, "read_skill_resource", "run_skill_script"],
-      inTurn: (turn) => skills.inTurn(turn),
-      keepOutput: ({ toolName, input, output }) => {
-        const isKept = toolName === ACTIVATE && isObject(input) && `${output}`.startsWith("<skill_content ");
-        return isKept ? `${ACTIVATE} ${input["name"]}` : undefined;
-      },
-      cleared: () => skills.activations.clear()
-    };
-    return feature;
+export function skillsFeature(services: ChatServices): Feature {
+  const skills = new AgentSkills(services);
+  return {
+    name: "skills",
+    tables: ACTIVATION_TABLES,
+    toolNames: [ACTIVATE, "read_skill_resource", "run_skill_script"],
+    inTurn: (turn) => skills.inTurn(turn),
+    keepOutput: ({ toolName, input, output }) => {
+      const isKept = toolName === ACTIVATE && isObject(input) && `${output}`.startsWith("<skill_content ");
+      return isKept ? `${ACTIVATE} ${input["name"]}` : undefined;
+    },
+    cleared: () => skills.activations.clear()
   };
 }
 
 class AgentSkills {
   readonly activations: Activations;
-  readonly #host: FeatureHost;
   readonly #session: SkillSession;
+  readonly #agent: SkillsMembers;
+  readonly #turns: TurnEngine;
   readonly #warnings = new WarnOnce((message) => console.warn(`[skills] ${message}`));
   #registry: SkillRegistry | undefined;
 
-  constructor(host: FeatureHost, session: SkillSession) {
-    this.#host = host;
+  constructor({ agent, sql, session, turns }: ChatServices) {
+    this.#turns = turns;
+    // Only agents with these members open it.
+    this.#agent = agent as SkillsMembers;
     this.#session = session;
-    this.activations = new Activations(host.sql);
+    this.activations = new Activations(sql);
   }
 
   /** Never throws: a turn goes on without what could not be had. */
@@ -75,10 +77,9 @@ class AgentSkills {
   }
 
   async #open(): Promise<SkillRegistry | undefined> {
-    const { overrides } = this.#host;
-    const sources = await overrides.getSkills();
+    const sources = await this.#agent.getSkills();
     if (sources.length === 0) return undefined;
-    return new SkillRegistry(sources, overrides.getSkillScriptRunner());
+    return new SkillRegistry(sources, this.#agent.getSkillScriptRunner());
   }
 
   /** The instructions of skills that were activated where the model no longer sees it. */
@@ -106,7 +107,7 @@ class AgentSkills {
     const known = this.activations.list();
     if (known.length === 0) return [];
     const shown = new Set(
-      this.#host.turns
+      this.#turns
         .transcript()
         .flatMap(({ parts }) => parts.flatMap((part) => (isToolPart(part) ? part.toolCallId : [])))
     );

@@ -1,6 +1,7 @@
 // Tells workflows how their prompts ended. A notification is written in the transaction that ends the submission and sent
 // until the platform has taken it: at least once, each on its own schedule, so that one that cannot be delivered delays no
 // other. The workflow takes the first.
+import type { SubmissionValue } from "../../feature/submission-types.ts";
 import { beforeDeadline } from "../../host/deadline.ts";
 import type { Clock, Sql } from "../../host/ports.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
@@ -9,7 +10,7 @@ import { backoffMs } from "../../util/backoff.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
-import type { SubmissionEnd, SubmissionValue } from "./submission.ts";
+import type { SubmissionEnd } from "./submission.ts";
 import type { WorkflowPrompt } from "./workflow-prompt.ts";
 
 /** Bytes of an output that travel with the event; a larger one is fetched by the workflow. */

@@ -1,36 +1,13 @@
 // A submission as its caller sees it, and what its status is. A submission is a turn: while that turn is open, its records
 // are the status; before that the accepted row is all there is; when the turn ends, its outcome is written to that row in
 // the same transaction. Pure: nothing here stores a status that could disagree with the turn's.
+import type { ThinkSubmissionInspection, ThinkSubmissionStatus } from "../../feature/submission-types.ts";
 import type { TurnFold } from "../../journal/folds/turn-fold.ts";
 import type { TurnSettled } from "../../journal/records.ts";
-
-export type ThinkSubmissionStatus = "pending" | "running" | "completed" | "aborted" | "skipped" | "error";
 
 export type TerminalStatus = Exclude<ThinkSubmissionStatus, "pending" | "running">;
 
 export const TERMINAL: readonly TerminalStatus[] = ["completed", "aborted", "skipped", "error"];
-
-/** A JSON value. What it holds is the caller's word; `unknown` would leave the type of a stub's result empty. */
-export type SubmissionValue = string | number | boolean | null | object;
-
-/** What is known of a submission. Plain data; times are milliseconds since 1970. */
-export interface ThinkSubmissionInspection {
-  submissionId: string;
-  idempotencyKey?: string;
-  /** Of its turn: the submission's own id. */
-  requestId?: string;
-  status: ThinkSubmissionStatus;
-  /** Why it failed, was cancelled or was skipped. */
-  error?: string;
-  metadata?: Record<string, SubmissionValue>;
-  createdAt: number;
-  startedAt?: number;
-  completedAt?: number;
-  /** Id of the answer, when one was stored. */
-  messageId?: string;
-  /** The parsed value, when the turn had structured output. */
-  output?: SubmissionValue;
-}
 
 /** How a submission ended, as it is kept. */
 export interface SubmissionEnd {

@@ -1,6 +1,12 @@
 // Turns that are accepted now and run later. Guarantees that what it accepted reaches exactly one end, in the order of
 // acceptance, and that the end is written in the transaction that ends the turn. A submission waits as one row; when its
 // time comes it is admitted like every other turn, under its own id, and the engine does the rest, recovery included.
+import type { SubmitMessagesOptions, SubmitMessagesResult } from "../../feature/submission-types.ts";
+import type {
+  SubmissionValue,
+  ThinkSubmissionInspection,
+  ThinkSubmissionStatus
+} from "../../feature/submission-types.ts";
 import type { UIMessage } from "ai";
 import type { Blobs } from "../../host/blobs.ts";
 import { beforeDeadline, happensWithin } from "../../host/deadline.ts";
@@ -30,10 +36,7 @@ import {
   TERMINAL,
   UNNAMED_CANCEL,
   type SubmissionEnd,
-  type SubmissionValue,
-  type TerminalStatus,
-  type ThinkSubmissionInspection,
-  type ThinkSubmissionStatus
+  type TerminalStatus
 } from "./submission.ts";
 import { durableName, keyName, keyOf, SubmissionTable, type SubmissionRow } from "./submission-table.ts";
 import { readWorkflowPrompt, type WorkflowPrompt } from "./workflow-prompt.ts";
@@ -48,26 +51,6 @@ const DRAIN_BACKOFF = { baseMs: 1_000, maxMs: 5 * 60_000 };
 const MAX_NAME_CHARS = 1_024;
 /** Rows that one sweep of old submissions deletes. */
 const SWEEP_LIMIT = 500;
-
-export interface SubmitMessagesOptions {
-  /** Default: a new one. A second call with the same id submits nothing. */
-  submissionId?: string;
-  /** A second call with the same key submits nothing and finds the first submission, as long as that is kept. */
-  idempotencyKey?: string;
-  /** The caller's own data, given back by every inspection. */
-  metadata?: Record<string, unknown>;
-  /** Stamped on the user messages as `metadata.channel`. */
-  channel?: string;
-  /** Custom fields for the hooks. Default: those of the client's last request when the turn starts. */
-  body?: Record<string, unknown>;
-}
-
-/** The submission as it was accepted, or as it is now if an earlier call was. */
-export interface SubmitMessagesResult extends ThinkSubmissionInspection {
-  accepted: boolean;
-  /** The earlier call under this id or key asked something else. Its messages stay. */
-  conflict?: true;
-}
 
 export interface ListSubmissionsOptions {
   status?: ThinkSubmissionStatus | ThinkSubmissionStatus[];

@@ -2,13 +2,16 @@
 //   POST /agents/<class>/<name>/submit        { "input": text, message or messages, "metadata"? }, Idempotency-Key: <key>
 //   GET  /agents/<class>/<name>/submit/<id>   how it stands
 // and the same below the address of a sub-agent. A class that does not say who may has neither address.
+import type {
+  SubmitMessagesOptions,
+  SubmitMessagesResult,
+  ThinkSubmissionInspection
+} from "../../feature/submission-types.ts";
 import { readText } from "../../util/bytes.ts";
 import { errorMessage, ThinkError } from "../../util/errors.ts";
 import { isJsonRequest, isObject, parseJson } from "../../util/json.ts";
 import { SubmissionQueueFullError } from "./errors.ts";
 import { ownMetadata } from "./request.ts";
-import type { ThinkSubmissionInspection } from "./submission.ts";
-import type { SubmitMessagesOptions, SubmitMessagesResult } from "./submissions.ts";
 
 /** Bytes of a request's body. */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 // Where a workflow came from. It travels with the workflow's params under one key, which the user's code never sees on
 // the other side. All of it is plain data: the workflow may run in another Worker, days later.
 import { isObject } from "../../util/json.ts";
-import type { AgentPath } from "../../agent/tree/path.ts";
+import type { AgentPath } from "../../host/path.ts";
 
 /** The one name in a workflow's params that is not the user's. */
 export const ORIGIN_KEY = "__everthink";

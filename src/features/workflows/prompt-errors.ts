@@ -1,4 +1,4 @@
-import type { ThinkSubmissionStatus } from "../submissions/submission.ts";
+import type { ThinkSubmissionStatus } from "../../feature/submission-types.ts";
 import { ThinkError } from "../../util/errors.ts";
 
 interface PromptFailure {

@@ -1,11 +1,15 @@
 // `step.prompt`: one durable step that submits a prompt to the workflow's agent, and one that waits for the answer. A
 // workflow that is replayed submits nothing again; a prompt is told apart by the step's name and its key.
+import type {
+  SubmitMessagesOptions,
+  SubmitMessagesResult,
+  ThinkSubmissionInspection
+} from "../../feature/submission-types.ts";
 import { createHash } from "node:crypto";
 import { asSchema, type UIMessage } from "ai";
 import type { WorkflowStep } from "#platform";
 import type { PromptNotification } from "../submissions/prompt-outbox.ts";
-import type { ThinkSubmissionInspection } from "../submissions/submission.ts";
-import type { SubmitMessagesOptions, SubmitMessagesResult } from "../submissions/submissions.ts";
+
 import type { WorkflowQuestion } from "../submissions/workflow-approvals.ts";
 import { PROMPT_KEY, type WorkflowPrompt } from "../submissions/workflow-prompt.ts";
 import { canonicalJson, isObject } from "../../util/json.ts";

@@ -8,36 +8,46 @@ import type { BashOptions } from "./bash/run-script.ts";
 import { workspaceResponse } from "./http.ts";
 import { createWorkspaceTools } from "./tools/create-workspace-tools.ts";
 import { Workspace } from "./workspace.ts";
-import type { Feature, FeatureHost } from "../../feature/feature.ts";
-import type { ThinkOverrides } from "../../think/overrides.ts";
+import type { Feature } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import type { TurnEngine } from "../../turn/engine.ts";
+import type { WorkspaceMembers } from "./capability.ts";
 
 /** Newest messages whose images and PDFs the model is shown again; of older ones it reads a note. */
 const MEDIA_MESSAGES = 8;
 
-export function workspaceFeature(host: FeatureHost): Feature {
-  const { overrides } = host;
+export function workspaceFeature({ agent, turns, isOverridden }: ChatServices): Feature {
+  // Only agents with these members open it.
+  const owner = agent as WorkspaceMembers;
   return {
     name: "workspace",
     tables: ["", "__chunks", "__versions", "__garbage"].map((part) => ({ name: `cf_workspace_default${part}` })),
     toolNames: ["read", "write", "edit", "list", "find", "grep", "delete", "bash"],
     inTurn: async ({ turnId }) =>
-      overrides.workspaceTools ? { tools: { workspace: await toolsOf(host, turnId) } } : undefined,
+      owner.workspaceTools ? { tools: { workspace: await toolsOf(owner, turns, turnId) } } : undefined,
     routes: {
-      workspace: (request, rest) =>
-        host.isOverridden("authorizeWorkspace") ? respond(overrides, request, rest) : undefined
+      workspace: (request, rest) => (isOverridden("authorizeWorkspace") ? respond(owner, request, rest) : undefined)
+    },
+    preserve: () => preserveAsFile(owner),
+    /** The agent's objects in R2: their keys are only in its rows. */
+    async destroying() {
+      if (owner.workspace instanceof Workspace) await owner.workspace.deleteObjects();
     }
   };
 }
 
-function respond(overrides: ThinkOverrides, request: Request, rest: string): Promise<Response> {
+function respond(owner: WorkspaceMembers, request: Request, rest: string): Promise<Response> {
   return workspaceResponse(request, rest, {
-    workspace: overrides.workspace,
-    authorize: (access) => overrides.authorizeWorkspace(access)
+    workspace: owner.workspace,
+    authorize: (access) => owner.authorizeWorkspace(access)
   });
 }
 
-async function toolsOf({ overrides, turns }: FeatureHost, turnId: string): Promise<ToolSet> {
-  const { workspace, workspaceBash } = overrides;
+async function toolsOf(
+  { workspace, workspaceBash }: WorkspaceMembers,
+  turns: TurnEngine,
+  turnId: string
+): Promise<ToolSet> {
   const files = workspace instanceof Workspace ? workspace.inTurn(turnId) : workspace;
   let old: ReadonlySet<string> | undefined;
   return createWorkspaceTools(files, {
@@ -64,7 +74,7 @@ function oldCalls(messages: readonly UIMessage[]): Set<string> {
  * Keeps a value of an old message as a file, where the model finds it with `read`. Undefined for a class whose model
  * could not: then the value stays with its message.
  */
-export function preserveAsFile({ workspace, workspaceTools }: ThinkOverrides): Preserve | undefined {
+function preserveAsFile({ workspace, workspaceTools }: WorkspaceMembers): Preserve | undefined {
   if (!workspaceTools || !workspace.writeFileBytes) return undefined;
   return async (bytes, mediaType, path) => {
     await workspace.writeFileBytes?.(path, bytes, mediaType ?? "text/plain");

@@ -1,0 +1,469 @@
+// What every agent has: public names and override points. What they do lives in the modules beside this file. Capabilities
+// add theirs to the classes above: see `agent.ts`.
+import { DurableObject } from "#platform";
+import { readTakeoverReport, type TakeoverReport } from "../host/takeover.ts";
+import { diagnosticsObservability, type Observability } from "../observe/emit.ts";
+import { listCallables, type CallableMetadata } from "../feature/callable.ts";
+import { socketOf, type Connection } from "../host/connection.ts";
+import type { ConnectionContext } from "./connections/connections.ts";
+import { assertCallerMayChange } from "./connections/readonly.ts";
+import { getCurrentAgent } from "./context.ts";
+import { AgentEntry } from "./entry.ts";
+import { SqlError } from "./errors.ts";
+import type {
+  FiberContext,
+  FiberInspection,
+  FiberRecoveryContext,
+  FiberRecoveryResult,
+  RunFiberOptions,
+  StartFiberOptions,
+  StartFiberResult,
+  ListFibersOptions,
+  DeleteFibersOptions
+} from "../features/fibers/fibers.ts";
+import { sessionAffinityOf } from "./identity.ts";
+import type { InternalEnvelope } from "./tree/internal.ts";
+import type { AgentStaticOptions } from "./options.ts";
+import type { AgentPath, AgentPathStep } from "../host/path.ts";
+import type { DeadLetter, QueueItem, QueueOptions } from "../features/queue/queue.ts";
+import { retry, type RetryCallOptions } from "./retry.ts";
+import { openRuntime, runtimeOf } from "./runtime.ts";
+import type { Schedule, ScheduleCriteria, ScheduleOptions } from "../features/schedules/schedules.ts";
+import type { StateSource } from "./state.ts";
+import type { SubAgentInfo } from "./tree/children.ts";
+import { parentStub } from "./tree/parent.ts";
+import type { SubAgentClass, SubAgentStub } from "./tree/sub-agent-stub.ts";
+import { passOn } from "./tree/agent-call.ts";
+import { wrapUserMethods } from "./wrap.ts";
+import { giveFields, markAsOwn } from "../feature/members.ts";
+import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
+
+type SqlInput = string | number | boolean | null;
+export abstract class AgentBase<
+  Env = unknown,
+  State = unknown,
+  Props extends Record<string, unknown> = Record<string, unknown>
+> extends DurableObject<Env> {
+  /** Settings of the class; name only what differs from the defaults. */
+  static options?: AgentStaticOptions;
+
+  /** Stored at the first read of `state` when nothing is stored yet. */
+  declare initialState: State;
+
+  /** Where events go; `undefined` turns them off. */
+  observability: Observability | undefined = diagnosticsObservability;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const constructed = { done: false };
+    // A subclass constructor may call its own methods; only after it has returned can a call come from outside.
+    queueMicrotask(() => {
+      constructed.done = true;
+    });
+    const options = (this.constructor as typeof AgentBase).options;
+    const runtime = openRuntime({ agent: this, ctx, env, className: this.constructor.name, options });
+    entries.set(this, new AgentEntry(runtime));
+    wrapUserMethods(this, AgentBase.prototype, enterInstance);
+    building.set(this, constructed);
+    giveFields(this);
+  }
+
+  // ── Identity ──
+
+  /** The name this agent is addressed by. */
+  get name(): string {
+    return runtimeOf(this).identity.name;
+  }
+
+  /** Ancestors, root first; empty at top level. */
+  get parentPath(): AgentPath {
+    return structuredClone(runtimeOf(this).identity.parentPath);
+  }
+
+  get selfPath(): AgentPath {
+    return structuredClone(runtimeOf(this).identity.selfPath);
+  }
+
+  /** Stable per agent; lets a model provider keep its prompt cache warm. */
+  get sessionAffinity(): string {
+    const { identity, ctx } = runtimeOf(this);
+    return sessionAffinityOf(identity, ctx.id.toString());
+  }
+
+  /** How this object came over from the packages that everthink replaces; undefined: it was never theirs. */
+  getTakeoverReport(): TakeoverReport | undefined {
+    return readTakeoverReport(runtimeOf(this).sql);
+  }
+
+  // ── Override points ──
+
+  /** Runs once per activation, before any event. `props` come from the caller that caused it, if it gave any. */
+  onStart(_props?: Props): MaybePromise<void> {}
+
+  onRequest(_request: Request): MaybePromise<Response> {
+    return new Response("Not implemented", { status: 404 });
+  }
+
+  onConnect(_connection: Connection, _context: ConnectionContext): MaybePromise<void> {}
+
+  /** Frames that are not part of the protocol. Binary ones arrive as ArrayBuffer. */
+  onMessage(_connection: Connection, _message: string | ArrayBuffer): MaybePromise<void> {}
+
+  onClose(_connection: Connection, _code: number, _reason: string, _wasClean: boolean): MaybePromise<void> {}
+
+  /** Every error of user code passes here. Returning normally means it is handled; the default logs and rethrows. */
+  onError(error: unknown): MaybePromise<void>;
+  onError(connection: Connection, error: unknown): MaybePromise<void>;
+  onError(...args: [error: unknown] | [connection: Connection, error: unknown]): MaybePromise<void> {
+    const error = args.length === 2 ? args[1] : args[0];
+    console.error(`Error in ${runtimeOf(this).label}:`, error);
+    throw error;
+  }
+
+  /** Up to 9 tags for `getConnections(tag)`. */
+  getConnectionTags(_connection: Connection, _context: ConnectionContext): MaybePromise<string[]> {
+    return [];
+  }
+
+  /** A readonly client may watch. It can change neither the state nor the conversation, also not through a callable. */
+  shouldConnectionBeReadonly(_connection: Connection, _context: ConnectionContext): MaybePromise<boolean> {
+    return false;
+  }
+
+  /** Whether a client gets identity, state and MCP frames. */
+  shouldSendProtocolMessages(_connection: Connection, _context: ConnectionContext): MaybePromise<boolean> {
+    return true;
+  }
+
+  /** Throw to refuse a change of state; nothing is changed then. */
+  validateStateChange(_next: State, _source: StateSource): void {}
+
+  onStateChanged(_next: State, _source: StateSource): MaybePromise<void> {}
+
+  /** Decides over a client's access to a sub-agent: a Response refuses, a Request replaces, nothing lets it through. */
+  onBeforeSubAgent(_request: Request, _child: AgentPathStep): MaybePromise<Response | Request | void> {}
+
+  /** A fiber was cut off by a restart. See `runFiber`. */
+  onFiberRecovered(context: FiberRecoveryContext): MaybePromise<FiberRecoveryResult | void> {
+    console.warn(
+      `Fiber "${context.name}" of ${this.constructor.name} was interrupted; override onFiberRecovered() to resume it.`
+    );
+  }
+
+  /** Reports of a workflow this agent started. One that throws is made again. `workflowName` is its binding. */
+  onWorkflowProgress(_workflowName: string, _workflowId: string, _progress: unknown): MaybePromise<void> {}
+
+  onWorkflowComplete(_workflowName: string, _workflowId: string, _result?: unknown): MaybePromise<void> {}
+
+  onWorkflowError(_workflowName: string, _workflowId: string, _error: string): MaybePromise<void> {}
+
+  onWorkflowEvent(_workflowName: string, _workflowId: string, _event: unknown): MaybePromise<void> {}
+
+  // ── Storage and state ──
+
+  /**
+   * Runs one statement; each interpolation is a bound value. Tables of this package (`cf_*`, `assistant_*`,
+   * `think_config`) are its own business: each is made by the first write to it, and does not exist before.
+   */
+  sql<Row = Record<string, string | number | boolean | null>>(
+    strings: TemplateStringsArray,
+    ...values: SqlInput[]
+  ): Row[] {
+    const query = strings.join("?");
+    try {
+      return runtimeOf(this).sql.all(
+        query,
+        ...values.map((value) => (typeof value === "boolean" ? Number(value) : value))
+      ) as Row[];
+    } catch (error) {
+      throw new SqlError(query, error);
+    }
+  }
+
+  get state(): State {
+    return runtimeOf(this).state.value as State;
+  }
+
+  /** Replaces the whole state, stores it and sends it to every client. */
+  setState(next: State): void {
+    assertCallerMayChange(this);
+    runtimeOf(this).state.set(next, "server");
+  }
+
+  // ── Connections ──
+
+  getConnections(tag?: string): Iterable<Connection> {
+    return runtimeOf(this).connections.list(tag);
+  }
+
+  getConnection(id: string): Connection | undefined {
+    return runtimeOf(this).connections.get(id);
+  }
+
+  /** Sends to every client except those with the given ids. */
+  broadcast(message: string | ArrayBuffer | ArrayBufferView, without?: string[]): void {
+    runtimeOf(this).connections.broadcast(message, without);
+  }
+
+  setConnectionReadonly(connection: Connection, readonly = true): void {
+    const socket = socketOf(connection);
+    socket.setAttachment({ ...socket.attachment, readonly });
+  }
+
+  isConnectionReadonly(connection: Connection): boolean {
+    return socketOf(connection).attachment.readonly;
+  }
+
+  isConnectionProtocolEnabled(connection: Connection): boolean {
+    return socketOf(connection).attachment.protocol;
+  }
+
+  /** The methods a client may call. */
+  getCallableMethods(): Map<string, CallableMetadata> {
+    return listCallables(this);
+  }
+
+  // ── Time ──
+
+  /** Runs `this[callback](payload, schedule)` after seconds, at a date, or by a cron expression (UTC). */
+  schedule<Payload = unknown>(
+    when: number | Date | string,
+    callback: keyof this,
+    payload?: Payload,
+    options?: ScheduleOptions
+  ): Promise<Schedule<Payload>> {
+    return runtimeOf(this).schedules.schedule(when, callback as string, payload, options);
+  }
+
+  /** Runs `this[callback]` every so many seconds, at most 30 days. Declaring it again changes nothing. */
+  scheduleEvery<Payload = unknown>(
+    seconds: number,
+    callback: keyof this,
+    payload?: Payload,
+    options?: Pick<ScheduleOptions, "retry">
+  ): Promise<Schedule<Payload>> {
+    return runtimeOf(this).schedules.scheduleEvery(seconds, callback as string, payload, options);
+  }
+
+  cancelSchedule(id: string): Promise<boolean> {
+    return runtimeOf(this).schedules.cancel(id);
+  }
+
+  getSchedule<Payload = unknown>(id: string): Schedule<Payload> | undefined {
+    return runtimeOf(this).schedules.get(id);
+  }
+
+  /** In time order. */
+  getSchedules<Payload = unknown>(criteria?: ScheduleCriteria): Schedule<Payload>[] {
+    return runtimeOf(this).schedules.list(criteria);
+  }
+
+  /** `getSchedule`, for callers that expect a promise. */
+  async getScheduleById<Payload = unknown>(id: string): Promise<Schedule<Payload> | undefined> {
+    return runtimeOf(this).schedules.get(id);
+  }
+
+  /** `getSchedules`, for callers that expect a promise. */
+  async listSchedules<Payload = unknown>(criteria?: ScheduleCriteria): Promise<Schedule<Payload>[]> {
+    return runtimeOf(this).schedules.list(criteria);
+  }
+
+  /** Tries again with growing random pauses; the last error is thrown. */
+  retry<T>(work: (attempt: number) => Promise<T>, options?: RetryCallOptions): Promise<T> {
+    const { options: defaults, clock, ids } = runtimeOf(this);
+    return retry(work, { ...options, defaults: defaults.retry, clock, ids });
+  }
+
+  /** Runs `this[callback](payload, item)` soon, in order per callback, surviving restarts. */
+  queue<Payload>(callback: keyof this, payload: Payload, options?: QueueOptions): Promise<string> {
+    return runtimeOf(this).queue.enqueue(callback as string, payload, options);
+  }
+
+  async dequeue(id: string): Promise<void> {
+    await runtimeOf(this).queue.dequeue(id);
+  }
+
+  async dequeueAll(): Promise<void> {
+    await runtimeOf(this).queue.dequeueAll();
+  }
+
+  async dequeueAllByCallback(callback: string): Promise<void> {
+    await runtimeOf(this).queue.dequeueAllByCallback(callback);
+  }
+
+  async getQueue<Payload = unknown>(id: string): Promise<QueueItem<Payload> | undefined> {
+    return runtimeOf(this).queue.get(id);
+  }
+
+  /** Items whose payload has this value under this key. */
+  async getQueues<Payload = unknown>(key: string, value: string): Promise<QueueItem<Payload>[]> {
+    return runtimeOf(this).queue.find(key, value);
+  }
+
+  /** Queue items that failed for good, newest first; the last 100 are kept. */
+  async getDeadLetters(): Promise<DeadLetter[]> {
+    return runtimeOf(this).queue.deadLetters();
+  }
+
+  /** Gives a dead letter another chance; false if there is none with that id. */
+  requeueDeadLetter(id: string): Promise<boolean> {
+    return runtimeOf(this).queue.requeue(id);
+  }
+
+  /** Keeps the agent in memory until the returned function is called. Does not protect from restarts. */
+  keepAlive(): Promise<() => void> {
+    return runtimeOf(this).keepAlive.acquire();
+  }
+
+  keepAliveWhile<T>(work: () => Promise<T>): Promise<T> {
+    return runtimeOf(this).keepAlive.while(work);
+  }
+
+  // ── Fibers ──
+
+  /** Work that is noticed when a restart cuts it off; what it stashed reaches `onFiberRecovered`. */
+  runFiber<T>(name: string, work: (context: FiberContext) => Promise<T>, options?: RunFiberOptions): Promise<T> {
+    return runtimeOf(this).fibers.run(name, work, options);
+  }
+
+  /** Saves a checkpoint of the fiber that is running. */
+  stash(data: unknown): void {
+    runtimeOf(this).fibers.stash(data);
+  }
+
+  /** A fiber with a record of its own, started once per id or key, to be inspected later. */
+  startFiber(
+    name: string,
+    work: (context: FiberContext) => Promise<unknown>,
+    options?: StartFiberOptions
+  ): Promise<StartFiberResult> {
+    return runtimeOf(this).fibers.start(name, work, options);
+  }
+
+  async inspectFiber(id: string): Promise<FiberInspection | null> {
+    return runtimeOf(this).fibers.inspect(id);
+  }
+
+  async inspectFiberByKey(key: string): Promise<FiberInspection | null> {
+    return runtimeOf(this).fibers.inspectByKey(key);
+  }
+
+  async cancelFiber(id: string, reason?: string): Promise<boolean> {
+    return runtimeOf(this).fibers.cancel(id, reason);
+  }
+
+  async cancelFiberByKey(key: string, reason?: string): Promise<boolean> {
+    return runtimeOf(this).fibers.cancelByKey(key, reason);
+  }
+
+  /** Gives an interrupted fiber its result. */
+  async resolveFiber(id: string, result: FiberRecoveryResult): Promise<boolean> {
+    return runtimeOf(this).fibers.resolve(id, result);
+  }
+
+  async listFibers(options?: ListFibersOptions): Promise<FiberInspection[]> {
+    return runtimeOf(this).fibers.list(options);
+  }
+
+  async deleteFibers(options?: DeleteFibersOptions): Promise<number> {
+    return runtimeOf(this).fibers.remove(options);
+  }
+
+  // ── Sub-agents ──
+
+  /** Gets or creates a child agent with its own storage. Agents nest at most 4 deep, the root included. */
+  async subAgent<T extends AgentBase>(childClass: SubAgentClass<T>, name: string): Promise<SubAgentStub<T>> {
+    const stub = await runtimeOf(this).tree.spawn({ className: childClass.name, name });
+    // The facet is an instance of the class that was asked for.
+    return stub as object as SubAgentStub<T>;
+  }
+
+  /** Stops a running child; its storage stays, and the next access starts it again. */
+  abortSubAgent(childClass: SubAgentClass, name: string, reason?: unknown): void {
+    const error =
+      reason instanceof Error ? reason : new Error(reason === undefined ? "Sub-agent aborted" : String(reason));
+    runtimeOf(this).tree.children.abort({ className: childClass.name, name }, error);
+  }
+
+  /** Deletes a child with its schedules, connections, storage and descendants. */
+  async deleteSubAgent(childClass: SubAgentClass, name: string): Promise<void> {
+    await runtimeOf(this).tree.remove({ className: childClass.name, name });
+  }
+
+  hasSubAgent(childClass: SubAgentClass | string, name: string): boolean {
+    return runtimeOf(this).tree.children.has({ className: classNameOf(childClass), name });
+  }
+
+  /** Children in the order they were created. */
+  listSubAgents(childClass?: SubAgentClass | string): SubAgentInfo[] {
+    return runtimeOf(this).tree.list(childClass && classNameOf(childClass));
+  }
+
+  /** The parent; or a farther ancestor with `level` 2, 3. */
+  async parentAgent<T extends AgentBase>(
+    parentClass: SubAgentClass<T>,
+    options?: { level?: number }
+  ): Promise<SubAgentStub<T>> {
+    return parentStub<T>(runtimeOf(this), parentClass.name, options?.level ?? 1);
+  }
+
+  /** Deletes everything this agent stored. The caller may see its connection break. */
+  async destroy(): Promise<void> {
+    await runtimeOf(this).destroy();
+  }
+
+  // ── Platform entries ──
+
+  override fetch(request: Request): Promise<Response> {
+    return entryOf(this).fetch(request);
+  }
+
+  override alarm(info?: AlarmInvocationInfo): Promise<void> {
+    return runtimeOf(this).wake(info);
+  }
+
+  override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    return entryOf(this).socketMessage(socket, message);
+  }
+
+  override webSocketClose(socket: WebSocket, code: number, reason: string, wasClean: boolean): Promise<void> {
+    return entryOf(this).socketClose(socket, { code, reason, wasClean });
+  }
+
+  override webSocketError(socket: WebSocket, error: unknown): Promise<void> {
+    return entryOf(this).socketError(socket, error);
+  }
+
+  /** Between agents of one tree and the routing helpers; not for users. */
+  internalCall(envelope: InternalEnvelope): Promise<unknown> {
+    return entryOf(this).internalCall(envelope);
+  }
+}
+
+markAsOwn(AgentBase);
+
+const entries = new WeakMap<object, AgentEntry>();
+const building = new WeakMap<object, { done: boolean }>();
+
+function entryOf(agent: object): AgentEntry {
+  const entry = entries.get(agent);
+  if (!entry) throw new TypeError("Not an agent.");
+  return entry;
+}
+
+/** How a call on a user's method gets in: at once from inside, through the gate from outside. */
+function enterInstance(instance: object, call: () => unknown): unknown {
+  const runtime = runtimeOf(instance);
+  if (getCurrentAgent().agent === instance || !building.get(instance)?.done) return call();
+  const run = () => runtime.runAs({}, call);
+  if (!runtime.activation.isStarted) {
+    return runtime.tree.restoreConnections().then(() => runtime.activation.enter(async () => passOn(await run())));
+  }
+  runtime.assertAlive();
+  const answer = run();
+  return isThenable(answer) ? Promise.resolve(answer).then(passOn) : answer;
+}
+
+function classNameOf(childClass: SubAgentClass | string): string {
+  return typeof childClass === "string" ? childClass : childClass.name;
+}

@@ -1,0 +1,3 @@
+// `everthink/core`: a conversation without capabilities, and the function that adds those that a class uses.
+export { ThinkCore } from "../think/think-core.ts";
+export { withCapabilities } from "../feature/with-capabilities.ts";

@@ -1,0 +1,77 @@
+// A capability as its folder gives it to the rest of the package: one value that is listed once.
+import type { TakeoverPart } from "../host/takeover.ts";
+import type { Feature } from "./feature.ts";
+import type { Features } from "./features.ts";
+import type { MembersClass } from "./members.ts";
+import { servicesOf, type ChatServices, type Services } from "./services.ts";
+
+interface CapabilityInit<Members extends object> {
+  /** In messages; that of its feature, where it has one. */
+  readonly name: string;
+  /** Its public names. */
+  readonly members?: MembersClass<Members>;
+  /** What it is built on: a class that has it has those too. */
+  readonly requires?: readonly Capability[];
+  /** What it carries over from an object of the packages that everthink replaces. */
+  readonly takeover?: readonly TakeoverPart[];
+  /** Whether a start opens its feature. One that is not opened costs nothing. Default: yes. */
+  readonly isUsed?: (agent: object) => boolean;
+}
+
+/** Values of the class that carry a capability's feature: only a class that has such values imports its code. */
+export interface Carried {
+  /** The method that returns them, for messages. */
+  readonly method: string;
+  readonly read: (agent: object) => unknown;
+  /** The error for a value that carries nothing. */
+  readonly refuse: () => Error;
+}
+
+export interface Capability<Has extends Feature = Feature, Members extends object = object> {
+  readonly name: string;
+  readonly members: MembersClass<Members> | undefined;
+  readonly requires: readonly Capability[];
+  readonly takeover: readonly TakeoverPart[];
+  readonly isUsed: (agent: object) => boolean;
+  readonly open: ((features: Features) => Has) | undefined;
+  readonly carried: Carried | undefined;
+  /** The feature of an agent. Throws NotStartedError before there is a conversation that it needs. */
+  of(agent: object): Has;
+  /** The feature of an agent that has opened it. */
+  find(agent: object): Has | undefined;
+}
+
+/** Of every agent. */
+export function capability<Has extends Feature = Feature, Members extends object = object>(
+  init: CapabilityInit<Members> & { readonly feature?: (services: Services) => Has }
+): Capability<Has, Members> {
+  const { feature } = init;
+  return build(init, feature && (({ services }) => feature(services)));
+}
+
+/** Of agents with a conversation. */
+export function chatCapability<Has extends Feature = Feature, Members extends object = object>(
+  init: CapabilityInit<Members> & { readonly feature?: (services: ChatServices) => Has; readonly carried?: Carried }
+): Capability<Has, Members> {
+  const { feature, carried } = init;
+  return build(init, feature && (({ chat }) => feature(chat)), carried);
+}
+
+function build<Has extends Feature, Members extends object>(
+  { name, members, requires = [], takeover = [], isUsed = () => true }: CapabilityInit<Members>,
+  open: ((features: Features) => Has) | undefined,
+  carried?: Carried
+): Capability<Has, Members> {
+  const built: Capability<Has, Members> = {
+    name,
+    members,
+    requires,
+    takeover,
+    isUsed,
+    open,
+    carried,
+    of: (agent) => servicesOf(agent).features.of(built),
+    find: (agent) => servicesOf(agent).features.find(built)
+  };
+  return built;
+}

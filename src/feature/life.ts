@@ -1,0 +1,166 @@
+// What the features of an agent are asked outside of turns: by its clients, its sub-agents, its wakes and its end.
+import type { Connection } from "../host/connection.ts";
+import type { AgentPathStep } from "../host/path.ts";
+import type { AddressedChild, Feature, ToldCall } from "./feature.ts";
+import { logFailure, type Features } from "./features.ts";
+
+/** What is known of an address that a feature of the package does not answer. */
+export interface FeatureLifeInit {
+  readonly features: Features;
+  /** What follows the agent's own address in a URL; undefined when the URL does not hold it. */
+  readonly pathOf: (url: string) => string | undefined;
+}
+
+export class FeatureLife {
+  readonly #features: Features;
+  readonly #pathOf: FeatureLifeInit["pathOf"];
+
+  constructor({ features, pathOf }: FeatureLifeInit) {
+    this.#features = features;
+    this.#pathOf = pathOf;
+  }
+
+  /** An event of any kind has reached the agent, which is up. */
+  entered(): void {
+    for (const feature of this.#features.with("entered")) feature.entered();
+  }
+
+  // ── Clients ──
+
+  isDedicated(path: string, request: Request): boolean {
+    return this.#features.with("dedicates").some((feature) => feature.dedicates(path, request));
+  }
+
+  connected(connection: Connection): void {
+    for (const feature of this.#features.with("connected"))
+      this.#features.guarded(feature, "connected", () => feature.connected(connection));
+  }
+
+  disconnected(connection: Connection): void {
+    for (const feature of this.#features.with("disconnected"))
+      this.#features.guarded(feature, "disconnected", () => feature.disconnected(connection));
+  }
+
+  /** True when a feature took the frame. */
+  async receive(connection: Connection, text: string): Promise<boolean> {
+    for (const feature of this.#features.with("receive")) if (await feature.receive(connection, text)) return true;
+    return false;
+  }
+
+  async admitHere(request: Request): Promise<Response | "class" | undefined> {
+    for (const feature of this.#features.with("admitHere")) {
+      const admitted = await feature.admitHere(request);
+      if (admitted) return admitted;
+    }
+    return undefined;
+  }
+
+  async admitChild(request: Request, child: AddressedChild): Promise<Response | undefined> {
+    for (const feature of this.#features.with("admitChild")) {
+      const refusal = await feature.admitChild(request, child);
+      if (refusal) return refusal;
+    }
+    return undefined;
+  }
+
+  /**
+   * A request, before the user's `onRequest`: by its first path segment, then to whoever answers addresses of another form.
+   * `onlyChecked`: only features that check their callers themselves.
+   */
+  respond(request: Request, onlyChecked: boolean): Promise<Response | undefined> | undefined {
+    const { isComplete } = this.#features;
+    if (isComplete && this.#features.with("routes").length === 0 && this.#features.with("respond").length === 0)
+      return undefined;
+    return this.#respondBy(request, { below: this.#pathOf(request.url), onlyChecked });
+  }
+
+  async #respondBy(
+    request: Request,
+    { below, onlyChecked }: { below: string | undefined; onlyChecked: boolean }
+  ): Promise<Response | undefined> {
+    const [path, name = "", rest = ""] = /^\/([^/]+)(.*)$/s.exec(below ?? "") ?? [];
+    const routed = path === undefined || onlyChecked ? undefined : await this.#route(request, { name, rest });
+    return routed ?? this.#offer(request, { path: below ?? new URL(request.url).pathname, onlyChecked });
+  }
+
+  /** For features whose addresses the class chooses. */
+  async #offer(
+    request: Request,
+    { path, onlyChecked }: { path: string; onlyChecked: boolean }
+  ): Promise<Response | undefined> {
+    if (!onlyChecked) this.#features.bringAll();
+    for (const feature of this.#features.with("respond")) {
+      if (onlyChecked && !feature.checksCallers) continue;
+      const response = await this.#answer(feature, "respond", () => feature.respond(request, path));
+      if (response) return response;
+    }
+    return undefined;
+  }
+
+  async #route(request: Request, { name, rest }: { name: string; rest: string }): Promise<Response | undefined> {
+    const find = () => this.#features.with("routes").find(({ routes }) => Object.hasOwn(routes, name));
+    if (!find()) this.#features.bringAll();
+    const feature = find();
+    return feature && this.#answer(feature, "routes", () => feature.routes[name]?.(request, rest));
+  }
+
+  async #answer(
+    feature: Feature,
+    member: string,
+    work: () => Response | undefined | Promise<Response | undefined>
+  ): Promise<Response | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      logFailure(feature, member, error);
+      return new Response("Internal Server Error", { status: 500 });
+    }
+  }
+
+  /** Undefined: no feature of the agent knows about it. */
+  async told(call: ToldCall): Promise<unknown> {
+    for (const feature of this.#features.with("told")) {
+      const answer = feature.told(call);
+      if (answer) return answer;
+    }
+    return undefined;
+  }
+
+  // ── Wakes ──
+
+  /** The earliest; null when none needs one. */
+  nextWake(nowMs: number): number | null {
+    const wakes = this.#features
+      .with("nextWake")
+      .map((feature) => this.#features.guarded(feature, "nextWake", () => feature.nextWake(nowMs)) ?? null);
+    return wakes.reduce((first, at) => (first === null || (at !== null && at < first) ? at : first), null);
+  }
+
+  /** All of them run; then a failure of any is the wake's, which comes again. */
+  async runDue(): Promise<void> {
+    const features = this.#features.with("runDue");
+    const results = await Promise.allSettled(features.map(async (feature) => feature.runDue()));
+    const failed = results.flatMap((result, index) => {
+      if (result.status === "fulfilled") return [];
+      logFailure(features[index], "runDue", result.reason);
+      return [result.reason];
+    });
+    if (failed.length > 0) throw failed[0];
+  }
+
+  // ── The end ──
+
+  /** A sub-agent was deleted. */
+  removed(child: AgentPathStep): void {
+    for (const feature of this.#features.with("removed")) feature.removed(child);
+  }
+
+  /** What is kept outside of the agent's own storage goes first: afterwards nothing knows of it. */
+  async destroying(): Promise<void> {
+    for (const feature of this.#features.with("destroying")) await feature.destroying();
+  }
+
+  stop(): void {
+    for (const feature of this.#features.with("stop")) this.#features.guarded(feature, "stop", () => feature.stop());
+  }
+}

@@ -1,0 +1,60 @@
+// Settings and override points of the class that every conversation has, as far as features read them.
+import type { LanguageModel, ToolSet } from "ai";
+import type { TruncateOptions } from "../model/index.ts";
+import type { MaybePromise } from "../util/maybe-promise.ts";
+import type { ActionAuthorizationDecision } from "./approval-contract.ts";
+import type { ToolCallContext, ToolCallDecision, ToolCallResultContext, TurnContext } from "./hooks.ts";
+
+export interface CoreSettings {
+  readonly maxTurnTokens: number;
+  readonly hydrationByteBudget: number;
+  getTools(): ToolSet;
+  getModel(): LanguageModel;
+  beforeToolCall(context: ToolCallContext): MaybePromise<ToolCallDecision | void>;
+  afterToolCall(context: ToolCallResultContext): MaybePromise<void>;
+  authorizeTurn(context: TurnContext): MaybePromise<ActionAuthorizationDecision>;
+}
+
+/** How much of old messages the model is shown. Stored messages are never touched. */
+export interface HistoryTruncation extends Pick<
+  TruncateOptions,
+  "keepRecent" | "step" | "maxOutputChars" | "maxTextChars"
+> {
+  /** Tools whose outputs stay whole; of several outputs for the same input, the newest. */
+  readonly wholeOutputs?: readonly string[];
+}
+
+/** How turns that outgrow the model's context window are handled. */
+export interface ContextOverflowOptions {
+  /** Compact and run again a turn that outgrew the context window, as `classifyChatError` sees it. */
+  readonly reactive?: boolean;
+  /** How often one turn is compacted and run again (default 1). */
+  readonly maxRetries?: number;
+  /** Compact between two steps, before the next one would not fit. */
+  readonly proactive?: {
+    /** The model's context window. */
+    readonly maxInputTokens: number;
+    /** The part of it that may be used (default 0.9). */
+    readonly headroom?: number;
+    /** Compactions per run of the model (default 1). */
+    readonly maxCompactions?: number;
+  };
+}
+
+/** A step of the last start that failed. The agent is up and says what it lacks. */
+export interface OnStartDegradation {
+  readonly step: "transcript-hydration" | "scheduled-task-reconcile" | "durable-work-recovery" | `feature:${string}`;
+  readonly error: string;
+}
+
+/** How large media of old messages are moved out of the conversation's rows. */
+export interface MediaEvictionOptions {
+  /** Newest messages that are left alone. Default 8, at least 4. */
+  readonly keepRecentMessages?: number;
+  /** Smaller values stay where they are. Default 32,768. */
+  readonly minPartBytes?: number;
+  /** False: they are dropped. Default true: each becomes a file below `/attachments/evicted/`, which its message names. */
+  readonly externalizeToWorkspace?: boolean;
+  /** Messages rewritten in one go. Default 64. */
+  readonly maxRowsPerPass?: number;
+}

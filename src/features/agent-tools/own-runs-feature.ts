@@ -1,0 +1,84 @@
+// What runs of sub-agents have to do with a conversation: turns that wait for children, and, as a child itself, the turn
+// that answers a parent. A class that uses neither has no row of it.
+import type { UIMessage } from "ai";
+import { OWN_RUN_TABLES, OwnRuns } from "./own-run.ts";
+import type { ChildRunMembers } from "./capability.ts";
+import type { ChildRuns } from "./child-runs.ts";
+import type { Feature } from "../../feature/feature.ts";
+import type { ChatServices } from "../../feature/services.ts";
+import { checkMessages } from "../../feature/turn-input.ts";
+
+export interface OwnRunsFeature extends Feature {
+  readonly own: OwnRuns;
+}
+
+export function openOwnRuns(services: ChatServices, children: ChildRuns): OwnRunsFeature {
+  const { turns, transcript } = services;
+  // Every Think is one.
+  const agent = services.agent as ChildRunMembers;
+  children.conversation = {
+    currentTurn: () => turns.current(),
+    isOpen: (turnId) => turns.isTurnOpen(turnId),
+    openTurns: () => turns.openTurnIds,
+    isStopped: (turnId) => turns.isStopped(turnId),
+    beat: (turnId) => turns.beat(turnId),
+    // Between attempts the class's own limit is what is known.
+    tokensLeft: (turnId) => turns.tokensLeft(turnId) ?? services.overrides.maxTurnTokens - children.tokensOf(turnId),
+    post: (text, key) => {
+      const message: UIMessage = { id: services.ids.next(), role: "assistant", parts: [{ type: "text", text }] };
+      return services.addMessages([message], { idempotencyKey: key });
+    },
+    toolNamed: (name) => toolNamed(services, name)
+  };
+  const own = new OwnRuns({
+    sql: services.sql,
+    clock: services.clock,
+    ids: services.ids,
+    turns,
+    methods: agent,
+    checkMessage: (given) => checkedMessage(given),
+    message: (messageId) => transcript.get(messageId),
+    inAgent: (work) => services.inAgent(work),
+    background: (work) => services.background(work),
+    rearm: () => services.rearm(),
+    report: (error) => services.report(error),
+    childTokens: (turnId) => children.tokensOf(turnId),
+    childActivityAt: () => children.activeAt
+  });
+  return {
+    name: "agent-tool-runs",
+    own,
+    tables: OWN_RUN_TABLES,
+    ready: () => own.resume(),
+    nextWake: (nowMs) => own.nextWake(nowMs),
+    runDue: () => own.runDue(),
+    inTurn: ({ turnId, requestId }) => {
+      const limit = own.tokenLimit(requestId);
+      return { tokens: { used: () => children.tokensOf(turnId), ...(limit !== undefined && { limit }) } };
+    },
+    keepsOutcome: ({ messageId }, call) => children.keepsCall(messageId, call),
+    lateOutcome: (turn, call) => children.lateOutcome(turn, call),
+    settled: (turn, outcome) => {
+      own.settled(turn, outcome);
+      children.settled(turn.turnId, outcome);
+    },
+    cleared: () => children.cleared()
+  };
+}
+
+/** The class may fail to say: then the call is one of which nothing is known. */
+function toolNamed({ overrides }: ChatServices, name: string): unknown {
+  try {
+    const tools = overrides.getTools();
+    return Object.hasOwn(tools, name) ? tools[name] : undefined;
+  } catch (error) {
+    console.warn("getTools() failed while an interrupted turn was looked at:", error);
+    return undefined;
+  }
+}
+
+function checkedMessage(given: unknown): UIMessage {
+  const [message] = checkMessages([given]);
+  if (!message) throw new TypeError("A message was expected.");
+  return message;
+}

@@ -1,0 +1,206 @@
+// Channels and messengers as a capability: override points and public names.
+import type { UIMessage } from "ai";
+import type { AgentPathStep } from "../../host/path.ts";
+import type { PendingApproval } from "../../feature/approval-contract.ts";
+import { approvals } from "../approvals/capability.ts";
+import { workspace } from "../workspace/capability.ts";
+import { capability, chatCapability } from "../../feature/capability.ts";
+import { MessengerMapError } from "../../feature/errors.ts";
+import { isOverridden } from "../../feature/members.ts";
+import type { ChatOptions, StreamCallback } from "../../feature/stream-callback.ts";
+import { openChannels } from "./feature.ts";
+import { MessengerAccess } from "./messenger-access.ts";
+import { ofMessenger } from "./channel-origin.ts";
+import type {
+  ChannelContext,
+  ChannelText,
+  DeliveryKind,
+  MessengerCall,
+  MessengerOrigin,
+  MessengerSet,
+  MessengersFeature,
+  ThinkChannels
+} from "./channels.ts";
+
+export interface DeliverNoticeOptions {
+  /** Default: the channel of the turn that calls; outside a turn `web`. */
+  readonly channel?: string;
+  /** Of a messenger's channel. Default: the thread of the turn that calls. */
+  readonly thread?: string;
+  /** Whether the model reads later that it was sent. A notice for `web` is part of the transcript either way. */
+  readonly informModel?: boolean;
+  readonly kind?: DeliveryKind;
+}
+
+/** A message of a messenger for one of its conversations. */
+export interface MessengerQuestion {
+  readonly message: UIMessage;
+  readonly channel: string;
+  /** A second call with the same key follows the turn of the first. */
+  readonly key: string;
+  /** Under which a turn that this call starts can be cancelled. */
+  readonly requestId: string;
+  /** Become file parts of the message, and files of the workspace. */
+  readonly files?: readonly MessengerFile[];
+}
+
+/** A file that a user sent. */
+export interface MessengerFile {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+  /** Where the workspace keeps it. */
+  readonly path: string;
+}
+
+/** A file of an answer, for a messenger. */
+export interface ReplyFile {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+  /** Which of the turn's attachments it is; absent: the model's own. */
+  readonly attachment?: number;
+}
+
+/** As much of an attachment as is needed to fetch it again. */
+export interface FetchableAttachment {
+  readonly name?: string;
+  readonly mediaType?: string;
+  readonly size?: number;
+  readonly url?: string;
+  readonly fetchMetadata?: Record<string, string>;
+}
+
+export interface MessengerAnswer {
+  readonly requestId: string;
+  readonly status: "completed" | "error" | "aborted" | "skipped";
+  readonly text: string;
+}
+
+/** What became of a parked call. */
+export interface ApprovalOutcome {
+  readonly how: "approved" | "rejected" | "expired";
+  /** Where a name is known. */
+  readonly by: string | null;
+}
+
+export class ChannelMembers {
+  static readonly changes = ["deliverNotice"] satisfies (keyof ChannelMembers)[];
+
+  /** Chat apps that this agent answers in; see `everthink/messengers`. Asked once per start. */
+  getMessengers(): MessengerSet {
+    return {};
+  }
+
+  /**
+   * Whether a request or socket of a client may reach a conversation of a messenger: a sub-agent of a thread, or the agent
+   * itself with `conversation: "self"`. Asked of the agent that has the messenger, before `onBeforeSubAgent`; webhooks, logins
+   * to MCP servers, and inspectors that `authorizeInspection` lets in, are not asked about. The request is a copy: its body may
+   * be read. Default: none.
+   *
+   * @example
+   * async authorizeMessengerConversation(request: Request) {
+   *   return (await staffOf(request)) !== undefined;
+   * }
+   */
+  authorizeMessengerConversation(_request: Request, _conversation: AgentPathStep): boolean | Promise<boolean> {
+    return false;
+  }
+
+  /** Further surfaces, and what each changes about its turns. Asked once per start. */
+  configureChannels(): ThinkChannels | Promise<ThinkChannels> {
+    return {};
+  }
+
+  /** The channel of the turn that calls; undefined outside a turn, and in one without a channel. */
+  get activeChannel(): ChannelContext | undefined {
+    return channels.of(this).runtime.active();
+  }
+
+  /** The event behind the running turn, or behind the newest message; undefined if no messenger is. */
+  getMessengerContext<Context extends MessengerOrigin = MessengerOrigin>(): Context | undefined {
+    // Stored by the messenger as the context it is.
+    return channels.of(this).runtime.messengerOrigin() as Context | undefined;
+  }
+
+  /** Sends a text without a model turn. Resolves when it is durable; throws if there is no way to that channel. */
+  async deliverNotice(text: ChannelText, options: DeliverNoticeOptions = {}): Promise<void> {
+    await channels.of(this).runtime.deliver(text, options);
+  }
+
+  /**
+   * The bytes of a file that a user sent, fetched from the provider, also after a restart and in a sub-agent.
+   * `messengerId`: default that of the running turn, or of the newest message. Throws what the provider's adapter throws.
+   */
+  async fetchMessengerAttachment(attachment: FetchableAttachment, messengerId?: string): Promise<ArrayBuffer> {
+    return channels.of(this).runtime.fetchAttachment(attachment, messengerId);
+  }
+
+  /** For the messengers of this package: the files of a turn's answer. */
+  replyFiles(requestId: string): Promise<ReplyFile[]> {
+    return channels.of(this).runtime.replyFiles(requestId);
+  }
+
+  /** For the messengers of this package: what waits for a human, after a restart too. */
+  waitingApprovals(executionId?: string): Promise<PendingApproval[]> {
+    return channels.of(this).runtime.waitingApprovals(executionId);
+  }
+
+  /** For the messengers of this package: who decided over a parked call. Undefined: no outcome of it is stored. */
+  async approvalOutcome(toolCallId: string): Promise<ApprovalOutcome | undefined> {
+    return channels.of(this).runtime.approvalOutcome(toolCallId);
+  }
+
+  /** As `chat`, for a question that came through a messenger: its channel, and what `getMessengerContext()` answers. */
+  async chatWithMessengerContext(
+    message: UIMessage,
+    callback: StreamCallback,
+    ...[context, options]: [context: MessengerOrigin, options?: ChatOptions]
+  ): Promise<void> {
+    // Every class with channels has it.
+    const think = this as object as {
+      chat(input: UIMessage, callback: StreamCallback, options?: ChatOptions): Promise<void>;
+    };
+    return think.chat(ofMessenger(message, context), callback, { ...options, channel: context.messengerId });
+  }
+
+  /** For the messengers of this package: runs one turn and reports its text as it grows. */
+  answerMessenger(question: MessengerQuestion, onText: (delta: string) => unknown): Promise<MessengerAnswer> {
+    return channels.of(this).runtime.answer(question, onText);
+  }
+
+  /** For the messengers of this package: what a sub-agent asks of its root. */
+  async messengerCall(call: MessengerCall): Promise<void> {
+    await channels.of(this).runtime.receive(call);
+  }
+}
+
+function hasChannels(agent: object): boolean {
+  return isOverridden(agent, "getMessengers") || isOverridden(agent, "configureChannels");
+}
+
+/** Opened by every conversation: it keeps what once was a messenger's private, and serves a root's messengers as a sub-agent. */
+export const channels = chatCapability({
+  name: "channels",
+  members: ChannelMembers,
+  requires: [approvals, workspace],
+  feature: openChannels
+});
+
+/** What serves messengers comes with the first of them, which may also be declared as a channel. */
+export const messengers = chatCapability<MessengersFeature>({
+  name: "messengers",
+  requires: [channels],
+  isUsed: hasChannels,
+  carried: {
+    method: "getMessengers",
+    read: (agent) => channels.of(agent).declared.messengers,
+    refuse: () => new MessengerMapError()
+  }
+});
+
+/** A part of its own: whatever fails in the class's channels, conversations of messengers stay closed. */
+export const messengerAccess = capability({
+  name: "messenger-access",
+  feature: (services) => new MessengerAccess(services)
+});

@@ -1,0 +1,55 @@
+// The inspection API as a capability: who may look, and which other models a past turn may be tried with. What inspectors see
+// is in inspection-source.ts.
+import type { LanguageModel } from "ai";
+import type { ModelPrices } from "./cost.ts";
+import type { InspectionAccess } from "./inspect-http.ts";
+import { runtimeOf } from "../../agent/runtime.ts";
+import { agentTools } from "../agent-tools/capability.ts";
+import { approvals } from "../approvals/capability.ts";
+import { mcp } from "../mcp/capability.ts";
+import { submissions } from "../submissions/capability.ts";
+import { scheduledTasks } from "../tasks/capability.ts";
+import { workspace } from "../workspace/capability.ts";
+import { chatCapability } from "../../feature/capability.ts";
+import { hasInspectionKey, inspectionFeature } from "./inspection.ts";
+
+export class InspectionMembers {
+  /**
+   * Whether a request may look inside this agent, at `…/inspect/v1/…`. It sees everything: prompts, messages, files,
+   * memory. `access` is "read", "decide" (answers approvals) or "try" (calls a model). Default: a request whose bearer token is
+   * the variable EVERTHINK_INSPECTION_KEY, of at least 16 characters; without that variable, none.
+   *
+   * @example
+   * async authorizeInspection(request: Request, access: InspectionAccess) {
+   *   return access === "read" && (await isAdministrator(request));
+   * }
+   */
+  authorizeInspection(request: Request, _access: InspectionAccess): boolean | Promise<boolean> {
+    return hasInspectionKey(request, runtimeOf(this).env);
+  }
+
+  /** Models that "try again with changes" offers beside `getModel()`, by name. */
+  inspectionModels(): Readonly<Record<string, LanguageModel>> {
+    return {};
+  }
+
+  /**
+   * What a million tokens of each model cost, by the model's id as the timeline shows it. Inspectors then see what turns
+   * cost. Default: none, and only tokens are shown.
+   *
+   * @example
+   * inspectionPrices() {
+   *   return { "gpt-5": { input: 1.25, cachedInput: 0.125, output: 10 } };
+   * }
+   */
+  inspectionPrices(): ModelPrices {
+    return {};
+  }
+}
+
+export const inspection = chatCapability({
+  name: "inspection",
+  requires: [approvals, submissions, scheduledTasks, mcp, agentTools, workspace],
+  members: InspectionMembers,
+  feature: inspectionFeature
+});

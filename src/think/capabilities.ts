@@ -1,0 +1,55 @@
+// What every `Think` has beside its core and what every agent has. The only list. Its order is that of prompt sections and of
+// asking; nothing else depends on it.
+import { actions, type ActionMembers } from "../features/actions/capability.ts";
+import { childRuns, type ChildRunMembers } from "../features/agent-tools/capability.ts";
+import { approvals, type ApprovalMembers } from "../features/approvals/capability.ts";
+import { channels, messengerAccess, messengers, type ChannelMembers } from "../features/channels/capability.ts";
+import { plainClients, type PlainChatMembers } from "../features/clients/capability.ts";
+import { executions, type ExecutionMembers } from "../features/execute/capability.ts";
+import { extensions, type ExtensionMembers } from "../features/extensions/capability.ts";
+import { inspection, type InspectionMembers } from "../features/inspection/capability.ts";
+import { mcpTools, type McpTurnMembers } from "../features/mcp/capability.ts";
+import { skills, type SkillsMembers } from "../features/skills/capability.ts";
+import { submissions, type SubmissionMembers } from "../features/submissions/capability.ts";
+import { scheduledTasks, type ScheduledTaskMembers } from "../features/tasks/capability.ts";
+import { workflowPrompts, type WorkflowPromptMembers } from "../features/workflows/prompts.ts";
+import { thinkTakeover } from "../takeover/capability.ts";
+import { workspace, type WorkspaceMembers } from "../features/workspace/capability.ts";
+
+export const THINK_CAPABILITIES = [
+  thinkTakeover,
+  messengerAccess,
+  submissions,
+  scheduledTasks,
+  workflowPrompts,
+  channels,
+  messengers,
+  approvals,
+  actions,
+  workspace,
+  mcpTools,
+  extensions,
+  skills,
+  childRuns,
+  executions,
+  inspection,
+  plainClients
+] as const;
+
+/** The same, for the type of the class. */
+export interface ThinkMembers
+  extends
+    SubmissionMembers,
+    ScheduledTaskMembers,
+    WorkflowPromptMembers,
+    ChannelMembers,
+    ApprovalMembers,
+    ActionMembers,
+    WorkspaceMembers,
+    McpTurnMembers,
+    ExtensionMembers,
+    SkillsMembers,
+    ChildRunMembers,
+    ExecutionMembers,
+    InspectionMembers,
+    PlainChatMembers {}

@@ -1,0 +1,396 @@
+// What every conversation has: override points and public names. What they do lives in the modules beside this file.
+import type { PromptExplanation } from "../feature/prompt-explanation.ts";
+import type { AddMessagesOptions } from "../feature/services.ts";
+import type { ChatOptions } from "../feature/stream-callback.ts";
+import type {
+  ContextOverflowOptions,
+  HistoryTruncation,
+  MediaEvictionOptions,
+  OnStartDegradation
+} from "../feature/settings.ts";
+import type { SubmitMessagesResult } from "../feature/submission-types.ts";
+import type { LanguageModel, ToolSet, UIMessage } from "ai";
+import { AgentBase } from "../agent/agent-base.ts";
+import type { Callables } from "../feature/callable.ts";
+import { assertCallerMayChange } from "../agent/connections/readonly.ts";
+import type { MessageConcurrency } from "../wire/index.ts";
+import { DEFAULT_MAX_STEPS } from "../model/index.ts";
+import { USER_CODE } from "../session/change-log.ts";
+import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
+import type { Session } from "../session/session.ts";
+import type { SessionMessagePart } from "../session/session-message.ts";
+import { interruptedPart } from "../session/transcript-repair.ts";
+
+import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
+import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
+import type { ActionAuthorizationDecision } from "../feature/approval-contract.ts";
+import { listBranches, selectBranch } from "./branches.ts";
+import { readConfig, writeConfig } from "../agent/config.ts";
+import { NoModelError } from "../feature/errors.ts";
+import { defaultChatErrorClassifier } from "../model/failure-classifier.ts";
+import type {
+  ChatErrorClassification,
+  ChatErrorContext,
+  ChatResponseResult,
+  ChunkContext,
+  PrepareStepContext,
+  StepConfig,
+  StepContext,
+  ToolCallContext,
+  ToolCallDecision,
+  ToolCallResultContext,
+  TurnConfig,
+  TurnContext
+} from "../feature/hooks.ts";
+import type { FeatureFactory } from "../feature/feature.ts";
+
+import type {
+  RunTurnOptions,
+  RunTurnStreamOptions,
+  RunTurnSubmitOptions,
+  RunTurnWaitOptions,
+  SaveMessagesOptions,
+  SaveMessagesResult,
+  TurnResult
+} from "./programmatic.ts";
+import { DEFAULT_SYSTEM_PROMPT } from "./prompt.ts";
+import { readJournal, type ReadJournalOptions, type ReadJournalResult } from "./read-journal.ts";
+import { ThinkRuntime, thinkRuntimeOf, type ThinkAgent } from "./runtime.ts";
+import type { StreamCallback } from "../feature/stream-callback.ts";
+import { checkJson, checkMessages, type ChatInput, type MessagesInput } from "../feature/turn-input.ts";
+import { runtimeOf } from "../agent/runtime.ts";
+import { isOverridden, markAsOwn } from "../feature/members.ts";
+import type { MaybePromise } from "../util/maybe-promise.ts";
+
+/** What every conversation has: turns, tools, hooks, recovery, its session, and turns that code asks for. */
+export abstract class ThinkCore<
+  Env = unknown,
+  State = unknown,
+  Props extends Record<string, unknown> = Record<string, unknown>
+> extends AgentBase<Env, State, Props> {
+  /** What clients may call. A class that overrides one of these lists it again. */
+  static callables: Callables = ["listBranches", "selectBranch"];
+
+  // ── Settings ──
+
+  /** Model calls one turn may make. */
+  maxSteps: number = DEFAULT_MAX_STEPS;
+
+  /** Whether reasoning is streamed to clients and stored. */
+  sendReasoning = true;
+
+  /**
+   * Whether each answer carries what it took as `metadata.usage`, for every client and in storage: `inputTokens`,
+   * `outputTokens`, `totalTokens`, `reasoningTokens`, `cachedInputTokens`, as far as the provider reports them.
+   */
+  sendUsage = false;
+
+  /** What happens to chat requests of clients that arrive while a turn is running or waiting. */
+  messageConcurrency: MessageConcurrency = "queue";
+
+  /** Bytes of stored messages that the model and clients are shown; zero or less: all of them. */
+  hydrationByteBudget: number = HYDRATION_BYTE_BUDGET;
+
+  /** Whether large media of old messages are moved into files of the workspace. */
+  mediaEviction: boolean | MediaEvictionOptions = true;
+
+  /**
+   * True: a tool that a client describes takes the place of a server tool of the same name, so that the page answers for
+   * the server. An action is never replaced. Default false: the client's tool is ignored, with a warning.
+   */
+  allowClientToolOverrides = false;
+
+  /** How much the model is shown of messages that are not recent. */
+  historyTruncation: HistoryTruncation = {};
+
+  /** How turns that outgrow the model's context window are handled; needs a session with a compaction function. */
+  contextOverflow: ContextOverflowOptions | undefined = undefined;
+
+  /** What becomes of a turn whose process died, or whose model went silent. False: it ends where it was. */
+  chatRecovery: boolean | ChatRecoveryConfig = true;
+
+  /**
+   * How long the model may be silent before the turn is recovered; 0: for ever. Left alone it is 10 minutes, and time
+   * spent in tools does not count.
+   */
+  chatStreamStallTimeoutMs: number | undefined = undefined;
+
+  /** Whether time spent in tools counts for `chatStreamStallTimeoutMs`. Default: yes, if that is set. */
+  chatStreamStallIncludesTools: boolean | undefined = undefined;
+
+  /** No model call starts once a turn has used so many tokens, over all its steps and attempts. */
+  maxTurnTokens: number = Infinity;
+
+  /**
+   * Bytes of text and tool inputs that an answer may have; zero or less: no limit. A turn whose model writes more ends
+   * there, keeps what it has, and fails with "answer-too-large". An answer is held in memory while it is written.
+   */
+  maxAnswerBytes: number = DEFAULT_MAX_ANSWER_BYTES;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const repairPart = (part: UIMessage["parts"][number]) => this.repairInterruptedToolPart(part);
+    new ThinkRuntime(this as ThinkCore as ThinkAgent, { isOverridden: (hook) => isOverridden(this, hook), repairPart });
+  }
+
+  // ── Override points ──
+
+  /** The model that answers. */
+  getModel(): LanguageModel {
+    throw new NoModelError(this.constructor.name);
+  }
+
+  /** Used unless `configureSession` declared context blocks in its place. */
+  getSystemPrompt(): string {
+    return DEFAULT_SYSTEM_PROMPT;
+  }
+
+  getTools(): ToolSet {
+    return {};
+  }
+
+  /**
+   * Capabilities of the package that this class uses, in order; others join by themselves, such as actions with the first
+   * action of `getActions()`. Asked once per start.
+   */
+  getFeatures(): readonly FeatureFactory[] {
+    return [];
+  }
+
+  /** What a turn may do: everything (true), nothing (false), or a list of permissions. Asked once per turn. */
+  authorizeTurn(_context: TurnContext): MaybePromise<ActionAuthorizationDecision> {
+    return true;
+  }
+
+  /** Called once per start. What it returns becomes the agent's session. */
+  configureSession(session: Session): MaybePromise<Session> {
+    return session;
+  }
+
+  /** Sees the assembled turn and may change any part of it. A throw fails the turn. */
+  beforeTurn(_context: TurnContext): MaybePromise<TurnConfig | void> {}
+
+  /** Called before each step of the loop; may change that step. A throw fails the turn. */
+  beforeStep(_context: PrepareStepContext): MaybePromise<StepConfig | void> {}
+
+  /** Decides over a call of a server-side tool. A throw is that call's error. */
+  beforeToolCall(_context: ToolCallContext): MaybePromise<ToolCallDecision | void> {}
+
+  /** Called with every outcome of a tool call. A throw is logged. */
+  afterToolCall(_context: ToolCallResultContext): MaybePromise<void> {}
+
+  /** Called with each finished step. A throw is logged. */
+  onStepFinish(_context: StepContext): MaybePromise<void> {}
+
+  /** Called with each chunk, which is often. A throw is logged. */
+  onChunk(_context: ChunkContext): MaybePromise<void> {}
+
+  /**
+   * Called for each turn that began to stream, after its answer is stored. The turn is over: further turns may be started
+   * and awaited here. Called at least once per turn, even over a crash. A throw is logged.
+   */
+  onChatResponse(_result: ChatResponseResult): MaybePromise<void> {}
+
+  /**
+   * Called for each failed turn, once. The message of what it returns is what clients, callbacks and results are given. For
+   * a failure of the model the error's own message is safe to show, and what the provider said is its `cause`. An error
+   * that your own code threw is given as it is, and its message is shown: throw what users may read.
+   */
+  onChatError(error: unknown, _context?: ChatErrorContext): unknown {
+    return error;
+  }
+
+  /**
+   * Asked before an interrupted turn is tried again, within 10 seconds. A throw postpones it. Not asked for turns that
+   * are given up.
+   */
+  onChatRecovery(_context: ChatRecoveryContext): MaybePromise<ChatRecoveryOptions | void> {}
+
+  /** What stands for a tool call that was interrupted: a settled tool part, or any other part. */
+  protected repairInterruptedToolPart(part: UIMessage["parts"][number]): UIMessage["parts"][number] {
+    // Stored messages hold the same JSON.
+    return interruptedPart(part as UIMessage["parts"][number] & SessionMessagePart);
+  }
+
+  /**
+   * Names what went wrong, from what the provider said. A "context_overflow" is handled as `contextOverflow` says;
+   * "rate_limit" and "transient" failures are tried again after a pause; others end the turn. Without an override it is
+   * `defaultChatErrorClassifier`. An override that returns nothing leaves the error unnamed: the turn ends.
+   */
+  classifyChatError(error: unknown, _context?: ChatErrorContext): ChatErrorClassification | void {
+    return defaultChatErrorClassifier(error);
+  }
+
+  // ── Messages ──
+
+  /** The stored conversation. */
+  get session(): Session {
+    return thinkRuntimeOf(this).session;
+  }
+
+  /** The active branch of the conversation, newest last. */
+  get messages(): UIMessage[] {
+    const { parts, hooks } = thinkRuntimeOf(this);
+    return hooks.withPartial(parts.transcript.messages());
+  }
+
+  /** A copy of `messages`. */
+  getMessages(): UIMessage[] {
+    return structuredClone(this.messages);
+  }
+
+  /** Adds to the transcript without starting a turn; also from inside one. */
+  async addMessages(messages: MessagesInput, options: AddMessagesOptions = {}): Promise<void> {
+    await changing(this).addMessages(messages, options);
+  }
+
+  /**
+   * The messages shown that have other versions, left by edits and regenerations: the ids of all versions of each,
+   * oldest first, the one shown among them. At most the 100 newest of a message.
+   */
+  listBranches(): Record<string, string[]> {
+    return listBranches(thinkRuntimeOf(this).parts);
+  }
+
+  /**
+   * Shows every client the branch through this message, down to what was said last below it; the conversation goes on from
+   * there. Refused while a turn is running or waiting.
+   */
+  async selectBranch(messageId: string): Promise<void> {
+    selectBranch(changing(this).parts, messageId);
+  }
+
+  /** Empties the conversation and gives up its turns. */
+  async clearMessages(): Promise<void> {
+    changing(this).parts.turns.clear();
+  }
+
+  // ── Turns ──
+
+  /** Runs a turn and streams it to a callback. Resolves when the turn is over, however it ended. */
+  async chat(input: ChatInput, callback: StreamCallback, options?: ChatOptions): Promise<void> {
+    return changing(this).startTurn((turns) => turns.chat(input, callback, options));
+  }
+
+  /** Adds messages, runs a turn and waits for its end. A function is given the transcript when the turn's time comes. */
+  async saveMessages(messages: MessagesInput, options?: SaveMessagesOptions): Promise<SaveMessagesResult> {
+    return changing(this).startTurn((turns) => turns.saveMessages(messages, options));
+  }
+
+  /** Goes on from the latest answer in a message of its own. Skipped when the last word is not the assistant's. */
+  protected async continueLastTurn(
+    body?: Record<string, unknown>,
+    options: Pick<SaveMessagesOptions, "signal" | "idempotencyKey"> = {}
+  ): Promise<SaveMessagesResult> {
+    const given = { ...options, ...(body !== undefined && { body }) };
+    return changing(this).startTurn((turns) => turns.continueLastTurn(given));
+  }
+
+  /** Runs a turn: waits for its result (the default), streams it to a callback, or only submits it. */
+  runTurn(options: RunTurnStreamOptions): Promise<void>;
+  runTurn(options: RunTurnSubmitOptions): Promise<SubmitMessagesResult>;
+  runTurn(options: RunTurnWaitOptions): Promise<TurnResult>;
+  async runTurn(options: RunTurnOptions): Promise<TurnResult | SubmitMessagesResult | void> {
+    return changing(this).startTurn((turns) => turns.runTurn(options));
+  }
+
+  /** Keeps data of the running turn: `onChatRecovery` gets the newest as `recoveryData`. A fiber's own goes to the fiber. */
+  override stash(data: unknown): void {
+    const runtime = thinkRuntimeOf(this);
+    if (runtime.agent.fibers.isInside) super.stash(data);
+    else runtime.parts.turns.stash(checkJson(data));
+  }
+
+  /** Stops a running or waiting turn; an unknown id is nothing. */
+  cancelChat(requestId: string, reason?: string): void {
+    changing(this).programmatic.cancel(requestId, reason);
+  }
+
+  cancelAllChats(reason?: string): void {
+    changing(this).programmatic.cancelAll(reason);
+  }
+
+  protected abortRequest(requestId: string, reason?: string): void {
+    this.cancelChat(requestId, reason);
+  }
+
+  protected abortAllRequests(): void {
+    this.cancelAllChats();
+  }
+
+  /** Gives up every turn that is running or waiting. Messages stay. */
+  protected resetTurnState(): void {
+    changing(this).parts.turns.reset();
+  }
+
+  /** Whether a tool call waits for an approval, or for a client's result. */
+  protected hasPendingInteraction(): boolean {
+    return thinkRuntimeOf(this).hasPendingInteraction();
+  }
+
+  /** Resolves true once no turn is running or waiting and no call waits for an answer; false after `timeout` ms. */
+  protected waitUntilStable(options: { timeout?: number } = {}): Promise<boolean> {
+    return thinkRuntimeOf(this).untilStable(options.timeout);
+  }
+
+  /** The system prompt a turn would have now, piece by piece, each with its size; also what was replaced. */
+  explainPrompt(options: { channel?: string } = {}): Promise<PromptExplanation> {
+    return thinkRuntimeOf(this).explainPrompt(options.channel);
+  }
+
+  /**
+   * What was written down about the conversation, without contents, for inspectors: records, of finished turns what stays
+   * known of them, and changes that no turn made. Clients may call it only if the class lists it among its `callables`.
+   *
+   * @example
+   * const newest = this.readJournal({ after: -50 });
+   * const since = this.readJournal({ after: newest.cursor });
+   */
+  readJournal(options?: ReadJournalOptions): ReadJournalResult {
+    const { journal, store } = thinkRuntimeOf(this).parts;
+    return readJournal({ ...journal, scope: store.scope }, options);
+  }
+
+  // ── Storage ──
+
+  /** Stores private settings as JSON; clients never see them. */
+  configure<Config = unknown>(config: Config): void {
+    writeConfig(thinkRuntimeOf(this).agent, config);
+  }
+
+  /** A copy of what `configure` stored last; null if nothing was. */
+  getConfig<Config = unknown>(): Config | null {
+    // What is stored is what the caller stored; its shape is the caller's word.
+    return readConfig(thinkRuntimeOf(this).agent) as Config | null;
+  }
+
+  /** Steps of the last start that failed without failing it. */
+  getOnStartDegradations(): OnStartDegradation[] {
+    // Steps are named where they are reported.
+    return structuredClone(runtimeOf(this).degradations) as OnStartDegradation[];
+  }
+
+  /** Stores a message below the latest one, or below `parentId`. Starts no turn and notifies no client. */
+  protected async appendMessageToHistory(message: UIMessage, parentId?: string | null): Promise<void> {
+    checkMessages([message]);
+    changing(this).parts.transcript.append(message, USER_CODE, parentId);
+  }
+
+  protected async updateMessageInHistory(message: UIMessage): Promise<void> {
+    checkMessages([message]);
+    changing(this).parts.transcript.update(message, USER_CODE);
+  }
+
+  /** Reads the messages from storage again. */
+  protected async syncMessagesFromStorage(): Promise<void> {
+    thinkRuntimeOf(this).parts.transcript.invalidate();
+  }
+}
+
+/** For what asks, stops, changes or decides: refused when a readonly client caused it. */
+function changing(agent: AgentBase): ThinkRuntime {
+  assertCallerMayChange(agent);
+  return thinkRuntimeOf(agent);
+}
+
+markAsOwn(ThinkCore);

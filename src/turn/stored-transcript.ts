@@ -1,0 +1,249 @@
+// The session's messages as the engine and the class use them: what is shown comes from the live view, what is written
+// goes to the store, and what a model is shown is repaired first.
+import type { UIMessage } from "ai";
+import type { EventPayloads, EventType } from "../observe/events.ts";
+import { addMessages, type ChainOptions } from "../session/add-messages.ts";
+import type { ChangeOrigin } from "../session/change-log.ts";
+import { LiveView, MIN_HYDRATED_MESSAGES } from "../session/hydration.ts";
+import type { MessageStore } from "../session/message-store.ts";
+import type { SessionMessage, SessionMessagePart, SessionToolPart } from "../session/session-message.ts";
+import { isCutForPeople, mayMissFiles, withWholeFiles, withWholeParts } from "../session/whole-files.ts";
+import { repairTranscript } from "../session/transcript-repair.ts";
+import type { Idempotency } from "./idempotency.ts";
+import type { CountedTokens, TranscriptPromptOptions, RepairedPrompt, Transcript } from "./transcript.ts";
+
+/** So many of the newest messages are shown with files of any size. */
+export const WHOLE_FILE_MESSAGES = 8;
+
+export interface StoredTranscriptInit {
+  readonly store: MessageStore;
+  readonly idempotency: Idempotency;
+  readonly budgetBytes: () => number;
+  readonly announce: () => void;
+  readonly onFailure: (error: unknown) => void;
+  /** Part of the same transaction. */
+  readonly onClear: () => void;
+  /** As `Transcript.noteUsage`. */
+  readonly noteUsage: (messageId: string, usage: CountedTokens) => void;
+  /** What stands for a tool call that was cut off. */
+  readonly repairPart: (part: UIMessage["parts"][number]) => UIMessage["parts"][number];
+  emit<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+}
+
+export interface AddOptions extends ChainOptions {
+  /** Under this key once. */
+  readonly idempotencyId?: string;
+}
+
+export class StoredTranscript implements Transcript {
+  readonly #init: StoredTranscriptInit;
+  readonly #store: MessageStore;
+  readonly #view: LiveView;
+  /** By the message the view shows: as long as that is the same object, so are its whole forms. */
+  readonly #withFiles = new WeakMap<SessionMessage, SessionMessage>();
+  readonly #withParts = new WeakMap<SessionMessage, { message: SessionMessage; wholeBytes: number }>();
+
+  constructor(init: StoredTranscriptInit) {
+    this.#init = init;
+    this.#store = init.store;
+    this.#view = new LiveView({
+      store: init.store,
+      budgetBytes: init.budgetBytes,
+      onWindowed: (window) => init.emit("chat:hydration:windowed", { ...window }),
+      onFailure: init.onFailure
+    });
+  }
+
+  get leafId(): string | null {
+    return this.#store.leafId;
+  }
+
+  get(messageId: string): UIMessage | undefined {
+    return asUi(this.#store.getMessage(messageId));
+  }
+
+  has(messageId: string): boolean {
+    return this.#store.has(messageId);
+  }
+
+  storedOf(messageIds: readonly string[]): ReadonlySet<string> {
+    return this.#store.rows.storedOf(messageIds);
+  }
+
+  append(message: UIMessage, origin: ChangeOrigin, parentId?: string | null): boolean {
+    return this.#store.appendMessage(asStored(message), parentId, origin);
+  }
+
+  update(message: UIMessage, origin: ChangeOrigin): void {
+    this.#store.updateMessage(asStored(message), origin);
+  }
+
+  /** One transaction; false if they had been added under the key. */
+  add(messages: readonly UIMessage[], options: AddOptions): boolean {
+    const { idempotencyId, ...chain } = options;
+    return this.#store.scope.conversation.transaction(() => {
+      if (idempotencyId !== undefined && this.hasAdded(idempotencyId)) return false;
+      addMessages(this.#store, messages.map(asStored), chain);
+      if (idempotencyId !== undefined) this.#init.idempotency.keepMessages(idempotencyId);
+      return true;
+    });
+  }
+
+  hasAdded(idempotencyId: string): boolean {
+    return this.#init.idempotency.has(idempotencyId);
+  }
+
+  messages(): UIMessage[] {
+    return this.path();
+  }
+
+  /** Ids of `messages()`, without reading their files. */
+  shownIds(): string[] {
+    return this.#view.messages.map(({ id }) => id);
+  }
+
+  leaf(): UIMessage | undefined {
+    return asUi(this.#store.getLatestLeaf());
+  }
+
+  /**
+   * As users see it. Messages that were too large for a row are whole, newest first, as far as the budget goes and the
+   * newest of them in any case; the outputs of tools stay cut.
+   */
+  path(leafId?: string): UIMessage[] {
+    const { messages, sizeBytes } = this.#read(leafId);
+    if (!messages.some(isCutForPeople)) return messages.slice() as (SessionMessage & UIMessage)[];
+    const shown = this.#filesIn(messages);
+    let left = this.#budget() - sizeBytes;
+    let isFirst = true;
+    for (let index = messages.length - 1; index >= 0; index -= 1) {
+      const message = messages[index];
+      const whole = message && this.#wholePartsOf(message, isFirst ? Number.POSITIVE_INFINITY : left);
+      if (whole === undefined) continue;
+      shown[index] = whole.message;
+      left -= whole.wholeBytes;
+      isFirst = false;
+    }
+    return shown as (SessionMessage & UIMessage)[];
+  }
+
+  #read(leafId: string | undefined): { messages: readonly SessionMessage[]; sizeBytes: number } {
+    if (leafId === undefined || leafId === this.leafId) {
+      // In this order: looking at the messages is what reads them.
+      const { messages } = this.#view;
+      return { messages, sizeBytes: this.#view.sizeBytes };
+    }
+    const { messages } = this.#store.readRecent(leafId, this.#budget(), MIN_HYDRATED_MESSAGES);
+    const sizeBytes = messages.reduce((sum, entry) => sum + entry.sizeBytes, 0);
+    return { messages: messages.map(({ message }) => message), sizeBytes };
+  }
+
+  #budget(): number {
+    const budget = this.#init.budgetBytes();
+    return Number.isFinite(budget) && budget > 0 ? budget : Number.POSITIVE_INFINITY;
+  }
+
+  /** Undefined: nothing of it is cut, it is gone, or it has more than `maxBytes`. */
+  #wholePartsOf(
+    message: SessionMessage,
+    maxBytes: number
+  ): { message: SessionMessage; wholeBytes: number } | undefined {
+    if (!isCutForPeople(message)) return undefined;
+    const known = this.#withParts.get(message);
+    const wholeBytes = known?.wholeBytes ?? this.#store.wholeBytes(message.id);
+    if (wholeBytes === null || wholeBytes > maxBytes) return undefined;
+    if (known) return known;
+    const stored = this.#store.getMessage(message.id);
+    if (stored === null) return undefined;
+    const whole = { message: withWholeParts(message, stored), wholeBytes };
+    this.#withParts.set(message, whole);
+    return whole;
+  }
+
+  /** The newest messages with files that are too large for a row; older ones say that there was one. */
+  #filesIn(messages: readonly SessionMessage[]): SessionMessage[] {
+    const shown = messages.slice(0, -WHOLE_FILE_MESSAGES);
+    for (const message of messages.slice(-WHOLE_FILE_MESSAGES)) shown.push(this.#withFilesOf(message));
+    return shown;
+  }
+
+  #withFilesOf(message: SessionMessage): SessionMessage {
+    if (!mayMissFiles(message)) return message;
+    const known = this.#withFiles.get(message);
+    if (known) return known;
+    const stored = this.#store.getMessage(message.id);
+    const whole = stored ? withWholeFiles(message, stored) : message;
+    this.#withFiles.set(message, whole);
+    return whole;
+  }
+
+  prompt(leafId: string | undefined, options: TranscriptPromptOptions): RepairedPrompt {
+    // A model is not shown what would fill its context window by itself.
+    const repaired = repairTranscript(this.#filesIn(this.#read(leafId).messages), {
+      ...options,
+      repairPart: (part) => this.#repaired(part)
+    });
+    const { messages, changed, removedToolCalls, normalizedInputs, toolCallIds } = repaired;
+    return {
+      messages: messages.map(uiOf),
+      changed: changed.map(uiOf),
+      repairs: { removedToolCalls, normalizedInputs, toolCallIds: [...toolCallIds] }
+    };
+  }
+
+  repair({ changed, repairs }: RepairedPrompt, turnId: string): void {
+    if (changed.length === 0) return;
+    const origin = { by: "runner", change: "repaired", why: "calls-cut-off", turnId } as const;
+    this.#store.updateMessages(changed.map(asStored), origin);
+    this.#init.emit("chat:transcript:repaired", repairs);
+    this.announce();
+  }
+
+  #repaired(part: SessionToolPart): SessionMessagePart {
+    // Both are the same JSON.
+    return this.#init.repairPart(part as SessionToolPart & UIMessage["parts"][number]) as SessionMessagePart &
+      UIMessage["parts"][number];
+  }
+
+  messageOfCall(toolCallId: string): UIMessage | undefined {
+    return asUi(this.#store.messageOfCall(toolCallId));
+  }
+
+  /** The same for several calls, in one walk. */
+  messagesOfCalls(toolCallIds: ReadonlySet<string>): ReadonlyMap<string, UIMessage> {
+    const found = this.#store.messagesOfCalls(toolCallIds);
+    // One object for each message, as it was found.
+    const shown = new Map([...new Set(found.values())].map((message) => [message, uiOf(message)]));
+    return new Map([...found].map(([id, message]) => [id, shown.get(message) ?? uiOf(message)]));
+  }
+
+  noteUsage(messageId: string, usage: CountedTokens): void {
+    this.#init.noteUsage(messageId, usage);
+  }
+
+  clear(origin: ChangeOrigin): void {
+    this.#store.clearMessages(origin);
+    this.#init.onClear();
+  }
+
+  invalidate(): void {
+    this.#view.invalidate();
+  }
+
+  announce(): void {
+    this.#store.scope.conversation.afterCommit(() => this.#init.announce());
+  }
+}
+
+/** Both are the same JSON; the SDK's type also knows what each kind of part holds. */
+function uiOf(message: SessionMessage): UIMessage {
+  return message as SessionMessage & UIMessage;
+}
+
+function asUi(message: SessionMessage | null): UIMessage | undefined {
+  return message === null ? undefined : uiOf(message);
+}
+
+function asStored(message: UIMessage): SessionMessage {
+  return message as UIMessage & SessionMessage;
+}
