@@ -1,13 +1,12 @@
 // What is to be done with an open turn, from the fold of its records. Total and pure; the order of the rows is the
 // contract: what a person asked for comes first, then what is already known, then the budget, and only then another
-// attempt.
+// attempt. The runner asks twice: before what was written is read, which may be large, and after it. When the next attempt
+// is due is no decision: the runner takes no turn before its time.
 import type { TurnFold } from "../journal/folds/turn-fold.ts";
-import { exhaustionOf, isHandover, retryAtOf, type ExhaustionReason, type RecoveryLimits } from "./retry-policy.ts";
+import { exhaustionOf, isHandover, type ExhaustionReason, type RecoveryLimits } from "./retry-policy.ts";
 
 /** What earlier attempts left of the answer. */
 export type Progress =
-  /** Not looked at yet: that is decided before anything large is read. */
-  | "unread"
   /** Nothing that would be missed. */
   | "nothing"
   | "partial"
@@ -16,6 +15,7 @@ export type Progress =
   /** The model had finished. */
   | "finished";
 
+/** What is known of a turn without reading what was written. */
 export interface TurnState {
   /** Why it must not run at all. */
   readonly refused: "cleared" | "cancelled" | "superseded" | undefined;
@@ -27,28 +27,36 @@ export interface TurnState {
   readonly isCutOff: boolean;
   readonly recovers: boolean;
   readonly exhausted: ExhaustionReason | undefined;
-  readonly progress: Progress;
-  /** When the next attempt is due. */
-  readonly retryAt: number | null;
-  readonly nowMs: number;
 }
 
-export type Decision =
-  | { readonly do: "settle"; readonly status: "aborted" | "skipped"; readonly reason: string }
-  /** The answer is there as it will ever be. */
-  | { readonly do: "complete"; readonly reason: "stream_terminal" | "awaiting_client_interaction" }
+export interface ReadTurnState extends Pick<TurnState, "refused" | "recovers" | "exhausted"> {
+  readonly progress: Progress;
+}
+
+type Settle = { readonly do: "settle"; readonly status: "aborted" | "skipped"; readonly reason: string };
+type GiveUp = { readonly do: "give-up"; readonly reason: ExhaustionReason };
+
+/** What is to be done before what was written is read. */
+export type UnreadDecision =
+  | Settle
+  | GiveUp
+  | { readonly do: "start" }
   /** First of all, the death is recorded; then it is looked at again. */
   | { readonly do: "note-death" }
   /** What was written is read; then it is looked at again. */
-  | { readonly do: "examine" }
-  | { readonly do: "give-up"; readonly reason: ExhaustionReason }
-  | { readonly do: "wait"; readonly until: number }
-  | { readonly do: "start" }
-  | { readonly do: "retry" }
-  | { readonly do: "continue" };
+  | { readonly do: "examine" };
+
+/** What is to be done after it was read. */
+export type ReadDecision =
+  | Settle
+  | GiveUp
+  /** The answer is there as it will ever be. */
+  | { readonly do: "complete"; readonly reason: "stream_terminal" | "awaiting_client_interaction" }
+  | { readonly do: "try-again" };
 
 /** What the records do not say. */
-export interface Circumstances extends Pick<TurnState, "refused" | "isUntried" | "progress" | "nowMs"> {
+export interface Circumstances extends Pick<TurnState, "refused" | "isUntried"> {
+  readonly nowMs: number;
   readonly policy: RecoveryLimits & { readonly enabled: boolean };
   /** Of this process. */
   readonly epoch: string;
@@ -56,41 +64,46 @@ export interface Circumstances extends Pick<TurnState, "refused" | "isUntried" |
   readonly awaitsOutcome: boolean;
 }
 
-export function decide(fold: TurnFold, { policy, epoch, awaitsOutcome, ...known }: Circumstances): Decision {
-  return classify({
-    ...known,
+export function decideUnread(fold: TurnFold, known: Circumstances): UnreadDecision {
+  return classifyUnread(stateOf(fold, known));
+}
+
+export function decideRead(fold: TurnFold, progress: Progress, known: Circumstances): ReadDecision {
+  return classifyRead({ ...stateOf(fold, known), progress });
+}
+
+function stateOf(fold: TurnFold, { refused, isUntried, policy, ...known }: Circumstances): TurnState {
+  return {
+    refused,
     attempts: fold.attempt,
+    isUntried,
     isCutOff: fold.attempts.at(-1)?.end === null,
     // Handing over is part of a healthy attempt.
     recovers: policy.enabled || isHandover(fold),
-    exhausted: exhaustionOf(fold, { limits: policy, epoch, nowMs: known.nowMs, awaitsOutcome }),
-    retryAt: retryAtOf(fold)
-  });
+    exhausted: exhaustionOf(fold, { ...known, limits: policy })
+  };
 }
 
-export function classify(turn: TurnState): Decision {
-  if (turn.refused === "cleared" || turn.refused === "superseded") return settle("skipped", turn.refused);
-  if (turn.refused === "cancelled") return settle("aborted", turn.refused);
-  if (turn.attempts === 0 || turn.isUntried) return { do: "start" };
+export function classifyUnread(turn: TurnState): UnreadDecision {
+  const isFresh = turn.attempts === 0 || turn.isUntried;
+  // What an attempt has written stays, also of a turn that must not go on.
+  if (turn.refused) return isFresh ? settleRefused(turn.refused) : { do: "examine" };
+  if (isFresh) return { do: "start" };
   if (turn.isCutOff) return { do: "note-death" };
   // Reading is what there is not enough memory for.
   if (turn.exhausted === "out_of_memory") return { do: "give-up", reason: turn.exhausted };
-  switch (turn.progress) {
-    case "unread":
-      return { do: "examine" };
-    case "finished":
-      return { do: "complete", reason: "stream_terminal" };
-    case "awaiting":
-      return { do: "complete", reason: "awaiting_client_interaction" };
-    case "nothing":
-    case "partial":
-      if (!turn.recovers) return settle("aborted", "interrupted");
-      if (turn.exhausted) return { do: "give-up", reason: turn.exhausted };
-      if (turn.retryAt !== null && turn.retryAt > turn.nowMs) return { do: "wait", until: turn.retryAt };
-      return { do: turn.progress === "nothing" ? "retry" : "continue" };
-  }
+  return { do: "examine" };
 }
 
-function settle(status: "aborted" | "skipped", reason: string): Decision {
-  return { do: "settle", status, reason };
+export function classifyRead(turn: ReadTurnState): ReadDecision {
+  if (turn.refused) return settleRefused(turn.refused);
+  if (turn.progress === "finished") return { do: "complete", reason: "stream_terminal" };
+  if (turn.progress === "awaiting") return { do: "complete", reason: "awaiting_client_interaction" };
+  if (!turn.recovers) return { do: "settle", status: "aborted", reason: "interrupted" };
+  if (turn.exhausted) return { do: "give-up", reason: turn.exhausted };
+  return { do: "try-again" };
+}
+
+function settleRefused(refused: NonNullable<TurnState["refused"]>): Settle {
+  return { do: "settle", status: refused === "cancelled" ? "aborted" : "skipped", reason: refused };
 }

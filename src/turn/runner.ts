@@ -5,8 +5,9 @@ import type { FailureClass } from "../model/failure-classifier.ts";
 import { isPlatformTransient } from "../host/platform-errors.ts";
 import type { OpenTurn } from "../journal/conversation.ts";
 import type { AttemptEnded } from "../journal/records.ts";
+import { assertNever } from "../util/assert-never.ts";
 import { errorMessage, failureDetails, ThinkError } from "../util/errors.ts";
-import { decide, type Decision, type Progress, type TurnState } from "./decide.ts";
+import { decideRead, decideUnread, type Circumstances, type TurnState } from "./decide.ts";
 import {
   AnswerTooLargeError,
   AttemptFailedError,
@@ -146,8 +147,7 @@ export class TurnRunner {
   async #advance(open: OpenTurn): Promise<void> {
     const turn = this.#store.find(open);
     if (!turn) return settleUnreadable(this.#store, open);
-    // What can be decided without reading what was written is decided first.
-    const decision = this.#decide(turn, "unread");
+    const decision = decideUnread(turn.fold, this.#circumstances(turn));
     switch (decision.do) {
       case "start":
         return this.#tryFirst(turn);
@@ -156,17 +156,14 @@ export class TurnRunner {
       case "give-up":
         return this.#giveUp(turn, unreadInterrupted(this.#store, turn), decision.reason);
       case "settle":
-      case "examine": {
-        const { attempt } = turn.fold;
-        if (decision.do === "settle" && (attempt === 0 || turn.isUntried)) {
-          return this.#end(turn, { ...decision, placesInput: attempt === 0 && staysAsked(turn, decision.reason) });
-        }
-        const found = await this.#read(turn);
-        // Reading takes its time.
-        if (!turn.isOpen) return this.#store.forget(turn);
-        if (decision.do === "settle") return this.#end(turn, { ...decision, ...leftOf(turn, found) });
-        if (!turn.signal.aborted) await this.#recover(turn, found);
-      }
+        return this.#end(turn, {
+          ...decision,
+          placesInput: turn.fold.attempt === 0 && staysAsked(turn, decision.reason)
+        });
+      case "examine":
+        return this.#examine(turn);
+      default:
+        return assertNever(decision);
     }
   }
 
@@ -177,9 +174,12 @@ export class TurnRunner {
     return exhausted === "out_of_memory" ? unreadInterrupted(this.#store, turn) : readInterrupted(this.#store, turn);
   }
 
-  async #recover(turn: Turn, found: Interrupted): Promise<void> {
+  async #examine(turn: Turn): Promise<void> {
+    const found = await this.#read(turn);
+    // Reading takes its time.
+    if (!turn.isOpen) return this.#store.forget(turn);
     const { partial } = found;
-    const decision = this.#decide(turn, partial.progress);
+    const decision = decideRead(turn.fold, partial.progress, this.#circumstances(turn));
     switch (decision.do) {
       case "complete":
         if (partial.isTooLarge) return this.#endTooLarge(turn, found);
@@ -188,12 +188,13 @@ export class TurnRunner {
         return this.#end(turn, { ...leftOf(turn, found), ...decision });
       case "give-up":
         return this.#giveUp(turn, found, decision.reason);
-      case "retry":
-      case "continue":
+      case "try-again":
         if (partial.isTooLarge) return this.#endTooLarge(turn, found);
         // With what came of its calls it is looked at again.
         if (await collectOutcomes(this.#store, turn)) return;
         return this.#tryAgain(turn, found);
+      default:
+        return assertNever(decision);
     }
   }
 
@@ -202,17 +203,16 @@ export class TurnRunner {
     this.#fail(turn, { error, stage: "stream", found });
   }
 
-  #decide(turn: Turn, progress: Progress): Decision {
+  #circumstances(turn: Turn): Circumstances {
     const { init, epoch } = this.#store;
-    return decide(turn.fold, {
+    return {
       refused: this.#refusal(turn),
       isUntried: turn.isUntried,
-      progress,
       policy: init.hooks.recovery,
       epoch,
       nowMs: this.#store.now(),
       awaitsOutcome: keptCalls(this.#store, turn).length > 0
-    });
+    };
   }
 
   async #tryFirst(turn: Turn): Promise<void> {
