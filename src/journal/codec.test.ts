@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { messageId } from "../util/ids.ts";
 import type { Result } from "../util/result.ts";
 import { decodeFrame, unpackBatch } from "./batch.ts";
 import { decodeBody, encodeRecord, type RecordHeader } from "./codec.ts";
@@ -151,6 +152,47 @@ describe("an attempt as the first version wrote it", () => {
   it("is damaged where it does not say where its chunks begin", () => {
     expect(decode(text({ keepsContent: true, firstChunk: undefined })).ok).toBe(false);
     expect(decode(text({ keepsContent: true, firstChunk: "7" })).ok).toBe(false);
+  });
+});
+
+describe("an admission as it has always been stored", () => {
+  const notes = {
+    ...{ "deferred-input": true, supersedable: true, extends: true },
+    ...{ question: "u7", idempotencyId: "k1", resolves: "a3" }
+  };
+  const fields = {
+    ...{ isDeferred: true, supersedable: true, extendsAnswer: true },
+    ...{ questionId: messageId("u7"), idempotencyId: "k1", resolvesMessageId: messageId("a3") }
+  };
+  /** Written out: what the codec writes now is no proof of what it wrote. */
+  const stored = (metadata: unknown) => {
+    const asked = '"input":[{"id":"u1","role":"user","parts":[]}],"inputMessageIds":["u1"]';
+    const ids = '"generation":2,"messageId":"a9","requestId":"r1"';
+    const how = '"trigger":"programmatic","continuation":true,"parentMessageId":null';
+    const rest = `"body":null,"channel":"web","clientTools":[],"metadata":${JSON.stringify(metadata)},"notBeforeAt":5`;
+    return `{"type":"turn-admitted","version":1,"turn":"t1","at":7}\n{${ids},${how},${asked},${rest}}`;
+  };
+
+  it("has its notes in fields of their own", () => {
+    const decoded = decode(stored(notes));
+    expect(decoded).toMatchObject({ ok: true, value: { ...fields, messageId: "a9", channel: "web", notBeforeAt: 5 } });
+    expect(decoded.ok && "metadata" in decoded.value).toBe(false);
+  });
+
+  it.each([
+    ["that notes nothing", {}],
+    ["whose notes are missing", null],
+    ["whose notes are something else", { "deferred-input": "yes", extends: 1, question: 7, resolves: "", other: true }]
+  ])("%s is read as one without", (_, metadata) => {
+    const none = { isDeferred: false, supersedable: false, extendsAnswer: false };
+    const noIds = { questionId: null, idempotencyId: null, resolvesMessageId: null };
+    expect(decode(stored(metadata))).toMatchObject({ ok: true, value: { ...none, ...noIds } });
+  });
+
+  it.each([[notes], [{}], [{ resolves: "a3" }]])("is written in the same form: %j", (metadata) => {
+    const [header, body = ""] = stored(metadata).split("\n");
+    const [newHeader, newBody = ""] = String(reencoded(stored(metadata))).split("\n");
+    expect([newHeader, JSON.parse(newBody)]).toEqual([header, JSON.parse(body)]);
   });
 });
 

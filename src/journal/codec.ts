@@ -29,7 +29,8 @@ export function encodeRecord(record: JournalRecord): string {
   const header = { type, version: shape.version, turn, at, attempt, range: rangeOf(record) };
   const problem = headerProblem(shape, header) ?? bodyProblem(shape, body);
   if (problem) throw new InvalidRecordError(type, problem);
-  return joined(header, record.type === "content-segment" ? joinChunks(record) : JSON.stringify(body));
+  if (record.type === "content-segment") return joined(header, joinChunks(record));
+  return joined(header, JSON.stringify(shape.stored?.write(body) ?? body));
 }
 
 /** A header and how many lines follow it, or undefined when not even that can be read: then nothing after it can be. */
@@ -75,6 +76,7 @@ export function decodeBody(
     if (!upgrade) return err(`there is no way from version ${from} to ${from + 1}`);
     body = upgrade(body);
   }
+  body = shape.stored?.read(body) ?? body;
   const problem = bodyProblem(shape, body);
   if (problem) return err(problem);
   const common = { type: header.type, turnId: header.turn, at: header.at };

@@ -32,7 +32,12 @@ export function admitted(turn: TurnId = T1, more: Partial<TurnAdmitted> = {}): T
     body: { model: "small" },
     channel: "web",
     clientTools: [{ name: "locate", description: null, parameters: { type: "object" } }],
-    metadata: null,
+    isDeferred: false,
+    supersedable: false,
+    extendsAnswer: false,
+    questionId: null,
+    resolvesMessageId: null,
+    idempotencyId: null,
     notBeforeAt: null,
     ...more
   };

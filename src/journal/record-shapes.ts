@@ -26,8 +26,12 @@ export interface RecordShape<R> {
   attempt: "required" | "optional" | "none";
   body: Body<R>;
   /** `upgrades[n]` turns a body of version n into one of version n + 1. */
-  upgrades?: { readonly [from: number]: (body: Record<string, unknown>) => Record<string, unknown> };
+  upgrades?: { readonly [from: number]: (body: StoredBody) => StoredBody };
+  /** Where the body is stored in another form than the record has: from the one to the other. */
+  stored?: { readonly write: (body: StoredBody) => StoredBody; readonly read: (body: StoredBody) => StoredBody };
 }
+
+type StoredBody = Record<string, unknown>;
 
 const text: Check<string> = (value) => typeof value === "string";
 const flag: Check<boolean> = (value) => typeof value === "boolean";
@@ -94,6 +98,34 @@ const ofTurn = { version: 1, turn: "required", attempt: "none" } as const;
 const ofAttempt = { version: 1, turn: "required", attempt: "required" } as const;
 const optionalAttempt = { version: 1, turn: "required", attempt: "optional" } as const;
 
+/** Six fields of an admission are stored inside its `metadata`, under these names and only where they say something. */
+const admissionNotes: RecordShape<RecordOf<"turn-admitted">>["stored"] = {
+  write: ({ isDeferred, supersedable, extendsAnswer, questionId, resolvesMessageId, idempotencyId, ...body }) => ({
+    ...body,
+    metadata: {
+      "deferred-input": isDeferred || undefined,
+      supersedable: supersedable || undefined,
+      extends: extendsAnswer || undefined,
+      question: questionId ?? undefined,
+      idempotencyId: idempotencyId ?? undefined,
+      resolves: resolvesMessageId ?? undefined
+    }
+  }),
+  read: ({ metadata, ...body }) => {
+    const notes = isObject(metadata) ? metadata : {};
+    const idOf = (name: string) => (isId(notes[name]) ? notes[name] : null);
+    return {
+      ...body,
+      isDeferred: notes["deferred-input"] === true,
+      supersedable: notes["supersedable"] === true,
+      extendsAnswer: notes["extends"] === true,
+      questionId: idOf("question"),
+      resolvesMessageId: idOf("resolves"),
+      idempotencyId: idOf("idempotencyId")
+    };
+  }
+};
+
 export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordOf<Type>> } = {
   "turn-admitted": {
     ...ofTurn,
@@ -109,9 +141,15 @@ export const RECORD_SHAPES: { readonly [Type in RecordType]: RecordShape<RecordO
       body: json,
       channel: nullable(text),
       clientTools: list(clientTool),
-      metadata: json,
+      isDeferred: flag,
+      supersedable: flag,
+      extendsAnswer: flag,
+      questionId: nullable(messageId),
+      resolvesMessageId: nullable(messageId),
+      idempotencyId: nullable(text),
       notBeforeAt: nullable(count)
-    }
+    },
+    stored: admissionNotes
   },
   "attempt-started": {
     ...ofAttempt,

@@ -48,8 +48,18 @@ export interface TurnAdmitted extends TurnRecord<"turn-admitted"> {
   readonly body: Json;
   readonly channel: string | null;
   readonly clientTools: readonly RecordedClientTool[];
-  /** Caller's own data: submission metadata, messenger thread, parent run. Never interpreted here. */
-  readonly metadata: Json;
+  /** Its messages come from a function of the transcript: they are not known before the turn starts. */
+  readonly isDeferred: boolean;
+  /** May be skipped in favour of a newer one of its kind (latest, merge, debounce). */
+  readonly supersedable: boolean;
+  /** Its answer is one that is stored already, to which it adds parts. */
+  readonly extendsAnswer: boolean;
+  /** Of a continuation on a channel: the user message behind it. */
+  readonly questionId: MessageId | null;
+  /** The earlier answer whose decided calls it runs and goes on from, below the newest message. */
+  readonly resolvesMessageId: MessageId | null;
+  /** What the key it was started under is stored as. */
+  readonly idempotencyId: string | null;
   /** Not to be started before this (debounce). */
   readonly notBeforeAt: number | null;
 }

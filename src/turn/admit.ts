@@ -1,8 +1,8 @@
 // What it takes to start a turn, and the record of a new one. Every entry fills in an `Admission` and hands it to the
-// engine's `admit`. Pure: from what an entry asked for to the record that is written, and back.
+// engine's `admit`. Pure: from what an entry asked for to the record that is written.
 import type { UIMessage } from "ai";
 import type { RecordedClientTool, TurnAdmitted } from "../journal/records.ts";
-import { messageId, requestId, turnId } from "../util/ids.ts";
+import { messageId, requestId, turnId, type MessageId } from "../util/ids.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type { TurnOutcome, TurnTrigger } from "./turn.ts";
 
@@ -60,9 +60,6 @@ export interface AdmittingInit {
   readonly now: number;
 }
 
-/** Set when the messages come from a function: they are not known before the turn starts. */
-export const DEFERRED_INPUT = "deferred-input";
-
 export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnAdmitted {
   const input = typeof admission.input === "function" ? [] : admission.input;
   return {
@@ -74,22 +71,24 @@ export function admittedRecord({ admission, now, ...ids }: AdmittingInit): TurnA
     requestId: requestId(admission.requestId),
     trigger: admission.trigger,
     continuation: admission.continuation ?? false,
-    parentMessageId: admission.parentMessageId === undefined ? null : messageId(admission.parentMessageId),
+    parentMessageId: idOrNull(admission.parentMessageId),
     input: input as readonly unknown[] as readonly Json[],
     inputMessageIds: (admission.inputMessageIds ?? trailingUserIds(input)).map(messageId),
     body: (admission.body ?? null) as Json,
     channel: admission.channel ?? null,
     clientTools: admission.clientTools ?? [],
-    metadata: {
-      ...(typeof admission.input === "function" && { [DEFERRED_INPUT]: true }),
-      ...(admission.supersedable && { supersedable: true }),
-      ...(admission.extendsMessageId !== undefined && { extends: true }),
-      ...(admission.questionId !== undefined && { question: admission.questionId }),
-      ...(admission.idempotencyId !== undefined && { idempotencyId: admission.idempotencyId }),
-      ...(admission.resolvesMessageId !== undefined && { resolves: admission.resolvesMessageId })
-    },
+    isDeferred: typeof admission.input === "function",
+    supersedable: admission.supersedable ?? false,
+    extendsAnswer: admission.extendsMessageId !== undefined,
+    questionId: idOrNull(admission.questionId),
+    resolvesMessageId: idOrNull(admission.resolvesMessageId),
+    idempotencyId: admission.idempotencyId ?? null,
     notBeforeAt: admission.notBeforeAt ?? null
   };
+}
+
+function idOrNull(id: string | undefined): MessageId | null {
+  return id === undefined ? null : messageId(id);
 }
 
 /** The run of user messages at the end: the question that is being answered. */
@@ -113,29 +112,4 @@ export function ofQuestion(
   const channel = isObject(asked?.metadata) ? asked.metadata["channel"] : undefined;
   if (!asked || typeof channel !== "string") return admission;
   return { ...admission, channel: admission.channel ?? channel, questionId: asked.id };
-}
-
-/** What `admittedRecord` noted about the turn, read back. */
-export function notesOf(admitted: TurnAdmitted): TurnNotes {
-  const notes = (admitted.metadata ?? {}) as Record<string, unknown>;
-  const { resolves, question } = notes;
-  return {
-    deferred: notes[DEFERRED_INPUT] === true,
-    supersedable: notes["supersedable"] === true,
-    extends: notes["extends"] === true,
-    idempotencyId: typeof notes["idempotencyId"] === "string" ? notes["idempotencyId"] : undefined,
-    resolves: typeof resolves === "string" ? resolves : undefined,
-    question: typeof question === "string" ? question : undefined
-  };
-}
-
-export interface TurnNotes {
-  readonly deferred: boolean;
-  readonly supersedable: boolean;
-  readonly extends: boolean;
-  readonly idempotencyId: string | undefined;
-  /** The earlier answer whose decided calls it runs and goes on from. */
-  readonly resolves: string | undefined;
-  /** Of a continuation on a channel: the user message behind it. */
-  readonly question: string | undefined;
 }

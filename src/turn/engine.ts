@@ -87,7 +87,7 @@ export class TurnEngine {
   }
 
   #openKeyed(id: string): Turn | undefined {
-    return this.#store.turns.find(({ notes }) => notes.idempotencyId === id);
+    return this.#store.turns.find(({ admitted }) => admitted.idempotencyId === id);
   }
 
   /** The turn is durable: listeners are notified, and the runner may take it. */
@@ -309,8 +309,9 @@ export class TurnEngine {
   /** The turn that goes on from this answer: open, or not admitted yet because something is in its way. */
   continuationOf(messageId: string): TurnView | undefined {
     const open = this.#store.turns.findLast(
-      ({ view, notes, isAnnounced }) =>
-        !isAnnounced && (notes.resolves === messageId || (notes.extends && view.messageId === messageId))
+      ({ admitted, isAnnounced }) =>
+        !isAnnounced &&
+        (admitted.resolvesMessageId === messageId || (admitted.extendsAnswer && admitted.messageId === messageId))
     );
     return open?.view ?? this.#answers.armedOf(messageId);
   }

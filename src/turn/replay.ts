@@ -1,5 +1,4 @@
 // What a client that comes later is sent of a stream: all that is stored while the turn runs, a bounded part afterwards.
-import { notesOf } from "./admit.ts";
 import type { StoredChunk, TurnStore } from "./store.ts";
 import { turnView, type TurnOutcome, type TurnView } from "./turn.ts";
 
@@ -28,7 +27,7 @@ function finishedReplay(store: TurnStore, requestId: string): Replay | undefined
   if (!fold?.admission || !fold.outcome) return undefined;
   const { outcome } = fold.outcome;
   return {
-    turn: turnView(fold.admission, notesOf(fold.admission)),
+    turn: turnView(fold.admission),
     // What is left out is in the stored message, which a client is sent behind the replay.
     chunks: upTo(store.chunksOf(fold), REPLAY_CHARS),
     state: outcome === "failed" ? "error" : outcome

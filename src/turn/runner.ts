@@ -418,14 +418,14 @@ export class TurnRunner {
     const { row } = this.#store.init.conversation;
     if (turn.admitted.generation !== row.generation) return "cleared";
     if (turn.signal.aborted) return "cancelled";
-    const isSuperseded = turn.fold.attempt === 0 && turn.notes.supersedable && this.#hasSuccessor(turn);
+    const isSuperseded = turn.fold.attempt === 0 && turn.admitted.supersedable && this.#hasSuccessor(turn);
     return isSuperseded ? "superseded" : undefined;
   }
 
   #hasSuccessor(turn: Turn): boolean {
     const { openTurns } = this.#store;
     // From the newest on: a queue of any length is mostly answered by its last turn.
-    const newest = openTurns.findLast((open) => this.#store.find(open)?.notes.supersedable);
+    const newest = openTurns.findLast((open) => this.#store.find(open)?.admitted.supersedable);
     return newest !== undefined && newest.turnId !== turn.view.turnId;
   }
 

@@ -162,9 +162,9 @@ function ownerOf({ init: { transcript } }: TurnStore, { inputMessageIds }: TurnA
 
 /** For calls that are made again under the turn's key. */
 function keepOutcome(store: TurnStore, turn: Turn, ended: Ending & { readonly answer: UIMessage | undefined }): void {
-  const { idempotencyId } = turn.notes;
+  const { idempotencyId } = turn.admitted;
   const { status, reason, output, answer } = ended;
-  if (idempotencyId === undefined || status === "error") return;
+  if (idempotencyId === null || status === "error") return;
   const { turnId: id, requestId } = turn.view;
   store.init.idempotency.keepTurn(idempotencyId, {
     turnId: id,
@@ -234,11 +234,11 @@ const UNREAD = {
 /** The stored answer that the turn extends, and the one whose decided calls it runs without extending it. */
 export function continuedMessages(
   { init: { transcript } }: TurnStore,
-  { admitted, notes }: Turn
+  { admitted }: Turn
 ): { base: UIMessage | undefined; earlier: UIMessage | undefined } {
   return {
-    base: notes.extends ? transcript.get(admitted.messageId) : undefined,
-    earlier: notes.resolves === undefined ? undefined : transcript.get(notes.resolves)
+    base: admitted.extendsAnswer ? transcript.get(admitted.messageId) : undefined,
+    earlier: admitted.resolvesMessageId === null ? undefined : transcript.get(admitted.resolvesMessageId)
   };
 }
 
@@ -258,8 +258,8 @@ function closeContinued(
   turn: Turn,
   { ending, hasAnswer }: { ending: Ending; hasAnswer: boolean }
 ): void {
-  const { extends: isExtension, resolves } = turn.notes;
-  const messageId = resolves ?? (isExtension && !hasAnswer ? turn.admitted.messageId : undefined);
+  const { extendsAnswer, resolvesMessageId, messageId: answerId } = turn.admitted;
+  const messageId = resolvesMessageId ?? (extendsAnswer && !hasAnswer ? answerId : undefined);
   const stored = messageId === undefined ? undefined : store.init.transcript.get(messageId);
   if (!stored) return;
   const message = ending.left?.earlier ?? stored;

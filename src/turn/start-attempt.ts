@@ -51,7 +51,7 @@ export async function beginFirst(store: TurnStore, turn: Turn): Promise<void> {
 }
 
 async function deferredInput(store: TurnStore, turn: Turn): Promise<readonly UIMessage[]> {
-  if (!turn.notes.deferred) return [];
+  if (!turn.admitted.isDeferred) return [];
   const make = turn.inputFunction;
   if (!make) throw new LostInputError();
   return make(store.init.transcript.path());
@@ -106,7 +106,7 @@ function openingOf({ progress, openTextId }: RecoveredPartial): number {
 /** What there is of the answer joins the conversation. An answer that is extended stays as it was until the end. */
 export function storePartial(store: TurnStore, turn: Turn, { partial }: Interrupted): void {
   const answer = storableAnswer(partial.fold.message);
-  if (!answer || turn.notes.extends) return;
+  if (!answer || turn.admitted.extendsAnswer) return;
   store.init.conversation.transaction(() => storeAnswer(store, turn, answer));
   // Listeners that followed the attempt in this process show it already.
   if (turn.fold.attempts.at(-2)?.end === "interrupted") store.listeners.transcriptChanged(undefined);

@@ -7,7 +7,7 @@ import type { RecordedClientTool, TurnAdmitted, TurnGranted } from "../journal/r
 import type { TurnFolds } from "../journal/turn-folds.ts";
 import type { RecoveredPartial } from "./partial.ts";
 import type { PartialSource } from "./recovery.ts";
-import { notesOf, type TurnInput, type TurnNotes } from "./admit.ts";
+import type { TurnInput } from "./admit.ts";
 
 /** How a turn was started. */
 export type TurnTrigger =
@@ -99,7 +99,6 @@ export interface TurnInit {
 
 export class Turn {
   readonly admitted: TurnAdmitted;
-  readonly notes: TurnNotes;
   readonly view: TurnView;
   /** A response hook waits for it: its own hook must not wait for that one. */
   isNested: boolean;
@@ -124,8 +123,7 @@ export class Turn {
     this.#init = init;
     this.#fold = init.fold ?? emptyTurn(init.admitted.turnId);
     this.admitted = init.admitted;
-    this.notes = notesOf(init.admitted);
-    this.view = turnView(init.admitted, this.notes, init.origin);
+    this.view = turnView(init.admitted, init.origin);
     this.isNested = init.isNested ?? false;
     this.isUntried = init.isUntried ?? false;
     const { promise, resolve } = Promise.withResolvers<TurnOutcome>();
@@ -163,9 +161,8 @@ export class Turn {
 
   /** As hooks see it. `signal`: of the attempt, if one runs. */
   context(signal: AbortSignal = this.signal): EngineTurn {
-    const { body, channel, clientTools, generation, parentMessageId, continuation } = this.admitted;
+    const { body, channel, clientTools, generation, parentMessageId, resolvesMessageId, continuation } = this.admitted;
     const { inputMessageIds: _unused, ...view } = this.view;
-    const { resolves } = this.notes;
     return {
       ...view,
       continuation,
@@ -176,7 +173,7 @@ export class Turn {
       channel: channel ?? undefined,
       clientTools,
       ...(parentMessageId !== null && { parentMessageId }),
-      ...(resolves !== undefined && { resolvesMessageId: resolves }),
+      ...(resolvesMessageId !== null && { resolvesMessageId }),
       signal
     };
   }
@@ -198,12 +195,13 @@ export interface CurrentTurn extends TurnView {
   readonly questionId: string | undefined;
 }
 
-export function currentTurn({ view, admitted, notes }: Turn): CurrentTurn {
-  return { ...view, channel: admitted.channel ?? undefined, questionId: view.inputMessageIds.at(-1) ?? notes.question };
+export function currentTurn({ view, admitted }: Turn): CurrentTurn {
+  const questionId = view.inputMessageIds.at(-1) ?? admitted.questionId ?? undefined;
+  return { ...view, channel: admitted.channel ?? undefined, questionId };
 }
 
-export function turnView(admitted: TurnAdmitted, { resolves }: TurnNotes, origin?: unknown): TurnView {
-  const { turnId, requestId, messageId, trigger, continuation, inputMessageIds } = admitted;
+export function turnView(admitted: TurnAdmitted, origin?: unknown): TurnView {
+  const { turnId, requestId, messageId, trigger, continuation, resolvesMessageId, inputMessageIds } = admitted;
   return {
     turnId,
     requestId: requestId ?? turnId,
@@ -211,7 +209,7 @@ export function turnView(admitted: TurnAdmitted, { resolves }: TurnNotes, origin
     // Written by `admit` from this type; an unknown one comes from a newer build and is only passed on.
     trigger: trigger as TurnTrigger,
     // One that resolves an earlier answer has a message of its own, and clients must not add it to the newest.
-    continuation: continuation && resolves === undefined,
+    continuation: continuation && resolvesMessageId === null,
     inputMessageIds,
     origin
   };
