@@ -13,7 +13,7 @@ import {
   type Sdk
 } from "../model/index.ts";
 import type { AssembledTurn } from "../turn/hooks.ts";
-import type { EngineTurn } from "../turn/turn.ts";
+import { isContinuation, type EngineTurn } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { ChatCaller, clientToolSet } from "../feature/client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
@@ -112,12 +112,12 @@ export class Assembly {
     const draft = await this.#draft(turn, history);
     const model = overrides.getModel();
     const system = renderPrompt(withCapabilities(draft.sections, exposedTools(draft.merged)));
-    const { continuation, body } = turn;
+    const { body } = turn;
     const { modelHint } = draft.parts.asked;
     const shown = {
       system,
       messages: [...draft.messages],
-      continuation,
+      continuation: isContinuation(turn),
       ...(body !== undefined && { body }),
       ...(modelHint !== undefined && { modelHint })
     };

@@ -63,6 +63,8 @@ export function engineTurn(changes: Partial<EngineTurn> = {}): EngineTurn {
     trigger: "programmatic",
     continuation: false,
     generation: 0,
+    inputMessageIds: [],
+    questionId: undefined,
     body: undefined,
     channel: undefined,
     clientTools: [],

@@ -22,6 +22,7 @@ import type { AddMessagesOptions, ChatServices, TurnPreview } from "../feature/s
 import { TurnFeatures } from "../feature/turn-features.ts";
 import { chatFeature, type ChatFeature } from "./chat-protocol.ts";
 import { readConfig } from "../agent/config.ts";
+import { viewWithoutAdmission } from "../turn/turn.ts";
 import { ContextOverflow } from "./context-overflow.ts";
 import { contextFeature, contextPrompt } from "./context-tools.ts";
 import { CustomSessionError, NotStartedError } from "../feature/errors.ts";
@@ -160,13 +161,8 @@ export class ThinkRuntime {
   /** What a turn with this history would be given now. Nothing is stored. */
   previewTurn(channel: string | undefined, history: readonly UIMessage[]): Promise<TurnPreview> {
     const { turns } = this.parts;
-    const turn = {
-      ...EXPLAINED_TURN,
-      body: turns.body,
-      channel,
-      clientTools: turns.clientTools,
-      signal: new AbortController().signal
-    };
+    const asked = { body: turns.body, channel, clientTools: turns.clientTools };
+    const turn = viewWithoutAdmission({ turnId: "", requestId: "", trigger: "programmatic", generation: 0, ...asked });
     return this.#assembly.preview(turn, history);
   }
 
@@ -415,14 +411,3 @@ function noteUsage(session: Session, messageId: string, { inputTokens, outputTok
   if (inputTokens === undefined) return;
   session.noteUsage({ messageId, inputTokens, ...(outputTokens !== undefined && { outputTokens }) });
 }
-
-const EXPLAINED_TURN = {
-  turnId: "",
-  requestId: "",
-  messageId: "",
-  attempt: 0,
-  trigger: "programmatic",
-  continuation: false,
-  generation: 0,
-  origin: undefined
-} as const;

@@ -29,7 +29,7 @@ import type {
   TurnHooks
 } from "../turn/hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
-import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
+import { isContinuation, type EngineTurn, type TurnOutcome, type TurnView } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
@@ -278,7 +278,7 @@ export class UserTurnHooks implements TurnHooks {
     const attachments = this.#init.features.attachmentsOf(turn.turnId);
     const result = {
       message: outcome.message ?? { id: turn.messageId, role: "assistant" as const, parts: [] },
-      continuation: turn.continuation,
+      continuation: isContinuation(turn),
       status,
       ...(error !== undefined && { error }),
       attachments

@@ -14,7 +14,7 @@ import type { TurnEngine } from "./engine.ts";
 import { ToolAnswerError } from "./errors.ts";
 import type { TurnStore } from "./store.ts";
 import { isHalfAnswered, withApproval, withToolResult, type Answered } from "./tool-answer.ts";
-import type { TurnView } from "./turn.ts";
+import { viewWithoutAdmission, type TurnView } from "./turn.ts";
 
 /** Between the last answer and the continuation, so that a client that asks right after its answer finds it waiting. */
 export const CONTINUATION_PAUSE_MS = 50;
@@ -174,9 +174,18 @@ export class Answers {
   }
 
   #view({ requestId, messageId }: ArmedContinuation): TurnView {
-    const identity = { turnId: requestId, requestId, messageId, inputMessageIds: [] };
-    const continuation = messageId === this.#store.init.transcript.leafId;
-    return { ...identity, trigger: "auto-continuation", continuation, origin: this.#origins.get(requestId) };
+    const { transcript, conversation } = this.#store.init;
+    const isNewest = messageId === transcript.leafId;
+    return viewWithoutAdmission({
+      turnId: requestId,
+      requestId,
+      messageId,
+      trigger: "auto-continuation",
+      continuation: isNewest,
+      generation: conversation.row.generation,
+      ...(!isNewest && { resolvesMessageId: messageId }),
+      origin: this.#origins.get(requestId)
+    });
   }
 
   /** No turn is open, and no sibling call still waits for its answer. */

@@ -32,12 +32,11 @@ import type { AssembledTurn, TurnHooks } from "./hooks.ts";
 import type { TurnListener } from "./listener.ts";
 import type { TurnStream } from "./stream.ts";
 import { SILENCE_NOTICE_MS, Watchdog } from "./watchdog.ts";
-import type { EngineTurn, TurnView } from "./turn.ts";
+import type { TurnView } from "./turn.ts";
 
 export interface AttemptInit {
   /** Its signal is this attempt's own. */
-  readonly turn: EngineTurn;
-  readonly view: TurnView;
+  readonly turn: TurnView;
   /** Read when everything that may shorten it is done. */
   readonly history: () => UIMessage[];
   readonly stream: TurnStream;
@@ -197,7 +196,7 @@ export class Attempt {
       this.#stalled = new StreamStalledError(stall.timeoutMs);
       stop.abort(this.#stalled);
     };
-    const onSilence = (sinceMs: number) => this.#init.listeners.silent(this.#init.view, sinceMs);
+    const onSilence = (sinceMs: number) => this.#init.listeners.silent(this.#init.turn, sinceMs);
     const watchdog = new Watchdog({ ...stall, noticeMs: SILENCE_NOTICE_MS, clock, onStall, onSilence });
     this.#watchdog = watchdog;
     watchdog.start();
@@ -205,14 +204,14 @@ export class Attempt {
   }
 
   #pass(given: UIMessageChunk, tools: ToolSet): void {
-    const { view, listeners, stream } = this.#init;
+    const { turn, listeners, stream } = this.#init;
     const chunk = withExecutor(given, tools);
     if (!this.#hasStreamed) {
       this.#hasStreamed = true;
-      listeners.streaming(view);
+      listeners.streaming(turn);
     }
     for (const streamed of stream.push(chunk)) {
-      if (streamed.kind === "chunk") listeners.chunk(view, streamed);
+      if (streamed.kind === "chunk") listeners.chunk(turn, streamed);
       else if (streamed.kind === "answer") this.#init.answerChanged(streamed);
       else this.#init.earlierSettled(streamed.chunk);
     }

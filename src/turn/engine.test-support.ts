@@ -18,7 +18,7 @@ import type { TurnHooks } from "./hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
 import { retryAtOf } from "./retry-policy.ts";
 import type { RepairedPrompt, Transcript } from "./transcript.ts";
-import type { EngineTurn, TurnOutcome, TurnView } from "./turn.ts";
+import type { TurnOutcome, TurnView } from "./turn.ts";
 
 export class MemoryTranscript implements Transcript {
   readonly #messages = new Map<string, { message: UIMessage; parent: string | null }>();
@@ -85,13 +85,13 @@ export interface WorldInit {
   model: () => LanguageModel | Promise<LanguageModel>;
   tools?: ToolSet;
   settings?: ModelSettings;
-  respond?: (turn: EngineTurn, outcome: TurnOutcome) => Promise<void>;
+  respond?: (turn: TurnView, outcome: TurnOutcome) => Promise<void>;
   beforeToolCall?: TurnHooks["beforeToolCall"];
   stall?: { timeoutMs: number; includesTools?: boolean };
   maxTokens?: number;
   maxAnswerBytes?: number;
   recovery?: Partial<RecoveryPolicy>;
-  recover?: (turn: EngineTurn, incident: RecoveryIncident) => Promise<Partial<RecoveryChoice>>;
+  recover?: (turn: TurnView, incident: RecoveryIncident) => Promise<Partial<RecoveryChoice>>;
   keepsRecovering?: TurnHooks["keepsRecovering"];
   repairPart?: TurnHooks["repairPart"];
   describeFailure?: TurnHooks["describeFailure"];

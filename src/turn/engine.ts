@@ -3,7 +3,7 @@
 import type { UIMessage } from "ai";
 import type { ConversationRow, FailedTurn } from "../journal/conversation.ts";
 import type { TurnFold } from "../journal/folds/turn-fold.ts";
-import type { RecordedClientTool, StepUsage } from "../journal/records.ts";
+import type { RecordedClientTool, StepUsage, TurnAdmitted } from "../journal/records.ts";
 import type { Json } from "../util/json.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 import { admittedRecord, ofQuestion, type Admission, type TurnTicket } from "./admit.ts";
@@ -25,7 +25,7 @@ import {
 import { firstAttempt } from "./start-attempt.ts";
 import { TurnStore, type EngineInit } from "./store.ts";
 import { approvedCalls, isHalfAnswered } from "./tool-answer.ts";
-import { currentTurn, Turn, type CurrentTurn, type TurnOutcome, type TurnView } from "./turn.ts";
+import { Turn, type TurnOutcome, type TurnView } from "./turn.ts";
 
 /** Turns that may wait in one conversation. */
 export const QUEUE_LIMIT = 1_000;
@@ -65,7 +65,7 @@ export class TurnEngine {
   }
 
   requestOf(id: string): string | undefined {
-    return this.#openKeyed(id)?.view.requestId ?? this.#store.init.idempotency.turn(id)?.requestId;
+    return this.#openKeyed(id)?.requestId ?? this.#store.init.idempotency.turn(id)?.requestId;
   }
 
   /** The turn that an earlier call under the same key started, unless it failed. */
@@ -76,7 +76,7 @@ export class TurnEngine {
     if (open) {
       open.follow(signal);
       if (this.#store.nesting.isInResponse) open.isNested = true;
-      return { turnId: open.view.turnId, requestId: open.view.requestId, isFound: true, settled: open.settled };
+      return { turnId: open.turnId, requestId: open.requestId, isFound: true, settled: open.settled };
     }
     const kept = idempotency.turn(id);
     if (!kept) return undefined;
@@ -92,11 +92,11 @@ export class TurnEngine {
 
   /** The turn is durable: listeners are notified, and the runner may take it. */
   #begin(turn: Turn): TurnTicket {
-    const { turnId, requestId, origin } = turn.view;
+    const { turnId, requestId, origin } = turn;
     // The caller's own transaction may be around this one.
     this.#store.init.conversation.afterCommit(
       () => {
-        this.#store.listeners.accepted(turn.view);
+        this.#store.listeners.accepted(turn.view());
         if (turn.admitted.input.length > 0) this.#store.listeners.transcriptChanged(origin);
         this.#runner.drive();
       },
@@ -181,7 +181,9 @@ export class TurnEngine {
   /** What the records of a submission's turn say, while it is running or waiting. */
   openSubmission(requestId: string): TurnFold | undefined {
     if (!this.isOpen(requestId)) return undefined;
-    return this.#store.turns.find(({ view }) => view.trigger === "submission" && view.requestId === requestId)?.fold;
+    return this.#store.turns.find(
+      ({ admitted, requestId: id }) => admitted.trigger === "submission" && id === requestId
+    )?.fold;
   }
 
   /** Ends a running or waiting turn; an unknown request is nothing. */
@@ -283,27 +285,27 @@ export class TurnEngine {
   /** The turn whose stream is open now. */
   streaming(): TurnView | undefined {
     const { running } = this.#store;
-    return running?.attempt.hasStreamed ? running.turn.view : undefined;
+    return running?.attempt.hasStreamed ? running.turn.view() : undefined;
   }
 
   /** The turn whose model has said nothing for so long that clients are shown it, and since when. */
   silent(): { readonly turn: TurnView; readonly sinceMs: number } | undefined {
     const { running } = this.#store;
     const sinceMs = running?.attempt.silentSinceMs;
-    return running && sinceMs !== undefined ? { turn: running.turn.view, sinceMs } : undefined;
+    return running && sinceMs !== undefined ? { turn: running.turn.view(), sinceMs } : undefined;
   }
 
   /** The newest turn that is accepted and not streaming yet, a continuation that waits for its start included. */
   waiting(): TurnView | undefined {
     const streaming = this.streaming()?.turnId;
-    const waiting = this.#store.turns.findLast((turn) => turn.view.turnId !== streaming && !turn.isAnnounced);
-    return waiting?.view ?? this.#answers.armedView;
+    const waiting = this.#store.turns.findLast((turn) => turn.turnId !== streaming && !turn.isAnnounced);
+    return waiting?.view() ?? this.#answers.armedView;
   }
 
   /** The open turn that answers this message. */
   answering(messageId: string): TurnView | undefined {
-    return this.#store.turns.findLast((turn) => !turn.isAnnounced && turn.view.inputMessageIds.includes(messageId))
-      ?.view;
+    const isAsked = ({ inputMessageIds }: TurnAdmitted) => inputMessageIds.some((id) => id === messageId);
+    return this.#store.turns.findLast((turn) => !turn.isAnnounced && isAsked(turn.admitted))?.view();
   }
 
   /** The turn that goes on from this answer: open, or not admitted yet because something is in its way. */
@@ -313,7 +315,7 @@ export class TurnEngine {
         !isAnnounced &&
         (admitted.resolvesMessageId === messageId || (admitted.extendsAnswer && admitted.messageId === messageId))
     );
-    return open?.view ?? this.#answers.armedOf(messageId);
+    return open?.view() ?? this.#answers.armedOf(messageId);
   }
 
   /** The id that the answer of the newest turn has, if that turn is over and its records are kept. */
@@ -330,17 +332,17 @@ export class TurnEngine {
 
   /** The interrupted turn that is being continued or retried. */
   recovering(): RecoveringTurn | undefined {
-    for (const { fold, view } of this.#store.turns) {
+    for (const { fold, requestId } of this.#store.turns) {
       const since = recoveringSince(fold);
-      if (since !== undefined) return { requestId: view.requestId, since };
+      if (since !== undefined) return { requestId, since };
     }
     return undefined;
   }
 
   /** The turn that the calling code is part of. */
-  current(): CurrentTurn | undefined {
+  current(): TurnView | undefined {
     const { running, nesting } = this.#store;
-    return nesting.isInTurn && running ? currentTurn(running.turn) : undefined;
+    return nesting.isInTurn && running ? running.turn.view() : undefined;
   }
 
   isTurnOpen(turnId: string): boolean {
@@ -360,19 +362,19 @@ export class TurnEngine {
   /** Something works for the running turn, and its model has nothing to say meanwhile. */
   beat(turnId: string): void {
     const { running } = this.#store;
-    if (running?.turn.view.turnId === turnId) running.attempt.beat();
+    if (running?.turn.turnId === turnId) running.attempt.beat();
   }
 
   /** What the running attempt of a turn may still use; undefined when none is running. */
   tokensLeft(turnId: string): number | undefined {
     const { running } = this.#store;
-    return running?.turn.view.turnId === turnId ? running.attempt.tokensLeft : undefined;
+    return running?.turn.turnId === turnId ? running.attempt.tokensLeft : undefined;
   }
 
   /** What a turn's own model calls have used so far. */
   usedTokens(requestId: string): number {
     const { running } = this.#store;
-    if (running?.turn.view.requestId === requestId) return running.attempt.usedTokens;
+    if (running?.turn.requestId === requestId) return running.attempt.usedTokens;
     return this.usageOf(requestId)?.totalTokens ?? 0;
   }
 
@@ -414,7 +416,9 @@ export class TurnEngine {
   transcript(): UIMessage[] {
     const { transcript } = this.#store.init;
     // A submission is not part of the conversation before its time has come.
-    const waiting = this.#store.turns.filter(({ fold, view }) => fold.attempt === 0 && view.trigger !== "submission");
+    const waiting = this.#store.turns.filter(
+      ({ fold, admitted }) => fold.attempt === 0 && admitted.trigger !== "submission"
+    );
     // Stored by `admit` as the messages they are.
     const unplaced = waiting.flatMap(({ admitted }) => admitted.input as readonly unknown[] as UIMessage[]);
     // An id that is stored, or waits already, stays where it is: placing it again changes nothing.

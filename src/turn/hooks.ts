@@ -16,7 +16,7 @@ import type { FailureClass } from "../model/failure-classifier.ts";
 import type { MaybePromise } from "../util/maybe-promise.ts";
 import type { ExhaustionReason } from "./retry-policy.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "./recovery.ts";
-import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "./turn.ts";
+import type { RecordedGrant, TurnOutcome, TurnView } from "./turn.ts";
 
 /** Where a turn failed. */
 export type FailureStage = "parse" | "persist" | "turn" | "stream" | "recovery" | "transcript";
@@ -31,7 +31,7 @@ export interface FailureContext {
   readonly messagesPersisted: boolean;
   readonly classification?: FailureClass;
   /** The turn that failed, if it had begun. */
-  readonly turn?: EngineTurn;
+  readonly turn?: TurnView;
   /** What there is of its answer: stored together with the outcome that is being described. */
   readonly partial?: UIMessage;
 }
@@ -89,14 +89,14 @@ export interface ChatDecision {
 
 export interface TurnHooks {
   /** Before the history is read; it may be shortened here. Never throws. */
-  prepare?(turn: EngineTurn): Promise<unknown> | undefined;
+  prepare?(turn: TurnView): Promise<unknown> | undefined;
   /**
    * `history` is the path the answer hangs below, already repaired. Runs the user's hooks up to and including
    * `beforeTurn`. A throw fails the turn with stage "turn". `overflows`: how often it did not fit the context window.
    */
-  assemble(turn: EngineTurn, history: UIMessage[], overflows: number): Promise<AssembledTurn>;
-  beforeToolCall(turn: EngineTurn, call: ToolCallToRun): Promise<ToolDecision | void>;
-  afterToolCall(turn: EngineTurn, call: FinishedToolCall): Promise<void>;
+  assemble(turn: TurnView, history: UIMessage[], overflows: number): Promise<AssembledTurn>;
+  beforeToolCall(turn: TurnView, call: ToolCallToRun): Promise<ToolDecision | void>;
+  afterToolCall(turn: TurnView, call: FinishedToolCall): Promise<void>;
   /** What of a completed answer is stored, and what the turn's output is; undefined: all of it, and what the model gave. */
   finalAnswer?(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined;
   /** Turns any failure into the text that clients, callbacks and results carry. Never throws. */
@@ -115,17 +115,17 @@ export interface TurnHooks {
   /** Read anew for each decision. */
   readonly recovery: RecoveryPolicy;
   /** Asked before an interrupted turn is tried again. A throw ends the attempt. */
-  recover(turn: EngineTurn, incident: RecoveryIncident): Promise<RecoveryChoice>;
+  recover(turn: TurnView, incident: RecoveryIncident): Promise<RecoveryChoice>;
   /** Asked from the second interruption on. Never throws. */
-  keepsRecovering(turn: EngineTurn, incident: RecoveryIncident): Promise<boolean>;
+  keepsRecovering(turn: TurnView, incident: RecoveryIncident): Promise<boolean>;
   /** The turn is given up. Never throws. */
-  exhausted(turn: EngineTurn, incident: RecoveryIncident & { readonly reason: ExhaustionReason }): Promise<void>;
+  exhausted(turn: TurnView, incident: RecoveryIncident & { readonly reason: ExhaustionReason }): Promise<void>;
   /** What stands for a tool call that was cut off, in the turn of that request if it is known. */
   repairPart(part: UIMessage["parts"][number], requestId?: string): UIMessage["parts"][number];
   /** The work behind a call goes on, or is kept, outside its attempt: `lateOutcome` waits for what came of it. */
-  keepsOutcome?(turn: EngineTurn, call: Omit<CutOffCall, "input">): boolean;
+  keepsOutcome?(turn: TurnView, call: Omit<CutOffCall, "input">): boolean;
   /** What came of such a call; undefined: that cannot be known. Waits no longer than the turn's signal. Never throws. */
-  lateOutcome?(turn: EngineTurn, call: CutOffCall): Promise<CallOutcome | undefined>;
+  lateOutcome?(turn: TurnView, call: CutOffCall): Promise<CallOutcome | undefined>;
   /**
    * Whether a tool of the class runs on the server or is only declared; undefined for a name the class does not have. For
    * calls in stored messages that no turn wrote. Never throws.
@@ -140,12 +140,12 @@ export interface TurnHooks {
   /** How often a turn that outgrew the context window is compacted and begun anew; 0: never. */
   readonly overflowRetries: number;
   /** Makes the history shorter; false when it could not. Never throws. */
-  compact(turn: EngineTurn, attempt: number): Promise<boolean>;
+  compact(turn: TurnView, attempt: number): Promise<boolean>;
 
   /** The user wants to hear of finished turns: their hook is then called at least once per turn, even over a crash. */
   readonly wantsResponse: boolean;
   /** Runs after the turn is over, outside it: turns may be started and awaited here. A throw is logged. */
-  respond(turn: EngineTurn, outcome: TurnOutcome): Promise<void>;
+  respond(turn: TurnView, outcome: TurnOutcome): Promise<void>;
   /** Runs `work` in the agent's context, with the connection that started the turn. */
-  runIn<T>(turn: EngineTurn, work: () => T): T;
+  runIn<T>(turn: TurnView, work: () => T): T;
 }

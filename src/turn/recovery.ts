@@ -105,7 +105,7 @@ function partialOf(store: TurnStore, turn: Turn): RecoveredPartial {
     base,
     earlier,
     chunks: dropsPartial ? [] : store.chunksOf(fold),
-    repairPart: (part) => hooks.repairPart(part, turn.view.requestId),
+    repairPart: (part) => hooks.repairPart(part, turn.requestId),
     annotate: (chunk) => hooks.annotateRepair?.(chunk) ?? chunk,
     wholeSteps,
     limits: { answerBytes: Math.min(answerLimit(hooks), MAX_READ_BYTES), heldChars: MAX_READ_BYTES }
@@ -169,7 +169,7 @@ function announceInterruption(store: TurnStore, turn: Turn): void {
     emit("chat:recovery:attempt", event);
     if (!isExhausted(store, turn)) emit("chat:recovery:scheduled", event);
   }
-  store.listeners.interrupted(turn.view);
+  store.listeners.interrupted(turn.view());
 }
 
 function isExhausted(store: TurnStore, { fold }: Turn): boolean {
@@ -191,13 +191,13 @@ export function keptCalls(store: TurnStore, turn: Turn): readonly CallView[] {
   const { hooks } = store.init;
   const { calls, attempts } = turn.fold;
   if (!hooks.keepsOutcome || calls.size === 0 || attempts.at(-1)?.end === null) return [];
-  const context = turn.context();
+  const view = turn.view();
   return [...calls.values()].filter(
     ({ callId, toolName, executor, outcome, state }) =>
       executor === "server" &&
       outcome === null &&
       state !== "approval-requested" &&
-      hooks.keepsOutcome?.(context, { toolCallId: callId, toolName })
+      hooks.keepsOutcome?.(view, { toolCallId: callId, toolName })
   );
 }
 
@@ -209,11 +209,11 @@ export async function collectOutcomes(store: TurnStore, turn: Turn): Promise<boo
   const kept = keptCalls(store, turn);
   if (kept.length === 0) return false;
   const { hooks } = store.init;
-  const context = turn.context();
+  const view = turn.view();
   const calls = callsOf(store, turn.fold);
   const collected = kept.map(async ({ callId, toolName }) => {
     const call = { toolCallId: callId, toolName, input: calls.get(callId)?.input ?? null };
-    const outcome = await hooks.runIn(context, async () => hooks.lateOutcome?.(context, call));
+    const outcome = await hooks.runIn(view, async () => hooks.lateOutcome?.(view, call));
     if (!outcome || turn.signal.aborted || !turn.isOpen) return false;
     const { turnId } = turn.admitted;
     store.init.journal.writer.append([
@@ -229,7 +229,7 @@ export async function collectOutcomes(store: TurnStore, turn: Turn): Promise<boo
 export async function mayGoOn(store: TurnStore, turn: Turn, found: Interrupted): Promise<boolean> {
   const incident = incidentFor(store, turn, found);
   if (!incident || found.isHandover || (found.budget?.detections ?? 0) < 2) return true;
-  return store.init.hooks.keepsRecovering(turn.context(), incident);
+  return store.init.hooks.keepsRecovering(turn.view(), incident);
 }
 
 /** What becomes of the partial answer, and of the turn. Throws what the hook throws. */
@@ -237,8 +237,8 @@ export async function askHook(store: TurnStore, turn: Turn, found: Interrupted):
   const incident = incidentFor(store, turn, found);
   if (!incident || found.isHandover) return { persist: true, continue: true };
   const { hooks, clock } = store.init;
-  const context = turn.context();
-  const answer = hooks.runIn(context, () => hooks.recover(context, incident));
+  const view = turn.view();
+  const answer = hooks.runIn(view, () => hooks.recover(view, incident));
   const late = () => new RecoveryHookTimeoutError(RECOVERY_HOOK_MS);
   return beforeDeadline(answer, { clock, timeoutMs: RECOVERY_HOOK_MS, late });
 }
@@ -254,7 +254,7 @@ export async function giveUp(
   const incident = incidentFor(store, turn, found);
   if (incident) {
     emit("chat:recovery:exhausted", { ...eventOfIncident(incident), reason });
-    await hooks.exhausted(turn.context(), { ...incident, reason });
+    await hooks.exhausted(turn.view(), { ...incident, reason });
   }
   const outcome = { status: "error", reason, error: hooks.recovery.terminalMessage, givenUp: true } as const;
   try {
@@ -272,7 +272,7 @@ export function eventOf(store: TurnStore, turn: Turn): IncidentEvent | undefined
   const { recovery } = store.init.hooks;
   const { fold } = turn;
   if (!recovery.enabled || !turn.isOpen || recoveringSince(fold) === undefined) return undefined;
-  const { requestId, inputMessageIds, continuation } = turn.view;
+  const { requestId, inputMessageIds, continuation } = turn.view();
   return {
     incidentId: incidentId(requestId, inputMessageIds),
     requestId,
@@ -355,8 +355,8 @@ export async function shorten(store: TurnStore, turn: Turn, answer: UIMessage): 
   if (hooks.overflowRetries === 0 || turn.signal.aborted) return false;
   const overflows = turn.fold.attempts.filter(({ end }) => end === "overflow").length;
   if (overflows >= hooks.overflowRetries) return false;
-  const context = turn.context();
-  const compacted = hooks.runIn(context, () => hooks.compact(context, overflows + 1));
+  const view = turn.view();
+  const compacted = hooks.runIn(view, () => hooks.compact(view, overflows + 1));
   const isShorter = await unlessAborted(turn.signal, compacted);
   return !turn.signal.aborted && (isShorter || hasLongResults(answer));
 }
@@ -420,7 +420,7 @@ interface IncidentInit {
 }
 
 function incidentOf({ turn, partial, budget, policy, nowMs }: IncidentInit): RecoveryIncident {
-  const { requestId, inputMessageIds, continuation } = turn.view;
+  const { requestId, inputMessageIds, continuation } = turn.view();
   const parts = partial.fold.message.parts;
   return {
     incidentId: incidentId(requestId, inputMessageIds),
@@ -429,7 +429,7 @@ function incidentOf({ turn, partial, budget, policy, nowMs }: IncidentInit): Rec
     attempt: budget.attempt,
     maxAttempts: policy.maxAttempts,
     recoveryKind: continuation || partial.progress !== "nothing" ? "continue" : "retry",
-    streamId: turn.fold.contentSequence > 0 ? turn.view.turnId : "",
+    streamId: turn.fold.contentSequence > 0 ? turn.turnId : "",
     createdAt: turn.admitted.at,
     partialText: parts.map((part) => (part.type === "text" ? part.text : "")).join(""),
     partialParts: parts.filter((part) => part.type !== "step-start"),

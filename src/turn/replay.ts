@@ -1,6 +1,6 @@
 // What a client that comes later is sent of a stream: all that is stored while the turn runs, a bounded part afterwards.
 import type { StoredChunk, TurnStore } from "./store.ts";
-import { turnView, type TurnOutcome, type TurnView } from "./turn.ts";
+import { Turn, type TurnOutcome, type TurnView } from "./turn.ts";
 
 /** Of a finished stream, as JSON. */
 const REPLAY_CHARS = 16 * 1024 * 1024;
@@ -16,18 +16,19 @@ export interface Replay {
 
 export function replayOf(store: TurnStore, requestId: string): Replay | undefined {
   const { running } = store;
-  if (running?.turn.view.requestId === requestId) running.stream.flush();
+  if (running?.turn.requestId === requestId) running.stream.flush();
   const open = store.findByRequest(requestId);
-  if (open) return { turn: open.view, chunks: store.chunksOf(open.fold), state: "live" };
+  if (open) return { turn: open.view(), chunks: store.chunksOf(open.fold), state: "live" };
   return finishedReplay(store, requestId);
 }
 
 function finishedReplay(store: TurnStore, requestId: string): Replay | undefined {
   const fold = store.endedFold(requestId);
-  if (!fold?.admission || !fold.outcome) return undefined;
+  const { admission: admitted } = fold ?? {};
+  if (!fold?.outcome || !admitted) return undefined;
   const { outcome } = fold.outcome;
   return {
-    turn: turnView(fold.admission),
+    turn: new Turn({ admitted, fold, folds: store.init.journal.folds }).view(),
     // What is left out is in the stored message, which a client is sent behind the replay.
     chunks: upTo(store.chunksOf(fold), REPLAY_CHARS),
     state: outcome === "failed" ? "error" : outcome

@@ -298,7 +298,7 @@ export class TurnRunner {
 
   #stalled(turn: Turn, tried: Tried, error: StreamStalledError): void {
     const { hooks, emit } = this.#store.init;
-    emit("chat:stream:stalled", { requestId: turn.view.requestId, timeoutMs: error.timeoutMs });
+    emit("chat:stream:stalled", { requestId: turn.requestId, timeoutMs: error.timeoutMs });
     if (!hooks.recovery.enabled) return this.#fail(turn, { error, stage: "stream", tried });
     const isLongSilence = error.timeoutMs >= LONG_SILENCE_MS;
     this.#handOver(turn, tried, {
@@ -379,7 +379,7 @@ export class TurnRunner {
   #refusedFiles(turn: Turn, error: unknown): readonly RefusedFiles[] {
     const { hooks, transcript } = this.#store.init;
     const refusal = hooks.fileRefusal?.(error);
-    return refusal === undefined ? [] : findRefused(transcript, turn.view, refusal);
+    return refusal === undefined ? [] : findRefused(transcript, turn.view(), refusal);
   }
 
   /**
@@ -426,11 +426,11 @@ export class TurnRunner {
     const { openTurns } = this.#store;
     // From the newest on: a queue of any length is mostly answered by its last turn.
     const newest = openTurns.findLast((open) => this.#store.find(open)?.admitted.supersedable);
-    return newest !== undefined && newest.turnId !== turn.view.turnId;
+    return newest !== undefined && newest.turnId !== turn.turnId;
   }
 
   #describe(turn: Turn, error: unknown, failure: Pick<FailureContext, "stage" | "classification" | "partial">): string {
-    const { requestId } = turn.view;
+    const { requestId } = turn;
     const context = { ...this.#failureContext(turn, failure.stage), ...failure };
     const text = this.#textOf(error, context);
     const { stage } = failure;
@@ -455,7 +455,7 @@ export class TurnRunner {
   }
 
   #failureContext(turn: Turn, stage: FailureContext["stage"]): FailureContext {
-    return { requestId: turn.view.requestId, stage, messagesPersisted: true, turn: turn.context() };
+    return { requestId: turn.requestId, stage, messagesPersisted: true, turn: turn.view() };
   }
 
   /** The turn is over and the next may run; its hook runs beside it. */
@@ -488,12 +488,12 @@ export class TurnRunner {
 }
 
 /** What a client has asked stays in the conversation though it is not answered. A submission that never ran leaves nothing. */
-function staysAsked({ view }: Turn, reason: string): boolean {
-  return reason !== "cleared" && view.trigger !== "submission";
+function staysAsked({ admitted }: Turn, reason: string): boolean {
+  return reason !== "cleared" && admitted.trigger !== "submission";
 }
 
 function turnEvent(turn: Turn) {
-  const { requestId, trigger } = turn.view;
-  const { generation, continuation } = turn.admitted;
+  const { requestId, admitted } = turn;
+  const { trigger, generation, continuation } = admitted;
   return { requestId, trigger, admission: "queue" as const, continuation, generation };
 }

@@ -18,7 +18,7 @@ import type { StreamRecord, TurnStream } from "./stream.ts";
 import { approvedCalls } from "./tool-answer.ts";
 import { closeCalls, type ClosingCalls } from "./tool-calls.ts";
 import type { CountedTokens, Transcript } from "./transcript.ts";
-import { Turn, type TurnOutcome, type TurnStatus, type TurnView } from "./turn.ts";
+import { Turn, viewWithoutAdmission, type TurnOutcome, type TurnStatus, type TurnView } from "./turn.ts";
 
 type MessagePart = UIMessage["parts"][number];
 
@@ -64,13 +64,13 @@ export function settleTurn(store: TurnStore, turn: Turn, ending: Ending): TurnOu
 
 export function announceEnding(store: TurnStore, turn: Turn, outcome: TurnOutcome): void {
   if (store.running?.turn === turn) store.running = undefined;
-  store.listeners.settled(turn.view, outcome);
+  store.listeners.settled(turn.view(), outcome);
 }
 
 /** For a caller with a larger transaction of its own, who announces after the commit. */
 export function recordEnding(store: TurnStore, turn: Turn, given: Ending): TurnOutcome {
   const { conversation, transcript, hooks } = store.init;
-  const { turnId: id, requestId, inputMessageIds } = turn.view;
+  const { turnId: id, requestId } = turn;
   const { message, ending } = conversation.transaction((row) => {
     let ending = given;
     if (ending.placesInput) placeInput(store, turn);
@@ -80,7 +80,7 @@ export function recordEnding(store: TurnStore, turn: Turn, given: Ending): TurnO
     const segments = ending.stream?.takeUnflushed() ?? [];
     const left = ending.stream ? ending.stream.finish() : ending.left?.answer;
     const closed = left && closeCalls(left, closingOf(store, turn, { ending, message: left }));
-    const final = ending.status === "completed" ? hooks.finalAnswer?.(turn.view, closed) : undefined;
+    const final = ending.status === "completed" ? hooks.finalAnswer?.(turn.view(), closed) : undefined;
     if (final) ending = endingOf(ending, final);
     // What an interruption has stored of it cannot be left as it is.
     const isStored = final !== undefined && closed !== undefined && transcript.has(closed.id);
@@ -99,7 +99,9 @@ export function recordEnding(store: TurnStore, turn: Turn, given: Ending): TurnO
     keepOutcome(store, turn, { ...ending, answer });
     if (ending.status !== "skipped") {
       row.failedTurn =
-        ending.error === undefined ? null : { requestId, text: ending.error, messageIds: inputMessageIds };
+        ending.error === undefined
+          ? null
+          : { requestId, text: ending.error, messageIds: turn.admitted.inputMessageIds };
     }
     return { message: answer, ending };
   });
@@ -165,7 +167,7 @@ function keepOutcome(store: TurnStore, turn: Turn, ended: Ending & { readonly an
   const { idempotencyId } = turn.admitted;
   const { status, reason, output, answer } = ended;
   if (idempotencyId === null || status === "error") return;
-  const { turnId: id, requestId } = turn.view;
+  const { turnId: id, requestId } = turn;
   store.init.idempotency.keepTurn(idempotencyId, {
     turnId: id,
     requestId,
@@ -185,7 +187,7 @@ export function cancelTurn(store: TurnStore, turn: Turn, reason: string): void {
   const { turnId: id } = turn.admitted;
   journal.writer.append([{ type: "turn-cancel-requested", turnId: id, at: store.now(), reason }]);
   conversation.afterCommit(() => {
-    emit("message:cancel", { requestId: turn.view.requestId });
+    emit("message:cancel", { requestId: turn.requestId });
     turn.abort(new DOMException(reason, "AbortError"));
     if (turn.fold.attempt > 0 || turn.isAnnounced) return;
     const outcome: TurnOutcome = { status: "aborted", reason, streamed: false };
@@ -201,8 +203,8 @@ export function cancelTurn(store: TurnStore, turn: Turn, reason: string): void {
  */
 export function settleUnreadable(store: TurnStore, open: OpenTurn): void {
   const { conversation, hooks, emit, transcript } = store.init;
-  const { requestId } = open;
-  const isCleared = open.generation !== conversation.row.generation;
+  const { requestId, generation } = open;
+  const isCleared = generation !== conversation.row.generation;
   const unreadable = new TurnUnreadableError(open.turnId);
   const context = { requestId, stage: "recovery", messagesPersisted: false } as const;
   const error = isCleared ? unreadable.message : hooks.describeFailure(unreadable, context);
@@ -218,18 +220,9 @@ export function settleUnreadable(store: TurnStore, open: OpenTurn): void {
   });
   if (isCleared) return;
   emit("chat:request:failed", { ...context, error, ...failureDetails(unreadable) });
-  const view: TurnView = { ...UNREAD, turnId: open.turnId, requestId };
+  const view = viewWithoutAdmission({ turnId: open.turnId, requestId, generation, trigger: "ws-chat" });
   store.listeners.settled(view, { ...ending, streamed: false, givenUp: true });
 }
-
-/** What is not known of a turn that cannot be read. */
-const UNREAD = {
-  messageId: "",
-  trigger: "ws-chat",
-  continuation: false,
-  inputMessageIds: [],
-  origin: undefined
-} as const;
 
 /** The stored answer that the turn extends, and the one whose decided calls it runs without extending it. */
 export function continuedMessages(
@@ -284,7 +277,7 @@ function closingOf(
   return {
     runs: stream?.runs ?? new Set(approved),
     started: stream?.started ?? new Set(),
-    repairPart: (part) => hooks.repairPart(part, turn.view.requestId)
+    repairPart: (part) => hooks.repairPart(part, turn.requestId)
   };
 }
 
@@ -349,23 +342,23 @@ export function endedOutcome(
 /** The object is not kept awake for a hook that was not promised: most agents have none. */
 async function callIfOwed(store: TurnStore, turn: Turn, outcome: TurnOutcome): Promise<void> {
   const { conversation, keepAlive } = store.init;
-  if (!conversation.row.respondingTurns.includes(turn.view.turnId)) return;
+  if (!conversation.row.respondingTurns.includes(turn.turnId)) return;
   await keepAlive(() => callHook(store, turn, outcome));
 }
 
 async function callHook(store: TurnStore, turn: Turn, outcome: TurnOutcome): Promise<void> {
   const { hooks, conversation, clock } = store.init;
   // The turn is over, and so is what could stop it.
-  const context = turn.context(new AbortController().signal);
+  const view = turn.view(new AbortController().signal);
   try {
-    const hook = store.nesting.inResponse(() => hooks.runIn(context, () => hooks.respond(context, outcome)));
+    const hook = store.nesting.inResponse(() => hooks.runIn(view, () => hooks.respond(view, outcome)));
     const late = () => new Error(`It has not returned for ${RESPONSE_LIMIT_MS} ms.`);
     await beforeDeadline(hook, { clock, timeoutMs: RESPONSE_LIMIT_MS, late });
   } catch (error) {
     console.error("The response hook failed:", error);
   }
   // A clear may have forgotten the turn meanwhile.
-  if (conversation.row.respondingTurns.includes(context.turnId)) appendResponded(store, context.turnId);
+  if (conversation.row.respondingTurns.includes(turn.turnId)) appendResponded(store, turn.turnId);
 }
 
 function appendResponded({ init }: TurnStore, id: string): void {
@@ -385,7 +378,7 @@ export interface RefusedFiles {
  */
 export function findRefused(
   transcript: Pick<Transcript, "get" | "path">,
-  { requestId, inputMessageIds }: TurnView,
+  { requestId, inputMessageIds }: Pick<TurnView, "requestId" | "inputMessageIds">,
   refusal: FileRefusal
 ): RefusedFiles[] {
   const own = marked(transcript, inputMessageIds, requestId);

@@ -40,14 +40,14 @@ export async function beginFirst(store: TurnStore, turn: Turn): Promise<void> {
   const { init } = store;
   const made = await deferredInput(store, turn);
   init.conversation.transaction(() => {
-    init.journal.writer.append([firstAttempt(turn.view.turnId, store.now())]);
+    init.journal.writer.append([firstAttempt(turn.turnId, store.now())]);
     placeInput(store, turn);
-    const origin = { by: "code", why: "turn-input", turnId: turn.view.turnId } as const;
+    const origin = { by: "code", why: "turn-input", turnId: turn.turnId } as const;
     for (const message of made) init.transcript.append(message, origin);
   });
   // Listeners were notified of the others when they were accepted, except of submissions, which clients do not see before.
-  const isUnseen = turn.view.trigger === "submission";
-  if (made.length > 0 || isUnseen) store.listeners.transcriptChanged(turn.view.origin);
+  const isUnseen = turn.admitted.trigger === "submission";
+  if (made.length > 0 || isUnseen) store.listeners.transcriptChanged(turn.origin);
 }
 
 async function deferredInput(store: TurnStore, turn: Turn): Promise<readonly UIMessage[]> {
@@ -88,7 +88,8 @@ export function beginNext(store: TurnStore, turn: Turn, found: Interrupted): voi
   turn.partial = undefined;
   for (const message of changed) store.listeners.messageUpdated(message);
   if (isFollowed) {
-    bodies.forEach((body, index) => store.listeners.chunk(turn.view, { seq: firstChunk + index, body }));
+    const view = turn.view();
+    bodies.forEach((body, index) => store.listeners.chunk(view, { seq: firstChunk + index, body }));
   }
 }
 
@@ -123,19 +124,15 @@ export async function runAttempt(store: TurnStore, turn: Turn, found: Interrupte
   const { init, listeners } = store;
   const { fold } = turn;
   const stop = new AbortController();
-  const context = {
-    ...turn.context(AbortSignal.any([turn.signal, stop.signal])),
-    ...(fold.grants && { grant: fold.grants })
-  };
+  const view = turn.view(AbortSignal.any([turn.signal, stop.signal]));
   const setting = { ...continuedMessages(store, turn), partial: found?.partial };
   const stream = openStream(store, turn, setting);
   const attempt = new Attempt({
-    turn: context,
-    view: turn.view,
+    turn: view,
     history: () => historyOf(store, turn, setting),
     stream,
     stop,
-    stampsId: !turn.view.continuation,
+    stampsId: !view.continuation,
     continuesText: found?.partial.openTextId !== undefined,
     usage: fold.steps.usage,
     overflows: fold.attempts.filter(({ end }) => end === "overflow").length,
@@ -194,12 +191,12 @@ function joinOf(base: UIMessage | undefined, partial: RecoveredPartial | undefin
 }
 
 /** Entries that a person uses: only they have gone past a question that is still open. Others leave it to them. */
-const ASKED_BY_PERSON: ReadonlySet<TurnTrigger> = new Set<TurnTrigger>(["ws-chat", "rpc"]);
+const ASKED_BY_PERSON: ReadonlySet<string> = new Set<TurnTrigger>(["ws-chat", "rpc"]);
 
 /** The path the answer hangs below, of the answer what there is, and the calls to run if they stand further up. */
 function historyOf(store: TurnStore, turn: Turn, { base, earlier, partial }: Setting): UIMessage[] {
   const { transcript, hooks } = store.init;
-  const { messageId, parentMessageId, clientTools, inputMessageIds } = turn.admitted;
+  const { messageId, parentMessageId, clientTools, inputMessageIds, trigger } = turn.admitted;
   const answer = partial && storableAnswer(partial.fold.message);
   const isStored = base !== undefined || (partial !== undefined && transcript.has(messageId));
   const leaf = isStored ? messageId : (parentMessageId ?? undefined);
@@ -211,13 +208,13 @@ function historyOf(store: TurnStore, turn: Turn, { base, earlier, partial }: Set
       const kind = hooks.toolKind(name);
       return kind === "client" || (kind === undefined && clientTools.some((tool) => tool.name === name));
     },
-    isUserTurn: inputMessageIds.length > 0 && ASKED_BY_PERSON.has(turn.view.trigger),
+    isUserTurn: inputMessageIds.length > 0 && ASKED_BY_PERSON.has(trigger),
     running: {
       callIds: new Set(running.map(({ toolCallId }) => toolCallId)),
       shown: isLast ? "in-place" : "elsewhere"
     }
   });
-  transcript.repair(prompt, turn.view.turnId);
+  transcript.repair(prompt, turn.turnId);
   const path = prompt.messages;
   const before = partial && path.at(-1)?.id === messageId ? path.slice(0, -1) : path;
   const shown = answer ? [...before, answer] : before;

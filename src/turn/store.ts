@@ -79,7 +79,7 @@ export class TurnStore {
   }
 
   add(turn: Turn): void {
-    this.#turns.set(turn.view.turnId, turn);
+    this.#turns.set(turn.turnId, turn);
   }
 
   /** After a restart, from its records. Undefined when its admission cannot be read any more. */
@@ -103,7 +103,7 @@ export class TurnStore {
 
   forget(turn: Turn): void {
     turn.release();
-    this.#turns.delete(turn.view.turnId);
+    this.#turns.delete(turn.turnId);
   }
 
   /** What the kept records of any turn say, open or not, from this sequence on. */

@@ -1,10 +1,12 @@
 // One turn. `Turn` is the owner of an open one: the fold of its records, which the journal advances by every record that
-// it appends, and what only this process knows: the caller, the signal, how to stop it. The rest are the plain values that
+// it appends, and what only this process knows: the caller, the signal, how to stop it. `TurnView` is the plain value that
 // hooks, listeners and callers are given. There is no "current turn".
 import type { UIMessage } from "ai";
 import { emptyTurn, type TurnFold } from "../journal/folds/turn-fold.ts";
+import { aliasOf } from "../journal/open-turns.ts";
 import type { RecordedClientTool, TurnAdmitted, TurnGranted } from "../journal/records.ts";
 import type { TurnFolds } from "../journal/turn-folds.ts";
+import type { TurnId } from "../util/ids.ts";
 import type { RecoveredPartial } from "./partial.ts";
 import type { PartialSource } from "./recovery.ts";
 import type { TurnInput } from "./admit.ts";
@@ -25,19 +27,26 @@ export type TurnTrigger =
 /** What a turn may do, as it is kept with the turn. */
 export type RecordedGrant = Pick<TurnGranted, "allowed" | "reason" | "permissions">;
 
-/** A turn as its hooks and tools see it. The same identity over every attempt. */
-export interface EngineTurn {
+/**
+ * A turn as hooks, tools, listeners and callers are given it: a plain value, as of when it was given. Its identity is the
+ * same over every attempt.
+ */
+export interface TurnView {
   readonly turnId: string;
   /** What the client calls it. */
   readonly requestId: string;
   /** The id under which its answer is streamed and stored. */
   readonly messageId: string;
-  /** Counts from 1. */
+  /** The newest attempt, counted from 1; 0 before the first. */
   readonly attempt: number;
   readonly trigger: TurnTrigger;
-  /** Builds on the latest answer, with no new user message. */
+  /** Clients add what it streams to the newest answer. `isContinuation` also knows turns with an answer of their own. */
   readonly continuation: boolean;
   readonly generation: number;
+  /** Ids of the user messages it answers: the run of user messages at the end of its input. */
+  readonly inputMessageIds: readonly string[];
+  /** The newest user message that it answers, also as a continuation on a channel. */
+  readonly questionId: string | undefined;
   readonly body: Record<string, unknown> | undefined;
   readonly channel: string | undefined;
   readonly clientTools: readonly RecordedClientTool[];
@@ -53,17 +62,31 @@ export interface EngineTurn {
   readonly origin: unknown;
 }
 
-/** A turn as its listeners receive it. */
-export interface TurnView {
-  readonly turnId: string;
-  readonly requestId: string;
-  readonly messageId: string;
-  readonly trigger: TurnTrigger;
-  /** Clients add what it streams to the newest answer. */
-  readonly continuation: boolean;
-  /** Ids of the user messages it answers: the run of user messages at the end of its input. */
-  readonly inputMessageIds: readonly string[];
-  readonly origin: unknown;
+/** The name of a `TurnView` in what the class and its features are given. */
+export type EngineTurn = TurnView;
+
+/** Whether a turn builds on an earlier answer, with no new user message. */
+export function isContinuation({ continuation, resolvesMessageId }: TurnView): boolean {
+  return continuation || resolvesMessageId !== undefined;
+}
+
+/** A turn without an admission: one that is not admitted yet, or whose record cannot be read. */
+export function viewWithoutAdmission(
+  known: Pick<TurnView, "turnId" | "requestId" | "trigger" | "generation"> & Partial<TurnView>
+): TurnView {
+  return {
+    messageId: "",
+    attempt: 0,
+    continuation: false,
+    inputMessageIds: [],
+    questionId: undefined,
+    body: undefined,
+    channel: undefined,
+    clientTools: [],
+    signal: new AbortController().signal,
+    origin: undefined,
+    ...known
+  };
 }
 
 export type TurnStatus = "completed" | "error" | "aborted" | "skipped";
@@ -99,7 +122,7 @@ export interface TurnInit {
 
 export class Turn {
   readonly admitted: TurnAdmitted;
-  readonly view: TurnView;
+  readonly requestId: string;
   /** A response hook waits for it: its own hook must not wait for that one. */
   isNested: boolean;
   /** Its first attempt was recorded together with its admission, by this process, and has not run yet. */
@@ -123,7 +146,7 @@ export class Turn {
     this.#init = init;
     this.#fold = init.fold ?? emptyTurn(init.admitted.turnId);
     this.admitted = init.admitted;
-    this.view = turnView(init.admitted, init.origin);
+    this.requestId = aliasOf(init.admitted);
     this.isNested = init.isNested ?? false;
     this.isUntried = init.isUntried ?? false;
     const { promise, resolve } = Promise.withResolvers<TurnOutcome>();
@@ -159,22 +182,41 @@ export class Turn {
     return typeof this.#init.input === "function" ? this.#init.input : undefined;
   }
 
-  /** As hooks see it. `signal`: of the attempt, if one runs. */
-  context(signal: AbortSignal = this.signal): EngineTurn {
-    const { body, channel, clientTools, generation, parentMessageId, resolvesMessageId, continuation } = this.admitted;
-    const { inputMessageIds: _unused, ...view } = this.view;
+  get turnId(): TurnId {
+    return this.admitted.turnId;
+  }
+
+  /** The caller, while this process lives. */
+  get origin(): unknown {
+    return this.#init.origin;
+  }
+
+  /** As it is now. `signal`: of the attempt, if one runs. */
+  view(signal: AbortSignal = this.signal): TurnView {
+    const { turnId, messageId, trigger, continuation, generation, inputMessageIds } = this.admitted;
+    const { body, channel, clientTools, questionId, parentMessageId, resolvesMessageId } = this.admitted;
+    const { attempt, grants } = this.fold;
     return {
-      ...view,
-      continuation,
-      attempt: this.fold.attempt,
+      turnId,
+      requestId: this.requestId,
+      messageId,
+      attempt,
+      // Written by `admit` from this type; an unknown one comes from a newer build and is only passed on.
+      trigger: trigger as TurnTrigger,
+      // One that resolves an earlier answer has a message of its own, and clients must not add it to the newest.
+      continuation: continuation && resolvesMessageId === null,
       generation,
+      inputMessageIds,
+      questionId: inputMessageIds.at(-1) ?? questionId ?? undefined,
       // The custom fields of a request: `admit` stores an object or null.
       body: (body as Record<string, unknown> | null) ?? undefined,
       channel: channel ?? undefined,
       clientTools,
       ...(parentMessageId !== null && { parentMessageId }),
       ...(resolvesMessageId !== null && { resolvesMessageId }),
-      signal
+      ...(grants && { grant: grants }),
+      signal,
+      origin: this.origin
     };
   }
 
@@ -186,31 +228,4 @@ export class Turn {
   release(): void {
     for (const detach of this.#detach.splice(0)) detach();
   }
-}
-
-/** What the code that a turn runs may know of it. */
-export interface CurrentTurn extends TurnView {
-  readonly channel: string | undefined;
-  /** The newest user message that it answers. */
-  readonly questionId: string | undefined;
-}
-
-export function currentTurn({ view, admitted }: Turn): CurrentTurn {
-  const questionId = view.inputMessageIds.at(-1) ?? admitted.questionId ?? undefined;
-  return { ...view, channel: admitted.channel ?? undefined, questionId };
-}
-
-export function turnView(admitted: TurnAdmitted, origin?: unknown): TurnView {
-  const { turnId, requestId, messageId, trigger, continuation, resolvesMessageId, inputMessageIds } = admitted;
-  return {
-    turnId,
-    requestId: requestId ?? turnId,
-    messageId,
-    // Written by `admit` from this type; an unknown one comes from a newer build and is only passed on.
-    trigger: trigger as TurnTrigger,
-    // One that resolves an earlier answer has a message of its own, and clients must not add it to the newest.
-    continuation: continuation && resolvesMessageId === null,
-    inputMessageIds,
-    origin
-  };
 }

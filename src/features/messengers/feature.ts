@@ -6,6 +6,7 @@ import { channels } from "../channels/capability.ts";
 import type { MessengerCall, MessengersFeature } from "../channels/channels.ts";
 import type { TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
+import { isContinuation } from "../../turn/turn.ts";
 import { AskedApprovals } from "./approvals.ts";
 import { postableOf } from "./attached.ts";
 import { fetchAttachment } from "./attachments.ts";
@@ -72,7 +73,7 @@ export function openMessengers(host: ChatServices): MessengersFeature {
       for (const connection of connections) connection.drive();
     },
     inTurn: (turn): TurnPart | undefined => {
-      if (!turn.continuation || turn.channel === undefined || !intakeOf(turn.channel)) return undefined;
+      if (!isContinuation(turn) || turn.channel === undefined || !intakeOf(turn.channel)) return undefined;
       return { begin: () => follower.begin(turn) };
     },
     settled: (turn, outcome) => follower.settled(turn, outcome),
