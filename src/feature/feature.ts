@@ -16,7 +16,7 @@ import type {
 } from "../model/index.ts";
 import type { CallOutcome } from "../journal/records.ts";
 import type { AssembledTurn, CutOffCall, FinalAnswer } from "../turn/hooks.ts";
-import type { RecordedGrant, EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
+import type { RecordedGrant, TurnView, TurnOutcome } from "../turn/turn.ts";
 import { isObject, type Json } from "../util/json.ts";
 import type { ApprovalSource, DecisionCheck, ReplyAttachment } from "./approval-contract.ts";
 import type { TurnConfig, TurnContext } from "./hooks.ts";
@@ -74,7 +74,7 @@ export interface Feature {
   /** Names of tools that it brings into every turn. Two features cannot have the same. */
   readonly toolNames?: readonly string[];
   /** Called for each attempt of a turn, and to explain a prompt. A throw fails the turn. */
-  inTurn?(turn: EngineTurn): MaybePromise<TurnPart | undefined>;
+  inTurn?(turn: TurnView): MaybePromise<TurnPart | undefined>;
   /** Before its part in a turn is asked: waits for what it connects to, as long as the class says. */
   untilConnected?(): Promise<void> | undefined;
   /** What the channel a turn came through changes about it; undefined: not a channel of this feature. */
@@ -84,7 +84,7 @@ export interface Feature {
   /** What of a completed answer is stored, and what the turn's output is. Part of the transaction that ends the turn. */
   finalAnswer?(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined;
   /** A tool that only the package itself has a use for: the class's tool hooks are not called for it. */
-  isOwnTool?(turn: EngineTurn, toolName: string): boolean;
+  isOwnTool?(turn: TurnView, toolName: string): boolean;
   /** What it sees of running turns, each time after the class's hook of that name. */
   readonly observer?: TurnObserver;
   /** The outcome and the answer are stored. Also for turns of an earlier process. A throw is logged. */
@@ -104,9 +104,9 @@ export interface Feature {
   /** The result of a call that its turn lost in a crash, in a list of one; undefined: not known. */
   lostOutcome?(call: LostCall): [Json | undefined] | undefined;
   /** Whether the work behind a call that was cut off goes on, or is kept, outside the turn: `lateOutcome` waits for it. */
-  keepsOutcome?(turn: EngineTurn, call: Omit<CutOffCall, "input">): boolean;
+  keepsOutcome?(turn: TurnView, call: Omit<CutOffCall, "input">): boolean;
   /** What came of such a call; undefined: not known. Waits no longer than the turn's signal. */
-  lateOutcome?(turn: EngineTurn, call: CutOffCall): Promise<CallOutcome | undefined>;
+  lateOutcome?(turn: TurnView, call: CutOffCall): Promise<CallOutcome | undefined>;
   /** As `TurnPart.annotate`, for outcomes that an earlier attempt did not get to stream. */
   annotateRecovered?(chunk: UIMessageChunk): UIMessageChunk;
   /** What `onChatResponse` is given with the turn's answer. */
@@ -173,10 +173,10 @@ export type FeatureLayer = Exclude<ToolLayerName, "tools" | "client" | "turn">;
 /** Its methods never throw: a turn goes on whatever becomes of them. Awaited, but for `onChunk`. */
 export interface TurnObserver {
   /** With the input that the class decided on. */
-  beforeToolCall(turn: EngineTurn, call: ToolCallToRun): Promise<void>;
-  afterToolCall(turn: EngineTurn, call: FinishedToolCall): Promise<void>;
-  onStepFinish(turn: EngineTurn, event: StepEnd): Promise<void>;
-  onChunk(turn: EngineTurn, event: ChunkEvent): void;
+  beforeToolCall(turn: TurnView, call: ToolCallToRun): Promise<void>;
+  afterToolCall(turn: TurnView, call: FinishedToolCall): Promise<void>;
+  onStepFinish(turn: TurnView, event: StepEnd): Promise<void>;
+  onChunk(turn: TurnView, event: ChunkEvent): void;
 }
 
 /** What a feature does in one attempt of a turn. */

@@ -3,7 +3,7 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import type { CallOutcome } from "../journal/records.ts";
 import { asMessagePart, isToolPart, toolNameOf, type TruncateOptions } from "../model/index.ts";
 import type { ChatDecision, CutOffCall, FinalAnswer } from "../turn/hooks.ts";
-import type { EngineTurn, TurnOutcome, TurnView } from "../turn/turn.ts";
+import type { TurnView, TurnOutcome } from "../turn/turn.ts";
 import { canonicalJson } from "../util/json.ts";
 import type { TurnArchive } from "../journal/history.ts";
 import type { Preserve } from "../session/media-evictor.ts";
@@ -26,7 +26,7 @@ export class TurnFeatures {
   }
 
   /** What they do in an attempt. Throws what a feature throws: the turn fails with it. */
-  async inTurn(turn: EngineTurn): Promise<TurnParts> {
+  async inTurn(turn: TurnView): Promise<TurnParts> {
     this.#features.bringOrThrow();
     const parts = [];
     for (const feature of this.#features.with("inTurn")) {
@@ -80,7 +80,7 @@ export class TurnFeatures {
     return undefined;
   }
 
-  isOwnTool(turn: EngineTurn, toolName: string): boolean {
+  isOwnTool(turn: TurnView, toolName: string): boolean {
     return this.#features.with("isOwnTool").some((feature) => feature.isOwnTool(turn, toolName));
   }
 
@@ -120,7 +120,7 @@ export class TurnFeatures {
     return undefined;
   }
 
-  keepsOutcome(turn: EngineTurn, call: Omit<CutOffCall, "input">): boolean {
+  keepsOutcome(turn: TurnView, call: Omit<CutOffCall, "input">): boolean {
     return this.#features
       .with("keepsOutcome")
       .some(
@@ -129,7 +129,7 @@ export class TurnFeatures {
   }
 
   /** One that fails knows nothing of the call. */
-  async lateOutcome(turn: EngineTurn, call: CutOffCall): Promise<CallOutcome | undefined> {
+  async lateOutcome(turn: TurnView, call: CutOffCall): Promise<CallOutcome | undefined> {
     for (const feature of this.#features.with("lateOutcome")) {
       try {
         const outcome = await feature.lateOutcome(turn, call);

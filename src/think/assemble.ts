@@ -13,7 +13,7 @@ import {
   type Sdk
 } from "../model/index.ts";
 import type { AssembledTurn } from "../turn/hooks.ts";
-import { isContinuation, type EngineTurn } from "../turn/turn.ts";
+import { isContinuation, type TurnView } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { ChatCaller, clientToolSet } from "../feature/client-tools.ts";
 import { ProactiveGuard, proactiveLimits, shrunkAfterOverflows } from "./context-overflow.ts";
@@ -45,7 +45,7 @@ const LISTED_NAME_CHARS = 64;
 /** What the guard of the context window needs of the conversation. */
 export interface OverflowPort {
   /** Shortens the history; false when it could not. Never throws. */
-  compact(turn: EngineTurn, attempt: number): Promise<boolean>;
+  compact(turn: TurnView, attempt: number): Promise<boolean>;
   /** The path that ends at a message, as it is shown now. */
   path(leafId: string): UIMessage[];
   has(messageId: string): boolean;
@@ -106,7 +106,7 @@ export class Assembly {
     this.#warnings = new WarnOnce(init.warn);
   }
 
-  async assemble(turn: EngineTurn, input: AssemblyInput): Promise<AssembledTurn> {
+  async assemble(turn: TurnView, input: AssemblyInput): Promise<AssembledTurn> {
     const { history } = input;
     const { overrides } = this.#init;
     const draft = await this.#draft(turn, history);
@@ -135,7 +135,7 @@ export class Assembly {
 
   /** A turn that outgrew the context window is shown less of its own results, and any turn may be guarded. */
   #fitted(
-    turn: EngineTurn,
+    turn: TurnView,
     { history, overflows, modelHooks }: AssemblyInput,
     { draft, settled }: { draft: Draft; settled: Omit<AssembledTurn, "model" | "modelHooks"> }
   ): Omit<AssembledTurn, "model"> {
@@ -179,7 +179,7 @@ export class Assembly {
   }
 
   /** What a turn that starts now would be given, up to `beforeTurn`, which is not called. Nothing is stored. */
-  async preview(turn: EngineTurn, history: readonly UIMessage[]): Promise<TurnPreview> {
+  async preview(turn: TurnView, history: readonly UIMessage[]): Promise<TurnPreview> {
     const policy = this.#policyOf(turn);
     const cut = new CutOutputs();
     const shown = cut.show(history, this.#truncation(true));
@@ -194,7 +194,7 @@ export class Assembly {
     return { explanation, merged, shown, modelMessages: (of) => this.#modelMessages(of, merged.tools) };
   }
 
-  async #draft(turn: EngineTurn, history: UIMessage[]): Promise<Draft> {
+  async #draft(turn: TurnView, history: UIMessage[]): Promise<Draft> {
     await this.#untilConnected(turn);
     const policy = this.#policyOf(turn);
     const cut = new CutOutputs();
@@ -227,12 +227,12 @@ export class Assembly {
     return readResultTool([...ofHistory, ...parts.resultReaders]);
   }
 
-  async #untilConnected(turn: EngineTurn): Promise<void> {
+  async #untilConnected(turn: TurnView): Promise<void> {
     await this.#init.features.untilConnected();
     turn.signal.throwIfAborted();
   }
 
-  #collect(turn: EngineTurn, { own, parts, result }: { own: ToolSet; parts: TurnParts; result: ToolSet }): MergedTools {
+  #collect(turn: TurnView, { own, parts, result }: { own: ToolSet; parts: TurnParts; result: ToolSet }): MergedTools {
     const executor = turn.origin instanceof ChatCaller ? turn.origin.onClientToolCall : undefined;
     const client = clientToolSet(turn.clientTools, executor);
     for (const name of client.duplicates) {
@@ -259,7 +259,7 @@ export class Assembly {
     }
   }
 
-  #policyOf({ channel }: EngineTurn): ChannelPolicy | undefined {
+  #policyOf({ channel }: TurnView): ChannelPolicy | undefined {
     if (channel === undefined) return undefined;
     const policy = this.#init.features.channelPolicy(channel);
     if (policy === null) this.#warnings.warn(`The channel "${channel}" is not registered; it changes nothing.`);
@@ -310,7 +310,7 @@ export class Assembly {
   }
 
   /** What is left when the turn's own configuration has had its say. */
-  #settled(draft: Draft, config: TurnConfig, turn: EngineTurn): Omit<AssembledTurn, "model" | "modelHooks"> {
+  #settled(draft: Draft, config: TurnConfig, turn: TurnView): Omit<AssembledTurn, "model" | "modelHooks"> {
     const { overrides } = this.#init;
     const { model: _model, system, messages, tools: extra, maxSteps, stopWhen, sendReasoning, ...others } = config;
     const { chatStreamStallTimeoutMs, maxTurnTokens, ...settings } = others;
@@ -350,7 +350,7 @@ export class Assembly {
 }
 
 /** What a continuation is asked for when the last word is the model's; undefined: to go on where it stopped. */
-function requestOf({ trigger, resolvesMessageId }: EngineTurn): string | undefined {
+function requestOf({ trigger, resolvesMessageId }: TurnView): string | undefined {
   if (trigger === "approval") return DECIDED_TEXT;
   return resolvesMessageId === undefined ? undefined : ANSWERED_TEXT;
 }

@@ -1,7 +1,7 @@
 // What becomes of every value a class may set `chatRecovery` to, and what its hooks are given.
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { RecoveryIncident } from "../turn/recovery.ts";
-import type { EngineTurn } from "../turn/turn.ts";
+import type { TurnView } from "../turn/turn.ts";
 import { RecoveryHooks, recoveryPolicy, type ChatRecoveryConfig, type ChatRecoveryOptions } from "./chat-recovery.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 
@@ -180,7 +180,7 @@ const INCIDENT: RecoveryIncident = {
 };
 
 // Only what the hooks read of a turn.
-const TURN = { clientTools: [] } as Partial<EngineTurn> as EngineTurn;
+const TURN = { clientTools: [] } as Partial<TurnView> as TurnView;
 
 /** A value as a class without types might set it. */
 function loose(value: unknown): ChatRecoveryConfig {

@@ -6,7 +6,7 @@ import type { SessionMessagePart } from "../session/session-message.ts";
 import { interruptedPart } from "../session/transcript-repair.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
 import type { ExhaustionReason } from "../turn/retry-policy.ts";
-import type { EngineTurn } from "../turn/turn.ts";
+import type { TurnView } from "../turn/turn.ts";
 import { isObject } from "../util/json.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 
@@ -125,10 +125,7 @@ export class RecoveryHooks {
     return recoveryPolicy(this.#init.overrides.chatRecovery);
   }
 
-  async recover(
-    turn: EngineTurn,
-    { work: _work, ageMs: _age, ...incident }: RecoveryIncident
-  ): Promise<RecoveryChoice> {
+  async recover(turn: TurnView, { work: _work, ageMs: _age, ...incident }: RecoveryIncident): Promise<RecoveryChoice> {
     const { overrides, messages } = this.#init;
     const chosen = await overrides.onChatRecovery({
       ...incident,

@@ -2,7 +2,7 @@
 import type { LanguageModel, ToolSet } from "ai";
 import { expect } from "vitest";
 import { reply, scriptedModel, text } from "../testing/index.ts";
-import type { EngineTurn } from "../turn/turn.ts";
+import type { TurnView } from "../turn/turn.ts";
 import type { Feature } from "../feature/feature.ts";
 import { Features } from "../feature/features.ts";
 import type { Services } from "../feature/services.ts";
@@ -54,7 +54,7 @@ export function featuresOf(...list: Feature[]): TurnFeatures {
   return new TurnFeatures(features);
 }
 
-export function engineTurn(changes: Partial<EngineTurn> = {}): EngineTurn {
+export function engineTurn(changes: Partial<TurnView> = {}): TurnView {
   return {
     turnId: "turn-1",
     requestId: "request-1",

@@ -2,7 +2,7 @@
 // it can be cloned, stored and returned over RPC. What by nature cannot (signals, models, tools, the user's own runtime
 // context) can be read and is left out of copies.
 import type { ChunkEvent, StepEnd, StepStart } from "../model/index.ts";
-import type { EngineTurn } from "../turn/turn.ts";
+import type { TurnView } from "../turn/turn.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import type { ChunkContext, PrepareStepContext, StepContext, TurnDetails } from "../feature/hooks.ts";
 
@@ -10,24 +10,24 @@ import type { ChunkContext, PrepareStepContext, StepContext, TurnDetails } from 
 const MAX_DEPTH = 64;
 
 /** The same fields with the turn's details. */
-export function withDetails<Fields extends object>(fields: Fields, turn: EngineTurn): Fields & TurnDetails {
+export function withDetails<Fields extends object>(fields: Fields, turn: TurnView): Fields & TurnDetails {
   const { turnId, requestId, attempt, signal } = turn;
   return withHidden({ ...fields, turnId, requestId, attempt }, { signal });
 }
 
-export function stepStartContext(event: StepStart, turn: EngineTurn): PrepareStepContext {
+export function stepStartContext(event: StepStart, turn: TurnView): PrepareStepContext {
   const { model, steps, experimental_context, runtimeContext, toolsContext, experimental_sandbox, ...plain } = event;
   const context = withDetails({ ...plain, steps: steps.map(plainStep) }, turn);
   return withHidden(context, { model, experimental_context, runtimeContext, toolsContext, experimental_sandbox });
 }
 
-export function stepEndContext(event: StepEnd, turn: EngineTurn): StepContext {
+export function stepEndContext(event: StepEnd, turn: TurnView): StepContext {
   const step = plainStep(event);
   const { runtimeContext, toolsContext } = step;
   return withHidden(withDetails(step, turn), { runtimeContext, toolsContext });
 }
 
-export function chunkContext({ chunk, ...event }: ChunkEvent, turn: EngineTurn): ChunkContext {
+export function chunkContext({ chunk, ...event }: ChunkEvent, turn: TurnView): ChunkContext {
   return withDetails({ ...event, chunk: plainPart(chunk) }, turn);
 }
 

@@ -29,7 +29,7 @@ import type {
   TurnHooks
 } from "../turn/hooks.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
-import { isContinuation, type EngineTurn, type TurnOutcome, type TurnView } from "../turn/turn.ts";
+import { isContinuation, type TurnOutcome, type TurnView } from "../turn/turn.ts";
 import { errorMessage } from "../util/errors.ts";
 import { withHidden } from "../util/hidden-fields.ts";
 import { isThenable, type MaybePromise } from "../util/maybe-promise.ts";
@@ -101,7 +101,7 @@ export class UserTurnHooks implements TurnHooks {
     return this.#init.isOverridden("onChatResponse");
   }
 
-  assemble(turn: EngineTurn, history: UIMessage[], overflows: number): Promise<AssembledTurn> {
+  assemble(turn: TurnView, history: UIMessage[], overflows: number): Promise<AssembledTurn> {
     const input = { history, overflows, modelHooks: this.#modelHooks(turn) };
     return this.#in(turn, () => this.#init.assembly.assemble(turn, input));
   }
@@ -110,7 +110,7 @@ export class UserTurnHooks implements TurnHooks {
     return this.#init.features.finalAnswer(turn, message);
   }
 
-  async beforeToolCall(turn: EngineTurn, call: ToolCallToRun): Promise<ToolDecision | void> {
+  async beforeToolCall(turn: TurnView, call: ToolCallToRun): Promise<ToolDecision | void> {
     const { overrides, features } = this.#init;
     if (features.isOwnTool(turn, call.toolName)) return undefined;
     // The call has the fields of the SDK's typed call; which of its members it is, the user's generic says.
@@ -123,7 +123,7 @@ export class UserTurnHooks implements TurnHooks {
     return decision;
   }
 
-  async afterToolCall(turn: EngineTurn, finished: FinishedToolCall): Promise<void> {
+  async afterToolCall(turn: TurnView, finished: FinishedToolCall): Promise<void> {
     const { overrides, features } = this.#init;
     const { executedInput: _executed, ...call } = finished;
     if (features.isOwnTool(turn, call.toolName)) return;
@@ -209,15 +209,15 @@ export class UserTurnHooks implements TurnHooks {
     return this.#recovery.policy;
   }
 
-  recover(turn: EngineTurn, incident: RecoveryIncident): Promise<RecoveryChoice> {
+  recover(turn: TurnView, incident: RecoveryIncident): Promise<RecoveryChoice> {
     return this.#recovery.recover(turn, incident);
   }
 
-  keepsRecovering(turn: EngineTurn, incident: RecoveryIncident): Promise<boolean> {
+  keepsRecovering(turn: TurnView, incident: RecoveryIncident): Promise<boolean> {
     return this.#in(turn, () => this.#recovery.keepsRecovering(incident));
   }
 
-  exhausted(turn: EngineTurn, incident: Parameters<TurnHooks["exhausted"]>[1]): Promise<void> {
+  exhausted(turn: TurnView, incident: Parameters<TurnHooks["exhausted"]>[1]): Promise<void> {
     return this.#in(turn, () => this.#recovery.exhausted(incident));
   }
 
@@ -225,11 +225,11 @@ export class UserTurnHooks implements TurnHooks {
     return this.#recovery.repairPart(part, requestId);
   }
 
-  keepsOutcome(turn: EngineTurn, call: Omit<CutOffCall, "input">): boolean {
+  keepsOutcome(turn: TurnView, call: Omit<CutOffCall, "input">): boolean {
     return this.#init.features.keepsOutcome(turn, call);
   }
 
-  lateOutcome(turn: EngineTurn, call: CutOffCall): Promise<CallOutcome | undefined> {
+  lateOutcome(turn: TurnView, call: CutOffCall): Promise<CallOutcome | undefined> {
     return this.#init.features.lateOutcome(turn, call);
   }
 
@@ -264,12 +264,12 @@ export class UserTurnHooks implements TurnHooks {
     return Math.max(0, Math.floor(contextOverflow.maxRetries ?? 1));
   }
 
-  compact(turn: EngineTurn, attempt: number, reason = "reactive"): Promise<boolean> {
+  compact(turn: TurnView, attempt: number, reason = "reactive"): Promise<boolean> {
     const { requestId, parentMessageId } = turn;
     return this.#in(turn, () => this.#init.compact({ reason, requestId, attempt }, parentMessageId));
   }
 
-  async respond(turn: EngineTurn, outcome: TurnOutcome): Promise<void> {
+  async respond(turn: TurnView, outcome: TurnOutcome): Promise<void> {
     const { status, error } = outcome;
     if (status === "skipped" || !outcome.streamed || !this.wantsResponse) return;
     // It has no answer to speak of: `onChatError` was given it.
@@ -288,16 +288,16 @@ export class UserTurnHooks implements TurnHooks {
     await this.#in(turn, () => runDurably({ work }, () => overrides.onChatResponse(withDetails(result, turn))));
   }
 
-  runIn<T>(turn: EngineTurn, work: () => T): T {
+  runIn<T>(turn: TurnView, work: () => T): T {
     return this.#init.runAs(turn.origin, work);
   }
 
   /** Callbacks of streams may arrive outside the context the call was made in. */
-  #in<T>(turn: EngineTurn, work: () => T): T {
+  #in<T>(turn: TurnView, work: () => T): T {
     return this.#init.isInside() ? work() : this.runIn(turn, work);
   }
 
-  #modelHooks(turn: EngineTurn): ModelCallHooks {
+  #modelHooks(turn: TurnView): ModelCallHooks {
     const { overrides, isOverridden } = this.#init;
     const observers = this.#init.features.observers();
     return {
@@ -349,7 +349,7 @@ function errorContext(
   return turn === undefined ? fields : withDetails(fields, turn);
 }
 
-function callContext<Call extends ToolCallToRun>(call: Call, turn: EngineTurn): Call & TurnDetails {
+function callContext<Call extends ToolCallToRun>(call: Call, turn: TurnView): Call & TurnDetails {
   const { abortSignal, ...fields } = call;
   const copyable = "output" in fields ? { ...fields, output: copyableOutput(fields.output) } : fields;
   // It has the fields of the call again.

@@ -62,9 +62,6 @@ export interface TurnView {
   readonly origin: unknown;
 }
 
-/** The name of a `TurnView` in what the class and its features are given. */
-export type EngineTurn = TurnView;
-
 /** Whether a turn builds on an earlier answer, with no new user message. */
 export function isContinuation({ continuation, resolvesMessageId }: TurnView): boolean {
   return continuation || resolvesMessageId !== undefined;

@@ -8,7 +8,7 @@ import { ActionMapError } from "../../feature/errors.ts";
 import { FEATURE, type LostCall, type TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { endingInPause } from "../../feature/paused-turn.ts";
-import type { EngineTurn, TurnView } from "../../turn/turn.ts";
+import type { TurnView } from "../../turn/turn.ts";
 import { isObject } from "../../util/json.ts";
 import type { ActionMembers } from "./capability.ts";
 import { describeAction, type Action, type ActionConfig } from "./descriptor.ts";
@@ -72,7 +72,7 @@ function byCaller<Decision extends ApprovalDecision>(decision?: Decision): Decis
 }
 
 function partIn(
-  turn: EngineTurn,
+  turn: TurnView,
   { host, actions }: { host: ChatServices; actions: ActionRuntime }
 ): TurnPart | undefined {
   const { overrides, isOverridden } = host;

@@ -3,7 +3,7 @@
 // feature that gives turns their policy. Messengers themselves are a feature of their own.
 import type { ToolSet } from "ai";
 import type { EventPayloads } from "../../observe/events.ts";
-import type { EngineTurn } from "../../turn/turn.ts";
+import type { TurnView } from "../../turn/turn.ts";
 import type { FetchableAttachment } from "./capability.ts";
 import type { CarriesFeature, ChannelPolicy, Feature, TurnPart } from "../../feature/feature.ts";
 import { ChannelDefinitionError } from "../../feature/errors.ts";
@@ -252,7 +252,7 @@ export class Channels {
   }
 
   /** Observed for every turn of a channel that the class declares. */
-  inTurn({ channel: id, requestId }: EngineTurn): TurnPart | undefined {
+  inTurn({ channel: id, requestId }: TurnView): TurnPart | undefined {
     const channel = id === undefined ? undefined : this.#resolved.get(id);
     if (!channel || channel === WEB) return undefined;
     return { begin: () => this.#init.emit("channel:resolved", { channel: channel.id, kind: channel.kind, requestId }) };

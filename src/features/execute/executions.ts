@@ -7,7 +7,7 @@ import type { ActionApprovalDescriptor, ApprovalQuestion } from "../../feature/a
 import type { ApprovalMembers } from "../approvals/capability.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { CutOffCall } from "../../turn/hooks.ts";
-import type { EngineTurn } from "../../turn/turn.ts";
+import type { TurnView } from "../../turn/turn.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject, type Json } from "../../util/json.ts";
@@ -336,12 +336,12 @@ export class Executions {
     }
   }
 
-  keepsCall(turn: Pick<EngineTurn, "messageId">, toolCallId: string): boolean {
+  keepsCall(turn: Pick<TurnView, "messageId">, toolCallId: string): boolean {
     return this.store.ofCall(turn.messageId, toolCallId) !== undefined;
   }
 
   /** What came of a call whose attempt died: the run goes on from its log. */
-  async lateOutcome(turn: EngineTurn, call: CutOffCall): Promise<CallOutcome | undefined> {
+  async lateOutcome(turn: TurnView, call: CutOffCall): Promise<CallOutcome | undefined> {
     const execution = this.store.ofCall(turn.messageId, call.toolCallId);
     if (!execution) return undefined;
     const outcome =

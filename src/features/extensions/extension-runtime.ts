@@ -5,7 +5,7 @@ import { ExtensionManager, type ExtensionConfig } from "./manager.ts";
 import { mergeTurnChanges, turnChangesOf } from "./turn-changes.ts";
 import type { ChunkEvent, FinishedToolCall, StepEnd, ToolCallToRun } from "../../model/index.ts";
 import type { IsolateLoader } from "../../sandbox/isolate.ts";
-import type { EngineTurn } from "../../turn/turn.ts";
+import type { TurnView } from "../../turn/turn.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { AgentExtensionConversation } from "./extension-conversation.ts";
 import type { ExtensionMembers } from "./capability.ts";
@@ -45,7 +45,7 @@ export class ExtensionRuntime {
     this.#conversation.goLive();
   }
 
-  async inTurn(turn: EngineTurn): Promise<TurnPart | undefined> {
+  async inTurn(turn: TurnView): Promise<TurnPart | undefined> {
     const manager = this.#manager;
     if (!manager) return undefined;
     // Again if the storage failed at the start.
@@ -65,19 +65,19 @@ export class ExtensionRuntime {
     return Object.hasOwn(this.#manager?.getTools() ?? {}, toolName);
   }
 
-  async beforeToolCall(turn: EngineTurn, call: ToolCallToRun): Promise<void> {
+  async beforeToolCall(turn: TurnView, call: ToolCallToRun): Promise<void> {
     await this.#manager?.hooks.observe(turn, "beforeToolCall", () => callSnapshot(call));
   }
 
-  async afterToolCall(turn: EngineTurn, call: FinishedToolCall): Promise<void> {
+  async afterToolCall(turn: TurnView, call: FinishedToolCall): Promise<void> {
     await this.#manager?.hooks.observe(turn, "afterToolCall", () => finishedCallSnapshot(call));
   }
 
-  async onStepFinish(turn: EngineTurn, event: StepEnd): Promise<void> {
+  async onStepFinish(turn: TurnView, event: StepEnd): Promise<void> {
     await this.#manager?.hooks.observe(turn, "onStepFinish", () => stepSnapshot(event));
   }
 
-  onChunk(turn: EngineTurn, { chunk }: ChunkEvent): void {
+  onChunk(turn: TurnView, { chunk }: ChunkEvent): void {
     this.#manager?.hooks.chunk(turn, () => chunkSnapshot(chunk));
   }
 
@@ -122,7 +122,7 @@ export class ExtensionRuntime {
 
   /** What `beforeTurn` of the class said, and what those of extensions say after it. */
   async #configured(
-    turn: EngineTurn,
+    turn: TurnView,
     {
       manager,
       context,

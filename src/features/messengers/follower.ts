@@ -6,7 +6,7 @@ import { TableSet, type TableDefinition } from "../../host/table-set.ts";
 import type { ChannelMembers } from "../channels/capability.ts";
 import type { FollowedTurn, MessengerOrigin } from "../channels/channels.ts";
 import type { ChatServices } from "../../feature/services.ts";
-import type { EngineTurn, TurnOutcome, TurnView } from "../../turn/turn.ts";
+import type { TurnView, TurnOutcome } from "../../turn/turn.ts";
 import { ReplyText } from "./reply-text.ts";
 
 const RETRY_MS = 5_000;
@@ -42,7 +42,7 @@ export class TurnFollower {
     this.#tables = new TableSet(host.sql, FOLLOWER_TABLES);
   }
 
-  begin({ turnId, requestId }: EngineTurn): void {
+  begin({ turnId, requestId }: TurnView): void {
     const origin = this.#agent.getMessengerContext();
     if (!origin) return;
     const { messengerId, thread } = origin;

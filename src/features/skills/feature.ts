@@ -9,7 +9,7 @@ import { activationText } from "./activation.ts";
 import { Activations, ACTIVATION_TABLES, type SkillActivation } from "./activations.ts";
 import { SkillRegistry } from "./registry.ts";
 import type { TurnEngine } from "../../turn/engine.ts";
-import type { EngineTurn } from "../../turn/turn.ts";
+import type { TurnView } from "../../turn/turn.ts";
 import { errorMessage } from "../../util/errors.ts";
 import { isObject } from "../../util/json.ts";
 import type { Feature, TurnPart } from "../../feature/feature.ts";
@@ -56,7 +56,7 @@ class AgentSkills {
   }
 
   /** Never throws: a turn goes on without what could not be had. */
-  async inTurn(turn: EngineTurn): Promise<TurnPart | undefined> {
+  async inTurn(turn: TurnView): Promise<TurnPart | undefined> {
     try {
       const registry = (this.#registry ??= await this.#open());
       if (!registry) return undefined;

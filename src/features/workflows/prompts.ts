@@ -12,7 +12,7 @@ import { chatCapability } from "../../feature/capability.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { answerText, finalAnswerName, takeFinalAnswer, type WorkflowPrompt } from "../submissions/workflow-prompt.ts";
 import type { FinalAnswer } from "../../turn/hooks.ts";
-import type { EngineTurn, TurnView } from "../../turn/turn.ts";
+import type { TurnView } from "../../turn/turn.ts";
 import type { AssembledParts, Feature, TurnPart } from "../../feature/feature.ts";
 
 /** The agent's side of `ThinkWorkflow`. */
@@ -53,7 +53,7 @@ function openPrompts({ agent, sql, clock, overrides }: ChatServices): WorkflowPr
     ready: () => outbox.deliver(),
     nextWake: (nowMs) => outbox.nextWake(nowMs),
     runDue: async () => outbox.deliver(),
-    inTurn(turn: EngineTurn) {
+    inTurn(turn: TurnView) {
       const prompt = promptOf(turn);
       return prompt && { ...askedOf(prompt), ...(prompt.output && partOf(name(), prompt.output.schema)) };
     },

@@ -5,7 +5,7 @@ import type { ExtensionManager } from "../manager.ts";
 import type { CheckedManifest, ExtensionInfo } from "../manifest.ts";
 import { describePermissions } from "../permissions.ts";
 import type { Feature, TurnPart } from "../../../feature/feature.ts";
-import type { EngineTurn } from "../../../turn/turn.ts";
+import type { TurnView } from "../../../turn/turn.ts";
 import { isObject } from "../../../util/json.ts";
 import { sourceDiff, type DiffLine } from "./source-diff.ts";
 
@@ -70,7 +70,7 @@ export function openLoadApprovals(): Feature {
   return { name: "extension-approvals", inTurn: (turn) => partIn(turn) };
 }
 
-function partIn({ requestId }: EngineTurn): TurnPart {
+function partIn({ requestId }: TurnView): TurnPart {
   let reviewed: Reviews[] = [];
   return {
     begin(_context, { tools }) {
