@@ -2,16 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { SessionMessage, SessionMessagePart } from "./session-message.ts";
 import {
-  APPROVED_TEXT,
   AWAITS_CLIENT_TEXT,
   AWAITS_DECISION_TEXT,
   INTERRUPTED_TEXT,
   interruptedPart,
   isPendingInteraction,
-  NOT_RUN_TEXT,
-  repairTranscript,
-  type RepairOptions
-} from "./transcript-repair.ts";
+  NOT_RUN_TEXT
+} from "./open-calls.ts";
+import { APPROVED_TEXT, repairTranscript, type RepairOptions } from "./transcript-repair.ts";
 
 const part = (state: string, more: object = {}): SessionMessagePart => ({
   type: "tool-look",

@@ -2,8 +2,9 @@
 // off becomes an error that says so, also in storage. A call that waits for a person or a client stays open in storage,
 // whatever turn comes: only the prompt says that it waits. Settled calls keep their result and error text. Pure and
 // idempotent.
-import { isAwaited } from "../journal/folds/calls-fold.ts";
+import { assertNever } from "../util/assert-never.ts";
 import { isObject, parseJson, sameJson } from "../util/json.ts";
+import { awaitsText, interrupted, openCallOf, withError, type IsClientTool } from "./open-calls.ts";
 import {
   isSettledStoredPart,
   isStoredToolPart,
@@ -13,23 +14,12 @@ import {
   type SessionToolPart
 } from "./session-message.ts";
 
-export const INTERRUPTED_TEXT =
-  "The call was interrupted before a result was recorded. It may or may not have taken effect.";
-/** Of a call that did not start: nothing may be said of an effect. */
-export const NOT_RUN_TEXT = "The call was interrupted before it started. It was not run and has no effect.";
-/** In prompts only. */
-export const AWAITS_DECISION_TEXT =
-  "This call has not run. It waits for the user's decision, which may come later. Do not repeat the call; go on without its result.";
-/** In prompts only. */
-export const AWAITS_CLIENT_TEXT =
-  "This call has no result yet. It waits for the user's answer, which may come later. Do not repeat the call; go on without its result.";
 /** In prompts only. */
 export const APPROVED_TEXT =
   "The user has allowed this call. It has not run yet. Do not repeat the call; go on without its result.";
 
 export interface RepairOptions {
-  /** Whether a client runs a tool, for calls that do not say themselves who answers them. */
-  readonly isClientTool: (toolName: string) => boolean;
+  readonly isClientTool: IsClientTool;
   /** A new message of the user started this turn. */
   readonly isUserTurn: boolean;
   /** The allowed calls that this turn runs, and where the prompt shows them. */
@@ -81,21 +71,6 @@ export function repairTranscript(messages: readonly SessionMessage[], options: R
   return { messages: shown, changed, removedToolCalls, normalizedInputs, toolCallIds: [...toolCallIds] };
 }
 
-/**
- * A call that a client or the user still has to answer: it has not run, and no turn ends it. `isClientTool`: as in
- * `RepairOptions`.
- */
-export function isPendingInteraction(part: object, isClientTool: RepairOptions["isClientTool"] = () => false): boolean {
-  if (!isPart(part) || !isStoredToolPart(part)) return false;
-  const { state } = part;
-  if (isAwaited({ state, executor: part["clientExecuted"] === true ? "client" : "server" })) return true;
-  return state === "input-available" && part["providerExecuted"] !== true && isClientTool(storedToolName(part));
-}
-
-function isPart(part: object): part is SessionMessagePart {
-  return "type" in part && typeof part.type === "string";
-}
-
 interface PartRepair {
   readonly part: SessionMessagePart;
   readonly shown: SessionMessagePart;
@@ -104,12 +79,23 @@ interface PartRepair {
 
 function repairPart(part: SessionMessagePart, options: RepairOptions): PartRepair {
   if (!isStoredToolPart(part)) return { part, shown: part, stored: part };
-  if (isPendingInteraction(part, options.isClientTool)) return pendingPart(part, options);
-  if (part["state"] === "approval-responded") return { part, shown: approvedPart(part, options), stored: part };
-  const normalized = withObjectInput(part);
-  if (isSettledStoredPart(part)) return { part, shown: normalized, stored: normalized };
-  const repaired = (options.repairPart ?? interrupted)(normalized);
-  return { part, shown: repaired, stored: repaired };
+  const open = openCallOf(part, options.isClientTool);
+  switch (open) {
+    case "awaited":
+      return pendingPart(part, options);
+    case "allowed":
+      return { part, shown: approvedPart(part, options), stored: part };
+    case undefined:
+    case "provided":
+    case "cut-off": {
+      const normalized = withObjectInput(part);
+      // Messages of other programs may hold a result in any state.
+      const settled = isSettledStoredPart(part) ? normalized : (options.repairPart ?? interrupted)(normalized);
+      return { part, shown: settled, stored: settled };
+    }
+    default:
+      return assertNever(open);
+  }
 }
 
 /**
@@ -131,32 +117,6 @@ function approvedPart(part: SessionToolPart, { running }: RepairOptions): Sessio
   if (!running?.callIds.has(part.toolCallId)) return withError(withObjectInput(part), APPROVED_TEXT);
   if (running.shown === "in-place") return part;
   return { type: "text", text: `[Here "${storedToolName(part)}" was called. The user has decided about it only now.]` };
-}
-
-/** The default: an error that says so. Parts that are no open call stay as they are. */
-export function interruptedPart<Part extends SessionMessagePart>(part: Part): Part {
-  // The same part in another state.
-  return isStoredToolPart(part) && !isSettledStoredPart(part) ? (interrupted(part) as Part & SessionToolPart) : part;
-}
-
-function interrupted(part: SessionToolPart): SessionToolPart {
-  if (isPendingInteraction(part)) return withError(part, awaitsText(part));
-  const hasStarted = part["state"] !== "input-streaming" && part["state"] !== "approval-responded";
-  return withError(part, hasStarted ? INTERRUPTED_TEXT : NOT_RUN_TEXT);
-}
-
-/** A repaired part of a call that is known not to have started. What a class says of it in its own words stays. */
-export function asNotRun<Part extends SessionMessagePart>(part: Part): Part {
-  return part["errorText"] === INTERRUPTED_TEXT ? { ...part, errorText: NOT_RUN_TEXT } : part;
-}
-
-function awaitsText(part: SessionToolPart): string {
-  return part["state"] === "approval-requested" ? AWAITS_DECISION_TEXT : AWAITS_CLIENT_TEXT;
-}
-
-function withError(part: SessionToolPart, errorText: string): SessionToolPart {
-  const { preliminary: _preliminary, output: _unfinished, ...call } = part;
-  return { ...call, type: part.type, toolCallId: part.toolCallId, state: "output-error", errorText };
 }
 
 function isOpen(part: SessionToolPart): boolean {

@@ -2,8 +2,7 @@
 // decision about an interrupted turn must not fail on them.
 import type { UIMessage } from "ai";
 import type { RecordedClientTool } from "../journal/records.ts";
-import type { SessionMessagePart } from "../session/session-message.ts";
-import { interruptedPart } from "../session/transcript-repair.ts";
+import { interruptedPart } from "../session/open-calls.ts";
 import type { RecoveryChoice, RecoveryIncident, RecoveryPolicy } from "../turn/recovery.ts";
 import type { ExhaustionReason } from "../turn/retry-policy.ts";
 import type { TurnView } from "../turn/turn.ts";
@@ -170,7 +169,7 @@ export class RecoveryHooks {
     } catch (error) {
       // A turn that cannot end, or be shown to the model, would block the conversation for good.
       console.error("repairInterruptedToolPart failed; the default is used.", error);
-      return interruptedPart(part as MessagePart & SessionMessagePart);
+      return interruptedPart(part);
     }
   }
 

@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import { happensWithin } from "../host/deadline.ts";
 import type { Clock } from "../host/ports.ts";
 import { foldChunks, foldedMessage, startFold, type FoldChunk } from "../model/index.ts";
-import { isPendingInteraction } from "../session/transcript-repair.ts";
+import { isPendingInteraction } from "../session/open-calls.ts";
 import type { TurnEngine } from "../turn/engine.ts";
 
 /** How long a change may go unnoticed of which no listener is notified. */

@@ -18,8 +18,7 @@ import { DEFAULT_MAX_STEPS } from "../model/index.ts";
 import { USER_CODE } from "../session/change-log.ts";
 import { HYDRATION_BYTE_BUDGET } from "../session/hydration.ts";
 import type { Session } from "../session/session.ts";
-import type { SessionMessagePart } from "../session/session-message.ts";
-import { interruptedPart } from "../session/transcript-repair.ts";
+import { interruptedPart } from "../session/open-calls.ts";
 
 import { DEFAULT_MAX_ANSWER_BYTES } from "../turn/stream.ts";
 import type { ChatRecoveryConfig, ChatRecoveryContext, ChatRecoveryOptions } from "./chat-recovery.ts";
@@ -208,8 +207,7 @@ export abstract class ThinkCore<
 
   /** What stands for a tool call that was interrupted: a settled tool part, or any other part. */
   protected repairInterruptedToolPart(part: UIMessage["parts"][number]): UIMessage["parts"][number] {
-    // Stored messages hold the same JSON.
-    return interruptedPart(part as UIMessage["parts"][number] & SessionMessagePart);
+    return interruptedPart(part);
   }
 
   /**

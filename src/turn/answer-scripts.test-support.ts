@@ -6,8 +6,7 @@ import { foldCalls, NO_CALLS, type CallsFold } from "../journal/folds/calls-fold
 import { call, SAMPLES, settledCall } from "../journal/record-samples.test-support.ts";
 import type { CallOutcome, JournalRecord } from "../journal/records.ts";
 import { isToolPart, type ToolPart } from "../model/index.ts";
-import type { SessionMessagePart } from "../session/session-message.ts";
-import { INTERRUPTED_TEXT, interruptedPart, NOT_RUN_TEXT } from "../session/transcript-repair.ts";
+import { INTERRUPTED_TEXT, interruptedPart, NOT_RUN_TEXT } from "../session/open-calls.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import { recoverPartial, type RecoveredPartial, type PartialInit } from "./partial.ts";
 
@@ -141,7 +140,7 @@ export function leave(events: readonly Written[]): Left {
 }
 
 export function rescue({ chunks, calls }: Left, more: Partial<PartialInit> = {}): RecoveredPartial {
-  const repairPart: PartialInit["repairPart"] = (part) => interruptedPart(part as typeof part & SessionMessagePart);
+  const repairPart: PartialInit["repairPart"] = (part) => interruptedPart(part);
   return recoverPartial({ calls, messageId: "m", base: undefined, chunks, repairPart, ...more });
 }
 

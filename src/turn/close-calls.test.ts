@@ -1,7 +1,6 @@
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import type { SessionMessagePart } from "../session/session-message.ts";
-import { INTERRUPTED_TEXT, interruptedPart, NOT_RUN_TEXT } from "../session/transcript-repair.ts";
+import { INTERRUPTED_TEXT, interruptedPart, NOT_RUN_TEXT } from "../session/open-calls.ts";
 import { closeCalls, type ClosingCalls } from "./tool-calls.ts";
 
 // The SDK ties the fields to the state; a table cannot.
@@ -15,7 +14,7 @@ const message = (state: string, more: object = {}): UIMessage =>
 const closing = (init: Partial<ClosingCalls> = {}): ClosingCalls => ({
   runs: new Set(),
   started: new Set(),
-  repairPart: (part) => interruptedPart(part as typeof part & SessionMessagePart),
+  repairPart: (part) => interruptedPart(part),
   ...init
 });
 

@@ -9,8 +9,7 @@ import { openJournal, type Journal } from "../journal/journal.ts";
 import { createTables, MemorySql } from "../journal/memory-sql.test-support.ts";
 import { endInQuestion, installedSdk, isToolPart, toModelMessages, type ModelSettings } from "../model/index.ts";
 import type { ChangeOrigin } from "../session/change-log.ts";
-import type { SessionMessagePart } from "../session/session-message.ts";
-import { interruptedPart } from "../session/transcript-repair.ts";
+import { interruptedPart } from "../session/open-calls.ts";
 import { Idempotency } from "./idempotency.ts";
 import { TurnEngine } from "./engine.ts";
 import type { FailureClass } from "../model/failure-classifier.ts";
@@ -232,7 +231,7 @@ export class World {
       },
       keepsRecovering: async (turn, incident) => init.keepsRecovering?.(turn, incident) ?? true,
       exhausted: async (_turn, { reason }) => called(`exhausted:${reason}`),
-      repairPart: (part) => init.repairPart?.(part) ?? interruptedPart(part as typeof part & SessionMessagePart),
+      repairPart: (part) => init.repairPart?.(part) ?? interruptedPart(part),
       toolKind: (name) => {
         const own = init.tools?.[name];
         return own && (own.execute === undefined ? "client" : "server");

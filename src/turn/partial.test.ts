@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { call, SAMPLES, settledCall } from "../journal/record-samples.test-support.ts";
 import type { JournalRecord } from "../journal/records.ts";
 import { isToolPart } from "../model/index.ts";
-import { INTERRUPTED_TEXT } from "../session/transcript-repair.ts";
+import { INTERRUPTED_TEXT } from "../session/open-calls.ts";
 import { approvalId, callId } from "../util/ids.ts";
 import { beginAndDie, leave, rescue, type Written } from "./answer-scripts.test-support.ts";
 import type { RecoveredPartial, PartialInit } from "./partial.ts";

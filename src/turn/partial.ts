@@ -3,7 +3,7 @@
 // half-written calls at the end led nowhere and are written anew. A recorded outcome always reaches its call, and a call
 // whose outcome is unknown is settled as exactly that: it is never run again by itself.
 import type { UIMessage, UIMessageChunk } from "ai";
-import { isAwaited, type CallsFold, type CallView } from "../journal/folds/calls-fold.ts";
+import { isAwaited, openCall, type CallsFold, type CallView } from "../journal/folds/calls-fold.ts";
 import {
   asMessagePart,
   closeOpenParts,
@@ -16,8 +16,7 @@ import {
   type MessageFold,
   type ToolPart
 } from "../model/index.ts";
-import type { SessionMessagePart } from "../session/session-message.ts";
-import { asNotRun, isPendingInteraction } from "../session/transcript-repair.ts";
+import { cutOffPart, openCallOf } from "../session/open-calls.ts";
 import type { CallId } from "../util/ids.ts";
 import { isObject, parseJson } from "../util/json.ts";
 import { toolPartOf } from "./tool-calls.ts";
@@ -120,7 +119,7 @@ class Repair {
     if (outcome?.kind === "unknown") return this.#replace(call.callId, call);
     if (outcome) return this.#apply(call, this.#annotated(outcomeChunk(call.callId, outcome)));
     if (call.state === "approval-responded") return this.#approve(call);
-    if (call.executor === "server" && call.state === "input-available" && !this.#isSettled(call)) {
+    if (openCall(call) === "cut-off" && !this.#isSettled(call)) {
       this.unknownCalls.push(call.callId);
       this.#replace(call.callId, call);
     }
@@ -132,7 +131,7 @@ class Repair {
     if (!this.earlier || !part) return false;
     if (isSettledToolPart(part)) return true;
     const { outcome } = call;
-    const isUnknown = outcome?.kind === "unknown" || (!outcome && call.state === "input-available");
+    const isUnknown = outcome?.kind === "unknown" || openCall(call) === "cut-off";
     if (!outcome && isUnknown) this.unknownCalls.push(call.callId);
     if (isUnknown) {
       const index = this.earlier.parts.findIndex((one) => isToolPart(one) && one.toolCallId === call.callId);
@@ -197,10 +196,11 @@ class Repair {
   }
 
   #settleOrphan(part: MessagePart): void {
-    if (!isToolPart(part) || isSettledToolPart(part)) return;
+    if (!isToolPart(part)) return;
+    const open = openCallOf(part);
     const isClients = part.state === "input-available" && this.#isAwaitedCall(part.toolCallId);
-    if (isClients || isPendingInteraction(part)) this.isAwaiting = true;
-    else if (part.state !== "approval-responded") this.#replace(part.toolCallId);
+    if (isClients || open === "awaited") this.isAwaiting = true;
+    else if (open === "cut-off" || open === "provided") this.#replace(part.toolCallId);
   }
 
   #isAwaitedCall(toolCallId: string): boolean {
@@ -212,10 +212,10 @@ class Repair {
     const found = this.#find(toolCallId);
     if (!found) return;
     const { part, index } = found;
-    const open = openedAgain(part, call);
-    const replacement = this.#init.repairPart(asMessagePart(open));
+    const { repairPart } = this.#init;
     // Without a record it has not started.
-    const repaired = call ? replacement : asNotRun(replacement as MessagePart & SessionMessagePart);
+    const hasStarted = call !== undefined;
+    const repaired = cutOffPart(asMessagePart(openedAgain(part, call)), { hasStarted, repairPart });
     if (index < this.#baseCount) this.changesBase = true;
     else if (!isSettledToolPart(part)) this.#push(chunkOf(toolCallId, repaired));
     this.#put(index, repaired);

@@ -3,7 +3,7 @@
 // move forward: a client's call that is settled is left alone. Pure.
 import type { UIMessage } from "ai";
 import { asMessagePart, isApprovedToolPart, isSettledToolPart, isToolPart, type ToolPart } from "../model/index.ts";
-import { isPendingInteraction } from "../session/transcript-repair.ts";
+import { openCallOf } from "../session/open-calls.ts";
 import type { AnswerRefusal } from "./errors.ts";
 
 export const DEFAULT_ERROR_TEXT = "Tool execution denied by user";
@@ -48,9 +48,9 @@ export function withApproval(
 /** Some calls of the message are answered and some still wait: going on now would ignore the rest. */
 export function isHalfAnswered(message: UIMessage): boolean {
   const parts = message.parts.flatMap((part) => (isToolPart(part) ? [part] : []));
-  // What a provider runs, no client answers: it may come with a later step, or never.
-  const isCalled = (part: ToolPart) => part.state === "input-available" && part.providerExecuted !== true;
-  const isWaiting = (part: ToolPart) => isCalled(part) || isPendingInteraction(part);
+  // Stored calls that no turn of ours wrote do not say who answers them. What a provider runs, no client answers.
+  const isCalled = (part: ToolPart) => part.state === "input-available" && openCallOf(part) === "cut-off";
+  const isWaiting = (part: ToolPart) => isCalled(part) || openCallOf(part) === "awaited";
   const isAnswered = (part: ToolPart) => isSettledToolPart(part) || part.state === "approval-responded";
   return parts.some(isAnswered) && parts.some(isWaiting);
 }
@@ -61,7 +61,7 @@ export function approvedCalls(message: UIMessage | undefined): ToolPart[] {
 }
 
 function isApproved(part: ToolPart): boolean {
-  return isApprovedToolPart(part) && !isPendingInteraction(part);
+  return openCallOf(part) === "allowed" && isApprovedToolPart(part);
 }
 
 function settled(part: ToolPart, { output, errorText }: ToolResult): ToolPart {

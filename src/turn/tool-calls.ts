@@ -12,7 +12,6 @@ import type {
 } from "../journal/records.ts";
 import {
   asMessagePart,
-  isSettledToolPart,
   isToolPart,
   toolErrorText,
   toolNameOf,
@@ -21,8 +20,7 @@ import {
   type ToolDecision,
   type ToolPart
 } from "../model/index.ts";
-import type { SessionMessagePart } from "../session/session-message.ts";
-import { asNotRun, isPendingInteraction } from "../session/transcript-repair.ts";
+import { cutOffPart, openCallOf } from "../session/open-calls.ts";
 import { approvalId, callId, turnId } from "../util/ids.ts";
 import { canonicalJson, type Json } from "../util/json.ts";
 
@@ -147,9 +145,9 @@ export interface ClosingCalls {
 }
 
 /**
- * The message of a turn that is over. Calls that wait for a person or a client stay open. Every other one was cut off, and
- * is settled as that: a stored answer holds no open call of the server's, so no client can answer one, and no later turn
- * runs it. The same object if no call was cut off.
+ * The message of a turn that is over. Calls that wait for a person, a client or a provider stay open. Every other one was
+ * cut off, and is settled as that: a stored answer holds no open call of the server's, so no client can answer one, and no
+ * later turn runs it. The same object if no call was cut off.
  */
 export function closeCalls(message: UIMessage, closing: ClosingCalls): UIMessage {
   if (!message.parts.some((part) => isToolPart(part) && isCutOff(part, closing))) return message;
@@ -160,17 +158,15 @@ export function closeCalls(message: UIMessage, closing: ClosingCalls): UIMessage
 }
 
 function isCutOff(part: ToolPart, { runs }: ClosingCalls): boolean {
-  // What a provider runs it may still finish in a later answer.
-  if (isSettledToolPart(part) || part.providerExecuted === true || isPendingInteraction(part)) return false;
-  return part.state !== "approval-responded" || runs.has(part.toolCallId);
+  // What a provider runs it may still finish in a later answer, also when it was allowed.
+  if (part.providerExecuted === true) return false;
+  const open = openCallOf(part);
+  return open === "cut-off" || (open === "allowed" && runs.has(part.toolCallId));
 }
 
 function closed(part: ToolPart, { started, repairPart }: ClosingCalls): MessagePart {
   const hasStarted = started.has(part.toolCallId);
-  const isAllowed = part.state === "approval-responded";
   // By its state, an allowed call has not started.
-  const open: ToolPart = hasStarted && isAllowed ? { ...part, state: "input-available" } : part;
-  const repaired = repairPart(asMessagePart(open));
-  // Stored messages hold the same JSON.
-  return hasStarted ? repaired : asNotRun(repaired as MessagePart & SessionMessagePart);
+  const isRun = hasStarted && part.state === "approval-responded";
+  return cutOffPart(asMessagePart(isRun ? { ...part, state: "input-available" } : part), { hasStarted, repairPart });
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { approvalId, callId } from "../../util/ids.ts";
 import { call, SAMPLES, settledCall } from "../record-samples.test-support.ts";
 import type { ApprovalAnswered, CallOutcome, ReadableRecord } from "../records.ts";
-import { canAdvance, foldCalls, isAwaited, NO_CALLS, type CallState } from "./calls-fold.ts";
+import { canAdvance, foldCalls, isAwaited, NO_CALLS, openCall, type CallState, type OpenCall } from "./calls-fold.ts";
 
 const asked = SAMPLES["approval-asked"];
 const answered = (more: Partial<ApprovalAnswered> = {}) => ({ ...SAMPLES["approval-answered"], ...more });
@@ -97,4 +97,22 @@ describe("the order of states", () => {
 
 it("a call may be named like anything an object inherits", () => {
   expect(fold(call("__proto__"), settledCall("__proto__", output)).get(callId("__proto__"))?.state).toBe("output");
+});
+
+describe("what becomes of a call without an outcome", () => {
+  const [none, executors] = [undefined, ["server", "client", "provider"] as const];
+  it.each<[string, ...(OpenCall | undefined)[]]>([
+    ["input-streaming", "cut-off", "cut-off", "provided"],
+    ["input-available", "cut-off", "awaited", "provided"],
+    ["approval-requested", "awaited", "awaited", "awaited"],
+    ["approval-responded", "allowed", "awaited", "allowed"],
+    ["preliminary", "cut-off", "cut-off", "provided"],
+    ["something-new", "cut-off", "cut-off", "provided"],
+    ...["output", "error", "denied", "unknown"].map((state) => [state, none, none, none] as [string, ...undefined[]]),
+    ...["output-available", "output-error", "output-denied"].map(
+      (state) => [state, none, none, none] as [string, ...undefined[]]
+    )
+  ])("in the state %s, of the server, a client and a provider: %s, %s, %s", (state, ...expected) => {
+    expect(executors.map((executor) => openCall({ state, executor }))).toEqual(expected);
+  });
 });

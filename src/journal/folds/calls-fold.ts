@@ -70,10 +70,35 @@ export function foldCalls(calls: CallsFold, record: ReadableRecord): CallsFold {
   }
 }
 
-/** A call that the user or a client can still answer: its turn waits for it, it is not stuck. */
-export function isAwaited({ state, executor }: { readonly state: unknown; readonly executor: CallExecutor }): boolean {
-  if (state === "approval-requested") return true;
-  return executor === "client" && (state === "input-available" || state === "approval-responded");
+/** What becomes of a call without an outcome when no attempt runs it any more. */
+export type OpenCall =
+  /** The user or a client can still answer it: its turn waits for it, and no turn ends it. */
+  | "awaited"
+  /** It was allowed, and the turn that goes on from its answer runs it. */
+  | "allowed"
+  /** Its provider runs it, and may finish it in a later answer. */
+  | "provided"
+  /** It is settled as interrupted, and never run again by itself. */
+  | "cut-off";
+
+/** The states of calls in records, and of their parts in messages. */
+const WITH_OUTCOME: ReadonlySet<unknown> = new Set([
+  ...["output", "error", "denied", "unknown"],
+  ...["output-available", "output-error", "output-denied"]
+]);
+
+/** Undefined: the call has its outcome. */
+export function openCall(call: { readonly state: unknown; readonly executor: CallExecutor }): OpenCall | undefined {
+  const { state, executor } = call;
+  if (WITH_OUTCOME.has(state)) return undefined;
+  if (state === "approval-requested") return "awaited";
+  if (executor === "client" && (state === "input-available" || state === "approval-responded")) return "awaited";
+  if (state === "approval-responded") return "allowed";
+  return executor === "provider" ? "provided" : "cut-off";
+}
+
+export function isAwaited(call: Pick<CallView, "state" | "executor">): boolean {
+  return openCall(call) === "awaited";
 }
 
 function startedCall(record: CallStarted): CallView {
