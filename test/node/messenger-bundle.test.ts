@@ -28,15 +28,18 @@ const imported = (...paths: string[]): string =>
 test("a class without messengers carries no code of messengers, the Chat SDK or the fakes", async () => {
   const files = await filesOf(imported());
   expect(files).toContain("src/think/think.ts");
-  expect(files.filter((path) => /^src\/(messengers|chat-sdk|testing)\//.test(path))).toEqual([]);
+  expect(files.filter((path) => /^src\/(features\/messengers|features\/chat-sdk|testing)\//.test(path))).toEqual([]);
 });
 
 test.each(PROVIDERS)("a bot in %s carries the code of its own provider only", async (provider) => {
   const files = await filesOf(
-    imported(`import messenger from "./src/messengers/${provider}.ts";`, `export const bot = messenger({} as never);`)
+    imported(
+      `import messenger from "./src/features/messengers/${provider}.ts";`,
+      `export const bot = messenger({} as never);`
+    )
   );
   const carried = PROVIDERS.filter((name) =>
-    files.some((path) => new RegExp(`^src/messengers/${name}[./]`).test(path))
+    files.some((path) => new RegExp(`^src/features/messengers/${name}[./]`).test(path))
   );
   expect(carried).toEqual([provider]);
   expect(files).toContain("src/features/messengers/replies.ts");
