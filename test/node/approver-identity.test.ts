@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { action, Think, type ApprovalAuthorizationContext, type ApprovalCaller } from "../../src/index.ts";
+import type { Messengers } from "../../src/features/messengers/definition.ts";
 import telegramMessenger from "../../src/features/messengers/telegram.ts";
 import { FakeTelegram } from "../../src/testing/messengers/index.ts";
 import { createScript, createTestHost, reply, scriptedModel, text, toolCall } from "../../src/testing/index.ts";
@@ -37,7 +38,7 @@ class Support extends Think {
     return { deploy };
   }
 
-  override getMessengers() {
+  override getMessengers(): Messengers {
     const options = {
       token: "1:test",
       userName: "support_bot",
@@ -199,9 +200,74 @@ test("a name that the class knows takes the place of the client's claim", async 
   expect([deployed, contexts[0]?.approver]).toEqual([["v2"], { surface: "app", id: "ann", verified: true }]);
 });
 
+test("while the class cannot say who it is, what the client claims is not taken in its place", async () => {
+  identify = ({ request }) => {
+    if (request) throw new Error("The directory is down.");
+    return undefined;
+  };
+  const { host, executionId } = await parked();
+  const [, overHttp] = CLAIMS[0] ?? [];
+  await overHttp?.(host, executionId, "telegram:7");
+  expect([deployed, contexts]).toEqual([[], [expect.objectContaining({ by: null, approver: null })]]);
+});
+
 test("another user of the same chat is refused by the press", async () => {
   const { host } = await parked();
   await press(host, { from: { id: 9, first_name: "Grace" } });
   expect(deployed).toEqual([]);
   expect(contexts).toMatchObject([{ by: "telegram:9", approver: { id: "9" } }]);
+});
+
+describe("a conversation in an agent of a class that does not have the messenger", () => {
+  class Desk extends Support {
+    override getMessengers() {
+      return {};
+    }
+  }
+
+  class Shop extends Think {
+    override getModel() {
+      return scriptedModel([]);
+    }
+
+    override getMessengers() {
+      const options = { token: "1:test", userName: "shop_bot", secretToken: "secret", apiUrl: "https://telegram.test" };
+      const target = () => ({ target: "subagent" as const, agentClass: Desk, name: "ada" });
+      return { shop: telegramMessenger({ ...options, conversation: target }) };
+    }
+
+    override authorizeMessengerConversation() {
+      return true;
+    }
+  }
+
+  const hook = "http://localhost/agents/shop/main/messengers/shop/webhook";
+  const approvals = "http://localhost/agents/shop/main/sub/desk/ada/approvals";
+
+  async function asked() {
+    await import("@chat-adapter/telegram");
+    telegram = new FakeTelegram({ token: "1:test", secretToken: "secret" });
+    vi.stubGlobal("fetch", telegram.fetch);
+    const host = createTestHost({ agents: { Shop, Desk } });
+    await host.fetch(telegram.says("Deploy v2", { url: hook }));
+    await host.idle();
+    await host.advance(5_000);
+    await host.restart();
+    const [waiting] = await (await host.fetch(approvals)).json<{ executionId: string }[]>();
+    return { host, executionId: waiting?.executionId ?? "" };
+  }
+
+  test("a user of the application whose name looks like that messenger's is not that user; the press is", async () => {
+    mayDecide = ({ by }) => by === "shop:7";
+    identify = ({ request }) => (request ? "shop:7" : undefined);
+    const { host, executionId } = await asked();
+    const claimed = await host.fetch(`${approvals}/${executionId}`, json({ decision: "approve" }));
+    expect([claimed.status, deployed]).toEqual([409, []]);
+    expect(contexts).toMatchObject([{ by: "app:shop:7", approver: { surface: "app", id: "shop:7", verified: true } }]);
+    await host.fetch(telegram.presses("Approve", { url: hook }));
+    await host.idle();
+    await host.advance(5_000);
+    expect(deployed).toEqual(["v2"]);
+    expect(contexts.at(-1)).toMatchObject({ by: "shop:7", approver: { surface: "shop", id: "7", verified: true } });
+  });
 });

@@ -72,7 +72,7 @@ export function shownApprover(text: string | null): ShownApprover {
   return { by: approver?.verified ? text : null, approver };
 }
 
-/** The messenger whose user a text is; of the running agent, or of this package. */
+/** The messenger whose user a text is; one that the running agent knows, or of this package. */
 function messengerOf(text: string): string | undefined {
   const { agent } = getCurrentAgent();
   const declared =

@@ -31,7 +31,7 @@ import { decidedApprovals } from "../inspection/inspection-approvals.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import type { ActionMembers } from "../actions/capability.ts";
 import type { WorkspaceMembers } from "../workspace/capability.ts";
-import { messengers, type ChannelMembers } from "./capability.ts";
+import { messengerAccess, messengers, type ChannelMembers } from "./capability.ts";
 import type { AgentBase } from "../../agent/agent-base.ts";
 import { turnInput } from "../../feature/turn-input.ts";
 
@@ -179,6 +179,7 @@ export class ChannelRuntime {
     onText: (delta: string) => unknown
   ): Promise<MessengerAnswer> {
     const { turns, ids } = this.#services;
+    messengerAccess.of(this.#agent).broughtBy(channel);
     const id = idempotencyId("turn", key);
     const isKnown = files.length === 0 || turns.requestOf(id) !== undefined;
     const question = isKnown ? message : await withFiles(message, files, this.#agent.workspace);

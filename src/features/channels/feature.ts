@@ -25,8 +25,7 @@ export function openChannels(services: ChatServices): ChannelsFeature {
   const feature: ChannelsFeature = {
     name: "channels",
     declared,
-    runtime,
-    identities: () => Object.keys(declared.messengers)
+    runtime
   };
   // In a class without channels the channel of a turn is only a name.
   if (!services.isOverridden("getMessengers") && !services.isOverridden("configureChannels")) return feature;

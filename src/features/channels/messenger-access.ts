@@ -6,7 +6,7 @@ import type { AddressedChild, Feature } from "../../feature/feature.ts";
 import { pathBelowAgent } from "../../agent/own-path.ts";
 import type { AgentPathStep } from "../../host/path.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
-import { CONVERSATION_PREFIX } from "./channels.ts";
+import { CONVERSATION_PREFIX, type MessengerSet } from "./channels.ts";
 import { inspection } from "../inspection/capability.ts";
 import { INSPECTION_PATH } from "../inspection/inspection.ts";
 import { isOverridden } from "../../feature/members.ts";
@@ -22,7 +22,8 @@ const TAKEN_OVER = { code: 1012, reason: "This conversation belongs to a messeng
 const SELF: AgentPathStep = { className: "", name: "" };
 
 export const CLAIM_TABLES: readonly TableDefinition[] = [
-  // Bound: one row per conversation for which the class chose the name. Deleted: with the sub-agent.
+  // Bound: one row per conversation for which the class chose the name; without a class name, one per messenger of another
+  // class that brings messages to this agent. Deleted: with the sub-agent, and with the agent.
   {
     name: "cf_messenger_conversations",
     create: [
@@ -64,6 +65,21 @@ export class MessengerAccess implements Feature {
     this.#runtime.tree.closeSockets(conversation === "self" ? undefined : conversation, TAKEN_OVER);
   }
 
+  /** A messenger brings a message to this agent, whose class need not declare it. */
+  broughtBy(messengerId: string): void {
+    const messenger = { className: SELF.className, name: messengerId };
+    if (messengerId in this.#declared || this.#isClaimed(messenger)) return;
+    this.#table.run("INSERT INTO cf_messenger_conversations (class_name, name) VALUES ('', ?)", messengerId);
+  }
+
+  /** Ids of the messengers that this class declares, and of others that have brought messages to this agent. */
+  identities(): string[] {
+    const others = this.#table.all<{ name: string }>(
+      "SELECT name FROM cf_messenger_conversations WHERE class_name = '' AND name <> ''"
+    );
+    return [...Object.keys(this.#declared), ...others.map(({ name }) => name)];
+  }
+
   removed({ className, name }: AgentPathStep): void {
     this.#table.change("DELETE FROM cf_messenger_conversations WHERE class_name = ? AND name = ?", className, name);
   }
@@ -93,10 +109,12 @@ export class MessengerAccess implements Feature {
     return isUpgrade(request) ? refuse() : "class";
   }
 
+  get #declared(): MessengerSet {
+    return channels.of(this.#agent).declared.messengers;
+  }
+
   #answersItself(): boolean {
-    return Object.values(channels.of(this.#agent).declared.messengers).some(
-      ({ conversation }) => conversation === "self"
-    );
+    return Object.values(this.#declared).some(({ conversation }) => conversation === "self");
   }
 
   #isClaimed({ className, name }: AgentPathStep): boolean {
