@@ -311,6 +311,39 @@ test("a question is listed and decided over HTTP, also at an agent that has no a
   expect(await (await host.fetch(address)).json()).toEqual([]);
 });
 
+test("a decision that is sent again gets its first answer, also after a restart, and the workflow is told once", async () => {
+  for (const [decision, answer] of [
+    ["approve", { approved: true, reason: "seen", by: "ada" }],
+    ["reject", { approved: false, reason: "seen", by: "ada" }]
+  ] as const) {
+    const { host, platform } = open();
+    const address = "/agents/support/a/approvals";
+    await (await supportOf(host)).start(HUMAN, "w");
+    await host.idle();
+    const [asked] = (await (await host.fetch(address)).json()) as { executionId: string; inputHash: string }[];
+    const { executionId = "", inputHash = "" } = asked ?? {};
+    const post = async (body: object, user = "ada") => {
+      const headers = { "Content-Type": "application/json", "X-User": user };
+      const init = { method: "POST", headers, body: JSON.stringify({ decision, reason: "seen", inputHash, ...body }) };
+      const response = await host.fetch(`${address}/${executionId}`, init);
+      return { status: response.status, ...((await response.json()) as { output: unknown }) };
+    };
+    const first = await post({});
+    expect(first).toEqual({ status: 200, output: answer });
+    expect(await post({})).toEqual(first);
+    await host.idle();
+    await host.restart();
+    await platform.resume();
+    expect(await post({})).toEqual(first);
+    const other = decision === "approve" ? "reject" : "approve";
+    for (const body of [{ decision: other }, { inputHash: "another" }, { inputHash: undefined }])
+      expect([body, (await post(body)).status]).toEqual([body, 409]);
+    expect((await post({}, "eve")).status).toBe(409);
+    await host.idle();
+    expect(platform.instance("w").output).toEqual([answer]);
+  }
+});
+
 test("killed at any write or await of a decision, the workflow is told once", async () => {
   const platforms = new WeakMap<Host, ReturnType<typeof open>["platform"]>();
   const approve = async (host: Host) => {

@@ -53,6 +53,10 @@ export interface ApprovalNotification {
   readonly by?: string;
 }
 
+export interface AnsweredQuestion extends WaitingQuestion {
+  readonly decision: ApprovalNotification;
+}
+
 interface ApprovalRow {
   readonly id: string;
   readonly question: string;
@@ -104,12 +108,26 @@ export class WorkflowApprovals {
     });
   }
 
-  /** False: it is decided already. */
+  /** One that was decided, with the decision; undefined: it was not, or an earlier version kept no decision. */
+  decided(executionId: string): AnsweredQuestion | undefined {
+    const row = this.#table.one<ApprovalRow>(
+      "SELECT id, question, decided_at FROM cf_workflow_approvals WHERE id = ? AND decided_at IS NOT NULL",
+      executionId
+    );
+    const parsed = row && parseJson(row.question);
+    if (!parsed?.ok || !isObject(parsed.value) || !isObject(parsed.value["decision"])) return undefined;
+    // Written by `decide` only.
+    const question = parsed.value as object as WorkflowQuestion & { readonly decision: ApprovalNotification };
+    return { ...question, executionId, inputHash: hashOf(question.input) };
+  }
+
+  /** False: it is decided already. The decision is kept with the question, for a caller that sends it again. */
   decide({ executionId, workflow }: WaitingQuestion, decision: ApprovalNotification): boolean {
     return this.#table.transaction(() => {
       const { changed } = this.#table.change(
-        "UPDATE cf_workflow_approvals SET decided_at = ? WHERE id = ? AND decided_at IS NULL",
-        ...[this.#clock.now(), executionId]
+        `UPDATE cf_workflow_approvals SET decided_at = ?, question = json_set(question, '$.decision', json(?))
+         WHERE id = ? AND decided_at IS NULL`,
+        ...[this.#clock.now(), JSON.stringify(decision), executionId]
       );
       if (changed === 0) return false;
       this.#outbox.send(workflow, { id: executionId, payload: JSON.stringify(decision) });
