@@ -15,7 +15,8 @@ type UnionToIntersection<Union> = (Union extends unknown ? (one: Union) => void 
   ? All
   : never;
 
-/** TypeScript joins what such a constructor makes with what the base class makes. */
+/** TypeScript joins what such a constructor makes with what the base class makes; it knows one by these very parameters. */
+// oxlint-disable-next-line typescript/no-explicit-any
 type Mixin<Members> = abstract new (...args: any[]) => Members;
 
 /**
@@ -36,7 +37,7 @@ export function withCapabilities<Base extends AbstractClass, List extends readon
   const known = new Set(capabilitiesOfClass(base));
   const all = withRequired(capabilities).filter((one) => !known.has(one));
   // Named by who extends it.
-  abstract class WithCapabilities extends (base as unknown as abstract new (...args: any[]) => object) {
+  abstract class WithCapabilities extends (base as unknown as abstract new (...args: never[]) => object) {
     static {
       install(this, all);
     }
