@@ -57,7 +57,9 @@ export class AgentEntry {
     const forwarded = await this.#gateway.route(request);
     if (forwarded.kind === "response") return forwarded.response;
     if (forwarded.kind === "upgrade") return this.#accept(this.#newAttachment(request), forwarded.connect);
-    const admitted = await this.#runtime.runAs({ request }, () => this.#runtime.life.admitHere(request));
+    const admitted = await this.#runtime.runAs({ request }, () =>
+      this.#runtime.features.role("access")?.admitHere(request)
+    );
     if (admitted instanceof Response) return admitted;
     if (isUpgrade(request)) return this.#upgrade(request);
     return this.#runtime.runAs({ request }, async () => {
@@ -249,7 +251,7 @@ export class AgentEntry {
       case "survey":
         return this.#runtime.tree.survey();
       case "adopt":
-        return this.#runtime.activation.enter(() => this.#runtime.life.told(call));
+        return this.#runtime.activation.enter(() => this.#runtime.features.role("carriedSchedules")?.(call.schedules));
       case "note":
         return this.#runtime.tree.observe(call);
       case "spawn-child":
@@ -275,7 +277,7 @@ export class AgentEntry {
       case "invoke":
         return this.#invoke(call.method, call.args);
       case "report":
-        return this.#runtime.runAs({}, () => this.#runtime.life.told(call));
+        return this.#runtime.runAs({}, () => this.#runtime.features.role("workflowReport")?.(call.report));
       case "fetch":
         return this.#answer(call.request);
       case "connect":

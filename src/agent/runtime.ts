@@ -52,6 +52,12 @@ export interface RuntimeInit {
   options: AgentStaticOptions | undefined;
 }
 
+/** What an agent with a conversation does beside its features. */
+export interface ConversationOfAgent {
+  /** An event of any kind has reached the agent, which is up. Must be cheap, and must not throw. */
+  entered(): void;
+}
+
 export class AgentRuntime implements AgentCore, Services {
   readonly agent: AgentBase;
   readonly ctx: DurableObjectState;
@@ -79,7 +85,7 @@ export class AgentRuntime implements AgentCore, Services {
   readonly features: Features;
   readonly life: FeatureLife;
   /** Of a class with a conversation: what it is made of, for the package's own modules. */
-  conversation: object | undefined;
+  conversation: ConversationOfAgent | undefined;
   /** Where many objects share one process that wakes them all at once. */
   readonly #alarms: ProcessAlarms | undefined;
   readonly #className: string;
@@ -141,7 +147,7 @@ export class AgentRuntime implements AgentCore, Services {
       lifecycle: this.lifecycle,
       admit: () => this.assertAlive(),
       start: (props) => this.runAs({}, () => this.#start(props)),
-      entered: () => this.life.entered()
+      entered: () => this.conversation?.entered()
     });
     this.features = new Features(this, capabilitiesOf(agent));
     this.life = new FeatureLife({ features: this.features, pathOf: (url) => pathBelowAgent(url, this) });
@@ -285,7 +291,7 @@ export class AgentRuntime implements AgentCore, Services {
   }
 
   async destroy(): Promise<void> {
-    await this.life.destroying();
+    await this.features.role("deleteOutside")?.();
     if (this.identity.isFacet) {
       this.emit("destroy", {});
       return this.tree.removeSelf();

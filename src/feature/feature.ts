@@ -1,5 +1,6 @@
 // What a capability does in the life of an agent, as one object. Everything but its name is optional, and what it leaves out
-// is never called. The runtime holds a list and knows no feature by name; features know each other neither.
+// is never called. The runtime holds a list and knows no feature by name; features know each other neither. A member of
+// `Feature` is for any number of features; what only one can do for an agent is a role.
 //
 // A feature joins in one of two ways: its capability stands in the list of the class, or a value of the class, such as an
 // action of `getActions()`, carries the factory under `FEATURE`. Only a class that has such values imports that code.
@@ -44,9 +45,6 @@ export type FeatureFactory<Brought extends Feature = Feature> = (services: ChatS
 export interface Feature {
   /** In logs and in `getOnStartDegradations`. One feature of a name per agent. */
   readonly name: string;
-
-  // ── Storage ──
-
   /** The tables it owns. It makes each on its first write, and answers as for an empty one before that. */
   readonly tables?: readonly { readonly name: string }[];
 
@@ -56,12 +54,6 @@ export interface Feature {
   start?(): MaybePromise<void>;
   /** After `onStart`: goes on with durable work. A throw is logged. */
   ready?(): void;
-  /** An event of any kind has reached the agent, which is up. Must be cheap, and must not throw. */
-  entered?(): void;
-  /** A sub-agent was deleted. */
-  removed?(child: AgentPathStep): void;
-  /** The agent is to be destroyed: what it keeps outside of its own storage goes now. A throw ends the attempt. */
-  destroying?(): Promise<void>;
   /** The agent is being destroyed: nothing may be started or written any more. */
   stop?(): void;
   /** When it must run next; reads its own tables. Sub-agents are woken through their root. A throw is logged. */
@@ -75,30 +67,38 @@ export interface Feature {
   readonly toolNames?: readonly string[];
   /** Called for each attempt of a turn, and to explain a prompt. A throw fails the turn. */
   inTurn?(turn: TurnView): MaybePromise<TurnPart | undefined>;
-  /** Before its part in a turn is asked: waits for what it connects to, as long as the class says. */
-  untilConnected?(): Promise<void> | undefined;
-  /** What the channel a turn came through changes about it; undefined: not a channel of this feature. */
-  channelPolicy?(channel: string): ChannelPolicy | undefined;
-  /** Outputs of its tools that the model must still read in full when they are old; see TruncateOptions. */
-  readonly keepOutput?: TruncateOptions["keepOutput"];
-  /** What of a completed answer is stored, and what the turn's output is. Part of the transaction that ends the turn. */
-  finalAnswer?(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined;
-  /** A tool that only the package itself has a use for: the class's tool hooks are not called for it. */
-  isOwnTool?(turn: TurnView, toolName: string): boolean;
-  /** What it sees of running turns, each time after the class's hook of that name. */
-  readonly observer?: TurnObserver;
   /** The outcome and the answer are stored. Also for turns of an earlier process. A throw is logged. */
   settled?(turn: TurnView, outcome: TurnOutcome): void;
   /** The conversation is emptied. Part of the transaction: a throw undoes the clear. */
   cleared?(): void;
-
+  /** What it knows of calls of its tools outside a running attempt. */
+  readonly calls?: CallOwner;
   /** What waits for humans. */
   readonly approvals?: ApprovalSource;
   /** A value of the class that carries this feature, such as a tool. Each is given once per start. */
   adopt?(carrier: object): void;
 
-  // ── Calls and chunks outside a running attempt ──
+  // ── Clients. Everything they send is untrusted. ──
 
+  /** Requests directly below the agent's address, by first path segment. */
+  readonly routes?: Readonly<Record<string, RouteHandler>>;
+  /**
+   * Any other request, before the class's `onRequest`: `path` is what follows the agent's address, or the whole path of a
+   * URL that does not contain it. Undefined leaves the request to the class.
+   */
+  respond?(request: Request, path: string): MaybePromise<Response | undefined>;
+  /** A client that follows the protocol has connected; its first frames are the features'. */
+  connected?(connection: Connection): void;
+  disconnected?(connection: Connection): void;
+  /** A text frame, before the agent looks at it; true when it was taken. */
+  receive?(connection: Connection, text: string): MaybePromise<boolean>;
+
+  /** What this feature alone does for the agent. */
+  readonly roles?: Partial<Roles>;
+}
+
+/** Of calls whose attempt is over, or that no attempt has begun. Without a member: it knows nothing of that kind. */
+export interface CallOwner {
   /** Whether it runs a tool of this name on the server now. */
   runsTool?(toolName: string): boolean;
   /** The result of a call that its turn lost in a crash, in a list of one; undefined: not known. */
@@ -109,57 +109,85 @@ export interface Feature {
   lateOutcome?(turn: TurnView, call: CutOffCall): Promise<CallOutcome | undefined>;
   /** As `TurnPart.annotate`, for outcomes that an earlier attempt did not get to stream. */
   annotateRecovered?(chunk: UIMessageChunk): UIMessageChunk;
-  /** What `onChatResponse` is given with the turn's answer. */
-  attachmentsOf?(turnId: string): ReplyAttachment[];
+  /** Outputs that the model must still read in full when they are old; see TruncateOptions. */
+  readonly keepOutput?: TruncateOptions["keepOutput"];
+}
 
-  // ── Clients. Everything they send is untrusted. ──
+/**
+ * What at most one feature of an agent does for it. The agent looks a role up by its name and does without one that no
+ * feature has.
+ */
+export interface Roles {
+  // ── Clients ──
 
-  /** A client's request or socket for this agent. A Response refuses it; "class": only the class itself may answer it. */
-  admitHere?(request: Request): MaybePromise<Response | "class" | undefined>;
-  /** A client's request or socket for a sub-agent, before that is woken, and again when it is awake. A Response refuses it. */
-  admitChild?(request: Request, child: AddressedChild): MaybePromise<Response | undefined>;
-  /** Requests directly below the agent's address, by first path segment. */
-  readonly routes?: Readonly<Record<string, RouteHandler>>;
+  /** Who may reach the agent and its sub-agents, beside what the class says. */
+  readonly access: AccessRole;
   /**
-   * Any other request, before the class's `onRequest`: `path` is what follows the agent's address, or the whole path of a
-   * URL that does not contain it. Undefined leaves the request to the class.
+   * Requests that carry a credential of the feature's own making, such as the end of a login: answered also where only the
+   * class may answer. `path` as for `respond`.
    */
-  respond?(request: Request, path: string): MaybePromise<Response | undefined>;
-  /** `respond` answers only requests that carry a credential of its own making: it is asked where only the class may answer. */
-  readonly checksCallers?: boolean;
+  readonly callbacks: (request: Request, path: string) => MaybePromise<Response | undefined>;
   /**
    * Whether a socket that connects at this path below the agent's address carries a protocol of the feature's own: then it
    * is sent nothing else, and every frame of it goes to `receive`.
    */
-  dedicates?(path: string, request: Request): boolean;
-  /** A client that follows the protocol has connected; its first frames are the features'. */
-  connected?(connection: Connection): void;
-  disconnected?(connection: Connection): void;
-  /** A text frame, before the agent looks at it; true when it was taken. */
-  receive?(connection: Connection, text: string): MaybePromise<boolean>;
+  readonly dedicates: (path: string, request: Request) => boolean;
 
-  /** What another object of the application tells the agent: a workflow, or the root of its tree. Undefined: not known here. */
-  told?(call: ToldCall): Promise<unknown> | undefined;
+  // ── Turns ──
 
-  // ── What one feature gives the conversation ──
-
-  /** Keeps what stays known of its turns in place of the journal. */
-  readonly archive?: TurnArchive;
-  /** All turns were given up. Part of that transaction. */
-  gaveUp?(): void;
-  /** Accepts a turn that runs later, for `runTurn({ mode: "submit" })`. */
-  submit?(input: SubmissionInput, options: SubmitMessagesOptions): Promise<SubmitMessagesResult>;
-  /** Keeps large media of old messages; asked anew for each. Undefined: they stay with their message. */
-  preserve?(): Preserve | undefined;
-  /** Messengers whose users' names it alone may give, such as `telegram` for `telegram:7`. */
-  identities?(): readonly string[];
+  /** Before features are asked for their part in a turn: waits for what it connects to, as long as the class says. */
+  readonly untilConnected: () => Promise<void> | undefined;
+  /** What the channel a turn came through changes about it; undefined: there is no channel of this name. */
+  readonly channelPolicy: (channel: string) => ChannelPolicy | undefined;
+  /** Turns whose answer has a shape of its own. */
+  readonly finalAnswers: FinalAnswerRole;
+  /** What it sees of running turns, each time after the class's hook of that name. */
+  readonly observer: TurnObserver;
+  /** What `onChatResponse` is given with the turn's answer. */
+  readonly attachmentsOf: (turnId: string) => ReplyAttachment[];
   /** Who may decide over a call that waits for approval in the chat, and under which name. */
-  readonly decisions?: DecisionCheck;
+  readonly decisions: DecisionCheck;
+  /** Accepts turns that run later, and keeps what stays known of them. */
+  readonly submissions: SubmissionsRole;
+  /** Keeps large media of old messages; asked anew for each. Undefined: they stay with their message. */
+  readonly preserve: () => Preserve | undefined;
+
+  // ── Other objects of the application ──
+
+  /** A report of a workflow that the agent has started. */
+  readonly workflowReport: (report: object) => Promise<unknown>;
+  /** Schedules of an earlier layout, which the root of the tree hands over. */
+  readonly carriedSchedules: (schedules: readonly object[]) => Promise<unknown>;
+  /** The agent is to be destroyed: what is kept outside of its storage is deleted first. A throw ends the attempt. */
+  readonly deleteOutside: () => Promise<void>;
 }
 
-/** By the package's own code in another object; nothing of a client. */
-export type ToldCall =
-  { readonly op: "report"; readonly report: object } | { readonly op: "adopt"; readonly schedules: readonly object[] };
+export interface AccessRole {
+  /** A client's request or socket for this agent. A Response refuses it; "class": only the class itself may answer it. */
+  admitHere(request: Request): MaybePromise<Response | "class" | undefined>;
+  /** A client's request or socket for a sub-agent, before that is woken, and again when it is awake. A Response refuses it. */
+  admitChild(request: Request, child: AddressedChild): MaybePromise<Response | undefined>;
+  /** Messengers whose users' names it alone may give, such as `telegram` for `telegram:7`. */
+  identities(): readonly string[];
+  /** A sub-agent was deleted. */
+  removed(child: AgentPathStep): void;
+}
+
+export interface FinalAnswerRole {
+  /** What of a completed answer is stored, and what the turn's output is. Part of the transaction that ends the turn. */
+  finalAnswer(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined;
+  /** A tool that only the package itself has a use for: the class's tool hooks are not called for it. */
+  isOwnTool(turn: TurnView, toolName: string): boolean;
+}
+
+export interface SubmissionsRole {
+  /** Keeps what stays known of its turns in place of the journal. */
+  readonly archive: TurnArchive;
+  /** All turns were given up. Part of that transaction. */
+  gaveUp(): void;
+  /** For `runTurn({ mode: "submit" })`. */
+  submit(input: SubmissionInput, options: SubmitMessagesOptions): Promise<SubmitMessagesResult>;
+}
 
 /** The sub-agent that a client's URL names. */
 export interface AddressedChild extends AgentPathStep {

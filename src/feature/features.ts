@@ -5,17 +5,10 @@ import { errorMessage } from "../util/errors.ts";
 import { isObject } from "../util/json.ts";
 import { WarnOnce } from "../util/warn-once.ts";
 import type { Capability } from "./capability.ts";
+import { refuseClashes } from "./clashes.ts";
 import { FeatureClashError, NotStartedError } from "./errors.ts";
-import { carriedBy, type Feature, type FeatureFactory } from "./feature.ts";
+import { carriedBy, type Feature, type FeatureFactory, type Roles } from "./feature.ts";
 import type { ChatServices, Services } from "./services.ts";
-
-/** What two features cannot share, by what it is called in the error. */
-const NAMES_OF: Readonly<Record<string, (feature: Feature) => readonly string[]>> = {
-  name: ({ name }) => [name],
-  table: ({ tables = [] }) => tables.map(({ name }) => name),
-  tool: ({ toolNames = [] }) => toolNames,
-  route: ({ routes }) => Object.keys(routes ?? {})
-};
 
 /** Of this member at least it is known that it is there. */
 export type With<Member extends keyof Feature> = Feature & Required<Pick<Feature, Member>>;
@@ -24,14 +17,6 @@ export type With<Member extends keyof Feature> = Feature & Required<Pick<Feature
 const CONVERSATION = -1;
 const JOINED = 1e6;
 const LAST = 2e6;
-
-interface Placed {
-  readonly feature: Feature;
-  readonly place: number;
-}
-
-/** Taken by the package itself. */
-const RESERVED_ROUTES: readonly string[] = ["sub", "get-messages"];
 
 export class Features {
   readonly services: Services;
@@ -42,7 +27,7 @@ export class Features {
   readonly #adopted = new WeakSet<object>();
   readonly #warnings = new WarnOnce();
   readonly #byMember = new Map<keyof Feature, readonly Feature[]>();
-  #list: readonly Placed[] = [];
+  #list: readonly { readonly feature: Feature; readonly place: number }[] = [];
   #chat: ChatServices | undefined;
   #phase: "new" | "started" | "ready" = "new";
 
@@ -56,16 +41,16 @@ export class Features {
   /** Before the user's `onStart`. What the conversation throws fails the start; any other feature is left out. */
   async start(): Promise<void> {
     const { agent } = this.services;
-    const [conversation] = this.#list;
-    if (conversation?.place === CONVERSATION) await conversation.feature.start?.();
+    const conversation = this.#list.find(({ place }) => place === CONVERSATION)?.feature;
+    await conversation?.start?.();
     for (const capability of this.#capabilities) {
       if (!capability.open || this.#opened.has(capability) || !capability.isUsed(agent)) continue;
       this.#guardedOpen(capability.name, () => this.#open(capability));
     }
     if (this.#chat) this.join(this.#chat.ownFeatures());
     this.#phase = "started";
-    for (const { feature } of this.#list) {
-      if (feature === conversation?.feature && conversation.place === CONVERSATION) continue;
+    for (const feature of this.all) {
+      if (feature === conversation) continue;
       try {
         await feature.start?.();
       } catch (error) {
@@ -154,6 +139,15 @@ export class Features {
     return known as readonly With<Member>[];
   }
 
+  /** What one feature does for the agent; undefined: none does. */
+  role<Name extends keyof Roles>(name: Name): Roles[Name] | undefined {
+    return this.holderOf(name)?.roles?.[name];
+  }
+
+  holderOf(role: keyof Roles): Feature | undefined {
+    return this.with("roles").find(({ roles }) => roles[role] !== undefined);
+  }
+
   /** What values of the class bring joins now. Throws what a method throws, and for a value that carries no feature. */
   bringOrThrow(): void {
     for (const capability of this.#capabilities) this.#bring(capability);
@@ -198,11 +192,7 @@ export class Features {
   }
 
   #openCarried(factory: FeatureFactory): Feature | undefined {
-    return this.#guardedOpen(factory.name, () => {
-      const feature = factory(this.chat);
-      this.#insert(feature, JOINED);
-      return feature;
-    });
+    return this.#guardedOpen(factory.name, () => this.#insert(factory(this.chat), JOINED));
   }
 
   #guardedOpen<T>(name: string, open: () => T): T | undefined {
@@ -228,30 +218,17 @@ export class Features {
   }
 
   #remove(feature: Feature, error: unknown): void {
-    this.#setList(this.#list.filter((one) => one.feature !== feature));
+    this.#list = this.#list.filter((one) => one.feature !== feature);
+    this.#byMember.clear();
     this.services.degrade(`feature:${feature.name}`, error);
   }
 
-  #insert(feature: Feature, place: number): void {
-    this.#refuseClashes(feature);
+  #insert(feature: Feature, place: number): Feature {
+    refuseClashes(feature, this.all);
     const behind = this.#list.findIndex((one) => one.place > place);
-    const at = behind < 0 ? this.#list.length : behind;
-    this.#setList([...this.#list.slice(0, at), { feature, place }, ...this.#list.slice(at)]);
-  }
-
-  #setList(list: readonly Placed[]): void {
-    this.#list = list;
+    this.#list = this.#list.toSpliced(behind < 0 ? this.#list.length : behind, 0, { feature, place });
     this.#byMember.clear();
-  }
-
-  #refuseClashes(feature: Feature): void {
-    for (const [kind, names] of Object.entries(NAMES_OF)) {
-      const taken = new Set(this.all.flatMap(names));
-      const clash = names(feature).find(
-        (name) => taken.has(name) || (kind === "route" && RESERVED_ROUTES.includes(name))
-      );
-      if (clash !== undefined) throw new FeatureClashError(feature.name, { kind, name: clash });
-    }
+    return feature;
   }
 
   // ── Asking ──

@@ -1,7 +1,6 @@
 // What the features of an agent are asked outside of turns: by its clients, its sub-agents, its wakes and its end.
 import type { Connection } from "../host/connection.ts";
-import type { AgentPathStep } from "../host/path.ts";
-import type { AddressedChild, Feature, ToldCall } from "./feature.ts";
+import type { Feature } from "./feature.ts";
 import { logFailure, type Features } from "./features.ts";
 
 /** What is known of an address that a feature of the package does not answer. */
@@ -20,16 +19,7 @@ export class FeatureLife {
     this.#pathOf = pathOf;
   }
 
-  /** An event of any kind has reached the agent, which is up. */
-  entered(): void {
-    for (const feature of this.#features.with("entered")) feature.entered();
-  }
-
   // ── Clients ──
-
-  isDedicated(path: string, request: Request): boolean {
-    return this.#features.with("dedicates").some((feature) => feature.dedicates(path, request));
-  }
 
   connected(connection: Connection): void {
     for (const feature of this.#features.with("connected"))
@@ -47,30 +37,13 @@ export class FeatureLife {
     return false;
   }
 
-  async admitHere(request: Request): Promise<Response | "class" | undefined> {
-    for (const feature of this.#features.with("admitHere")) {
-      const admitted = await feature.admitHere(request);
-      if (admitted) return admitted;
-    }
-    return undefined;
-  }
-
-  async admitChild(request: Request, child: AddressedChild): Promise<Response | undefined> {
-    for (const feature of this.#features.with("admitChild")) {
-      const refusal = await feature.admitChild(request, child);
-      if (refusal) return refusal;
-    }
-    return undefined;
-  }
-
   /**
    * A request, before the user's `onRequest`: by its first path segment, then to whoever answers addresses of another form.
    * `onlyChecked`: only features that check their callers themselves.
    */
   respond(request: Request, onlyChecked: boolean): Promise<Response | undefined> | undefined {
-    const { isComplete } = this.#features;
-    if (isComplete && this.#features.with("routes").length === 0 && this.#features.with("respond").length === 0)
-      return undefined;
+    const answers = [...this.#features.with("routes"), ...this.#features.with("respond")];
+    if (this.#features.isComplete && answers.length === 0 && !this.#features.holderOf("callbacks")) return undefined;
     return this.#respondBy(request, { below: this.#pathOf(request.url), onlyChecked });
   }
 
@@ -88,9 +61,11 @@ export class FeatureLife {
     request: Request,
     { path, onlyChecked }: { path: string; onlyChecked: boolean }
   ): Promise<Response | undefined> {
-    if (!onlyChecked) this.#features.bringAll();
+    const holder = this.#features.holderOf("callbacks");
+    const called = holder && (await this.#answer(holder, "callbacks", () => holder.roles?.callbacks?.(request, path)));
+    if (called || onlyChecked) return called;
+    this.#features.bringAll();
     for (const feature of this.#features.with("respond")) {
-      if (onlyChecked && !feature.checksCallers) continue;
       const response = await this.#answer(feature, "respond", () => feature.respond(request, path));
       if (response) return response;
     }
@@ -117,15 +92,6 @@ export class FeatureLife {
     }
   }
 
-  /** Undefined: no feature of the agent knows about it. */
-  async told(call: ToldCall): Promise<unknown> {
-    for (const feature of this.#features.with("told")) {
-      const answer = feature.told(call);
-      if (answer) return answer;
-    }
-    return undefined;
-  }
-
   // ── Wakes ──
 
   /** The earliest; null when none needs one. */
@@ -149,16 +115,6 @@ export class FeatureLife {
   }
 
   // ── The end ──
-
-  /** A sub-agent was deleted. */
-  removed(child: AgentPathStep): void {
-    for (const feature of this.#features.with("removed")) feature.removed(child);
-  }
-
-  /** What is kept outside of the agent's own storage goes first: afterwards nothing knows of it. */
-  async destroying(): Promise<void> {
-    for (const feature of this.#features.with("destroying")) await feature.destroying();
-  }
 
   stop(): void {
     for (const feature of this.#features.with("stop")) this.#features.guarded(feature, "stop", () => feature.stop());

@@ -12,7 +12,7 @@ import { NoSubmissionsError } from "./errors.ts";
 import type { SubmitMessagesOptions, SubmitMessagesResult } from "./submission-types.ts";
 import type { SubmissionInput } from "./turn-input.ts";
 import type { ReplyAttachment } from "./approval-contract.ts";
-import type { ChannelPolicy, TurnObserver } from "./feature.ts";
+import type { CallOwner, ChannelPolicy, Feature, TurnObserver } from "./feature.ts";
 import { logFailure, type Features } from "./features.ts";
 import { TurnParts } from "./turn-parts.ts";
 
@@ -36,52 +36,39 @@ export class TurnFeatures {
     return new TurnParts(parts);
   }
 
-  /** One that cannot be reached costs its tools, not the turn. */
+  /** What cannot be reached costs its tools, not the turn. */
   async untilConnected(): Promise<void> {
-    const waits = this.#features.with("untilConnected").map(async (feature) => {
-      try {
-        await feature.untilConnected();
-      } catch (error) {
-        console.warn(`Waiting for the feature "${feature.name}" failed:`, error);
-      }
-    });
-    await Promise.all(waits);
+    try {
+      await this.#features.role("untilConnected")?.();
+    } catch (error) {
+      console.warn("Waiting for tools that are still connecting failed:", error);
+    }
   }
 
-  /** Undefined: no feature has channels, and a turn's channel is only a name. Null: it is not the name of one. */
+  /** Undefined: the agent has no channels, and a turn's channel is only a name. Null: it is not the name of one. */
   channelPolicy(channel: string): ChannelPolicy | null | undefined {
-    const features = this.#features.with("channelPolicy");
-    if (features.length === 0) return undefined;
-    for (const feature of features) {
-      const policy = feature.channelPolicy(channel);
-      if (policy) return policy;
-    }
-    return null;
+    const policy = this.#features.role("channelPolicy");
+    return policy && (policy(channel) ?? null);
   }
 
   /** The outputs that stay whole however old they are: those of tools the class names, and those of features. */
   keptOutputs(wholeOutputs: readonly string[] = []): NonNullable<TruncateOptions["keepOutput"]> {
     return (call) => {
       if (wholeOutputs.includes(call.toolName)) return `${call.toolName} ${canonicalJson(call.input)}`;
-      for (const feature of this.#features.with("keepOutput")) {
-        const key = feature.keepOutput(call);
+      for (const { calls } of this.#callOwners("keepOutput")) {
+        const key = calls.keepOutput(call);
         if (key !== undefined) return key;
       }
       return undefined;
     };
   }
 
-  /** The first that has something to say about it. */
   finalAnswer(turn: TurnView, message: UIMessage | undefined): FinalAnswer | undefined {
-    for (const feature of this.#features.with("finalAnswer")) {
-      const final = feature.finalAnswer(turn, message);
-      if (final) return final;
-    }
-    return undefined;
+    return this.#features.role("finalAnswers")?.finalAnswer(turn, message);
   }
 
   isOwnTool(turn: TurnView, toolName: string): boolean {
-    return this.#features.with("isOwnTool").some((feature) => feature.isOwnTool(turn, toolName));
+    return this.#features.role("finalAnswers")?.isOwnTool(turn, toolName) ?? false;
   }
 
   /** Of tools that no extension may take the place of. */
@@ -89,8 +76,8 @@ export class TurnFeatures {
     return this.#features.with("toolNames").flatMap(({ toolNames }) => toolNames);
   }
 
-  observers(): readonly TurnObserver[] {
-    return this.#features.with("observer").map(({ observer }) => observer);
+  observer(): TurnObserver | undefined {
+    return this.#features.role("observer");
   }
 
   settled(turn: TurnView, outcome: TurnOutcome): void {
@@ -105,7 +92,7 @@ export class TurnFeatures {
 
   runsTool(toolName: string): boolean {
     this.#features.bringAll();
-    return this.#features.with("runsTool").some((feature) => feature.runsTool(toolName));
+    return this.#callOwners("runsTool").some(({ calls }) => calls.runsTool(toolName));
   }
 
   /** A call that was cut off, with its outcome where a feature has it. */
@@ -113,26 +100,25 @@ export class TurnFeatures {
     if (!isToolPart(part)) return undefined;
     this.#features.bringAll();
     const { toolCallId, input } = part;
-    for (const feature of this.#features.with("lostOutcome")) {
-      const known = feature.lostOutcome({ requestId, toolCallId, toolName: toolNameOf(part), input });
+    for (const { calls } of this.#callOwners("lostOutcome")) {
+      const known = calls.lostOutcome({ requestId, toolCallId, toolName: toolNameOf(part), input });
       if (known) return asMessagePart({ ...part, state: "output-available", output: known[0] ?? null });
     }
     return undefined;
   }
 
   keepsOutcome(turn: TurnView, call: Omit<CutOffCall, "input">): boolean {
-    return this.#features
-      .with("keepsOutcome")
-      .some(
-        (feature) => this.#features.guarded(feature, "keepsOutcome", () => feature.keepsOutcome(turn, call)) ?? false
-      );
+    return this.#callOwners("keepsOutcome").some(
+      ({ feature, calls }) =>
+        this.#features.guarded(feature, "keepsOutcome", () => calls.keepsOutcome(turn, call)) ?? false
+    );
   }
 
   /** One that fails knows nothing of the call. */
   async lateOutcome(turn: TurnView, call: CutOffCall): Promise<CallOutcome | undefined> {
-    for (const feature of this.#features.with("lateOutcome")) {
+    for (const { feature, calls } of this.#callOwners("lateOutcome")) {
       try {
-        const outcome = await feature.lateOutcome(turn, call);
+        const outcome = await calls.lateOutcome(turn, call);
         if (outcome) return outcome;
       } catch (error) {
         logFailure(feature, "lateOutcome", error);
@@ -143,12 +129,12 @@ export class TurnFeatures {
 
   annotateRecovered(chunk: UIMessageChunk): UIMessageChunk {
     this.#features.bringAll();
-    return this.#features.with("annotateRecovered").reduce((shown, feature) => feature.annotateRecovered(shown), chunk);
+    return this.#callOwners("annotateRecovered").reduce((shown, { calls }) => calls.annotateRecovered(shown), chunk);
   }
 
   attachmentsOf(turnId: string): ReplyAttachment[] {
     this.#features.bringAll();
-    return this.#features.with("attachmentsOf").flatMap((feature) => feature.attachmentsOf(turnId));
+    return this.#features.role("attachmentsOf")?.(turnId) ?? [];
   }
 
   /** See `Features.adopt`. */
@@ -156,33 +142,43 @@ export class TurnFeatures {
     this.#features.adopt(carriers);
   }
 
-  // ── What one feature gives the conversation ──
+  /** Features that know something of this kind about calls. */
+  #callOwners<Member extends keyof CallOwner>(
+    member: Member
+  ): { readonly feature: Feature; readonly calls: Required<Pick<CallOwner, Member>> }[] {
+    return this.#features.with("calls").flatMap((feature) => {
+      const { calls } = feature;
+      return calls[member] === undefined ? [] : [{ feature, calls: calls as Required<Pick<CallOwner, Member>> }];
+    });
+  }
+
+  // ── What one feature does for the conversation ──
 
   archive(): TurnArchive | undefined {
-    return this.#features.with("archive")[0]?.archive;
+    return this.#features.role("submissions")?.archive;
   }
 
   gaveUp(): void {
-    for (const feature of this.#features.with("gaveUp")) feature.gaveUp();
+    this.#features.role("submissions")?.gaveUp();
   }
 
   preserve(): Preserve | undefined {
-    return this.#features.with("preserve")[0]?.preserve();
+    return this.#features.role("preserve")?.();
   }
 
   /** Throws NoSubmissionsError in a class that cannot submit. */
   async submit(input: SubmissionInput, options: SubmitMessagesOptions): Promise<SubmitMessagesResult> {
-    const [feature] = this.#features.with("submit");
-    if (!feature) throw new NoSubmissionsError();
-    return feature.submit(input, options);
+    const submissions = this.#features.role("submissions");
+    if (!submissions) throw new NoSubmissionsError();
+    return submissions.submit(input, options);
   }
 
   /** Without a feature that knows who decides, nobody is named. */
   approver(given: string | undefined): string | undefined {
-    return this.#features.with("decisions")[0]?.decisions.approver(given);
+    return this.#features.role("decisions")?.approver(given);
   }
 
   approvalRefusal(asked: ChatDecision): MaybePromise<string | undefined> {
-    return this.#features.with("decisions")[0]?.decisions.refusal(asked);
+    return this.#features.role("decisions")?.refusal(asked);
   }
 }

@@ -10,11 +10,12 @@ export const agentTakeover = capability({
   takeover: EVERY_AGENT_TAKEOVER,
   feature: ({ agent, sql }) => ({
     name: "agent-takeover",
-    told: (call) => {
-      if (call.op !== "adopt") return undefined;
-      // Written by the root of the same tree.
-      adoptSchedules(sql, call.schedules as readonly CarriedSchedule[]);
-      return runtimeOf(agent).wakes.rearm();
+    roles: {
+      carriedSchedules: (schedules) => {
+        // Written by the root of the same tree.
+        adoptSchedules(sql, schedules as readonly CarriedSchedule[]);
+        return runtimeOf(agent).wakes.rearm();
+      }
     }
   })
 });

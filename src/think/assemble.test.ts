@@ -10,7 +10,7 @@ import type { TurnConfig, TurnContext } from "../feature/hooks.ts";
 import { engineTurn, DETAILS, featuresOf, overridesOf } from "./overrides.test-support.ts";
 import type { ThinkOverrides } from "./overrides.ts";
 import { CAPABILITY_SENTINEL } from "./prompt.ts";
-import type { Feature, FeatureLayer } from "../feature/feature.ts";
+import type { CallOwner, Feature, FeatureLayer, Roles } from "../feature/feature.ts";
 
 const sdk = installedSdk();
 const named = (description: string) => tool({ description, inputSchema: z.object({}), execute: () => description });
@@ -35,7 +35,7 @@ const feature = (layer: FeatureLayer, tools: ToolSet, more: Partial<Feature> = {
   inTurn: () => ({ tools: { [layer]: tools } }),
   ...more
 });
-const channels = (channelPolicy: Feature["channelPolicy"]): Feature => ({ name: "channels", channelPolicy });
+const channels = (channelPolicy: Roles["channelPolicy"]): Feature => ({ name: "channels", roles: { channelPolicy } });
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -57,7 +57,7 @@ describe("the order of assembly", () => {
         features: [
           {
             name: "mcp",
-            untilConnected: async () => note("mcp ready", undefined),
+            roles: { untilConnected: async () => note("mcp ready", undefined) },
             inTurn: () => note("mcp tools", { begin: () => note("mcp begin", undefined) })
           },
           channels(() => ({
@@ -230,11 +230,11 @@ describe("messages", () => {
   const aged = [...old, ...Array.from({ length: 12 }, (_, index) => user(`u${index + 2}`))];
 
   test("that are old are shortened, except outputs that the class or a feature keeps", async () => {
-    const keepOutput: Feature["keepOutput"] = ({ toolName }) => (toolName === "skill" ? "skill" : undefined);
+    const keepOutput: CallOwner["keepOutput"] = ({ toolName }) => (toolName === "skill" ? "skill" : undefined);
     const { messages } = await assemble(
       {
         overrides: { historyTruncation: { wholeOutputs: ["whole"] } },
-        features: [feature("skills", {}, { keepOutput })]
+        features: [feature("skills", {}, { calls: { keepOutput } })]
       },
       engineTurn(),
       structuredClone(aged)
@@ -365,7 +365,7 @@ describe("waiting for what a feature connects to", () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const ready = () => Promise.reject(new Error("unreachable"));
     await assemble({
-      features: [feature("mcp", {}, { untilConnected: ready })]
+      features: [feature("mcp", {}, { roles: { untilConnected: ready } })]
     });
     expect(warn).toHaveBeenCalledOnce();
   });
@@ -374,7 +374,7 @@ describe("waiting for what a feature connects to", () => {
     const stop = new AbortController();
     const ready = async () => stop.abort(new Error("stopped"));
     const beforeTurn = vi.fn();
-    const features = [feature("mcp", {}, { untilConnected: ready })];
+    const features = [feature("mcp", {}, { roles: { untilConnected: ready } })];
     const setup = { overrides: { waitForMcpConnections: true, beforeTurn }, features };
     await expect(assemble(setup, engineTurn({ signal: stop.signal }))).rejects.toThrow("stopped");
     expect(beforeTurn).not.toHaveBeenCalled();

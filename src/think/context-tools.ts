@@ -16,7 +16,7 @@ export function contextFeature(session: ContextSession): Feature {
     name: "context",
     toolNames: ["set_context", "load_context", "unload_context", "search_context"],
     inTurn: async () => ({ tools: { context: await contextTools(session) } }),
-    keepOutput: keptDocument
+    calls: { keepOutput: keptDocument }
   };
 }
 

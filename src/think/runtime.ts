@@ -92,8 +92,6 @@ export class ThinkRuntime {
       {
         name: "conversation",
         start: () => this.start(),
-        // Records that are past their time go before a visit can see them.
-        entered: () => this.#sweep(this.parts.journal),
         respond: (request) =>
           isGetMessagesRequest(request) ? getMessagesResponse(request, () => this.parts.turns.transcript()) : undefined
       },
@@ -119,6 +117,11 @@ export class ThinkRuntime {
     // Opened now: clients may connect as soon as the agent is up.
     void this.parts;
     this.features.add(contextFeature(this.session), "conversation");
+  }
+
+  /** An event of any kind has reached the agent, which is up. Records that are past their time go before it can see them. */
+  entered(): void {
+    this.#sweep(this.parts.journal);
   }
 
   /** A recovery hook runs before `onStart`. A turn that it starts must not: it waits for the end of the start. */

@@ -56,7 +56,7 @@ export interface TurnHooksInit {
     | "isOwnTool"
     | "keepsOutcome"
     | "lateOutcome"
-    | "observers"
+    | "observer"
     | "runsTool"
   >;
   readonly assembly: Pick<Assembly, "assemble">;
@@ -117,7 +117,7 @@ export class UserTurnHooks implements TurnHooks {
     const context = callContext(call, turn) as Parameters<ThinkOverrides["beforeToolCall"]>[0];
     const decision = await this.#in(turn, () => overrides.beforeToolCall(context));
     const input = decision?.action === "allow" && decision.input !== undefined ? decision.input : call.input;
-    for (const observer of features.observers()) await observer.beforeToolCall(turn, { ...call, input });
+    await features.observer()?.beforeToolCall(turn, { ...call, input });
     if (decision === undefined || decision === null) return undefined;
     if (!DECISIONS.has(decision.action)) throw new ToolDecisionError(call.toolName, decision.action);
     return decision;
@@ -134,7 +134,7 @@ export class UserTurnHooks implements TurnHooks {
     try {
       await this.#in(turn, () => overrides.afterToolCall(context));
     } finally {
-      for (const observer of features.observers()) await observer.afterToolCall(turn, finished);
+      await features.observer()?.afterToolCall(turn, finished);
     }
   }
 
@@ -299,26 +299,26 @@ export class UserTurnHooks implements TurnHooks {
 
   #modelHooks(turn: TurnView): ModelCallHooks {
     const { overrides, isOverridden } = this.#init;
-    const observers = this.#init.features.observers();
+    const observer = this.#init.features.observer();
     return {
       ...(isOverridden("beforeStep") && {
         prepareStep: (event: StepStart) => this.#in(turn, () => overrides.beforeStep(stepStartContext(event, turn)))
       }),
-      ...((isOverridden("onChunk") || observers.length > 0) && {
+      ...((isOverridden("onChunk") || observer) && {
         onChunk: async (event: ChunkEvent) => {
           try {
             if (isOverridden("onChunk")) await this.#in(turn, () => overrides.onChunk(chunkContext(event, turn)));
           } finally {
-            for (const observer of observers) observer.onChunk(turn, event);
+            observer?.onChunk(turn, event);
           }
         }
       }),
-      ...((isOverridden("onStepFinish") || observers.length > 0) && {
+      ...((isOverridden("onStepFinish") || observer) && {
         onStepFinish: async (event: StepEnd) => {
           try {
             await this.#in(turn, () => overrides.onStepFinish(stepEndContext(event, turn)));
           } finally {
-            for (const observer of observers) await observer.onStepFinish(turn, event);
+            await observer?.onStepFinish(turn, event);
           }
         }
       })

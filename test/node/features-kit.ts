@@ -138,13 +138,15 @@ export function notes(host: ChatServices): Feature {
     }),
     settled: ({ requestId }, { status }) => said(`settled ${status} ${requestId !== ""}`),
     cleared: () => rows.clear(),
-    runsTool: (toolName) => toolName === "note",
-    lostOutcome({ toolCallId }) {
-      const row = rows.list().find(({ call_id }) => call_id === toolCallId);
-      return row && [`found ${row.text}`];
+    calls: {
+      runsTool: (toolName) => toolName === "note",
+      lostOutcome({ toolCallId }) {
+        const row = rows.list().find(({ call_id }) => call_id === toolCallId);
+        return row && [`found ${row.text}`];
+      },
+      annotateRecovered: (chunk) => marked(chunk)
     },
-    annotateRecovered: (chunk) => marked(chunk),
-    attachmentsOf: () => [{ type: "card", notes: rows.list().length }],
+    roles: { attachmentsOf: () => [{ type: "card", notes: rows.list().length }] },
     routes: {
       notes: (request, rest) => {
         if (rest === "/broken") throw new Error("a secret of the feature");

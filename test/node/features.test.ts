@@ -239,7 +239,8 @@ describe("several features", () => {
     ["table", { tables: [{ name: "test_notes" }] }, "test_notes"],
     ["tool", { toolNames: ["note"] }, "note"],
     ["route", { routes: { notes: () => undefined } }, "notes"],
-    ["route", { routes: { "get-messages": () => undefined } }, "get-messages"]
+    ["route", { routes: { "get-messages": () => undefined } }, "get-messages"],
+    ["role", { roles: { attachmentsOf: () => [] } }, "attachmentsOf"]
   ])("a %s that is taken refuses the second feature at the start: %o", async (kind, clash, name) => {
     const second = part("second", { ...clash, ready: () => void scene.trace.push("ready second") });
     const host = open([reply(text("Hello."))], () => [notes, second]);

@@ -208,7 +208,7 @@ describe("one tool read_result", () => {
     class Quiet extends Companion {
       override getFeatures(): FeatureFactory[] {
         const channelPolicy = () => ({ tools: ({ fetch }: ToolSet): ToolSet => (fetch ? { fetch } : {}) });
-        return [() => ({ name: "test-channels", channelPolicy })];
+        return [() => ({ name: "test-channels", roles: { channelPolicy } })];
       }
       async ask(words: string) {
         await this.saveMessages([{ id: words, role: "user", parts: [{ type: "text", text: words }] }], {
@@ -233,7 +233,7 @@ describe("what the model works with", () => {
   const skill: Feature = {
     name: "skills",
     inTurn: () => ({ tools: { skills: { activate_skill: returns(`SKILL ${"s".repeat(40_000)} END`) } } }),
-    keepOutput: ({ toolName }) => (toolName === "activate_skill" ? "skill" : undefined)
+    calls: { keepOutput: ({ toolName }) => (toolName === "activate_skill" ? "skill" : undefined) }
   };
   class Skilled extends Companion {
     override getFeatures() {

@@ -120,8 +120,7 @@ export class Connections {
 
   #isDedicated(request: Request): boolean {
     const path = pathBelowAgent(request.url, this.#runtime);
-    if (path === undefined) return false;
-    return this.#runtime.life.isDedicated(path, request);
+    return path !== undefined && this.#runtime.features.role("dedicates")?.(path, request) === true;
   }
 
   /** What the class decides about the sender of a request that opens no socket. */

@@ -88,7 +88,7 @@ export class Tree {
     const path = [...this.#runtime.identity.pathBelowRoot, child];
     await this.askRoot({ op: "forget", path });
     this.children.remove(child);
-    this.#runtime.life.removed(child);
+    this.#runtime.features.role("access")?.removed(child);
   }
 
   /** Closes, in a root, the sockets of clients of a child and of everything below it; without a child those of this agent. */

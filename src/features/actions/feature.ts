@@ -5,7 +5,7 @@ import { getCurrentAgent } from "../../agent/context.ts";
 import { grantOf, grantOfRecord, recordOfGrant } from "../../feature/approval-contract.ts";
 import type { ActionGrant, ActionsFeature, ActionSet, ApprovalDecision } from "../../feature/approval-contract.ts";
 import { ActionMapError } from "../../feature/errors.ts";
-import { FEATURE, type LostCall, type TurnPart } from "../../feature/feature.ts";
+import { FEATURE, type TurnPart } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { endingInPause } from "../../feature/paused-turn.ts";
 import type { TurnView } from "../../turn/turn.ts";
@@ -45,13 +45,15 @@ function openActions(host: ChatServices): ActionsFeature {
     inTurn: (turn) => partIn(turn, { host, actions }),
     settled: ({ turnId }: TurnView) => actions.turnSettled(turnId),
     cleared: () => actions.conversationCleared(),
-    runsTool: (toolName) => actions.isAction(toolName),
-    lostOutcome: ({ toolName, ...call }: LostCall) => actions.settledOutput({ ...call, action: toolName }),
-    annotateRecovered: (chunk) =>
-      chunk.type === "tool-output-available" && isPausedOutput(chunk.output)
-        ? withDescriptor(chunk, actions.descriptorOf(chunk.output.executionId))
-        : chunk,
-    attachmentsOf: (turnId) => actions.attachmentsOf(turnId),
+    calls: {
+      runsTool: (toolName) => actions.isAction(toolName),
+      lostOutcome: ({ toolName, ...call }) => actions.settledOutput({ ...call, action: toolName }),
+      annotateRecovered: (chunk) =>
+        chunk.type === "tool-output-available" && isPausedOutput(chunk.output)
+          ? withDescriptor(chunk, actions.descriptorOf(chunk.output.executionId))
+          : chunk
+    },
+    roles: { attachmentsOf: (turnId) => actions.attachmentsOf(turnId) },
     replyAttachments: (requestId) => actions.replyAttachments(requestId),
     approvals: {
       isInUse: true,

@@ -119,7 +119,7 @@ export class AgentToolsMembers {
   }
 }
 
-interface AgentToolsFeature extends Feature {
+export interface AgentToolsFeature extends Feature {
   /** Those of this agent's children. */
   readonly runs: ChildRuns;
 }

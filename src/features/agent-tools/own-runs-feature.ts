@@ -56,8 +56,10 @@ export function openOwnRuns(services: ChatServices, children: ChildRuns): OwnRun
       const limit = own.tokenLimit(requestId);
       return { tokens: { used: () => children.tokensOf(turnId), ...(limit !== undefined && { limit }) } };
     },
-    keepsOutcome: ({ messageId }, call) => children.keepsCall(messageId, call),
-    lateOutcome: (turn, call) => children.lateOutcome(turn, call),
+    calls: {
+      keepsOutcome: ({ messageId }, call) => children.keepsCall(messageId, call),
+      lateOutcome: (turn, call) => children.lateOutcome(turn, call)
+    },
     settled: (turn, outcome) => {
       own.settled(turn, outcome);
       children.settled(turn.turnId, outcome);

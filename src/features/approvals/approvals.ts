@@ -5,10 +5,9 @@ import {
   type ActionOutput,
   type ApprovalDecision,
   type ApprovalSource,
-  type DecisionCheck,
   type PendingApproval
 } from "../../feature/approval-contract.ts";
-import type { Feature, RouteHandler } from "../../feature/feature.ts";
+import type { Feature, Roles, RouteHandler } from "../../feature/feature.ts";
 import type { ChatServices } from "../../feature/services.ts";
 import { approvalRefusal, askedInChat, type AskedApproval } from "./approval-check.ts";
 import { approvalsResponse } from "./approvals-http.ts";
@@ -25,9 +24,11 @@ export class Approvals implements Feature {
     approvals: (request, rest) => this.#respond(request, rest)
   };
   /** Of calls that were asked about in the chat. */
-  readonly decisions: DecisionCheck = {
-    approver: (given) => this.approver(given),
-    refusal: (asked) => this.refusal(askedInChat(asked))
+  readonly roles: Partial<Roles> = {
+    decisions: {
+      approver: (given) => this.approver(given),
+      refusal: (asked) => this.refusal(askedInChat(asked))
+    }
   };
   readonly #services: ChatServices;
   readonly #agent: ApprovalMembers;

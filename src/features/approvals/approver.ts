@@ -75,12 +75,7 @@ export function shownApprover(text: string | null): ShownApprover {
 /** The messenger whose user a text is; one that the running agent knows, or of this package. */
 function messengerOf(text: string): string | undefined {
   const { agent } = getCurrentAgent();
-  const declared =
-    agent === undefined
-      ? []
-      : servicesOf(agent)
-          .features.with("identities")
-          .flatMap((one) => one.identities());
+  const declared = agent === undefined ? [] : (servicesOf(agent).features.role("access")?.identities() ?? []);
   return [...declared, ...PROVIDERS].find((id) => text.startsWith(`${id}:`));
 }
 

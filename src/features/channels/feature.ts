@@ -33,6 +33,6 @@ export function openChannels(services: ChatServices): ChannelsFeature {
     ...feature,
     start: () => declared.start(),
     inTurn: (turn) => declared.inTurn(turn),
-    channelPolicy: (channel) => declared.channelPolicy(channel)
+    roles: { channelPolicy: (channel) => declared.channelPolicy(channel) }
   };
 }

@@ -2,7 +2,7 @@
 // is applied where a request comes in, before the sub-agent is woken, and names what is let through instead of what is not.
 // Code of the server, which calls methods of a stub, is not asked about.
 import { isUpgrade } from "../../agent/connections/upgrade.ts";
-import type { AddressedChild, Feature } from "../../feature/feature.ts";
+import type { AddressedChild, Feature, Roles } from "../../feature/feature.ts";
 import { pathBelowAgent } from "../../agent/own-path.ts";
 import type { AgentPathStep } from "../../host/path.ts";
 import { TableSet, type TableDefinition } from "../../host/table-set.ts";
@@ -38,6 +38,7 @@ const warnings = new WarnOnce();
 export class MessengerAccess implements Feature {
   readonly name = "messenger-access";
   readonly tables = CLAIM_TABLES;
+  readonly roles: Pick<Roles, "access"> = { access: this };
   readonly #runtime: AgentRuntime;
   readonly #agent: ChannelMembers;
   readonly #table: TableSet;

@@ -37,8 +37,10 @@ export function openPlainClients(services: ChatServices): PlainClientsFeature {
       turns.refuseNested();
       return chat;
     },
-    dedicates: (path, request) =>
-      settings.plainChat !== false && path === "/chat" && !new URL(request.url).searchParams.has(CF_CLIENT_PARAMETER),
+    roles: {
+      dedicates: (path, request) =>
+        settings.plainChat !== false && path === "/chat" && !new URL(request.url).searchParams.has(CF_CLIENT_PARAMETER)
+    },
     receive(connection, text) {
       if (!isDedicated(connection)) return false;
       return whenDone(sockets.receive(plainSocket(connection), text), () => true);

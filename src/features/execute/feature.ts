@@ -79,9 +79,11 @@ export function openExecute(host: ChatServices): OpenedFeature {
     inTurn: () => ({ ...endingInPause(isPausedExecution), annotate: (chunk) => annotated(chunk, executions) }),
     settled: ({ turnId }) => executions.turnSettled(turnId),
     cleared: () => executions.store.deleteAll(),
-    keepsOutcome: (turn, { toolCallId }) => executions.keepsCall(turn, toolCallId),
-    lateOutcome: (turn, call) => executions.lateOutcome(turn, call),
-    annotateRecovered: (chunk) => annotated(chunk, executions),
+    calls: {
+      keepsOutcome: (turn, { toolCallId }) => executions.keepsCall(turn, toolCallId),
+      lateOutcome: (turn, call) => executions.lateOutcome(turn, call),
+      annotateRecovered: (chunk) => annotated(chunk, executions)
+    },
     approvals: {
       isInUse: true,
       owns: isExecutionId,

@@ -13,12 +13,14 @@ export function openExtensions(services: ChatServices): Feature {
     },
     ready: () => runtime?.ready(),
     inTurn: (turn) => runtime?.inTurn(turn),
-    runsTool: (toolName) => runtime?.runsTool(toolName) ?? false,
-    observer: {
-      beforeToolCall: async (turn, call) => runtime?.beforeToolCall(turn, call),
-      afterToolCall: async (turn, call) => runtime?.afterToolCall(turn, call),
-      onStepFinish: async (turn, event) => runtime?.onStepFinish(turn, event),
-      onChunk: (turn, event) => runtime?.onChunk(turn, event)
+    calls: { runsTool: (toolName) => runtime?.runsTool(toolName) ?? false },
+    roles: {
+      observer: {
+        beforeToolCall: async (turn, call) => runtime?.beforeToolCall(turn, call),
+        afterToolCall: async (turn, call) => runtime?.afterToolCall(turn, call),
+        onStepFinish: async (turn, event) => runtime?.onStepFinish(turn, event),
+        onChunk: (turn, event) => runtime?.onChunk(turn, event)
+      }
     },
     settled: ({ turnId }) => runtime?.turnEnded(turnId)
   };

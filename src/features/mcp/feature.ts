@@ -4,7 +4,7 @@
 // no table and makes no manager.
 import { frames } from "../../agent/connections/frames.ts";
 import { runtimeOf, type AgentRuntime } from "../../agent/runtime.ts";
-import type { Feature, TurnPart } from "../../feature/feature.ts";
+import type { CallOwner, Feature, Roles, TurnPart } from "../../feature/feature.ts";
 import type { Services } from "../../feature/services.ts";
 import { isObject } from "../../util/json.ts";
 import { callbackUrlOf } from "./callback-url.ts";
@@ -28,8 +28,12 @@ export function waitOf(wait: McpTurnMembers["waitForMcpConnections"]): number | 
 export class McpFeature implements Feature {
   readonly name = "mcp";
   readonly tables = MCP_TABLES;
-  /** The state of an open login. */
-  readonly checksCallers = true;
+  readonly roles: Partial<Roles> = {
+    // With the state of an open login.
+    callbacks: (request, path) => this.#known()?.handleCallbackRequest(request, { isOwnRoute: path === "/callback" }),
+    untilConnected: () => this.#untilConnected()
+  };
+  readonly calls: CallOwner = { runsTool: (toolName) => this.#known()?.hasToolNamed(toolName) ?? false };
   readonly #services: Services;
   readonly #runtime: AgentRuntime;
   #manager: McpManager | undefined;
@@ -66,24 +70,16 @@ export class McpFeature implements Feature {
     void this.#manager?.closeAllConnections();
   }
 
-  respond(request: Request, path: string): Response | undefined | Promise<Response | undefined> {
-    return this.#known()?.handleCallbackRequest(request, { isOwnRoute: path === "/callback" });
-  }
-
   inTurn(): TurnPart | undefined {
     const manager = this.#known();
     return manager && partOf(this.#services.agent as McpTurnMembers, manager);
   }
 
   /** A class that does not wait has the tools of servers that are connected already. */
-  untilConnected(): Promise<void> | undefined {
+  #untilConnected(): Promise<void> | undefined {
     // Of a class with turns.
     const timeout = waitOf((this.#services.agent as McpTurnMembers).waitForMcpConnections);
     return timeout === undefined ? undefined : this.#known()?.untilConnected({ timeout });
-  }
-
-  runsTool(toolName: string): boolean {
-    return this.#known()?.hasToolNamed(toolName) ?? false;
   }
 
   #restore(): void {

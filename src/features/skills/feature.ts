@@ -31,9 +31,11 @@ export function skillsFeature(services: ChatServices): Feature {
     tables: ACTIVATION_TABLES,
     toolNames: [ACTIVATE, "read_skill_resource", "run_skill_script"],
     inTurn: (turn) => skills.inTurn(turn),
-    keepOutput: ({ toolName, input, output }) => {
-      const isKept = toolName === ACTIVATE && isObject(input) && `${output}`.startsWith("<skill_content ");
-      return isKept ? `${ACTIVATE} ${input["name"]}` : undefined;
+    calls: {
+      keepOutput: ({ toolName, input, output }) => {
+        const isKept = toolName === ACTIVATE && isObject(input) && `${output}`.startsWith("<skill_content ");
+        return isKept ? `${ACTIVATE} ${input["name"]}` : undefined;
+      }
     },
     cleared: () => skills.activations.clear()
   };

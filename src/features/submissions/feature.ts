@@ -60,9 +60,7 @@ export function openSubmissions(services: ChatServices): SubmissionsFeature {
     outbox,
     accept,
     tables: SUBMISSION_TABLES,
-    archive: kept,
-    gaveUp: () => kept.skipWaiting(),
-    submit: accept,
+    roles: { submissions: { archive: kept, gaveUp: () => kept.skipWaiting(), submit: accept } },
     routes: {
       submit: (request, rest) =>
         isOverridden("authorizeSubmission") ? submitResponse(request, rest, portOf(agent, { kept, accept })) : undefined

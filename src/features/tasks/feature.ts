@@ -10,7 +10,7 @@ import { TASK_TABLES } from "./task-table.ts";
 /** The method that one-shots call. */
 const CALLBACK = "internal_runScheduledTask";
 
-interface ScheduledTasksFeature extends Feature {
+export interface ScheduledTasksFeature extends Feature {
   readonly tasks: ScheduledTasks;
 }
 

@@ -72,7 +72,7 @@ export class WorkflowMembers {
   }
 }
 
-interface WorkflowsFeature extends Feature {
+export interface WorkflowsFeature extends Feature {
   /** Those that this agent has started. */
   readonly started: Workflows;
 }
@@ -86,8 +86,8 @@ export const workflows = capability({
       name: "workflows",
       started,
       tables: WORKFLOW_TABLES,
-      // Its report is one of a workflow: nobody else sends any.
-      told: (call) => (call.op === "report" ? started.receive(call.report as WorkflowReport) : undefined)
+      // Only workflows of this package send reports.
+      roles: { workflowReport: (report) => started.receive(report as WorkflowReport) }
     };
   }
 });

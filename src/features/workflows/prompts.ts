@@ -28,7 +28,7 @@ export class WorkflowPromptMembers {
   }
 }
 
-interface WorkflowPromptsFeature extends Feature {
+export interface WorkflowPromptsFeature extends Feature {
   readonly questions: WorkflowApprovals;
 }
 
@@ -57,11 +57,15 @@ function openPrompts({ agent, sql, clock, overrides }: ChatServices): WorkflowPr
       const prompt = promptOf(turn);
       return prompt && { ...askedOf(prompt), ...(prompt.output && partOf(name(), prompt.output.schema)) };
     },
-    finalAnswer(turn: TurnView, message: UIMessage | undefined) {
-      const prompt = promptOf(turn);
-      return prompt && finalAnswer(prompt, message, name());
-    },
-    isOwnTool: (turn, toolName) => promptOf(turn)?.output !== undefined && toolName === name()
+    roles: {
+      finalAnswers: {
+        finalAnswer(turn, message) {
+          const prompt = promptOf(turn);
+          return prompt && finalAnswer(prompt, message, name());
+        },
+        isOwnTool: (turn, toolName) => promptOf(turn)?.output !== undefined && toolName === name()
+      }
+    }
   };
 }
 

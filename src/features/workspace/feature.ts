@@ -28,10 +28,12 @@ export function workspaceFeature({ agent, turns, isOverridden }: ChatServices): 
     routes: {
       workspace: (request, rest) => (isOverridden("authorizeWorkspace") ? respond(owner, request, rest) : undefined)
     },
-    preserve: () => preserveAsFile(owner),
-    /** The agent's objects in R2: their keys are only in its rows. */
-    async destroying() {
-      if (owner.workspace instanceof Workspace) await owner.workspace.deleteObjects();
+    roles: {
+      preserve: () => preserveAsFile(owner),
+      /** The agent's objects in R2: their keys are only in its rows. */
+      async deleteOutside() {
+        if (owner.workspace instanceof Workspace) await owner.workspace.deleteObjects();
+      }
     }
   };
 }
