@@ -63,7 +63,7 @@ export class Patient extends Think {
 
   override getFeatures(): FeatureFactory[] {
     const { channelPolicy } = scene.behaviour;
-    return channelPolicy ? [() => ({ name: "test-channels", channelPolicy })] : [];
+    return channelPolicy ? [() => ({ name: "test-channels", roles: { channelPolicy } })] : [];
   }
   override getModel() {
     // The suite runs on both majors of the SDK; see vitest.config.ts.

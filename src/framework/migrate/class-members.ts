@@ -16,8 +16,8 @@ const OBJECT = ["constructor", "toString", "hasOwnProperty", "valueOf"];
 export function classMembers(file: string, name: string, parse: ParseModule): ReadonlySet<string> | undefined {
   if (!existsSync(file)) return undefined;
   const body = bodyOf(parse(readFileSync(file, "utf8"), "dts"));
-  const declared = body.map(declarationOf).find((one) => one !== undefined && identifierOf(one["id"]) === name);
-  if (declared?.["type"] === "ClassDeclaration") return withInherited(declared, { file, body, parse });
+  const declared = body.map((statement) => declarationOf(statement, name)).filter((one) => one !== undefined);
+  if (declared.length > 0) return membersOf(declared, { file, body, parse });
   const source = importOf(body, name) ?? exportOf(body, name);
   if (source === undefined) return undefined;
   if (source.from === undefined) return source.name === name ? undefined : classMembers(file, source.name, parse);
@@ -30,14 +30,22 @@ interface Declarations {
   readonly parse: ParseModule;
 }
 
-function withInherited(declared: Node, { file, body, parse }: Declarations): ReadonlySet<string> | undefined {
-  const own = listOf(declared["body"], "body").flatMap(memberName);
+/** Of a class and the interfaces that are merged into it, or of an interface. */
+function membersOf(declared: readonly Node[], { file, body, parse }: Declarations): ReadonlySet<string> | undefined {
+  const members = new Set([...declared.flatMap((one) => listOf(one["body"], "body").flatMap(memberName)), ...OBJECT]);
+  for (const base of declared.flatMap(basesOf)) {
+    const inherited = isPlatform(importOf(body, base)) ? DURABLE_OBJECT : classMembers(file, base, parse);
+    if (!inherited) return undefined;
+    for (const member of inherited) members.add(member);
+  }
+  return members;
+}
+
+/** Names of what a class or an interface extends. */
+function basesOf(declared: Node): string[] {
   const base = declared["superClass"];
-  if (!isObject(base)) return new Set([...own, ...OBJECT]);
-  const name = identifierOf(base);
-  if (isPlatform(importOf(body, name))) return new Set([...own, ...DURABLE_OBJECT, ...OBJECT]);
-  const inherited = classMembers(file, name, parse);
-  return inherited && new Set([...own, ...inherited]);
+  const extended = listOf(declared, "extends").map((one) => identifierOf(one["expression"]));
+  return isObject(base) ? [identifierOf(base), ...extended] : extended;
 }
 
 /** The package takes the platform's class from a module that each platform has its own of. */
@@ -49,10 +57,12 @@ function bodyOf(tree: unknown): Node[] {
   return isObject(tree) ? listOf(tree, "body") : [];
 }
 
-/** What a statement declares, exported or not. */
-function declarationOf(statement: Node): Node | undefined {
+/** The class or interface of this name that a statement declares, exported or not. */
+function declarationOf(statement: Node, name: string): Node | undefined {
   const exported = statement["declaration"];
-  return isObject(exported) ? exported : statement;
+  const declared = isObject(exported) ? exported : statement;
+  const isType = declared["type"] === "ClassDeclaration" || declared["type"] === "TSInterfaceDeclaration";
+  return isType && identifierOf(declared["id"]) === name ? declared : undefined;
 }
 
 interface Source {

@@ -111,6 +111,14 @@ test("members of a class are read off declarations, through the files of a build
     expect.arrayContaining(["messages", "session", "saved", "schedule", "ctx", "env"])
   );
   expect(members?.has("only")).toBe(false);
+  write(
+    "merged.d.ts",
+    'import { n as Agent } from "./agent-x2.js";\ndeclare class FileMembers { readonly files: object; }\ninterface Members extends FileMembers { submit(): void; }\ndeclare class Merged extends Agent {}\ninterface Merged<E = unknown> extends Members {}\nexport { Merged };\n'
+  );
+  const merged = classMembers(join(scratch, "merged.d.ts"), "Merged", parse);
+  expect([...(merged ?? [])]).toEqual(expect.arrayContaining(["files", "submit", "schedule", "ctx"]));
+  write("open.d.ts", 'interface Open extends Pick<Other, "one"> {}\ndeclare class Open {}\nexport { Open };\n');
+  expect(classMembers(join(scratch, "open.d.ts"), "Open", parse)).toBeUndefined();
   write("lost.d.ts", 'import { X } from "elsewhere";\ndeclare class Lost extends X {}\nexport { Lost };\n');
   expect(classMembers(join(scratch, "lost.d.ts"), "Lost", parse)).toBeUndefined();
   expect(classMembers(join(scratch, "nothing.d.ts"), "Lost", parse)).toBeUndefined();
