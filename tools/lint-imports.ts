@@ -48,7 +48,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["observe"],
   ["host"],
   ["sandbox"],
-  ["journal"],
+  ["journal", "work"],
   ["session", "model"],
   ["turn"],
   ["wire"],

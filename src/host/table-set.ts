@@ -16,6 +16,13 @@ export interface TableDefinition {
    * SCHEMA_VERSION, so that older builds refuse the object.
    */
   readonly migrations?: readonly ((sql: Sql) => void)[];
+  /** Tables of older builds whose rows are this one's now. Each is moved once and dropped, in one transaction. */
+  readonly replaces?: readonly ReplacedTable[];
+}
+
+export interface ReplacedTable {
+  readonly name: string;
+  readonly move: (sql: Sql) => void;
 }
 
 interface Stored {
@@ -40,7 +47,8 @@ export class Catalog {
   has(tables: readonly TableDefinition[]): boolean {
     const { names, ready } = this.#stored.value;
     if (ready.has(tables)) return true;
-    if (!tables.some(({ name }) => names.has(name))) return false;
+    const isThere = ({ name }: { readonly name: string }) => names.has(name);
+    if (!tables.some((table) => isThere(table) || table.replaces?.some(isThere))) return false;
     this.make(tables);
     return true;
   }
@@ -53,6 +61,7 @@ export class Catalog {
       for (const table of tables) {
         if (stored.names.has(table.name)) this.#upgrade(table, stored);
         else this.#create(table, stored);
+        for (const old of table.replaces ?? []) if (stored.names.has(old.name)) this.#move(old, stored);
       }
     });
     stored.ready.add(tables);
@@ -78,6 +87,12 @@ export class Catalog {
     const done = stored.versions.get(table.name) ?? 0;
     for (const migrate of table.migrations?.slice(done) ?? []) migrate(this.#sql);
     this.#note(table, stored);
+  }
+
+  #move({ name, move }: ReplacedTable, stored: Stored): void {
+    move(this.#sql);
+    this.#sql.run(`DROP TABLE ${name}`);
+    stored.names.delete(name);
   }
 
   /** A table without migrations needs no note. */

@@ -3,7 +3,7 @@
 import { Blobs } from "../host/blobs.ts";
 import { TableSet } from "../host/table-set.ts";
 import type { TakeoverContext, TakeoverPart } from "../host/takeover.ts";
-import { OUTBOX_TABLES } from "../features/submissions/prompt-outbox.ts";
+import { WORK_TABLES } from "../work/work-table.ts";
 import { encodeRequest, requestFingerprint, type SubmissionRequest } from "../features/submissions/request.ts";
 import { TERMINAL } from "../features/submissions/submission.ts";
 import { keyName, SubmissionTable } from "../features/submissions/submission-table.ts";
@@ -102,11 +102,12 @@ export const NOTIFICATIONS: TakeoverPart = {
   carry({ sql, count, now }) {
     const found = count(NOTIFICATIONS_TABLE);
     if (found === 0) return undefined;
-    const { changed } = new TableSet(sql, OUTBOX_TABLES).run(
-      `INSERT OR IGNORE INTO cf_workflow_outbox
-         (id, workflow, workflow_id, event_type, payload, attempts, next_at, created_at, last_error)
-       SELECT submission_id || ':' || event_type, workflow_name, workflow_id, event_type, payload_json, attempts, ?,
-         created_at, last_error FROM ${NOTIFICATIONS_TABLE} WHERE delivered_at IS NULL`,
+    const { changed } = new TableSet(sql, WORK_TABLES).run(
+      `INSERT OR IGNORE INTO cf_work (kind, key, payload, due_at, claim, failures, created_at, error)
+       SELECT 'workflow-notification', submission_id || ':' || event_type,
+         json_object('workflow', workflow_name, 'workflowId', workflow_id, 'eventType', event_type,
+           'event', CASE WHEN json_valid(payload_json) THEN json(payload_json) ELSE json('null') END),
+         ?, attempts, attempts, created_at, last_error FROM ${NOTIFICATIONS_TABLE} WHERE delivered_at IS NULL`,
       now
     );
     return { found, carried: changed, left: found - changed };

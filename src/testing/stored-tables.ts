@@ -32,7 +32,7 @@ import { LEDGER_TABLES, PAUSE_TABLES } from "../features/actions/action-tables.t
 import { CLAIM_TABLES } from "../features/channels/messenger-access.ts";
 import { TASK_TABLES } from "../features/tasks/task-table.ts";
 import { ACTIVATION_TABLES } from "../features/skills/activations.ts";
-import { OUTBOX_TABLES } from "../features/submissions/prompt-outbox.ts";
+import { WORK_TABLES } from "../work/work-table.ts";
 import { APPROVAL_TABLES } from "../features/submissions/workflow-approvals.ts";
 import { SUBMISSION_TABLES } from "../features/submissions/submission-table.ts";
 import { CHAT_SDK_TABLES } from "../features/chat-sdk/tables.ts";
@@ -51,7 +51,7 @@ export const ALL_TABLES = [
   ...[CHILDREN_TABLES, WAKE_TABLES, JOURNAL_TABLES, CONVERSATION_TABLES, MESSAGE_TABLES, COMPACTION_TABLES],
   ...[USAGE_TABLES, SEARCH_TABLES, BLOCK_TABLES, ENTRY_TABLES, PROMPT_TABLES, CONFIG_TABLES, IDEMPOTENCY_TABLES],
   ...[LEDGER_TABLES, PAUSE_TABLES, RESULT_TABLES, ATTACHMENT_TABLES, TURN_TABLES, CHANGE_TABLES],
-  ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, OUTBOX_TABLES, APPROVAL_TABLES, TASK_TABLES],
+  ...[RUN_TABLES, OWN_RUN_TABLES, MCP_TABLES, SUBMISSION_TABLES, WORK_TABLES, APPROVAL_TABLES, TASK_TABLES],
   ...[EXECUTION_TABLES, ACTIVATION_TABLES, TAKEOVER_TABLES],
   ...[INBOX_TABLES, MESSENGER_STATE_TABLES, ASKED_TABLES, FOLLOWER_TABLES, CLAIM_TABLES, CHAT_SDK_TABLES]
 ].flat();

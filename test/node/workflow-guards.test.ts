@@ -11,7 +11,7 @@ beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => undefi
 afterEach(() => void vi.restoreAllMocks());
 
 const DAY = 24 * 3_600_000;
-const outbox = (host: Host) => host.sql(Support, "a", "SELECT id FROM cf_workflow_outbox");
+const outbox = (host: Host) => host.sql(Support, "a", "SELECT key FROM cf_work");
 
 test("a workflow whose prompt is cancelled before its turn is told at once: aborted", async () => {
   const { host, platform } = open(() => reply(stall()));
@@ -121,14 +121,18 @@ function approvals() {
   createTables(sql);
   const time = { now: 0 };
   const clock = { now: () => time.now, sleep: () => new Promise<void>(() => undefined) };
-  const queue = new PromptOutbox({
-    sql,
-    clock,
-    send: async () => undefined,
-    emit: () => undefined,
-    rearm: () => undefined,
-    background: (work) => void work.catch(() => undefined)
-  });
+  const queue = new PromptOutbox(
+    {
+      sql,
+      clock,
+      quarantine: () => undefined,
+      inAgent: (work) => work(),
+      emit: () => undefined,
+      rearm: () => undefined,
+      background: (work) => void work.catch(() => undefined)
+    },
+    async () => undefined
+  );
   return { questions: new WorkflowApprovals({ sql, clock, outbox: queue }), sql, time };
 }
 

@@ -16,7 +16,7 @@ const outboxOf = (host: Host) =>
   host.sql(
     Support,
     "a",
-    "SELECT attempts, delivered_at IS NOT NULL AS over, payload FROM cf_workflow_outbox ORDER BY id"
+    "SELECT failures, settled_at IS NOT NULL AS over, payload FROM cf_work WHERE kind = 'workflow-notification' ORDER BY key"
   );
 
 test("a prompt returns the validated object; its tool leaves no trace in the conversation and calls no tool hook", async () => {
@@ -31,7 +31,7 @@ test("a prompt returns the validated object; its tool leaves no trace in the con
   const [submission] = await agent.listSubmissions();
   expect(submission).toMatchObject({ status: "completed", output: { severity: "high" } });
   expect(submission?.idempotencyKey).toBe("think-workflow:TRIAGE:w:classify");
-  expect(outboxOf(host)).toEqual([{ attempts: 0, over: 1, payload: null }]);
+  expect(outboxOf(host)).toEqual([{ failures: 0, over: 1, payload: "null" }]);
   expect(scene.script.calls[0]?.toolChoice).toEqual({ type: "tool", toolName: "think_final_answer" });
 });
 
@@ -173,7 +173,7 @@ test("a notification that cannot be sent delays no other, and is dropped after a
   expect(dropped()).toBe(1);
   const pending = outboxOf(host).filter(({ over }) => over === 0);
   expect(pending).toHaveLength(1);
-  expect(Number(pending[0]?.["attempts"])).toBeGreaterThan(1);
+  expect(Number(pending[0]?.["failures"])).toBeGreaterThan(1);
   await host.advance(OUTBOX_AGE_MS + 600_000);
   expect(dropped()).toBe(2);
   expect(host.alarm(Support, "a")).toBeNull();
@@ -217,7 +217,7 @@ test("configuration under another name, or in a request body, has no effect", as
   });
   await host.idle();
   expect(scene.script.calls[0]?.tools ?? []).toEqual([]);
-  expect(host.sql(Support, "a", "SELECT name FROM sqlite_master WHERE name = 'cf_workflow_outbox'")).toEqual([]);
+  expect(host.sql(Support, "a", "SELECT name FROM sqlite_master WHERE name = 'cf_work'")).toEqual([]);
 });
 
 test("killed at any write or await, the workflow has its answer once, and the prompt is in the conversation once", async () => {

@@ -26,14 +26,9 @@ export interface SubmissionsFeature extends Feature {
 
 export function openSubmissions(services: ChatServices): SubmissionsFeature {
   const { agent, sql, clock, ids, blobs, turns, isOverridden } = services;
-  const outbox = new PromptOutbox({
-    sql,
-    clock,
-    send: (workflow, workflowId, event) => workflows.of(agent).started.sendEvent(workflow, workflowId, event),
-    emit: (type, payload) => services.emit(type, payload),
-    rearm: () => services.rearm(),
-    background: (work) => services.background(work)
-  });
+  const outbox = new PromptOutbox(services, (workflow, workflowId, event) =>
+    workflows.of(agent).started.sendEvent(workflow, workflowId, event)
+  );
   const kept = new Submissions({
     sql,
     blobs,

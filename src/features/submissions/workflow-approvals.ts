@@ -130,7 +130,7 @@ export class WorkflowApprovals {
         ...[this.#clock.now(), JSON.stringify(decision), executionId]
       );
       if (changed === 0) return false;
-      this.#outbox.send(workflow, { id: executionId, payload: JSON.stringify(decision) });
+      this.#outbox.send(workflow, { id: executionId, event: decision });
       return true;
     });
   }

@@ -2,7 +2,6 @@
 // whose input is the turn's output. Turns that no workflow asked for pay one comparison.
 import { jsonSchema, tool, type ToolSet, type UIMessage } from "ai";
 import type { StepSettings } from "../../model/index.ts";
-import { OUTBOX_TABLES } from "../submissions/prompt-outbox.ts";
 import { APPROVAL_TABLES, WorkflowApprovals, type WorkflowQuestion } from "../submissions/workflow-approvals.ts";
 import { submissions } from "../submissions/capability.ts";
 import type { ActionMembers } from "../actions/capability.ts";
@@ -49,10 +48,12 @@ function openPrompts({ agent, sql, clock, overrides }: ChatServices): WorkflowPr
     name: "workflow-prompts",
     questions,
     approvals: questionsSource(questions, agent),
-    tables: [...OUTBOX_TABLES, ...APPROVAL_TABLES],
-    ready: () => outbox.deliver(),
-    nextWake: (nowMs) => outbox.nextWake(nowMs),
-    runDue: async () => outbox.deliver(),
+    tables: APPROVAL_TABLES,
+    start: () => outbox.work.start(),
+    ready: () => outbox.work.ready(),
+    stop: () => outbox.work.stop(),
+    nextWake: () => outbox.work.nextWake(),
+    runDue: () => outbox.work.runDue(),
     inTurn(turn: TurnView) {
       const prompt = promptOf(turn);
       return prompt && { ...askedOf(prompt), ...(prompt.output && partOf(name(), prompt.output.schema)) };

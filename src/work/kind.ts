@@ -1,0 +1,73 @@
+// Work that must happen although the process may die: what a kind of it is.
+//
+// An item waits, is claimed, and is settled. Two sentences hold whatever runs, dies, wakes or cancels meanwhile:
+//   a claimed item is never due;
+//   a settled item is never run.
+// A claim is counted and stored before the run, so that work which kills the process is known as such. What a run reports is
+// taken only from the newest claim of its item.
+import type { Backoff } from "../util/backoff.ts";
+import type { Result } from "../util/result.ts";
+
+export interface Codec<Payload> {
+  /** A value that JSON can hold. */
+  encode(payload: Payload): unknown;
+  /** An error: what is stored is not a payload. The item is set aside, and costs only itself. */
+  decode(stored: unknown): Result<Payload, string>;
+}
+
+/** What becomes of a run that throws, and of an item whose process died. */
+export interface RetryPolicy {
+  /** The pause after a failure; it grows with failures in a row. */
+  readonly backoff: Backoff;
+  /** Runs that may fail, the first included. Default: any number. */
+  readonly maxAttempts?: number;
+  /** After its first failure or death; then an item that fails again is settled. Default: for ever. */
+  readonly maxAgeMs?: number;
+  /** Deaths in a row that are taken for bad luck; later ones wait as failures do. Default 3. */
+  readonly quickRestarts?: number;
+  /** Whether trying again is pointless. */
+  readonly isFinal?: (error: unknown) => boolean;
+}
+
+export interface WorkItem<Payload> {
+  readonly key: string;
+  readonly payload: Payload;
+  readonly createdAt: number;
+  /** Claims of it, this one included. */
+  readonly claim: number;
+  /** Claims in a row whose end is not known, this one included: above 1 a process died in it. */
+  readonly starts: number;
+  /** Runs in a row that failed. */
+  readonly failures: number;
+}
+
+export type RunEnd =
+  | { readonly end: "settled" }
+  /** Not before this time. `aside`: the others of its lane do not wait for it. */
+  | { readonly end: "postponed"; readonly until: number; readonly aside?: boolean };
+
+export const SETTLED: RunEnd = { end: "settled" };
+
+/** What a start does with a claim whose process died. "park": the kind asks, and `schedule`s the item with the answer. */
+export type AfterDeath = "again" | "settle" | "park";
+
+export interface WorkKind<Payload> {
+  /** Stored with each item: never changed. */
+  readonly name: string;
+  readonly codec: Codec<Payload>;
+  readonly retry: RetryPolicy;
+  /** When a claim ends by itself, and its run may be repeated. Without one it lasts as long as the process. */
+  readonly leaseMs?: number;
+  /** Items of one lane run one after the other, in the order in which they were added. Without lanes: all at once. */
+  readonly hasLanes?: true;
+  /** Runs at a time. */
+  readonly concurrency: number;
+  /** How long a settled item is known, so that it is not added again. 0: it is deleted as it is settled. */
+  readonly retentionMs: number;
+  /** Does the work. A throw is a failure. The signal is aborted when the item is cancelled or the agent destroyed. */
+  run(item: WorkItem<Payload>, signal: AbortSignal): Promise<RunEnd>;
+  /** Called in the transaction that gives an item up: its last failure, or too many deaths. */
+  givenUp?(item: WorkItem<Payload>, error: unknown): void;
+  /** Default: "again". */
+  interrupted?(item: WorkItem<Payload>): AfterDeath;
+}

@@ -1,0 +1,237 @@
+// Every statement on cf_work. An item is in one of four states, which its columns say:
+//   waiting   due_at is set
+//   claimed   claimed_at is set
+//   settled   settled_at is set
+//   parked    none of them is
+// Each statement that leaves a state names it in its condition, so that whatever came first stands.
+import type { Sql } from "../host/ports.ts";
+import { TableSet, type TableDefinition } from "../host/table-set.ts";
+import type { Retry, Troubled } from "./decide.ts";
+import { MOVED_TABLES } from "./moved-tables.ts";
+
+export const WORK_TABLES: readonly TableDefinition[] = [
+  // Bound: by each kind, of what waits; of what is settled by the kind's retention. Deleted: then, and when it is cancelled.
+  {
+    name: "cf_work",
+    create: [
+      `CREATE TABLE cf_work (
+        id INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        key TEXT NOT NULL,
+        lane TEXT,
+        payload TEXT NOT NULL,
+        due_at INTEGER,
+        claimed_at INTEGER,
+        settled_at INTEGER,
+        is_aside INTEGER NOT NULL DEFAULT 0,
+        claim INTEGER NOT NULL DEFAULT 0,
+        starts INTEGER NOT NULL DEFAULT 0,
+        failures INTEGER NOT NULL DEFAULT 0,
+        troubled_since INTEGER,
+        error TEXT,
+        created_at INTEGER NOT NULL,
+        UNIQUE (kind, key)
+      )`,
+      "CREATE INDEX cf_work_due ON cf_work (kind, due_at) WHERE due_at IS NOT NULL",
+      "CREATE INDEX cf_work_lane ON cf_work (kind, lane, id) WHERE lane IS NOT NULL AND settled_at IS NULL",
+      "CREATE INDEX cf_work_claimed ON cf_work (kind) WHERE claimed_at IS NOT NULL",
+      "CREATE INDEX cf_work_settled ON cf_work (kind, settled_at) WHERE settled_at IS NOT NULL"
+    ],
+    replaces: MOVED_TABLES
+  }
+];
+
+export interface WorkRow extends Troubled {
+  readonly id: number;
+  readonly kind: string;
+  readonly key: string;
+  readonly payload: string;
+  readonly createdAt: number;
+  readonly dueAt: number | null;
+  readonly claimedAt: number | null;
+  readonly settledAt: number | null;
+  readonly claim: number;
+  readonly error: string | null;
+}
+
+const COLUMNS = `id, kind, key, payload, claim, starts, failures, error, created_at AS createdAt,
+  due_at AS dueAt, claimed_at AS claimedAt, settled_at AS settledAt, troubled_since AS troubledSince`;
+
+/** The head of each lane that nothing of is claimed, and what steps aside in it: `heads(id, due_at)`. */
+const HEADS = `WITH RECURSIVE lanes (lane) AS (
+    SELECT MIN(lane) FROM cf_work WHERE kind = ?1 AND lane IS NOT NULL AND settled_at IS NULL
+    UNION ALL
+    SELECT (SELECT MIN(lane) FROM cf_work WHERE kind = ?1 AND lane > lanes.lane AND settled_at IS NULL)
+      FROM lanes WHERE lanes.lane IS NOT NULL
+  ), free (lane) AS (
+    SELECT lane FROM lanes WHERE lane IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM cf_work AS c WHERE c.kind = ?1 AND c.claimed_at IS NOT NULL AND c.lane = lanes.lane)
+  ), heads (id, due_at) AS (
+    SELECT w.id, w.due_at FROM free JOIN cf_work AS w ON w.id = (
+      SELECT h.id FROM cf_work AS h WHERE h.kind = ?1 AND h.lane = free.lane AND h.settled_at IS NULL AND NOT h.is_aside
+        ORDER BY h.id LIMIT 1)
+    UNION ALL
+    SELECT w.id, w.due_at FROM cf_work AS w
+      WHERE w.kind = ?1 AND w.due_at IS NOT NULL AND w.is_aside AND w.lane IN (SELECT lane FROM free)
+  )`;
+
+/** Rows that one sweep deletes. */
+const SWEEP_ROWS = 500;
+const MAX_ERROR_CHARS = 1_000;
+
+interface Ending {
+  readonly now: number;
+  readonly retentionMs: number;
+  readonly error?: string | undefined;
+}
+
+export interface NewWork {
+  readonly key: string;
+  readonly payload: string;
+  readonly lane: string | null;
+  /** Null: it is parked. */
+  readonly dueAt: number | null;
+  readonly now: number;
+}
+
+export class WorkTable {
+  readonly #table: TableSet;
+  readonly #kind: string;
+  readonly #hasLanes: boolean;
+
+  constructor(sql: Sql, { name, hasLanes = false }: { readonly name: string; readonly hasLanes?: boolean }) {
+    this.#table = new TableSet(sql, WORK_TABLES);
+    this.#kind = name;
+    this.#hasLanes = hasLanes;
+  }
+
+  transaction<T>(work: () => T): T {
+    return this.#table.transaction(work);
+  }
+
+  /** False: there is one of this key. */
+  insert({ key, payload, lane, dueAt, now }: NewWork): boolean {
+    return (
+      this.#table.run(
+        `INSERT INTO cf_work (kind, key, lane, payload, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?)
+         ON CONFLICT (kind, key) DO NOTHING`,
+        ...[this.#kind, key, lane, payload, dueAt, now]
+      ).changed === 1
+    );
+  }
+
+  find(key: string): WorkRow | undefined {
+    return this.#table.one<WorkRow>(`SELECT ${COLUMNS} FROM cf_work WHERE kind = ? AND key = ?`, this.#kind, key);
+  }
+
+  /** Claims the first item that is due, and counts the claim. */
+  claim(now: number): WorkRow | undefined {
+    const due = this.#hasLanes
+      ? `${HEADS} SELECT id FROM heads WHERE due_at <= ?2 ORDER BY due_at, id LIMIT 1`
+      : `SELECT id FROM cf_work WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT 1`;
+    return this.#table.transaction(() => {
+      const found = this.#table.one<{ id: number }>(due, this.#kind, now);
+      if (!found) return undefined;
+      const claim = `UPDATE cf_work SET due_at = NULL, claimed_at = ?, claim = claim + 1, starts = starts + 1
+        WHERE id = ? AND due_at IS NOT NULL`;
+      this.#table.change(claim, now, found.id);
+      return this.#table.one<WorkRow>(`SELECT ${COLUMNS} FROM cf_work WHERE id = ?`, found.id);
+    });
+  }
+
+  /** When the next item is due that may be claimed. */
+  nextDue(): number | null {
+    const first = this.#hasLanes
+      ? `${HEADS} SELECT MIN(due_at) AS at FROM heads`
+      : "SELECT MIN(due_at) AS at FROM cf_work WHERE kind = ?1 AND due_at IS NOT NULL";
+    return this.#table.one<{ at: number | null }>(first, this.#kind)?.at ?? null;
+  }
+
+  /** All that are claimed, by whatever process. */
+  claimed(): WorkRow[] {
+    return this.#table.all<WorkRow>(
+      `SELECT ${COLUMNS} FROM cf_work WHERE kind = ? AND claimed_at IS NOT NULL ORDER BY id`,
+      this.#kind
+    );
+  }
+
+  // ── The end of a claim. False: the item has another claim by now, or none. ──
+
+  settle({ id, claim }: WorkRow, { now, retentionMs, error }: Ending): boolean {
+    if (retentionMs === 0)
+      return (
+        this.#table.change("DELETE FROM cf_work WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL", id, claim)
+          .changed === 1
+      );
+    return (
+      this.#table.change(
+        `UPDATE cf_work SET settled_at = ?, claimed_at = NULL, payload = 'null', error = ?
+         WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL`,
+        ...[now, error?.slice(0, MAX_ERROR_CHARS) ?? null, id, claim]
+      ).changed === 1
+    );
+  }
+
+  /** It did what could be done by now, and waits. */
+  postpone({ id, claim }: WorkRow, until: number, isAside: boolean): boolean {
+    return (
+      this.#table.change(
+        `UPDATE cf_work SET due_at = ?, is_aside = ?, claimed_at = NULL, starts = 0, failures = 0, troubled_since = NULL
+         WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL`,
+        ...[until, Number(isAside), id, claim]
+      ).changed === 1
+    );
+  }
+
+  fail(
+    { id, claim }: WorkRow,
+    { at }: Exclude<Retry, "given-up">,
+    { now, error }: { now: number; error: string }
+  ): boolean {
+    return (
+      this.#table.change(
+        `UPDATE cf_work SET due_at = ?, claimed_at = NULL, starts = 0, failures = failures + 1, error = ?,
+           troubled_since = COALESCE(troubled_since, ?)
+         WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL`,
+        ...[at, error.slice(0, MAX_ERROR_CHARS), now, id, claim]
+      ).changed === 1
+    );
+  }
+
+  /** Its process died, or its lease is over. `at` null: it is parked. */
+  release({ id, claim, claimedAt }: WorkRow, at: number | null): boolean {
+    return (
+      this.#table.change(
+        `UPDATE cf_work SET due_at = ?, claimed_at = NULL, troubled_since = COALESCE(troubled_since, ?)
+         WHERE id = ? AND claim = ? AND claimed_at IS NOT NULL`,
+        ...[at, claimedAt, id, claim]
+      ).changed === 1
+    );
+  }
+
+  // ── From outside ──
+
+  /** Moves what waits, or is parked. False: it is claimed, settled, or not known. */
+  schedule(key: string, dueAt: number | null): boolean {
+    return (
+      this.#table.change(
+        "UPDATE cf_work SET due_at = ? WHERE kind = ? AND key = ? AND claimed_at IS NULL AND settled_at IS NULL",
+        ...[dueAt, this.#kind, key]
+      ).changed === 1
+    );
+  }
+
+  /** Whatever its state: a run that goes on reports to nothing. */
+  remove(key: string): boolean {
+    return this.#table.change("DELETE FROM cf_work WHERE kind = ? AND key = ?", this.#kind, key).changed === 1;
+  }
+
+  /** Settled items that no caller asks for any more. */
+  sweep(before: number): void {
+    this.#table.change(
+      `DELETE FROM cf_work WHERE id IN (
+         SELECT id FROM cf_work WHERE kind = ? AND settled_at < ? ORDER BY settled_at LIMIT ${SWEEP_ROWS})`,
+      ...[this.#kind, before]
+    );
+  }
+}

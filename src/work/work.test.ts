@@ -1,0 +1,361 @@
+import fc from "fast-check";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { memoryStorage } from "../host/memory-storage.test-support.ts";
+import type { BadRow } from "../host/quarantine.ts";
+import { openSchema } from "../host/schema.ts";
+import { openSql } from "../host/sql.ts";
+import { err, ok } from "../util/result.ts";
+import { SETTLED, type RunEnd, type WorkItem, type WorkKind } from "./kind.ts";
+import { Work } from "./work.ts";
+
+/** Lets everything that is not waiting for a test go on. */
+const settle = async () => {
+  for (let tick = 0; tick < 20; tick += 1) await Promise.resolve();
+};
+
+interface Running {
+  readonly key: string;
+  readonly item: WorkItem<string>;
+  readonly signal: AbortSignal;
+  readonly end: (end: RunEnd) => void;
+  readonly fail: (error: Error) => void;
+}
+
+/** One database, and one process after the other on it. Runs end when the test says so. */
+function world(more: Partial<WorkKind<string>> = {}) {
+  const storage = memoryStorage(new DatabaseSync(":memory:"));
+  const state = { now: 1_000, process: 0, yields: 0 };
+  const running: (Running & { readonly process: number })[] = [];
+  const started: string[] = [];
+  const bad: BadRow[] = [];
+  const givenUp: string[] = [];
+  const boot = () => {
+    const sql = openSql(storage);
+    openSchema(sql);
+    state.process += 1;
+    const { process } = state;
+    running.length = 0;
+    const isAlive = () => process === state.process;
+    const work = new Work<string>(
+      {
+        sql,
+        clock: { now: () => state.now, sleep: async () => void (state.yields += 1) },
+        quarantine: (row) => void bad.push(row),
+        // What a dead process was about to do is never done.
+        inAgent: (task) => (isAlive() ? task() : new Promise(() => undefined)),
+        background: (task) => void task.catch(() => undefined),
+        rearm: () => undefined
+      },
+      {
+        name: "letters",
+        codec: {
+          encode: (text) => ({ text }),
+          decode: (stored) => {
+            const { text } = (stored ?? {}) as { text?: unknown };
+            return typeof text === "string" ? ok(text) : err("it has no text");
+          }
+        },
+        retry: { backoff: { baseMs: 100, maxMs: 1_000 } },
+        concurrency: 3,
+        retentionMs: 10_000,
+        givenUp: ({ key }) => void givenUp.push(key),
+        run: (item, signal) => {
+          started.push(item.key);
+          const { promise, resolve, reject } = Promise.withResolvers<RunEnd>();
+          const run = { key: item.key, item, signal, end: resolve, fail: reject, process };
+          running.push(run);
+          const gone = () => void running.splice(running.indexOf(run), 1);
+          return promise.finally(gone);
+        },
+        ...more
+      }
+    );
+    work.start();
+    work.ready();
+    return { sql, work };
+  };
+  return { state, running, started, bad, givenUp, boot };
+}
+
+const rowsOf = ({ sql }: { sql: ReturnType<typeof openSql> }) =>
+  sql.catalog.hasTable("cf_work")
+    ? sql.all<{
+        key: string;
+        lane: string | null;
+        due_at: number | null;
+        claimed_at: number | null;
+        settled_at: number | null;
+      }>("SELECT key, lane, due_at, claimed_at, settled_at FROM cf_work ORDER BY id")
+    : [];
+
+type Step =
+  | { readonly do: "add"; readonly key: string; readonly lane: string | undefined; readonly inMs: number }
+  | { readonly do: "end"; readonly pick: number; readonly how: "settle" | "postpone" | "aside" | "fail" }
+  | { readonly do: "cancel" | "schedule"; readonly key: string }
+  | { readonly do: "pass"; readonly ms: number }
+  | { readonly do: "wake" | "die" };
+
+const key = fc.constantFrom("a", "b", "c", "d", "e");
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    fc.record({
+      do: fc.constant("add" as const),
+      key,
+      lane: fc.constantFrom(undefined, "one", "two"),
+      inMs: fc.constantFrom(0, 0, 50)
+    }),
+    fc.record({
+      do: fc.constant("end" as const),
+      pick: fc.nat(5),
+      how: fc.constantFrom("settle", "settle", "postpone", "aside", "fail")
+    }) as fc.Arbitrary<Step>,
+    fc.record({ do: fc.constantFrom("cancel" as const, "schedule" as const), key }),
+    fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(60, 500) }),
+    fc.record({ do: fc.constantFrom("wake" as const, "wake" as const, "die" as const) })
+  ),
+  { maxLength: 40 }
+);
+
+describe("whatever runs, dies, wakes and cancels", () => {
+  for (const hasLanes of [false, true]) {
+    for (const leaseMs of [undefined, 200]) {
+      test(`a claimed item is never due, and a settled one is never run (lanes: ${hasLanes}, lease: ${leaseMs})`, async () => {
+        await fc.assert(
+          fc.asyncProperty(steps, async (plan) => {
+            const scene = world({ ...(hasLanes && { hasLanes: true }), ...(leaseMs !== undefined && { leaseMs }) });
+            const { state, running, started } = scene;
+            let { sql, work } = scene.boot();
+            /** Items that are over, until they are forgotten. */
+            const over = new Set<string>();
+            for (const step of plan) {
+              const before = started.length;
+              // Before anything runs: what is claimed now must not begin without its claim having ended.
+              const claimed = new Set(rowsOf({ sql }).flatMap((row) => (row.claimed_at === null ? [] : [row.key])));
+              let freed: string | undefined;
+              switch (step.do) {
+                case "add": {
+                  const isNew = work.add({
+                    key: step.key,
+                    payload: `words of ${step.key}`,
+                    dueAt: state.now + step.inMs,
+                    ...(hasLanes && step.lane !== undefined && { lane: step.lane })
+                  });
+                  if (isNew) over.delete(step.key);
+                  break;
+                }
+                case "end": {
+                  const run = running[step.pick % Math.max(1, running.length)];
+                  if (!run) break;
+                  freed = run.key;
+                  if (step.how === "fail") run.fail(new Error("no"));
+                  else if (step.how === "settle") run.end(SETTLED);
+                  else run.end({ end: "postponed", until: state.now + 70, aside: step.how === "aside" });
+                  break;
+                }
+                case "cancel":
+                  if (work.cancel(step.key)) over.delete(step.key);
+                  freed = step.key;
+                  break;
+                case "schedule":
+                  work.schedule(step.key, state.now);
+                  break;
+                case "pass":
+                  state.now += step.ms;
+                  break;
+                case "wake":
+                  await work.runDue();
+                  break;
+                case "die":
+                  ({ sql, work } = scene.boot());
+              }
+              await settle();
+              const rows = rowsOf({ sql });
+              for (const row of rows) {
+                // One state each.
+                const states = [row.due_at, row.claimed_at, row.settled_at].filter((at) => at !== null);
+                expect(states.length).toBeLessThanOrEqual(1);
+                if (row.settled_at !== null) over.add(row.key);
+              }
+              for (const begun of started.slice(before)) {
+                expect(over.has(begun)).toBe(false);
+                const hadClaim = claimed.has(begun) && begun !== freed && step.do !== "die" && step.do !== "wake";
+                expect(hadClaim).toBe(false);
+              }
+              // What runs in this process with a claim is claimed in the table, each item once.
+              const current = rows.filter((row) => row.claimed_at !== null).map((row) => row.key);
+              for (const one of current) expect(running.filter((run) => run.key === one).length).toBeGreaterThan(0);
+              if (leaseMs === undefined) {
+                const alive = running.filter((run) => !run.signal.aborted).map((run) => run.key);
+                expect(new Set(alive).size).toBe(alive.length);
+                expect(alive.length).toBeLessThanOrEqual(3);
+              }
+              if (hasLanes) {
+                const lanes = rows.flatMap((row) => (row.claimed_at !== null && row.lane !== null ? [row.lane] : []));
+                expect(new Set(lanes).size).toBe(lanes.length);
+              }
+              const next = work.nextWake();
+              const isIdle = rows.every(
+                (row) => row.settled_at !== null || (row.due_at === null && row.claimed_at === null)
+              );
+              if (isIdle) expect(next).toBeNull();
+            }
+            // Nothing is lost: with time and wakes everything that was not cancelled is settled.
+            for (let round = 0; round < 60; round += 1) {
+              for (const run of [...running]) run.end(SETTLED);
+              await settle();
+              state.now += 500;
+              await work.runDue();
+              await settle();
+            }
+            expect(rowsOf({ sql }).filter((row) => row.settled_at === null)).toEqual([]);
+          }),
+          { numRuns: 300 }
+        );
+      });
+    }
+  }
+});
+
+describe("an item", () => {
+  test("is added once while it is known, and again when it is forgotten", async () => {
+    const scene = world();
+    const { work } = scene.boot();
+    expect(work.add({ key: "a", payload: "x" })).toBe(true);
+    expect(work.add({ key: "a", payload: "y" })).toBe(false);
+    await settle();
+    scene.running[0]?.end(SETTLED);
+    await settle();
+    expect(work.state("a")).toBe("settled");
+    expect(work.add({ key: "a", payload: "z" })).toBe(false);
+    scene.state.now += 10_001;
+    const again = scene.boot().work;
+    again.add({ key: "other", payload: "x", dueAt: scene.state.now + 1 });
+    await settle();
+    expect(again.state("a")).toBeUndefined();
+    expect(again.add({ key: "a", payload: "z" })).toBe(true);
+    await settle();
+    expect(scene.running.map(({ item }) => item.payload)).toEqual(["z"]);
+  });
+
+  test("whose transaction is undone is neither known nor run", async () => {
+    const scene = world();
+    const { sql, work } = scene.boot();
+    work.add({ key: "kept", payload: "x" });
+    expect(() =>
+      sql.transaction(() => {
+        work.add({ key: "undone", payload: "x" });
+        throw new Error("undone");
+      })
+    ).toThrow("undone");
+    await settle();
+    expect(work.state("undone")).toBeUndefined();
+    expect(scene.started).toEqual(["kept"]);
+  });
+
+  test("whose process dies in it again and again is spaced out, and given up at its age", async () => {
+    const scene = world({ retry: { backoff: { baseMs: 100, maxMs: 1_000 }, maxAgeMs: 5_000 } });
+    scene.boot().work.add({ key: "a", payload: "x" });
+    await settle();
+    const pauses: number[] = [];
+    for (let death = 0; death < 12 && scene.givenUp.length === 0; death += 1) {
+      const { work } = scene.boot();
+      const at = work.nextWake();
+      if (at !== null && at > scene.state.now) {
+        pauses.push(at - scene.state.now);
+        scene.state.now = at;
+        await work.runDue();
+      }
+      await settle();
+    }
+    expect(pauses).toEqual([100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000]);
+    expect(scene.givenUp).toEqual(["a"]);
+  });
+
+  test("that fails for the last time is settled, and its kind is notified in the same transaction", async () => {
+    const scene = world({ retry: { backoff: { baseMs: 100, maxMs: 1_000 }, maxAttempts: 2 } });
+    const { work } = scene.boot();
+    work.add({ key: "a", payload: "x" });
+    await settle();
+    scene.running[0]?.fail(new Error("first"));
+    await settle();
+    expect(work.state("a")).toBe("waiting");
+    expect(work.nextWake()).toBe(scene.state.now + 100);
+    scene.state.now += 100;
+    await work.runDue();
+    scene.running[0]?.fail(new Error("second"));
+    await settle();
+    expect(work.state("a")).toBe("settled");
+    expect(scene.givenUp).toEqual(["a"]);
+  });
+
+  test("that cannot be read is set aside and costs only itself", async () => {
+    const scene = world();
+    const { sql, work } = scene.boot();
+    work.add({ key: "good", payload: "x", dueAt: 2_000 });
+    work.add({ key: "bad", payload: "x", dueAt: 1_900 });
+    sql.run("UPDATE cf_work SET payload = '{' WHERE key = 'bad'");
+    scene.state.now = 2_000;
+    await work.runDue();
+    await settle();
+    expect(scene.started).toEqual(["good"]);
+    expect(scene.bad).toMatchObject([{ table: "cf_work", key: "letters:bad", body: "{" }]);
+    expect(work.state("bad")).toBeUndefined();
+  });
+
+  test("that is cancelled while it runs is asked to stop, and what it still reports changes nothing", async () => {
+    const scene = world();
+    const { work } = scene.boot();
+    work.add({ key: "a", payload: "old" });
+    await settle();
+    const [old] = scene.running;
+    expect(work.cancel("a", new Error("enough"))).toBe(true);
+    expect(old?.signal.aborted).toBe(true);
+    expect(work.add({ key: "a", payload: "new" })).toBe(true);
+    await settle();
+    old?.end(SETTLED);
+    await settle();
+    expect(work.state("a")).toBe("claimed");
+    expect(scene.running.map(({ item }) => item.payload)).toEqual(["new"]);
+  });
+
+  test("whose kind parks it after a death waits until it is scheduled", async () => {
+    const scene = world({ interrupted: () => "park" });
+    scene.boot().work.add({ key: "a", payload: "x" });
+    await settle();
+    const { work } = scene.boot();
+    await settle();
+    expect(work.state("a")).toBe("parked");
+    expect(work.nextWake()).toBeNull();
+    expect(work.schedule("a", scene.state.now)).toBe(true);
+    await settle();
+    expect(scene.running.map(({ item }) => [item.claim, item.starts])).toEqual([[2, 2]]);
+  });
+
+  test("of a lane waits for the one before it, unless that steps aside", async () => {
+    const scene = world({ hasLanes: true });
+    const { work } = scene.boot();
+    for (const name of ["a", "b", "c"]) work.add({ key: name, payload: "x", lane: "one" });
+    await settle();
+    expect(scene.running.map((run) => run.key)).toEqual(["a"]);
+    scene.running[0]?.end({ end: "postponed", until: 1_500 });
+    await settle();
+    expect(scene.running).toEqual([]);
+    scene.state.now = 1_500;
+    await work.runDue();
+    scene.running[0]?.end({ end: "postponed", until: 2_000, aside: true });
+    await settle();
+    expect(scene.running.map((run) => run.key)).toEqual(["b"]);
+  });
+});
+
+test("items that end without waiting for anything let other objects of the process go on in between", async () => {
+  const scene = world({ run: async () => SETTLED, retentionMs: 0 });
+  const { sql, work } = scene.boot();
+  sql.transaction(() => {
+    for (let index = 0; index < 1_000; index += 1) work.add({ key: `k${index}`, payload: "x" });
+  });
+  await work.idle();
+  expect(rowsOf({ sql })).toEqual([]);
+  expect(scene.state.yields).toBeGreaterThanOrEqual(1_000 / 20 - 1);
+});
