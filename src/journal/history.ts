@@ -5,13 +5,13 @@ import { Cached } from "../host/cached.ts";
 import type { Sql } from "../host/ports.ts";
 import { TableSet, type TableDefinition } from "../host/table-set.ts";
 import { byteLength, cutToBytes } from "../util/bytes.ts";
-import { isObject, parseJson } from "../util/json.ts";
 import { ok } from "../util/result.ts";
 import { decodeFrame, unpackBatch } from "./batch.ts";
 import { encodeRecord } from "./codec.ts";
 import type { Conversation } from "./conversation.ts";
 import type { AttemptView, TurnFold } from "./folds/turn-fold.ts";
 import type { AttemptStarted, ConversationChanged, StepUsage, TurnSettled } from "./records.ts";
+import { decodeTurn, encodeTurn } from "./turn-row.ts";
 
 /** What is kept of a turn. Beyond it, lists are cut, and the row says so. */
 export const TURN_ROW_BYTES = 4 * 1024;
@@ -171,7 +171,7 @@ export class History {
       "INSERT OR REPLACE INTO cf_turns (sequence, message_id, body) VALUES (?, ?, ?)",
       turn.lastSequence,
       ownerId,
-      JSON.stringify(row)
+      encodeTurn(row)
     );
     if (ownerId !== null) return;
     this.#turns.change(
@@ -322,10 +322,9 @@ function calledTools({ calls }: TurnFold): CalledTool[] {
   }));
 }
 
-/** Undefined for a row that cannot be read. Written by `settled` only. */
+/** Undefined for a row that cannot be read. Written by `settled` and by archives. */
 export function turnOf({ body }: KeptRow): TurnHistory | undefined {
-  const parsed = parseJson(body);
-  return parsed.ok && isObject(parsed.value) ? (parsed.value as object as TurnHistory) : undefined;
+  return decodeTurn(body);
 }
 
 /** Undefined for a row that cannot be read, or that a newer build wrote. */

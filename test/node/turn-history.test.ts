@@ -3,6 +3,7 @@ import { tool, type UIMessage } from "ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Think, type JournalEntry, type TurnHistory } from "../../src/index.ts";
+import { turnOf } from "../../src/journal/history.ts";
 import {
   createScript,
   createTestHost,
@@ -202,7 +203,7 @@ test("killed after any write or inside any await, each settled turn has one row 
     inspect: async (host) => {
       const isAsked = (await stored(host)).length > 0;
       const rows = host.sql<{ body: string }>(Chat, "a", "SELECT body FROM cf_turns");
-      const outcomes = rows.map(({ body }) => (JSON.parse(body) as TurnHistory).outcome);
+      const outcomes = rows.map(({ body }) => turnOf({ sequence: 0, body })?.outcome);
       return isAsked ? outcomes : ["completed"];
     }
   });

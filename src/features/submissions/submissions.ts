@@ -13,6 +13,7 @@ import { beforeDeadline, happensWithin } from "../../host/deadline.ts";
 import type { Clock, Sql } from "../../host/ports.ts";
 import type { TurnFold } from "../../journal/folds/turn-fold.ts";
 import type { TurnArchive, TurnHistory } from "../../journal/history.ts";
+import { encodeTurn } from "../../journal/turn-row.ts";
 import type { EventPayloads, EventType } from "../../observe/events.ts";
 import type { TurnEngine } from "../../turn/engine.ts";
 import { outsideTurns } from "../../turn/nesting.ts";
@@ -289,7 +290,7 @@ export class Submissions implements TurnArchive {
     const row = this.#table.isEmpty ? undefined : this.#table.byId(requestId);
     const end = row && submissionEnd(turn);
     if (!row || !end || row.settled_at !== null) return false;
-    this.#table.end(row, end, { sequence: turn.lastSequence, history: JSON.stringify(history) });
+    this.#table.end(row, end, { sequence: turn.lastSequence, history: encodeTurn(history) });
     this.#tellWorkflow(row, end);
     this.#afterEnd(row);
     return true;
