@@ -4,6 +4,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { getAgentByName, getSubAgentByName } from "../../src/agent/index.ts";
 import { action, Think } from "../../src/index.ts";
+import { ThinkCore, withCapabilities } from "../../src/core/index.ts";
+import { actions } from "../../src/features/actions/capability.ts";
+import { messengers } from "../../src/features/channels/capability.ts";
+import { plainClients } from "../../src/features/clients/capability.ts";
 import type { Messengers, MessengerTarget } from "../../src/features/messengers/definition.ts";
 import { FakeTelegram } from "../../src/testing/messengers/index.ts";
 import { createTestHost, reply, text, toolCall } from "../../src/testing/index.ts";
@@ -256,6 +260,37 @@ describe("a stranger", () => {
     hasLostItsMessenger = true;
     await host.restart();
     expect((await host.fetch(`${ROOT}/sub/support/${CONVERSATION}/get-messages`)).status).toBe(403);
+  });
+});
+
+describe("a class with a part of the capabilities", () => {
+  class Lean extends withCapabilities(ThinkCore, messengers, actions, plainClients) {
+    override getModel() {
+      return scriptedModel(script);
+    }
+  }
+  Object.assign(Lean.prototype, { plainChat: true, getMessengers: Support.prototype.getMessengers });
+
+  test.each(["thread", "self"] as const)("keeps its chats closed, too: %s", async (how) => {
+    conversation = how;
+    await import("@chat-adapter/telegram");
+    telegram = new FakeTelegram({ token: "1:test", secretToken: "secret" });
+    vi.stubGlobal("fetch", telegram.fetch);
+    script = createScript([reply(text(PRIVATE))]);
+    const host = createTestHost({ agents: { Lean } });
+    const root = "http://localhost/agents/lean/main";
+    await host.fetch(telegram.says("Hello", { url: `${root}/messengers/telegram/webhook` }));
+    await host.idle();
+    await host.advance(5_000);
+    expect(telegram.texts()).toEqual([PRIVATE]);
+    const address = how === "self" ? root : `${root}/sub/lean/${CONVERSATION}`;
+    for (const [path, init] of ROUTES) {
+      const response = await host.fetch(new Request(`${address}${path}`, init));
+      expect([path, await response.text()]).toEqual([path, expect.not.stringContaining("diagnosis")]);
+      if (how === "thread") expect([path, response.status]).toEqual([path, 403]);
+    }
+    await expect(host.connect(address.slice("http://localhost".length))).rejects.toThrow("403");
+    expect(script.calls).toHaveLength(1);
   });
 });
 

@@ -179,11 +179,17 @@ function hasChannels(agent: object): boolean {
   return isOverridden(agent, "getMessengers") || isOverridden(agent, "configureChannels");
 }
 
+/** A part of its own: whatever fails in the class's channels, conversations of messengers stay closed. */
+export const messengerAccess = capability({
+  name: "messenger-access",
+  feature: (services) => new MessengerAccess(services)
+});
+
 /** Opened by every conversation: it keeps what once was a messenger's private, and serves a root's messengers as a sub-agent. */
 export const channels = chatCapability({
   name: "channels",
   members: ChannelMembers,
-  requires: [approvals, workspace],
+  requires: [approvals, workspace, messengerAccess],
   feature: openChannels
 });
 
@@ -197,10 +203,4 @@ export const messengers = chatCapability<MessengersFeature>({
     read: (agent) => channels.of(agent).declared.messengers,
     refuse: () => new MessengerMapError()
   }
-});
-
-/** A part of its own: whatever fails in the class's channels, conversations of messengers stay closed. */
-export const messengerAccess = capability({
-  name: "messenger-access",
-  feature: (services) => new MessengerAccess(services)
 });
