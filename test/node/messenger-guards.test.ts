@@ -180,7 +180,10 @@ test("a reply that always fails is given up after about a day, and said so", asy
 
 // ── What it leaves behind ──
 
-test("the bytes of an upload that is given up are deleted", async () => {
+test.each([
+  ["an upload", "files.completeUploadExternal"],
+  ["an answer with a file", "chat.postMessage"]
+])("the bytes of %s that is given up are deleted", async (_what, call) => {
   const { openBot } = providers;
   const chart = action({
     description: "Draws.",
@@ -195,7 +198,7 @@ test("the bytes of an upload that is given up are deleted", async () => {
     definition: { conversation: "self" }
   });
   const driver = providers.bot.driver;
-  driver.fake.failNext("files.completeUploadExternal", { status: 429, retryAfterSeconds: 3_600 });
+  driver.fake.failNext(call, { status: 429, retryAfterSeconds: 3_600 });
   await providers.asks(host, "Draw");
   await providers.answered(host, 20_000);
   const kept = async () => (await host.get(providers.Support, "main")).keptUploads();
