@@ -168,3 +168,48 @@ test("what waited too long is not approved, although no wake has ended it yet", 
   await host.idle();
   expect(await output(host)).toMatchObject({ status: "rejected", reason: expect.stringContaining("expired") });
 });
+
+test("a human is shown every value that a call would run with, also those that are no JSON", async () => {
+  const given: unknown[] = [];
+  const send = tool({
+    description: "Sends.",
+    inputSchema: z.looseObject({}),
+    needsApproval: true,
+    execute: (input) => void given.push(input)
+  });
+  const code = `await tools.send({
+    to: new Map([["evil@example.com", new Set(["secret"])]]),
+    amount: 9000000000000000123n,
+    bytes: new TextEncoder().encode("pay me"),
+    at: new Date(0),
+    none: undefined
+  })`;
+  const host = open(runs(code, [reply(text("I go on."))]));
+  scene.options = () => ({ tools: { send } });
+  await say(host);
+  const { executionId } = await output(host);
+  const shown = {
+    to: [["evil@example.com", ["secret"]]],
+    amount: "9000000000000000123n",
+    bytes: "base64:cGF5IG1l",
+    at: "1970-01-01T00:00:00.000Z"
+  };
+  const response = await host.fetch("/agents/coder/a/approvals");
+  const [waiting] = (await response.json()) as { descriptor: { input: object } }[];
+  expect(waiting?.descriptor.input).toEqual(shown);
+  expect(await part(host)).toMatchObject({ approvalDescriptor: { input: shown } });
+  await approve(host, executionId, {});
+  expect(given).toEqual([expect.objectContaining({ amount: 9000000000000000123n, at: new Date(0) })]);
+});
+
+test("a result that is no JSON is shown whole, in its turn and after a decision", async () => {
+  const value = `{ sum: 5n, by: new Map([["a", new Set([1])]]), at: new Date(0), raw: new Uint8Array([112, 97, 121]) }`;
+  const shown = { sum: "5n", by: [["a", [1]]], at: "1970-01-01T00:00:00.000Z", raw: "base64:cGF5" };
+  const atOnce = open(runs(`return ${value}`));
+  await say(atOnce);
+  expect(await output(atOnce)).toMatchObject({ status: "completed", result: shown });
+  const { host, executionId } = await paused(`await tools.deploy({ ref: "a" }); return ${value}`);
+  expect(await approve(host, executionId, {})).toMatchObject({ status: "completed", result: shown });
+  await host.idle();
+  expect(await output(host)).toMatchObject({ status: "completed", result: shown });
+});

@@ -24,7 +24,7 @@ import { endUnreadableRuns, UNREADABLE } from "./repair.ts";
 import { rollBack } from "./rollback.ts";
 import type { CodeRunner } from "./runner.ts";
 import { isJsonSchema } from "./schema-types.ts";
-import { decodeValue, encodeValue, MAX_DURABLE_VALUE_BYTES } from "./value-codec.ts";
+import { decodeValue, encodeValue, MAX_DURABLE_VALUE_BYTES, shownValue } from "./value-codec.ts";
 
 /** How long a run waits for a human. */
 export const DEFAULT_PAUSED_TTL_MS = 86_400_000;
@@ -465,7 +465,8 @@ export function missingConnector(
 
 /** Arguments as a descriptor shows them. */
 export function shownInput(args: unknown): Record<string, unknown> {
-  return isObject(args) ? args : { value: args };
+  const shown = shownValue(args);
+  return isObject(shown) ? shown : { value: shown };
 }
 
 export function callPath({ connector, method }: Pick<LogEntry, "connector" | "method">): string {

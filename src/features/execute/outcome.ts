@@ -1,6 +1,7 @@
 // What a run comes to, as the model and the transcript see it. Pure.
 import { isObject } from "../../util/json.ts";
 import { truncateText, truncateToolOutput } from "../../util/truncate-value.ts";
+import { shownValue } from "./value-codec.ts";
 
 /** Characters of a result that the model is shown; the record keeps it whole. */
 export const MAX_SHOWN_RESULT_CHARS = 24_000;
@@ -85,8 +86,13 @@ export function shownOutcome(
   if (outcome.status === "paused") {
     return { ...truncatePausedExecutionOutput(outcome), message: WAITS };
   }
-  if (outcome.status !== "completed" || outcome.result === undefined) return outcome;
-  return { ...outcome, result: shownResult(outcome.result, transform) };
+  if (outcome.status !== "completed") return outcome;
+  const { result, edited } = outcome;
+  return {
+    ...outcome,
+    ...(result !== undefined && { result: shownResult(result, transform) }),
+    ...(edited && { edited: edited.map(({ seq, args }) => ({ seq, args: shownValue(args) })) })
+  };
 }
 
 const WAITS =
@@ -94,10 +100,10 @@ const WAITS =
 
 function shownResult(result: unknown, transform: (result: unknown) => unknown): unknown {
   try {
-    return transform(result);
+    return shownValue(transform(result));
   } catch {
     // What cannot be shortened is shown as it is.
-    return result;
+    return shownValue(result);
   }
 }
 
@@ -108,7 +114,7 @@ function shownResult(result: unknown, transform: (result: unknown) => unknown): 
  * const shown = truncateResult(rows, { maxChars: 4_000 });
  */
 export function truncateResult(result: unknown, { maxChars = MAX_SHOWN_RESULT_CHARS } = {}): unknown {
-  return truncateToolOutput(result, maxChars);
+  return truncateToolOutput(shownValue(result), maxChars);
 }
 
 /** The same for a text. */

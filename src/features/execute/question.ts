@@ -4,11 +4,18 @@ import { sha256 } from "../../host/blobs.ts";
 import type { ApprovalQuestion } from "../../feature/approval-contract.ts";
 import type { LogEntry } from "./execution-store.ts";
 import type { PendingCall } from "./outcome.ts";
-import { decodeValue } from "./value-codec.ts";
+import { decodeValue, shownValue } from "./value-codec.ts";
 
 export function pendingCall(executionId: string, entry: LogEntry): PendingCall {
   const { seq, connector, method, args, mayHaveRun } = entry;
-  return { executionId, seq, connector, method, args: decodeValue(args), ...(mayHaveRun && { mayHaveRun: true }) };
+  return {
+    executionId,
+    seq,
+    connector,
+    method,
+    args: shownValue(decodeValue(args)),
+    ...(mayHaveRun && { mayHaveRun: true })
+  };
 }
 
 /** What a client is shown of it, and gives back with the decision. */

@@ -25,6 +25,24 @@ export function decodeValue(text: string): unknown {
   return revived(JSON.parse(text) as unknown);
 }
 
+/**
+ * A value as a transcript, a client and a human are given it: JSON, with everything in it. As JSON writes it, a map would be
+ * shown empty, and a big integer not at all.
+ */
+export function shownValue(value: unknown): unknown {
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(shownValue);
+  if (value instanceof Map) return [...value].map((pair) => pair.map(shownValue));
+  if (value instanceof Set) return [...value].map(shownValue);
+  const bytes = bytesOf(value);
+  if (bytes) return `base64:${encodeBase64(bytes)}`;
+  if (value instanceof Error) return { name: value.name, message: value.message };
+  if ("toJSON" in value && typeof value.toJSON === "function") return value.toJSON() as unknown;
+  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
+  return Object.fromEntries(entries.map(([key, one]) => [key, shownValue(one)]));
+}
+
 function tooLarge(): string {
   return `it has more than ${MAX_DURABLE_VALUE_BYTES} bytes; write it to a file and pass the path`;
 }
