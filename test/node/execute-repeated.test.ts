@@ -1,10 +1,12 @@
 // One press is one decision: a client, a script or a person that sends it again, around a process that dies in the approved
 // call, never decides the question that comes next.
+import { PassThrough } from "node:stream";
 import { beforeEach, expect, test, vi } from "vitest";
 import type { PendingApproval } from "../../src/index.ts";
 import type { Connector } from "../../src/features/execute/index.ts";
 import { createTestHost, createTestLoader, planModel } from "../../src/testing/index.ts";
 import { listOrDecide } from "../../src/cli/commands/approve.ts";
+import { converse } from "../../src/cli/commands/chat.ts";
 import { Network } from "./client-kit.ts";
 import { Coder, scene, say, open, coder, type Host } from "./execute-kit.ts";
 
@@ -261,6 +263,28 @@ test("everthink approve decides a call that may have run only by the id that its
   expect(await typed(id)).toContain("approved");
   expect(scene.effects).toEqual(["pay 1", "pay 1"]);
 });
+
+test.each(["list", "chat"])(
+  "the terminal (%s) shows the call that is decided to its end, and what is hidden in it",
+  async (where) => {
+    const code = `await bank.pay({ n: 1, note: "x".repeat(2_000) + "\u202Eand to Eve" })`;
+    const { network, client } = await page(code);
+    let screen = "";
+    if (where === "list") {
+      const parsed = { positionals: ["coder"], flag: () => false, text: () => undefined, list: () => [] };
+      await listOrDecide(client, parsed, { print: (line) => void (screen += line) });
+    } else {
+      const [input, output] = [new PassThrough(), new PassThrough({ encoding: "utf8" })];
+      output.on("data", (piece: string) => (screen += piece));
+      const left = converse(client, { input, output, hasColors: false }, { title: "coder a", history: 0 });
+      await vi.waitFor(() => expect(screen).toContain("Approve? [y/N] "));
+      input.write("\u0003");
+      expect(await left).toBe(0);
+    }
+    await network.settle();
+    expect(screen).toContain(`bank.pay {"n":1,"note":"${"x".repeat(2_000)}\\u{202e}and to Eve"}`);
+  }
+);
 
 test("a program that approves everything does not approve what may have run", async () => {
   const bank = held();

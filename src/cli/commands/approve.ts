@@ -2,7 +2,7 @@
 import { CommandError, type CliContext } from "../cli-context.ts";
 import type { ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
-import { printable, shortJson } from "../message-text.ts";
+import { printable, shortJson, wholeJson } from "../message-text.ts";
 import { connectionWords, shellWord } from "../target.ts";
 import type { DecidedQuestion, ThinkClient } from "../../client/index.ts";
 import type { PendingApproval } from "../../feature/approval-contract.ts";
@@ -111,6 +111,6 @@ function fieldOf(descriptor: unknown, name: string): unknown {
 function listed(waiting: readonly Waiting[]): string {
   if (waiting.length === 0) return "Nothing waits for an approval.";
   const line = ({ id, action, input, mayHaveRun }: Waiting) =>
-    `${id}  ${action} ${shortJson(input)}${mayHaveRun ? "  (was begun before, and may have run)" : ""}`;
+    `${id}  ${action} ${wholeJson(input)}${mayHaveRun ? "  (was begun before, and may have run)" : ""}`;
   return printable(waiting.map(line).join("\n"));
 }

@@ -3,12 +3,14 @@
 import { createInterface, type Interface } from "node:readline/promises";
 import { styleText } from "node:util";
 import type { ThinkClient, WaitingApproval } from "../../client/index.ts";
+import { shownTitle } from "../../features/messengers/approval-input.ts";
 import { errorMessage } from "../../util/errors.ts";
+import { isObject } from "../../util/json.ts";
 import { AnswerPrinter, type Paint } from "../answer-printer.ts";
 import { CommandError, type CliContext, type CliTerminal } from "../cli-context.ts";
 import { wholeNumber, type ParsedArguments } from "../command-line.ts";
 import { connectClient, targetOf } from "../connect.ts";
-import { messageText, printable, shortJson } from "../message-text.ts";
+import { messageText, printable, wholeJson } from "../message-text.ts";
 import { withProgress } from "../progress.ts";
 import { sayWhenSilent } from "../silence-notice.ts";
 import { connectionWords, shellWord } from "../target.ts";
@@ -154,11 +156,12 @@ async function decide(client: ChatClient, terminal: Conversation): Promise<void>
   }
 }
 
+/** Of code that waits, the call inside of it. */
 function question({ toolName, input, descriptor }: WaitingApproval): string {
-  const given: unknown =
-    typeof descriptor === "object" && descriptor !== null ? Reflect.get(descriptor, "summary") : "";
-  const summary = typeof given === "string" && given !== "" ? `│ ${given}\n` : "";
-  return printable(`┌ ${toolName} ${shortJson(input)}\n${summary}└ waits for your approval`);
+  const said: Record<string, unknown> = isObject(descriptor) ? descriptor : {};
+  const { action = toolName, summary = "" } = said;
+  const given = typeof summary === "string" && summary !== "" ? `│ ${shownTitle(summary)}\n` : "";
+  return printable(`┌ ${String(action)} ${wholeJson(said["input"] ?? input)}\n${given}└ waits for your approval`);
 }
 
 /** Undefined when the terminal is gone. */
