@@ -152,6 +152,12 @@ function Entry({ entry, source, canWrite, by, onDecided }: EntryProps) {
       </header>
       <h3>{printable(entry.question)}</h3>
       <Text value={entry.input} label="With this input" />
+      {entry.isDecidable && entry.input.isCut && (
+        <p className="error">
+          It is too long to be shown here to its end. Approve it where all of it can be read, such as{" "}
+          <code>everthink approve</code>.
+        </p>
+      )}
       {entry.isDecidable && canWrite && (
         <p className="actions">
           <input
@@ -160,7 +166,7 @@ function Entry({ entry, source, canWrite, by, onDecided }: EntryProps) {
             value={reason}
             onChange={(event) => setReason(event.target.value)}
           />
-          <button className="primary" disabled={isSending} onClick={() => decide("approve")}>
+          <button className="primary" disabled={isSending || entry.input.isCut} onClick={() => decide("approve")}>
             Approve
           </button>
           <button className="danger" disabled={isSending} onClick={() => decide("reject")}>

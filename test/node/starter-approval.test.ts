@@ -1,9 +1,14 @@
-// What the page of every starter shows of a question to the user, and what a press sends.
-import { Children, isValidElement, type ReactElement, type ReactNode } from "react";
+// What the page of every starter, and Studio, show of a question to the user, and what a press sends.
+import { Children, createElement, isValidElement, type ReactElement, type ReactNode } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { WaitingApproval } from "../../src/client/index.ts";
+import type { InboxEntry } from "../../src/features/inspection/index.ts";
 import { Approval } from "../../starters/shared/page/chat.tsx";
+import { Inbox } from "../../studio/inbox.tsx";
+import type { ViewSource } from "../../studio/source.ts";
+
+afterEach(() => void vi.unstubAllGlobals());
 
 const asked: WaitingApproval = {
   callId: "c1",
@@ -44,4 +49,36 @@ test("a press sends the whole question, so that it decides no other", () => {
     ["approve", question],
     ["reject", question]
   ]);
+});
+
+test("of code that waits the call inside of it is shown, which is what the decision is about", () => {
+  const descriptor = { action: "bank.pay", summary: "bank.pay", input: { to: "Eve" } };
+  const { words } = shown({ ...asked, descriptor });
+  expect(words).toContain("bank.pay");
+  expect(words).toContain("{&quot;to&quot;:&quot;Eve&quot;}");
+  expect(shown(asked).words).toContain("pay()");
+});
+
+const waiting: InboxEntry = {
+  id: "exec_1",
+  kind: "action",
+  name: "pay",
+  question: "Pay?",
+  input: { text: "{}", chars: 2, isCut: false },
+  risk: null,
+  permissions: [],
+  inputHash: "h",
+  callId: "c1",
+  isDecidable: true
+};
+
+test.each([false, true])("Studio approves only what it shows to its end (cut: %s)", (isCut) => {
+  vi.stubGlobal("localStorage", { getItem: () => null });
+  const entry = { ...waiting, input: { ...waiting.input, isCut } };
+  const source: ViewSource = { address: "a", isFile: false, get: vi.fn(), post: vi.fn() };
+  const props = { inbox: { approvals: [entry], decided: [] }, source, canWrite: true, onDecided: () => undefined };
+  const words = renderToStaticMarkup(createElement(Inbox, props));
+  expect(words.includes('disabled="">Approve')).toBe(isCut);
+  expect(words).toContain(">Reject");
+  expect(words.includes("It is too long to be shown here")).toBe(isCut);
 });

@@ -69,9 +69,14 @@ interface ApprovalProps {
 
 /** A decision is sent with the question that is shown, so that it decides no other. */
 export function Approval({ asked, approve, reject }: ApprovalProps) {
+  // Of code that waits: the call inside of it, which is what the decision is about.
+  const { action = asked.toolName, input = asked.input } = (asked.descriptor ?? {}) as {
+    action?: string;
+    input?: unknown;
+  };
   return (
     <div className="card" role="group" aria-label="Approval">
-      <b>{asked.toolName}</b> <code>{JSON.stringify(asked.input)}</code>
+      <b>{action}</b> <code>{JSON.stringify(input)}</code>
       {asked.mayHaveRun && (
         <p className="note">This call was begun before and may have run. Approve it only if it did not.</p>
       )}
