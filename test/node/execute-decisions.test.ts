@@ -213,3 +213,17 @@ test("a result that is no JSON is shown whole, in its turn and after a decision"
   await host.idle();
   expect(await output(host)).toMatchObject({ status: "completed", result: shown });
 });
+
+test("a decision with the hash of another question, or of none, decides nothing", async () => {
+  const { host, executionId } = await paused();
+  const [first] = await (await coder(host)).pendingApprovals();
+  const hash = first?.inputHash ?? "";
+  for (const decision of [{ inputHash: "0".repeat(hash.length) }, { seq: 1, inputHash: hash }]) {
+    const refused = { status: "error", error: expect.stringContaining("another input than the one") };
+    expect(await approve(host, executionId, decision)).toMatchObject(refused);
+    expect(await (await coder(host)).rejectExecution(executionId, "no", decision)).toMatchObject(refused);
+  }
+  expect(scene.effects).toEqual([]);
+  expect(await approve(host, executionId, { seq: 0, inputHash: hash })).toMatchObject({ status: "paused" });
+  expect(scene.effects).toEqual(["deploy a"]);
+});
