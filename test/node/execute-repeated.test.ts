@@ -127,6 +127,19 @@ test("a script that posts its decision again is answered as the first time, and 
   expect(scene.effects).toEqual(["pay 1", "pay 2"]);
 });
 
+test("a decision about a call does not decide the same call that code makes a second time", async () => {
+  const bank = held();
+  bank.letGo();
+  const { host, question: first } = await asked(`await bank.pay({ n: 1 }); await bank.pay({ n: 1 }); "ended"`, bank);
+  const body = { decision: "approve", inputHash: first.inputHash };
+  for (let times = 0; times < 3; times += 1)
+    expect(await post(host, first.executionId, body)).toMatchObject({
+      output: { status: "paused", pending: [{ seq: 1 }] }
+    });
+  expect(scene.effects).toEqual(["pay 1"]);
+  expect((await question(host)).inputHash).not.toBe(first.inputHash);
+});
+
 test("a rejection that is posted again is answered as the first time", async () => {
   const { host, question: first } = await asked(ONE);
   const body = { decision: "reject", reason: "no", inputHash: first.inputHash };
