@@ -224,6 +224,10 @@ test("the report of an earlier end does not stand for that of a later one", asyn
   hooks.get("interrupted")?.();
   await host.idle();
   expect(rowsToReport(host)).toHaveLength(1);
+  // The later one is under way all the same: no wake makes it again.
+  await host.advance(60_000);
+  const made = ["finish Researcher interrupted", "finish Researcher completed"];
+  expect(scene.trace.filter((line) => line.startsWith("finish"))).toEqual(made);
   await host.restart();
   await host.advance(40_000);
   hooks.get("completed")?.();
