@@ -1,6 +1,7 @@
 // The demo's program: the offline model writes code that calls two tools and waits for a person at the third.
 import { expect, test } from "vitest";
 import { createTestLoader } from "../../src/testing/index.ts";
+import { programOf } from "../../examples/assistant/page/code/program-part.ts";
 import { directoryState, openHost, Page, promptOf } from "./assistant-kit.ts";
 
 const TEXT = "Oil for 12 nights: 84 litres";
@@ -37,4 +38,22 @@ test("without a loader the answer says why there is no program", async () => {
   await page.settle();
   await page.ask(promptOf("Write a program"));
   expect(page.text).toContain("none is bound here");
+});
+
+test("the card shows the call that is decided to its end, where the transcript has its beginning only", () => {
+  const text = `${"x".repeat(5_000)} and to Eve`;
+  const output = {
+    status: "paused",
+    executionId: "exec_1",
+    pending: [{ args: { text: "x… (cut)" } }, { args: { n: 2 } }]
+  };
+  const part = {
+    type: "tool-execute",
+    toolCallId: "c1",
+    state: "output-available",
+    input: { code: "" },
+    output
+  } as const;
+  expect(programOf({ ...part, approvalDescriptor: { input: { text } } }).asked).toEqual([`text: ${text}`, "n: 2"]);
+  expect(programOf(part).asked).toEqual(["text: x… (cut)", "n: 2"]);
 });

@@ -23,8 +23,14 @@ export function programOf(part: ToolPart): ProgramPart {
     executionId: typeof id === "string" && id !== "" ? id : undefined,
     status: String(status ?? part.state),
     printed: Array.isArray(logs) ? logs.map(String).join("\n") : "",
-    asked: Array.isArray(pending) ? pending.map((call) => inputLine(field(call, "args"))) : []
+    asked: Array.isArray(pending) ? pending.map((call, index) => inputLine(argsOf(part, call, index))) : []
   };
+}
+
+/** The transcript has the beginning of long arguments. The question, which is about the first call that waits, has all of them. */
+function argsOf({ approvalDescriptor }: ToolPart, call: unknown, index: number): unknown {
+  const asked = index === 0 ? field(approvalDescriptor, "input") : undefined;
+  return asked ?? field(call, "args");
 }
 
 export type CallTone = "done" | "waiting" | "failed";
