@@ -172,6 +172,19 @@ it("a wake for a sweep never comes while sweeps pause, whatever the history and 
   );
 });
 
+it("visits within a minute of a sweep make no other", () => {
+  finished(T1, 0);
+  finished(T2, 1_000);
+  const at = contentTtlMs;
+  journal.retention.sweepDue(at);
+  const left = types().length;
+  expect(left).toBeGreaterThan(0);
+  journal.retention.sweepDue(at + RETENTION.pauseMs - 1);
+  expect(types()).toHaveLength(left);
+  journal.retention.sweepDue(at + RETENTION.pauseMs);
+  expect(types()).toEqual([]);
+});
+
 describe("a clear", () => {
   const clear = () => journal.writer.append([{ ...SAMPLES["conversation-cleared"], at: 7000, generation: 1 }]);
 

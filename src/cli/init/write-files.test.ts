@@ -101,6 +101,16 @@ test("a directory outside that is typed as the answer to the question is refused
   expect(readdirSync(outside)).toEqual([]);
 });
 
+test("a link that appeared after the folder was looked at is not followed, and nothing is written", () => {
+  symlinkSync(outside, join(target, "agents"));
+  const files = new Map([
+    ["README.md", "new"],
+    ["agents/agent.ts", "new"]
+  ]);
+  expect(() => writeNew(target, files)).toThrow(LINK_OUT);
+  expect([readdirSync(outside), readdirSync(target)]).toEqual([[], ["agents"]]);
+});
+
 test("a file that appeared after the folder was looked at is kept, and named", () => {
   writeFileSync(join(target, "README.md"), "mine");
   const files = new Map([["README.md", "new"]]);

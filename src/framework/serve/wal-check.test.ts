@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -39,6 +39,14 @@ test("a log that is there is not missed", () => {
 test("a log that was removed together with its index is missed", () => {
   for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`);
   expect(findLostCommits(folder)).toEqual([{ file: "Clerk/object.sqlite", problem: "missing" }]);
+});
+
+test("a log that another program has put into the database and left empty is not missed", () => {
+  const database = new DatabaseSync(file);
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  database.close();
+  writeFileSync(`${file}-wal`, "");
+  expect(findLostCommits(folder)).toEqual([]);
 });
 
 test("a log that another program has put into the database is not missed", () => {
